@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tutti: collective communication. The C interface; it needs no MPI.
+ *
+ * An embedder makes one context, then teams from it. A team is made
+ * collectively: every member calls tutti_team_create() with the same size and
+ * an allgather callback over exactly these members; either every member gets
+ * the team or none does. Collectives on a team are started by all members in
+ * the same order. A team is used by one thread at a time; different teams may
+ * be used by different threads at once.
+ *
+ * No function throws, prints or exits. Messages go to the log callback.
+ */
+#ifndef TUTTI_TUTTI_H
+#define TUTTI_TUTTI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TUTTI_VERSION_MAJOR 0
+#define TUTTI_VERSION_MINOR 1
+#define TUTTI_VERSION_PATCH 0
+#define TUTTI_VERSION_STRING "0.1.0"
+
+#if defined(__GNUC__)
+#define TUTTI_API __attribute__((visibility("default")))
+#else
+#define TUTTI_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tutti_status {
+    TUTTI_OK = 0,
+    TUTTI_PENDING = 1,        /* not an error: call again */
+    TUTTI_ERR_ARGUMENT = -1,  /* an argument or setting is malformed */
+    TUTTI_ERR_MEMORY = -2,    /* not enough memory, shared memory or a limit on it */
+    TUTTI_ERR_NODE = -3,      /* the members do not share one node (or cannot prove it) */
+    TUTTI_ERR_BOOTSTRAP = -4, /* the allgather callback failed */
+    TUTTI_ERR_MISMATCH = -5,  /* TUTTI_CHECK: the members called different things */
+    TUTTI_ERR_SYSTEM = -6,    /* a system call failed */
+    TUTTI_ERR_OFF = -7        /* switched off by a setting */
+} tutti_status;
+
+typedef enum tutti_collective {
+    TUTTI_BARRIER,
+    TUTTI_BCAST,
+    TUTTI_REDUCE,
+    TUTTI_ALLREDUCE,
+    TUTTI_GATHER,
+    TUTTI_SCATTER,
+    TUTTI_ALLGATHER,
+    TUTTI_COLLECTIVE_COUNT
+} tutti_collective;
+
+/* Element types of the predefined reductions. The pair types are the C structs
+ * { value; index; } with the compiler's own padding; an element is sizeof that struct. */
+typedef enum tutti_dtype {
+    TUTTI_BYTE, /* bitwise operators only */
+    TUTTI_INT8,
+    TUTTI_INT16,
+    TUTTI_INT32,
+    TUTTI_INT64,
+    TUTTI_UINT8,
+    TUTTI_UINT16,
+    TUTTI_UINT32,
+    TUTTI_UINT64,
+    TUTTI_BOOL, /* C _Bool, C++ bool */
+    TUTTI_LOGICAL8, /* Fortran LOGICAL by its width in bits: logical operators only */
+    TUTTI_LOGICAL16,
+    TUTTI_LOGICAL32,
+    TUTTI_LOGICAL64,
+    TUTTI_FLOAT,
+    TUTTI_DOUBLE,
+    TUTTI_LONG_DOUBLE,
+    TUTTI_COMPLEX_FLOAT,
+    TUTTI_COMPLEX_DOUBLE,
+    TUTTI_COMPLEX_LONG_DOUBLE,
+    TUTTI_FLOAT_INT, /* MINLOC and MAXLOC from here on */
+    TUTTI_DOUBLE_INT,
+    TUTTI_LONG_INT,
+    TUTTI_INT_INT,
+    TUTTI_SHORT_INT,
+    TUTTI_LONG_DOUBLE_INT,
+    TUTTI_FLOAT_FLOAT,   /* Fortran 2REAL */
+    TUTTI_DOUBLE_DOUBLE, /* Fortran 2DOUBLE PRECISION */
+    TUTTI_DTYPE_COUNT
+} tutti_dtype;
+
+typedef enum tutti_op {
+    TUTTI_SUM,
+    TUTTI_PROD,
+    TUTTI_MIN,
+    TUTTI_MAX,
+    TUTTI_LAND,
+    TUTTI_LOR,
+    TUTTI_LXOR,
+    TUTTI_BAND,
+    TUTTI_BOR,
+    TUTTI_BXOR,
+    TUTTI_MINLOC,
+    TUTTI_MAXLOC,
+    TUTTI_OP_USER, /* tutti_call.reduce; applied in rank order, so it need not commute */
+    TUTTI_OP_COUNT
+} tutti_op;
+
+typedef enum tutti_log_level { TUTTI_LOG_ERROR, TUTTI_LOG_WARN, TUTTI_LOG_INFO } tutti_log_level;
+
+typedef struct tutti_context tutti_context;
+typedef struct tutti_team tutti_team;
+typedef struct tutti_request tutti_request;
+
+/* inout[i] = left[i] op inout[i], i < count; MPI's own convention. */
+typedef void (*tutti_reduce_fn)(void *user, const void *left, void *inout, size_t count);
+
+typedef struct tutti_context_params {
+    size_t struct_bytes;             /* sizeof(tutti_context_params) */
+    const char *const *settings;     /* "TUTTI_NAME=value", see docs/settings.md; may be NULL */
+    size_t settings_count;
+    uint32_t ranks_on_node;          /* processes of this job on this node; 0: unknown */
+    void (*progress)(void *user);    /* lets the embedder's own communication progress; may be NULL */
+    void *progress_user;
+    void (*log)(void *user, tutti_log_level level, const char *line); /* may be NULL */
+    void *log_user;
+} tutti_context_params;
+
+/* On failure *context is NULL and message (if message_bytes > 0) holds one clear line. */
+TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
+                                            tutti_context **context, char *message,
+                                            size_t message_bytes);
+/* All teams of the context must have been destroyed. */
+TUTTI_API void tutti_context_destroy(tutti_context *context);
+
+typedef struct tutti_team_params {
+    size_t struct_bytes; /* sizeof(tutti_team_params) */
+    uint32_t rank;
+    uint32_t size;
+    /* Every member contributes `bytes`; out receives size * bytes in rank order. Blocking.
+     * Returns 0 on success. */
+    int (*allgather)(void *user, const void *in, void *out, size_t bytes);
+    void *allgather_user;
+    const char *name; /* for messages; may be NULL */
+} tutti_team_params;
+
+/* Collective over the members. The status is the same on all of them; on failure message says
+ * why and which member could not go on. */
+TUTTI_API tutti_status tutti_team_create(tutti_context *context, const tutti_team_params *params,
+                                         tutti_team **team, char *message, size_t message_bytes);
+/* Local; waits for nobody. Requests of the team must be complete or never started. */
+TUTTI_API void tutti_team_destroy(tutti_team *team);
+TUTTI_API uint32_t tutti_team_rank(const tutti_team *team);
+TUTTI_API uint32_t tutti_team_size(const tutti_team *team);
+
+/* For send (gather and scatter: what the root would send to or receive from itself; allgather,
+ * reduce, allreduce: the input is already in recv). For scatter it stands in recv. */
+#define TUTTI_IN_PLACE ((void *)1)
+
+/* One collective call. Buffers are contiguous; `bytes` is one block:
+ *   bcast      the whole payload; in recv on every rank (at the root it is the source)
+ *   reduce     the vector; recv is significant at the root
+ *   allreduce  the vector
+ *   gather     what each rank sends; recv at the root holds size blocks
+ *   scatter    what each rank receives; send at the root holds size blocks
+ *   allgather  what each rank sends; recv holds size blocks
+ * `bytes`, collective, root, op and dtype agree on all members. */
+typedef struct tutti_call {
+    tutti_collective collective;
+    uint32_t root;
+    const void *send;
+    void *recv;
+    size_t bytes;
+    tutti_dtype dtype;
+    tutti_op op;
+    tutti_reduce_fn reduce; /* TUTTI_OP_USER */
+    void *reduce_user;
+    size_t element_bytes; /* TUTTI_OP_USER: bytes of one element; divides bytes */
+} tutti_call;
+
+/* 1 where tutti_call may combine these, 0 where not. */
+TUTTI_API int tutti_reducible(tutti_dtype dtype, tutti_op op);
+TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
+
+/* Runs one call to its end. Allocates nothing. */
+TUTTI_API tutti_status tutti_run(tutti_team *team, const tutti_call *call);
+
+/* A request can be started again after it completed. Requests of a team run in the order of their
+ * start. The buffers named by the call belong to Tutti from start to completion. */
+TUTTI_API tutti_status tutti_request_create(tutti_team *team, const tutti_call *call,
+                                            tutti_request **request);
+TUTTI_API tutti_status tutti_request_start(tutti_request *request);
+TUTTI_API tutti_status tutti_request_test(tutti_request *request); /* TUTTI_PENDING or final */
+TUTTI_API tutti_status tutti_request_wait(tutti_request *request);
+TUTTI_API void tutti_request_free(tutti_request *request);
+
+/* What would run: a name that stays valid ("small", "direct", "split" ...). */
+TUTTI_API const char *tutti_algorithm(const tutti_team *team, const tutti_call *call);
+
+/* TUTTI_CHECK for a collective that the embedder runs itself: all members name what they are about
+ * to call. TUTTI_OK where they agree or the check is off. `label` names the collective. */
+TUTTI_API tutti_status tutti_check_foreign(tutti_team *team, const char *label);
+
+/* The line that tells what the last TUTTI_ERR_MISMATCH on this team was. */
+TUTTI_API const char *tutti_team_message(const tutti_team *team);
+
+TUTTI_API const char *tutti_status_text(tutti_status status);
+TUTTI_API const char *tutti_collective_name(tutti_collective collective);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

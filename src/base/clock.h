@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Time is an argument; whoever must read it gets a Clock. Only the engine's border, transport/ and
+// cli/ make a real one.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti {
+
+class Clock {
+  public:
+    virtual ~Clock() = default;
+    // Monotone, nanoseconds, origin unspecified.
+    virtual uint64_t now_ns() = 0;
+};
+
+}  // namespace tutti

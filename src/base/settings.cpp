@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+
+namespace tutti {
+namespace {
+
+template <class T>
+bool assign(T& target, const std::optional<T>& parsed) {
+    if (!parsed) return false;
+    target = *parsed;
+    return true;
+}
+
+std::optional<bool> parse_switch(std::string_view text) {
+    if (text == "1" || text == "on") return true;
+    if (text == "0" || text == "off") return false;
+    return std::nullopt;
+}
+
+template <class T>
+std::optional<T> parse_word(std::string_view text,
+                            std::initializer_list<std::pair<std::string_view, T>> words) {
+    for (const auto& [word, value] : words) {
+        if (text == word) return value;
+    }
+    return std::nullopt;
+}
+
+bool within(uint64_t value, uint64_t low, uint64_t high) { return value >= low && value <= high; }
+
+bool set_bytes(uint64_t& target, std::string_view text, uint64_t low, uint64_t high) {
+    const auto value = parse_bytes(text);
+    return value && within(*value, low, high) && assign(target, value);
+}
+
+bool set_count(uint64_t& target, std::string_view text, uint64_t high) {
+    const auto value = parse_count(text);
+    return value && within(*value, 0, high) && assign(target, value);
+}
+
+bool set_text(std::string& target, std::string_view text) {
+    target = text;
+    return !text.empty();
+}
+
+struct Entry {
+    SettingDoc doc;
+    bool (*set)(Settings&, std::string_view);
+};
+
+constexpr auto kEntries = std::to_array<Entry>({
+    {{"TUTTI", "", "on|off", "on", "Switches everything off: every call goes to the host MPI."},
+     [](Settings& s, std::string_view v) { return assign(s.on, parse_switch(v)); }},
+    {{"TUTTI_REPORT", "--report", "1|FILE.json", "none",
+      "Prints one table at the end of the run, or writes it to FILE.json: what ran, how often, how "
+      "long, and what went back to the host MPI and why."},
+     [](Settings& s, std::string_view v) {
+         if (v == "0") return true;
+         return set_text(s.report, v);
+     }},
+    {{"TUTTI_CHECK", "--check", "0|1", "0",
+      "Compares collective, root, operator and byte total of all ranks before every call; a "
+      "mismatch ends in one message that names the ranks."},
+     [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); }},
+    {{"TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
+      "After so long in one collective, waiting ranks print which ranks have not arrived, and wait "
+      "on."},
+     [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_decimal(v)); }},
+    {{"TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
+      "Combines operands in rank order always: the same bits whatever the algorithm. Costs the tree "
+      "for small reductions of large teams."},
+     [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); }},
+    {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
+      "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
+      "cost nothing."},
+     [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); }},
+    {{"TUTTI_MEMORY", "--memory", "BYTES", "256M",
+      "Shared memory that one set of processes of a node may use, for all its communicators."},
+     [](Settings& s, std::string_view v) {
+         return set_bytes(s.memory_bytes, v, 64u << 10, 1ull << 40);
+     }},
+    {{"TUTTI_CHUNK", "--chunk", "BYTES", "by team size",
+      "Bytes of one pipeline chunk of the node level; 1K to 16M, rounded up to 64."},
+     [](Settings& s, std::string_view v) { return set_bytes(s.chunk_bytes, v, 1024, 16u << 20); }},
+    {{"TUTTI_LAYOUT", "--layout", "auto|flat|tree", "auto",
+      "How ranks of a node meet: all with all, or in a tree over shared caches, NUMA domains and "
+      "sockets."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.layout, parse_word<LayoutChoice>(v, {{"auto", LayoutChoice::kAuto},
+                                                              {"flat", LayoutChoice::kFlat},
+                                                              {"tree", LayoutChoice::kTree}}));
+     }},
+    {{"TUTTI_TOPOLOGY", "--topology", "SYNTHETIC", "this machine",
+      "Uses a synthetic hwloc description (\"pack:2 l3:4 core:8 pu:1\") instead of this machine; "
+      "for tests."},
+     [](Settings& s, std::string_view v) { return set_text(s.topology, v); }},
+    {{"TUTTI_ISA", "--isa", "auto|baseline|avx2|avx512", "auto",
+      "Instruction set of the reduction kernels, at most what the processor has; the bits of a "
+      "result do not depend on it."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.isa, parse_word<IsaChoice>(v, {{"auto", IsaChoice::kAuto},
+                                                        {"baseline", IsaChoice::kBaseline},
+                                                        {"avx2", IsaChoice::kAvx2},
+                                                        {"avx512", IsaChoice::kAvx512}}));
+     }},
+    {{"TUTTI_SPIN", "--spin", "MICROSECONDS", "20",
+      "How long a waiting rank polls before it yields the processor (0 where ranks outnumber "
+      "cores)."},
+     [](Settings& s, std::string_view v) { return set_count(s.spin_us, v, 1'000'000); }},
+    {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
+      "The host MPI's libmpi, for `tutti bench`."},
+     [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); }},
+    {{"TUTTI_REPORT_MARK", "", "FILE", "set by `tutti run`",
+      "Internal: a file that is touched when a report has been given."},
+     [](Settings& s, std::string_view v) { return set_text(s.report_mark, v); }},
+});
+
+Error unknown_name(std::string_view name) {
+    std::array<std::string_view, kEntries.size()> names;
+    for (size_t i = 0; i < names.size(); ++i) names[i] = kEntries[i].doc.variable;
+    std::string message = "unknown variable ";
+    message += name;
+    if (const auto close = nearest(name, names)) {
+        message += "; did you mean ";
+        message += *close;
+        message += "?";
+    }
+    return {ErrorCode::kArgument, std::move(message)};
+}
+
+}  // namespace
+
+std::span<const SettingDoc> setting_docs() {
+    static constexpr auto docs = [] {
+        std::array<SettingDoc, kEntries.size()> all{};
+        for (size_t i = 0; i < all.size(); ++i) all[i] = kEntries[i].doc;
+        return all;
+    }();
+    return docs;
+}
+
+Result<Settings> parse_settings(std::span<const std::string> entries) {
+    Settings settings;
+    for (const std::string_view text : entries) {
+        const size_t equals = text.find('=');
+        const std::string_view name = text.substr(0, equals);
+        if (name != "TUTTI" && !name.starts_with("TUTTI_")) continue;
+        const auto* entry = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) {
+            return e.doc.variable == name;
+        });
+        if (entry == kEntries.end()) return unknown_name(name);
+        const std::string_view value =
+            equals == std::string_view::npos ? "" : text.substr(equals + 1);
+        if (!entry->set(settings, value)) {
+            return Error{ErrorCode::kArgument, std::string(name) + "=" + std::string(value) +
+                                                   ": expected " + std::string(entry->doc.value)};
+        }
+    }
+    return settings;
+}
+
+std::vector<std::string> tutti_entries(const char* const* environment) {
+    std::vector<std::string> entries;
+    for (; environment && *environment; ++environment) {
+        const std::string_view text(*environment);
+        if (text.starts_with("TUTTI_") || text.starts_with("TUTTI=")) entries.emplace_back(text);
+    }
+    std::sort(entries.begin(), entries.end());
+    return entries;
+}
+
+}  // namespace tutti

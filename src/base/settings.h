@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every TUTTI_ variable, in one table. The command's options, docs/settings.md and the error
+// messages are all made from it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tutti {
+
+enum class LayoutChoice { kAuto, kFlat, kTree };
+enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
+
+struct Settings {
+    bool on = true;
+    std::string report;        // empty: none; "1": a table; else a file for JSON
+    std::string report_mark;   // internal: a file that says that a report was given
+    bool check = false;
+    double stall_s = 0;        // 0: never
+    uint64_t chunk_bytes = 0;  // 0: chosen by team size
+    uint64_t memory_bytes = 256ull << 20;  // of shared memory, per process set and node
+    uint64_t warmup_calls = 2;
+    bool reproducible = false;
+    LayoutChoice layout = LayoutChoice::kAuto;
+    IsaChoice isa = IsaChoice::kAuto;
+    std::string topology;      // empty: this machine; else a synthetic description for hwloc
+    uint64_t spin_us = 20;
+    std::string mpi_library;   // for `tutti bench`: the host MPI's libmpi
+};
+
+struct SettingDoc {
+    std::string_view variable;  // "TUTTI_CHECK"
+    std::string_view option;    // "--check", or empty where there is no twin
+    std::string_view value;     // what it takes, as in a usage line: "0|1", "SECONDS"
+    std::string_view fallback;  // default, as a person writes it
+    std::string_view text;      // one sentence
+};
+
+// The whole table, in the order of the documentation.
+std::span<const SettingDoc> setting_docs();
+
+// entries: "TUTTI_NAME=value". Entries whose name does not begin with TUTTI are ignored. An unknown
+// name or a malformed value is an error that names it (and the nearest known name).
+Result<Settings> parse_settings(std::span<const std::string> entries);
+
+// The TUTTI entries of an environment block, sorted by name.
+std::vector<std::string> tutti_entries(const char* const* environment);
+
+}  // namespace tutti

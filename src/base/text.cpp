@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace tutti {
+
+std::optional<uint64_t> parse_count(std::string_view text) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<uint64_t> parse_bytes(std::string_view text) {
+    uint64_t value = 0;
+    const char* last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error != std::errc{}) return std::nullopt;
+    const std::string_view unit(end, static_cast<size_t>(last - end));
+    int shift = 0;
+    if (unit.empty() || unit == "B") {
+        shift = 0;
+    } else if (unit == "K" || unit == "k" || unit == "KiB") {
+        shift = 10;
+    } else if (unit == "M" || unit == "MiB") {
+        shift = 20;
+    } else if (unit == "G" || unit == "GiB") {
+        shift = 30;
+    } else {
+        return std::nullopt;
+    }
+    if (value > (std::numeric_limits<uint64_t>::max() >> shift)) return std::nullopt;
+    return value << shift;
+}
+
+std::optional<double> parse_decimal(std::string_view text) {
+    if (text.empty() || text.front() == '-' || text.front() == '+') return std::nullopt;
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value,
+                                              std::chars_format::fixed);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    if (!(value >= 0 && value <= 1e12)) return std::nullopt;  // Also refuses nan and inf.
+    return value;
+}
+
+std::string format_bytes(uint64_t bytes) {
+    constexpr std::string_view kUnits[] = {" B", " KiB", " MiB", " GiB"};
+    size_t unit = 0;
+    while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        ++unit;
+    }
+    return std::to_string(bytes).append(kUnits[unit]);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    while (true) {
+        const size_t at = text.find(separator);
+        parts.push_back(text.substr(0, at));
+        if (at == std::string_view::npos) return parts;
+        text.remove_prefix(at + 1);
+    }
+}
+
+namespace {
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (size_t i = 1; i <= a.size(); ++i) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size(); ++j) {
+            const size_t above = row[j];
+            const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({above + 1, row[j - 1] + 1, substitute});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string_view> nearest(std::string_view word,
+                                        std::span<const std::string_view> candidates) {
+    std::optional<std::string_view> best;
+    size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+    for (const std::string_view candidate : candidates) {
+        const size_t distance = edit_distance(word, candidate);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+}  // namespace tutti

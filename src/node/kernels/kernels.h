@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduction kernels: one loop for every predefined type and operator, compiled for several
+// instruction sets. The bits of a result do not depend on the instruction set.
+#pragma once
+
+#include <cstddef>
+
+#include "base/settings.h"
+#include "node/reducer.h"
+
+namespace tutti::node {
+
+enum class Isa { kBaseline, kAvx2, kAvx512 };
+
+// The best instruction set that this processor (and its operating system) has, at most `limit`.
+Isa best_isa(IsaChoice limit);
+const char* isa_name(Isa isa);
+
+// nullptr where the MPI standard does not allow the combination (MPI-4.1, table 6.3 ff.).
+Kernel find_kernel(tutti_dtype dtype, tutti_op op, Isa isa);
+
+// sizeof the C type; 0 for a value out of range.
+size_t dtype_bytes(tutti_dtype dtype);
+
+}  // namespace tutti::node

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one machine looks like from inside: which processors share a cache, a NUMA domain, a socket.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tutti::topo {
+
+// A set of processors (operating system numbers).
+class CpuSet {
+  public:
+    static constexpr uint32_t kCpusMax = 1024;
+    void add(uint32_t cpu);
+    [[nodiscard]] bool has(uint32_t cpu) const;
+    [[nodiscard]] uint32_t count() const;
+    [[nodiscard]] std::optional<uint32_t> first() const;
+    CpuSet& operator|=(const CpuSet& other);
+    bool operator==(const CpuSet& other) const = default;
+
+  private:
+    uint64_t words_[kCpusMax / 64] = {};  // Plain data: records of it travel through an allgather.
+};
+
+// Where one processor lies: the number of the object that holds it at each level, outermost first
+// (socket, NUMA domain, outer cache, inner shared cache). Levels at which nothing is told apart, and
+// levels that hold one processor each, are left out.
+struct NodeTopology {
+    std::vector<std::string> level_names;      // "Package", "NUMANode", "L3" ...
+    std::vector<std::vector<uint32_t>> place;  // [cpu][level]; empty for a processor not there
+    uint32_t cpu_count = 0;
+};
+
+// Reads this machine by hwloc, or a synthetic description ("pack:2 l3:4 core:8 pu:1"). Slow (tens of
+// milliseconds): the leader of a node does it once.
+Result<NodeTopology> read_node_topology(const std::string& synthetic);
+
+// Groups for a tree. One entry a level, innermost last: group[level][rank], numbers dense from 0,
+// every group of an inner level inside one group of the outer. Ranks that may run on several objects
+// of a level (their CpuSet spans them) are spread by index, contiguous blocks of ranks together.
+struct Groups {
+    std::vector<std::vector<uint32_t>> level;
+};
+Groups group_ranks(const NodeTopology& topology, std::span<const CpuSet> rank_cpus);
+
+struct Tree {
+    uint32_t root = 0;
+    std::vector<uint32_t> parent;  // UINT32_MAX at the root
+};
+// A tree whose edges cross the outer levels as seldom as possible: the lowest rank of a group leads
+// it; no rank has more than `fan_in_max` children (wide groups get inner nodes).
+Tree build_tree(const Groups& groups, uint32_t ranks, uint32_t fan_in_max);
+
+// Processors that this process may use (sched_getaffinity).
+CpuSet affinity();
+
+// Whole processors that the cgroup's quota allows (v2 cpu.max or v1 cfs_quota, all ancestors;
+// rounded up), or nullopt without a quota. `root` is "/" except in tests.
+std::optional<uint32_t> cgroup_cpu_quota(const std::string& root);
+// Bytes that may still be allocated under the cgroup's memory limit (v2 or v1, all ancestors), or
+// nullopt without a limit.
+std::optional<uint64_t> cgroup_memory_headroom(const std::string& root);
+
+}  // namespace tutti::topo
