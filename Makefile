@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What a person types. Everything that is more than a line stands in tools/ or CMakePresets.json.
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+export FUZZ_SECONDS
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test demo bench bench-peers install tidy format clean asan-ubsan tsan \
+        coverage fuzz
+
+help: ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s '@' \
+	    2>/dev/null || grep -h '##' $(MAKEFILE_LIST)
+
+build: ## the command (build/bin/tutti) and the libraries (build/lib)
+	@tools/setup build
+	@cmake --preset release --log-level=NOTICE
+	@cmake --build --preset release
+
+test: ## sets the machine up, builds, runs every test; ends in "N passed, N failed, N skipped"
+	@tools/setup test
+	@tools/test
+
+demo: ## an unmodified MPI program and the benchmark, under the bare MPI and under Tutti
+	@tools/setup demo
+	@$(MAKE) --no-print-directory build
+	@tools/demo
+
+bench: ## Tutti beside the host MPI, all collectives, two ranks
+	@tools/setup demo
+	@$(MAKE) --no-print-directory build
+	@build/bin/tutti run -- mpirun.mpich -n 2 build/bin/tutti bench all
+
+bench-peers: ## Tutti against Open MPI, MPICH and Intel MPI from PyPI, in turn
+	@tools/setup bench-peers
+	@tools/peers
+	@$(MAKE) --no-print-directory build
+	@tools/bench-peers
+
+install: build ## installs under PREFIX (/usr/local), below DESTDIR if given
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+tidy: ## house rules (tools/tidy) and clang-tidy
+	@tools/setup tidy
+	@tools/tidy
+	@cmake --preset tidy --log-level=NOTICE
+	@cmake --build --preset tidy
+
+format: ## clang-format over every C and C++ file
+	@git ls-files '*.cpp' '*.h' '*.c' | xargs clang-format -i
+
+asan-ubsan: ## unit tests under the address and undefined-behaviour sanitizers
+	@tools/setup test
+	@tools/test asan-ubsan
+
+tsan: ## threaded tests under the thread sanitizer
+	@tools/setup test
+	@tools/test tsan
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (60)
+	@tools/setup test
+	@tools/test fuzz
+
+coverage: ## line and branch coverage of the unit tests
+	@tools/setup coverage
+	@cmake --preset coverage --log-level=NOTICE
+	@cmake --build --preset coverage
+	@ctest --test-dir build/coverage --output-on-failure -j 2
+	@gcovr --root . --filter src/ --print-summary --html-details build/coverage/index.html \
+	    --delete build/coverage
+
+clean: ## removes what was built; keeps the MPIs under build/peers
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name peers -exec rm -rf {} +; fi
