@@ -28,21 +28,26 @@ class CpuSet {
 };
 
 // Where one processor lies: the number of the object that holds it at each level, outermost first
-// (socket, NUMA domain, outer cache, inner shared cache). Levels at which nothing is told apart, and
-// levels that hold one processor each, are left out.
+// (socket, NUMA domain, outer cache, inner shared cache). Levels at which nothing is told apart,
+// and levels that hold one processor each, are left out.
 struct NodeTopology {
     std::vector<std::string> level_names;      // "Package", "NUMANode", "L3" ...
     std::vector<std::vector<uint32_t>> place;  // [cpu][level]; empty for a processor not there
-    uint32_t cpu_count = 0;
+    CpuSet cpus;                               // those that are there
+    uint32_t cpu_count = 0;                    // how many
 };
 
-// Reads this machine by hwloc, or a synthetic description ("pack:2 l3:4 core:8 pu:1"). Slow (tens of
-// milliseconds): the leader of a node does it once.
+// Reads this machine by hwloc, or a synthetic description ("pack:2 l3:4 core:8 pu:1"; "pu:1" may be
+// left away). Slow (milliseconds, tens of them on a large machine): the leader of a node does it
+// once. Its own affinity and cpuset do not restrict what it reads. Processors from
+// CpuSet::kCpusMax on are left out.
 Result<NodeTopology> read_node_topology(const std::string& synthetic);
 
 // Groups for a tree. One entry a level, innermost last: group[level][rank], numbers dense from 0,
-// every group of an inner level inside one group of the outer. Ranks that may run on several objects
-// of a level (their CpuSet spans them) are spread by index, contiguous blocks of ranks together.
+// every group of an inner level inside one group of the outer; group 0 is that of rank 0. Ranks
+// that may run on several objects of a level (their CpuSet spans them) are spread by index over
+// those, contiguous blocks of ranks together, so that every object has its share of ranks. A rank
+// whose set has no processor of this topology may run anywhere.
 struct Groups {
     std::vector<std::vector<uint32_t>> level;
 };
@@ -52,8 +57,9 @@ struct Tree {
     uint32_t root = 0;
     std::vector<uint32_t> parent;  // UINT32_MAX at the root
 };
-// A tree whose edges cross the outer levels as seldom as possible: the lowest rank of a group leads
-// it; no rank has more than `fan_in_max` children (wide groups get inner nodes).
+// A tree whose edges cross the outer levels as seldom as possible: every group is a connected piece
+// of it, so that exactly groups - 1 edges cross a level. The lowest rank of a group leads it; no
+// rank has more than `fan_in_max` children (at least 1; wide groups get inner nodes).
 Tree build_tree(const Groups& groups, uint32_t ranks, uint32_t fan_in_max);
 
 // Processors that this process may use (sched_getaffinity).
