@@ -131,6 +131,9 @@ TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
                                             size_t message_bytes);
 /* All teams of the context must have been destroyed. */
 TUTTI_API void tutti_context_destroy(tutti_context *context);
+/* A setting as it is in force: "1" or "0" for switches, decimal bytes, calls or seconds, text as it
+ * was given (empty where it was not). NULL for a name that is not a setting. */
+TUTTI_API const char *tutti_context_setting(const tutti_context *context, const char *variable);
 
 typedef struct tutti_team_params {
     size_t struct_bytes; /* sizeof(tutti_team_params) */
@@ -151,6 +154,9 @@ TUTTI_API tutti_status tutti_team_create(tutti_context *context, const tutti_tea
 TUTTI_API void tutti_team_destroy(tutti_team *team);
 TUTTI_API uint32_t tutti_team_rank(const tutti_team *team);
 TUTTI_API uint32_t tutti_team_size(const tutti_team *team);
+
+/* The largest element of a user operator. */
+#define TUTTI_ELEMENT_BYTES_MAX 1024
 
 /* For send (gather and scatter: what the root would send to or receive from itself; allgather,
  * reduce, allreduce: the input is already in recv). For scatter it stands in recv. */

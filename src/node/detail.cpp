@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+template <class Word>
+uint64_t minimum_of_others(const Team& team, Word word) {
+    uint64_t low = UINT64_MAX;
+    for (Rank rank = 0; rank < team.size; ++rank) {
+        if (rank == team.rank) continue;
+        low = std::min(low, word(team.slice.done(rank)).load(std::memory_order_acquire));
+    }
+    return low;
+}
+
+// accumulated op right -> the user's convention wants the result where the right operand stood, so
+// the right operand is copied and the copy becomes the result.
+const std::byte* fold_user(Team& team, const Reducer& reducer, const std::byte* accumulated,
+                           const std::byte* right, size_t bytes) {
+    std::byte* space = team.scratch.get();
+    if (accumulated == space) space += kFoldBytes;
+    std::memcpy(space, right, bytes);
+    reducer.user_fn(reducer.user, accumulated, space, bytes / reducer.element_bytes);
+    return space;
+}
+
+void fold_piece_predefined(Team& team, const Reducer& reducer, std::byte* out, size_t bytes) {
+    const size_t count = bytes / reducer.element_bytes;
+    const auto& in = team.operands;
+    // An operand beyond the second that is also the output would be overwritten before its turn.
+    const std::byte* saved = nullptr;
+    for (Rank rank = 2; rank < team.size; ++rank) {
+        if (in[rank] != out) continue;
+        std::memcpy(team.scratch.get(), out, bytes);
+        saved = team.scratch.get();
+    }
+    reducer.kernel(out, in[0], in[1], count);
+    for (Rank rank = 2; rank < team.size; ++rank) {
+        reducer.kernel(out, out, in[rank] == out ? saved : in[rank], count);
+    }
+}
+
+void fold_piece_user(Team& team, const Reducer& reducer, std::byte* out, size_t bytes) {
+    const std::byte* accumulated = team.operands[0];
+    for (Rank rank = 1; rank < team.size; ++rank) {
+        accumulated = fold_user(team, reducer, accumulated, team.operands[rank], bytes);
+    }
+    std::memcpy(out, accumulated, bytes);
+}
+
+}  // namespace
+
+bool slots_free_look(Team& team, uint64_t call) {
+    team.done_known = minimum_of_others(
+        team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.calls_done; });
+    return call <= team.done_known + kSlotCount;
+}
+
+bool consumed_look(Team& team, uint64_t target) {
+    team.consumed_known = minimum_of_others(
+        team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.chunks_consumed; });
+    return target <= team.consumed_known;
+}
+
+void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::byte* accumulated,
+               const std::byte* right, size_t bytes) {
+    if (reducer.kernel) {
+        reducer.kernel(out, accumulated, right, bytes / reducer.element_bytes);
+        return;
+    }
+    std::memcpy(out, fold_user(team, reducer, accumulated, right, bytes), bytes);
+}
+
+void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* copy, size_t bytes) {
+    const size_t piece = fold_piece(reducer);
+    while (bytes > 0) {
+        const size_t now = std::min(piece, bytes);
+        if (reducer.kernel) {
+            fold_piece_predefined(team, reducer, out, now);
+        } else {
+            fold_piece_user(team, reducer, out, now);
+        }
+        if (copy) {
+            std::memcpy(copy, out, now);
+            copy += now;
+        }
+        for (const std::byte*& operand : team.operands) operand += now;
+        out += now;
+        bytes -= now;
+    }
+}
+
+}  // namespace tutti::node

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the step functions share: slots, guards, folding. Inside node/ only.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/assert.h"
+#include "node/team.h"
+
+namespace tutti::node {
+
+// ---- slots: payload beside the flag ------------------------------------------------------------
+
+inline size_t slot_lines(size_t bytes) {
+    return bytes <= kLinePayloadBytes ? 1 : (bytes + kLinePayloadBytes - 1) / kLinePayloadBytes;
+}
+
+inline std::atomic_ref<uint64_t> line_flag(std::byte* line) {
+    return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(line + kLinePayloadBytes));
+}
+
+// The writer's side. Each line is valid by itself, so that a reader's misses overlap the writer.
+inline void write_slot(std::byte* slot, uint64_t call, const std::byte* data, size_t bytes) {
+    while (bytes > kLinePayloadBytes) {
+        std::memcpy(slot, data, kLinePayloadBytes);
+        line_flag(slot).store(call, std::memory_order_release);
+        slot += kLineBytes;
+        data += kLinePayloadBytes;
+        bytes -= kLinePayloadBytes;
+    }
+    // One word is by far the most common payload; a constant size makes it one store.
+    if (bytes == sizeof(uint64_t)) {
+        std::memcpy(slot, data, sizeof(uint64_t));
+    } else if (bytes > 0) {
+        std::memcpy(slot, data, bytes);
+    }
+    line_flag(slot).store(call, std::memory_order_release);
+}
+
+// Lines are written in order and each flag is released, so the last flag vouches for all.
+inline bool slot_ready(std::byte* slot, uint64_t call, size_t bytes) {
+    std::byte* last = slot + (slot_lines(bytes) - 1) * kLineBytes;
+    return line_flag(last).load(std::memory_order_acquire) == call;
+}
+
+// Only after slot_ready.
+inline void read_slot(std::byte* out, const std::byte* slot, size_t bytes) {
+    while (bytes > kLinePayloadBytes) {
+        std::memcpy(out, slot, kLinePayloadBytes);
+        slot += kLineBytes;
+        out += kLinePayloadBytes;
+        bytes -= kLinePayloadBytes;
+    }
+    if (bytes == sizeof(uint64_t)) {
+        std::memcpy(out, slot, sizeof(uint64_t));
+    } else if (bytes > 0) {
+        std::memcpy(out, slot, bytes);
+    }
+}
+
+// The payload as one piece: the slot itself where it is one line, else a copy in `space`.
+inline const std::byte* slot_payload(const std::byte* slot, size_t bytes, std::byte* space) {
+    if (bytes <= kLinePayloadBytes) return slot;
+    read_slot(space, slot, bytes);
+    return space;
+}
+
+// ---- guards: nothing is overwritten before it was read --------------------------------------------
+
+// True when every other rank has finished the call that last used this call's slots.
+bool slots_free_look(Team& team, uint64_t call);
+inline bool slots_free(Team& team, uint64_t call) {
+    return call <= team.done_known + kSlotCount || slots_free_look(team, call);
+}
+
+// True when no other rank will read a chunk of ours below `target` (cumulative) again.
+bool consumed_look(Team& team, uint64_t target);
+inline bool all_consumed(Team& team, uint64_t target) {
+    return target <= team.consumed_known || consumed_look(team, target);
+}
+
+// Cumulative chunks that must have been consumed before chunk `index` may be written.
+inline uint64_t reuse_target(uint64_t index) {
+    return index + 1 > kChunkCount ? index + 1 - kChunkCount : 0;
+}
+
+inline bool consumed_by(const Team& team, Rank rank, uint64_t target) {
+    return team.slice.done(rank).chunks_consumed.load(std::memory_order_acquire) >= target;
+}
+
+// The first kChunkCount chunks of a call replace chunks of earlier calls, which anybody may have been
+// reading; later ones replace chunks of this call, and then only its own readers matter.
+inline bool is_reuse_within(uint64_t round) { return round >= kChunkCount; }
+
+inline bool has_published(const Team& team, Rank rank, uint64_t event) {
+    return team.slice.ready(rank).published.load(std::memory_order_acquire) >= event;
+}
+
+inline void publish(Team& team, uint64_t event) {
+    team.slice.ready(team.rank).published.store(event, std::memory_order_release);
+}
+
+inline void consume(Team& team, uint64_t chunks) {
+    team.slice.done(team.rank).chunks_consumed.store(chunks, std::memory_order_release);
+}
+
+// Every step function ends with one of these.
+inline Step finish_small(Team& team, const Op& op) {
+    team.slice.done(team.rank).calls_done.store(op.number, std::memory_order_release);
+    return Step::kDone;
+}
+// For calls in which this rank has heard of all others: they have finished the call before.
+inline Step finish_small_synchronized(Team& team, const Op& op) {
+    team.done_known = std::max(team.done_known, op.number - 1);
+    return finish_small(team, op);
+}
+inline Step finish_large(Team& team, const Op& op) {
+    consume(team, op.chunks + op.chunks_used);
+    return finish_small(team, op);
+}
+
+// ---- folding ----------------------------------------------------------------------------------
+
+// Copies with the common sizes inlined.
+inline void copy_bytes(std::byte* out, const std::byte* in, size_t bytes) {
+    if (bytes == sizeof(uint64_t)) {
+        std::memcpy(out, in, sizeof(uint64_t));
+    } else if (bytes > 0 && out != in) {
+        std::memcpy(out, in, bytes);
+    }
+}
+
+// Two blocks of kInlineBytesMax that folding does not touch.
+inline std::byte* payload_space(const Team& team) { return team.scratch.get() + 2 * kFoldBytes; }
+inline std::byte* result_space(const Team& team) { return payload_space(team) + kInlineBytesMax; }
+inline constexpr size_t kScratchBytes = 2 * kFoldBytes + 2 * kInlineBytesMax;
+
+// out = accumulated op right; at most kFoldBytes. `out` may be `accumulated`.
+void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::byte* accumulated,
+               const std::byte* right, size_t bytes);
+
+// out = operands[0] op operands[1] op ... (team.size of them), from the left. `out` may be the same
+// memory as one of the operands. bytes is a multiple of the element; any length. Each piece is copied
+// to `copy` too while it is in the cache, unless that is null. Advances the operand pointers.
+void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* copy, size_t bytes);
+
+inline size_t fold_piece(const Reducer& reducer) {
+    return kFoldBytes / reducer.element_bytes * reducer.element_bytes;
+}
+
+
+// ---- step functions, one file a family -------------------------------------------------------
+
+Step small_barrier(Team& team, Op& op);
+Step small_bcast(Team& team, Op& op);
+Step small_reduce(Team& team, Op& op);  // and allreduce
+Step small_gather(Team& team, Op& op);
+Step small_scatter(Team& team, Op& op);
+Step small_allgather(Team& team, Op& op);
+
+Step tree_reduce(Team& team, Op& op);  // barrier, reduce, allreduce
+Step tree_bcast(Team& team, Op& op);
+
+Step chunk_bcast(Team& team, Op& op);
+Step chunk_reduce(Team& team, Op& op);
+Step chunk_allreduce(Team& team, Op& op);
+Step split_reduce(Team& team, Op& op);  // and allreduce
+Step chunk_gather(Team& team, Op& op);
+Step chunk_scatter(Team& team, Op& op);
+Step chunk_allgather(Team& team, Op& op);
+
+// Rounds for a call in which one side writes and the other reads behind it: pieces of `unit`, at most
+// a chunk.
+void plan_pipeline(Op& op, size_t bytes, size_t chunk_bytes, size_t unit);
+
+// Sizes of the rounds of an op; called by start().
+void plan_chunk_bcast(const Team& team, Op& op);
+void plan_chunk_reduce(const Team& team, Op& op);
+void plan_chunk_allreduce(const Team& team, Op& op);
+void plan_split_reduce(const Team& team, Op& op);
+void plan_chunk_gather(const Team& team, Op& op);
+void plan_chunk_scatter(const Team& team, Op& op);
+void plan_chunk_allgather(const Team& team, Op& op);
+
+}  // namespace tutti::node

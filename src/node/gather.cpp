@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gather, scatter and allgather of more than a slot, piece by piece through the rings of chunks.
+//
+// Op.posted, Op.taken: rounds written, rounds read. Op.next: the rank whose piece comes next, counted
+// from the own rank so that not all read the same ring at once.
+#include "node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+size_t round_bytes(const Op& op, uint64_t round) {
+    return std::min(op.piece_bytes, op.call.bytes - round * op.piece_bytes);
+}
+
+// This rank's block of recv (gather, allgather), current piece.
+void place_own_piece(const Team& team, const Op& op, uint64_t round) {
+    if (!op.call.send) return;
+    const size_t offset = round * op.piece_bytes;
+    std::memcpy(op.call.recv + team.rank * op.call.bytes + offset, op.call.send + offset,
+                round_bytes(op, round));
+}
+
+void post_piece(Team& team, Op& op, const std::byte* block) {
+    std::memcpy(team.slice.chunk(team.rank, op.chunks + op.posted),
+                block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
+    ++op.posted;
+    publish(team, op.events + op.posted);
+}
+
+// Copies the others' pieces of the current round; false where one is not there yet.
+bool take_pieces(Team& team, Op& op) {
+    const size_t offset = op.taken * op.piece_bytes;
+    for (; op.next < team.size; ++op.next) {
+        const Rank rank = (team.rank + op.next) % team.size;
+        if (!has_published(team, rank, op.events + op.taken + 1)) return false;
+        std::memcpy(op.call.recv + rank * op.call.bytes + offset,
+                    team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken));
+    }
+    op.next = 1;
+    ++op.taken;
+    return true;
+}
+
+}  // namespace
+
+void plan_pipeline(Op& op, size_t bytes, size_t chunk_bytes, size_t unit) {
+    // Eight pieces hide all but an eighth of the second copy; below 4 KiB a round costs more than the
+    // copy that it hides.
+    constexpr size_t kPieces = 8;
+    constexpr size_t kPieceBytesMin = 4096;
+    const size_t wanted = std::max(kPieceBytesMin, (bytes + kPieces - 1) / kPieces);
+    const size_t lines = (wanted + kLineBytes - 1) / kLineBytes * kLineBytes;
+    op.piece_bytes = std::max(unit, std::min(lines, chunk_bytes) / unit * unit);
+    op.rounds = (bytes + op.piece_bytes - 1) / op.piece_bytes;
+    op.chunks_used = op.rounds;
+    op.events_used = op.rounds;
+}
+
+void plan_chunk_gather(const Team& team, Op& op) {
+    plan_pipeline(op, op.call.bytes, team.slice.geometry.chunk_bytes, 1);
+    op.next = 1;
+}
+
+Step chunk_gather(Team& team, Op& op) {
+    if (team.rank != op.call.root) {
+        const uint64_t target = reuse_target(op.chunks + op.posted);
+        const bool may_write = is_reuse_within(op.posted)
+                                   ? consumed_by(team, op.call.root, target)
+                                   : all_consumed(team, target);
+        if (!may_write) return Step::kBlocked;
+        post_piece(team, op, op.call.send);
+        return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
+    }
+    if (op.posted == op.taken) {
+        place_own_piece(team, op, op.taken);
+        ++op.posted;
+    }
+    if (!take_pieces(team, op)) return Step::kBlocked;
+    if (op.taken == op.rounds) return finish_large(team, op);
+    consume(team, op.chunks + op.taken);
+    return Step::kAdvanced;
+}
+
+// A chunk of the root holds one piece for each of the others, in rank order without the root.
+void plan_chunk_scatter(const Team& team, Op& op) {
+    const size_t share = team.slice.geometry.chunk_bytes / (team.size - 1) / kLineBytes * kLineBytes;
+    TUTTI_ASSERT(share > 0, "a chunk holds a line for every rank");
+    plan_pipeline(op, op.call.bytes, share, 1);
+}
+
+Step chunk_scatter(Team& team, Op& op) {
+    const uint64_t round = op.taken;
+    const size_t offset = round * op.piece_bytes;
+    const size_t bytes = round_bytes(op, round);
+    if (team.rank == op.call.root) {
+        if (!all_consumed(team, reuse_target(op.chunks + round))) return Step::kBlocked;
+        std::byte* piece = team.slice.chunk(team.rank, op.chunks + round);
+        for (Rank rank = 0; rank < team.size; ++rank) {
+            if (rank == team.rank) continue;
+            std::memcpy(piece, op.call.send + rank * op.call.bytes + offset, bytes);
+            piece += op.piece_bytes;
+        }
+        publish(team, op.events + round + 1);
+        if (op.call.recv) {
+            std::memcpy(op.call.recv + offset, op.call.send + team.rank * op.call.bytes + offset,
+                        bytes);
+        }
+    } else {
+        if (!has_published(team, op.call.root, op.events + round + 1)) return Step::kBlocked;
+        const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
+        std::memcpy(op.call.recv + offset,
+                    team.slice.chunk(op.call.root, op.chunks + round) + index * op.piece_bytes,
+                    bytes);
+    }
+    ++op.taken;
+    if (op.taken == op.rounds) return finish_large(team, op);
+    if (team.rank != op.call.root) consume(team, op.chunks + op.taken);
+    return Step::kAdvanced;
+}
+
+void plan_chunk_allgather(const Team& team, Op& op) {
+    op.piece_bytes = std::min(team.slice.geometry.chunk_bytes, op.call.bytes);
+    op.rounds = (op.call.bytes + op.piece_bytes - 1) / op.piece_bytes;
+    op.chunks_used = op.rounds;
+    op.events_used = op.rounds;
+    op.next = 1;
+}
+
+// Posts one round ahead, so that a neighbour who is a little late does not stop the copying.
+Step chunk_allgather(Team& team, Op& op) {
+    if (op.posted < op.rounds && op.posted <= op.taken + 1 &&
+        all_consumed(team, reuse_target(op.chunks + op.posted))) {
+        const uint64_t round = op.posted;
+        const std::byte* block =
+            op.call.send ? op.call.send : op.call.recv + team.rank * op.call.bytes;
+        post_piece(team, op, block);
+        place_own_piece(team, op, round);
+        return Step::kAdvanced;
+    }
+    if (op.taken == op.posted || !take_pieces(team, op)) return Step::kBlocked;
+    if (op.taken == op.rounds) return finish_large(team, op);
+    consume(team, op.chunks + op.taken);
+    return Step::kAdvanced;
+}
+
+}  // namespace tutti::node

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team's slice of a node's shared segment: who writes which word. docs/node.md has the table.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "node/layout.h"
+
+namespace tutti::node {
+
+inline constexpr size_t kLineBytes = 64;
+// Two lines: the adjacent-line prefetcher of today's processors pulls pairs.
+inline constexpr size_t kControlStride = 128;
+inline constexpr size_t kPageBytes = 4096;
+
+// A slot line carries payload and, in its last word, the sequence number that makes it valid.
+inline constexpr size_t kLinePayloadBytes = kLineBytes - sizeof(uint64_t);
+// 19 lines: the smallest number that holds 1 KiB. Measured on 2 cores, one line more costs about as
+// much as the copy that it saves, so the border is not sharp.
+inline constexpr size_t kSlotLines = 19;
+inline constexpr size_t kSlotBytes = kSlotLines * kLineBytes;
+inline constexpr size_t kInlineBytesMax = 1024;
+static_assert(kSlotLines * kLinePayloadBytes >= kInlineBytesMax);
+// Calls that a rank may run ahead of the slowest before it must look; a power of two.
+inline constexpr uint64_t kSlotCount = 8;
+// Chunks in a rank's ring. The split reduction needs at least 5 (split.cpp); a power of two.
+inline constexpr uint64_t kChunkCount = 8;
+
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// Words of rank r. Written by r alone, except `inbox` slots, which the root of that call writes.
+struct alignas(kControlStride) ReadyWords {
+    // Chunk events of r so far. Release after the chunk is written; readers acquire.
+    std::atomic<uint64_t> published{0};
+};
+struct alignas(kControlStride) DoneWords {
+    // The last call that r has finished, and the chunks (cumulative) that r will not read again.
+    // Release after the last read; a writer acquires before it overwrites.
+    std::atomic<uint64_t> calls_done{0};
+    std::atomic<uint64_t> chunks_consumed{0};
+    // The last call that r is known to have entered; written only when r has waited a while, or when
+    // the embedder asks. For messages to people, never for synchronization.
+    std::atomic<uint64_t> calls_entered{0};
+    // Identity handshake at creation: the token of r, then what r has read of the others.
+    std::atomic<uint64_t> token{0};
+};
+
+// Where things lie in a slice. Every rank of a team computes the same from the same two numbers.
+struct Geometry {
+    uint32_t ranks = 0;
+    size_t chunk_bytes = 0;  // a multiple of 64
+    size_t rank_bytes = 0;   // one rank's area, a multiple of the page
+    size_t slice_bytes = 0;  // a header page and all areas
+
+    static Geometry make(uint32_t ranks, size_t chunk_bytes);
+};
+
+// The first page of a slice.
+struct SliceHeader {
+    // Ranks that have left the team. The slice may be used again when all have. Relaxed increments
+    // are not enough: release, since the next user's owner clears the slice after reading it.
+    std::atomic<uint32_t> detached{0};
+};
+
+// Pointers into a mapped slice.
+struct Slice {
+    std::byte* base = nullptr;
+    Geometry geometry;
+
+    [[nodiscard]] SliceHeader& header() const { return *reinterpret_cast<SliceHeader*>(base); }
+    [[nodiscard]] std::byte* area(Rank rank) const {
+        return base + kPageBytes + rank * geometry.rank_bytes;
+    }
+    [[nodiscard]] ReadyWords& ready(Rank rank) const {
+        return *reinterpret_cast<ReadyWords*>(area(rank));
+    }
+    [[nodiscard]] DoneWords& done(Rank rank) const {
+        return *reinterpret_cast<DoneWords*>(area(rank) + sizeof(ReadyWords));
+    }
+    // Slots written by `rank`: towards the root or to everybody, and down the tree.
+    [[nodiscard]] std::byte* up_slot(Rank rank, uint64_t call) const { return slot(rank, 0, call); }
+    [[nodiscard]] std::byte* down_slot(Rank rank, uint64_t call) const {
+        return slot(rank, 1, call);
+    }
+    // Slots read by `rank`, written by the root of a scatter.
+    [[nodiscard]] std::byte* inbox_slot(Rank rank, uint64_t call) const {
+        return slot(rank, 2, call);
+    }
+    [[nodiscard]] std::byte* chunk(Rank rank, uint64_t index) const {
+        return area(rank) + kChunksOffset + (index % kChunkCount) * geometry.chunk_bytes;
+    }
+
+    static constexpr size_t kSlotsOffset = sizeof(ReadyWords) + sizeof(DoneWords);
+    static constexpr size_t kChunksOffset =
+        (kSlotsOffset + 3 * kSlotCount * kSlotBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+
+  private:
+    [[nodiscard]] std::byte* slot(Rank rank, size_t kind, uint64_t call) const {
+        return area(rank) + kSlotsOffset +
+               (kind * kSlotCount + call % kSlotCount) * kSlotBytes;
+    }
+};
+
+inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes) {
+    Geometry geometry;
+    geometry.ranks = ranks;
+    geometry.chunk_bytes = (chunk_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    const size_t raw = Slice::kChunksOffset + kChunkCount * geometry.chunk_bytes;
+    geometry.rank_bytes = (raw + kPageBytes - 1) / kPageBytes * kPageBytes;
+    geometry.slice_bytes = kPageBytes + ranks * geometry.rank_bytes;
+    return geometry;
+}
+
+}  // namespace tutti::node

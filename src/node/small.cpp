@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small calls, flat: every rank writes its payload beside a flag, and whoever needs it reads it there.
+//
+// One write and one cache miss on the critical path; the slots of kSlotCount calls are in rotation,
+// so that a rank may run ahead. Messages a rank: at most one line written for every 56 bytes, and
+// team.size - 1 slots read.
+//
+// Op.phase: 0 own slot not yet written, 1 collecting. Op.next: the rank whose slot comes next.
+#include "node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+// Writes this rank's slot once that is allowed.
+bool post_own(Team& team, Op& op) {
+    if (!slots_free(team, op.number)) return false;
+    write_slot(team.slice.up_slot(team.rank, op.number), op.number, op.call.send, op.call.bytes);
+    op.phase = 1;
+    return true;
+}
+
+bool is_ready(const Team& team, const Op& op, Rank rank) {
+    return slot_ready(team.slice.up_slot(rank, op.number), op.number, op.call.bytes);
+}
+
+// Own block of a gather or allgather into its place, unless it is there already.
+void place_own(const Team& team, const Op& op) {
+    if (op.call.send) {
+        copy_bytes(op.call.recv + team.rank * op.call.bytes, op.call.send, op.call.bytes);
+    }
+}
+
+// What an in-place call sends.
+const std::byte* own_block(const Team& team, const Op& op) {
+    return op.call.send ? op.call.send : op.call.recv + team.rank * op.call.bytes;
+}
+
+}  // namespace
+
+Step small_barrier(Team& team, Op& op) {
+    if (op.phase == 0) {
+        if (!slots_free(team, op.number)) return Step::kBlocked;
+        write_slot(team.slice.up_slot(team.rank, op.number), op.number, nullptr, 0);
+        op.phase = 1;
+    }
+    for (; op.next < team.size; ++op.next) {
+        if (op.next == team.rank) continue;
+        if (!is_ready(team, op, op.next)) return Step::kBlocked;
+    }
+    return finish_small_synchronized(team, op);
+}
+
+Step small_bcast(Team& team, Op& op) {
+    if (team.rank == op.call.root) {
+        if (!slots_free(team, op.number)) return Step::kBlocked;
+        write_slot(team.slice.up_slot(team.rank, op.number), op.number, op.call.recv,
+                   op.call.bytes);
+        return finish_small(team, op);
+    }
+    if (!is_ready(team, op, op.call.root)) return Step::kBlocked;
+    read_slot(op.call.recv, team.slice.up_slot(op.call.root, op.number), op.call.bytes);
+    return finish_small(team, op);
+}
+
+// Reduce and allreduce: folds in rank order as the ranks' payloads come in, so that the operand order
+// is the same on all ranks and for all sizes. The running result stands in recv; an in-place operand
+// was saved in the own slot before.
+Step small_reduce(Team& team, Op& op) {
+    if (op.phase == 0) {
+        if (!op.call.send) op.call.send = op.call.recv;
+        if (!post_own(team, op)) return Step::kBlocked;
+        const bool is_reader =
+            op.call.collective == TUTTI_ALLREDUCE || team.rank == op.call.root;
+        if (!is_reader) return finish_small(team, op);
+    }
+    std::byte* space = payload_space(team);
+    for (; op.next < team.size; ++op.next) {
+        if (op.next != team.rank && !is_ready(team, op, op.next)) return Step::kBlocked;
+        std::byte* slot = team.slice.up_slot(op.next, op.number);
+        if (op.next == 0) {
+            // Two ranks are one fold; with more, the first payload waits in recv for the second.
+            read_slot(op.call.recv, slot, op.call.bytes);
+        } else {
+            fold_onto(team, op.call.reducer, op.call.recv, op.call.recv,
+                      slot_payload(slot, op.call.bytes, space), op.call.bytes);
+        }
+    }
+    return finish_small_synchronized(team, op);
+}
+
+Step small_gather(Team& team, Op& op) {
+    if (team.rank != op.call.root) {
+        return post_own(team, op) ? finish_small(team, op) : Step::kBlocked;
+    }
+    if (op.phase == 0) {
+        place_own(team, op);
+        op.phase = 1;
+    }
+    for (; op.next < team.size; ++op.next) {
+        if (op.next == team.rank) continue;
+        if (!is_ready(team, op, op.next)) return Step::kBlocked;
+        read_slot(op.call.recv + op.next * op.call.bytes, team.slice.up_slot(op.next, op.number),
+                  op.call.bytes);
+    }
+    return finish_small_synchronized(team, op);
+}
+
+// The root writes into each rank's inbox, so that everybody polls memory of its own and no line has
+// more than one reader.
+Step small_scatter(Team& team, Op& op) {
+    const size_t bytes = op.call.bytes;
+    if (team.rank == op.call.root) {
+        if (!slots_free(team, op.number)) return Step::kBlocked;
+        for (Rank rank = 0; rank < team.size; ++rank) {
+            if (rank == team.rank) continue;
+            write_slot(team.slice.inbox_slot(rank, op.number), op.number,
+                       op.call.send + rank * bytes, bytes);
+        }
+        if (op.call.recv) copy_bytes(op.call.recv, op.call.send + team.rank * bytes, bytes);
+        return finish_small(team, op);
+    }
+    std::byte* slot = team.slice.inbox_slot(team.rank, op.number);
+    if (!slot_ready(slot, op.number, bytes)) return Step::kBlocked;
+    read_slot(op.call.recv, slot, bytes);
+    return finish_small(team, op);
+}
+
+Step small_allgather(Team& team, Op& op) {
+    const size_t bytes = op.call.bytes;
+    if (op.phase == 0) {
+        if (!slots_free(team, op.number)) return Step::kBlocked;
+        write_slot(team.slice.up_slot(team.rank, op.number), op.number, own_block(team, op), bytes);
+        place_own(team, op);
+        op.phase = 1;
+    }
+    for (; op.next < team.size; ++op.next) {
+        if (op.next == team.rank) continue;
+        if (!is_ready(team, op, op.next)) return Step::kBlocked;
+        read_slot(op.call.recv + op.next * bytes, team.slice.up_slot(op.next, op.number), bytes);
+    }
+    return finish_small_synchronized(team, op);
+}
+
+}  // namespace tutti::node

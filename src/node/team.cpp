@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/team.h"
+
+#include "node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+// Largest p * n at which every rank folds all vectors itself ("direct"): one synchronization instead
+// of two, p times the work. Measured with 2 ranks on 2 cores, see docs/node.md.
+constexpr size_t kDirectBytesMax = 32 * 1024;
+// Ranks up to which the root of a reduce folds alone: the others only copy, so the split pays only
+// when (p - 1) folds take longer than copy in, fold and copy out of a share.
+constexpr Rank kRootFoldsRanksMax = 3;
+
+struct Algorithm {
+    const char* name;
+    StepFunction step;
+    void (*plan)(const Team&, Op&);  // nullptr: slots only
+};
+
+Step alone(Team& team, Op& op) {
+    const bool has_input = op.call.send != nullptr && op.call.recv != nullptr;
+    if (has_input && op.call.collective != TUTTI_BCAST) {
+        copy_bytes(op.call.recv, op.call.send, op.call.bytes);
+    }
+    return finish_small(team, op);
+}
+
+bool uses_tree(const Team& team) { return !team.layout.flat; }
+
+// Under a tree the partial results of a group are combined first, so it is for operators that
+// commute: all predefined ones.
+bool may_reduce_in_tree(const Team& team, const Call& call) {
+    return uses_tree(team) && !team.rank_order && call.reducer.user_fn == nullptr;
+}
+
+Algorithm choose_small(const Team& team, const Call& call) {
+    switch (call.collective) {
+        case TUTTI_BARRIER:
+            if (uses_tree(team)) return {"tree", tree_reduce, nullptr};
+            return {"small", small_barrier, nullptr};
+        case TUTTI_BCAST:
+            if (uses_tree(team)) return {"tree", tree_bcast, nullptr};
+            return {"small", small_bcast, nullptr};
+        case TUTTI_REDUCE:
+        case TUTTI_ALLREDUCE:
+            if (may_reduce_in_tree(team, call)) return {"tree", tree_reduce, nullptr};
+            return {"small", small_reduce, nullptr};
+        case TUTTI_GATHER:
+            return {"small", small_gather, nullptr};
+        case TUTTI_SCATTER:
+            return {"small", small_scatter, nullptr};
+        default:
+            return {"small", small_allgather, nullptr};
+    }
+}
+
+Algorithm choose_large(const Team& team, const Call& call) {
+    const bool is_direct = call.bytes <= kDirectBytesMax / team.size &&
+                           call.bytes <= team.slice.geometry.chunk_bytes;
+    switch (call.collective) {
+        case TUTTI_BCAST:
+            return {"pipeline", chunk_bcast, plan_chunk_bcast};
+        case TUTTI_REDUCE:
+            if (team.size <= kRootFoldsRanksMax || is_direct) {
+                return {"direct", chunk_reduce, plan_chunk_reduce};
+            }
+            return {"split", split_reduce, plan_split_reduce};
+        case TUTTI_ALLREDUCE:
+            if (is_direct) return {"direct", chunk_allreduce, plan_chunk_allreduce};
+            return {"split", split_reduce, plan_split_reduce};
+        case TUTTI_GATHER:
+            return {"pipeline", chunk_gather, plan_chunk_gather};
+        case TUTTI_SCATTER:
+            return {"pipeline", chunk_scatter, plan_chunk_scatter};
+        default:
+            return {"pipeline", chunk_allgather, plan_chunk_allgather};
+    }
+}
+
+Algorithm choose(const Team& team, const Call& call) {
+    if (team.size == 1) return {"alone", alone, nullptr};
+    if (call.collective == TUTTI_BARRIER || call.bytes <= kInlineBytesMax) {
+        return choose_small(team, call);
+    }
+    return choose_large(team, call);
+}
+
+}  // namespace
+
+void prepare(Team& team) {
+    TUTTI_ASSERT(team.rank < team.size, "rank within the team");
+    TUTTI_ASSERT(team.slice.geometry.ranks == team.size, "geometry of this team");
+    team.scratch = std::make_unique<std::byte[]>(kScratchBytes);
+    team.operands.assign(team.size, nullptr);
+}
+
+void start(Team& team, Op& op, const Call& call) {
+    TUTTI_ASSERT(call.root < team.size, "root within the team");
+    const Algorithm algorithm = choose(team, call);
+    op = Op{};
+    op.step = algorithm.step;
+    op.call = call;
+    op.number = ++team.call;
+    if (!algorithm.plan) return;
+    op.events = team.events;
+    op.chunks = team.chunks;
+    algorithm.plan(team, op);
+    team.events += op.events_used;
+    team.chunks += op.chunks_used;
+}
+
+const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
+
+void announce(Team& team, const Op& op) {
+    team.slice.done(team.rank).calls_entered.store(op.number, std::memory_order_relaxed);
+}
+
+std::vector<Rank> not_arrived(const Team& team, const Op& op) {
+    std::vector<Rank> missing;
+    for (Rank rank = 0; rank < team.size; ++rank) {
+        if (rank == team.rank) continue;
+        const DoneWords& words = team.slice.done(rank);
+        const uint64_t entered = std::max(words.calls_entered.load(std::memory_order_relaxed),
+                                          words.calls_done.load(std::memory_order_relaxed));
+        // A rank that has written its slot has entered, whether it announced itself or not.
+        const bool has_slot =
+            line_flag(team.slice.up_slot(rank, op.number)).load(std::memory_order_relaxed) ==
+            op.number;
+        const bool has_chunk = op.events_used > 0 && has_published(team, rank, op.events + 1);
+        if (entered < op.number && !has_slot && !has_chunk) missing.push_back(rank);
+    }
+    return missing;
+}
+
+}  // namespace tutti::node

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives of one node as state machines: start, then step until done; nothing waits inside.
+//
+// Every rank of the team starts the same calls in the same order, one after the other. What a rank
+// runs depends only on what all of them know alike: collective, root, operator, bytes, and what the
+// team was made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "node/layout.h"
+#include "node/reducer.h"
+#include "node/slice.h"
+#include "tutti/tutti.h"
+
+namespace tutti::node {
+
+struct Call {
+    tutti_collective collective = TUTTI_BARRIER;
+    Rank root = 0;
+    const std::byte* send = nullptr;  // nullptr: in place (see tutti.h), or not significant
+    std::byte* recv = nullptr;
+    size_t bytes = 0;                 // one block, as in tutti_call
+    Reducer reducer;
+};
+
+enum class Step {
+    kBlocked,   // nothing could be done: someone else must move first
+    kAdvanced,  // something was done; call again at once
+    kDone
+};
+
+// What the members agreed on when the team was made, and this rank's own bookkeeping.
+struct Team {
+    Rank rank = 0;
+    Rank size = 1;
+    Slice slice;
+    Layout layout;
+    bool rank_order = false;  // combine in rank order always (TUTTI_REPRODUCIBLE)
+
+    // Bases of the next call; the same on all ranks.
+    uint64_t call = 0;
+    uint64_t events = 0;
+    uint64_t chunks = 0;
+
+    // Lower bounds over all others, from the last look at their DoneWords. Only grow.
+    uint64_t done_known = 0;
+    uint64_t consumed_known = 0;
+
+    // Local memory: two blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of more
+    // than one line, and one pointer a rank.
+    std::unique_ptr<std::byte[]> scratch;
+    std::vector<const std::byte*> operands;
+};
+
+struct Op;
+using StepFunction = Step (*)(Team&, Op&);
+
+// One call in flight. Plain data: the exhaustive test copies it.
+struct Op {
+    StepFunction step = nullptr;
+    Call call;
+    uint64_t number = 0;   // of the call in its team, from 1
+    uint64_t events = 0;   // bases, see Team
+    uint64_t chunks = 0;
+    size_t piece_bytes = 0;  // bytes of one round, of one block
+    uint64_t rounds = 0;
+    uint64_t chunks_used = 0;
+    uint64_t events_used = 0;
+    // State between polls; each step function says what it keeps here.
+    uint32_t phase = 0;
+    Rank next = 0;
+    uint64_t posted = 0;  // rounds written
+    uint64_t taken = 0;   // rounds read
+};
+
+// Bytes folded at a time, so that the running result stays in the first-level cache.
+inline constexpr size_t kFoldBytes = 8192;
+// The largest element of a user operator.
+inline constexpr size_t kElementBytesMax = TUTTI_ELEMENT_BYTES_MAX;
+
+// Makes the local parts; slice, rank, size, layout and rank_order must be set.
+void prepare(Team& team);
+
+// Begins a call: chooses the algorithm. Never blocks. No other call of this team may be in flight.
+void start(Team& team, Op& op, const Call& call);
+inline Step step(Team& team, Op& op) { return op.step(team, op); }
+
+// The name of the algorithm that start() would choose.
+const char* algorithm_name(const Team& team, const Call& call);
+
+// For messages: says to the others that this rank has entered the call in flight.
+void announce(Team& team, const Op& op);
+// Ranks that are not known to have entered the call.
+std::vector<Rank> not_arrived(const Team& team, const Op& op);
+
+}  // namespace tutti::node

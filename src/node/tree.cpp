@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small calls on a tree over shared caches, NUMA domains and sockets (Layout): a line is read by one
+// parent on the way up and by a handful of children on the way down, whatever the size of the node.
+//
+// The tree is the same for every root: a root that is not the tree's hands its payload to the tree's
+// root (broadcast) or takes the result from there (reduce).
+//
+// Op.phase: 0 collecting the children, 1 waiting for the result. Op.next: index of the child.
+#include "node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+bool has_children(const Team& team) { return !team.layout.children[team.rank].empty(); }
+bool is_tree_root(const Team& team) { return team.rank == team.layout.root; }
+
+// Folds the children's partial results onto our own, in ascending order: the same on every call.
+bool collect_children(Team& team, Op& op) {
+    const auto& children = team.layout.children[team.rank];
+    if (op.next == 0 && op.taken == 0) {
+        const std::byte* own = op.call.send ? op.call.send : op.call.recv;
+        copy_bytes(result_space(team), own, op.call.bytes);
+        op.taken = 1;
+    }
+    for (; op.next < children.size(); ++op.next) {
+        std::byte* slot = team.slice.up_slot(children[op.next], op.number);
+        if (!slot_ready(slot, op.number, op.call.bytes)) return false;
+        if (op.call.bytes == 0) continue;
+        fold_onto(team, op.call.reducer, result_space(team), result_space(team),
+                  slot_payload(slot, op.call.bytes, payload_space(team)), op.call.bytes);
+    }
+    return true;
+}
+
+Step pass_down(Team& team, Op& op, const std::byte* result) {
+    if (has_children(team)) {
+        write_slot(team.slice.down_slot(team.rank, op.number), op.number, result, op.call.bytes);
+    }
+    return finish_small_synchronized(team, op);
+}
+
+// A reduction with one receiver: it reads where the tree's root wrote.
+Step reduce_result(Team& team, Op& op) {
+    if (is_tree_root(team)) {
+        if (team.rank == op.call.root) {
+            copy_bytes(op.call.recv, result_space(team), op.call.bytes);
+        } else {
+            write_slot(team.slice.down_slot(team.rank, op.number), op.number, result_space(team),
+                       op.call.bytes);
+        }
+        return finish_small(team, op);
+    }
+    if (team.rank != op.call.root) return finish_small(team, op);
+    std::byte* slot = team.slice.down_slot(team.layout.root, op.number);
+    if (!slot_ready(slot, op.number, op.call.bytes)) return Step::kBlocked;
+    read_slot(op.call.recv, slot, op.call.bytes);
+    return finish_small(team, op);
+}
+
+}  // namespace
+
+Step tree_reduce(Team& team, Op& op) {
+    if (op.phase == 0) {
+        if (!collect_children(team, op)) return Step::kBlocked;
+        if (!slots_free(team, op.number)) return Step::kBlocked;
+        if (!is_tree_root(team)) {
+            write_slot(team.slice.up_slot(team.rank, op.number), op.number, result_space(team),
+                       op.call.bytes);
+        }
+        op.phase = 1;
+    }
+    if (op.call.collective == TUTTI_REDUCE) return reduce_result(team, op);
+    if (is_tree_root(team)) {
+        copy_bytes(op.call.recv, result_space(team), op.call.bytes);
+        return pass_down(team, op, result_space(team));
+    }
+    std::byte* slot = team.slice.down_slot(team.layout.parent[team.rank], op.number);
+    if (!slot_ready(slot, op.number, op.call.bytes)) return Step::kBlocked;
+    // Through local memory: recv may be misaligned or, for a barrier, absent.
+    const std::byte* result = slot_payload(slot, op.call.bytes, payload_space(team));
+    copy_bytes(op.call.recv, result, op.call.bytes);
+    return pass_down(team, op, result);
+}
+
+Step tree_bcast(Team& team, Op& op) {
+    const bool is_writer = team.rank == op.call.root || has_children(team);
+    if (is_writer && !slots_free(team, op.number)) return Step::kBlocked;
+    if (team.rank == op.call.root) {
+        if (!is_tree_root(team)) {
+            write_slot(team.slice.up_slot(team.rank, op.number), op.number, op.call.recv,
+                       op.call.bytes);
+        }
+    } else {
+        std::byte* slot = is_tree_root(team)
+                              ? team.slice.up_slot(op.call.root, op.number)
+                              : team.slice.down_slot(team.layout.parent[team.rank], op.number);
+        if (!slot_ready(slot, op.number, op.call.bytes)) return Step::kBlocked;
+        read_slot(op.call.recv, slot, op.call.bytes);
+    }
+    if (has_children(team)) {
+        write_slot(team.slice.down_slot(team.rank, op.number), op.number, op.call.recv,
+                   op.call.bytes);
+    }
+    return finish_small(team, op);
+}
+
+}  // namespace tutti::node
