@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/bench.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/settings.h"
+#include "cli/bench_cell.h"
+#include "cli/bench_host.h"
+#include "cli/bench_mpi.h"
+#include "cli/bench_options.h"
+#include "cli/bench_report.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+void complain(const std::string& message) {
+    // One write, so that lines of several ranks do not mix.
+    const std::string line = "tutti bench: " + message + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+// The first rank by the launcher's own count; also where there is no launcher.
+bool speaks_before_init() { return launched_rank().value_or(0) == 0; }
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// "Open MPI v5.0.11, package: ..." and "MPICH Version: 4.0.2", cut to what tells them apart.
+std::string short_version(const std::string& text) {
+    std::string line = first_line(text);
+    line = line.substr(0, line.find(','));
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    line.erase(
+        std::unique(line.begin(), line.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+        line.end());
+    return line;
+}
+
+uint32_t cores() {
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? static_cast<uint32_t>(online) : 1;
+}
+
+// Half of what this node has free: the page cache and the MPI want some, too.
+uint64_t memory_for_buffers() {
+    const long pages = sysconf(_SC_AVPHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_bytes <= 0) return 1ull << 30;
+    return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) / 2;
+}
+
+std::vector<CellOrder> orders(const BenchOptions& options) {
+    std::vector<CellOrder> all;
+    const uint64_t memory = memory_for_buffers();
+    for (const tutti_collective collective : options.collectives) {
+        if (collective == TUTTI_BARRIER) {
+            all.push_back({collective, 0, options.batches, options.seconds, memory});
+            continue;
+        }
+        for (const uint64_t bytes : options.bytes) {
+            all.push_back({collective, bytes, options.batches, options.seconds, memory});
+        }
+    }
+    return all;
+}
+
+// The first calls on a communicator go to the host, and the same number on every rank.
+void warm_up(BenchMpi& mpi, uint64_t warmup_calls, uint64_t& number) {
+    constexpr uint64_t kMore = 8;
+    uint64_t calls = std::min<uint64_t>(warmup_calls, 100'000) + kMore;
+    mpi.bcast(&calls, sizeof calls, 0);
+    const Batch batch{TUTTI_BARRIER, 0, number, number, calls};
+    number += calls;
+    mpi.run(mpi.has_tutti() ? Side::kTutti : Side::kHost, batch, BatchBuffers{});
+}
+
+class Session {
+  public:
+    Session(BenchMpi& mpi, const BenchOptions& options, bool terminal)
+        : mpi_(mpi),
+          options_(options),
+          speaks_(mpi.place().rank == 0),
+          terminal_(terminal && speaks_) {}
+
+    int run(uint64_t warmup_calls);
+
+  private:
+    void say(const std::string& text) {
+        if (!speaks_) return;
+        clear_progress();
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+    }
+    void show_progress(const std::string& line) {
+        if (!terminal_) return;
+        std::fprintf(stderr, "\r\033[K%s", line.c_str());
+        std::fflush(stderr);
+    }
+    void clear_progress() { show_progress(""); }
+    int measure_all(SharedPage& page);
+
+    BenchMpi& mpi_;
+    const BenchOptions& options_;
+    const bool speaks_;
+    const bool terminal_;
+    uint64_t number_ = 0;
+    BenchRun report_;
+};
+
+int Session::measure_all(SharedPage& page) {
+    const std::vector<CellOrder> all = orders(options_);
+    for (size_t i = 0; i < all.size(); ++i) {
+        Cell next;
+        next.collective = all[i].collective;
+        next.bytes = all[i].bytes;
+        show_progress(progress_line(i, all.size(), next));
+        const auto cell = measure_cell(mpi_, page, all[i], number_);
+        if (!cell) {
+            clear_progress();
+            if (speaks_) complain(cell.error().message);
+            return kExitFailed;
+        }
+        say(table_row(cell.value()));
+        report_.cells.push_back(cell.value());
+    }
+    clear_progress();
+    return 0;
+}
+
+int Session::run(uint64_t warmup_calls) {
+    report_.library = short_version(mpi_.library_version());
+    report_.ranks = mpi_.place().size;
+    report_.cores = cores();
+    report_.has_tutti = mpi_.has_tutti();
+    SharedPage page(mpi_);
+    warm_up(mpi_, warmup_calls, number_);
+    if (report_.ranks > report_.cores) report_.yield_barrier_us = page.yield_barrier_us(mpi_);
+    say(table_head(report_));
+    const int status = measure_all(page);
+    if (status != 0 || options_.json.empty() || !speaks_) return status;
+    const auto written = write_file(options_.json, to_json(report_));
+    if (written) return 0;
+    complain(written.error().message);
+    return kExitFailed;
+}
+
+struct Start {
+    Result<BenchOptions> options;
+    Result<Settings> settings;
+};
+
+Start read_all(int argc, char** argv) {
+    std::vector<std::string_view> arguments(argv + std::min(argc, 1), argv + argc);
+    return {parse_bench_options(arguments), parse_settings(tutti_entries(environ))};
+}
+
+int run_under_mpi(int argc, char** argv) {
+    const Start start = read_all(argc, argv);
+    if (start.options && start.options.value().help) {
+        if (speaks_before_init()) std::fputs(bench_usage().c_str(), stdout);
+        return 0;
+    }
+    // A malformed command line is told after MPI_Init where there is an MPI: a rank that ends
+    // without it makes launchers print pages about it.
+    const std::string problem = !start.options    ? start.options.error().message
+                                : !start.settings ? start.settings.error().message
+                                                  : "";
+    const auto above = ancestors();
+    const std::string library = start.settings ? start.settings.value().mpi_library : "";
+    const auto host = load_host(library, above);
+    if (!host) {
+        if (speaks_before_init()) complain(problem.empty() ? host.error().message : problem);
+        return kExitUsage;
+    }
+    const bool open_mpi = dlsym(host.value(), "ompi_mpi_comm_world") != nullptr;
+    auto mpi = open_mpi ? start_bench_mpi_ompi(host.value(), &argc, &argv)
+                        : start_bench_mpi_mpich(host.value(), &argc, &argv);
+    if (!mpi) {
+        if (speaks_before_init()) complain(mpi.error().message);
+        return kExitFailed;
+    }
+    int status = kExitUsage;
+    if (!problem.empty()) {
+        if (mpi.value()->place().rank == 0) complain(problem);
+    } else {
+        Session session(*mpi.value(), start.options.value(), errors_reach_terminal(above));
+        status = session.run(start.settings.value().warmup_calls);
+    }
+    mpi.value()->finalize();
+    return status;
+}
+
+}  // namespace
+
+int bench_main(int argc, char** argv) {
+    try {
+        return run_under_mpi(argc, argv);
+    } catch (const std::exception& error) {
+        complain(error.what());
+        return kExitFailed;
+    }
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One line of `tutti bench`: one collective at one size, the host's call and Tutti's in turn.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/bench_limits.h"
+#include "cli/bench_mpi.h"
+
+namespace tutti::cli {
+
+struct CellOrder {
+    tutti_collective collective;
+    uint64_t bytes;  // 0 for the barrier
+    uint64_t batches_max;
+    double seconds;
+    uint64_t memory_bytes;  // of this node, for all ranks' buffers together
+};
+
+// Microseconds a call, over the batches; a batch counts with its slowest rank.
+struct Times {
+    double p50_us = 0;
+    double p99_us = 0;
+    uint64_t batches = 0;
+    uint64_t calls_per_batch = 0;
+};
+
+struct Cell {
+    tutti_collective collective{};
+    uint64_t bytes = 0;
+    std::string skipped;  // why; empty where it was measured
+    Times host;
+    std::optional<Times> tutti;
+    std::optional<double> flag_us;
+    double copy_us = 0;  // 0 for the barrier
+};
+
+// The value at the given share (0 to 1) of sorted values, none of them interpolated.
+double quantile(const std::vector<double>& sorted, double share);
+
+// Collective. Numbers seeds and calls through the whole run: every cell starts where the former
+// ended. A wrong result is an error on every rank, with the message of the lowest wrong rank.
+Result<Cell> measure_cell(BenchMpi& mpi, SharedPage& page, const CellOrder& order,
+                          uint64_t& next_number);
+
+}  // namespace tutti::cli

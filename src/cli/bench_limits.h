@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What no collective can beat here and now: how fast a flag crosses from one rank to another, how
+// fast memory is copied, and what a barrier of bare yields costs where ranks outnumber cores.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/bench_mpi.h"
+
+namespace tutti::cli {
+
+// A small piece of memory that all ranks of a node see; Tutti and MPI know nothing of it.
+class SharedPage {
+  public:
+    // Collective. Ranks that cannot reach rank 0's memory (another host) go without.
+    explicit SharedPage(BenchMpi& mpi);
+    ~SharedPage();
+    SharedPage(const SharedPage&) = delete;
+    SharedPage& operator=(const SharedPage&) = delete;
+
+    [[nodiscard]] bool rank_one_attached() const { return rank_one_attached_; }
+    [[nodiscard]] bool all_attached() const { return all_attached_; }
+
+    // Collective; microseconds on rank 0. One way, median; ranks 2 and up sleep meanwhile.
+    std::optional<double> flag_us(BenchMpi& mpi);
+    // Collective; a counter barrier that waits by sched_yield and nothing else, median.
+    std::optional<double> yield_barrier_us(BenchMpi& mpi);
+
+    // For checking barriers: each rank writes where it has arrived, and looks at the others.
+    void arrive(uint32_t rank, uint64_t number);
+    [[nodiscard]] std::optional<uint32_t> rank_behind(uint64_t number) const;
+
+  private:
+    struct Page;
+    bool attach(long process, int descriptor, uint64_t token, size_t bytes);
+
+    Page* page_ = nullptr;
+    size_t bytes_ = 0;
+    uint32_t rank_ = 0;
+    uint32_t size_ = 0;
+    bool rank_one_attached_ = false;
+    bool all_attached_ = false;
+    uint64_t epoch_ = 0;  // of the sleepers' word
+    uint64_t turn_ = 0;   // of the ping-pong, kept over measurements
+    uint64_t yield_turn_ = 0;
+};
+
+// Local: microseconds for one memcpy of so many bytes, median, between changing buffers.
+double copy_us(size_t bytes);
+
+}  // namespace tutti::cli

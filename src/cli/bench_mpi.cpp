@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiled twice, with TUTTI_ABI_OMPI and with TUTTI_ABI_MPICH.
+#include "cli/bench_mpi.h"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <climits>
+#include <string_view>
+
+#include "mpi/abi/abi.h"
+
+namespace tutti::cli {
+namespace {
+
+using mpi::abi::Handles;
+using mpi::abi::Host;
+
+double now_seconds() {
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+// True where the program's own MPI_Barrier would be Tutti's.
+bool tutti_is_preloaded() {
+    void* symbol = dlsym(RTLD_DEFAULT, "MPI_Barrier");
+    Dl_info info{};
+    if (!symbol || dladdr(symbol, &info) == 0 || !info.dli_fname) return false;
+    const std::string_view path(info.dli_fname);
+    return path.substr(path.rfind('/') + 1).starts_with("libtutti-");
+}
+
+// What the loops below need, as plain values.
+struct Calls {
+    const Host& functions;
+    mpi::abi::Comm comm;
+    mpi::abi::Datatype type;
+    mpi::abi::Op sum;
+    int count;
+    const Batch& batch;
+    const BatchBuffers& buffers;
+    Place place;
+};
+
+struct Turn {
+    uint64_t call;
+    uint32_t root;
+    double* send;
+    double* recv;
+};
+
+template <class Body>
+int for_each_call(const Calls& calls, const Body& body) {
+    int status = 0;
+    uint64_t call = calls.batch.first_call;
+    uint32_t root = static_cast<uint32_t>(call % calls.place.size);
+    for (uint64_t i = 0; i < calls.batch.calls; ++i, ++call) {
+        const uint64_t k = call % kBufferCount;
+        status |= body(Turn{call, root, calls.buffers.send[k], calls.buffers.recv[k]});
+        if (++root == calls.place.size) root = 0;
+    }
+    return status;
+}
+
+int run_bcast(const Calls& c) {
+    return for_each_call(c, [&c](const Turn& t) {
+        if (t.root == c.place.rank) t.recv[0] = stamp(t.call, t.root);
+        return c.functions.bcast(t.recv, c.count, c.type, static_cast<int>(t.root), c.comm);
+    });
+}
+
+int run_reduce(const Calls& c) {
+    return for_each_call(c, [&c](const Turn& t) {
+        t.send[0] = stamp(t.call, c.place.rank);
+        return c.functions.reduce(t.send, t.recv, c.count, c.type, c.sum, static_cast<int>(t.root),
+                                  c.comm);
+    });
+}
+
+int run_allreduce(const Calls& c) {
+    return for_each_call(c, [&c](const Turn& t) {
+        t.send[0] = stamp(t.call, c.place.rank);
+        return c.functions.allreduce(t.send, t.recv, c.count, c.type, c.sum, c.comm);
+    });
+}
+
+int run_gather(const Calls& c) {
+    return for_each_call(c, [&c](const Turn& t) {
+        t.send[0] = stamp(t.call, c.place.rank);
+        return c.functions.gather(t.send, c.count, c.type, t.recv, c.count, c.type,
+                                  static_cast<int>(t.root), c.comm);
+    });
+}
+
+int run_scatter(const Calls& c) {
+    const auto elements = static_cast<size_t>(c.count);
+    return for_each_call(c, [&c, elements](const Turn& t) {
+        if (t.root == c.place.rank) {
+            for (uint32_t r = 0; r < c.place.size; ++r) t.send[r * elements] = stamp(t.call, r);
+        }
+        return c.functions.scatter(t.send, c.count, c.type, t.recv, c.count, c.type,
+                                   static_cast<int>(t.root), c.comm);
+    });
+}
+
+int run_allgather(const Calls& c) {
+    return for_each_call(c, [&c](const Turn& t) {
+        t.send[0] = stamp(t.call, c.place.rank);
+        return c.functions.allgather(t.send, c.count, c.type, t.recv, c.count, c.type, c.comm);
+    });
+}
+
+int run_calls(const Calls& c) {
+    switch (c.batch.collective) {
+        case TUTTI_BARRIER:
+            return for_each_call(c, [&c](const Turn&) { return c.functions.barrier(c.comm); });
+        case TUTTI_BCAST:
+            return run_bcast(c);
+        case TUTTI_REDUCE:
+            return run_reduce(c);
+        case TUTTI_ALLREDUCE:
+            return run_allreduce(c);
+        case TUTTI_GATHER:
+            return run_gather(c);
+        case TUTTI_SCATTER:
+            return run_scatter(c);
+        case TUTTI_ALLGATHER:
+            return run_allgather(c);
+        default:
+            return -1;
+    }
+}
+
+class Measured final : public BenchMpi {
+  public:
+    Measured(const Host& host, const Host& program, const Handles& handles, bool has_tutti)
+        : host_(host), program_(program), handles_(handles), has_tutti_(has_tutti) {
+        int rank = 0;
+        int size = 1;
+        must(host_.comm_rank(handles_.comm_world, &rank));
+        must(host_.comm_size(handles_.comm_world, &size));
+        place_ = {static_cast<uint32_t>(rank), static_cast<uint32_t>(size)};
+    }
+
+    Place place() const override { return place_; }
+    bool has_tutti() const override { return has_tutti_; }
+
+    std::string library_version() override {
+        std::string text(mpi::abi::kLibraryVersionMax, '\0');
+        int length = 0;
+        must(host_.get_library_version(text.data(), &length));
+        text.resize(static_cast<size_t>(length));
+        return text;
+    }
+
+    double run(Side side, const Batch& batch, const BatchBuffers& buffers) override {
+        const Calls calls{side == Side::kHost ? host_ : program_,
+                          handles_.comm_world,
+                          handles_.type[mpi::abi::kTypeDouble],
+                          handles_.op[mpi::abi::kOpSum],
+                          static_cast<int>(batch.elements),
+                          batch,
+                          buffers,
+                          place_};
+        const double start = now_seconds();
+        const int status = run_calls(calls);
+        const double seconds = now_seconds() - start;
+        must(status);
+        return seconds;
+    }
+
+    void barrier() override { must(host_.barrier(handles_.comm_world)); }
+
+    void bcast(void* data, size_t bytes, uint32_t root) override {
+        TUTTI_ASSERT(bytes <= INT_MAX, "control messages are small");
+        must(host_.bcast(data, static_cast<int>(bytes), handles_.type[mpi::abi::kTypeByte],
+                         static_cast<int>(root), handles_.comm_world));
+    }
+
+    void max_in_place(double* values, size_t count) override {
+        TUTTI_ASSERT(count <= INT_MAX, "control messages are small");
+        must(host_.allreduce(mpi::abi::in_place(), values, static_cast<int>(count),
+                             handles_.type[mpi::abi::kTypeDouble], handles_.op[mpi::abi::kOpMax],
+                             handles_.comm_world));
+    }
+
+    void finalize() override { must(program_.finalize()); }
+
+  private:
+    // MPI_COMM_WORLD's error handler ends the job before a call returns an error.
+    static void must(int status) {
+        TUTTI_ASSERT(status == mpi::abi::kSuccess, "an MPI call returned an error");
+    }
+
+    const Host host_;
+    const Host program_;  // what a program linked to MPI would call: Tutti's where it is preloaded
+    const Handles handles_;
+    const bool has_tutti_;
+    Place place_{};
+};
+
+Result<std::unique_ptr<BenchMpi>> start(void* library, int* argc, char*** argv) {
+    Host host{};
+    if (const std::string missing = mpi::abi::load_host(library, "PMPI_", host); !missing.empty()) {
+        return Error{ErrorCode::kSystem, "the host MPI lacks " + missing};
+    }
+    Handles handles{};
+    if (!mpi::abi::load_handles(library, handles)) {
+        return Error{ErrorCode::kSystem, "the host MPI lacks Open MPI's predefined handles"};
+    }
+    const bool preloaded = tutti_is_preloaded();
+    Host program = host;
+    if (preloaded) {
+        // Names that Tutti leaves alone lead to the host's, which is in the global scope too.
+        const std::string missing = mpi::abi::load_host(RTLD_DEFAULT, "MPI_", program);
+        if (!missing.empty()) return Error{ErrorCode::kSystem, "the host MPI lacks " + missing};
+    }
+    if (program.init(argc, argv) != mpi::abi::kSuccess) {
+        return Error{ErrorCode::kSystem, "MPI_Init failed"};
+    }
+    return std::unique_ptr<BenchMpi>(new Measured(host, program, handles, preloaded));
+}
+
+}  // namespace
+
+#if defined(TUTTI_ABI_OMPI)
+Result<std::unique_ptr<BenchMpi>> start_bench_mpi_ompi(void* host, int* argc, char*** argv) {
+    return start(host, argc, argv);
+}
+#else
+Result<std::unique_ptr<BenchMpi>> start_bench_mpi_mpich(void* host, int* argc, char*** argv) {
+    return start(host, argc, argv);
+}
+#endif
+
+}  // namespace tutti::cli

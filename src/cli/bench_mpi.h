@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MPI that `tutti bench` measures, behind one interface: bench_mpi.cpp is compiled once for
+// each ABI, and which one is used is decided at run time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/bench_pattern.h"
+
+namespace tutti::cli {
+
+enum class Side { kHost, kTutti };
+
+class BenchMpi {
+  public:
+    virtual ~BenchMpi() = default;
+    [[nodiscard]] virtual Place place() const = 0;
+    // Whether MPI_Barrier is Tutti's here; otherwise only Side::kHost may be run.
+    [[nodiscard]] virtual bool has_tutti() const = 0;
+    virtual std::string library_version() = 0;
+
+    // Makes the calls of the batch; seconds on this rank. The stamps are written as it goes.
+    virtual double run(Side side, const Batch& batch, const BatchBuffers& buffers) = 0;
+
+    // The host's own calls on all ranks, for the benchmark's own use.
+    virtual void barrier() = 0;
+    virtual void bcast(void* data, size_t bytes, uint32_t root) = 0;
+    virtual void max_in_place(double* values, size_t count) = 0;
+    virtual void finalize() = 0;
+};
+
+// Calls MPI_Init. `host` is the handle of the host's libmpi.
+Result<std::unique_ptr<BenchMpi>> start_bench_mpi_ompi(void* host, int* argc, char*** argv);
+Result<std::unique_ptr<BenchMpi>> start_bench_mpi_mpich(void* host, int* argc, char*** argv);
+
+}  // namespace tutti::cli

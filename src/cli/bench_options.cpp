@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/bench_options.h"
+
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+
+namespace tutti::cli {
+namespace {
+
+struct Word {
+    std::string_view name;
+    tutti_collective collective;
+};
+
+constexpr auto kWords = std::to_array<Word>({
+    {"barrier", TUTTI_BARRIER},
+    {"bcast", TUTTI_BCAST},
+    {"reduce", TUTTI_REDUCE},
+    {"allreduce", TUTTI_ALLREDUCE},
+    {"gather", TUTTI_GATHER},
+    {"scatter", TUTTI_SCATTER},
+    {"allgather", TUTTI_ALLGATHER},
+});
+
+constexpr auto kOptionNames =
+    std::to_array<std::string_view>({"--bytes", "--json", "--batches", "--seconds", "--help"});
+
+constexpr auto kDefaultBytes = std::to_array<uint64_t>(
+    {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
+
+Error wrong(std::string message) { return {ErrorCode::kArgument, std::move(message)}; }
+
+std::string hint(std::string_view word, std::span<const std::string_view> known) {
+    const auto close = nearest(word, known);
+    return close ? "; did you mean " + std::string(*close) + "?" : std::string();
+}
+
+std::optional<Error> add_collective(BenchOptions& options, std::string_view word) {
+    if (word == "all") {
+        for (const Word& known : kWords) options.collectives.push_back(known.collective);
+        return std::nullopt;
+    }
+    std::array<std::string_view, kWords.size() + 1> names;
+    names.back() = "all";
+    for (size_t i = 0; i < kWords.size(); ++i) {
+        if (word == kWords[i].name) {
+            options.collectives.push_back(kWords[i].collective);
+            return std::nullopt;
+        }
+        names[i] = kWords[i].name;
+    }
+    return wrong("unknown collective '" + std::string(word) + "'" + hint(word, names));
+}
+
+std::optional<Error> set_bytes(BenchOptions& options, std::string_view list) {
+    options.bytes.clear();
+    for (const std::string_view text : split(list, ',')) {
+        const auto bytes = parse_bytes(text);
+        if (!bytes || *bytes < 8 || *bytes > kBenchBytesMax || *bytes % 8 != 0) {
+            return wrong("--bytes '" + std::string(text) +
+                         "': expected a multiple of 8 from 8 to 1G, such as 8,1K,64K");
+        }
+        options.bytes.push_back(*bytes);
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> set_option(BenchOptions& options, std::string_view name,
+                                std::string_view value) {
+    if (name == "--bytes") return set_bytes(options, value);
+    if (name == "--json") {
+        if (value.empty()) return wrong("--json: expected a file name");
+        options.json = value;
+        return std::nullopt;
+    }
+    if (name == "--batches") {
+        const auto batches = parse_count(value);
+        if (!batches || *batches < kBenchBatchesMin || *batches > 100'000) {
+            return wrong("--batches '" + std::string(value) + "': expected 5 to 100000");
+        }
+        options.batches = *batches;
+        return std::nullopt;
+    }
+    const auto seconds = parse_decimal(value);
+    if (!seconds || *seconds > 3600) {
+        return wrong("--seconds '" + std::string(value) + "': expected a number up to 3600");
+    }
+    options.seconds = *seconds;
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<BenchOptions> parse_bench_options(std::span<const std::string_view> arguments) {
+    BenchOptions options;
+    options.bytes.assign(kDefaultBytes.begin(), kDefaultBytes.end());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const std::string_view word = arguments[i];
+        if (word == "--help" || word == "-h") {
+            options.help = true;
+            return options;
+        }
+        if (!word.starts_with("-")) {
+            if (auto error = add_collective(options, word)) return std::move(*error);
+            continue;
+        }
+        const size_t equals = word.find('=');
+        const std::string_view name = word.substr(0, equals);
+        bool known = false;
+        for (const std::string_view option : kOptionNames) known = known || option == name;
+        if (!known) {
+            return wrong("unknown option '" + std::string(name) + "'" + hint(name, kOptionNames));
+        }
+        if (equals == std::string_view::npos && i + 1 == arguments.size()) {
+            return wrong(std::string(name) + ": a value is missing");
+        }
+        const std::string_view value =
+            equals == std::string_view::npos ? arguments[++i] : word.substr(equals + 1);
+        if (auto error = set_option(options, name, value)) return std::move(*error);
+    }
+    if (options.collectives.empty()) {
+        return wrong(
+            "which collective? Name one or more of barrier, bcast, reduce, allreduce, "
+            "gather, scatter, allgather, or all");
+    }
+    return options;
+}
+
+std::string bench_usage() {
+    return
+        R"(usage: tutti run -- mpirun -n 4 tutti bench COLLECTIVE... [options]
+
+Times the host MPI's own collectives and Tutti's in the same processes, batch by batch in turn, and
+checks every result. Started by a bare `mpirun`, without `tutti run`, it times the host MPI alone.
+
+  COLLECTIVE      barrier bcast reduce allreduce gather scatter allgather, or all
+  --bytes LIST    bytes of one block, multiples of 8 (default: 8,256,1K,4K,16K,64K,256K,1M,4M,16M)
+  --json FILE     also writes everything that was measured to FILE
+  --batches N     batches of each side, at most (default: 100)
+  --seconds S     time for each line of the table, about (default: 1)
+
+The elements are doubles, reductions sum them, and roots and buffers change with every call. A
+batch lasts 200 us or more; its time is that of the slowest rank, divided by its calls. Columns: the
+median and the 99th percentile over the batches; ratio: host / Tutti; limit: the time for a flag to
+cross from rank 0 to rank 1 plus one memcpy of one block, measured then and there.
+)";
+}
+
+}  // namespace tutti::cli

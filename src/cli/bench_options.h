@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of `tutti bench`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tutti/tutti.h"
+
+namespace tutti::cli {
+
+inline constexpr uint64_t kBenchBytesMax = 1ull << 30;
+inline constexpr uint64_t kBenchBatchesMin = 5;
+
+struct BenchOptions {
+    bool help = false;
+    std::vector<tutti_collective> collectives;
+    std::vector<uint64_t> bytes;  // of one block; multiples of 8
+    std::string json;             // empty: none
+    uint64_t batches = 100;       // of each side, at most
+    double seconds = 1.0;         // for each line of the table, about
+};
+
+// arguments: what follows the word "bench".
+Result<BenchOptions> parse_bench_options(std::span<const std::string_view> arguments);
+std::string bench_usage();
+
+}  // namespace tutti::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the buffers of `tutti bench` hold, and what they must hold after the last call of a batch.
+//
+// Every batch has its own contents. Element j of a block is base(seed, buffer, origin) + j, so that
+// a piece that ends up in a wrong place is seen. Element 0 is a stamp of the call, written just
+// before it, so that a call that delivers its predecessor's data is seen. All are integers small
+// enough for sums of them to be exact.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tutti/tutti.h"
+
+namespace tutti::cli {
+
+inline constexpr uint32_t kBufferCount = 4;
+
+struct BatchBuffers {
+    double* send[kBufferCount];
+    double* recv[kBufferCount];
+};
+
+// A run of calls on all ranks. Call i has root i % size and buffer i % kBufferCount.
+struct Batch {
+    tutti_collective collective;
+    uint64_t elements;  // doubles in one block
+    uint64_t seed;      // differs from batch to batch
+    uint64_t first_call;
+    uint64_t calls;
+};
+
+struct Place {
+    uint32_t rank;
+    uint32_t size;
+};
+
+inline double stamp(uint64_t call, uint64_t origin) {
+    return static_cast<double>((call % 1021) * 4096 + origin % 4096);
+}
+
+// Elements that one buffer needs on every rank: size blocks where the collective has them.
+uint64_t send_elements(tutti_collective collective, uint64_t elements, uint32_t size);
+uint64_t recv_elements(tutti_collective collective, uint64_t elements, uint32_t size);
+
+// Fills the buffers that the batch will use.
+void fill(const Batch& batch, const Place& place, const BatchBuffers& buffers);
+
+struct Mismatch {
+    uint64_t call;
+    uint32_t root;
+    uint64_t element;  // of the whole receive buffer
+    double got;
+    double expected;
+};
+// Looks at the last result of every buffer that the batch used.
+std::optional<Mismatch> verify(const Batch& batch, const Place& place, const BatchBuffers& buffers);
+
+}  // namespace tutti::cli

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/bench_report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace tutti::cli {
+namespace {
+
+// Three significant digits, or more where the number has them before the point.
+std::string microseconds(double us) {
+    if (us < 0.9995) return fmt::format("{:.3f}", us);
+    if (us < 9.995) return fmt::format("{:.2f}", us);
+    if (us < 99.95) return fmt::format("{:.1f}", us);
+    return fmt::format("{:.0f}", us);
+}
+
+constexpr auto kRow = "{:<10} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8} {:>10}\n";
+
+nlohmann::ordered_json json_of(const Times& times) {
+    return {{"p50_us", times.p50_us},
+            {"p99_us", times.p99_us},
+            {"batches", times.batches},
+            {"calls_per_batch", times.calls_per_batch}};
+}
+
+nlohmann::ordered_json json_of(const Cell& cell) {
+    nlohmann::ordered_json json = {{"collective", tutti_collective_name(cell.collective)},
+                                   {"bytes", cell.bytes}};
+    if (!cell.skipped.empty()) {
+        json["skipped"] = cell.skipped;
+        return json;
+    }
+    json["host"] = json_of(cell.host);
+    if (cell.tutti) {
+        json["tutti"] = json_of(*cell.tutti);
+        json["ratio"] = cell.host.p50_us / cell.tutti->p50_us;
+    }
+    if (cell.flag_us) json["flag_us"] = *cell.flag_us;
+    json["copy_us"] = cell.copy_us;
+    return json;
+}
+
+Error file_error(const std::string& path) {
+    return {ErrorCode::kSystem, "cannot write " + path + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+std::string table_head(const BenchRun& run) {
+    std::string text = fmt::format("{}; {} ranks, {} cores{}\n", run.library, run.ranks, run.cores,
+                                   run.has_tutti ? "" : "; without Tutti");
+    if (run.yield_barrier_us) {
+        text += fmt::format("limit: a barrier of bare yields takes {} us\n",
+                            microseconds(*run.yield_barrier_us));
+    }
+    return text + fmt::format(kRow, "collective", "bytes", "host us", "p99", "Tutti us", "p99",
+                              "ratio", "limit us");
+}
+
+std::string table_row(const Cell& cell) {
+    const std::string name = tutti_collective_name(cell.collective);
+    const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
+    if (!cell.skipped.empty()) {
+        return fmt::format("{:<10} {:>8} not measured: {}\n", name, bytes, cell.skipped);
+    }
+    const std::string limit = cell.flag_us ? microseconds(*cell.flag_us + cell.copy_us) : "-";
+    if (!cell.tutti) {
+        return fmt::format(kRow, name, bytes, microseconds(cell.host.p50_us),
+                           microseconds(cell.host.p99_us), "-", "-", "-", limit);
+    }
+    return fmt::format(kRow, name, bytes, microseconds(cell.host.p50_us),
+                       microseconds(cell.host.p99_us), microseconds(cell.tutti->p50_us),
+                       microseconds(cell.tutti->p99_us),
+                       fmt::format("{:.2f}", cell.host.p50_us / cell.tutti->p50_us), limit);
+}
+
+std::string progress_line(size_t done, size_t all, const Cell& next) {
+    return fmt::format("tutti bench: {} of {}, {} {}", done, all,
+                       tutti_collective_name(next.collective),
+                       next.bytes ? format_bytes(next.bytes) : "");
+}
+
+std::string to_json(const BenchRun& run) {
+    nlohmann::ordered_json json = {{"tutti", TUTTI_VERSION_STRING},
+                                   {"mpi", run.library},
+                                   {"ranks", run.ranks},
+                                   {"cores", run.cores},
+                                   {"has_tutti", run.has_tutti}};
+    if (run.yield_barrier_us) json["yield_barrier_us"] = *run.yield_barrier_us;
+    json["cells"] = nlohmann::ordered_json::array();
+    for (const Cell& cell : run.cells) json["cells"].push_back(json_of(cell));
+    return json.dump(2) + "\n";
+}
+
+Result<Done> write_file(const std::string& path, const std::string& text) {
+    // In the same folder, so that renaming replaces the old file in one step.
+    const std::string partial = path + "." + std::to_string(getpid()) + ".part";
+    std::FILE* file = std::fopen(partial.c_str(), "wxe");
+    if (!file) return file_error(path);
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    const bool closed = std::fclose(file) == 0;
+    if (written && closed && std::rename(partial.c_str(), path.c_str()) == 0) return Done{};
+    const Error error = file_error(path);
+    unlink(partial.c_str());
+    return error;
+}
+
+}  // namespace tutti::cli
