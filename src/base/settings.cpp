@@ -73,8 +73,8 @@ constexpr auto kEntries = std::to_array<Entry>({
       "on."},
      [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_decimal(v)); }},
     {{"TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
-      "Combines operands in rank order always: the same bits whatever the algorithm. Costs the tree "
-      "for small reductions of large teams."},
+      "Combines operands in rank order always: the same bits whatever the algorithm. Costs the "
+      "tree for small reductions of large teams."},
      [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); }},
     {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
       "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
@@ -125,7 +125,7 @@ Error unknown_name(std::string_view name) {
     std::array<std::string_view, kEntries.size()> names;
     for (size_t i = 0; i < names.size(); ++i) names[i] = kEntries[i].doc.variable;
     std::string message = "unknown variable ";
-    message += name;
+    message += printable(name);
     if (const auto close = nearest(name, names)) {
         message += "; did you mean ";
         message += *close;
@@ -151,14 +151,13 @@ Result<Settings> parse_settings(std::span<const std::string> entries) {
         const size_t equals = text.find('=');
         const std::string_view name = text.substr(0, equals);
         if (name != "TUTTI" && !name.starts_with("TUTTI_")) continue;
-        const auto* entry = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) {
-            return e.doc.variable == name;
-        });
+        const auto* entry = std::find_if(kEntries.begin(), kEntries.end(),
+                                         [&](const Entry& e) { return e.doc.variable == name; });
         if (entry == kEntries.end()) return unknown_name(name);
         const std::string_view value =
             equals == std::string_view::npos ? "" : text.substr(equals + 1);
         if (!entry->set(settings, value)) {
-            return Error{ErrorCode::kArgument, std::string(name) + "=" + std::string(value) +
+            return Error{ErrorCode::kArgument, std::string(name) + "=" + printable(value) +
                                                    ": expected " + std::string(entry->doc.value)};
         }
     }

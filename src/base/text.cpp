@@ -39,8 +39,8 @@ std::optional<uint64_t> parse_bytes(std::string_view text) {
 std::optional<double> parse_decimal(std::string_view text) {
     if (text.empty() || text.front() == '-' || text.front() == '+') return std::nullopt;
     double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value,
-                                              std::chars_format::fixed);
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     if (!(value >= 0 && value <= 1e12)) return std::nullopt;  // Also refuses nan and inf.
     return value;
@@ -54,6 +54,24 @@ std::string format_bytes(uint64_t bytes) {
         ++unit;
     }
     return std::to_string(bytes).append(kUnits[unit]);
+}
+
+std::string printable(std::string_view text) {
+    constexpr size_t kShownMax = 200;
+    std::string shown;
+    for (const char letter : text.substr(0, kShownMax)) {
+        const auto code = static_cast<unsigned char>(letter);
+        if (code >= 0x20 && code != 0x7f) {
+            shown += letter;
+        } else {
+            constexpr std::string_view kDigits = "0123456789abcdef";
+            shown += "\\x";
+            shown += kDigits[code >> 4];
+            shown += kDigits[code & 15];
+        }
+    }
+    if (text.size() > kShownMax) shown += "...";
+    return shown;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -18,6 +18,8 @@ std::optional<uint64_t> parse_count(std::string_view text);
 std::optional<double> parse_decimal(std::string_view text);
 // 65536 -> "64 KiB", 1000 -> "1000 B": exact, never rounded.
 std::string format_bytes(uint64_t bytes);
+// Text of somebody else's for a message: one line whatever is in it, and not endless.
+std::string printable(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 // The candidate with the smallest edit distance, if that is small enough to be a typing error.
 std::optional<std::string_view> nearest(std::string_view word,
