@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/tidy finds each breach of the house rules, and only that."""
+import pathlib
+import subprocess
+
+import pytest
+
+TIDY = pathlib.Path(__file__).resolve().parents[2] / "tools" / "tidy"
+SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
+
+HOUSE = {
+    "src/base/CMakeLists.txt": "tutti_room(base SOURCES base.cpp)\n",
+    "src/base/base.h": SPDX + "#pragma once\n",
+    "src/base/base.cpp": SPDX + '#include "base/base.h"\n',
+    "src/node/CMakeLists.txt": "tutti_room(node ALLOW base SOURCES node.cpp LINK other)\n",
+    "src/node/node.h": SPDX + "#pragma once\n",
+    "src/node/node.cpp": SPDX + '#include "base/base.h"\n#include "node/node.h"\n',
+    "src/engine/CMakeLists.txt": "tutti_room(engine ALLOW base node\n  SOURCES engine.cpp)\n",
+    "src/engine/engine.cpp": SPDX + '#include "node/node.h"\nvoid f() { steady_clock::now(); }\n',
+    "src/mpi/CMakeLists.txt": "add_library(tutti_ompi SHARED front.cpp)\n",
+    "src/mpi/front.cpp": SPDX + '#include "tutti/tutti.h"\n',
+    "include/tutti/tutti.h": "/* SPDX-License-Identifier: BSD-3-Clause */\n",
+    "tools/helper": "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n",
+}
+
+
+def body(lines, head="int long_one(int a) {", indent=""):
+    """A function of exactly so many lines."""
+    return f"{indent}{head}\n" + f"{indent}    a += 1;\n" * (lines - 2) + f"{indent}}}\n"
+
+
+def breaches(root, changes):
+    for name, text in {**HOUSE, **changes}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    done = subprocess.run([TIDY, root], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert done.returncode == (1 if done.stdout else 0)
+    return done.stdout.splitlines()
+
+
+def test_a_clean_house(tmp_path):
+    assert breaches(tmp_path, {}) == []
+
+
+def test_an_empty_house_is_no_clean_house(tmp_path):
+    done = subprocess.run([TIDY, tmp_path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("name, text, expected", [
+    ("src/base/base.cpp", '#include "base/base.h"\n', "no SPDX"),
+    ("tools/helper", "#!/bin/sh\n", "no SPDX"),
+    ("src/base/base.cpp", SPDX + '#include "base/base.h"\n#include "node/node.h"\n',
+     "base.cpp:3: room base may not include node/node.h"),
+    ("src/mpi/front.cpp", SPDX + '#include "base/base.h"\n', "room mpi may not include base"),
+    ("src/node/more.h", SPDX + "#include <infiniband/verbs.h>\n", "verbs headers"),
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\nauto t = std::chrono::steady_clock::now();',
+     "node.cpp:3: steady_clock"),
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\nvoid f() {\n    goto end;\n}\n',
+     "node.cpp:4: goto"),
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n// TODO: mend it\n',
+     "TODO without an issue number"),
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n' + body(71), "long_one has 71 lines"),
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\nnamespace a {\nstruct S {\n' +
+     body(71, "int get(int a) const {", "    ") + "};\n}\n", "get has 71 lines"),
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n' +
+     body(71, "S::S(int a) : b_{a}, c_(a) {"), "S has 71 lines"),
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n' + "int a;\n" * 599, "601 lines"),
+    ("tools/long.py", "# SPDX-License-Identifier: BSD-3-Clause\ndef f():\n" + "    a = 1\n" * 70,
+     "f has 71 lines"),
+    ("src/node/forgotten.cpp", SPDX, "no CMakeLists.txt names this source"),
+    ("src/node/forgotten.h", SPDX, "nobody includes this header"),
+])
+def test_a_breach_is_found(tmp_path, name, text, expected):
+    lines = breaches(tmp_path, {name: text})
+    assert [line for line in lines if expected in line], lines
+    assert all(line.startswith(name) for line in lines)
+
+
+@pytest.mark.parametrize("text", [
+    body(70),
+    "int a;\n" * 590,
+    'const char* text = "goto steady_clock";  // goto steady_clock\n',
+    "// TODO(#12): mend it\n",
+    "constexpr auto kTable = make({\n" + '    {"a", [](int v) { return v; }},\n' * 90 + "});\n",
+    "struct Table {\n" + "    int a = 0;\n" * 90 + "};\n",
+])
+def test_what_is_allowed(tmp_path, text):
+    assert breaches(tmp_path, {
+        "src/node/node.cpp": SPDX + '#include "node/node.h"\n' + text}) == []
