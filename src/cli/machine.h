@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `tutti info` says of the machine, as pairs of a label and a text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti::cli {
+
+struct Fact {
+    std::string label;
+    std::string text;
+};
+
+// Processors, caches, instruction set.
+std::vector<Fact> processor_facts();
+// Shared memory: how much, and whether the ways that Tutti uses to share it work here.
+std::vector<Fact> memory_facts();
+
+}  // namespace tutti::cli

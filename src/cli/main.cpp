@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command `tutti`.
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cli/bench.h"
+#include "cli/info.h"
+#include "cli/options.h"
+#include "cli/run.h"
+#include "tutti/tutti.h"
+
+namespace {
+
+constexpr std::string_view kHelp =
+    "Tutti runs the collective operations of unmodified MPI programs the best way it knows.\n"
+    "\n"
+    "Usage:\n"
+    "  tutti run [options] -- COMMAND...   run a command (mpirun -n 4 ./app); its MPI programs use "
+    "Tutti\n"
+    "  tutti bench COLLECTIVE|all ...      measure the host MPI and Tutti; an MPI program itself\n"
+    "  tutti info [--settings]             what this machine, this build and this MPI offer\n"
+    "  tutti help [run|info]               this text, or that of a subcommand\n"
+    "  tutti --version\n";
+
+int complain(const tutti::Error& error) {
+    fmt::print(stderr, "tutti: {}\n", error.message);
+    return 2;
+}
+
+int help_main(const std::vector<std::string>& words) {
+    if (words.empty()) {
+        fmt::print("{}", kHelp);
+        return 0;
+    }
+    if (words[0] == "run") return tutti::cli::run_main(std::vector<std::string>{"--help"});
+    if (words[0] == "info") return tutti::cli::info_main(std::vector<std::string>{"--help"});
+    constexpr auto kPages = std::to_array<std::string_view>({"run", "info"});
+    return complain(tutti::cli::unknown_word("help page", words[0], kPages));
+}
+
+int dispatch(const std::string& word, const std::vector<std::string>& rest) {
+    if (word == "run") return tutti::cli::run_main(rest);
+    if (word == "info") return tutti::cli::info_main(rest);
+    if (word == "help" || word == "--help" || word == "-h") return help_main(rest);
+    if (word == "--version") {
+        fmt::print("tutti {}\n", TUTTI_VERSION_STRING);
+        return 0;
+    }
+    if (word.starts_with('-')) {
+        constexpr auto kOptions = std::to_array<std::string_view>({"--help", "--version"});
+        return complain(tutti::cli::unknown_word("option", word, kOptions));
+    }
+    constexpr auto kCommands = std::to_array<std::string_view>({"run", "bench", "info", "help"});
+    return complain(tutti::cli::unknown_word("command", word, kCommands));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc < 2) {
+            return complain({tutti::ErrorCode::kArgument, "no command given; try tutti help"});
+        }
+        if (std::string_view(argv[1]) == "bench") {
+            return tutti::cli::bench_main(argc - 1, argv + 1);
+        }
+        return dispatch(argv[1], {argv + 2, argv + argc});
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "tutti: {}\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+
+namespace tutti::cli {
+namespace {
+
+// A switch may stand without a value and then means 1, so it takes one only behind "=".
+bool is_switch(const SettingDoc& doc) {
+    return doc.value.starts_with("0|1") || doc.value.starts_with("1|");
+}
+
+const SettingDoc* find_option(std::string_view option) {
+    const auto docs = setting_docs();
+    const auto found = std::find_if(docs.begin(), docs.end(), [&](const SettingDoc& doc) {
+        return !doc.option.empty() && doc.option == option;
+    });
+    return found == docs.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> known_options() {
+    std::vector<std::string_view> known{"--help"};
+    for (const SettingDoc& doc : setting_docs()) {
+        if (!doc.option.empty()) known.push_back(doc.option);
+    }
+    return known;
+}
+
+// The words in front of the command, each option as one word "--name=value".
+struct Split {
+    std::vector<std::string> own;
+    std::vector<std::string> command;
+};
+
+Result<Split> split_command(std::span<const std::string> arguments) {
+    Split result;
+    size_t i = 0;
+    for (; i < arguments.size(); ++i) {
+        const std::string& word = arguments[i];
+        if (word == "--") {
+            ++i;
+            break;
+        }
+        if (!word.starts_with('-')) break;
+        const SettingDoc* doc = find_option(word);
+        if (!doc) {
+            result.own.push_back(word);
+        } else if (is_switch(*doc)) {
+            result.own.push_back(word + "=1");
+        } else if (i + 1 < arguments.size() && arguments[i + 1] != "--") {
+            result.own.push_back(word + "=" + arguments[++i]);
+        } else {
+            return Error{ErrorCode::kArgument, fmt::format("{}: expected {}", word, doc->value)};
+        }
+    }
+    result.command.assign(arguments.begin() + static_cast<ptrdiff_t>(i), arguments.end());
+    return result;
+}
+
+// The parser and where it puts the values; one option for each twin in the table.
+struct Parser {
+    CLI::App app{"Runs a command; the collectives of its MPI programs go through Tutti.",
+                 "tutti run"};
+    std::map<std::string_view, std::string> values;  // by variable
+
+    Parser() {
+        // Only for the help text: the command was split off before.
+        app.add_option("COMMAND", values["COMMAND"], "mpirun -n 4 ./app, or any other; behind --")
+            ->type_name("...");
+        for (const SettingDoc& doc : setting_docs()) {
+            if (doc.option.empty()) continue;
+            app.add_option(std::string(doc.option), values[doc.variable], std::string(doc.text))
+                ->type_name(is_switch(doc) ? fmt::format("[={}]", doc.value)
+                                           : std::string(doc.value))
+                ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+        }
+    }
+};
+
+// An empty value and an unknown option are looked for here, since CLI11's own messages do not name
+// the nearest option.
+Result<Done> check_words(std::span<const std::string> own) {
+    for (const std::string& word : own) {
+        const std::string_view name = std::string_view(word).substr(0, word.find('='));
+        if (name == "--help" || name == "-h") continue;
+        const SettingDoc* doc = find_option(name);
+        if (!doc) return unknown_word("option", name, known_options());
+        if (word.size() == name.size() + 1) {
+            return Error{ErrorCode::kArgument, fmt::format("{}: expected {}", word, doc->value)};
+        }
+    }
+    return Done{};
+}
+
+// The options' values, each checked by itself so that the message names the option.
+Result<Done> take_values(const Parser& parser, RunArguments& result) {
+    for (const auto& [variable, value] : parser.values) {
+        if (value.empty()) continue;
+        const std::string entry = fmt::format("{}={}", variable, value);
+        const auto docs = setting_docs();
+        const auto doc = std::find_if(docs.begin(), docs.end(), [&](const SettingDoc& candidate) {
+            return candidate.variable == variable;
+        });
+        if (!parse_settings(std::span(&entry, 1))) {
+            return Error{ErrorCode::kArgument,
+                         fmt::format("{}={}: expected {}", doc->option, value, doc->value)};
+        }
+        std::erase_if(result.entries, [&](const std::string& earlier) {
+            return std::string_view(earlier).substr(0, earlier.find('=')) == variable;
+        });
+        result.entries.push_back(entry);
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Error unknown_word(std::string_view what, std::string_view word,
+                   std::span<const std::string_view> known) {
+    std::string message = fmt::format("unknown {} {}", what, word);
+    if (const auto close = nearest(word, known)) {
+        message += fmt::format("; did you mean {}?", *close);
+    }
+    return {ErrorCode::kArgument, std::move(message)};
+}
+
+Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
+                                         std::span<const std::string> environment) {
+    auto words = split_command(arguments);
+    if (!words) return words.error();
+    if (const auto checked = check_words(words.value().own); !checked) return checked.error();
+    RunArguments result;
+    result.command = std::move(words.value().command);
+    result.entries.assign(environment.begin(), environment.end());
+    if (const auto variables = parse_settings(result.entries); !variables) {
+        return variables.error();
+    }
+    Parser parser;
+    try {
+        std::vector<std::string> reversed(words.value().own.rbegin(), words.value().own.rend());
+        parser.app.parse(std::move(reversed));
+    } catch (const CLI::CallForHelp&) {
+        result.help = true;
+        return result;
+    } catch (const CLI::Error& error) {
+        std::string message = error.what();
+        std::replace(message.begin(), message.end(), '\n', ' ');
+        return Error{ErrorCode::kArgument, std::move(message)};
+    }
+    if (const auto taken = take_values(parser, result); !taken) return taken.error();
+    auto settings = parse_settings(result.entries);
+    if (!settings) return settings.error();
+    result.settings = std::move(settings.value());
+    if (result.command.empty()) {
+        return Error{ErrorCode::kArgument,
+                     "run: no command; usage: tutti run [options] -- COMMAND..."};
+    }
+    return result;
+}
+
+std::string run_help() { return Parser().app.help(); }
+
+}  // namespace tutti::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of `tutti run`, made from the table of settings.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/settings.h"
+
+namespace tutti::cli {
+
+struct RunArguments {
+    bool help = false;
+    std::vector<std::string> entries;  // "TUTTI_NAME=value": the environment's, then the options'
+    Settings settings;                 // parsed from them
+    std::vector<std::string> command;
+};
+
+// Options end at "--" or at the first word that is neither an option nor an option's value. An
+// option beats the variable of its name.
+Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
+                                         std::span<const std::string> environment);
+
+// What `tutti run --help` prints.
+std::string run_help();
+
+// "unknown option --reprot; did you mean --report?"
+Error unknown_word(std::string_view what, std::string_view word,
+                   std::span<const std::string_view> known);
+
+}  // namespace tutti::cli

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/libraries.h"
+#include "cli/process.h"
+
+namespace tutti::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kVersionTimeoutMs = 10'000;
+
+std::optional<Flavour> flavour_of(MpiNeed need) {
+    if (need == MpiNeed::kOmpi) return Flavour::kOmpi;
+    if (need == MpiNeed::kMpich) return Flavour::kMpich;
+    return std::nullopt;
+}
+
+bool same_file(const std::string& left, const std::string& right) {
+    std::error_code error;
+    return fs::equivalent(left, right, error);
+}
+
+// The applications of all contexts of a launcher.
+std::vector<std::string> application_files(const std::vector<std::string>& command,
+                                           const Plan& plan, const std::string& path) {
+    const IsProgram is_program = [&](const std::string& word) {
+        return find_program(word, path).has_value();
+    };
+    std::vector<std::string> files;
+    for (const Context& context : split_contexts(command, plan.launcher, plan.style, is_program)) {
+        if (context.application == context.end) continue;
+        if (auto file = find_program(command[context.application], path)) files.push_back(*file);
+    }
+    return files;
+}
+
+// `tutti bench` finds the host MPI by this variable. It may stand behind numactl and the like, so
+// every word counts.
+bool starts_tutti(const std::vector<std::string>& command, const std::string& path) {
+    return std::any_of(command.begin(), command.end(), [&](const std::string& word) {
+        if (base_name(word) != base_name(own_path())) return false;
+        const auto file = find_program(word, path);
+        return file && same_file(*file, own_path());
+    });
+}
+
+// A program without a launcher, and what decides there: its own needs, a launcher beside it (a
+// virtual environment's python), the first one on PATH.
+std::optional<FoundLauncher> launcher_near(const std::string& program, const std::string& path) {
+    const fs::path directory = fs::path(program).parent_path();
+    for (const char* name : {"mpirun", "mpiexec"}) {
+        if (auto found = look_at_launcher((directory / name).string())) return found;
+    }
+    return first_launcher(path);
+}
+
+Error no_launcher(std::string_view command) {
+    return {
+        ErrorCode::kArgument,
+        fmt::format("{}: cannot tell which MPI it uses: no mpirun or mpiexec on PATH", command)};
+}
+
+Result<Plan> plan_program(const std::vector<std::string>& command, const std::string& file,
+                          const std::string& path) {
+    Plan plan;
+    const MpiNeed need = program_mpi_need(file);
+    plan.flavour = flavour_of(need);
+    if (need == MpiNeed::kStandardAbi || plan.flavour) {
+        if (!plan.flavour) plan.note = file;
+        return plan;
+    }
+    const auto near = launcher_near(file, path);
+    if (!near) return no_launcher(command[0]);
+    plan.flavour = near->flavour;
+    if (starts_tutti(command, path)) {
+        plan.mpi_library = find_mpi_library(link_chain(near->file), near->flavour).value_or("");
+    }
+    return plan;
+}
+
+}  // namespace
+
+std::optional<FoundLauncher> look_at_launcher(const std::string& file) {
+    const auto program = find_program(file, "");
+    if (!program) return std::nullopt;
+    if (const auto version =
+            recognise_version(captured_output({*program, "--version"}, kVersionTimeoutMs))) {
+        return FoundLauncher{*program, version->flavour, version->text};
+    }
+    for (const std::string& step : link_chain(*program)) {
+        if (const auto flavour = flavour_by_name(base_name(step))) {
+            return FoundLauncher{*program, *flavour, "unknown version"};
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<FoundLauncher> first_launcher(const std::string& path) {
+    for (const char* name : {"mpirun", "mpiexec"}) {
+        const auto file = find_program(name, path);
+        if (!file) continue;
+        if (auto found = look_at_launcher(*file)) return found;
+    }
+    return std::nullopt;
+}
+
+Result<Plan> make_plan(const std::vector<std::string>& command, const std::string& path) {
+    const IsProgram is_program = [&](const std::string& word) {
+        return find_program(word, path).has_value();
+    };
+    const auto launcher = find_launcher(command, is_program);
+    const std::string file = *find_program(command[launcher.value_or(0)], path);
+    if (!launcher) return plan_program(command, file, path);
+
+    Plan plan;
+    plan.launcher = *launcher;
+    std::optional<FoundLauncher> found;
+    if (base_name(command[*launcher]) == "srun") {
+        plan.style = Style::kSlurm;
+        found = first_launcher(path);
+    } else {
+        found = look_at_launcher(file);
+        if (!found) {
+            return Error{ErrorCode::kArgument,
+                         fmt::format("{}: not a launcher of Open MPI, MPICH or Intel MPI, by what "
+                                     "its --version says",
+                                     file)};
+        }
+        plan.style = found->flavour == Flavour::kOmpi ? Style::kOpenMpi : Style::kHydra;
+    }
+    if (found) plan.flavour = found->flavour;
+    // What a program was linked with says more than what starts it.
+    for (const std::string& application : application_files(command, plan, path)) {
+        const MpiNeed need = program_mpi_need(application);
+        if (need == MpiNeed::kStandardAbi) {
+            plan.flavour.reset();
+            plan.note = application;
+            return plan;
+        }
+        if (const auto flavour = flavour_of(need)) {
+            plan.flavour = flavour;
+            break;
+        }
+    }
+    if (!plan.flavour) return no_launcher(command[*launcher]);
+    if (found && starts_tutti(command, path)) {
+        plan.mpi_library = find_mpi_library(link_chain(found->file), found->flavour).value_or("");
+    }
+    return plan;
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a command will be started: its launcher, whose MPI, and what is handed to the ranks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/launcher.h"
+
+namespace tutti::cli {
+
+struct Plan {
+    Style style = Style::kInherit;
+    size_t launcher = 0;             // its place in the command, where style is not kInherit
+    std::optional<Flavour> flavour;  // nothing: leave the program alone, `note` says why
+    std::string note;
+    std::string mpi_library;  // for `tutti bench`; empty where the application is another
+};
+
+// Looks at the files that the command names; runs `LAUNCHER --version`.
+Result<Plan> make_plan(const std::vector<std::string>& command, const std::string& path);
+
+// A launcher on PATH, or beside a program.
+struct FoundLauncher {
+    std::string file;
+    Flavour flavour;
+    std::string version;
+};
+std::optional<FoundLauncher> look_at_launcher(const std::string& file);
+std::optional<FoundLauncher> first_launcher(const std::string& path);
+
+}  // namespace tutti::cli

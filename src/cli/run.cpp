@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/settings.h"
+#include "cli/libraries.h"
+#include "cli/options.h"
+#include "cli/plan.h"
+#include "cli/process.h"
+#include "cli/rewrite.h"
+
+namespace tutti::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kUsageStatus = 2;
+constexpr int kNotFoundStatus = 127;  // As a shell's.
+
+std::string environment_text(const char* name) {
+    const char* value = getenv(name);
+    return value ? value : "";
+}
+
+int complain(std::string_view message, int status = kUsageStatus) {
+    fmt::print(stderr, "tutti: {}\n", message);
+    return status;
+}
+
+// FILE.json of the report: an absolute path, since ranks may run in another directory, and known to
+// be writable before anything runs.
+Result<std::string> report_file(const std::string& report) {
+    std::error_code error;
+    const fs::path file = fs::absolute(report, error).lexically_normal();
+    const fs::path directory = file.parent_path();
+    const auto refuse = [&](std::string_view why) {
+        return Error{ErrorCode::kArgument, fmt::format("report file {}: {}", report, why)};
+    };
+    if (!fs::is_directory(directory, error)) {
+        return refuse(fmt::format("no directory {}", directory.string()));
+    }
+    if (access(directory.c_str(), W_OK | X_OK) != 0) {
+        return refuse(fmt::format("directory {}: {}", directory.string(), std::strerror(errno)));
+    }
+    if (!file.has_filename() || fs::is_directory(file, error)) return refuse("is a directory");
+    if (fs::exists(file, error) && access(file.c_str(), W_OK) != 0) {
+        return refuse(std::strerror(errno));
+    }
+    return file.string();
+}
+
+void set_entry(std::vector<std::string>& entries, std::string_view name, std::string_view value) {
+    const std::string start = fmt::format("{}=", name);
+    std::erase_if(entries, [&](const std::string& entry) { return entry.starts_with(start); });
+    entries.push_back(start + std::string(value));
+}
+
+// A directory of our own in which the ranks make a file when they give a report.
+class ReportMark {
+  public:
+    ReportMark() {
+        std::error_code error;
+        std::string name = (fs::temp_directory_path(error) / "tutti-XXXXXX").string();
+        if (mkdtemp(name.data())) directory_ = name;
+    }
+    ReportMark(const ReportMark&) = delete;
+    ReportMark& operator=(const ReportMark&) = delete;
+    ~ReportMark() {
+        std::error_code error;
+        if (!directory_.empty()) fs::remove_all(directory_, error);
+    }
+    [[nodiscard]] bool usable() const { return !directory_.empty(); }
+    [[nodiscard]] std::string file() const { return directory_ + "/mark"; }
+    [[nodiscard]] bool touched() const {
+        std::error_code error;
+        return fs::exists(file(), error);
+    }
+
+  private:
+    std::string directory_;
+};
+
+std::vector<Variable> variables_of(const std::vector<std::string>& entries) {
+    std::vector<Variable> variables;
+    for (const std::string& entry : entries) {
+        const size_t equals = entry.find('=');
+        variables.push_back({entry.substr(0, equals), entry.substr(equals + 1)});
+    }
+    return variables;
+}
+
+// The loader separates preloads by colons and blanks and knows no quoting.
+bool preloadable(const std::string& library) {
+    return library.find_first_of(": \t\n") == std::string::npos;
+}
+
+Result<int> start(const RunArguments& arguments, const Plan& plan, const std::string& path) {
+    if (!plan.flavour) {
+        fmt::print(stderr,
+                   "tutti: {} uses the standard ABI of MPI 5 (libmpi_abi.so), which Tutti does not "
+                   "take over yet; it runs unchanged\n",
+                   plan.note);
+        return run_and_wait(arguments.command);
+    }
+    const auto library = find_tutti_library(*plan.flavour);
+    if (!library) return library.error();
+    if (!preloadable(library.value())) {
+        return Error{
+            ErrorCode::kArgument,
+            fmt::format("{}: a path with a blank or colon cannot be preloaded", library.value())};
+    }
+    Passing passing;
+    passing.style = plan.style;
+    passing.launcher = plan.launcher;
+    passing.library = library.value();
+    passing.settings = variables_of(arguments.entries);
+    passing.own_preload = environment_text("LD_PRELOAD");
+    if (const char* value = getenv("SLURM_EXPORT_ENV")) passing.own_export = value;
+    const auto rewritten = rewrite_command(
+        arguments.command, passing,
+        [&](const std::string& word) { return find_program(word, path).has_value(); });
+    for (const Variable& variable : rewritten.environment) {
+        setenv(variable.name.c_str(), variable.value.c_str(), 1);
+    }
+    return run_and_wait(rewritten.command);
+}
+
+// Marks, files and settings that the report needs. Returns its file, empty for a table.
+Result<std::string> prepare_report(RunArguments& arguments, const ReportMark& mark) {
+    if (!mark.usable()) {
+        return Error{ErrorCode::kSystem, "cannot make a temporary directory for the report"};
+    }
+    set_entry(arguments.entries, "TUTTI_REPORT_MARK", mark.file());
+    if (arguments.settings.report == "1") return std::string();
+    auto file = report_file(arguments.settings.report);
+    if (file) set_entry(arguments.entries, "TUTTI_REPORT", file.value());
+    return file;
+}
+
+Result<int> run_with_report(RunArguments& arguments, const Plan& plan, const std::string& path) {
+    const ReportMark mark;
+    const auto file = prepare_report(arguments, mark);
+    if (!file) return file.error();
+    std::error_code error;
+    // On another host the ranks cannot reach the mark; a file that they wrote says the same.
+    const auto former = fs::last_write_time(file.value(), error);
+    const bool existed = !error;
+    auto status = start(arguments, plan, path);
+    if (!status || mark.touched()) return status;
+    const auto latest = fs::last_write_time(file.value(), error);
+    if (!error && (!existed || latest != former)) return status;
+    fmt::print(stderr,
+               "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
+               "{} an MPI program?)\n",
+               arguments.command[0]);
+    return status;
+}
+
+}  // namespace
+
+int run_main(std::span<const std::string> words) {
+    auto arguments = parse_run_arguments(words, tutti_entries(environ));
+    if (!arguments) return complain(arguments.error().message);
+    RunArguments& run = arguments.value();
+    if (run.help) {
+        fmt::print("{}", run_help());
+        return 0;
+    }
+    const std::string path = environment_text("PATH");
+    if (!find_program(run.command[0], path)) {
+        return complain(fmt::format("{}: no such program", run.command[0]), kNotFoundStatus);
+    }
+    const bool reports = run.settings.on && !run.settings.report.empty();
+    if (reports && run.settings.report != "1") {
+        const auto file = report_file(run.settings.report);
+        if (!file) return complain(file.error().message);
+    }
+    const auto plan = make_plan(run.command, path);
+    if (!plan) return complain(plan.error().message);
+    if (!plan.value().mpi_library.empty() && run.settings.mpi_library.empty()) {
+        set_entry(run.entries, "TUTTI_MPI_LIBRARY", plan.value().mpi_library);
+    }
+    const auto status = reports && plan.value().flavour ? run_with_report(run, plan.value(), path)
+                                                        : start(run, plan.value(), path);
+    if (!status) return complain(status.error().message);
+    return status.value();
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/settings_page.h"
+
+#include <fmt/format.h>
+
+#include "base/settings.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr size_t kTextColumns = 92;
+
+// Breaks a sentence into indented lines.
+std::string wrapped(std::string_view text, std::string_view indent) {
+    std::string result;
+    while (!text.empty()) {
+        size_t end = text.size();
+        if (end > kTextColumns) end = text.rfind(' ', kTextColumns);
+        result += fmt::format("{}{}\n", indent, text.substr(0, end));
+        text.remove_prefix(end);
+        if (text.starts_with(' ')) text.remove_prefix(1);
+    }
+    return result;
+}
+
+// "|" would end a cell of a table.
+std::string cell(std::string_view text) {
+    std::string escaped;
+    for (const char letter : text) {
+        if (letter == '|') escaped += '\\';
+        escaped += letter;
+    }
+    return escaped;
+}
+
+}  // namespace
+
+std::string settings_text() {
+    std::string text;
+    for (const SettingDoc& doc : setting_docs()) {
+        text += fmt::format("{}={}", doc.variable, doc.value);
+        if (!doc.option.empty()) text += fmt::format("   {}", doc.option);
+        text += fmt::format("   default: {}\n{}", doc.fallback, wrapped(doc.text, "    "));
+    }
+    return text;
+}
+
+std::string settings_markdown() {
+    std::string text =
+        "# Settings\n\n"
+        "Written by `tutti info --settings --markdown > docs/settings.md` from the one table in\n"
+        "`src/base/settings.cpp`; a test compares them. Do not edit.\n\n"
+        "Rank 0's variables hold for all ranks. `tutti run` takes the options; an option beats "
+        "the\n"
+        "variable. BYTES may end in K, M or G (powers of two). A switch (`0|1`) given as an "
+        "option\n"
+        "without a value means 1. An unknown variable or a malformed value is an error that names\n"
+        "it.\n\n"
+        "| Variable | Option | Value | Default | Meaning |\n"
+        "|---|---|---|---|---|\n";
+    for (const SettingDoc& doc : setting_docs()) {
+        const std::string option = doc.option.empty() ? "" : fmt::format("`{}`", doc.option);
+        text += fmt::format("| `{}` | {} | {} | {} | {} |\n", doc.variable, option, cell(doc.value),
+                            cell(doc.fallback), cell(doc.text));
+    }
+    return text;
+}
+
+}  // namespace tutti::cli
