@@ -138,8 +138,8 @@ T random_value(Prng& prng) {
 template <class T>
 T combine_integers(tutti_op op, T left, T right) {
     // Modulo 2^64, of which every narrower result is the low part.
-    const auto a = static_cast<uint64_t>(left);
-    const auto b = static_cast<uint64_t>(right);
+    const auto a = static_cast<uint64_t>(static_cast<std::make_unsigned_t<T>>(left));
+    const auto b = static_cast<uint64_t>(static_cast<std::make_unsigned_t<T>>(right));
     switch (op) {
         case TUTTI_SUM:
             return static_cast<T>(a + b);
