@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C interface: opaque handles in front of Context, Team and Request. No exception crosses it.
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "engine/context.h"
+#include "engine/team.h"
+#include "node/kernels/kernels.h"
+
+using tutti::Error;
+using tutti::ErrorCode;
+using tutti::engine::Context;
+using tutti::engine::Request;
+using tutti::engine::Team;
+
+struct tutti_context {
+    std::unique_ptr<Context> context;
+};
+
+struct tutti_request {
+    Request request;
+};
+
+struct tutti_team {
+    std::unique_ptr<Team> team;
+    Request run;  // tutti_run's own, so that a call allocates nothing
+};
+
+namespace {
+
+tutti_status status_of(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kArgument:
+            return TUTTI_ERR_ARGUMENT;
+        case ErrorCode::kMemory:
+            return TUTTI_ERR_MEMORY;
+        case ErrorCode::kNode:
+            return TUTTI_ERR_NODE;
+        case ErrorCode::kBootstrap:
+            return TUTTI_ERR_BOOTSTRAP;
+        case ErrorCode::kMismatch:
+            return TUTTI_ERR_MISMATCH;
+        case ErrorCode::kOff:
+            return TUTTI_ERR_OFF;
+        case ErrorCode::kSystem:
+            break;
+    }
+    return TUTTI_ERR_SYSTEM;
+}
+
+tutti_status report(const Error& error, char* message, size_t message_bytes) {
+    if (message && message_bytes > 0) {
+        std::strncpy(message, error.message.c_str(), message_bytes - 1);
+        message[message_bytes - 1] = '\0';
+    }
+    return status_of(error.code);
+}
+
+// Runs `make` and turns whatever it throws into a status.
+template <class Make>
+tutti_status guarded(Make make, char* message, size_t message_bytes) {
+    try {
+        return make();
+    } catch (const std::bad_alloc&) {
+        return report({ErrorCode::kMemory, "out of memory"}, message, message_bytes);
+    } catch (const std::exception& error) {
+        return report({ErrorCode::kSystem, error.what()}, message, message_bytes);
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+tutti_status tutti_context_create(const tutti_context_params* params, tutti_context** context,
+                                  char* message, size_t message_bytes) {
+    if (!context) return TUTTI_ERR_ARGUMENT;
+    *context = nullptr;
+    const auto make = [&]() -> tutti_status {
+        if (!params || params->struct_bytes != sizeof(tutti_context_params)) {
+            return report({ErrorCode::kArgument, "tutti_context_params of another version"},
+                          message, message_bytes);
+        }
+        auto made = Context::create(*params);
+        if (!made) return report(made.error(), message, message_bytes);
+        *context = new tutti_context{std::move(made.value())};
+        return TUTTI_OK;
+    };
+    return guarded(make, message, message_bytes);
+}
+
+void tutti_context_destroy(tutti_context* context) { delete context; }
+
+const char* tutti_context_setting(const tutti_context* context, const char* variable) {
+    return context && variable ? context->context->setting(variable) : nullptr;
+}
+
+tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* params,
+                               tutti_team** team, char* message, size_t message_bytes) {
+    if (!team) return TUTTI_ERR_ARGUMENT;
+    *team = nullptr;
+    const auto make = [&]() -> tutti_status {
+        const bool is_sound = context && params &&
+                              params->struct_bytes == sizeof(tutti_team_params) &&
+                              params->size > 0 && params->rank < params->size &&
+                              (params->allgather || params->size == 1);
+        if (!is_sound) {
+            return report({ErrorCode::kArgument, "tutti_team_params: rank, size or allgather"},
+                          message, message_bytes);
+        }
+        if (!context->context->settings().on) {
+            return report({ErrorCode::kOff, "switched off by TUTTI=off"}, message, message_bytes);
+        }
+        auto made = make_team(*context->context, *params);
+        if (!made) return report(made.error(), message, message_bytes);
+        *team = new tutti_team{std::move(made.value()), {}};
+        return TUTTI_OK;
+    };
+    return guarded(make, message, message_bytes);
+}
+
+void tutti_team_destroy(tutti_team* team) { delete team; }
+
+uint32_t tutti_team_rank(const tutti_team* team) { return team->team->node().rank; }
+uint32_t tutti_team_size(const tutti_team* team) { return team->team->node().size; }
+
+int tutti_reducible(tutti_dtype dtype, tutti_op op) {
+    return tutti::node::find_kernel(dtype, op, tutti::node::Isa::kBaseline) != nullptr;
+}
+
+size_t tutti_dtype_bytes(tutti_dtype dtype) { return tutti::node::dtype_bytes(dtype); }
+
+tutti_status tutti_run(tutti_team* team, const tutti_call* call) {
+    Request& request = team->run;
+    const auto described = team->team->describe(*call, request);
+    if (!described) return status_of(described.error().code);
+    team->team->start(request);
+    return team->team->wait(request);
+}
+
+tutti_status tutti_request_create(tutti_team* team, const tutti_call* call,
+                                  tutti_request** request) {
+    if (!team || !call || !request) return TUTTI_ERR_ARGUMENT;
+    *request = nullptr;
+    const auto make = [&]() -> tutti_status {
+        auto made = std::make_unique<tutti_request>();
+        const auto described = team->team->describe(*call, made->request);
+        if (!described) return status_of(described.error().code);
+        *request = made.release();
+        return TUTTI_OK;
+    };
+    return guarded(make, nullptr, 0);
+}
+
+tutti_status tutti_request_start(tutti_request* request) {
+    if (!request || request->request.stage != Request::Stage::kIdle) return TUTTI_ERR_ARGUMENT;
+    request->request.team->start(request->request);
+    return TUTTI_OK;
+}
+
+tutti_status tutti_request_test(tutti_request* request) {
+    Request& inner = request->request;
+    if (inner.stage == Request::Stage::kIdle) return inner.status;
+    while (inner.team->advance() && inner.stage != Request::Stage::kIdle) {
+    }
+    if (inner.stage == Request::Stage::kIdle) return inner.status;
+    inner.team->context().progress();
+    return TUTTI_PENDING;
+}
+
+tutti_status tutti_request_wait(tutti_request* request) {
+    return request->request.team->wait(request->request);
+}
+
+void tutti_request_free(tutti_request* request) { delete request; }
+
+const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
+    Request request;
+    if (!team->team->describe(*call, request)) return "none";
+    return tutti::node::algorithm_name(team->team->node(), request.call);
+}
+
+tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
+    if (!team->team->context().settings().check) return TUTTI_OK;
+    Request& request = team->run;
+    request.team = team->team.get();
+    request.call = tutti::node::Call{};
+    request.card = tutti::engine::CallCard{};
+    request.card.collective = TUTTI_COLLECTIVE_COUNT;
+    std::strncpy(request.card.label, label, sizeof(request.card.label) - 1);
+    team->team->start(request);
+    return team->team->wait(request);
+}
+
+const char* tutti_team_message(const tutti_team* team) { return team->team->message().c_str(); }
+
+const char* tutti_status_text(tutti_status status) {
+    switch (status) {
+        case TUTTI_OK:
+            return "success";
+        case TUTTI_PENDING:
+            return "pending";
+        case TUTTI_ERR_ARGUMENT:
+            return "malformed argument or setting";
+        case TUTTI_ERR_MEMORY:
+            return "not enough memory";
+        case TUTTI_ERR_NODE:
+            return "the ranks do not share one node";
+        case TUTTI_ERR_BOOTSTRAP:
+            return "the allgather callback failed";
+        case TUTTI_ERR_MISMATCH:
+            return "the ranks called different things";
+        case TUTTI_ERR_SYSTEM:
+            return "a system call failed";
+        case TUTTI_ERR_OFF:
+            return "switched off";
+    }
+    return "unknown status";
+}
+
+const char* tutti_collective_name(tutti_collective collective) {
+    constexpr const char* kNames[] = {"barrier", "bcast",   "reduce",   "allreduce",
+                                      "gather",  "scatter", "allgather"};
+    static_assert(sizeof(kNames) / sizeof(kNames[0]) == TUTTI_COLLECTIVE_COUNT);
+    const auto index = static_cast<size_t>(collective);
+    return index < TUTTI_COLLECTIVE_COUNT ? kNames[index] : "collective";
+}
+
+}  // extern "C"

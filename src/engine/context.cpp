@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/context.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tutti::engine {
+
+uint64_t RealClock::now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& params) {
+    std::vector<std::string> entries;
+    for (size_t i = 0; i < params.settings_count; ++i) entries.emplace_back(params.settings[i]);
+    auto settings = parse_settings(entries);
+    if (!settings) return settings.error();
+
+    std::unique_ptr<Context> context(new Context);
+    context->settings_ = settings.value();
+    context->params_ = params;
+    context->params_.settings = nullptr;  // The caller's array need not outlive the call.
+    context->process_ = this_process();
+    context->node_ = node_hash();
+    std::sort(entries.begin(), entries.end());
+    uint64_t hash = hash_text(TUTTI_VERSION_STRING);
+    for (const std::string& entry : entries) hash = hash_text(entry, hash);
+    context->settings_hash_ = hash;
+    context->isa_ = node::best_isa(context->settings_.isa);
+    context->cpus_ = topo::affinity();
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    context->usable_cpus_ = online > 0 ? static_cast<uint32_t>(online) : 1;
+    if (const auto quota = topo::cgroup_cpu_quota("/")) {
+        context->usable_cpus_ = std::max(1u, std::min(context->usable_cpus_, *quota));
+    }
+    context->fill_setting_texts();
+    return context;
+}
+
+void Context::fill_setting_texts() {
+    const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
+    const auto decimal = [](double value) {
+        char text[32];
+        std::snprintf(text, sizeof(text), "%.9g", value);
+        return std::string(text);
+    };
+    constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
+    constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
+    const Settings& s = settings_;
+    setting_texts_ = {{"TUTTI", flag(s.on)},
+                      {"TUTTI_REPORT", s.report},
+                      {"TUTTI_REPORT_MARK", s.report_mark},
+                      {"TUTTI_CHECK", flag(s.check)},
+                      {"TUTTI_STALL", decimal(s.stall_s)},
+                      {"TUTTI_REPRODUCIBLE", flag(s.reproducible)},
+                      {"TUTTI_WARMUP", std::to_string(s.warmup_calls)},
+                      {"TUTTI_MEMORY", std::to_string(s.memory_bytes)},
+                      {"TUTTI_CHUNK", std::to_string(s.chunk_bytes)},
+                      {"TUTTI_LAYOUT", kLayouts[static_cast<size_t>(s.layout)]},
+                      {"TUTTI_TOPOLOGY", s.topology},
+                      {"TUTTI_ISA", kIsas[static_cast<size_t>(s.isa)]},
+                      {"TUTTI_SPIN", std::to_string(s.spin_us)},
+                      {"TUTTI_MPI_LIBRARY", s.mpi_library}};
+}
+
+const char* Context::setting(const std::string& variable) const {
+    const auto found = setting_texts_.find(variable);
+    return found == setting_texts_.end() ? nullptr : found->second.c_str();
+}
+
+std::shared_ptr<Arena> Context::find_arena(uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = arenas_.find(id);
+    return found == arenas_.end() ? nullptr : found->second.lock();
+}
+
+Result<std::shared_ptr<Arena>> Context::own_arena(const std::vector<ProcessId>& members) {
+    const std::lock_guard lock(mutex_);
+    auto& known = led_[members];
+    if (auto arena = known.lock()) return arena;
+    auto arena = Arena::create(random_token());
+    if (!arena) return arena;
+    known = arena.value();
+    arenas_[arena.value()->id()] = arena.value();
+    return arena;
+}
+
+void Context::keep_arena(const std::shared_ptr<Arena>& arena) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(arenas_, [](const auto& entry) { return entry.second.expired(); });
+    std::erase_if(led_, [](const auto& entry) { return entry.second.expired(); });
+    arenas_[arena->id()] = arena;
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "engine/arena.h"
+#include "engine/process.h"
+#include "node/kernels/kernels.h"
+#include "topo/node_topology.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class RealClock final : public Clock {
+  public:
+    uint64_t now_ns() override;
+};
+
+// One embedder in one process: settings, callbacks, and the segments it shares with others.
+// Teams of one context may be made and used by several threads at once.
+class Context {
+  public:
+    static Result<std::unique_ptr<Context>> create(const tutti_context_params& params);
+
+    const Settings& settings() const { return settings_; }
+    const tutti_context_params& params() const { return params_; }
+    const ProcessId& process() const { return process_; }
+    uint64_t node() const { return node_; }
+    uint64_t settings_hash() const { return settings_hash_; }
+    node::Isa isa() const { return isa_; }
+    const topo::CpuSet& cpus() const { return cpus_; }
+    // Processors that this process's node lets the job use: affinity of the machine and quota.
+    uint32_t usable_cpus() const { return usable_cpus_; }
+    Clock& clock() { return clock_; }
+
+    void progress() const {
+        if (params_.progress) params_.progress(params_.progress_user);
+    }
+    void log(tutti_log_level level, const std::string& line) const {
+        if (params_.log) params_.log(params_.log_user, level, line.c_str());
+    }
+    // The value of a setting as text; nullptr for an unknown name. Valid as long as the context.
+    const char* setting(const std::string& variable) const;
+
+    // The arena with this identity, if this process has it open.
+    std::shared_ptr<Arena> find_arena(uint64_t id);
+    // The leader's: the arena of this set of processes, made where there is none.
+    Result<std::shared_ptr<Arena>> own_arena(const std::vector<ProcessId>& members);
+    void keep_arena(const std::shared_ptr<Arena>& arena);
+
+  private:
+    Context() = default;
+    void fill_setting_texts();
+
+    Settings settings_;
+    tutti_context_params params_{};
+    ProcessId process_;
+    uint64_t node_ = 0;
+    uint64_t settings_hash_ = 0;
+    node::Isa isa_ = node::Isa::kBaseline;
+    topo::CpuSet cpus_;
+    uint32_t usable_cpus_ = 1;
+    RealClock clock_;
+    std::map<std::string, std::string> setting_texts_;
+
+    // Teams own their arenas; here are only the ways to find them again.
+    std::mutex mutex_;
+    std::map<uint64_t, std::weak_ptr<Arena>> arenas_;
+    std::map<std::vector<ProcessId>, std::weak_ptr<Arena>> led_;
+};
+
+}  // namespace tutti::engine

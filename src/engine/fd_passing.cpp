@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SCM_RIGHTS over an abstract socket (unix(7)): reaches processes of other pid namespaces, but not of
+// other network namespaces, which is where another "host" of a test bed begins.
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "engine/arena.h"
+
+namespace tutti::engine {
+namespace {
+
+Error failed(const char* what) {
+    return {ErrorCode::kSystem, std::string(what) + ": " + std::strerror(errno)};
+}
+
+// Abstract names begin with a zero byte. Returns the length to pass on.
+socklen_t address_of(uint64_t name, sockaddr_un& address) {
+    address = {};
+    address.sun_family = AF_UNIX;
+    const int length = std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+                                     "tutti-%016llx", static_cast<unsigned long long>(name));
+    return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
+                                  static_cast<size_t>(length));
+}
+
+bool wait_readable(int socket, int timeout_ms) {
+    pollfd item{socket, POLLIN, 0};
+    return poll(&item, 1, timeout_ms) == 1;
+}
+
+// A stranger in the same network namespace could connect; only our own user gets the descriptor.
+bool is_own_user(int socket) {
+    ucred peer{};
+    socklen_t length = sizeof(peer);
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == geteuid();
+}
+
+bool send_fd(int socket, int fd) {
+    char byte = 'T';
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+}
+
+}  // namespace
+
+Result<FdOffer> FdOffer::listen(uint64_t name) {
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (socket.get() < 0) return failed("socket");
+    sockaddr_un address{};
+    const socklen_t length = address_of(name, address);
+    if (bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+        return failed("bind");
+    }
+    if (::listen(socket.get(), 128) != 0) return failed("listen");
+    return FdOffer(std::move(socket));
+}
+
+Result<Done> FdOffer::serve(int fd, uint32_t receivers, int timeout_ms) {
+    for (uint32_t served = 0; served < receivers;) {
+        if (!wait_readable(socket_.get(), timeout_ms)) {
+            return Error{ErrorCode::kSystem, "no member came for the segment"};
+        }
+        const Fd peer(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (peer.get() < 0) return failed("accept");
+        if (is_own_user(peer.get()) && send_fd(peer.get(), fd)) ++served;
+    }
+    return Done{};
+}
+
+Result<Fd> receive_fd(uint64_t name, int timeout_ms) {
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (socket.get() < 0) return failed("socket");
+    sockaddr_un address{};
+    const socklen_t length = address_of(name, address);
+    if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+        return failed("connecting to the leader");
+    }
+    if (!wait_readable(socket.get(), timeout_ms)) {
+        return Error{ErrorCode::kSystem, "the leader did not hand over the segment"};
+    }
+    char byte = 0;
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    if (recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC) != 1) return failed("recvmsg");
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    if (!header || header->cmsg_type != SCM_RIGHTS) {
+        return Error{ErrorCode::kSystem, "the leader's message held no descriptor"};
+    }
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof(int));
+    return Fd(fd);
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making a team: all or nothing. Every round is one allgather in which each member also says whether
+// it can go on; the first member that cannot is named by all alike.
+//
+//   1  machine and settings of each member: all alike?
+//   2  who each member is; the smallest process leads
+//   3  the leader's segment, slice and geometry
+//   4  each has mapped the slice, reserved and cleared its own part, and left its token there
+//      (4b: those to whom /proc did not lead get the descriptor over a socket)
+//   5  each has read all others' tokens in the slice: proof that it is one memory
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/text.h"
+#include "engine/messages.h"
+#include "engine/team.h"
+
+namespace tutti::engine {
+namespace {
+
+struct Machine {
+    uint64_t node = 0;
+    uint64_t settings = 0;
+};
+
+struct Member {
+    ProcessId process;
+    uint64_t token = 0;
+    topo::CpuSet cpus;
+};
+
+enum class Obstacle : uint32_t { kNone, kCannotOpen, kMemory, kSystem, kForeignMemory, kFull };
+
+// What each member says in rounds 3 to 5.
+struct Report {
+    Obstacle obstacle = Obstacle::kNone;
+    char detail[116] = {};
+};
+
+struct Offer {
+    Report report;
+    uint64_t arena = 0;
+    int64_t fd = -1;
+    int64_t offset = 0;
+    uint64_t chunk_bytes = 0;
+    uint64_t socket_name = 0;
+    uint64_t mapping = 0;   // address of the leader's shared_ptr, for threads of its process
+    uint32_t is_tree = 0;
+    uint32_t is_crowded = 0;
+};
+
+Report report_of(Obstacle obstacle, const std::string& detail) {
+    Report report;
+    report.obstacle = obstacle;
+    std::strncpy(report.detail, detail.c_str(), sizeof(report.detail) - 1);
+    return report;
+}
+
+// Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many readers.
+constexpr uint32_t kFlatRanksMax = 8;
+constexpr uint32_t kFanInMax = 8;
+constexpr size_t kChunkBytesMin = 4096;
+constexpr int kSocketTimeoutMs = 10'000;
+
+// A chunk's bytes before memory is short: large enough that a round's flags cost little beside its
+// copies, small enough that a rank's ring of chunks stays in a second-level cache of 2 MiB.
+constexpr size_t kChunkBytesWanted = 64 * 1024;
+
+}  // namespace
+
+class TeamMaker {
+  public:
+    TeamMaker(Context& context, const tutti_team_params& params)
+        : context_(context), params_(params), team_(new Team) {}
+
+    Result<std::unique_ptr<Team>> make();
+
+  private:
+    template <class T>
+    Result<std::vector<T>> exchange(const T& mine);
+    Result<Done> agree(const Report& mine);
+    Result<Done> compare_machines();
+    Result<Done> meet();
+    Offer make_offer();
+    size_t choose_chunk_bytes(size_t used) const;
+    bool is_crowded() const;
+    void write_tree();
+    Result<Done> take_offer();
+    Report attach();
+    Report attach_by_socket(bool i_need_it, uint32_t receivers);
+    Report claim(const std::shared_ptr<Mapping>& mapping);
+    Result<Done> attach_all();
+    Result<Done> verify();
+    [[nodiscard]] std::byte* tree_space() const;
+    void read_layout();
+    void finish();
+    bool is_leader() const { return params_.rank == leader_; }
+    bool shares_process() const { return members_[leader_].process == context_.process(); }
+    size_t slice_bytes() const { return geometry_.slice_bytes; }
+
+    Context& context_;
+    const tutti_team_params& params_;
+    std::unique_ptr<Team> team_;
+    uint64_t token_ = random_token();
+    std::vector<Member> members_;
+    uint32_t leader_ = 0;
+    Offer offer_;
+    std::shared_ptr<Arena> arena_;
+    std::shared_ptr<Mapping> own_mapping_;  // the leader's, whose address it offers
+    std::shared_ptr<Mapping> mapping_;
+    node::Geometry geometry_;
+};
+
+template <class T>
+Result<std::vector<T>> TeamMaker::exchange(const T& mine) {
+    std::vector<T> all(params_.size);
+    if (params_.allgather(params_.allgather_user, &mine, all.data(), sizeof(T)) != 0) {
+        return Error{ErrorCode::kBootstrap, "the allgather callback failed"};
+    }
+    return all;
+}
+
+Result<Done> TeamMaker::agree(const Report& mine) {
+    auto reports = exchange(mine);
+    if (!reports) return reports.error();
+    for (uint32_t rank = 0; rank < params_.size; ++rank) {
+        const Report& report = reports.value()[rank];
+        if (report.obstacle == Obstacle::kNone) continue;
+        const bool is_memory =
+            report.obstacle == Obstacle::kMemory || report.obstacle == Obstacle::kFull;
+        const ErrorCode code = is_memory                                      ? ErrorCode::kMemory
+                               : report.obstacle == Obstacle::kSystem         ? ErrorCode::kSystem
+                                                                              : ErrorCode::kNode;
+        return Error{code, "rank " + std::to_string(rank) + ": " + report.detail};
+    }
+    return Done{};
+}
+
+Result<Done> TeamMaker::compare_machines() {
+    auto all = exchange(Machine{context_.node(), context_.settings_hash()});
+    if (!all) return all.error();
+    std::set<uint64_t> nodes;
+    for (const Machine& machine : all.value()) nodes.insert(machine.node);
+    if (nodes.size() > 1) {
+        return Error{ErrorCode::kNode, "its ranks are on " + std::to_string(nodes.size()) +
+                                           " hosts; only one host is taken over yet"};
+    }
+    for (uint32_t rank = 0; rank < params_.size; ++rank) {
+        if (all.value()[rank].settings == all.value()[0].settings) continue;
+        return Error{ErrorCode::kArgument, "settings of rank " + std::to_string(rank) +
+                                               " differ from those of rank 0"};
+    }
+    return Done{};
+}
+
+Result<Done> TeamMaker::meet() {
+    auto all = exchange(Member{context_.process(), token_, context_.cpus()});
+    if (!all) return all.error();
+    members_ = std::move(all.value());
+    const auto smallest = std::min_element(
+        members_.begin(), members_.end(),
+        [](const Member& a, const Member& b) { return a.process < b.process; });
+    leader_ = static_cast<uint32_t>(smallest - members_.begin());
+    return Done{};
+}
+
+// More ranks than processors, for the team or for the whole job on this node.
+bool TeamMaker::is_crowded() const {
+    topo::CpuSet all;
+    for (const Member& member : members_) all |= member.cpus;
+    const uint32_t cpus = std::max(1u, std::min(all.count(), context_.usable_cpus()));
+    if (params_.size > cpus) return true;
+    if (context_.params().ranks_on_node > context_.usable_cpus()) return true;
+    // Ranks bound to one and the same processor crowd it, however many there are elsewhere.
+    topo::CpuSet bound;
+    for (const Member& member : members_) {
+        if (member.cpus.count() != 1) continue;
+        const uint32_t cpu = *member.cpus.first();
+        if (bound.has(cpu)) return true;
+        bound.add(cpu);
+    }
+    return false;
+}
+
+size_t TeamMaker::choose_chunk_bytes(size_t used) const {
+    const Settings& settings = context_.settings();
+    // Every rank needs a line of the root's chunk in a scatter.
+    const size_t least = node::kLineBytes * params_.size;
+    if (settings.chunk_bytes > 0) return std::max<size_t>(settings.chunk_bytes, least);
+    const size_t left = settings.memory_bytes > used ? settings.memory_bytes - used : 0;
+    size_t chunk = kChunkBytesWanted;
+    // A process set with many communicators gets smaller rings before it gets none.
+    while (chunk > kChunkBytesMin &&
+           node::Geometry::make(params_.size, chunk).slice_bytes > left / 8) {
+        chunk /= 2;
+    }
+    return std::max(chunk, least);
+}
+
+Offer TeamMaker::make_offer() {
+    Offer offer;
+    std::vector<ProcessId> processes;
+    for (const Member& member : members_) processes.push_back(member.process);
+    std::sort(processes.begin(), processes.end());
+    auto arena = context_.own_arena(processes);
+    if (!arena) {
+        offer.report = report_of(Obstacle::kMemory, arena.error().message);
+        return offer;
+    }
+    arena_ = arena.value();
+    const size_t used = arena_->used_bytes();
+    offer.chunk_bytes = choose_chunk_bytes(used);
+    const size_t bytes = node::Geometry::make(params_.size, offer.chunk_bytes).slice_bytes;
+    if (used + bytes > context_.settings().memory_bytes) {
+        offer.report = report_of(
+            Obstacle::kFull, format_bytes(bytes) + " of shared memory for this communicator, " +
+                                 format_bytes(used) + " in use, TUTTI_MEMORY allows " +
+                                 format_bytes(context_.settings().memory_bytes));
+        return offer;
+    }
+    auto record = arena_->take(bytes, params_.size);
+    if (!record) {
+        offer.report = report_of(Obstacle::kMemory, record.error().message);
+        return offer;
+    }
+    own_mapping_ = record.value().mapping;
+    offer.arena = arena_->id();
+    offer.fd = arena_->fd();
+    offer.offset = record.value().offset;
+    offer.socket_name = random_token();
+    offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
+    offer.is_crowded = is_crowded() ? 1 : 0;
+    const LayoutChoice choice = context_.settings().layout;
+    const bool is_synthetic = !context_.settings().topology.empty();
+    const bool wants_tree = params_.size > kFlatRanksMax && (is_synthetic || !offer.is_crowded);
+    offer.is_tree =
+        choice == LayoutChoice::kTree || (choice == LayoutChoice::kAuto && wants_tree) ? 1 : 0;
+    return offer;
+}
+
+Result<Done> TeamMaker::take_offer() {
+    auto offers = exchange(is_leader() ? make_offer() : Offer{});
+    if (!offers) return offers.error();
+    offer_ = offers.value()[leader_];
+    if (offer_.report.obstacle != Obstacle::kNone) {
+        return Error{ErrorCode::kMemory,
+                     "rank " + std::to_string(leader_) + ": " + offer_.report.detail};
+    }
+    geometry_ = node::Geometry::make(params_.size, offer_.chunk_bytes);
+    return Done{};
+}
+
+// The parts of the slice that this member owns: reserved, cleared, marked with its token.
+Report TeamMaker::claim(const std::shared_ptr<Mapping>& mapping) {
+    const node::Slice slice{mapping->base(), geometry_};
+    const auto area = slice.area(params_.rank);
+    const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
+    const auto reserved = reserve(arena_->fd(), area_offset, geometry_.rank_bytes, slice_bytes());
+    if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
+    std::memset(static_cast<void*>(area), 0, node::Slice::kChunksOffset);
+    new (area) node::ReadyWords{};
+    new (area + sizeof(node::ReadyWords)) node::DoneWords{};
+    slice.done(params_.rank).token.store(token_, std::memory_order_release);
+    mapping_ = mapping;
+    return {};
+}
+
+Report TeamMaker::attach() {
+    if (shares_process()) {
+        if (!is_leader()) {
+            arena_ = context_.find_arena(offer_.arena);
+            own_mapping_ = *reinterpret_cast<std::shared_ptr<Mapping>*>(offer_.mapping);
+        }
+        if (!arena_) {
+            // Another context of this process leads: its descriptor is ours as well.
+            auto fd = open_through_proc(context_.process(), static_cast<int>(offer_.fd));
+            if (!fd) return report_of(Obstacle::kSystem, fd.error().message);
+            arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
+        }
+        return claim(own_mapping_);
+    }
+    arena_ = context_.find_arena(offer_.arena);
+    if (!arena_) {
+        auto fd = open_through_proc(members_[leader_].process, static_cast<int>(offer_.fd));
+        if (!fd) return report_of(Obstacle::kCannotOpen, fd.error().message);
+        arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
+    }
+    auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
+    if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
+    return claim(mapping.value());
+}
+
+Report TeamMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
+    // The leader's socket must listen before anybody connects.
+    auto offered = is_leader() ? FdOffer::listen(offer_.socket_name)
+                               : Result<FdOffer>(Error{ErrorCode::kSystem, ""});
+    Report listening;
+    if (is_leader() && !offered) listening = report_of(Obstacle::kSystem, offered.error().message);
+    auto ready = agree(listening);
+    if (!ready) return report_of(Obstacle::kSystem, "no way to hand over the segment");
+    if (is_leader()) {
+        auto served = offered.value().serve(arena_->fd(), receivers, kSocketTimeoutMs);
+        return served ? Report{} : report_of(Obstacle::kForeignMemory, served.error().message);
+    }
+    if (!i_need_it) return {};
+    auto fd = receive_fd(offer_.socket_name, kSocketTimeoutMs);
+    if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
+    arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
+    auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
+    if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
+    return claim(mapping.value());
+}
+
+Result<Done> TeamMaker::attach_all() {
+    const Report mine = attach();
+    if (is_leader() && offer_.is_tree && mine.obstacle == Obstacle::kNone) write_tree();
+    auto reports = exchange(mine);
+    if (!reports) return reports.error();
+    uint32_t cannot_open = 0;
+    bool is_other = false;
+    for (const Report& report : reports.value()) {
+        if (report.obstacle == Obstacle::kCannotOpen) {
+            ++cannot_open;
+        } else if (report.obstacle != Obstacle::kNone) {
+            is_other = true;
+        }
+    }
+    if (is_other) return agree(mine);
+    if (cannot_open == 0) return Done{};
+    return agree(attach_by_socket(mine.obstacle == Obstacle::kCannotOpen, cannot_open));
+}
+
+// Reading the machine takes long, so the leader does it for all. The tree goes through the leader's
+// chunks, which nobody uses yet.
+void TeamMaker::write_tree() {
+    const std::string& synthetic = context_.settings().topology;
+    auto topology = topo::read_node_topology(synthetic);
+    std::vector<topo::CpuSet> cpus;
+    for (uint32_t rank = 0; rank < params_.size; ++rank) {
+        topo::CpuSet set = members_[rank].cpus;
+        if (!synthetic.empty() && topology) {
+            // The ranks are not really there: one after the other on the pretended processors.
+            set = topo::CpuSet{};
+            set.add(rank % std::max(1u, topology.value().cpu_count));
+        }
+        cpus.push_back(set);
+    }
+    const topo::Groups groups =
+        topology ? topo::group_ranks(topology.value(), cpus) : topo::Groups{};
+    const topo::Tree tree = topo::build_tree(groups, params_.size, kFanInMax);
+    std::memcpy(tree_space(), tree.parent.data(), params_.size * sizeof(uint32_t));
+}
+
+std::byte* TeamMaker::tree_space() const {
+    static_assert(node::kLineBytes >= sizeof(uint32_t));  // choose_chunk_bytes gives a line a rank
+    return node::Slice{mapping_->base(), geometry_}.chunk(leader_, 0);
+}
+
+void TeamMaker::read_layout() {
+    node::Layout& layout = team_->node_.layout;
+    if (!offer_.is_tree) return;
+    layout.flat = false;
+    layout.parent.resize(params_.size);
+    std::memcpy(layout.parent.data(), tree_space(), params_.size * sizeof(uint32_t));
+    layout.children.assign(params_.size, {});
+    for (uint32_t rank = 0; rank < params_.size; ++rank) {
+        if (layout.parent[rank] == node::kNoRank) {
+            layout.root = rank;
+        } else {
+            layout.children[layout.parent[rank]].push_back(rank);
+        }
+    }
+}
+
+Result<Done> TeamMaker::verify() {
+    // Before the last round: after it a quick member may already use the chunks.
+    read_layout();
+    const node::Slice slice{mapping_->base(), geometry_};
+    Report mine;
+    for (uint32_t rank = 0; rank < params_.size; ++rank) {
+        if (slice.done(rank).token.load(std::memory_order_acquire) == members_[rank].token) continue;
+        mine = report_of(Obstacle::kForeignMemory,
+                         "does not share memory with rank " + std::to_string(rank));
+        break;
+    }
+    return agree(mine);
+}
+
+void TeamMaker::finish() {
+    team_->context_ = &context_;
+    team_->arena_ = arena_;
+    team_->mapping_ = mapping_;
+    team_->name_ = params_.name ? params_.name : "a team";
+    node::Team& node = team_->node_;
+    node.rank = params_.rank;
+    node.size = params_.size;
+    node.slice = node::Slice{mapping_->base(), geometry_};
+    node.rank_order = context_.settings().reproducible;
+    node::prepare(node);
+    team_->cards_.resize(params_.size);
+    WaitPolicy& policy = team_->policy_;
+    policy.spin_ns = context_.settings().spin_us * 1000;
+    policy.is_crowded = offer_.is_crowded != 0;
+    policy.stall_ns = static_cast<uint64_t>(context_.settings().stall_s * 1e9);
+    if (arena_) context_.keep_arena(arena_);
+}
+
+Result<std::unique_ptr<Team>> TeamMaker::make() {
+    if (params_.size == 1) {
+        geometry_ = node::Geometry::make(1, node::kLineBytes);
+        auto mapping = Mapping::anonymous(slice_bytes());
+        if (!mapping) return mapping.error();
+        mapping_ = mapping.value();
+        finish();
+        return std::move(team_);
+    }
+    using Round = Result<Done> (TeamMaker::*)();
+    for (const Round round : {&TeamMaker::compare_machines, &TeamMaker::meet,
+                              &TeamMaker::take_offer, &TeamMaker::attach_all, &TeamMaker::verify}) {
+        auto done = (this->*round)();
+        if (done) continue;
+        if (is_leader() && own_mapping_) arena_->give_back(offer_.offset);
+        return done.error();
+    }
+    finish();
+    return std::move(team_);
+}
+
+Result<std::unique_ptr<Team>> make_team(Context& context, const tutti_team_params& params) {
+    return TeamMaker(context, params).make();
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/messages.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace tutti::engine {
+namespace {
+
+constexpr const char* kOpNames[] = {"SUM",  "PROD", "MIN", "MAX",  "LAND",   "LOR",   "LXOR",
+                                    "BAND", "BOR",  "BXOR", "MINLOC", "MAXLOC", "user operator"};
+static_assert(sizeof(kOpNames) / sizeof(kOpNames[0]) == TUTTI_OP_COUNT);
+
+std::string card_text(const CallCard& card) {
+    if (card.label[0] != '\0') return std::string(card.label, strnlen(card.label, sizeof(card.label)));
+    const auto collective = static_cast<tutti_collective>(card.collective);
+    std::string text = tutti_collective_name(collective);
+    if (collective == TUTTI_BARRIER) return text;
+    if (collective != TUTTI_ALLGATHER && collective != TUTTI_ALLREDUCE) {
+        text += " root " + std::to_string(card.root);
+    }
+    if ((collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE) &&
+        card.op < TUTTI_OP_COUNT) {
+        text += std::string(" ") + kOpNames[card.op];
+    }
+    return text + " " + std::to_string(card.bytes) + " bytes";
+}
+
+}  // namespace
+
+std::string rank_list(const std::vector<uint32_t>& ranks) {
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (size_t i = 0; i < ranks.size();) {
+        size_t last = i;
+        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+        if (i > 0) text += ", ";
+        text += std::to_string(ranks[i]);
+        if (last >= i + 2) {
+            text += "-" + std::to_string(ranks[last]);
+            i = last + 1;
+        } else {
+            ++i;
+        }
+    }
+    return text;
+}
+
+std::string mismatch_message(const std::string& team_name, uint64_t call,
+                             const std::vector<CallCard>& cards) {
+    std::string text = "mismatch on " + team_name + " of " + std::to_string(cards.size()) +
+                       " ranks (exchange " + std::to_string(call) + "):";
+    std::vector<bool> told(cards.size(), false);
+    const char* separator = " ";
+    for (size_t i = 0; i < cards.size(); ++i) {
+        if (told[i]) continue;
+        std::vector<uint32_t> alike;
+        for (size_t j = i; j < cards.size(); ++j) {
+            if (!(cards[j] == cards[i])) continue;
+            told[j] = true;
+            alike.push_back(static_cast<uint32_t>(j));
+        }
+        text += separator + rank_list(alike) + ": " + card_text(cards[i]);
+        separator = "; ";
+    }
+    return text;
+}
+
+std::string stall_message(const std::string& team_name, const node::Team& team,
+                          const Request& request, uint64_t waited_ns) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof(seconds), "%.1f s", static_cast<double>(waited_ns) / 1e9);
+    const std::vector<uint32_t> missing = node::not_arrived(team, request.op);
+    std::string text = "rank " + std::to_string(team.rank) + " of " + team_name +
+                       " has waited " + seconds + " in " +
+                       tutti_collective_name(request.call.collective) + " (call " +
+                       std::to_string(request.op.number) + " of this communicator): ";
+    if (missing.empty()) return text + "all ranks have arrived, still waiting for data";
+    return text + "not arrived: " + rank_list(missing);
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/process.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace tutti::engine {
+namespace {
+
+std::string read_file(const char* path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+// Field 22 of /proc/self/stat; the second field, the name, may hold blanks and brackets.
+uint64_t start_time() {
+    const std::string text = read_file("/proc/self/stat");
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) return 0;
+    std::istringstream fields(text.substr(name_end + 1));
+    std::string skipped;
+    for (int field = 3; field < 22; ++field) fields >> skipped;
+    uint64_t ticks = 0;
+    fields >> ticks;
+    return ticks;
+}
+
+}  // namespace
+
+ProcessId this_process() {
+    ProcessId id;
+    struct stat info {};
+    if (stat("/proc/self/ns/pid", &info) == 0) id.pid_space = info.st_ino;
+    id.started = start_time();
+    id.pid = getpid();
+    return id;
+}
+
+uint64_t hash_text(const std::string& text, uint64_t seed) {
+    uint64_t hash = seed;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3u;
+    }
+    return hash;
+}
+
+uint64_t node_hash() {
+    char name[256] = {};
+    gethostname(name, sizeof(name) - 1);
+    return hash_text(read_file("/proc/sys/kernel/random/boot_id") + name);
+}
+
+uint64_t random_token() {
+    uint64_t token = 0;
+    while (getrandom(&token, sizeof(token), 0) != sizeof(token) || token == 0) {
+    }
+    return token;
+}
+
+}  // namespace tutti::engine

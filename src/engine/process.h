@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who this process is, in numbers that travel through an allgather.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tutti::engine {
+
+struct ProcessId {
+    uint64_t pid_space = 0;  // inode of the pid namespace: the same pid in another one is another process
+    uint64_t started = 0;    // clock ticks since boot: a pid is used again
+    int64_t pid = 0;
+
+    bool operator==(const ProcessId&) const = default;
+    auto operator<=>(const ProcessId&) const = default;
+};
+
+ProcessId this_process();
+
+// A number that processes of one machine under one hostname share. Equal numbers are only a reason to
+// try; the token in the segment is the proof.
+uint64_t node_hash();
+
+// Unpredictable; used as the token that proves a shared segment.
+uint64_t random_token();
+
+// FNV-1a, 64 bits.
+uint64_t hash_text(const std::string& text, uint64_t seed = 0xcbf29ce484222325u);
+
+}  // namespace tutti::engine

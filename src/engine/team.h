@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/context.h"
+#include "engine/wait.h"
+#include "node/team.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+// What TUTTI_CHECK compares: equal on all members of a correct program.
+struct CallCard {
+    uint32_t collective = 0;  // TUTTI_COLLECTIVE_COUNT: the embedder's own, see label
+    uint32_t root = 0;
+    uint32_t op = 0;
+    uint32_t reserved = 0;
+    uint64_t bytes = 0;
+    char label[24] = {};
+
+    bool operator==(const CallCard&) const = default;
+};
+
+class Team;
+
+// One call, from start to completion; can be started again.
+struct Request {
+    Team* team = nullptr;
+    node::Call call;
+    CallCard card;
+    node::Op op;
+    enum class Stage { kIdle, kQueued, kChecking, kRunning } stage = Stage::kIdle;
+    tutti_status status = TUTTI_OK;
+    Request* next = nullptr;  // in the team's queue
+};
+
+class Team {
+  public:
+    ~Team();
+
+    Result<Done> describe(const tutti_call& call, Request& request) const;
+    // Requests run in the order of their start, one at a time.
+    void start(Request& request);
+    // Moves the request in front a little. True if anything moved.
+    bool advance();
+    tutti_status wait(Request& request);
+    bool is_idle() const { return head_ == nullptr; }
+
+    Context& context() const { return *context_; }
+    node::Team& node() { return node_; }
+    const node::Team& node() const { return node_; }
+    const std::string& message() const { return message_; }
+    const std::string& name() const { return name_; }
+
+  private:
+    friend class TeamMaker;
+    Team() = default;
+    void begin(Request& request);
+    void begin_main(Request& request);
+    void compare_cards(Request& request);
+    void finish(Request& request, tutti_status status);
+
+    Context* context_ = nullptr;
+    std::shared_ptr<Arena> arena_;
+    std::shared_ptr<Mapping> mapping_;
+    node::Team node_;
+    WaitPolicy policy_;
+    std::string name_;
+    std::string message_;
+    std::vector<CallCard> cards_;  // one a member, for TUTTI_CHECK
+    Request* head_ = nullptr;
+    Request* tail_ = nullptr;
+    uint32_t calls_since_progress_ = 0;
+};
+
+// Collective; see tutti_team_create().
+Result<std::unique_ptr<Team>> make_team(Context& context, const tutti_team_params& params);
+
+}  // namespace tutti::engine

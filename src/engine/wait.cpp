@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/wait.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace tutti::engine {
+namespace {
+
+void pause_briefly() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+void sleep_ns(uint64_t ns) {
+    const timespec duration{0, static_cast<long>(ns)};
+    nanosleep(&duration, nullptr);
+}
+
+}  // namespace
+
+Waiter::Advice Waiter::poll_turn() {
+    if (turns_ % kTurnsPerLook != 0) {
+        pause_briefly();
+        return Advice::kPoll;
+    }
+    const uint64_t now = clock_.now_ns();
+    if (begin_ns_ == 0) begin_ns_ = now;
+    if (now - begin_ns_ >= policy_.spin_ns) is_yielding_ = true;
+    return Advice::kProgress;
+}
+
+Waiter::Advice Waiter::slow_turn() {
+    if (!is_yielding_) return poll_turn();
+    if (!has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {
+        sched_yield();
+        return Advice::kPoll;
+    }
+    const uint64_t now = clock_.now_ns();
+    if (begin_ns_ == 0) begin_ns_ = now;
+    const uint64_t waited = now - begin_ns_;
+    if (!has_announced_ && waited >= policy_.spin_ns) {
+        has_announced_ = true;
+        next_report_ns_ = policy_.stall_ns;
+        return Advice::kAnnounce;
+    }
+    if (has_announced_ && policy_.stall_ns > 0 && waited >= next_report_ns_) {
+        next_report_ns_ = 2 * waited;
+        return Advice::kReport;
+    }
+    if (waited < kSleepAfterNs) {
+        sched_yield();
+    } else {
+        sleep_ns(std::min(kSleepNsMax, waited / kSleepShare));
+    }
+    return Advice::kProgress;
+}
+
+}  // namespace tutti::engine
