@@ -116,7 +116,7 @@ std::string CellRun::lack_of_memory() {
 
 void CellRun::note(Side side, const Batch& batch, const Mismatch& mismatch) {
     if (!failure_.empty()) return;
-    failure_ = std::string("wrong result: ") + tutti_collective_name(order_.collective) + " of " +
+    failure_ = std::string("wrong result: ") + collective_word(order_.collective) + " of " +
                format_bytes(order_.bytes) + " through " +
                (side == Side::kHost ? "the host MPI" : "Tutti") + ", rank " +
                std::to_string(place_.rank) + ", call " +

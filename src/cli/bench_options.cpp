@@ -128,6 +128,13 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
     return options;
 }
 
+std::string collective_word(tutti_collective collective) {
+    for (const Word& word : kWords) {
+        if (word.collective == collective) return std::string(word.name);
+    }
+    return "unknown";
+}
+
 std::string bench_usage() {
     return
         R"(usage: tutti run -- mpirun -n 4 tutti bench COLLECTIVE... [options]

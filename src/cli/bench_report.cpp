@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/bench_options.h"
 
 namespace tutti::cli {
 namespace {
@@ -32,7 +33,7 @@ nlohmann::ordered_json json_of(const Times& times) {
 }
 
 nlohmann::ordered_json json_of(const Cell& cell) {
-    nlohmann::ordered_json json = {{"collective", tutti_collective_name(cell.collective)},
+    nlohmann::ordered_json json = {{"collective", collective_word(cell.collective)},
                                    {"bytes", cell.bytes}};
     if (!cell.skipped.empty()) {
         json["skipped"] = cell.skipped;
@@ -66,7 +67,7 @@ std::string table_head(const BenchRun& run) {
 }
 
 std::string table_row(const Cell& cell) {
-    const std::string name = tutti_collective_name(cell.collective);
+    const std::string name = collective_word(cell.collective);
     const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
     if (!cell.skipped.empty()) {
         return fmt::format("{:<10} {:>8} not measured: {}\n", name, bytes, cell.skipped);
@@ -83,8 +84,7 @@ std::string table_row(const Cell& cell) {
 }
 
 std::string progress_line(size_t done, size_t all, const Cell& next) {
-    return fmt::format("tutti bench: {} of {}, {} {}", done, all,
-                       tutti_collective_name(next.collective),
+    return fmt::format("tutti bench: {} of {}, {} {}", done, all, collective_word(next.collective),
                        next.bytes ? format_bytes(next.bytes) : "");
 }
 
