@@ -131,8 +131,10 @@ std::optional<Error> set_synthetic(hwloc_topology_t topology, const std::string&
                                                std::to_string(CpuSet::kCpusMax) + " processors"};
     }
     // hwloc wants the processors of a core spelt out; people leave "pu:1" away.
+    const bool may_lack_pu = synthetic.find(':') != std::string::npos;
     if (hwloc_topology_set_synthetic(topology, synthetic.c_str()) == 0 ||
-        hwloc_topology_set_synthetic(topology, (synthetic + " pu:1").c_str()) == 0) {
+        (may_lack_pu &&
+         hwloc_topology_set_synthetic(topology, (synthetic + " pu:1").c_str()) == 0)) {
         return std::nullopt;
     }
     return Error{ErrorCode::kArgument,
