@@ -150,13 +150,12 @@ Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_byte
         error = posix_fallocate(fd, offset, static_cast<off_t>(bytes));
     } while (error == EINTR);
     if (error == 0) return Done{};
-    return Error{ErrorCode::kMemory, "reserving " + format_bytes(bytes) +
-                                         " of shared memory: " + std::strerror(error)};
+    return Error{ErrorCode::kMemory,
+                 "reserving " + format_bytes(bytes) + " of shared memory: " + std::strerror(error)};
 }
 
 Result<Fd> open_through_proc(const ProcessId& owner, int fd) {
-    const std::string path =
-        "/proc/" + std::to_string(owner.pid) + "/fd/" + std::to_string(fd);
+    const std::string path = "/proc/" + std::to_string(owner.pid) + "/fd/" + std::to_string(fd);
     // /proc names another process by the same number where the pid namespaces differ; the token
     // would tell, but opening a stranger's file could block or have effects.
     if (this_process().pid_space != owner.pid_space) {

@@ -2,8 +2,8 @@
 // One shared segment for each set of processes of a node; teams get slices of it.
 //
 // The segment is an anonymous memory file: nothing is left behind when the processes die, whatever
-// kills them, and only the owner's processes can open it. One member, the leader, makes it and hands
-// out slices; the others map them. A slice is used again when all members have left it.
+// kills them, and only the owner's processes can open it. One member, the leader, makes it and
+// hands out slices; the others map them. A slice is used again when all members have left it.
 #pragma once
 
 #include <sys/types.h>
@@ -37,8 +37,8 @@ class Fd {
     int fd_ = -1;
 };
 
-// A mapped slice. Threads of one process share the mapping (so that a race detector sees one memory);
-// it goes when the last of them lets go.
+// A mapped slice. Threads of one process share the mapping (so that a race detector sees one
+// memory); it goes when the last of them lets go.
 class Mapping {
   public:
     static Result<std::shared_ptr<Mapping>> map(int fd, off_t offset, size_t bytes);
@@ -91,7 +91,8 @@ class Arena {
 };
 
 // Reserves bytes [offset, offset + bytes) of the segment, so that no later write can fail. Compares
-// with the file size limit and the cgroup's headroom first: exceeding either would kill the process.
+// with the file size limit and the cgroup's headroom first: exceeding either would kill the
+// process.
 Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_bytes);
 
 // Another process's descriptor through /proc.

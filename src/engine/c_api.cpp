@@ -24,7 +24,6 @@ struct tutti_request {
 
 struct tutti_team {
     std::unique_ptr<Team> team;
-    Request run;  // tutti_run's own, so that a call allocates nothing
 };
 
 namespace {
@@ -114,7 +113,7 @@ tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* 
         }
         auto made = make_team(*context->context, *params);
         if (!made) return report(made.error(), message, message_bytes);
-        *team = new tutti_team{std::move(made.value()), {}};
+        *team = new tutti_team{std::move(made.value())};
         return TUTTI_OK;
     };
     return guarded(make, message, message_bytes);
@@ -131,13 +130,7 @@ int tutti_reducible(tutti_dtype dtype, tutti_op op) {
 
 size_t tutti_dtype_bytes(tutti_dtype dtype) { return tutti::node::dtype_bytes(dtype); }
 
-tutti_status tutti_run(tutti_team* team, const tutti_call* call) {
-    Request& request = team->run;
-    const auto described = team->team->describe(*call, request);
-    if (!described) return status_of(described.error().code);
-    team->team->start(request);
-    return team->team->wait(request);
-}
+tutti_status tutti_run(tutti_team* team, const tutti_call* call) { return team->team->run(*call); }
 
 tutti_status tutti_request_create(tutti_team* team, const tutti_call* call,
                                   tutti_request** request) {
@@ -145,8 +138,8 @@ tutti_status tutti_request_create(tutti_team* team, const tutti_call* call,
     *request = nullptr;
     const auto make = [&]() -> tutti_status {
         auto made = std::make_unique<tutti_request>();
-        const auto described = team->team->describe(*call, made->request);
-        if (!described) return status_of(described.error().code);
+        const tutti_status described = team->team->describe(*call, made->request);
+        if (described != TUTTI_OK) return described;
         *request = made.release();
         return TUTTI_OK;
     };
@@ -177,20 +170,12 @@ void tutti_request_free(tutti_request* request) { delete request; }
 
 const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
     Request request;
-    if (!team->team->describe(*call, request)) return "none";
-    return tutti::node::algorithm_name(team->team->node(), request.call);
+    if (team->team->describe(*call, request) != TUTTI_OK) return "none";
+    return tutti::node::algorithm_name(team->team->node(), request.op.call);
 }
 
 tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
-    if (!team->team->context().settings().check) return TUTTI_OK;
-    Request& request = team->run;
-    request.team = team->team.get();
-    request.call = tutti::node::Call{};
-    request.card = tutti::engine::CallCard{};
-    request.card.collective = TUTTI_COLLECTIVE_COUNT;
-    std::strncpy(request.card.label, label, sizeof(request.card.label) - 1);
-    team->team->start(request);
-    return team->team->wait(request);
+    return team->team->check_foreign(label);
 }
 
 const char* tutti_team_message(const tutti_team* team) { return team->team->message().c_str(); }

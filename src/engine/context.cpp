@@ -21,6 +21,13 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     auto settings = parse_settings(entries);
     if (!settings) return settings.error();
 
+    if (!settings.value().topology.empty()) {
+        const auto topology = topo::read_node_topology(settings.value().topology);
+        if (!topology) {
+            return Error{ErrorCode::kArgument, "TUTTI_TOPOLOGY: " + topology.error().message};
+        }
+    }
+
     std::unique_ptr<Context> context(new Context);
     context->settings_ = settings.value();
     context->params_ = params;

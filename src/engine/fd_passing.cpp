@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SCM_RIGHTS over an abstract socket (unix(7)): reaches processes of other pid namespaces, but not of
-// other network namespaces, which is where another "host" of a test bed begins.
+// SCM_RIGHTS over an abstract socket (unix(7)): reaches processes of other pid namespaces, but not
+// of other network namespaces, which is where another "host" of a test bed begins.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>

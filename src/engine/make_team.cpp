@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making a team: all or nothing. Every round is one allgather in which each member also says whether
-// it can go on; the first member that cannot is named by all alike.
+// Making a team: all or nothing. Every round is one allgather in which each member also says
+// whether it can go on; the first member that cannot is named by all alike.
 //
 //   1  machine and settings of each member: all alike?
 //   2  who each member is; the smallest process leads
@@ -45,7 +45,7 @@ struct Offer {
     int64_t offset = 0;
     uint64_t chunk_bytes = 0;
     uint64_t socket_name = 0;
-    uint64_t mapping = 0;   // address of the leader's shared_ptr, for threads of its process
+    uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
     uint32_t is_tree = 0;
     uint32_t is_crowded = 0;
 };
@@ -57,7 +57,8 @@ Report report_of(Obstacle obstacle, const std::string& detail) {
     return report;
 }
 
-// Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many readers.
+// Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many
+// readers.
 constexpr uint32_t kFlatRanksMax = 8;
 constexpr uint32_t kFanInMax = 8;
 constexpr size_t kChunkBytesMin = 4096;
@@ -129,9 +130,9 @@ Result<Done> TeamMaker::agree(const Report& mine) {
         if (report.obstacle == Obstacle::kNone) continue;
         const bool is_memory =
             report.obstacle == Obstacle::kMemory || report.obstacle == Obstacle::kFull;
-        const ErrorCode code = is_memory                                      ? ErrorCode::kMemory
-                               : report.obstacle == Obstacle::kSystem         ? ErrorCode::kSystem
-                                                                              : ErrorCode::kNode;
+        const ErrorCode code = is_memory                              ? ErrorCode::kMemory
+                               : report.obstacle == Obstacle::kSystem ? ErrorCode::kSystem
+                                                                      : ErrorCode::kNode;
         return Error{code, "rank " + std::to_string(rank) + ": " + report.detail};
     }
     return Done{};
@@ -148,8 +149,8 @@ Result<Done> TeamMaker::compare_machines() {
     }
     for (uint32_t rank = 0; rank < params_.size; ++rank) {
         if (all.value()[rank].settings == all.value()[0].settings) continue;
-        return Error{ErrorCode::kArgument, "settings of rank " + std::to_string(rank) +
-                                               " differ from those of rank 0"};
+        return Error{ErrorCode::kArgument,
+                     "settings of rank " + std::to_string(rank) + " differ from those of rank 0"};
     }
     return Done{};
 }
@@ -158,9 +159,9 @@ Result<Done> TeamMaker::meet() {
     auto all = exchange(Member{context_.process(), token_, context_.cpus()});
     if (!all) return all.error();
     members_ = std::move(all.value());
-    const auto smallest = std::min_element(
-        members_.begin(), members_.end(),
-        [](const Member& a, const Member& b) { return a.process < b.process; });
+    const auto smallest =
+        std::min_element(members_.begin(), members_.end(),
+                         [](const Member& a, const Member& b) { return a.process < b.process; });
     leader_ = static_cast<uint32_t>(smallest - members_.begin());
     return Done{};
 }
@@ -213,10 +214,10 @@ Offer TeamMaker::make_offer() {
     offer.chunk_bytes = choose_chunk_bytes(used);
     const size_t bytes = node::Geometry::make(params_.size, offer.chunk_bytes).slice_bytes;
     if (used + bytes > context_.settings().memory_bytes) {
-        offer.report = report_of(
-            Obstacle::kFull, format_bytes(bytes) + " of shared memory for this communicator, " +
-                                 format_bytes(used) + " in use, TUTTI_MEMORY allows " +
-                                 format_bytes(context_.settings().memory_bytes));
+        offer.report = report_of(Obstacle::kFull,
+                                 format_bytes(bytes) + " of shared memory for this communicator, " +
+                                     format_bytes(used) + " in use, TUTTI_MEMORY allows " +
+                                     format_bytes(context_.settings().memory_bytes));
         return offer;
     }
     auto record = arena_->take(bytes, params_.size);
@@ -379,7 +380,8 @@ Result<Done> TeamMaker::verify() {
     const node::Slice slice{mapping_->base(), geometry_};
     Report mine;
     for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        if (slice.done(rank).token.load(std::memory_order_acquire) == members_[rank].token) continue;
+        if (slice.done(rank).token.load(std::memory_order_acquire) == members_[rank].token)
+            continue;
         mine = report_of(Obstacle::kForeignMemory,
                          "does not share memory with rank " + std::to_string(rank));
         break;
@@ -399,6 +401,7 @@ void TeamMaker::finish() {
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);
     team_->cards_.resize(params_.size);
+    team_->checks_ = context_.settings().check && params_.size > 1;
     WaitPolicy& policy = team_->policy_;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = offer_.is_crowded != 0;

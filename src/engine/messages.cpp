@@ -9,20 +9,21 @@
 namespace tutti::engine {
 namespace {
 
-constexpr const char* kOpNames[] = {"SUM",  "PROD", "MIN", "MAX",  "LAND",   "LOR",   "LXOR",
-                                    "BAND", "BOR",  "BXOR", "MINLOC", "MAXLOC", "user operator"};
+constexpr const char* kOpNames[] = {"SUM",    "PROD",   "MIN",          "MAX", "LAND",
+                                    "LOR",    "LXOR",   "BAND",         "BOR", "BXOR",
+                                    "MINLOC", "MAXLOC", "user operator"};
 static_assert(sizeof(kOpNames) / sizeof(kOpNames[0]) == TUTTI_OP_COUNT);
 
 std::string card_text(const CallCard& card) {
-    if (card.label[0] != '\0') return std::string(card.label, strnlen(card.label, sizeof(card.label)));
+    if (card.label[0] != '\0')
+        return std::string(card.label, strnlen(card.label, sizeof(card.label)));
     const auto collective = static_cast<tutti_collective>(card.collective);
     std::string text = tutti_collective_name(collective);
     if (collective == TUTTI_BARRIER) return text;
     if (collective != TUTTI_ALLGATHER && collective != TUTTI_ALLREDUCE) {
         text += " root " + std::to_string(card.root);
     }
-    if ((collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE) &&
-        card.op < TUTTI_OP_COUNT) {
+    if ((collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE) && card.op < TUTTI_OP_COUNT) {
         text += std::string(" ") + kOpNames[card.op];
     }
     return text + " " + std::to_string(card.bytes) + " bytes";
@@ -67,15 +68,14 @@ std::string mismatch_message(const std::string& team_name, uint64_t call,
     return text;
 }
 
-std::string stall_message(const std::string& team_name, const node::Team& team,
-                          const Request& request, uint64_t waited_ns) {
+std::string stall_message(const std::string& team_name, const node::Team& team, const node::Op& op,
+                          uint64_t waited_ns) {
     char seconds[32];
     std::snprintf(seconds, sizeof(seconds), "%.1f s", static_cast<double>(waited_ns) / 1e9);
-    const std::vector<uint32_t> missing = node::not_arrived(team, request.op);
-    std::string text = "rank " + std::to_string(team.rank) + " of " + team_name +
-                       " has waited " + seconds + " in " +
-                       tutti_collective_name(request.call.collective) + " (call " +
-                       std::to_string(request.op.number) + " of this communicator): ";
+    const std::vector<uint32_t> missing = node::not_arrived(team, op);
+    std::string text = "rank " + std::to_string(team.rank) + " of " + team_name + " has waited " +
+                       seconds + " in " + tutti_collective_name(op.call.collective) + " (call " +
+                       std::to_string(op.number) + " of this communicator): ";
     if (missing.empty()) return text + "all ranks have arrived, still waiting for data";
     return text + "not arrived: " + rank_list(missing);
 }

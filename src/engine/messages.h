@@ -17,7 +17,7 @@ std::string mismatch_message(const std::string& team_name, uint64_t call,
                              const std::vector<CallCard>& cards);
 
 // Who has not arrived, for TUTTI_STALL.
-std::string stall_message(const std::string& team_name, const node::Team& team,
-                          const Request& request, uint64_t waited_ns);
+std::string stall_message(const std::string& team_name, const node::Team& team, const node::Op& op,
+                          uint64_t waited_ns);
 
 }  // namespace tutti::engine

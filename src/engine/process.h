@@ -8,8 +8,9 @@
 namespace tutti::engine {
 
 struct ProcessId {
-    uint64_t pid_space = 0;  // inode of the pid namespace: the same pid in another one is another process
-    uint64_t started = 0;    // clock ticks since boot: a pid is used again
+    uint64_t pid_space =
+        0;  // inode of the pid namespace: the same pid in another one is another process
+    uint64_t started = 0;  // clock ticks since boot: a pid is used again
     int64_t pid = 0;
 
     bool operator==(const ProcessId&) const = default;
@@ -18,8 +19,8 @@ struct ProcessId {
 
 ProcessId this_process();
 
-// A number that processes of one machine under one hostname share. Equal numbers are only a reason to
-// try; the token in the segment is the proof.
+// A number that processes of one machine under one hostname share. Equal numbers are only a reason
+// to try; the token in the segment is the proof.
 uint64_t node_hash();
 
 // Unpredictable; used as the token that proves a shared segment.

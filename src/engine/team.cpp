@@ -15,33 +15,28 @@ namespace {
 constexpr uint32_t kCallsPerProgress = 128;
 
 bool is_rooted(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE ||
-           collective == TUTTI_GATHER || collective == TUTTI_SCATTER;
+    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
+           collective == TUTTI_SCATTER;
 }
 
-Result<node::Reducer> reducer_of(const tutti_call& call, node::Isa isa) {
-    node::Reducer reducer;
+// False where operator, type and bytes do not go together.
+bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) {
     if (call.op == TUTTI_OP_USER) {
-        if (!call.reduce || call.element_bytes == 0) {
-            return Error{ErrorCode::kArgument, "a user operator without function or element"};
-        }
-        if (call.element_bytes > TUTTI_ELEMENT_BYTES_MAX) {
-            return Error{ErrorCode::kArgument, "an element larger than TUTTI_ELEMENT_BYTES_MAX"};
-        }
-        reducer.user_fn = call.reduce;
-        reducer.user = call.reduce_user;
-        reducer.element_bytes = static_cast<uint32_t>(call.element_bytes);
-    } else {
-        reducer.kernel = node::find_kernel(call.dtype, call.op, isa);
-        if (!reducer.kernel) {
-            return Error{ErrorCode::kArgument, "this operator is not defined for this type"};
-        }
-        reducer.element_bytes = static_cast<uint32_t>(node::dtype_bytes(call.dtype));
+        if (!call.reduce || call.element_bytes == 0) return false;
+        if (call.element_bytes > TUTTI_ELEMENT_BYTES_MAX) return false;
+        reducer = {nullptr, call.reduce, call.reduce_user,
+                   static_cast<uint32_t>(call.element_bytes)};
+        return call.bytes % call.element_bytes == 0;
     }
-    if (call.bytes % reducer.element_bytes != 0) {
-        return Error{ErrorCode::kArgument, "bytes is not a multiple of the element"};
-    }
-    return reducer;
+    reducer.kernel = node::find_kernel(call.dtype, call.op, isa);
+    if (!reducer.kernel) return false;
+    const size_t element = node::dtype_bytes(call.dtype);
+    reducer.element_bytes = static_cast<uint32_t>(element);
+    return call.bytes % element == 0;
+}
+
+bool is_reduction(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
 }
 
 }  // namespace
@@ -51,36 +46,89 @@ Team::~Team() {
     node_.slice.header().detached.fetch_add(1, std::memory_order_release);
 }
 
-Result<Done> Team::describe(const tutti_call& call, Request& request) const {
+tutti_status Team::describe(const tutti_call& call, Request& request) {
     if (call.collective < 0 || call.collective >= TUTTI_COLLECTIVE_COUNT) {
-        return Error{ErrorCode::kArgument, "no such collective"};
+        return TUTTI_ERR_ARGUMENT;
     }
-    request.team = const_cast<Team*>(this);
-    request.call = node::Call{};
-    node::Call& target = request.call;
+    request.team = this;
+    node::Call& target = request.op.call;
     target.collective = call.collective;
-    if (is_rooted(call.collective)) {
-        if (call.root >= node_.size) return Error{ErrorCode::kArgument, "root outside the team"};
-        target.root = call.root;
-    }
+    target.root = is_rooted(call.collective) ? call.root : 0;
+    if (target.root >= node_.size) return TUTTI_ERR_ARGUMENT;
     target.bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
-    if (call.send != TUTTI_IN_PLACE) target.send = static_cast<const std::byte*>(call.send);
-    if (call.recv != TUTTI_IN_PLACE) target.recv = static_cast<std::byte*>(call.recv);
-    const bool reduces =
-        call.collective == TUTTI_REDUCE || call.collective == TUTTI_ALLREDUCE;
-    if (reduces) {
-        auto reducer = reducer_of(call, context_->isa());
-        if (!reducer) return reducer.error();
-        target.reducer = reducer.value();
+    target.send = call.send == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(call.send);
+    target.recv = call.recv == TUTTI_IN_PLACE ? nullptr : static_cast<std::byte*>(call.recv);
+    if (is_reduction(call.collective)) {
+        if (!set_reducer(call, context_->isa(), target.reducer)) return TUTTI_ERR_ARGUMENT;
+    } else {
+        target.reducer.user_fn = nullptr;
     }
-    if (context_->settings().check) {
+    if (checks_) {
         request.card = CallCard{};
         request.card.collective = call.collective;
         request.card.root = target.root;
-        request.card.op = reduces ? call.op : 0;
+        request.card.op = is_reduction(call.collective) ? call.op : 0;
         request.card.bytes = target.bytes;
     }
-    return Done{};
+    return TUTTI_OK;
+}
+
+// What follows a fruitless step of `op`.
+inline void Team::wait_turn(Waiter& waiter, const node::Op& op) {
+    switch (waiter.turn()) {
+        case Waiter::Advice::kPoll:
+            break;
+        case Waiter::Advice::kProgress:
+            context_->progress();
+            calls_since_progress_ = 0;
+            break;
+        case Waiter::Advice::kAnnounce:
+            node::announce(node_, op);
+            break;
+        case Waiter::Advice::kReport:
+            context_->log(TUTTI_LOG_WARN, stall_message(name_, node_, op, waiter.waited_ns()));
+            break;
+    }
+}
+
+inline void Team::call_done() {
+    if (++calls_since_progress_ < kCallsPerProgress) return;
+    calls_since_progress_ = 0;
+    context_->progress();
+}
+
+tutti_status Team::run(const tutti_call& call) {
+    const tutti_status described = describe(call, run_);
+    if (described != TUTTI_OK) return described;
+    if (head_ || checks_) {
+        start(run_);
+        return wait(run_);
+    }
+    const bool is_empty = run_.op.call.bytes == 0 && call.collective != TUTTI_BARRIER;
+    if (is_empty) return TUTTI_OK;
+    node::start(node_, run_.op);
+    Waiter waiter(policy_, context_->clock());
+    while (true) {
+        const node::Step step = node::step(node_, run_.op);
+        if (step == node::Step::kDone) break;
+        if (step == node::Step::kAdvanced) {
+            waiter.reset();
+        } else {
+            wait_turn(waiter, run_.op);
+        }
+    }
+    call_done();
+    return TUTTI_OK;
+}
+
+tutti_status Team::check_foreign(const char* label) {
+    if (!checks_) return TUTTI_OK;
+    run_.team = this;
+    run_.card = CallCard{};
+    run_.card.collective = TUTTI_COLLECTIVE_COUNT;
+    std::strncpy(run_.card.label, label, sizeof(run_.card.label) - 1);
+    start(run_);
+    return wait(run_);
 }
 
 void Team::start(Request& request) {
@@ -98,28 +146,29 @@ void Team::start(Request& request) {
 }
 
 void Team::begin(Request& request) {
-    if (!context_->settings().check || node_.size == 1) return begin_main(request);
+    if (!checks_) return begin_main(request);
     request.stage = Request::Stage::kChecking;
     node::Call exchange;
     exchange.collective = TUTTI_ALLGATHER;
     exchange.bytes = sizeof(CallCard);
     exchange.send = reinterpret_cast<const std::byte*>(&request.card);
     exchange.recv = reinterpret_cast<std::byte*>(cards_.data());
-    node::start(node_, request.op, exchange);
+    node::start(node_, exchange_, exchange);
 }
 
 void Team::begin_main(Request& request) {
     request.stage = Request::Stage::kRunning;
-    const bool is_foreign = request.card.label[0] != '\0';
-    const bool is_empty = request.call.bytes == 0 && request.call.collective != TUTTI_BARRIER;
+    const node::Call& call = request.op.call;
+    const bool is_foreign = checks_ && request.card.label[0] != '\0';
+    const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
     if (is_foreign || is_empty) return finish(request, TUTTI_OK);
-    node::start(node_, request.op, request.call);
+    node::start(node_, request.op);
 }
 
 void Team::compare_cards(Request& request) {
     for (const CallCard& card : cards_) {
         if (card == request.card) continue;
-        message_ = mismatch_message(name_, request.op.number, cards_);
+        message_ = mismatch_message(name_, exchange_.number, cards_);
         return finish(request, TUTTI_ERR_MISMATCH);
     }
     begin_main(request);
@@ -136,10 +185,14 @@ void Team::finish(Request& request, tutti_status status) {
     }
 }
 
+node::Op& Team::front_op() {
+    return head_->stage == Request::Stage::kChecking ? exchange_ : head_->op;
+}
+
 bool Team::advance() {
     if (!head_) return false;
     Request& request = *head_;
-    const node::Step step = node::step(node_, request.op);
+    const node::Step step = node::step(node_, front_op());
     if (step == node::Step::kBlocked) return false;
     if (step == node::Step::kAdvanced) return true;
     if (request.stage == Request::Stage::kChecking) {
@@ -155,28 +208,11 @@ tutti_status Team::wait(Request& request) {
     while (request.stage != Request::Stage::kIdle) {
         if (advance()) {
             waiter.reset();
-            continue;
-        }
-        switch (waiter.turn()) {
-            case Waiter::Advice::kPoll:
-                break;
-            case Waiter::Advice::kProgress:
-                context_->progress();
-                calls_since_progress_ = 0;
-                break;
-            case Waiter::Advice::kAnnounce:
-                node::announce(node_, head_->op);
-                break;
-            case Waiter::Advice::kReport:
-                context_->log(TUTTI_LOG_WARN,
-                              stall_message(name_, node_, *head_, waiter.waited_ns()));
-                break;
+        } else {
+            wait_turn(waiter, front_op());
         }
     }
-    if (++calls_since_progress_ >= kCallsPerProgress) {
-        calls_since_progress_ = 0;
-        context_->progress();
-    }
+    call_done();
     return request.status;
 }
 

@@ -29,9 +29,8 @@ class Team;
 // One call, from start to completion; can be started again.
 struct Request {
     Team* team = nullptr;
-    node::Call call;
-    CallCard card;
-    node::Op op;
+    node::Op op;    // op.call is the call
+    CallCard card;  // TUTTI_CHECK only
     enum class Stage { kIdle, kQueued, kChecking, kRunning } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue
@@ -41,7 +40,12 @@ class Team {
   public:
     ~Team();
 
-    Result<Done> describe(const tutti_call& call, Request& request) const;
+    // TUTTI_OK, or TUTTI_ERR_ARGUMENT.
+    tutti_status describe(const tutti_call& call, Request& request);
+    // The short way for a blocking call: describe, start, wait.
+    tutti_status run(const tutti_call& call);
+    // TUTTI_CHECK for a call that the embedder runs itself.
+    tutti_status check_foreign(const char* label);
     // Requests run in the order of their start, one at a time.
     void start(Request& request);
     // Moves the request in front a little. True if anything moved.
@@ -61,6 +65,9 @@ class Team {
     void begin(Request& request);
     void begin_main(Request& request);
     void compare_cards(Request& request);
+    void wait_turn(Waiter& waiter, const node::Op& op);
+    node::Op& front_op();
+    void call_done();
     void finish(Request& request, tutti_status status);
 
     Context* context_ = nullptr;
@@ -71,6 +78,9 @@ class Team {
     std::string name_;
     std::string message_;
     std::vector<CallCard> cards_;  // one a member, for TUTTI_CHECK
+    node::Op exchange_;            // of the cards
+    bool checks_ = false;
+    Request run_;  // run()'s own, so that a call allocates nothing
     Request* head_ = nullptr;
     Request* tail_ = nullptr;
     uint32_t calls_since_progress_ = 0;

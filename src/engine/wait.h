@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one waiting policy: poll a bounded while, then yield, then sleep for at most a millisecond at a
-// time; the embedder's own communication progresses every so many turns.
+// The one waiting policy: poll a bounded while, then yield, then sleep for at most a millisecond at
+// a time; the embedder's own communication progresses every so many turns.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class Waiter {
     // The same where every turn is a yield: a yield is a trip through the other ranks.
     static constexpr uint64_t kCrowdedTurnsPerLook = 4;
     // Yielding goes on so long before the first sleep. The embedder's communication may need every
-    // turn of ours to move one fragment, so sleeping begins late and stays short: at most 1/50 of the
-    // time already waited, never more than a millisecond.
+    // turn of ours to move one fragment, so sleeping begins late and stays short: at most 1/50 of
+    // the time already waited, never more than a millisecond.
     static constexpr uint64_t kSleepAfterNs = 20'000'000;
     static constexpr uint64_t kSleepNsMax = 1'000'000;
     static constexpr uint64_t kSleepShare = 50;

@@ -67,7 +67,8 @@ inline const std::byte* slot_payload(const std::byte* slot, size_t bytes, std::b
     return space;
 }
 
-// ---- guards: nothing is overwritten before it was read --------------------------------------------
+// ---- guards: nothing is overwritten before it was read
+// --------------------------------------------
 
 // True when every other rank has finished the call that last used this call's slots.
 bool slots_free_look(Team& team, uint64_t call);
@@ -90,8 +91,8 @@ inline bool consumed_by(const Team& team, Rank rank, uint64_t target) {
     return team.slice.done(rank).chunks_consumed.load(std::memory_order_acquire) >= target;
 }
 
-// The first kChunkCount chunks of a call replace chunks of earlier calls, which anybody may have been
-// reading; later ones replace chunks of this call, and then only its own readers matter.
+// The first kChunkCount chunks of a call replace chunks of earlier calls, which anybody may have
+// been reading; later ones replace chunks of this call, and then only its own readers matter.
 inline bool is_reuse_within(uint64_t round) { return round >= kChunkCount; }
 
 inline bool has_published(const Team& team, Rank rank, uint64_t event) {
@@ -142,14 +143,14 @@ void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::by
                const std::byte* right, size_t bytes);
 
 // out = operands[0] op operands[1] op ... (team.size of them), from the left. `out` may be the same
-// memory as one of the operands. bytes is a multiple of the element; any length. Each piece is copied
-// to `copy` too while it is in the cache, unless that is null. Advances the operand pointers.
+// memory as one of the operands. bytes is a multiple of the element; any length. Each piece is
+// copied to `copy` too while it is in the cache, unless that is null. Advances the operand
+// pointers.
 void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* copy, size_t bytes);
 
 inline size_t fold_piece(const Reducer& reducer) {
     return kFoldBytes / reducer.element_bytes * reducer.element_bytes;
 }
-
 
 // ---- step functions, one file a family -------------------------------------------------------
 
@@ -171,8 +172,8 @@ Step chunk_gather(Team& team, Op& op);
 Step chunk_scatter(Team& team, Op& op);
 Step chunk_allgather(Team& team, Op& op);
 
-// Rounds for a call in which one side writes and the other reads behind it: pieces of `unit`, at most
-// a chunk.
+// Rounds for a call in which one side writes and the other reads behind it: pieces of `unit`, at
+// most a chunk.
 void plan_pipeline(Op& op, size_t bytes, size_t chunk_bytes, size_t unit);
 
 // Sizes of the rounds of an op; called by start().

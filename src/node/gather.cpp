@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather, scatter and allgather of more than a slot, piece by piece through the rings of chunks.
 //
-// Op.posted, Op.taken: rounds written, rounds read. Op.next: the rank whose piece comes next, counted
-// from the own rank so that not all read the same ring at once.
+// Op.posted, Op.taken: rounds written, rounds read. Op.next: the rank whose piece comes next,
+// counted from the own rank so that not all read the same ring at once.
 #include "node/detail.h"
 
 namespace tutti::node {
@@ -44,8 +44,8 @@ bool take_pieces(Team& team, Op& op) {
 }  // namespace
 
 void plan_pipeline(Op& op, size_t bytes, size_t chunk_bytes, size_t unit) {
-    // Eight pieces hide all but an eighth of the second copy; below 4 KiB a round costs more than the
-    // copy that it hides.
+    // Eight pieces hide all but an eighth of the second copy; below 4 KiB a round costs more than
+    // the copy that it hides.
     constexpr size_t kPieces = 8;
     constexpr size_t kPieceBytesMin = 4096;
     const size_t wanted = std::max(kPieceBytesMin, (bytes + kPieces - 1) / kPieces);
@@ -64,9 +64,8 @@ void plan_chunk_gather(const Team& team, Op& op) {
 Step chunk_gather(Team& team, Op& op) {
     if (team.rank != op.call.root) {
         const uint64_t target = reuse_target(op.chunks + op.posted);
-        const bool may_write = is_reuse_within(op.posted)
-                                   ? consumed_by(team, op.call.root, target)
-                                   : all_consumed(team, target);
+        const bool may_write = is_reuse_within(op.posted) ? consumed_by(team, op.call.root, target)
+                                                          : all_consumed(team, target);
         if (!may_write) return Step::kBlocked;
         post_piece(team, op, op.call.send);
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
@@ -83,7 +82,8 @@ Step chunk_gather(Team& team, Op& op) {
 
 // A chunk of the root holds one piece for each of the others, in rank order without the root.
 void plan_chunk_scatter(const Team& team, Op& op) {
-    const size_t share = team.slice.geometry.chunk_bytes / (team.size - 1) / kLineBytes * kLineBytes;
+    const size_t share =
+        team.slice.geometry.chunk_bytes / (team.size - 1) / kLineBytes * kLineBytes;
     TUTTI_ASSERT(share > 0, "a chunk holds a line for every rank");
     plan_pipeline(op, op.call.bytes, share, 1);
 }
@@ -131,9 +131,7 @@ Step chunk_allgather(Team& team, Op& op) {
     if (op.posted < op.rounds && op.posted <= op.taken + 1 &&
         all_consumed(team, reuse_target(op.chunks + op.posted))) {
         const uint64_t round = op.posted;
-        const std::byte* block =
-            op.call.send ? op.call.send : op.call.recv + team.rank * op.call.bytes;
-        post_piece(team, op, block);
+        post_piece(team, op, op.call.block(team.rank));
         place_own_piece(team, op, round);
         return Step::kAdvanced;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce and allreduce of more than a slot, where every reader folds whole vectors ("direct"): one
-// synchronization. Work of a folding rank: (p - 1) n operations, so it is for few ranks or few bytes;
-// split.cpp shares the work.
+// synchronization. Work of a folding rank: (p - 1) n operations, so it is for few ranks or few
+// bytes; split.cpp shares the work.
 //
 // Op.posted, Op.taken: rounds written, rounds folded. Op.next: the rank whose piece comes next.
 #include "node/detail.h"
@@ -15,7 +15,7 @@ bool post_own(Team& team, Op& op) {
                                                       : all_consumed(team, target);
     if (!may_write) return false;
     const size_t offset = op.posted * op.piece_bytes;
-    std::memcpy(team.slice.chunk(team.rank, op.chunks + op.posted), op.call.send + offset,
+    std::memcpy(team.slice.chunk(team.rank, op.chunks + op.posted), op.call.vector() + offset,
                 std::min(op.piece_bytes, op.call.bytes - offset));
     ++op.posted;
     publish(team, op.events + op.posted);
@@ -51,13 +51,12 @@ void plan_chunk_reduce(const Team& team, Op& op) {
 }
 
 Step chunk_reduce(Team& team, Op& op) {
-    if (!op.call.send) op.call.send = op.call.recv;
     if (team.rank != op.call.root) {
         if (!post_own(team, op)) return Step::kBlocked;
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
     if (!all_published(team, op)) return Step::kBlocked;
-    fold_round(team, op, op.call.send + op.taken * op.piece_bytes);
+    fold_round(team, op, op.call.vector() + op.taken * op.piece_bytes);
     if (op.taken == op.rounds) return finish_large(team, op);
     consume(team, op.chunks + op.taken);
     return Step::kAdvanced;
@@ -72,10 +71,7 @@ void plan_chunk_allreduce(const Team& team, Op& op) {
 }
 
 Step chunk_allreduce(Team& team, Op& op) {
-    if (op.posted == 0) {
-        if (!op.call.send) op.call.send = op.call.recv;
-        if (!post_own(team, op)) return Step::kBlocked;
-    }
+    if (op.posted == 0 && !post_own(team, op)) return Step::kBlocked;
     if (!all_published(team, op)) return Step::kBlocked;
     // The own operand from the chunk, not from send: recv may be the same memory as send.
     fold_round(team, op, team.slice.chunk(team.rank, op.chunks));

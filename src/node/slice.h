@@ -40,8 +40,8 @@ struct alignas(kControlStride) DoneWords {
     // Release after the last read; a writer acquires before it overwrites.
     std::atomic<uint64_t> calls_done{0};
     std::atomic<uint64_t> chunks_consumed{0};
-    // The last call that r is known to have entered; written only when r has waited a while, or when
-    // the embedder asks. For messages to people, never for synchronization.
+    // The last call that r is known to have entered; written only when r has waited a while, or
+    // when the embedder asks. For messages to people, never for synchronization.
     std::atomic<uint64_t> calls_entered{0};
     // Identity handshake at creation: the token of r, then what r has read of the others.
     std::atomic<uint64_t> token{0};
@@ -98,8 +98,7 @@ struct Slice {
 
   private:
     [[nodiscard]] std::byte* slot(Rank rank, size_t kind, uint64_t call) const {
-        return area(rank) + kSlotsOffset +
-               (kind * kSlotCount + call % kSlotCount) * kSlotBytes;
+        return area(rank) + kSlotsOffset + (kind * kSlotCount + call % kSlotCount) * kSlotBytes;
     }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small calls, flat: every rank writes its payload beside a flag, and whoever needs it reads it there.
+// Small calls, flat: every rank writes its payload beside a flag, and whoever needs it reads it
+// there.
 //
 // One write and one cache miss on the critical path; the slots of kSlotCount calls are in rotation,
 // so that a rank may run ahead. Messages a rank: at most one line written for every 56 bytes, and
@@ -12,9 +13,9 @@ namespace tutti::node {
 namespace {
 
 // Writes this rank's slot once that is allowed.
-bool post_own(Team& team, Op& op) {
+bool post_own(Team& team, Op& op, const std::byte* data) {
     if (!slots_free(team, op.number)) return false;
-    write_slot(team.slice.up_slot(team.rank, op.number), op.number, op.call.send, op.call.bytes);
+    write_slot(team.slice.up_slot(team.rank, op.number), op.number, data, op.call.bytes);
     op.phase = 1;
     return true;
 }
@@ -30,19 +31,10 @@ void place_own(const Team& team, const Op& op) {
     }
 }
 
-// What an in-place call sends.
-const std::byte* own_block(const Team& team, const Op& op) {
-    return op.call.send ? op.call.send : op.call.recv + team.rank * op.call.bytes;
-}
-
 }  // namespace
 
 Step small_barrier(Team& team, Op& op) {
-    if (op.phase == 0) {
-        if (!slots_free(team, op.number)) return Step::kBlocked;
-        write_slot(team.slice.up_slot(team.rank, op.number), op.number, nullptr, 0);
-        op.phase = 1;
-    }
+    if (op.phase == 0 && !post_own(team, op, nullptr)) return Step::kBlocked;
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
         if (!is_ready(team, op, op.next)) return Step::kBlocked;
@@ -62,15 +54,13 @@ Step small_bcast(Team& team, Op& op) {
     return finish_small(team, op);
 }
 
-// Reduce and allreduce: folds in rank order as the ranks' payloads come in, so that the operand order
-// is the same on all ranks and for all sizes. The running result stands in recv; an in-place operand
-// was saved in the own slot before.
+// Reduce and allreduce: folds in rank order as the ranks' payloads come in, so that the operand
+// order is the same on all ranks and for all sizes. The running result stands in recv; an in-place
+// operand was saved in the own slot before.
 Step small_reduce(Team& team, Op& op) {
     if (op.phase == 0) {
-        if (!op.call.send) op.call.send = op.call.recv;
-        if (!post_own(team, op)) return Step::kBlocked;
-        const bool is_reader =
-            op.call.collective == TUTTI_ALLREDUCE || team.rank == op.call.root;
+        if (!post_own(team, op, op.call.vector())) return Step::kBlocked;
+        const bool is_reader = op.call.collective == TUTTI_ALLREDUCE || team.rank == op.call.root;
         if (!is_reader) return finish_small(team, op);
     }
     std::byte* space = payload_space(team);
@@ -90,7 +80,7 @@ Step small_reduce(Team& team, Op& op) {
 
 Step small_gather(Team& team, Op& op) {
     if (team.rank != op.call.root) {
-        return post_own(team, op) ? finish_small(team, op) : Step::kBlocked;
+        return post_own(team, op, op.call.send) ? finish_small(team, op) : Step::kBlocked;
     }
     if (op.phase == 0) {
         place_own(team, op);
@@ -128,10 +118,8 @@ Step small_scatter(Team& team, Op& op) {
 Step small_allgather(Team& team, Op& op) {
     const size_t bytes = op.call.bytes;
     if (op.phase == 0) {
-        if (!slots_free(team, op.number)) return Step::kBlocked;
-        write_slot(team.slice.up_slot(team.rank, op.number), op.number, own_block(team, op), bytes);
+        if (!post_own(team, op, op.call.block(team.rank))) return Step::kBlocked;
         place_own(team, op);
-        op.phase = 1;
     }
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;

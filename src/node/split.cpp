@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce and allreduce of large vectors: in every round each rank folds one slice of the piece for
-// all, then everybody (or the root) copies the slices together: reduce-scatter and allgather through
-// shared memory. Per rank and n bytes: n (p-1)/p copied in, n folded, n (p-1)/p copied out.
+// all, then everybody (or the root) copies the slices together: reduce-scatter and allgather
+// through shared memory. Per rank and n bytes: n (p-1)/p copied in, n folded, n (p-1)/p copied out.
 //
-// Iteration t of every rank: in(t), fold(t - 1), out(t - 2), so that nobody waits for a neighbour who
-// is a little late. The events of a rank are published in that order:
+// Iteration t of every rank: in(t), fold(t - 1), out(t - 2), so that nobody waits for a neighbour
+// who is a little late. The events of a rank are published in that order:
 //   in(t) -> 2t + 1,  fold(t) -> 2t + 4.
 //
-// In-place results: slice `rank` of the own chunk is never an input (the own operand is read from the
-// user's buffer), so the folded slice is written there.
+// In-place results: slice `rank` of the own chunk is never an input (the own operand is read from
+// the user's buffer), so the folded slice is written there.
 //
 // Why in(t) may overwrite chunk t - kChunkCount without a look: fold(t - 2) of this rank waited for
 // in(t - 2) of all, which follows out(t - 5) of all. kChunkCount >= 5 is enough, for reduce too.
 //
-// Op.phase: 0 in, 1 fold, 2 out. Op.taken: t. Op.next: the rank that comes next in fold's or out's wait.
+// Op.phase: 0 in, 1 fold, 2 out. Op.taken: t. Op.next: the rank that comes next in fold's or out's
+// wait.
 #include "node/detail.h"
 
 namespace tutti::node {
@@ -60,7 +61,7 @@ Step step_in(Team& team, Op& op) {
     const Span piece = piece_of(op, round);
     const Span own = slice_of(team, op, piece.bytes, team.rank);
     std::byte* chunk = team.slice.chunk(team.rank, op.chunks + round);
-    const std::byte* data = op.call.send + piece.offset;
+    const std::byte* data = op.call.vector() + piece.offset;
     const size_t behind = own.offset + own.bytes;
     copy_bytes(chunk, data, own.offset);
     copy_bytes(chunk + behind, data + behind, piece.bytes - behind);
@@ -83,7 +84,7 @@ Step step_fold(Team& team, Op& op) {
     const Span own = slice_of(team, op, piece.bytes, team.rank);
     for (Rank rank = 0; rank < team.size; ++rank) {
         team.operands[rank] = rank == team.rank
-                                  ? op.call.send + piece.offset + own.offset
+                                  ? op.call.vector() + piece.offset + own.offset
                                   : team.slice.chunk(rank, op.chunks + round) + own.offset;
     }
     std::byte* result = team.slice.chunk(team.rank, op.chunks + round) + own.offset;
@@ -124,7 +125,6 @@ void plan_split_reduce(const Team& team, Op& op) {
 }
 
 Step split_reduce(Team& team, Op& op) {
-    if (!op.call.send) op.call.send = op.call.recv;
     switch (op.phase) {
         case 0:
             return step_in(team, op);

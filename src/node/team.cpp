@@ -6,8 +6,8 @@
 namespace tutti::node {
 namespace {
 
-// Largest p * n at which every rank folds all vectors itself ("direct"): one synchronization instead
-// of two, p times the work. Measured with 2 ranks on 2 cores, see docs/node.md.
+// Largest p * n at which every rank folds all vectors itself ("direct"): one synchronization
+// instead of two, p times the work. Measured with 2 ranks on 2 cores, see docs/node.md.
 constexpr size_t kDirectBytesMax = 32 * 1024;
 // Ranks up to which the root of a reduce folds alone: the others only copy, so the split pays only
 // when (p - 1) folds take longer than copy in, fold and copy out of a share.
@@ -57,8 +57,8 @@ Algorithm choose_small(const Team& team, const Call& call) {
 }
 
 Algorithm choose_large(const Team& team, const Call& call) {
-    const bool is_direct = call.bytes <= kDirectBytesMax / team.size &&
-                           call.bytes <= team.slice.geometry.chunk_bytes;
+    const bool is_direct =
+        call.bytes <= kDirectBytesMax / team.size && call.bytes <= team.slice.geometry.chunk_bytes;
     switch (call.collective) {
         case TUTTI_BCAST:
             return {"pipeline", chunk_bcast, plan_chunk_bcast};
@@ -96,12 +96,11 @@ void prepare(Team& team) {
     team.operands.assign(team.size, nullptr);
 }
 
-void start(Team& team, Op& op, const Call& call) {
-    TUTTI_ASSERT(call.root < team.size, "root within the team");
-    const Algorithm algorithm = choose(team, call);
-    op = Op{};
+void start(Team& team, Op& op) {
+    TUTTI_ASSERT(op.call.root < team.size, "root within the team");
+    const Algorithm algorithm = choose(team, op.call);
+    static_cast<Progress&>(op) = Progress{};
     op.step = algorithm.step;
-    op.call = call;
     op.number = ++team.call;
     if (!algorithm.plan) return;
     op.events = team.events;

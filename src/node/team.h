@@ -23,8 +23,14 @@ struct Call {
     Rank root = 0;
     const std::byte* send = nullptr;  // nullptr: in place (see tutti.h), or not significant
     std::byte* recv = nullptr;
-    size_t bytes = 0;                 // one block, as in tutti_call
+    size_t bytes = 0;  // one block, as in tutti_call
     Reducer reducer;
+
+    // This rank's vector (reduce, allreduce) and block (allgather), wherever it stands.
+    [[nodiscard]] const std::byte* vector() const { return send ? send : recv; }
+    [[nodiscard]] const std::byte* block(Rank rank) const {
+        return send ? send : recv + rank * bytes;
+    }
 };
 
 enum class Step {
@@ -50,8 +56,8 @@ struct Team {
     uint64_t done_known = 0;
     uint64_t consumed_known = 0;
 
-    // Local memory: two blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of more
-    // than one line, and one pointer a rank.
+    // Local memory: two blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
+    // more than one line, and one pointer a rank.
     std::unique_ptr<std::byte[]> scratch;
     std::vector<const std::byte*> operands;
 };
@@ -59,12 +65,10 @@ struct Team {
 struct Op;
 using StepFunction = Step (*)(Team&, Op&);
 
-// One call in flight. Plain data: the exhaustive test copies it.
-struct Op {
-    StepFunction step = nullptr;
-    Call call;
-    uint64_t number = 0;   // of the call in its team, from 1
-    uint64_t events = 0;   // bases, see Team
+// Where a call stands.
+struct Progress {
+    uint64_t number = 0;  // of the call in its team, from 1
+    uint64_t events = 0;  // bases, see Team
     uint64_t chunks = 0;
     size_t piece_bytes = 0;  // bytes of one round, of one block
     uint64_t rounds = 0;
@@ -77,6 +81,12 @@ struct Op {
     uint64_t taken = 0;   // rounds read
 };
 
+// One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`.
+struct Op : Progress {
+    StepFunction step = nullptr;
+    Call call;
+};
+
 // Bytes folded at a time, so that the running result stays in the first-level cache.
 inline constexpr size_t kFoldBytes = 8192;
 // The largest element of a user operator.
@@ -85,8 +95,12 @@ inline constexpr size_t kElementBytesMax = TUTTI_ELEMENT_BYTES_MAX;
 // Makes the local parts; slice, rank, size, layout and rank_order must be set.
 void prepare(Team& team);
 
-// Begins a call: chooses the algorithm. Never blocks. No other call of this team may be in flight.
-void start(Team& team, Op& op, const Call& call);
+// Begins op.call: chooses the algorithm. Never blocks. No other call of this team may be in flight.
+void start(Team& team, Op& op);
+inline void start(Team& team, Op& op, const Call& call) {
+    op.call = call;
+    start(team, op);
+}
 inline Step step(Team& team, Op& op) { return op.step(team, op); }
 
 // The name of the algorithm that start() would choose.

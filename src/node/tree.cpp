@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small calls on a tree over shared caches, NUMA domains and sockets (Layout): a line is read by one
-// parent on the way up and by a handful of children on the way down, whatever the size of the node.
+// Small calls on a tree over shared caches, NUMA domains and sockets (Layout): a line is read by
+// one parent on the way up and by a handful of children on the way down, whatever the size of the
+// node.
 //
-// The tree is the same for every root: a root that is not the tree's hands its payload to the tree's
-// root (broadcast) or takes the result from there (reduce).
+// The tree is the same for every root: a root that is not the tree's hands its payload to the
+// tree's root (broadcast) or takes the result from there (reduce).
 //
 // Op.phase: 0 collecting the children, 1 waiting for the result. Op.next: index of the child.
 #include "node/detail.h"
@@ -18,8 +19,7 @@ bool is_tree_root(const Team& team) { return team.rank == team.layout.root; }
 bool collect_children(Team& team, Op& op) {
     const auto& children = team.layout.children[team.rank];
     if (op.next == 0 && op.taken == 0) {
-        const std::byte* own = op.call.send ? op.call.send : op.call.recv;
-        copy_bytes(result_space(team), own, op.call.bytes);
+        copy_bytes(result_space(team), op.call.vector(), op.call.bytes);
         op.taken = 1;
     }
     for (; op.next < children.size(); ++op.next) {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/simulator.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "engine/messages.h"
+
+namespace tutti::engine {
+
+SimSlice::SimSlice(uint32_t ranks, size_t chunk_bytes)
+    : geometry_(node::Geometry::make(ranks, chunk_bytes)),
+      base_(static_cast<std::byte*>(std::aligned_alloc(node::kPageBytes, geometry_.slice_bytes))) {
+    TUTTI_ASSERT(base_ != nullptr, "memory for a simulated slice");
+    std::memset(base_.get(), 0, geometry_.slice_bytes);
+    new (base_.get()) node::SliceHeader{};
+    for (node::Rank rank = 0; rank < ranks; ++rank) {
+        new (&slice().ready(rank)) node::ReadyWords{};
+        new (&slice().done(rank)) node::DoneWords{};
+    }
+}
+
+void SimSlice::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank) {
+    node::Team part;
+    part.rank = rank;
+    part.size = team.ranks;
+    part.slice = memory.slice();
+    part.layout = team.layout;
+    part.rank_order = team.rank_order;
+    node::prepare(part);
+    return part;
+}
+
+Simulator::Simulator(const SimTeam& team, uint64_t seed)
+    : seed_(seed), prng_(seed), memory_(team.ranks, team.chunk_bytes), ranks_(team.ranks) {
+    for (node::Rank rank = 0; rank < team.ranks; ++rank) {
+        ranks_[rank].team = sim_rank(team, memory_, rank);
+    }
+}
+
+// Ranks differ by up to a factor of 64 where one of them is slow; that is far more than the ring of
+// slots or of chunks is deep, so both ends of every ring are reached.
+void Simulator::draw_pace() {
+    pace_ = static_cast<Pace>(prng_.below(5));
+    for (RankState& rank : ranks_) {
+        rank.step_ns = pace_ == Pace::kLockstep ? 100 : 50 + prng_.below(100);
+        rank.due_ns = clock_.now_ns() + (pace_ == Pace::kLockstep ? 0 : prng_.below(2000));
+        rank.burst = 0;
+    }
+    if (pace_ == Pace::kSlowRank) {
+        ranks_[prng_.below(ranks_.size())].step_ns *= uint64_t{1} << (1 + prng_.below(6));
+    }
+}
+
+uint64_t Simulator::delay_of(RankState& rank) {
+    switch (pace_) {
+        case Pace::kLockstep:
+            return rank.step_ns;
+        case Pace::kPauses:
+            // Now and then a rank is away for long: as by another process on its processor.
+            if (prng_.below(16) == 0) return rank.step_ns << prng_.below(9);
+            break;
+        case Pace::kBursts:
+            if (rank.burst > 0) {
+                --rank.burst;
+                return 1;
+            }
+            rank.burst = static_cast<uint32_t>(prng_.below(40));
+            return rank.step_ns * (1 + prng_.below(30));
+        default:
+            break;
+    }
+    return rank.step_ns / 2 + prng_.below(rank.step_ns);
+}
+
+// Earliest first; among equals the seed chooses.
+Simulator::RankState* Simulator::next_rank() {
+    RankState* next = nullptr;
+    uint64_t equals = 0;
+    for (RankState& rank : ranks_) {
+        if (!rank.is_running) continue;
+        if (next && rank.due_ns > next->due_ns) continue;
+        equals = next && rank.due_ns == next->due_ns ? equals + 1 : 1;
+        if (equals == 1 || prng_.below(equals) == 0) next = &rank;
+    }
+    return next;
+}
+
+node::Step Simulator::step(RankState& rank) {
+    ++steps_;
+    const node::Step result = node::step(rank.team, rank.op);
+    if (result != node::Step::kDone) return result;
+    if (rank.next_call == rank.script.size()) {
+        rank.is_running = false;
+    } else {
+        node::start(rank.team, rank.op, rank.script[rank.next_call++]);
+    }
+    return result;
+}
+
+// A step that ends blocked may still have written something, so one round in which all were blocked
+// proves nothing; a second one over unchanged memory does.
+bool Simulator::is_stuck() {
+    for (const RankState& rank : ranks_) {
+        if (rank.is_running && !rank.is_blocked) return false;
+    }
+    for (RankState& rank : ranks_) rank.is_blocked = false;
+    const std::span<const std::byte> now = memory_.bytes();
+    const bool is_same = std::equal(now.begin(), now.end(), seen_.begin(), seen_.end());
+    seen_.assign(now.begin(), now.end());
+    return is_same;
+}
+
+Error Simulator::stuck_error() const {
+    std::vector<uint32_t> stuck;
+    std::string where;
+    for (node::Rank rank = 0; rank < ranks_.size(); ++rank) {
+        if (!ranks_[rank].is_running) continue;
+        stuck.push_back(rank);
+        where += where.empty() ? "" : ", ";
+        where += tutti_collective_name(ranks_[rank].op.call.collective);
+        where += " (call " + std::to_string(ranks_[rank].op.number) + ")";
+    }
+    return {ErrorCode::kSystem,
+            "seed " + std::to_string(seed_) + ": deadlock of " + rank_list(stuck) + " in " + where};
+}
+
+Result<Done> Simulator::run() {
+    draw_pace();
+    seen_.clear();
+    for (RankState& rank : ranks_) {
+        rank.is_blocked = false;
+        rank.is_running = rank.next_call < rank.script.size();
+        if (rank.is_running) node::start(rank.team, rank.op, rank.script[rank.next_call++]);
+    }
+    while (RankState* rank = next_rank()) {
+        clock_.advance_to(rank->due_ns);
+        if (step(*rank) == node::Step::kBlocked) {
+            rank->is_blocked = true;
+            if (is_stuck()) return stuck_error();
+        } else {
+            for (RankState& other : ranks_) other.is_blocked = false;
+            seen_.clear();
+        }
+        rank->due_ns = clock_.now_ns() + std::max<uint64_t>(1, delay_of(*rank));
+    }
+    return Done{};
+}
+
+}  // namespace tutti::engine
