@@ -192,6 +192,8 @@ inline constexpr bool names(int handle, uint32_t kind) {
 inline bool may_be_comm(Abi::Comm comm, const Handles&) { return names(comm, 1); }
 inline bool may_be_type(Abi::Datatype type, const Handles&) { return names(type, 3); }
 inline bool may_be_op(Abi::Op op, const Handles&) { return names(op, 6); }
+// False for an operator of the host's own that is not in our table.
+inline bool may_be_user_op(Abi::Op op) { return (static_cast<uint32_t>(op) >> 30) != 1; }
 
 }  // namespace mpich
 }  // namespace tutti::mpi::abi

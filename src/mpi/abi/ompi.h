@@ -170,8 +170,12 @@ struct Handles {
 
 // `library` is a handle from dlopen. False where it is not Open MPI.
 inline bool load_handles(void* library, Handles& out) {
+    // A program that names the object itself often holds a copy of it (a copy relocation), which
+    // the library then uses too: what the global scope finds first is the one.
     const auto take = [library](const char* symbol, auto& slot) {
-        slot = reinterpret_cast<std::remove_reference_t<decltype(slot)>>(dlsym(library, symbol));
+        void* address = dlsym(RTLD_DEFAULT, symbol);
+        if (address == nullptr) address = dlsym(library, symbol);
+        slot = reinterpret_cast<std::remove_reference_t<decltype(slot)>>(address);
         return slot != nullptr;
     };
     const bool found =
@@ -200,6 +204,8 @@ inline bool may_be_type(Abi::Datatype type, const Handles& handles) {
 inline bool may_be_op(Abi::Op op, const Handles& handles) {
     return op != nullptr && op != handles.op_null;
 }
+// False for an operator of the host's own that is not in our table.
+inline bool may_be_user_op(Abi::Op) { return true; }
 
 }  // namespace ompi
 }  // namespace tutti::mpi::abi

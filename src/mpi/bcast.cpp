@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barrier and broadcast.
+#include "mpi/buffers.h"
+#include "mpi/collectives.h"
+#include "mpi/run.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+// A datatype with gaps: the root packs, the others unpack.
+[[gnu::noinline]] int bcast_packed(CommState& state, tutti_call& call, const Side& side) {
+    std::byte* packed = state.recv_scratch.get(side.bytes);
+    if (packed == nullptr) return no_memory(state);
+    const bool at_root = state.rank == call.root;
+    int status = abi::kSuccess;
+    if (at_root) {
+        status = pack(side.block(0), packed, side.count, side.type, *side.info, state.comm);
+        if (status != abi::kSuccess) return status;
+    }
+    call.recv = packed;
+    status = run(state, call);
+    if (status == abi::kSuccess && !at_root) {
+        status = unpack(packed, side.block(0), side.count, side.type, *side.info, state.comm);
+    }
+    state.recv_scratch.trim();
+    return status;
+}
+
+}  // namespace
+
+int barrier(const BarrierArgs& a) {
+    CommState* state = enter(a.comm);
+    if (state == nullptr) return host_barrier(a);
+    if (state->team == nullptr) {
+        return by_host(*state, kBarrier, 0, state->why, [&] { return host_barrier(a); });
+    }
+    tutti_call call{};
+    call.collective = TUTTI_BARRIER;
+    return run(*state, call);
+}
+
+int bcast(const BcastArgs& a) {
+    CommState* state = enter(a.comm);
+    if (state == nullptr) return host_bcast(a);
+    const auto hand_over = [&](const char* why) {
+        return by_host(*state, kBcast, reported_bytes(a.count, a.type), why,
+                       [&] { return host_bcast(a); });
+    };
+    if (state->team == nullptr) return hand_over(state->why);
+    Side side;
+    if (static_cast<uint32_t>(a.root) >= state->size ||
+        !side.set(a.buffer, a.count, a.type, a.comm) || !side.has_memory()) {
+        return hand_over(kDoubtful);
+    }
+    if (side.bytes == 0 && !front.check) return abi::kSuccess;
+    tutti_call call{};
+    call.collective = TUTTI_BCAST;
+    call.root = static_cast<uint32_t>(a.root);
+    call.bytes = side.bytes;
+    if (!side.contiguous(1)) return bcast_packed(*state, call, side);
+    call.recv = side.data();
+    return run(*state, call);
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/buffers.h"
+
+namespace tutti::mpi {
+
+bool Side::set(const void* buffer, abi::Count elements, abi::Datatype datatype, abi::Comm comm) {
+    if (elements < 0 || is_in_place(buffer)) return false;
+    info = type_info(datatype, comm);
+    if (info == nullptr || !info->usable) return false;
+    address = reinterpret_cast<intptr_t>(buffer);
+    count = static_cast<uint64_t>(elements);
+    type = datatype;
+    return !__builtin_mul_overflow(count, info->size, &bytes);
+}
+
+}  // namespace tutti::mpi

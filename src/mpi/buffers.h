@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One side of a call, send or receive: how many bytes, and where they lie in one piece.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/abi/abi.h"
+#include "mpi/pack.h"
+#include "mpi/types.h"
+
+namespace tutti::mpi {
+
+struct Side {
+    intptr_t address = 0;  // as the caller gave it: MPI_BOTTOM is 0
+    uint64_t count = 0;    // elements of one block
+    abi::Datatype type{};
+    const TypeInfo* info = nullptr;
+    size_t bytes = 0;  // of one block
+
+    // False where the host shall judge: no such datatype, a negative count, more bytes than memory.
+    bool set(const void* buffer, abi::Count elements, abi::Datatype datatype, abi::Comm comm);
+    // `blocks` of them lie in one piece.
+    [[nodiscard]] bool contiguous(uint64_t blocks) const {
+        return info->contiguous(count * blocks);
+    }
+    [[nodiscard]] std::byte* data() const {
+        return reinterpret_cast<std::byte*>(address + info->true_lb);
+    }
+    // False for a null pointer that is no MPI_BOTTOM with absolute addresses.
+    [[nodiscard]] bool has_memory() const { return bytes == 0 || address + info->true_lb != 0; }
+    [[nodiscard]] void* block(uint64_t index) const {
+        return reinterpret_cast<void*>(address +
+                                       static_cast<intptr_t>(index * count) * info->extent);
+    }
+};
+
+// MPI_IN_PLACE.
+inline bool is_in_place(const void* buffer) {
+    return reinterpret_cast<intptr_t>(buffer) == abi::kInPlace;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comm_state.h"
+
+#include <climits>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace tutti::mpi {
+
+namespace {
+
+void link_state(CommState& state) {
+    const std::lock_guard lock(front.mutex_states);
+    state.next = front.states;
+    state.link = &front.states;
+    if (state.next != nullptr) state.next->link = &state.next;
+    front.states = &state;
+}
+
+void unlink_state(CommState& state) {
+    const std::lock_guard lock(front.mutex_states);
+    *state.link = state.next;
+    if (state.next != nullptr) state.next->link = state.link;
+}
+
+void destroy_state(CommState* state) {
+    unlink_state(*state);
+    if (state->team != nullptr) tutti_team_destroy(state->team);
+    delete state;
+}
+
+int never_copy(abi::Comm, int, void*, void*, void*, int* flag) {
+    *flag = 0;
+    return abi::kSuccess;
+}
+
+int delete_state(abi::Comm, int, void* value, void*) {
+    front.generation.fetch_add(1, std::memory_order_release);
+    destroy_state(static_cast<CommState*>(value));
+    return abi::kSuccess;
+}
+
+int allgather(void* user, const void* in, void* out, size_t bytes) {
+    const auto& state = *static_cast<CommState*>(user);
+    if (bytes > INT_MAX) return 1;
+    const int count = static_cast<int>(bytes);
+    const abi::Datatype byte = front.handles.type[abi::kTypeByte];
+    return front.host.allgather(in, count, byte, out, count, byte, state.comm) == abi::kSuccess ? 0
+                                                                                                : 1;
+}
+
+CommState* attribute_of(abi::Comm comm) {
+    void* value = nullptr;
+    int found = 0;
+    if (front.host.comm_get_attr(comm, front.comm_key, &value, &found) != abi::kSuccess) {
+        return nullptr;
+    }
+    return found != 0 ? static_cast<CommState*>(value) : nullptr;
+}
+
+// Reasons that settle a communicator without asking anybody else.
+void look_at(CommState& state) {
+    int inter = 0, rank = 0, size = 0;
+    front.host.comm_test_inter(state.comm, &inter);
+    front.host.comm_rank(state.comm, &rank);
+    front.host.comm_size(state.comm, &size);
+    state.rank = static_cast<uint32_t>(rank);
+    state.size = static_cast<uint32_t>(size);
+    if (inter != 0) {
+        state.why = "host: intercommunicator";
+        state.settled = true;
+    } else if (size == 1) {
+        // The host copies at most; a team would cost memory and gain nothing.
+        state.why = "host: one rank";
+        state.settled = true;
+    } else {
+        state.why = "host: first calls on a communicator";
+    }
+}
+
+CommState* attach_state(abi::Comm comm) {
+    const HostGuard guard;
+    auto state = std::make_unique<CommState>();
+    state->comm = comm;
+    look_at(*state);
+    if (front.host.comm_set_attr(comm, front.comm_key, state.get()) != abi::kSuccess) {
+        return nullptr;
+    }
+    link_state(*state);
+    return state.release();
+}
+
+std::string name_of(abi::Comm comm) {
+    char name[abi::kObjectNameMax + 1] = {};
+    int length = 0;
+    if (front.host.comm_get_name(comm, name, &length) != abi::kSuccess || length <= 0) {
+        return "a communicator";
+    }
+    return {name, static_cast<size_t>(length)};
+}
+
+// Members on several hosts are no news; the rest is said once per kind of failure, by rank 0.
+void explain_failure(CommState& state, tutti_status status, const char* message,
+                     const std::string& name) {
+    snprintf(state.why_text, sizeof state.why_text, "host: %s",
+             status == TUTTI_ERR_NODE ? "spans hosts" : message);
+    state.why = state.why_text;
+    if (status == TUTTI_ERR_NODE || status == TUTTI_ERR_OFF || state.rank != 0) return;
+    static std::atomic<uint32_t> said{0};
+    const uint32_t bit = 1u << (static_cast<uint32_t>(-status) & 31u);
+    if ((said.fetch_or(bit) & bit) != 0) return;
+    const std::string line = name + " stays with the host MPI: " + message;
+    print_line(line.c_str());
+}
+
+void make_team(CommState& state) {
+    const HostGuard guard;
+    const std::string name = name_of(state.comm);
+    tutti_team_params params{};
+    params.struct_bytes = sizeof params;
+    params.rank = state.rank;
+    params.size = state.size;
+    params.allgather = allgather;
+    params.allgather_user = &state;
+    params.name = name.c_str();
+    char message[512] = {};
+    const tutti_status status =
+        tutti_team_create(front.context, &params, &state.team, message, sizeof message);
+    if (status == TUTTI_OK) {
+        state.why = nullptr;
+        return;
+    }
+    state.team = nullptr;
+    explain_failure(state, status, message[0] != '\0' ? message : tutti_status_text(status), name);
+}
+
+}  // namespace
+
+CommState* find_state_slow(abi::Comm comm) {
+    if (!front.active.load(std::memory_order_acquire)) return nullptr;
+    ThreadState& thread = thread_state;
+    if (thread.host_depth != 0 || !abi::may_be_comm(comm, front.handles)) return nullptr;
+    const uint64_t generation = front.generation.load(std::memory_order_acquire);
+    CommState* state = attribute_of(comm);
+    if (state == nullptr) state = attach_state(comm);
+    if (state == nullptr) return nullptr;
+    thread.comm = comm;
+    thread.comm_generation = generation;
+    thread.state = state;
+    return state;
+}
+
+void settle(CommState& state) {
+    if (state.calls < front.warmup_calls) {
+        ++state.calls;
+        return;
+    }
+    make_team(state);
+    state.settled = true;
+}
+
+bool create_comm_keyval() {
+    return front.host.comm_create_keyval(never_copy, delete_state, &front.comm_key, nullptr) ==
+           abi::kSuccess;
+}
+
+void destroy_leftover_states() {
+    front.generation.fetch_add(1, std::memory_order_release);
+    while (true) {
+        CommState* state = nullptr;
+        {
+            const std::lock_guard lock(front.mutex_states);
+            state = front.states;
+        }
+        if (state == nullptr) return;
+        destroy_state(state);
+    }
+}
+
+}  // namespace tutti::mpi

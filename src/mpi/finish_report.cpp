@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/finish_report.h"
+
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "mpi/front.h"
+#include "mpi/report_table.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+// Collective over the world; at rank 0 the records of all ranks.
+std::vector<ReportRecord> gather_records() {
+    const abi::Datatype integer = front.handles.type[abi::kTypeInt];
+    const abi::Datatype byte = front.handles.type[abi::kTypeByte];
+    const std::vector<ReportRecord> mine = front.counters.records();
+    const int bytes = static_cast<int>(mine.size() * sizeof(ReportRecord));
+    const bool root = front.world_rank == 0;
+    const auto ranks = static_cast<size_t>(root ? front.world_size : 0);
+    std::vector<int> sizes(ranks + 1), offsets(ranks + 1);
+    front.host.gather(&bytes, 1, integer, sizes.data(), 1, integer, 0, front.handles.comm_world);
+    // Beyond what an int can place, the records of further ranks are left out on purpose: they
+    // would only sharpen the means.
+    int64_t total = 0;
+    for (size_t rank = 0; rank < ranks; ++rank) {
+        offsets[rank] = static_cast<int>(total);
+        total += sizes[rank];
+    }
+    int fits = total <= INT_MAX ? 1 : 0;
+    front.host.bcast(&fits, 1, integer, 0, front.handles.comm_world);
+    if (fits == 0) return mine;
+    std::vector<ReportRecord> all(static_cast<size_t>(total) / sizeof(ReportRecord));
+    front.host.gatherv(mine.data(), bytes, byte, all.data(), sizes.data(), offsets.data(), byte, 0,
+                       front.handles.comm_world);
+    return all;
+}
+
+// "Open MPI v5.0.11": the first line or sentence of what the host says about itself.
+std::string host_version() {
+    std::vector<char> text(abi::kLibraryVersionMax + 1);
+    int length = 0;
+    front.host.get_library_version(text.data(), &length);
+    std::string version = text.data();
+    version.resize(std::min(version.find_first_of("\n,"), version.size()));
+    for (char& c : version) {
+        if (c == '\t') c = ' ';
+    }
+    return version;
+}
+
+void touch(const char* path) {
+    if (FILE* file = fopen(path, "w")) fclose(file);
+}
+
+}  // namespace
+
+void finish_report(const char* target, const char* mark) {
+    const std::vector<ReportRecord> records = gather_records();
+    if (front.world_rank != 0) return;
+    const std::vector<ReportRow> rows = merge_records(records);
+    const ReportHead head{host_version(), static_cast<uint32_t>(front.world_size)};
+    if (strcmp(target, "1") == 0) {
+        const std::string text = report_text(head, rows);
+        fwrite(text.data(), 1, text.size(), stderr);
+        fflush(stderr);
+    } else {
+        const std::string problem = write_atomically(target, report_json(head, rows));
+        if (!problem.empty()) print_line(problem.c_str());
+    }
+    if (mark != nullptr && *mark != '\0') touch(mark);
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/front.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace tutti::mpi {
+
+constinit Front front;
+thread_local constinit ThreadState thread_state{};
+
+namespace {
+
+struct LoadedObject {
+    std::string path;
+    uintptr_t base;
+};
+
+int remember_object(dl_phdr_info* info, size_t, void* user) {
+    if (info->dlpi_name != nullptr && info->dlpi_name[0] != '\0') {
+        static_cast<std::vector<LoadedObject>*>(user)->push_back(
+            {info->dlpi_name, static_cast<uintptr_t>(info->dlpi_addr)});
+    }
+    return 0;
+}
+
+// Where the object that holds this address was loaded; 0 if it is in none.
+uintptr_t base_of(const void* address) {
+    Dl_info info;
+    if (address == nullptr || dladdr(address, &info) == 0) return 0;
+    return reinterpret_cast<uintptr_t>(info.dli_fbase);
+}
+
+// dlsym on a handle also searches what the object needs, so the address must lie in the object.
+void* own_symbol(void* library, uintptr_t base, const char* name) {
+    void* symbol = dlsym(library, name);
+    return base_of(symbol) == base ? symbol : nullptr;
+}
+
+struct FoundHost {
+    void* library = nullptr;
+    uintptr_t base = 0;
+    std::string path;
+};
+
+// The names are collected first: dlopen must not be called while the loader's list is being walked.
+FoundHost find_host() {
+    std::vector<LoadedObject> objects;
+    dl_iterate_phdr(remember_object, &objects);
+    const uintptr_t self = base_of(&front);
+    for (const LoadedObject& object : objects) {
+        void* library = dlopen(object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+        if (library == nullptr) continue;
+        const uintptr_t base = base_of(dlsym(library, "PMPI_Init"));
+        // The address of the object's first byte; dlpi_addr is the same for a shared library.
+        if (base != 0 && base == object.base && base != self) {
+            return {library, base, object.path};
+        }
+        dlclose(library);
+    }
+    return {};
+}
+
+std::string file_name(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// The flavour of a found host, as a person would call it.
+const char* flavour_of(const FoundHost& host) {
+    if (own_symbol(host.library, host.base, "ompi_mpi_comm_world") != nullptr) return "Open MPI";
+    if (file_name(host.path).starts_with("libmpi_abi.")) return "the MPI-5 standard ABI";
+    return "MPICH";
+}
+
+// Ranks that a launcher has numbered leave the message to number 0.
+bool speaks_before_init() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+        const char* value = getenv(name);
+        if (value != nullptr && *value != '\0') return strcmp(value, "0") == 0;
+    }
+    return true;
+}
+
+[[noreturn]] void give_up(const std::string& message) {
+    if (speaks_before_init()) print_line(message.c_str());
+    _exit(2);
+}
+
+// A profiling tool's function is the next one behind us in the search order, unless that is the
+// host's own or belongs to a library of the host that defines the PMPI_ name too.
+template <class F>
+void find_tool(const FoundHost& host, const char* name, F*& slot) {
+    const std::string function = std::string("MPI_") + name;
+    void* next = dlsym(RTLD_NEXT, function.c_str());
+    slot = nullptr;
+    Dl_info info;
+    if (next == nullptr || dladdr(next, &info) == 0) return;
+    const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
+    if (base == host.base) return;
+    void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+    const bool companion =
+        library != nullptr && own_symbol(library, base, ("P" + function).c_str()) != nullptr;
+    if (library != nullptr) dlclose(library);
+    if (!companion) slot = reinterpret_cast<F*>(next);
+}
+
+void find_tools(const FoundHost& host, abi::Host& tools) {
+    find_tool(host, "Init", tools.init);
+    find_tool(host, "Init_thread", tools.init_thread);
+    find_tool(host, "Finalize", tools.finalize);
+    find_tool(host, "Barrier", tools.barrier);
+    find_tool(host, "Bcast", tools.bcast);
+    find_tool(host, "Reduce", tools.reduce);
+    find_tool(host, "Allreduce", tools.allreduce);
+    find_tool(host, "Gather", tools.gather);
+    find_tool(host, "Scatter", tools.scatter);
+    find_tool(host, "Allgather", tools.allgather);
+    find_tool(host, "Gatherv", tools.gatherv);
+    find_tool(host, "Scatterv", tools.scatterv);
+    find_tool(host, "Allgatherv", tools.allgatherv);
+    find_tool(host, "Alltoall", tools.alltoall);
+    find_tool(host, "Alltoallv", tools.alltoallv);
+    find_tool(host, "Alltoallw", tools.alltoallw);
+    find_tool(host, "Reduce_scatter", tools.reduce_scatter);
+    find_tool(host, "Reduce_scatter_block", tools.reduce_scatter_block);
+    find_tool(host, "Scan", tools.scan);
+    find_tool(host, "Exscan", tools.exscan);
+    find_tool(host, "Bcast_c", tools.bcast_c);
+    find_tool(host, "Reduce_c", tools.reduce_c);
+    find_tool(host, "Allreduce_c", tools.allreduce_c);
+    find_tool(host, "Gather_c", tools.gather_c);
+    find_tool(host, "Scatter_c", tools.scatter_c);
+    find_tool(host, "Allgather_c", tools.allgather_c);
+}
+
+}  // namespace
+
+void print_line(const char* text) {
+    std::string line = std::string("tutti: ") + text + "\n";
+    // One write, so that lines of several ranks do not mix; a lost message cannot be helped.
+    const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+    static_cast<void>(written);
+}
+
+void load_front() {
+    const std::lock_guard lock(front.mutex);
+    if (front.loaded.load(std::memory_order_relaxed)) return;
+    const FoundHost host = find_host();
+    if (host.library == nullptr) give_up("no MPI library is loaded in this process");
+    const std::string missing = abi::load_host(host.library, "PMPI_", front.host);
+    if (!missing.empty()) give_up(host.path + " has no " + missing);
+    const char* found = flavour_of(host);
+    if (strcmp(found, abi::kFlavour) != 0) {
+        give_up("the program uses " + std::string(found) + " (" + host.path + "), but " +
+                abi::kLibraryName + " is for " + abi::kFlavour);
+    }
+    if (!abi::load_handles(host.library, front.handles)) {
+        give_up(host.path + " lacks objects of " + abi::kFlavour);
+    }
+    find_tools(host, front.tools);
+    front.loaded.store(true, std::memory_order_release);
+}
+
+}  // namespace tutti::mpi

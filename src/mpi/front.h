@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one global of the front end: a preloaded library has no other place to keep what it knows
+// about its process. It is constant-initialised and trivially destroyed, so that loading the
+// library into a shell or an interpreter runs nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "mpi/abi/abi.h"
+#include "mpi/ops.h"
+#include "mpi/report.h"
+#include "mpi/types.h"
+#include "tutti/tutti.h"
+
+namespace tutti::mpi {
+
+struct CommState;
+
+struct Front {
+    std::atomic<bool> loaded{false};  // host and tools are filled
+    std::atomic<bool> active{false};  // between MPI_Init and the end of MPI_Finalize, unless off
+    bool check = false;               // TUTTI_CHECK
+    bool report = false;              // TUTTI_REPORT
+    uint32_t warmup_calls = 0;        // TUTTI_WARMUP
+    // Raised whenever a communicator or a datatype loses its attribute: caches of older generations
+    // may name an object that is gone, whose handle the host has given to another.
+    std::atomic<uint64_t> generation{1};
+
+    abi::Host host{};
+    abi::Host tools{};  // a profiling tool's MPI_ functions behind us; null where there is none
+    abi::Handles handles{};
+    const char* host_path = "";
+    int comm_key = abi::kKeyvalInvalid;
+    int type_key = abi::kKeyvalInvalid;
+    int probe_tag = 0;
+    int world_rank = 0;
+    int world_size = 1;
+
+    tutti_context* context = nullptr;
+    PredefinedTypes types;
+    PredefinedOps ops;
+    Counters counters;
+
+    std::mutex mutex;             // creation of attributes; never held while a peer is waited for
+    CommState* states = nullptr;  // all of them, under mutex_states
+    std::mutex mutex_states;
+};
+
+extern Front front;
+
+// What this thread used last, and whether it is inside the host on Tutti's behalf.
+struct ThreadState {
+    abi::Comm comm;
+    uint64_t comm_generation;  // 0: nothing cached
+    CommState* state;
+    abi::Datatype type;
+    uint64_t type_generation;
+    const TypeInfo* info;
+    uint32_t host_depth;
+};
+
+extern thread_local constinit ThreadState thread_state;
+
+// While one lives, collectives that the host calls from within go straight to the host.
+class HostGuard {
+  public:
+    HostGuard() {
+        ++thread_state.host_depth;
+        thread_state.comm_generation = 0;
+    }
+    ~HostGuard() { --thread_state.host_depth; }
+    HostGuard(const HostGuard&) = delete;
+    HostGuard& operator=(const HostGuard&) = delete;
+};
+
+// Finds the host MPI of this process. Ends the process with one line if there is none: an MPI
+// function was called, so there is no way to go on.
+void load_front();
+inline void ensure_loaded() {
+    if (!front.loaded.load(std::memory_order_acquire)) [[unlikely]]
+        load_front();
+}
+
+// One line to standard error, "tutti: ..." in front, in one write.
+void print_line(const char* text);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gather, scatter and allgather: one block on one side, a block of every rank on the other.
+#include "mpi/buffers.h"
+#include "mpi/collectives.h"
+#include "mpi/run.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+// The call as this rank sees it. `one` is its own block, `all` the blocks of every rank; a side
+// that is not significant here stays unset.
+struct Blocks {
+    Side one;
+    Side all;
+    bool has_one = false;
+    bool has_all = false;
+    [[nodiscard]] size_t bytes() const { return has_all ? all.bytes : one.bytes; }
+};
+
+// The rank's own block names its place among all: what MPI_IN_PLACE is for. The MPICH family
+// rejects it where it can tell; Open MPI copies the block onto itself.
+bool aliases(const Blocks& b, uint32_t rank) {
+    return b.has_one && b.has_all && b.one.bytes > 0 &&
+           b.one.address == reinterpret_cast<intptr_t>(b.all.block(rank));
+}
+bool host_rejects_alias(const Blocks& b) {
+    return !abi::kIsOmpi && b.one.type == b.all.type && b.one.count == b.all.count;
+}
+
+// Sets both sides; false where the host shall judge.
+bool read_blocks(Blocks& b, const void* one, Count one_count, Datatype one_type, const void* all,
+                 Count all_count, Datatype all_type, Comm comm) {
+    if (b.has_all && !(b.all.set(all, all_count, all_type, comm) && b.all.has_memory())) {
+        return false;
+    }
+    if (b.has_one && !(b.one.set(one, one_count, one_type, comm) && b.one.has_memory())) {
+        return false;
+    }
+    return !b.has_one || !b.has_all || b.one.bytes == b.all.bytes;
+}
+
+// The blocks of all ranks in one piece: the buffer itself, or packed memory.
+std::byte* all_memory(CommState& state, const Side& all, Scratch& scratch) {
+    if (all.contiguous(state.size)) return all.data();
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(all.bytes, state.size, &bytes)) return nullptr;
+    return scratch.get(bytes);
+}
+std::byte* one_memory(const Side& one, Scratch& scratch) {
+    return one.contiguous(1) ? one.data() : scratch.get(one.bytes);
+}
+
+// A caller's buffer of no bytes may be null.
+bool lacks_memory(const Blocks& b, const std::byte* one, const std::byte* all) {
+    return b.bytes() > 0 && ((b.has_all && all == nullptr) || (b.has_one && one == nullptr));
+}
+
+int pack_side(const CommState& state, const Side& side, uint64_t blocks, std::byte* to) {
+    return pack(side.block(0), to, side.count * blocks, side.type, *side.info, state.comm);
+}
+int unpack_side(const CommState& state, const Side& side, uint64_t blocks, const std::byte* from) {
+    return unpack(from, side.block(0), side.count * blocks, side.type, *side.info, state.comm);
+}
+
+void trim(CommState& state) {
+    state.send_scratch.trim();
+    state.recv_scratch.trim();
+}
+
+// Gather and allgather: one block goes in, all come out where has_all.
+int collect(CommState& state, tutti_call& call, const Blocks& b) {
+    const bool packs_all = b.has_all && !b.all.contiguous(state.size);
+    std::byte* all = b.has_all ? all_memory(state, b.all, state.recv_scratch) : nullptr;
+    std::byte* one = b.has_one ? one_memory(b.one, state.send_scratch) : nullptr;
+    if (lacks_memory(b, one, all)) return no_memory(state);
+    int status = abi::kSuccess;
+    if (b.has_one && !b.one.contiguous(1)) {
+        status = pack_side(state, b.one, 1, one);
+    } else if (!b.has_one && packs_all) {
+        // In place: this rank's own block stands among the others and is needed packed.
+        status = pack(b.all.block(state.rank), all + state.rank * b.all.bytes, b.all.count,
+                      b.all.type, *b.all.info, state.comm);
+    }
+    if (status != abi::kSuccess) return status;
+    call.send = b.has_one ? one : TUTTI_IN_PLACE;
+    call.recv = all;
+    status = run(state, call);
+    if (status == abi::kSuccess && packs_all) {
+        status = unpack_side(state, b.all, state.size, all);
+    }
+    trim(state);
+    return status;
+}
+
+// Scatter: all blocks go in at the root, one comes out.
+int distribute(CommState& state, tutti_call& call, const Blocks& b) {
+    const bool unpacks_one = b.has_one && !b.one.contiguous(1);
+    std::byte* all = b.has_all ? all_memory(state, b.all, state.send_scratch) : nullptr;
+    std::byte* one = b.has_one ? one_memory(b.one, state.recv_scratch) : nullptr;
+    if (lacks_memory(b, one, all)) return no_memory(state);
+    int status = abi::kSuccess;
+    if (b.has_all && !b.all.contiguous(state.size)) {
+        status = pack_side(state, b.all, state.size, all);
+        if (status != abi::kSuccess) return status;
+    }
+    call.send = all;
+    call.recv = b.has_one ? one : TUTTI_IN_PLACE;
+    status = run(state, call);
+    if (status == abi::kSuccess && unpacks_one) status = unpack_side(state, b.one, 1, one);
+    trim(state);
+    return status;
+}
+
+struct Shape {
+    tutti_collective collective;
+    Kind kind;
+    bool has_root;
+    bool one_is_sent;  // gather and allgather; in a scatter the one is received
+};
+
+template <class HostCall>
+int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
+    CommState* state = enter(a.comm);
+    if (state == nullptr) return host_call();
+    const bool at_root = !shape.has_root || state->rank == static_cast<uint32_t>(a.root);
+    const void* one = shape.one_is_sent ? a.send : a.recv;
+    const void* all = shape.one_is_sent ? a.recv : a.send;
+    const Count one_count = shape.one_is_sent ? a.send_count : a.recv_count;
+    const Count all_count = shape.one_is_sent ? a.recv_count : a.send_count;
+    const Datatype one_type = shape.one_is_sent ? a.send_type : a.recv_type;
+    const Datatype all_type = shape.one_is_sent ? a.recv_type : a.send_type;
+    const auto hand_over = [&](const char* why) {
+        const uint64_t bytes =
+            at_root ? reported_bytes(all_count, all_type) : reported_bytes(one_count, one_type);
+        return by_host(*state, shape.kind, bytes, why, host_call);
+    };
+    if (state->team == nullptr) return hand_over(state->why);
+    Blocks b;
+    b.has_all = at_root;
+    b.has_one = !(at_root && is_in_place(one));
+    if ((shape.has_root && static_cast<uint32_t>(a.root) >= state->size) ||
+        !read_blocks(b, one, one_count, one_type, all, all_count, all_type, a.comm)) {
+        return hand_over(kDoubtful);
+    }
+    if (aliases(b, state->rank)) {
+        if (host_rejects_alias(b)) return hand_over(kDoubtful);
+        b.has_one = false;
+    }
+    if (b.bytes() == 0 && !front.check) return abi::kSuccess;
+    tutti_call call{};
+    call.collective = shape.collective;
+    call.root = shape.has_root ? static_cast<uint32_t>(a.root) : 0;
+    call.bytes = b.bytes();
+    return shape.one_is_sent ? collect(*state, call, b) : distribute(*state, call, b);
+}
+
+}  // namespace
+
+int gather(const BlocksArgs& a) {
+    static constexpr Shape kShape{TUTTI_GATHER, kGather, true, true};
+    return blocks_any(kShape, a, [&] { return host_gather(a); });
+}
+
+int scatter(const BlocksArgs& a) {
+    static constexpr Shape kShape{TUTTI_SCATTER, kScatter, true, false};
+    return blocks_any(kShape, a, [&] { return host_scatter(a); });
+}
+
+int allgather(const BlocksArgs& a) {
+    static constexpr Shape kShape{TUTTI_ALLGATHER, kAllgather, false, true};
+    return blocks_any(kShape, a, [&] { return host_allgather(a); });
+}
+
+}  // namespace tutti::mpi

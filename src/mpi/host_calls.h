@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The seven collectives with their arguments as one value, whether they came with int counts or
+// with MPI-4's large ones, and the way to hand them to the host unchanged.
+#pragma once
+
+#include "mpi/abi/abi.h"
+
+namespace tutti::mpi {
+
+using abi::Comm;
+using abi::Count;
+using abi::Datatype;
+using abi::Op;
+
+struct BarrierArgs {
+    Comm comm;
+};
+
+struct BcastArgs {
+    void* buffer;
+    Count count;
+    Datatype type;
+    int root;
+    Comm comm;
+    bool large;  // called by the _c name
+};
+
+// Reduce and allreduce; the root of an allreduce is not significant.
+struct ReduceArgs {
+    const void* send;
+    void* recv;
+    Count count;
+    Datatype type;
+    Op op;
+    int root;
+    Comm comm;
+    bool large;
+};
+
+// Gather, scatter and allgather; the root of an allgather is not significant.
+struct BlocksArgs {
+    const void* send;
+    Count send_count;
+    Datatype send_type;
+    void* recv;
+    Count recv_count;
+    Datatype recv_type;
+    int root;
+    Comm comm;
+    bool large;
+};
+
+// A host without large counts gets the int form if the counts fit, and otherwise MPI_ERR_COUNT is
+// raised on the communicator.
+int host_barrier(const BarrierArgs& a);
+int host_bcast(const BcastArgs& a);
+int host_reduce(const ReduceArgs& a);
+int host_allreduce(const ReduceArgs& a);
+int host_gather(const BlocksArgs& a);
+int host_scatter(const BlocksArgs& a);
+int host_allgather(const BlocksArgs& a);
+
+}  // namespace tutti::mpi

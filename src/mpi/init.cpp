@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/init.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mpi/comm_state.h"
+#include "mpi/environment.h"
+#include "mpi/finish_report.h"
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+constexpr size_t kNamesBytes = 128;  // of the variables in which a rank differs
+
+abi::Datatype byte_type() { return front.handles.type[abi::kTypeByte]; }
+abi::Datatype int_type() { return front.handles.type[abi::kTypeInt]; }
+
+// Collective over the world.
+std::vector<std::string> entries_of_rank_0(const std::vector<std::string>& mine) {
+    std::string text = join_entries(mine);
+    int length = static_cast<int>(text.size());
+    front.host.bcast(&length, 1, int_type(), 0, front.handles.comm_world);
+    text.resize(static_cast<size_t>(length));
+    if (length > 0) {
+        front.host.bcast(text.data(), length, byte_type(), 0, front.handles.comm_world);
+    }
+    return split_entries(text);
+}
+
+// Collective over the world. Rank 0 tells who was given other settings than itself.
+void tell_differences(const std::vector<std::string>& mine, const std::vector<std::string>& held) {
+    const std::string different = differing_names(mine, held);
+    int differs = different.empty() ? 0 : 1, any = 0;
+    const abi::Op max = front.handles.op[abi::kOpMax];
+    front.host.allreduce(&differs, &any, 1, int_type(), max, front.handles.comm_world);
+    if (any == 0) return;
+    char own[kNamesBytes] = {};
+    snprintf(own, sizeof own, "%s", different.c_str());
+    const auto ranks = static_cast<size_t>(front.world_rank == 0 ? front.world_size : 0);
+    std::vector<char> all(ranks * kNamesBytes + 1);
+    front.host.gather(own, kNamesBytes, byte_type(), all.data(), kNamesBytes, byte_type(), 0,
+                      front.handles.comm_world);
+    if (front.world_rank != 0) return;
+    std::vector<std::string> names(ranks);
+    for (size_t rank = 0; rank < ranks; ++rank) names[rank] = &all[rank * kNamesBytes];
+    print_line(describe_differences(names).c_str());
+}
+
+// Equal on ranks of one running kernel with one host name: containers on one machine may still be
+// told apart by name, and what it is used for (how many ranks share the processors) needs no more.
+uint64_t host_hash() {
+    std::string text;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+    char name[256] = {};
+    gethostname(name, sizeof name - 1);
+    text += name;
+    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return hash;
+}
+
+// Collective over the world.
+uint32_t count_ranks_on_node() {
+    const uint64_t mine = host_hash();
+    std::vector<uint64_t> all(static_cast<size_t>(front.world_size));
+    front.host.allgather(&mine, sizeof mine, byte_type(), all.data(), sizeof mine, byte_type(),
+                         front.handles.comm_world);
+    return static_cast<uint32_t>(std::count(all.begin(), all.end(), mine));
+}
+
+// Lets messages that the program has under way go on. The probe finds nothing of interest: whatever
+// it finds stays where it is.
+void progress(void*) {
+    const HostGuard guard;
+    int found = 0;
+    front.host.iprobe(abi::kAnySource, front.probe_tag, front.handles.comm_world, &found,
+                      abi::status_ignore());
+}
+
+void log_line(void*, tutti_log_level, const char* line) { print_line(line); }
+
+tutti_status create_context(const std::vector<std::string>& entries, uint32_t ranks_on_node,
+                            char* message, size_t message_bytes) {
+    std::vector<const char*> settings;
+    for (const std::string& entry : entries) settings.push_back(entry.c_str());
+    tutti_context_params params{};
+    params.struct_bytes = sizeof params;
+    params.settings = settings.data();
+    params.settings_count = settings.size();
+    params.ranks_on_node = ranks_on_node;
+    params.progress = progress;
+    params.log = log_line;
+    return tutti_context_create(&params, &front.context, message, message_bytes);
+}
+
+bool prepare_host(char* message, size_t message_bytes) {
+    front.types.fill(front.host, front.handles);
+    front.ops.fill(front.handles);
+    void* tag_ub = nullptr;
+    int found = 0;
+    front.host.comm_get_attr(front.handles.comm_world, abi::kTagUb, &tag_ub, &found);
+    front.probe_tag = found != 0 ? *static_cast<int*>(tag_ub) : 32767;
+    if (!packs_without_header()) {
+        snprintf(message, message_bytes, "MPI_Pack of this MPI adds to the data");
+        return false;
+    }
+    if (!create_comm_keyval() || !create_type_keyval()) {
+        snprintf(message, message_bytes, "this MPI gives out no attribute keys");
+        return false;
+    }
+    return true;
+}
+
+// Collective over the world. The lowest rank that failed says why; then the job ends, in the
+// quietest way that launchers know: all ranks finalize and leave with status 2.
+void end_if_failed(bool failed, const char* message) {
+    int mine = failed ? front.world_rank : front.world_size, lowest = 0;
+    const abi::Op min = front.handles.op[abi::kOpMin];
+    front.host.allreduce(&mine, &lowest, 1, int_type(), min, front.handles.comm_world);
+    if (lowest == front.world_size) return;
+    if (lowest == front.world_rank) print_line(message);
+    front.host.finalize();
+    fflush(nullptr);
+    _exit(2);
+}
+
+const char* setting(const char* variable) {
+    const char* value = tutti_context_setting(front.context, variable);
+    return value != nullptr ? value : "";
+}
+
+// Collective over the world, right after the host's own start.
+void start() {
+    const HostGuard guard;
+    front.host.comm_rank(front.handles.comm_world, &front.world_rank);
+    front.host.comm_size(front.handles.comm_world, &front.world_size);
+    const std::vector<std::string> mine = tutti_variables(environ, false);
+    const std::vector<std::string> held = entries_of_rank_0(mine);
+    const uint32_t ranks_on_node = count_ranks_on_node();
+    char message[512] = {};
+    const tutti_status status = create_context(held, ranks_on_node, message, sizeof message);
+    const bool off = status == TUTTI_ERR_OFF || (status == TUTTI_OK && *setting("TUTTI") == '0');
+    const bool failed = !off && (status != TUTTI_OK || !prepare_host(message, sizeof message));
+    end_if_failed(failed, message[0] != '\0' ? message : tutti_status_text(status));
+    if (off) {
+        if (front.context != nullptr) tutti_context_destroy(front.context);
+        front.context = nullptr;
+        return;
+    }
+    tell_differences(mine, held);
+    front.check = *setting("TUTTI_CHECK") == '1';
+    front.report = *setting("TUTTI_REPORT") != '\0';
+    front.warmup_calls = static_cast<uint32_t>(strtoul(setting("TUTTI_WARMUP"), nullptr, 10));
+    front.active.store(true, std::memory_order_release);
+}
+
+}  // namespace
+
+int init(int* argc, char*** argv) {
+    if (thread_state.host_depth != 0) return front.host.init(argc, argv);
+    int status = 0;
+    {
+        const HostGuard guard;
+        status = front.host.init(argc, argv);
+    }
+    if (status == abi::kSuccess) start();
+    return status;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+    if (thread_state.host_depth != 0) {
+        return front.host.init_thread(argc, argv, required, provided);
+    }
+    int status = 0;
+    {
+        const HostGuard guard;
+        status = front.host.init_thread(argc, argv, required, provided);
+    }
+    if (status == abi::kSuccess) start();
+    return status;
+}
+
+// Teams outlive the host's own end: functions that the program hung on MPI_COMM_SELF run there and
+// may still call collectives.
+int finalize() {
+    if (thread_state.host_depth != 0 || !front.active.load(std::memory_order_acquire)) {
+        return front.host.finalize();
+    }
+    if (front.report) {
+        const HostGuard guard;
+        finish_report(setting("TUTTI_REPORT"), getenv("TUTTI_REPORT_MARK"));
+    }
+    const int status = front.host.finalize();
+    front.active.store(false, std::memory_order_release);
+    destroy_leftover_states();
+    tutti_context_destroy(front.context);
+    front.context = nullptr;
+    return status;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/ops.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "mpi/front.h"
+#include "mpi/pack.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+constexpr int kOpOf[abi::kOpNames] = {
+    TUTTI_SUM,  TUTTI_PROD, TUTTI_MIN,  TUTTI_MAX,    TUTTI_LAND,   TUTTI_LOR, TUTTI_LXOR,
+    TUTTI_BAND, TUTTI_BOR,  TUTTI_BXOR, TUTTI_MINLOC, TUTTI_MAXLOC, kHostOp,   kHostOp,
+};
+
+// Elements without gaps: straight through, in pieces that an int can count.
+void reduce_in_place(const UserReduction& user, const std::byte* left, std::byte* inout,
+                     size_t count) {
+    const ptrdiff_t lb = user.info->true_lb;
+    while (count > 0) {
+        const size_t piece = std::min<size_t>(count, INT_MAX);
+        front.host.reduce_local(left - lb, inout - lb, static_cast<int>(piece), user.type, user.op);
+        left += piece * user.info->size;
+        inout += piece * user.info->size;
+        count -= piece;
+    }
+}
+
+}  // namespace
+
+void PredefinedOps::fill(const abi::Handles& handles) {
+    for (int i = 0; i < abi::kOpNames; ++i) {
+        // kHostOp is stored as the number after all operators, since the map holds no negative
+        // ones.
+        if (handles.op[i] != handles.op_null) {
+            map_.add(handles.op[i], kOpOf[i] == kHostOp ? TUTTI_OP_COUNT : kOpOf[i]);
+        }
+    }
+    for (int dtype = 0; dtype < TUTTI_DTYPE_COUNT; ++dtype) {
+        for (int op = 0; op < TUTTI_OP_COUNT; ++op) {
+            reducible_[dtype][op] =
+                tutti_reducible(static_cast<tutti_dtype>(dtype), static_cast<tutti_op>(op)) != 0;
+        }
+    }
+}
+
+size_t UserReduction::plan(const TypeInfo& type_info) {
+    info = &type_info;
+    if (type_info.dense) return 0;
+    // A batch keeps the calls of the operator few and the memory small.
+    constexpr size_t kBatchBytes = 16384;
+    const auto span = static_cast<size_t>(type_info.true_extent);
+    batch_elements = 1;
+    batch_span = span;
+    if (type_info.extent > 0 && static_cast<size_t>(type_info.extent) < kBatchBytes) {
+        const auto extent = static_cast<size_t>(type_info.extent);
+        batch_elements = std::max<size_t>(1, kBatchBytes / extent);
+        batch_span = (batch_elements - 1) * extent + span;
+    }
+    constexpr size_t kAlign = 64;
+    batch_span = (batch_span + kAlign - 1) / kAlign * kAlign;
+    return 2 * batch_span;
+}
+
+void reduce_user(void* user_data, const void* left_data, void* inout_data, size_t count) {
+    const auto& user = *static_cast<const UserReduction*>(user_data);
+    const auto* left = static_cast<const std::byte*>(left_data);
+    auto* inout = static_cast<std::byte*>(inout_data);
+    if (user.laid_out == nullptr) return reduce_in_place(user, left, inout, count);
+    const TypeInfo& info = *user.info;
+    std::byte* left_laid = user.laid_out - info.true_lb;
+    std::byte* inout_laid = user.laid_out + user.batch_span - info.true_lb;
+    while (count > 0) {
+        const size_t piece = std::min(count, user.batch_elements);
+        unpack(left, left_laid, piece, user.type, info, user.comm);
+        unpack(inout, inout_laid, piece, user.type, info, user.comm);
+        front.host.reduce_local(left_laid, inout_laid, static_cast<int>(piece), user.type, user.op);
+        pack(inout_laid, inout, piece, user.type, info, user.comm);
+        left += piece * info.size;
+        inout += piece * info.size;
+        count -= piece;
+    }
+}
+
+}  // namespace tutti::mpi

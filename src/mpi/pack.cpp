@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/pack.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+// Elements whose packed form stays well below what an int counts.
+size_t piece_elements(const TypeInfo& info) {
+    constexpr size_t kPieceBytes = size_t{1} << 30;
+    return std::clamp<size_t>(kPieceBytes / std::max<size_t>(info.size, 1), 1, INT_MAX);
+}
+
+// One element that is larger than an int can say needs the host's large-count functions.
+bool too_large(const TypeInfo& info) { return info.size > INT_MAX; }
+
+int pack_large(const void* from, std::byte* to, abi::Datatype type, const TypeInfo& info,
+               abi::Comm comm) {
+    if (front.host.pack_c == nullptr) return abi::kErrCount;
+    abi::Count position = 0;
+    return front.host.pack_c(from, 1, type, to, static_cast<abi::Count>(info.size), &position,
+                             comm);
+}
+
+int unpack_large(const std::byte* from, void* to, abi::Datatype type, const TypeInfo& info,
+                 abi::Comm comm) {
+    if (front.host.unpack_c == nullptr) return abi::kErrCount;
+    abi::Count position = 0;
+    return front.host.unpack_c(from, static_cast<abi::Count>(info.size), &position, to, 1, type,
+                               comm);
+}
+
+}  // namespace
+
+int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info,
+         abi::Comm comm) {
+    if (info.size == 0) return abi::kSuccess;
+    const size_t most = piece_elements(info);
+    auto address = reinterpret_cast<intptr_t>(from);  // MPI_BOTTOM is null: no pointer arithmetic
+    while (count > 0) {
+        const size_t piece = std::min(count, most);
+        int position = 0;
+        const int status =
+            too_large(info)
+                ? pack_large(reinterpret_cast<void*>(address), to, type, info, comm)
+                : front.host.pack(reinterpret_cast<void*>(address), static_cast<int>(piece), type,
+                                  to, static_cast<int>(piece * info.size), &position, comm);
+        if (status != abi::kSuccess) return status;
+        address += static_cast<intptr_t>(piece) * info.extent;
+        to += piece * info.size;
+        count -= piece;
+    }
+    return abi::kSuccess;
+}
+
+int unpack(const std::byte* from, void* to, size_t count, abi::Datatype type, const TypeInfo& info,
+           abi::Comm comm) {
+    if (info.size == 0) return abi::kSuccess;
+    const size_t most = piece_elements(info);
+    auto address = reinterpret_cast<intptr_t>(to);
+    while (count > 0) {
+        const size_t piece = std::min(count, most);
+        int position = 0;
+        const int status =
+            too_large(info) ? unpack_large(from, reinterpret_cast<void*>(address), type, info, comm)
+                            : front.host.unpack(from, static_cast<int>(piece * info.size),
+                                                &position, reinterpret_cast<void*>(address),
+                                                static_cast<int>(piece), type, comm);
+        if (status != abi::kSuccess) return status;
+        address += static_cast<intptr_t>(piece) * info.extent;
+        from += piece * info.size;
+        count -= piece;
+    }
+    return abi::kSuccess;
+}
+
+bool packs_without_header() {
+    const int value = 0x01020304;
+    std::byte packed[64] = {};
+    int position = 0;
+    return front.host.pack(&value, 1, front.handles.type[abi::kTypeInt], packed, sizeof packed,
+                           &position, front.handles.comm_self) == abi::kSuccess &&
+           position == sizeof value && memcmp(packed, &value, sizeof value) == 0;
+}
+
+Scratch::~Scratch() { free(memory_); }
+
+std::byte* Scratch::get(size_t bytes) {
+    if (bytes <= bytes_ && memory_ != nullptr) return memory_;
+    free(memory_);
+    bytes += bytes == 0 ? 1 : 0;
+    constexpr size_t kAlign = 4096;
+    bytes_ = (bytes + kAlign - 1) / kAlign * kAlign;
+    memory_ = bytes_ < bytes ? nullptr : static_cast<std::byte*>(aligned_alloc(kAlign, bytes_));
+    if (memory_ == nullptr) bytes_ = 0;
+    return memory_;
+}
+
+void Scratch::trim() {
+    if (bytes_ <= kKeptBytes) return;
+    free(memory_);
+    memory_ = nullptr;
+    bytes_ = 0;
+}
+
+}  // namespace tutti::mpi

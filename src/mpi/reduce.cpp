@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduce and allreduce. MPI makes the operator and the element type equal on all ranks, so both may
+// decide whether Tutti runs the call.
+#include <algorithm>
+
+#include "mpi/buffers.h"
+#include "mpi/collectives.h"
+#include "mpi/run.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+constexpr const char* kNoKernel = "host: this operator on this datatype";
+constexpr const char* kLargeElement = "host: user operator on a large element";
+
+// What the arguments mean on this rank.
+struct Roles {
+    bool receives;
+    bool in_place;
+};
+
+// Elements with gaps under a user operator: packed on the way in and out.
+[[gnu::noinline]] int reduce_packed(CommState& state, tutti_call& call, const Side& send,
+                                    const Side& recv, const Roles& roles) {
+    const size_t bytes = call.bytes;
+    std::byte* in = roles.in_place ? nullptr : state.send_scratch.get(bytes);
+    std::byte* out = roles.receives ? state.recv_scratch.get(bytes) : nullptr;
+    if ((in == nullptr && !roles.in_place) || (out == nullptr && roles.receives)) {
+        return no_memory(state);
+    }
+    const Side& source = roles.in_place ? recv : send;
+    int status = pack(source.block(0), roles.in_place ? out : in, source.count, source.type,
+                      *source.info, state.comm);
+    if (status != abi::kSuccess) return status;
+    call.send = roles.in_place ? TUTTI_IN_PLACE : in;
+    call.recv = out;
+    status = run(state, call);
+    if (status == abi::kSuccess && roles.receives) {
+        status = unpack(out, recv.block(0), recv.count, recv.type, *recv.info, state.comm);
+    }
+    state.send_scratch.trim();
+    state.recv_scratch.trim();
+    return status;
+}
+
+[[gnu::noinline]] int reduce_with_user_op(CommState& state, tutti_call& call, const ReduceArgs& a,
+                                          const Side& send, const Side& recv, const Roles& roles) {
+    const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
+    UserReduction user{};
+    user.op = a.op;
+    user.type = a.type;
+    user.comm = a.comm;
+    const size_t room = user.plan(info);
+    if (room > 0) {
+        user.laid_out = state.user_scratch.get(room);
+        if (user.laid_out == nullptr) return no_memory(state);
+    }
+    call.op = TUTTI_OP_USER;
+    call.dtype = TUTTI_BYTE;
+    call.reduce = reduce_user;
+    call.reduce_user = &user;
+    call.element_bytes = std::max<size_t>(info.size, 1);
+    if (!info.dense) return reduce_packed(state, call, send, recv, roles);
+    call.send = roles.in_place ? TUTTI_IN_PLACE : send.data();
+    call.recv = roles.receives ? recv.data() : nullptr;
+    return run(state, call);
+}
+
+// A predefined operator works on C structs with their padding; MPI's size leaves that out.
+int reduce_with_kernel(CommState& state, tutti_call& call, const ReduceArgs& a, int op,
+                       const TypeInfo& info, const Roles& roles) {
+    call.op = static_cast<tutti_op>(op);
+    call.dtype = static_cast<tutti_dtype>(info.dtype);
+    call.bytes = static_cast<size_t>(a.count) * static_cast<size_t>(info.extent);
+    call.send = roles.in_place ? TUTTI_IN_PLACE : a.send;
+    call.recv = roles.receives ? a.recv : nullptr;
+    return run(state, call);
+}
+
+// False where the host shall judge.
+bool read_sides(const ReduceArgs& a, const Roles& roles, Side& send, Side& recv) {
+    if (!roles.in_place && !(send.set(a.send, a.count, a.type, a.comm) && send.has_memory())) {
+        return false;
+    }
+    return !roles.receives || (recv.set(a.recv, a.count, a.type, a.comm) && recv.has_memory());
+}
+
+template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
+int reduce_any(const ReduceArgs& a) {
+    constexpr bool kAll = kCollective == TUTTI_ALLREDUCE;
+    constexpr Kind kKind = kAll ? kAllreduce : kReduce;
+    CommState* state = enter(a.comm);
+    if (state == nullptr) return kHost(a);
+    const auto hand_over = [&](const char* why) {
+        return by_host(*state, kKind, reported_bytes(a.count, a.type), why,
+                       [&] { return kHost(a); });
+    };
+    if (state->team == nullptr) return hand_over(state->why);
+    const bool receives = kAll || state->rank == static_cast<uint32_t>(a.root);
+    Roles roles{receives, is_in_place(a.send)};
+    if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
+        !abi::may_be_op(a.op, front.handles)) {
+        return hand_over(kDoubtful);
+    }
+    Side send, recv;
+    if (!read_sides(a, roles, send, recv)) return hand_over(kDoubtful);
+    const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
+    const int op = front.ops.find(a.op);
+    if (op == kHostOp) return hand_over(kNoKernel);
+    if (op == kUserOp && info.size > TUTTI_ELEMENT_BYTES_MAX) return hand_over(kLargeElement);
+    if (op != kUserOp && (info.dtype == kNoDtype || !front.ops.reducible(info.dtype, op))) {
+        return hand_over(kNoKernel);
+    }
+    if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
+        // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
+        // error.
+        if (!kAll || !abi::kIsOmpi) return hand_over(kDoubtful);
+        roles.in_place = true;
+    }
+    tutti_call call{};
+    call.collective = kCollective;
+    call.root = kAll ? 0 : static_cast<uint32_t>(a.root);
+    call.bytes = roles.in_place ? recv.bytes : send.bytes;
+    if (call.bytes == 0 && !front.check) return abi::kSuccess;
+    if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
+    return reduce_with_kernel(*state, call, a, op, info, roles);
+}
+
+}  // namespace
+
+int reduce(const ReduceArgs& a) { return reduce_any<TUTTI_REDUCE, host_reduce>(a); }
+
+int allreduce(const ReduceArgs& a) { return reduce_any<TUTTI_ALLREDUCE, host_allreduce>(a); }
+
+}  // namespace tutti::mpi

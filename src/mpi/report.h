@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What TUTTI_REPORT counts while the program runs: a table of fixed size, no locks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "mpi/report_table.h"
+
+namespace tutti::mpi {
+
+// The seven that Tutti takes over come first, in the order of tutti_collective.
+enum Kind : uint8_t {
+    kBarrier,
+    kBcast,
+    kReduce,
+    kAllreduce,
+    kGather,
+    kScatter,
+    kAllgather,
+    kGatherv,
+    kScatterv,
+    kAllgatherv,
+    kAlltoall,
+    kAlltoallv,
+    kAlltoallw,
+    kReduceScatter,
+    kReduceScatterBlock,
+    kScan,
+    kExscan,
+    kKinds,
+};
+const char* kind_name(Kind kind);      // "allreduce"
+const char* kind_function(Kind kind);  // "MPI_Allreduce"
+
+class Counters {
+  public:
+    // `how` must stay valid; equal texts may come as different pointers.
+    void count(Kind kind, uint32_t ranks, uint64_t bytes, const char* how, uint64_t nanoseconds);
+    [[nodiscard]] std::vector<ReportRecord> records() const;
+
+  private:
+    static constexpr uint32_t kSlots = 512;
+    static constexpr uint32_t kTexts = 128;
+    struct Slot {
+        std::atomic<uint64_t> key;  // 0: free
+        std::atomic<uint64_t> calls;
+        std::atomic<uint64_t> bytes;
+        std::atomic<uint64_t> nanoseconds;
+    };
+    uint32_t text_number(const char* how);
+
+    Slot slots_[kSlots] = {};
+    std::atomic<const char*> texts_[kTexts] = {};
+};
+
+uint64_t now_ns();
+
+}  // namespace tutti::mpi

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/report_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
+
+#include "mpi/report.h"
+#include "tutti/tutti.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+struct Names {
+    const char* name;
+    const char* function;
+};
+
+constexpr Names kNames[kKinds] = {
+    {"barrier", "MPI_Barrier"},
+    {"bcast", "MPI_Bcast"},
+    {"reduce", "MPI_Reduce"},
+    {"allreduce", "MPI_Allreduce"},
+    {"gather", "MPI_Gather"},
+    {"scatter", "MPI_Scatter"},
+    {"allgather", "MPI_Allgather"},
+    {"gatherv", "MPI_Gatherv"},
+    {"scatterv", "MPI_Scatterv"},
+    {"allgatherv", "MPI_Allgatherv"},
+    {"alltoall", "MPI_Alltoall"},
+    {"alltoallv", "MPI_Alltoallv"},
+    {"alltoallw", "MPI_Alltoallw"},
+    {"reduce_scatter", "MPI_Reduce_scatter"},
+    {"reduce_scatter_block", "MPI_Reduce_scatter_block"},
+    {"scan", "MPI_Scan"},
+    {"exscan", "MPI_Exscan"},
+};
+
+constexpr const char* kClassNames[kSizeClasses] = {"<= 256 B", "<= 16 KiB", "<= 1 MiB", "> 1 MiB"};
+
+bool by_host(std::string_view how) { return how.starts_with("host: "); }
+
+// "0.0123" with the unit that keeps it short to read.
+std::string duration(double seconds) {
+    char text[32];
+    if (seconds >= 1) {
+        snprintf(text, sizeof text, "%.2f s", seconds);
+    } else if (seconds >= 1e-3) {
+        snprintf(text, sizeof text, "%.2f ms", seconds * 1e3);
+    } else {
+        snprintf(text, sizeof text, "%.2f us", seconds * 1e6);
+    }
+    return text;
+}
+
+using Cells = std::vector<std::string>;
+
+// Columns as wide as their widest cell; numbers to the right.
+std::string align(const std::vector<Cells>& lines, const std::string& right) {
+    std::vector<size_t> width(right.size());
+    for (const Cells& cells : lines) {
+        for (size_t i = 0; i < cells.size(); ++i) width[i] = std::max(width[i], cells[i].size());
+    }
+    std::string text;
+    for (const Cells& cells : lines) {
+        std::string line;
+        for (size_t i = 0; i < cells.size(); ++i) {
+            const std::string padding(width[i] - cells[i].size(), ' ');
+            line += "  " + (right[i] == 'r' ? padding + cells[i] : cells[i] + padding);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + "\n";
+    }
+    return text;
+}
+
+uint64_t calls_of(std::span<const ReportRow> rows, bool host) {
+    uint64_t calls = 0;
+    for (const ReportRow& row : rows) calls += by_host(row.how) == host ? row.calls : 0;
+    return calls;
+}
+
+}  // namespace
+
+const char* kind_name(Kind kind) { return kNames[kind].name; }
+const char* kind_function(Kind kind) { return kNames[kind].function; }
+
+uint8_t size_class(uint64_t bytes) {
+    if (bytes <= 256) return 0;
+    if (bytes <= 16384) return 1;
+    return bytes <= (uint64_t{1} << 20) ? 2 : 3;
+}
+
+const char* size_class_name(uint8_t number) { return kClassNames[number]; }
+
+std::vector<ReportRow> merge_records(std::span<const ReportRecord> records) {
+    using Key = std::tuple<uint8_t, uint32_t, uint8_t, bool, std::string>;
+    std::map<Key, ReportRow> rows;
+    for (const ReportRecord& r : records) {
+        if (r.kind >= kKinds || r.size_class >= kSizeClasses || r.ranks == 0) continue;
+        const std::string how(r.how, strnlen(r.how, sizeof r.how));
+        ReportRow& row = rows[{r.kind, r.ranks, r.size_class, by_host(how), how}];
+        row.kind = r.kind;
+        row.size_class = r.size_class;
+        row.ranks = r.ranks;
+        row.how = how;
+        row.calls += r.calls;
+        row.bytes += r.bytes;
+        row.seconds += static_cast<double>(r.nanoseconds) * 1e-9;
+    }
+    std::vector<ReportRow> sorted;
+    for (auto& [key, row] : rows) {
+        // Every rank of a communicator counted every call; an argument that one rank alone handed
+        // to the host is still one call.
+        row.calls = (row.calls + row.ranks - 1) / row.ranks;
+        row.bytes /= row.ranks;
+        row.seconds /= row.ranks;
+        sorted.push_back(std::move(row));
+    }
+    return sorted;
+}
+
+std::string report_text(const ReportHead& head, std::span<const ReportRow> rows) {
+    const std::string ranks = std::to_string(head.ranks) + (head.ranks == 1 ? " rank" : " ranks");
+    std::string text = "tutti: " + head.host + ", " + ranks + ": ";
+    if (rows.empty()) return text + "no collective operation was seen in this run\n";
+    text += std::to_string(calls_of(rows, false)) + " collectives by Tutti, " +
+            std::to_string(calls_of(rows, true)) + " by the host MPI\n";
+    std::vector<Cells> lines;
+    lines.push_back(
+        {"collective", "ranks", "size", "calls", "bytes", "time inside", "per call", "run by"});
+    for (const ReportRow& row : rows) {
+        lines.push_back(
+            {kNames[row.kind].name, std::to_string(row.ranks),
+             row.kind == kBarrier ? "" : kClassNames[row.size_class], std::to_string(row.calls),
+             std::to_string(row.bytes), duration(row.seconds),
+             duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
+             by_host(row.how) ? row.how : "tutti: " + row.how});
+    }
+    return text + align(lines, "lrlrrrrl");
+}
+
+std::string report_json(const ReportHead& head, std::span<const ReportRow> rows) {
+    nlohmann::ordered_json json;
+    json["tutti"] = TUTTI_VERSION_STRING;
+    json["host"] = head.host;
+    json["ranks"] = head.ranks;
+    json["collectives"] = nlohmann::ordered_json::array();
+    for (const ReportRow& row : rows) {
+        const bool host = by_host(row.how);
+        nlohmann::ordered_json entry;
+        entry["collective"] = kNames[row.kind].name;
+        entry["ranks"] = row.ranks;
+        entry["size_class"] = kClassNames[row.size_class];
+        entry["calls"] = row.calls;
+        entry["bytes"] = row.bytes;
+        entry["seconds"] = row.seconds;
+        entry["run_by"] = host ? "host" : "tutti";
+        entry[host ? "reason" : "algorithm"] = host ? row.how.substr(6) : row.how;
+        json["collectives"].push_back(std::move(entry));
+    }
+    // Texts may hold a message cut in the middle of a character.
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string write_atomically(const std::string& path, const std::string& text) {
+    const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
+    FILE* file = fopen(temporary.c_str(), "we");
+    if (file == nullptr) return "cannot write " + path + ": " + strerror(errno);
+    bool good = fwrite(text.data(), 1, text.size(), file) == text.size();
+    good = fflush(file) == 0 && good;
+    int problem = errno;
+    good = fclose(file) == 0 && good;
+    if (good) {
+        if (rename(temporary.c_str(), path.c_str()) == 0) return {};
+        problem = errno;
+    }
+    unlink(temporary.c_str());
+    return "cannot write " + path + ": " + strerror(problem);
+}
+
+}  // namespace tutti::mpi

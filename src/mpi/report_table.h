@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report as rows: merged over the ranks, printed as a table or as JSON. Knows no MPI.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tutti::mpi {
+
+// One rank's count of one kind of call; sent to rank 0 as bytes.
+struct ReportRecord {
+    uint8_t kind;
+    uint8_t size_class;
+    uint32_t ranks;
+    uint64_t calls;
+    uint64_t bytes;
+    uint64_t nanoseconds;
+    char how[104];  // what ran it; cut where longer
+};
+
+struct ReportRow {
+    uint8_t kind = 0;
+    uint8_t size_class = 0;
+    uint32_t ranks = 0;
+    std::string how;
+    uint64_t calls = 0;  // of the communicator, not of each of its ranks
+    uint64_t bytes = 0;  // the payload of one rank's block, over all calls
+    double seconds = 0;  // inside, the mean over ranks
+};
+
+struct ReportHead {
+    std::string host;  // "Open MPI v5.0.11"
+    uint32_t ranks = 0;
+};
+
+inline constexpr uint32_t kSizeClasses = 4;
+uint8_t size_class(uint64_t bytes);
+const char* size_class_name(uint8_t size_class);
+
+// In the order of kind, ranks, size class; what Tutti ran before what the host did.
+std::vector<ReportRow> merge_records(std::span<const ReportRecord> records);
+std::string report_text(const ReportHead& head, std::span<const ReportRow> rows);
+std::string report_json(const ReportHead& head, std::span<const ReportRow> rows);
+
+// Writes to a temporary file beside `path` and renames it. An empty string, or what went wrong.
+std::string write_atomically(const std::string& path, const std::string& text);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/run.h"
+
+#include <ctime>
+#include <string>
+
+namespace tutti::mpi {
+
+namespace {
+
+// The error handler usually aborts the job, and the launcher then kills whoever has not yet spoken:
+// rank 0, who prints the line, gets this head start. There is no other way to order the two, since
+// after a failed collective nobody may be waited for.
+void let_rank_0_speak() {
+    const timespec pause{0, 300'000'000};
+    nanosleep(&pause, nullptr);
+}
+
+}  // namespace
+
+int run_failed(CommState& state, tutti_status status) {
+    const bool mismatch = status == TUTTI_ERR_MISMATCH;
+    if (state.rank == 0 || !mismatch) {
+        const char* message = mismatch ? tutti_team_message(state.team) : tutti_status_text(status);
+        print_line(message);
+    } else {
+        let_rank_0_speak();
+    }
+    front.host.comm_call_errhandler(state.comm, abi::kErrOther);
+    return abi::kErrOther;
+}
+
+int no_memory(CommState& state) {
+    print_line("no memory to pack a datatype with gaps");
+    front.host.comm_call_errhandler(state.comm, abi::kErrNoMem);
+    return abi::kErrNoMem;
+}
+
+uint64_t reported_bytes(abi::Count count, abi::Datatype type) {
+    if (!front.report || count <= 0) return 0;
+    if (const TypeInfo* info = front.types.find(type)) {
+        return static_cast<uint64_t>(count) * info->size;
+    }
+    abi::Count size = 0;
+    if (!abi::may_be_type(type, front.handles) ||
+        front.host.type_size_x(type, &size) != abi::kSuccess || size < 0) {
+        return 0;
+    }
+    return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
+}
+
+int run_reported(CommState& state, const tutti_call& call) {
+    const char* algorithm = tutti_algorithm(state.team, &call);
+    const uint64_t begin = now_ns();
+    const tutti_status status = tutti_run(state.team, &call);
+    const uint64_t spent = now_ns() - begin;
+    if (status != TUTTI_OK) return run_failed(state, status);
+    front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes, algorithm,
+                         spent);
+    return abi::kSuccess;
+}
+
+int check_foreign(Comm comm, Kind kind) {
+    if (!front.check) return abi::kSuccess;
+    CommState* state = find_state(comm);
+    if (state == nullptr || state->team == nullptr) return abi::kSuccess;
+    const tutti_status status = tutti_check_foreign(state->team, kind_function(kind));
+    return status == TUTTI_OK ? abi::kSuccess : run_failed(*state, status);
+}
+
+}  // namespace tutti::mpi

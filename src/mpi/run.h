@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two ways that a call can go, and the counting of both.
+#pragma once
+
+#include "mpi/comm_state.h"
+#include "mpi/front.h"
+#include "mpi/host_calls.h"
+#include "tutti/tutti.h"
+
+namespace tutti::mpi {
+
+// Tells why, then lets the communicator's error handler decide. Never MPI_SUCCESS.
+int run_failed(CommState& state, tutti_status status);
+int run_reported(CommState& state, const tutti_call& call);
+
+// There is no memory to pack into: one line, then the error handler.
+int no_memory(CommState& state);
+
+inline int run(CommState& state, const tutti_call& call) {
+    if (front.report) [[unlikely]]
+        return run_reported(state, call);
+    const tutti_status status = tutti_run(state.team, &call);
+    return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
+}
+
+inline constexpr const char* kDoubtful = "host: arguments that it shall judge";
+
+// For the report alone; 0 without one.
+uint64_t reported_bytes(abi::Count count, abi::Datatype type);
+
+// `call` is a call of the host; `why` is for the report.
+template <class HostCall>
+int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, HostCall call) {
+    if (!front.report) [[likely]]
+        return call();
+    const uint64_t begin = now_ns();
+    const int status = call();
+    front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
+    return status;
+}
+
+// A collective that Tutti does not take over.
+int check_foreign(Comm comm, Kind kind);
+template <class HostCall>
+int pass_through(Comm comm, Kind kind, HostCall call) {
+    if (!front.report && !front.check) [[likely]]
+        return call();
+    const CommState* state = find_state(comm);
+    if (state == nullptr) return call();
+    const int checked = check_foreign(comm, kind);
+    if (checked != abi::kSuccess) return checked;
+    return by_host(*state, kind, 0, "host: not taken over yet", call);
+}
+
+}  // namespace tutti::mpi

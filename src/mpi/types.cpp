@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/types.h"
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+using abi::Aint;
+using abi::Count;
+using abi::Datatype;
+
+namespace {
+
+enum class Class {
+    kNone,  // moved, never reduced by Tutti
+    kByte,
+    kSigned,
+    kUnsigned,
+    kBool,
+    kLogical,
+    kReal,
+    kLongDouble,
+    kComplex,
+    kLongDoubleComplex,
+    kPair,  // a C struct { value; int }: MPI counts its members, C its padding too
+    kTwo,   // two equal values, MINLOC and MAXLOC of Fortran
+};
+
+struct Row {
+    abi::TypeName name;
+    Class type_class;
+    int pair_dtype = kNoDtype;
+};
+
+constexpr Row kRows[] = {
+    {abi::kTypeChar, Class::kNone},
+    {abi::kTypeSignedChar, Class::kSigned},
+    {abi::kTypeUnsignedChar, Class::kUnsigned},
+    {abi::kTypeByte, Class::kByte},
+    {abi::kTypePacked, Class::kNone},
+    {abi::kTypeWchar, Class::kNone},
+    {abi::kTypeShort, Class::kSigned},
+    {abi::kTypeUnsignedShort, Class::kUnsigned},
+    {abi::kTypeInt, Class::kSigned},
+    {abi::kTypeUnsigned, Class::kUnsigned},
+    {abi::kTypeLong, Class::kSigned},
+    {abi::kTypeUnsignedLong, Class::kUnsigned},
+    {abi::kTypeLongLong, Class::kSigned},
+    {abi::kTypeUnsignedLongLong, Class::kUnsigned},
+    {abi::kTypeFloat, Class::kReal},
+    {abi::kTypeDouble, Class::kReal},
+    {abi::kTypeLongDouble, Class::kLongDouble},
+    {abi::kTypeCBool, Class::kBool},
+    {abi::kTypeInt8, Class::kSigned},
+    {abi::kTypeInt16, Class::kSigned},
+    {abi::kTypeInt32, Class::kSigned},
+    {abi::kTypeInt64, Class::kSigned},
+    {abi::kTypeUint8, Class::kUnsigned},
+    {abi::kTypeUint16, Class::kUnsigned},
+    {abi::kTypeUint32, Class::kUnsigned},
+    {abi::kTypeUint64, Class::kUnsigned},
+    {abi::kTypeCFloatComplex, Class::kComplex},
+    {abi::kTypeCDoubleComplex, Class::kComplex},
+    {abi::kTypeCLongDoubleComplex, Class::kLongDoubleComplex},
+    {abi::kTypeCxxBool, Class::kBool},
+    {abi::kTypeCxxFloatComplex, Class::kComplex},
+    {abi::kTypeCxxDoubleComplex, Class::kComplex},
+    {abi::kTypeCxxLongDoubleComplex, Class::kLongDoubleComplex},
+    {abi::kTypeAint, Class::kSigned},
+    {abi::kTypeOffset, Class::kSigned},
+    {abi::kTypeCount_, Class::kSigned},
+    {abi::kTypeFloatInt, Class::kPair, TUTTI_FLOAT_INT},
+    {abi::kTypeDoubleInt, Class::kPair, TUTTI_DOUBLE_INT},
+    {abi::kTypeLongInt, Class::kPair, TUTTI_LONG_INT},
+    {abi::kType2Int, Class::kTwo, TUTTI_INT_INT},
+    {abi::kTypeShortInt, Class::kPair, TUTTI_SHORT_INT},
+    {abi::kTypeLongDoubleInt, Class::kPair, TUTTI_LONG_DOUBLE_INT},
+    {abi::kTypeCharacter, Class::kNone},
+    {abi::kTypeLogical, Class::kLogical},
+    {abi::kTypeInteger, Class::kSigned},
+    {abi::kTypeReal, Class::kReal},
+    {abi::kTypeDoublePrecision, Class::kReal},
+    {abi::kTypeComplex, Class::kComplex},
+    {abi::kTypeDoubleComplex, Class::kComplex},
+    {abi::kTypeLogical1, Class::kLogical},
+    {abi::kTypeLogical2, Class::kLogical},
+    {abi::kTypeLogical4, Class::kLogical},
+    {abi::kTypeLogical8, Class::kLogical},
+    {abi::kTypeInteger1, Class::kSigned},
+    {abi::kTypeInteger2, Class::kSigned},
+    {abi::kTypeInteger4, Class::kSigned},
+    {abi::kTypeInteger8, Class::kSigned},
+    {abi::kTypeInteger16, Class::kNone},
+    {abi::kTypeReal2, Class::kNone},
+    {abi::kTypeReal4, Class::kReal},
+    {abi::kTypeReal8, Class::kReal},
+    {abi::kTypeReal16, Class::kNone},
+    {abi::kTypeComplex8, Class::kComplex},
+    {abi::kTypeComplex16, Class::kComplex},
+    {abi::kTypeComplex32, Class::kNone},
+    {abi::kType2Integer, Class::kTwo, TUTTI_INT_INT},
+    {abi::kType2Real, Class::kTwo, TUTTI_FLOAT_FLOAT},
+    {abi::kType2DoublePrecision, Class::kTwo, TUTTI_DOUBLE_DOUBLE},
+};
+static_assert(std::size(kRows) == abi::kTypeNames);
+
+// By width: what a Fortran INTEGER is depends on how the host was built.
+int dtype_of(const Row& row, size_t size) {
+    const auto by_width = [size](int one, int two, int four, int eight) {
+        return size == 1 ? one : size == 2 ? two : size == 4 ? four : size == 8 ? eight : kNoDtype;
+    };
+    switch (row.type_class) {
+        case Class::kNone:
+            return kNoDtype;
+        case Class::kByte:
+            return TUTTI_BYTE;
+        case Class::kSigned:
+            return by_width(TUTTI_INT8, TUTTI_INT16, TUTTI_INT32, TUTTI_INT64);
+        case Class::kUnsigned:
+            return by_width(TUTTI_UINT8, TUTTI_UINT16, TUTTI_UINT32, TUTTI_UINT64);
+        case Class::kBool:
+            return size == 1 ? TUTTI_BOOL : kNoDtype;
+        case Class::kLogical:
+            return by_width(TUTTI_LOGICAL8, TUTTI_LOGICAL16, TUTTI_LOGICAL32, TUTTI_LOGICAL64);
+        case Class::kReal:
+            return by_width(kNoDtype, kNoDtype, TUTTI_FLOAT, TUTTI_DOUBLE);
+        case Class::kLongDouble:
+            return size == sizeof(long double) ? TUTTI_LONG_DOUBLE : kNoDtype;
+        case Class::kComplex:
+            return size == 8 ? TUTTI_COMPLEX_FLOAT : size == 16 ? TUTTI_COMPLEX_DOUBLE : kNoDtype;
+        case Class::kLongDoubleComplex:
+            return size == 2 * sizeof(long double) ? TUTTI_COMPLEX_LONG_DOUBLE : kNoDtype;
+        case Class::kPair:
+            return row.pair_dtype;
+        case Class::kTwo:
+            return size == tutti_dtype_bytes(static_cast<tutti_dtype>(row.pair_dtype))
+                       ? row.pair_dtype
+                       : kNoDtype;
+    }
+    return kNoDtype;
+}
+
+struct Measured {
+    Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+};
+
+bool measure(const abi::Host& host, Datatype type, Measured& out) {
+    return host.type_size_x(type, &out.size) == abi::kSuccess &&
+           host.type_get_extent_x(type, &out.lb, &out.extent) == abi::kSuccess &&
+           host.type_get_true_extent_x(type, &out.true_lb, &out.true_extent) == abi::kSuccess;
+}
+
+// MPICH's numbers hold the size; asking the host about one that this build of it does not have
+// would be an error of the program.
+#if defined(TUTTI_ABI_MPICH)
+bool exists(Datatype type, const abi::Host&) {
+    return (static_cast<uint32_t>(type) >> 28) == 8 ||  // the structs are always there
+           (static_cast<uint32_t>(type) >> 8 & 255) != 0;
+}
+size_t predefined_size(Datatype type, const Row& row, const abi::Host&) {
+    if (row.type_class != Class::kPair) return static_cast<uint32_t>(type) >> 8 & 255;
+    switch (row.pair_dtype) {
+        case TUTTI_FLOAT_INT:
+            return sizeof(float) + sizeof(int);
+        case TUTTI_DOUBLE_INT:
+            return sizeof(double) + sizeof(int);
+        case TUTTI_LONG_INT:
+            return sizeof(long) + sizeof(int);
+        case TUTTI_SHORT_INT:
+            return sizeof(short) + sizeof(int);
+        default:
+            return sizeof(long double) + sizeof(int);
+    }
+}
+#else
+size_t predefined_size(Datatype type, const Row&, const abi::Host& host) {
+    Count size = 0;
+    if (host.type_size_x(type, &size) != abi::kSuccess || size < 0) return 0;
+    return static_cast<size_t>(size);
+}
+bool exists(Datatype type, const abi::Host& host) {
+    return type != front.handles.type_null && predefined_size(type, kRows[0], host) != 0;
+}
+#endif
+
+}  // namespace
+
+void PredefinedTypes::fill(const abi::Host& host, const abi::Handles& handles) {
+    for (const Row& row : kRows) {
+        const Datatype type = handles.type[row.name];
+        if (!exists(type, host)) continue;
+        TypeInfo& info = info_[row.name];
+        info.size = predefined_size(type, row, host);
+        info.dtype = dtype_of(row, info.size);
+        info.solid = row.type_class != Class::kPair || row.pair_dtype == TUTTI_FLOAT_INT;
+        info.dense = info.solid;
+        const size_t extent = row.type_class == Class::kPair
+                                  ? tutti_dtype_bytes(static_cast<tutti_dtype>(row.pair_dtype))
+                                  : info.size;
+        info.extent = static_cast<ptrdiff_t>(extent);
+        info.true_extent = static_cast<ptrdiff_t>(extent);
+        info.usable = true;
+        map_.add(type, row.name);
+    }
+}
+
+namespace {
+
+constexpr int kDepthMax = 16;
+constexpr int kContentsMax = 4096;
+
+bool in_order(Datatype type, int depth);
+
+// A datatype that type_get_contents handed out must be given back, a predefined one must not.
+void give_back(Datatype type) {
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    if (front.host.type_get_envelope(type, &integers, &addresses, &types, &combiner) !=
+        abi::kSuccess) {
+        return;
+    }
+    if (combiner == abi::kCombinerNamed || combiner == abi::kCombinerF90Real ||
+        combiner == abi::kCombinerF90Complex || combiner == abi::kCombinerF90Integer) {
+        return;
+    }
+    front.host.type_free(&type);
+}
+
+// Whether blocks of the child follow each other without a gap.
+bool blocks_touch(int combiner, const std::vector<int>& integers,
+                  const std::vector<Aint>& addresses, Datatype child) {
+    if (combiner == abi::kCombinerVector) {
+        return integers[0] <= 1 || integers[1] == integers[2];
+    }
+    if (combiner == abi::kCombinerHvector) {
+        Measured inner;
+        if (!measure(front.host, child, inner)) return false;
+        return integers[0] <= 1 || addresses[0] == integers[1] * inner.extent;
+    }
+    return true;
+}
+
+// Constructors that keep the order of their child's data. The others are treated as having gaps,
+// which costs a copy and is never wrong.
+bool keeps_order(int combiner) {
+    return combiner == abi::kCombinerDup || combiner == abi::kCombinerContiguous ||
+           combiner == abi::kCombinerVector || combiner == abi::kCombinerHvector ||
+           combiner == abi::kCombinerResized;
+}
+
+bool in_order(Datatype type, int depth) {
+    if (const TypeInfo* known = front.types.find(type)) return known->dense;
+    int integer_count = 0, address_count = 0, type_count = 0, combiner = 0;
+    if (front.host.type_get_envelope(type, &integer_count, &address_count, &type_count,
+                                     &combiner) != abi::kSuccess) {
+        return false;
+    }
+    if (combiner == abi::kCombinerNamed || combiner == abi::kCombinerF90Real ||
+        combiner == abi::kCombinerF90Complex || combiner == abi::kCombinerF90Integer) {
+        return true;  // one basic element; the caller compares size and extent
+    }
+    if (!keeps_order(combiner) || depth >= kDepthMax || type_count != 1) return false;
+    if (integer_count > kContentsMax || address_count > kContentsMax) return false;
+    std::vector<int> integers(static_cast<size_t>(integer_count) + 1);
+    std::vector<Aint> addresses(static_cast<size_t>(address_count) + 1);
+    Datatype child = front.handles.type_null;
+    if (front.host.type_get_contents(type, integer_count, address_count, 1, integers.data(),
+                                     addresses.data(), &child) != abi::kSuccess) {
+        return false;
+    }
+    bool result = in_order(child, depth + 1) && blocks_touch(combiner, integers, addresses, child);
+    if (result && combiner != abi::kCombinerDup && combiner != abi::kCombinerResized) {
+        // Several children in a row: their extent must leave no gap.
+        Measured inner;
+        result = measure(front.host, child, inner) && inner.extent == inner.size;
+    }
+    give_back(child);
+    return result;
+}
+
+// The host says so if the datatype may not be used for communication (not committed).
+bool may_communicate(Datatype type, abi::Comm comm) {
+    char nothing[16] = {};
+    int position = 0;
+    return front.host.pack(nothing, 0, type, nothing, sizeof nothing, &position, comm) ==
+           abi::kSuccess;
+}
+
+std::unique_ptr<TypeInfo> look_at(Datatype type, abi::Comm comm) {
+    Measured m;
+    if (!may_communicate(type, comm) || !measure(front.host, type, m)) return nullptr;
+    auto info = std::make_unique<TypeInfo>();
+    info->size = static_cast<size_t>(m.size);
+    info->lb = static_cast<ptrdiff_t>(m.lb);
+    info->extent = static_cast<ptrdiff_t>(m.extent);
+    info->true_lb = static_cast<ptrdiff_t>(m.true_lb);
+    info->true_extent = static_cast<ptrdiff_t>(m.true_extent);
+    info->usable = m.size >= 0;
+    info->solid = m.true_extent == m.size && in_order(type, 0);
+    info->dense = info->solid && m.extent == m.size;
+    return info;
+}
+
+int never_copy(Datatype, int, void*, void*, void*, int* flag) {
+    *flag = 0;
+    return abi::kSuccess;
+}
+
+int delete_info(Datatype, int, void* value, void*) {
+    front.generation.fetch_add(1, std::memory_order_release);
+    delete static_cast<TypeInfo*>(value);
+    return abi::kSuccess;
+}
+
+const TypeInfo* cached_attribute(Datatype type) {
+    void* value = nullptr;
+    int found = 0;
+    if (front.host.type_get_attr(type, front.type_key, &value, &found) != abi::kSuccess) {
+        return nullptr;
+    }
+    return found != 0 ? static_cast<const TypeInfo*>(value) : nullptr;
+}
+
+const TypeInfo* attach_info(Datatype type, abi::Comm comm) {
+    const std::lock_guard lock(front.mutex);
+    if (const TypeInfo* info = cached_attribute(type)) return info;
+    std::unique_ptr<TypeInfo> info = look_at(type, comm);
+    if (info == nullptr) return nullptr;
+    if (front.host.type_set_attr(type, front.type_key, info.get()) != abi::kSuccess) return nullptr;
+    return info.release();
+}
+
+}  // namespace
+
+const TypeInfo* type_info(Datatype type, abi::Comm comm) {
+    if (const TypeInfo* info = front.types.find(type)) [[likely]]
+        return info;
+    if (!abi::may_be_type(type, front.handles)) return nullptr;
+    ThreadState& thread = thread_state;
+    const uint64_t generation = front.generation.load(std::memory_order_acquire);
+    if (thread.type == type && thread.type_generation == generation) return thread.info;
+    const TypeInfo* info = cached_attribute(type);
+    if (info == nullptr) info = attach_info(type, comm);
+    if (info == nullptr) return nullptr;
+    thread.type = type;
+    thread.type_generation = generation;
+    thread.info = info;
+    return info;
+}
+
+bool create_type_keyval() {
+    return front.host.type_create_keyval(never_copy, delete_info, &front.type_key, nullptr) ==
+           abi::kSuccess;
+}
+
+void free_type_keyval() {
+    if (front.type_key != abi::kKeyvalInvalid) front.host.type_free_keyval(&front.type_key);
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datatypes as Tutti needs them: how many bytes, and whether they already lie in one piece.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/abi/abi.h"
+#include "mpi/small_map.h"
+
+namespace tutti::mpi {
+
+inline constexpr int kNoDtype = -1;
+
+struct TypeInfo {
+    size_t size = 0;        // bytes of data in one element
+    ptrdiff_t lb = 0;       // an element begins here, seen from its address
+    ptrdiff_t extent = 0;   // from one element to the next
+    ptrdiff_t true_lb = 0;  // the first byte of data
+    ptrdiff_t true_extent = 0;
+    bool solid = false;    // one element's bytes lie in order, without gaps, from true_lb on
+    bool dense = false;    // so do any number of elements
+    int dtype = kNoDtype;  // tutti_dtype of a predefined reduction
+    bool usable = false;   // otherwise every call that names the type goes to the host
+
+    [[nodiscard]] bool contiguous(uint64_t count) const { return dense || (solid && count <= 1); }
+};
+
+// Read-only after fill().
+class PredefinedTypes {
+  public:
+    void fill(const abi::Host& host, const abi::Handles& handles);
+    [[nodiscard]] const TypeInfo* find(abi::Datatype type) const {
+        const int index = map_.find(type);
+        return index < 0 ? nullptr : &info_[index];
+    }
+
+  private:
+    SmallMap<abi::Datatype, 256> map_;
+    TypeInfo info_[abi::kTypeNames];
+};
+
+// Null where the handle cannot be a datatype or the host refused it: then the host shall report.
+// Derived ones are looked at once and remembered as an attribute of the datatype.
+// `comm` is the one of the call: an error is reported through its error handler.
+const TypeInfo* type_info(abi::Datatype type, abi::Comm comm);
+
+// Creates the keyval; after the host's MPI_Init.
+bool create_type_keyval();
+void free_type_keyval();
+
+}  // namespace tutti::mpi
