@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/script.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "node/kernels/kernels.h"
+
+namespace tutti::test {
+namespace {
+
+constexpr size_t kGuardBytes = 64;
+constexpr std::byte kGuard{0xA5};
+
+template <class T, class Combine>
+void each(std::byte* out, const std::byte* right, size_t bytes, Combine combine) {
+    for (size_t at = 0; at < bytes; at += sizeof(T)) {
+        T a;
+        T b;
+        std::memcpy(&a, out + at, sizeof(T));
+        std::memcpy(&b, right + at, sizeof(T));
+        a = combine(a, b);
+        std::memcpy(out + at, &a, sizeof(T));
+    }
+}
+
+struct Affine {
+    uint32_t a, b;
+};
+struct Triangle {
+    uint8_t a, b, c;
+};
+struct Matrix {
+    uint32_t v[4];
+};
+static_assert(sizeof(Triangle) == 3);
+
+Matrix times(const Matrix& x, const Matrix& y) {
+    return {{x.v[0] * y.v[0] + x.v[1] * y.v[2], x.v[0] * y.v[1] + x.v[1] * y.v[3],
+             x.v[2] * y.v[0] + x.v[3] * y.v[2], x.v[2] * y.v[1] + x.v[3] * y.v[3]}};
+}
+
+Triangle times(const Triangle& x, const Triangle& y) {
+    return {static_cast<uint8_t>(x.a * y.a), static_cast<uint8_t>(x.a * y.b + x.b * y.c),
+            static_cast<uint8_t>(x.c * y.c)};
+}
+
+// MPI's convention: inout = left op inout.
+template <Fold fold>
+void user_function(void*, const void* left, void* inout, size_t count) {
+    const size_t bytes = count * fold_bytes(fold);
+    std::vector<std::byte> result(bytes);
+    if (bytes == 0) return;
+    std::memcpy(result.data(), left, bytes);
+    fold_reference(fold, result.data(), static_cast<const std::byte*>(inout), bytes);
+    std::memcpy(inout, result.data(), bytes);
+}
+
+struct FoldRow {
+    size_t bytes;
+    tutti_dtype dtype;
+    tutti_op op;
+    tutti_reduce_fn function;
+};
+constexpr FoldRow kFolds[] = {
+    {4, TUTTI_UINT32, TUTTI_SUM, nullptr},
+    {8, TUTTI_UINT64, TUTTI_BXOR, nullptr},
+    {2, TUTTI_INT16, TUTTI_MAX, nullptr},
+    {8, TUTTI_DOUBLE, TUTTI_SUM, nullptr},
+    {8, TUTTI_DOUBLE, TUTTI_SUM, nullptr},
+    {8, TUTTI_BYTE, TUTTI_OP_USER, user_function<Fold::kAffine>},
+    {3, TUTTI_BYTE, TUTTI_OP_USER, user_function<Fold::kTriangle>},
+    {1024, TUTTI_BYTE, TUTTI_OP_USER, user_function<Fold::kMatrices>},
+};
+static_assert(std::size(kFolds) == static_cast<size_t>(Fold::kCount));
+
+const FoldRow& row(Fold fold) { return kFolds[static_cast<size_t>(fold)]; }
+
+bool reduces(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+
+void fill(Prng& prng, Fold fold, bool numbers, std::byte* out, size_t bytes) {
+    if (numbers && (fold == Fold::kSumF64 || fold == Fold::kSumF64Ordered)) {
+        for (size_t at = 0; at + sizeof(double) <= bytes; at += sizeof(double)) {
+            double value = static_cast<double>(prng.below(1u << 20));
+            if (fold == Fold::kSumF64Ordered) value = (value - 5e5) / 3e3 * (1 + double(at % 7));
+            std::memcpy(out + at, &value, sizeof(double));
+        }
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        const uint64_t word = prng.next();
+        std::memcpy(out + at, &word, std::min(sizeof(word), bytes - at));
+    }
+}
+
+std::vector<std::byte> guarded(size_t at, size_t bytes) {
+    return std::vector<std::byte>(at + bytes + kGuardBytes, kGuard);
+}
+
+}  // namespace
+
+size_t fold_bytes(Fold fold) { return row(fold).bytes; }
+bool is_user(Fold fold) { return row(fold).op == TUTTI_OP_USER; }
+
+void fold_reference(Fold fold, std::byte* out, const std::byte* right, size_t bytes) {
+    switch (fold) {
+        case Fold::kSumU32:
+            return each<uint32_t>(out, right, bytes, [](auto a, auto b) { return a + b; });
+        case Fold::kXorU64:
+            return each<uint64_t>(out, right, bytes, [](auto a, auto b) { return a ^ b; });
+        case Fold::kMaxI16:
+            return each<int16_t>(out, right, bytes, [](auto a, auto b) { return std::max(a, b); });
+        case Fold::kSumF64:
+        case Fold::kSumF64Ordered:
+            return each<double>(out, right, bytes, [](auto a, auto b) { return a + b; });
+        case Fold::kAffine:
+            return each<Affine>(out, right, bytes, [](const Affine& x, const Affine& y) {
+                return Affine{x.a * y.a, x.a * y.b + x.b};
+            });
+        case Fold::kTriangle:
+            return each<Triangle>(out, right, bytes,
+                                  [](const Triangle& x, const Triangle& y) { return times(x, y); });
+        default:
+            return each<Matrix>(out, right, bytes,
+                                [](const Matrix& x, const Matrix& y) { return times(x, y); });
+    }
+}
+
+std::string describe(const Spec& spec) {
+    std::string text = tutti_collective_name(spec.collective);
+    text += " root " + std::to_string(spec.root) + ", " + std::to_string(spec.bytes) + " bytes";
+    if (reduces(spec.collective)) {
+        text += ", fold " + std::to_string(static_cast<int>(spec.fold));
+    }
+    return text + ", contents " + std::to_string(spec.seed);
+}
+
+size_t draw_bytes(Prng& prng, const Limits& limits) {
+    const size_t chunk = limits.chunk_bytes;
+    const size_t borders[] = {0,
+                              1,
+                              8,
+                              node::kLinePayloadBytes,
+                              2 * node::kLinePayloadBytes,
+                              node::kInlineBytesMax,
+                              chunk,
+                              2 * chunk,
+                              chunk / limits.ranks,
+                              8 * chunk,
+                              9 * chunk,
+                              17 * chunk,
+                              32 * 1024 / limits.ranks,
+                              1 + prng.below(limits.bytes_max)};
+    const size_t border = borders[prng.below(std::size(borders))];
+    const size_t near = border + prng.below(3);
+    return std::min(near > 0 ? near - 1 : 0, limits.bytes_max);
+}
+
+Spec draw_spec(Prng& prng, const Limits& limits) {
+    Spec spec;
+    spec.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
+    const bool is_rooted = spec.collective != TUTTI_BARRIER && spec.collective != TUTTI_ALLREDUCE &&
+                           spec.collective != TUTTI_ALLGATHER;
+    if (is_rooted) spec.root = static_cast<uint32_t>(prng.below(limits.ranks));
+    if (spec.collective != TUTTI_BARRIER) spec.bytes = draw_bytes(prng, limits);
+    spec.seed = prng.next() >> 32;
+    if (!reduces(spec.collective)) return spec;
+    do {
+        spec.fold = static_cast<Fold>(prng.below(static_cast<uint64_t>(Fold::kCount)));
+    } while (fold_bytes(spec.fold) > limits.chunk_bytes ||
+             (spec.fold == Fold::kSumF64Ordered && !limits.keeps_order));
+    const size_t element = fold_bytes(spec.fold);
+    spec.bytes = (spec.bytes + element - 1) / element * element;
+    return spec;
+}
+
+Exchange::Exchange(const Spec& spec, uint32_t ranks) : spec_(spec), ranks_(ranks), sides_(ranks) {
+    Prng prng(spec.seed);
+    size_buffers(prng);
+    fill_inputs(prng);
+    expect();
+    move_in_place();
+}
+
+void Exchange::size_buffers(Prng& prng) {
+    const tutti_collective kind = spec_.collective;
+    for (uint32_t rank = 0; rank < ranks_; ++rank) {
+        Side& side = sides_[rank];
+        // A user's elements are whole objects, so they stay aligned; everything else may lie
+        // anywhere.
+        const bool is_aligned = reduces(kind) && is_user(spec_.fold);
+        side.send_at = kGuardBytes + (is_aligned ? 0 : prng.below(16));
+        side.recv_at = kGuardBytes + (is_aligned ? 0 : prng.below(16));
+        const size_t all = ranks_ * spec_.bytes;
+        side.send_bytes = kind == TUTTI_SCATTER ? (is_root(rank) ? all : 0) : spec_.bytes;
+        side.recv_bytes = spec_.bytes;
+        if (kind == TUTTI_BARRIER) side.recv_bytes = side.send_bytes = 0;
+        if (kind == TUTTI_BCAST && !is_root(rank)) side.send_bytes = 0;
+        if (kind == TUTTI_REDUCE && !is_root(rank)) side.recv_bytes = 0;
+        if (kind == TUTTI_GATHER) side.recv_bytes = is_root(rank) ? all : 0;
+        if (kind == TUTTI_ALLGATHER) side.recv_bytes = all;
+        const bool may_be_in_place =
+            spec_.may_be_in_place && (kind == TUTTI_ALLREDUCE || kind == TUTTI_ALLGATHER ||
+                                      (kind != TUTTI_BCAST && is_root(rank)));
+        side.is_in_place = may_be_in_place && prng.below(2) == 0;
+        side.send = guarded(side.send_at, side.send_bytes);
+        side.recv = guarded(side.recv_at, side.recv_bytes);
+    }
+}
+
+void Exchange::fill_inputs(Prng& prng) {
+    const bool numbers = reduces(spec_.collective);
+    for (Side& side : sides_) {
+        fill(prng, spec_.fold, numbers, side.send.data() + side.send_at, side.send_bytes);
+        fill(prng, Fold::kSumU32, false, side.recv.data() + side.recv_at, side.recv_bytes);
+    }
+}
+
+std::vector<std::byte> Exchange::folded() const {
+    std::vector<std::byte> result(input(0), input(0) + spec_.bytes);
+    for (uint32_t rank = 1; rank < ranks_; ++rank) {
+        fold_reference(spec_.fold, result.data(), input(rank), spec_.bytes);
+    }
+    return result;
+}
+
+void Exchange::expect() {
+    const size_t bytes = spec_.bytes;
+    const tutti_collective kind = spec_.collective;
+    const std::vector<std::byte> sum = reduces(kind) ? folded() : std::vector<std::byte>{};
+    for (uint32_t rank = 0; rank < ranks_; ++rank) {
+        sides_[rank].recv_after = sides_[rank].recv;
+        if (bytes == 0) continue;
+        if (kind == TUTTI_BCAST) std::memcpy(expected(rank), input(spec_.root), bytes);
+        if (kind == TUTTI_SCATTER) {
+            std::memcpy(expected(rank), input(spec_.root) + rank * bytes, bytes);
+        }
+        if (kind == TUTTI_ALLREDUCE || (kind == TUTTI_REDUCE && is_root(rank))) {
+            std::memcpy(expected(rank), sum.data(), bytes);
+        }
+        if (kind != TUTTI_ALLGATHER && !(kind == TUTTI_GATHER && is_root(rank))) continue;
+        for (uint32_t from = 0; from < ranks_; ++from) {
+            std::memcpy(expected(rank) + from * bytes, input(from), bytes);
+        }
+    }
+}
+
+// Puts the inputs of in-place ranks where an in-place call expects them.
+void Exchange::move_in_place() {
+    for (uint32_t rank = 0; rank < ranks_; ++rank) {
+        Side& side = sides_[rank];
+        std::byte* recv = side.recv.data() + side.recv_at;
+        if (spec_.collective == TUTTI_BCAST && is_root(rank) && spec_.bytes > 0) {
+            std::memcpy(recv, input(rank), spec_.bytes);
+        }
+        if (side.is_in_place && spec_.bytes > 0) {
+            if (spec_.collective == TUTTI_SCATTER) {
+                side.recv_after = side.recv;  // The root's own block stays where it is.
+            } else {
+                const bool has_blocks =
+                    spec_.collective == TUTTI_GATHER || spec_.collective == TUTTI_ALLGATHER;
+                std::memcpy(recv + (has_blocks ? rank * spec_.bytes : 0), input(rank), spec_.bytes);
+            }
+        }
+        side.recv_before = side.recv;
+    }
+}
+
+tutti_call Exchange::call(uint32_t rank) const {
+    const Side& side = sides_[rank];
+    tutti_call call{};
+    call.collective = spec_.collective;
+    call.root = spec_.root;
+    call.bytes = spec_.bytes;
+    call.send = side.send.data() + side.send_at;
+    call.recv = const_cast<std::byte*>(side.recv.data()) + side.recv_at;
+    if (side.is_in_place) {
+        if (spec_.collective == TUTTI_SCATTER) {
+            call.recv = TUTTI_IN_PLACE;
+        } else {
+            call.send = TUTTI_IN_PLACE;
+        }
+    }
+    call.dtype = row(spec_.fold).dtype;
+    call.op = row(spec_.fold).op;
+    call.reduce = row(spec_.fold).function;
+    call.element_bytes = fold_bytes(spec_.fold);
+    return call;
+}
+
+node::Call Exchange::node_call(uint32_t rank) const {
+    const tutti_call call = this->call(rank);
+    node::Call result;
+    result.collective = call.collective;
+    result.root = call.root;
+    result.bytes = call.bytes;
+    if (call.send != TUTTI_IN_PLACE) result.send = static_cast<const std::byte*>(call.send);
+    if (call.recv != TUTTI_IN_PLACE) result.recv = static_cast<std::byte*>(call.recv);
+    if (!reduces(spec_.collective)) return result;
+    result.reducer.element_bytes = static_cast<uint32_t>(call.element_bytes);
+    if (is_user(spec_.fold)) {
+        result.reducer.user_fn = call.reduce;
+    } else {
+        result.reducer.kernel =
+            node::find_kernel(call.dtype, call.op, node::best_isa(IsaChoice::kAuto));
+    }
+    return result;
+}
+
+std::string Exchange::check(uint32_t rank) const {
+    const Side& side = sides_[rank];
+    const auto [wrong, right] =
+        std::mismatch(side.recv.begin(), side.recv.end(), side.recv_after.begin());
+    if (wrong == side.recv.end()) return "";
+    const auto at = static_cast<long>(wrong - side.recv.begin()) - static_cast<long>(side.recv_at);
+    return describe(spec_) + ": rank " + std::to_string(rank) + " of " + std::to_string(ranks_) +
+           " has a wrong byte at " + std::to_string(at) + " of " + std::to_string(side.recv_bytes) +
+           (side.is_in_place ? " (in place)" : "");
+}
+
+std::string Exchange::check() const {
+    for (uint32_t rank = 0; rank < ranks_; ++rank) {
+        std::string wrong = check(rank);
+        if (!wrong.empty()) return wrong;
+    }
+    return "";
+}
+
+void Exchange::reset() {
+    for (Side& side : sides_)
+        std::copy(side.recv_before.begin(), side.recv_before.end(), side.recv.begin());
+}
+
+node::Layout random_tree(Prng& prng, uint32_t ranks) {
+    std::vector<uint32_t> order(ranks);
+    for (uint32_t i = 0; i < ranks; ++i) order[i] = i;
+    for (uint32_t i = ranks; i > 1; --i) std::swap(order[i - 1], order[prng.below(i)]);
+    node::Layout layout;
+    layout.flat = false;
+    layout.root = order[0];
+    layout.parent.assign(ranks, node::kNoRank);
+    layout.children.assign(ranks, {});
+    // From chains to stars.
+    const uint64_t reach = 1 + prng.below(ranks);
+    for (uint32_t i = 1; i < ranks; ++i) {
+        layout.parent[order[i]] = order[i - 1 - prng.below(std::min<uint64_t>(i, reach))];
+    }
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        if (layout.parent[rank] != node::kNoRank)
+            layout.children[layout.parent[rank]].push_back(rank);
+    }
+    return layout;
+}
+
+Seeds Seeds::wanted(uint64_t count) {
+    const char* one = std::getenv("TUTTI_SEED");
+    if (one) return {std::strtoull(one, nullptr, 10), 1};
+    const char* many = std::getenv("TUTTI_SEEDS");
+    return {1, many ? std::strtoull(many, nullptr, 10) : count};
+}
+
+std::string replay(uint64_t seed) {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    return "\nreplay: TUTTI_SEED=" + std::to_string(seed) +
+           " <this binary> --gtest_filter=" + info->test_suite_name() + "." + info->name();
+}
+
+}  // namespace tutti::test
