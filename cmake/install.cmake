@@ -5,14 +5,16 @@ include(CMakePackageConfigHelpers)
 
 add_custom_target(product)
 
-# The command finds the preloaded libraries relative to itself, so both follow one prefix.
-foreach(part tutti tutti_ompi tutti_mpich)
+# The command finds the preloaded libraries relative to itself, so both follow one prefix. They are
+# installed where they are made, in src/mpi.
+foreach(part tutti tutti-ompi tutti-mpich)
   if(TARGET ${part})
     add_dependencies(product ${part})
-    install(TARGETS ${part} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY
-                                                DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 endforeach()
+if(TARGET tutti)
+  install(TARGETS tutti RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 
 if(NOT TARGET tutti_engine)
   return()
