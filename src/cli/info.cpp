@@ -51,7 +51,8 @@ Result<InfoArguments> parse_info_arguments(std::span<const std::string> words) {
         } else if (word.starts_with('-')) {
             return unknown_word("option", word, kKnown);
         } else {
-            return Error{ErrorCode::kArgument, fmt::format("info: unexpected word {}", word)};
+            return Error{ErrorCode::kArgument,
+                         fmt::format("info: unexpected word {}", printable(word))};
         }
     }
     if (result.markdown && !result.settings) {

@@ -57,7 +57,8 @@ Result<Split> split_command(std::span<const std::string> arguments) {
         } else if (i + 1 < arguments.size() && arguments[i + 1] != "--") {
             result.own.push_back(word + "=" + arguments[++i]);
         } else {
-            return Error{ErrorCode::kArgument, fmt::format("{}: expected {}", word, doc->value)};
+            return Error{ErrorCode::kArgument,
+                         fmt::format("{}: expected {}", printable(word), doc->value)};
         }
     }
     result.command.assign(arguments.begin() + static_cast<ptrdiff_t>(i), arguments.end());
@@ -93,7 +94,8 @@ Result<Done> check_words(std::span<const std::string> own) {
         const SettingDoc* doc = find_option(name);
         if (!doc) return unknown_word("option", name, known_options());
         if (word.size() == name.size() + 1) {
-            return Error{ErrorCode::kArgument, fmt::format("{}: expected {}", word, doc->value)};
+            return Error{ErrorCode::kArgument,
+                         fmt::format("{}: expected {}", printable(word), doc->value)};
         }
     }
     return Done{};
@@ -109,8 +111,8 @@ Result<Done> take_values(const Parser& parser, RunArguments& result) {
             return candidate.variable == variable;
         });
         if (!parse_settings(std::span(&entry, 1))) {
-            return Error{ErrorCode::kArgument,
-                         fmt::format("{}={}: expected {}", doc->option, value, doc->value)};
+            return Error{ErrorCode::kArgument, fmt::format("{}={}: expected {}", doc->option,
+                                                           printable(value), doc->value)};
         }
         std::erase_if(result.entries, [&](const std::string& earlier) {
             return std::string_view(earlier).substr(0, earlier.find('=')) == variable;
@@ -124,7 +126,7 @@ Result<Done> take_values(const Parser& parser, RunArguments& result) {
 
 Error unknown_word(std::string_view what, std::string_view word,
                    std::span<const std::string_view> known) {
-    std::string message = fmt::format("unknown {} {}", what, word);
+    std::string message = fmt::format("unknown {} {}", what, printable(word));
     if (const auto close = nearest(word, known)) {
         message += fmt::format("; did you mean {}?", *close);
     }

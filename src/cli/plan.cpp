@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "cli/libraries.h"
 #include "cli/process.h"
 
@@ -51,20 +52,25 @@ bool starts_tutti(const std::vector<std::string>& command, const std::string& pa
     });
 }
 
-// A program without a launcher, and what decides there: its own needs, a launcher beside it (a
-// virtual environment's python), the first one on PATH.
+// For a program that says nothing itself: the first launcher on PATH; but for one that is not on
+// PATH (the python of a virtual environment) a launcher beside it comes first.
 std::optional<FoundLauncher> launcher_near(const std::string& program, const std::string& path) {
     const fs::path directory = fs::path(program).parent_path();
-    for (const char* name : {"mpirun", "mpiexec"}) {
-        if (auto found = look_at_launcher((directory / name).string())) return found;
+    const auto on_path = split(path, ':');
+    const bool is_on_path =
+        std::any_of(on_path.begin(), on_path.end(), [&](std::string_view candidate) {
+            return same_file(std::string(candidate), directory.string());
+        });
+    if (!is_on_path) {
+        if (auto found = first_launcher(directory.string())) return found;
     }
     return first_launcher(path);
 }
 
 Error no_launcher(std::string_view command) {
-    return {
-        ErrorCode::kArgument,
-        fmt::format("{}: cannot tell which MPI it uses: no mpirun or mpiexec on PATH", command)};
+    return {ErrorCode::kArgument,
+            fmt::format("{}: cannot tell which MPI it uses: no mpirun or mpiexec on PATH",
+                        printable(command))};
 }
 
 Result<Plan> plan_program(const std::vector<std::string>& command, const std::string& file,
@@ -131,7 +137,7 @@ Result<Plan> make_plan(const std::vector<std::string>& command, const std::strin
             return Error{ErrorCode::kArgument,
                          fmt::format("{}: not a launcher of Open MPI, MPICH or Intel MPI, by what "
                                      "its --version says",
-                                     file)};
+                                     printable(file))};
         }
         plan.style = found->flavour == Flavour::kOmpi ? Style::kOpenMpi : Style::kHydra;
     }

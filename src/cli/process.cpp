@@ -184,7 +184,7 @@ Result<int> run_and_wait(const std::vector<std::string>& command) {
     const int status = wait_and_pass_on(child, signals);
     sigprocmask(SIG_SETMASK, &former, nullptr);
     if (failed) {
-        return Error{ErrorCode::kSystem, command[0] + ": " + std::strerror(start_error)};
+        return Error{ErrorCode::kSystem, printable(command[0]) + ": " + std::strerror(start_error)};
     }
     return status;
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/settings.h"
+#include "base/text.h"
 #include "cli/libraries.h"
 #include "cli/options.h"
 #include "cli/plan.h"
@@ -43,13 +44,14 @@ Result<std::string> report_file(const std::string& report) {
     const fs::path file = fs::absolute(report, error).lexically_normal();
     const fs::path directory = file.parent_path();
     const auto refuse = [&](std::string_view why) {
-        return Error{ErrorCode::kArgument, fmt::format("report file {}: {}", report, why)};
+        return Error{ErrorCode::kArgument,
+                     fmt::format("report file {}: {}", printable(report), why)};
     };
     if (!fs::is_directory(directory, error)) {
-        return refuse(fmt::format("no directory {}", directory.string()));
+        return refuse("no such directory");
     }
     if (access(directory.c_str(), W_OK | X_OK) != 0) {
-        return refuse(fmt::format("directory {}: {}", directory.string(), std::strerror(errno)));
+        return refuse(fmt::format("its directory: {}", std::strerror(errno)));
     }
     if (!file.has_filename() || fs::is_directory(file, error)) return refuse("is a directory");
     if (fs::exists(file, error) && access(file.c_str(), W_OK) != 0) {
@@ -69,7 +71,9 @@ class ReportMark {
   public:
     ReportMark() {
         std::error_code error;
-        std::string name = (fs::temp_directory_path(error) / "tutti-XXXXXX").string();
+        const fs::path parent = fs::temp_directory_path(error);
+        if (error) return;
+        std::string name = (fs::absolute(parent, error) / "tutti-XXXXXX").string();
         if (mkdtemp(name.data())) directory_ = name;
     }
     ReportMark(const ReportMark&) = delete;
@@ -108,7 +112,7 @@ Result<int> start(const RunArguments& arguments, const Plan& plan, const std::st
         fmt::print(stderr,
                    "tutti: {} uses the standard ABI of MPI 5 (libmpi_abi.so), which Tutti does not "
                    "take over yet; it runs unchanged\n",
-                   plan.note);
+                   printable(plan.note));
         return run_and_wait(arguments.command);
     }
     const auto library = find_tutti_library(*plan.flavour);
@@ -161,7 +165,7 @@ Result<int> run_with_report(RunArguments& arguments, const Plan& plan, const std
     fmt::print(stderr,
                "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
                "{} an MPI program?)\n",
-               arguments.command[0]);
+               printable(arguments.command[0]));
     return status;
 }
 
@@ -177,7 +181,8 @@ int run_main(std::span<const std::string> words) {
     }
     const std::string path = environment_text("PATH");
     if (!find_program(run.command[0], path)) {
-        return complain(fmt::format("{}: no such program", run.command[0]), kNotFoundStatus);
+        return complain(fmt::format("{}: no such program", printable(run.command[0])),
+                        kNotFoundStatus);
     }
     const bool reports = run.settings.on && !run.settings.report.empty();
     if (reports && run.settings.report != "1") {

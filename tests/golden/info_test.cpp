@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/settings.h"
+#include "golden/transcript.h"
+#include "tutti/tutti.h"
+
+namespace tutti::golden {
+namespace {
+
+TEST_F(Transcript, Version) {
+    const Answer answer = tutti("--version");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.out, "tutti " TUTTI_VERSION_STRING "\n");
+    EXPECT_EQ(answer.err, "");
+}
+
+TEST_F(Transcript, HelpNamesEverySubcommand) {
+    for (const char* word : {"help", "--help", "-h"}) {
+        const Answer answer = tutti(word);
+        EXPECT_EQ(answer.status, 0);
+        for (const char* command : {"tutti run", "tutti bench", "tutti info"}) {
+            EXPECT_NE(answer.out.find(command), std::string::npos) << command;
+        }
+    }
+    for (const char* arguments : {"help run", "run --help", "help info", "info --help"}) {
+        const Answer answer = tutti(arguments);
+        EXPECT_EQ(answer.status, 0) << arguments;
+        EXPECT_NE(answer.out.find("Usage: tutti "), std::string::npos) << arguments;
+        EXPECT_EQ(answer.err, "") << arguments;
+    }
+}
+
+TEST_F(Transcript, InfoHasItsSections) {
+    const Answer answer = tutti("info");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.err, "");
+    for (const char* title : {"build\n", "machine\n", "shared memory\n", "libraries\n",
+                              "MPI launchers on PATH\n", "settings\n", "switched off\n"}) {
+        EXPECT_NE(answer.out.find(title), std::string::npos) << title;
+    }
+}
+
+TEST_F(Transcript, InfoShowsTheSettingsInForce) {
+    const Answer answer = tutti("info", "TUTTI=off TUTTI_CHUNK=8K");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_NE(answer.out.find("  8K\n"), std::string::npos);
+    EXPECT_NE(answer.out.find("by TUTTI=off\n"), std::string::npos);
+}
+
+TEST_F(Transcript, InfoFindsLaunchersAndSaysWhatIsNone) {
+    make_launcher("mpirun", "mpirun (Open MPI) 9.8.7");
+    make_launcher("mpiexec", "something else");
+    const Answer answer = tutti("info", "PATH=$PWD/bin");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_NE(answer.out.find("Open MPI 9.8.7 (libtutti-ompi.so)\n"), std::string::npos);
+    EXPECT_NE(answer.out.find("off: not Open MPI, MPICH or Intel MPI"), std::string::npos);
+}
+
+TEST_F(Transcript, TheSettingsPageIsUpToDate) {
+    const Answer answer = tutti("info --settings --markdown");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.out, text_of(TUTTI_SETTINGS_PAGE))
+        << "run: tutti info --settings --markdown > docs/settings.md";
+}
+
+TEST_F(Transcript, TheSettingsTableNamesAll) {
+    const Answer answer = tutti("info --settings");
+    for (const SettingDoc& doc : setting_docs()) {
+        EXPECT_NE(answer.out.find(std::string(doc.variable) + "="), std::string::npos)
+            << doc.variable;
+    }
+}
+
+}  // namespace
+}  // namespace tutti::golden

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every malformed thing: exactly one line on standard error, status 2, nothing left behind.
+#include "golden/transcript.h"
+
+namespace tutti::golden {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Wrong {
+    const char* before;
+    const char* arguments;
+    const char* line;
+};
+
+class Malformed : public Transcript, public testing::WithParamInterface<Wrong> {};
+
+TEST_P(Malformed, IsOneLine) {
+    const Answer answer = tutti(GetParam().arguments, GetParam().before);
+    EXPECT_EQ(answer.err, std::string("tutti: ") + GetParam().line + "\n");
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_TRUE(fs::is_empty(here()));
+}
+
+std::string case_name(const testing::TestParamInfo<Wrong>& wrong) {
+    return "Case" + std::to_string(wrong.index);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandLines, Malformed,
+    testing::Values(
+        Wrong{"", "", "no command given; try tutti help"},
+        Wrong{"", "rum", "unknown command rum; did you mean run?"},
+        Wrong{"", "--versoin", "unknown option --versoin; did you mean --version?"},
+        Wrong{"", "help runn", "unknown help page runn; did you mean run?"},
+        Wrong{"", "info --setings", "unknown option --setings; did you mean --settings?"},
+        Wrong{"", "info --markdown", "info: --markdown needs --settings"},
+        Wrong{"", "info here", "info: unexpected word here"},
+        Wrong{"", "run", "run: no command; usage: tutti run [options] -- COMMAND..."},
+        Wrong{"", "run --", "run: no command; usage: tutti run [options] -- COMMAND..."},
+        Wrong{"", "run --check --report --",
+              "run: no command; usage: tutti run [options] -- COMMAND..."},
+        Wrong{"", "run --reprot -- touch x", "unknown option --reprot; did you mean --report?"},
+        Wrong{"", "run -n 2 touch x", "unknown option -n"},
+        Wrong{"", "run --stall -- touch x", "--stall: expected SECONDS"},
+        Wrong{"", "run --stall never -- touch x", "--stall=never: expected SECONDS"},
+        Wrong{"", "run --memory 1T5 -- touch x", "--memory=1T5: expected BYTES"},
+        Wrong{"", "run --check=perhaps -- touch x", "--check=perhaps: expected 0|1"},
+        Wrong{"", "run --layout=ring -- touch x", "--layout=ring: expected auto|flat|tree"},
+        Wrong{"", "run --report= -- touch x", "--report=: expected 1|FILE.json"},
+        Wrong{"", "run --report=no/r.json -- touch x", "report file no/r.json: no such directory"},
+        Wrong{"", "run --report=/ -- touch x", "report file /: is a directory"},
+        Wrong{"", "run \"--stall=a\nb\" -- touch x", "--stall=a\\x0ab: expected SECONDS"}),
+    case_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    Variables, Malformed,
+    testing::Values(
+        Wrong{"TUTTI_CHEK=1", "run -- touch x",
+              "unknown variable TUTTI_CHEK; did you mean TUTTI_CHECK?"},
+        Wrong{"TUTTI_STALL=soon", "run -- touch x", "TUTTI_STALL=soon: expected SECONDS"},
+        Wrong{"TUTTI=maybe", "run --check -- touch x", "TUTTI=maybe: expected on|off"},
+        Wrong{"TUTTI_REPORT=no/r.json", "run -- touch x",
+              "report file no/r.json: no such directory"},
+        Wrong{"TUTTI_CHEK=1", "info", "unknown variable TUTTI_CHEK; did you mean TUTTI_CHECK?"}),
+    case_name);
+
+// The command in an installation of its own, whose libraries do nothing.
+class Run : public Transcript {
+  protected:
+    void SetUp() override {
+        Transcript::SetUp();
+        for (const char* name : {"bin", "lib", "tmp"}) fs::create_directories(root_ / name);
+        fs::copy_file(TUTTI_COMMAND, root_ / "bin/tutti");
+        for (const char* flavour : {"ompi", "mpich"}) {
+            fs::copy_file(TUTTI_EMPTY_LIBRARY, library(flavour));
+        }
+        make_launcher("mpirun", "mpirun (Open MPI) 5.0.11");
+        make_launcher("mpiexec", "HYDRA build details:\n    Version:   5.0.2");
+        make_launcher("srun", "slurm 23");
+        make_launcher("mpirun.other", "my own launcher 1.0");
+    }
+    [[nodiscard]] std::string library(const std::string& flavour) const {
+        return (root_ / "lib" / ("libtutti-" + flavour + ".so")).string();
+    }
+    [[nodiscard]] Answer run(const std::string& arguments, const std::string& before = "") const {
+        return shell("export TMPDIR=$PWD/../tmp PATH=$PWD/bin:/usr/bin:/bin; " + before +
+                     " ../bin/tutti run " + arguments);
+    }
+    [[nodiscard]] bool left_nothing() const { return fs::is_empty(root_ / "tmp"); }
+};
+
+TEST_F(Run, OpenMpi) {
+    const Answer answer = run("--check -- mpirun -n 2 ./app");
+    EXPECT_EQ(answer.out,
+              "-x\nLD_PRELOAD=" + library("ompi") + "\n-x\nTUTTI_CHECK=1\n-n\n2\n./app\n");
+    EXPECT_EQ(answer.err, "");
+    EXPECT_EQ(answer.status, 0);
+}
+
+TEST_F(Run, Hydra) {
+    const Answer answer = run("-- mpiexec -n 2 ./app", "TUTTI_STALL=9 LD_PRELOAD=");
+    EXPECT_EQ(answer.out,
+              "-genv\nLD_PRELOAD\n" + library("mpich") + "\n-genv\nTUTTI_STALL\n9\n-n\n2\n./app\n");
+    EXPECT_EQ(answer.err, "");
+}
+
+TEST_F(Run, SlurmTakesTheFlavourFromPath) {
+    const Answer answer = run("-- srun -n 2 ./app");
+    EXPECT_EQ(answer.out, "--export=ALL,LD_PRELOAD=" + library("ompi") + "\n-n\n2\n./app\n");
+}
+
+TEST_F(Run, AnotherProgramInheritsThePreload) {
+    const Answer answer = run("--spin 3 sh -c 'echo $LD_PRELOAD $TUTTI_SPIN'");
+    EXPECT_EQ(answer.out, library("ompi") + " 3\n");
+    EXPECT_EQ(answer.err, "");
+}
+
+TEST_F(Run, TheCommandsStatusIsOurs) {
+    EXPECT_EQ(run("-- mpirun", "STATUS=7").status, 7);
+    EXPECT_EQ(run("-- sh -c 'kill -TERM $$'").status, 128 + 15);
+}
+
+TEST_F(Run, ALauncherOfAnotherMpi) {
+    const Answer answer = run("-- mpirun.other ./app");
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(lines(answer.err), 1u);
+    EXPECT_NE(answer.err.find("not a launcher of Open MPI, MPICH or Intel MPI"), std::string::npos);
+}
+
+TEST_F(Run, NothingSaysWhichMpi) {
+    make_launcher("../app", "");
+    const Answer answer = run("-- ./app", "PATH=/nonexistent");
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(answer.err,
+              "tutti: ./app: cannot tell which MPI it uses: no mpirun or mpiexec on PATH\n");
+}
+
+TEST_F(Run, AProgramThatIsNotThere) {
+    const Answer answer = run("-- nosuch");
+    EXPECT_EQ(answer.status, 127);
+    EXPECT_EQ(answer.err, "tutti: nosuch: no such program\n");
+    EXPECT_EQ(run("-- ./bin").status, 127);
+}
+
+TEST_F(Run, AMissingLibrary) {
+    fs::remove(library("ompi"));
+    const Answer answer = run("-- mpirun ./app");
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(lines(answer.err), 1u);
+    EXPECT_NE(answer.err.find("libtutti-ompi.so is not in "), std::string::npos);
+    EXPECT_EQ(run("-- mpiexec ./app").status, 0);
+}
+
+TEST_F(Run, AReportThatNobodyGave) {
+    const Answer answer = run("--report=r.json -- mpirun ./app");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.err,
+              "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
+              "mpirun an MPI program?)\n");
+    EXPECT_NE(answer.out.find("TUTTI_REPORT=" + (here() / "r.json").string() + "\n"),
+              std::string::npos);
+    EXPECT_FALSE(fs::exists(here() / "r.json"));
+    EXPECT_TRUE(left_nothing());
+}
+
+TEST_F(Run, AReportThatWasGiven) {
+    const Answer marked = run("--report -- sh -c ': > \"$TUTTI_REPORT_MARK\"'");
+    EXPECT_EQ(marked.status, 0);
+    EXPECT_EQ(marked.err, "");
+    // From a rank on another host there is the file only.
+    const Answer written = run("--report=r.json -- sh -c ': > \"$TUTTI_REPORT\"'");
+    EXPECT_EQ(written.err, "");
+    EXPECT_TRUE(left_nothing());
+}
+
+TEST_F(Run, SwitchedOffThereIsNoReport) {
+    const Answer answer = run("--report -- mpirun ./app", "TUTTI=off");
+    EXPECT_EQ(answer.err, "");
+    EXPECT_EQ(answer.status, 0);
+}
+
+TEST_F(Run, ATemporaryDirectoryThatIsNotThere) {
+    const Answer answer = run("--report -- mpirun ./app", "TMPDIR=/nonexistent");
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(lines(answer.err), 1u);
+}
+
+}  // namespace
+}  // namespace tutti::golden

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/bench_cell.h"
+#include "cli/bench_host.h"
+#include "cli/bench_options.h"
+#include "cli/bench_pattern.h"
+#include "cli/bench_report.h"
+
+namespace tutti::cli {
+namespace {
+
+Result<BenchOptions> parse(std::vector<std::string_view> words) {
+    return parse_bench_options(words);
+}
+
+std::string problem(std::vector<std::string_view> words) {
+    const auto options = parse_bench_options(words);
+    return options ? "none" : options.error().message;
+}
+
+TEST(BenchOptions, ReadsCollectivesAndOptions) {
+    const auto options = parse({"reduce", "--bytes", "8,1K", "barrier", "--json=x.json",
+                                "--batches", "7", "--seconds=0.5"});
+    ASSERT_TRUE(options);
+    const BenchOptions& o = options.value();
+    EXPECT_EQ(o.collectives, (std::vector<tutti_collective>{TUTTI_REDUCE, TUTTI_BARRIER}));
+    EXPECT_EQ(o.bytes, (std::vector<uint64_t>{8, 1024}));
+    EXPECT_EQ(o.json, "x.json");
+    EXPECT_EQ(o.batches, 7u);
+    EXPECT_EQ(o.seconds, 0.5);
+}
+
+TEST(BenchOptions, AllIsSevenCollectivesAndTenSizes) {
+    const auto options = parse({"all"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options.value().collectives.size(), size_t{TUTTI_COLLECTIVE_COUNT});
+    EXPECT_EQ(options.value().bytes.size(), 10u);
+}
+
+TEST(BenchOptions, NamesWhatIsWrong) {
+    EXPECT_NE(problem({}).find("which collective"), std::string::npos);
+    EXPECT_EQ(problem({"alreduce"}), "unknown collective 'alreduce'; did you mean allreduce?");
+    EXPECT_EQ(problem({"all", "--byts", "8"}), "unknown option '--byts'; did you mean --bytes?");
+    EXPECT_EQ(problem({"all", "--bytes"}), "--bytes: a value is missing");
+    EXPECT_EQ(problem({"all", "--json="}), "--json: expected a file name");
+    for (const char* bad : {"", "7", "12", "0", "2G", "8,", "x", "-8", "8 K"}) {
+        EXPECT_TRUE(problem({"all", "--bytes", bad}).starts_with("--bytes '")) << bad;
+    }
+    for (const char* bad : {"", "4", "100001", "x", "-7"}) {
+        EXPECT_TRUE(problem({"all", "--batches", bad}).starts_with("--batches '")) << bad;
+    }
+    for (const char* bad : {"", "x", "-1", "3601"}) {
+        EXPECT_TRUE(problem({"all", "--seconds", bad}).starts_with("--seconds '")) << bad;
+    }
+}
+
+TEST(BenchCell, QuantilesAreValuesThatOccurred) {
+    const std::vector<double> one{3};
+    EXPECT_EQ(quantile(one, 0.5), 3);
+    EXPECT_EQ(quantile(one, 0.99), 3);
+    std::vector<double> hundred(100);
+    for (size_t i = 0; i < hundred.size(); ++i) hundred[i] = static_cast<double>(i + 1);
+    EXPECT_EQ(quantile(hundred, 0.5), 50);
+    EXPECT_EQ(quantile(hundred, 0.99), 99);
+    EXPECT_EQ(quantile(hundred, 1.0), 100);
+}
+
+// All ranks of a job in one process, with the collectives done in the plainest way.
+class Job {
+  public:
+    Job(tutti_collective collective, uint64_t elements, uint32_t size)
+        : collective_(collective), elements_(elements), size_(size), ranks_(size) {
+        for (Rank& rank : ranks_) {
+            for (uint32_t k = 0; k < kBufferCount; ++k) {
+                rank.send[k].assign(send_elements(collective, elements, size), -1);
+                rank.recv[k].assign(recv_elements(collective, elements, size), -1);
+                rank.view.send[k] = rank.send[k].data();
+                rank.view.recv[k] = rank.recv[k].data();
+            }
+        }
+    }
+
+    void run(const Batch& batch) {
+        for (uint32_t r = 0; r < size_; ++r) fill(batch, {r, size_}, ranks_[r].view);
+        for (uint64_t i = 0; i < batch.calls; ++i) call(batch.first_call + i);
+    }
+
+    std::optional<Mismatch> look(const Batch& batch, uint32_t rank) {
+        return verify(batch, {rank, size_}, ranks_[rank].view);
+    }
+
+    std::vector<double>& recv(uint32_t rank, uint64_t buffer) { return ranks_[rank].recv[buffer]; }
+
+  private:
+    struct Rank {
+        std::vector<double> send[kBufferCount];
+        std::vector<double> recv[kBufferCount];
+        BatchBuffers view{};
+    };
+
+    void call(uint64_t number) {
+        const auto root = static_cast<uint32_t>(number % size_);
+        const uint64_t k = number % kBufferCount;
+        if (collective_ == TUTTI_BCAST) {
+            auto& source = ranks_[root].recv[k];
+            source[0] = stamp(number, root);
+            for (Rank& rank : ranks_) rank.recv[k] = source;
+            return;
+        }
+        if (collective_ == TUTTI_SCATTER) {
+            auto& source = ranks_[root].send[k];
+            for (uint32_t r = 0; r < size_; ++r) {
+                source[r * elements_] = stamp(number, r);
+                std::copy_n(source.begin() + static_cast<long>(r * elements_), elements_,
+                            ranks_[r].recv[k].begin());
+            }
+            return;
+        }
+        std::vector<double> sum(elements_, 0);
+        std::vector<double> blocks;
+        for (uint32_t r = 0; r < size_; ++r) {
+            auto& send = ranks_[r].send[k];
+            send[0] = stamp(number, r);
+            for (uint64_t j = 0; j < elements_; ++j) sum[j] += send[j];
+            blocks.insert(blocks.end(), send.begin(), send.end());
+        }
+        const bool reduces = collective_ == TUTTI_REDUCE || collective_ == TUTTI_ALLREDUCE;
+        const bool rooted = collective_ == TUTTI_REDUCE || collective_ == TUTTI_GATHER;
+        for (uint32_t r = 0; r < size_; ++r) {
+            if (!rooted || r == root) ranks_[r].recv[k] = reduces ? sum : blocks;
+        }
+    }
+
+    tutti_collective collective_;
+    uint64_t elements_;
+    uint32_t size_;
+    std::vector<Rank> ranks_;
+};
+
+constexpr tutti_collective kWithData[] = {TUTTI_BCAST,  TUTTI_REDUCE,  TUTTI_ALLREDUCE,
+                                          TUTTI_GATHER, TUTTI_SCATTER, TUTTI_ALLGATHER};
+
+TEST(BenchPattern, AcceptsRightResults) {
+    for (const tutti_collective collective : kWithData) {
+        for (const uint32_t size : {1u, 2u, 3u, 5u, 8u}) {
+            for (const uint64_t elements : {1u, 2u, 33u}) {
+                Job job(collective, elements, size);
+                uint64_t number = 0;
+                for (const uint64_t calls : {1u, 2u, 3u, 4u, 5u, 17u, 1u}) {
+                    const Batch batch{collective, elements, number, number, calls};
+                    number += calls;
+                    job.run(batch);
+                    for (uint32_t r = 0; r < size; ++r) {
+                        EXPECT_FALSE(job.look(batch, r))
+                            << collective_word(collective) << ' ' << size << ' ' << elements;
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(BenchPattern, SeesEveryWrongElement) {
+    constexpr uint32_t kSize = 3;
+    constexpr uint64_t kElements = 5;
+    for (const tutti_collective collective : kWithData) {
+        Job job(collective, kElements, kSize);
+        const Batch batch{collective, kElements, 11, 7, 1};  // root 1, buffer 3
+        job.run(batch);
+        auto& recv = job.recv(1, 3);
+        for (size_t j = 0; j < recv.size(); ++j) {
+            const double right = recv[j];
+            recv[j] += 1;
+            const auto mismatch = job.look(batch, 1);
+            ASSERT_TRUE(mismatch) << collective_word(collective) << ' ' << j;
+            EXPECT_EQ(mismatch->element, j);
+            EXPECT_EQ(mismatch->root, 1u);
+            EXPECT_EQ(mismatch->expected, right);
+            recv[j] = right;
+        }
+    }
+}
+
+TEST(BenchPattern, SeesACallThatDoesNothing) {
+    constexpr uint32_t kSize = 2;
+    for (const tutti_collective collective : kWithData) {
+        Job job(collective, 4, kSize);
+        const Batch first{collective, 4, 0, 0, 4};
+        job.run(first);
+        // Another batch is filled, but nothing is called.
+        const Batch second{collective, 4, 4, 4, 1};  // root 0
+        const std::vector<double> before = job.recv(0, 0);
+        const Batch nothing{collective, 4, 4, 4, 0};
+        job.run(nothing);
+        EXPECT_EQ(job.recv(0, 0), before);
+        // At the root of a broadcast the stamp is missing, elsewhere the data.
+        EXPECT_TRUE(job.look(second, 0)) << collective_word(collective);
+    }
+}
+
+TEST(BenchHost, KnowsLaunchersByName) {
+    for (const char* name : {"/usr/bin/orterun", "/opt/bin/prterun", "/usr/bin/hydra_pmi_proxy",
+                             "/usr/bin/mpiexec.hydra", "mpirun", "/usr/bin/mpirun.mpich"}) {
+        EXPECT_TRUE(is_launcher(name)) << name;
+    }
+    for (const char* name : {"/usr/bin/bash", "/usr/bin/timeout", "", "/mpirun/sh"}) {
+        EXPECT_FALSE(is_launcher(name)) << name;
+    }
+}
+
+TEST(BenchHost, LooksBesideTheLauncherFirst) {
+    const std::vector<Ancestor> above{{"/usr/bin/dash", ""}, {"/opt/mpi/bin/prterun", ""}};
+    const auto files = library_candidates("", above, true);
+    ASSERT_FALSE(files.empty());
+    EXPECT_EQ(files.front(), "/opt/mpi/lib/libmpi.so.40");
+    EXPECT_EQ(files.back(), "libmpi.so.40");
+    const std::vector<Ancestor> hydra{{"/usr/bin/hydra_pmi_proxy", ""}};
+    const auto mpich = library_candidates("", hydra, false);
+    EXPECT_EQ(mpich.front(), "/usr/lib/libmpi.so.12");
+    EXPECT_EQ(mpich.back(), "libmpich.so.12");
+    EXPECT_NE(std::find(mpich.begin(), mpich.end(), "/usr/lib/x86_64-linux-gnu/libmpich.so.12"),
+              mpich.end());
+    EXPECT_EQ(library_candidates("/x/libmpi.so", above, true),
+              std::vector<std::string>{"/x/libmpi.so"});
+}
+
+class BenchReport : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = std::filesystem::temp_directory_path() /
+                  ("tutti-bench-test-" + std::to_string(getpid()));
+        std::filesystem::create_directories(folder_);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    [[nodiscard]] std::string file(const char* name) const { return (folder_ / name).string(); }
+    [[nodiscard]] long files() const {
+        return std::distance(std::filesystem::directory_iterator(folder_), {});
+    }
+    std::filesystem::path folder_;
+};
+
+BenchRun some_run() {
+    BenchRun run;
+    run.library = "An MPI \"1.0\"";
+    run.ranks = 2;
+    run.cores = 2;
+    run.has_tutti = true;
+    Cell cell;
+    cell.collective = TUTTI_BCAST;
+    cell.bytes = 1024;
+    cell.host = {1.5, 3.0, 9, 100};
+    cell.tutti = Times{0.5, 0.75, 9, 300};
+    cell.flag_us = 0.1;
+    cell.copy_us = 0.05;
+    run.cells.push_back(cell);
+    Cell skipped;
+    skipped.collective = TUTTI_GATHER;
+    skipped.bytes = 1 << 20;
+    skipped.skipped = "too large";
+    run.cells.push_back(skipped);
+    return run;
+}
+
+TEST_F(BenchReport, WritesWhatWasMeasured) {
+    ASSERT_TRUE(check_writable(file("out.json")));
+    ASSERT_TRUE(write_file(file("out.json"), to_json(some_run())));
+    EXPECT_EQ(files(), 1);
+    std::ifstream in(file("out.json"));
+    const auto json = nlohmann::json::parse(in);
+    EXPECT_EQ(json["mpi"], "An MPI \"1.0\"");
+    ASSERT_EQ(json["cells"].size(), 2u);
+    EXPECT_EQ(json["cells"][0]["collective"], "bcast");
+    EXPECT_EQ(json["cells"][0]["ratio"], 3.0);
+    EXPECT_EQ(json["cells"][0]["tutti"]["calls_per_batch"], 300);
+    EXPECT_EQ(json["cells"][1]["skipped"], "too large");
+    EXPECT_FALSE(json["cells"][1].contains("host"));
+}
+
+TEST_F(BenchReport, LeavesNothingHalfWritten) {
+    std::filesystem::create_directory(folder_ / "taken");
+    EXPECT_FALSE(check_writable(file("taken")));
+    EXPECT_FALSE(write_file(file("taken"), "text"));
+    EXPECT_EQ(files(), 1);
+    EXPECT_FALSE(check_writable(file("none/out.json")));
+    EXPECT_FALSE(write_file(file("none/out.json"), "text"));
+}
+
+TEST_F(BenchReport, RowsAlign) {
+    const BenchRun run = some_run();
+    const std::string head = table_head(run);
+    const std::string names = head.substr(head.find('\n') + 1);
+    const std::string row = table_row(run.cells[0]);
+    EXPECT_EQ(row.size(), names.size());
+    EXPECT_NE(row.find("3.00"), std::string::npos) << row;
+    EXPECT_NE(table_row(run.cells[1]).find("not measured: too large"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::cli
