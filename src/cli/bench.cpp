@@ -109,6 +109,7 @@ class Session {
     }
     void clear_progress() { show_progress(""); }
     int measure_all(SharedPage& page);
+    bool output_is_possible();
 
     BenchMpi& mpi_;
     const BenchOptions& options_;
@@ -138,11 +139,24 @@ int Session::measure_all(SharedPage& page) {
     return 0;
 }
 
+// Looked at before anything is measured, by the one rank that will write.
+bool Session::output_is_possible() {
+    unsigned char possible = 1;
+    if (speaks_) {
+        const auto checked = check_writable(options_.json);
+        if (!checked) complain("--json: " + checked.error().message);
+        possible = checked ? 1 : 0;
+    }
+    mpi_.bcast(&possible, 1, 0);
+    return possible != 0;
+}
+
 int Session::run(uint64_t warmup_calls) {
     report_.library = short_version(mpi_.library_version());
     report_.ranks = mpi_.place().size;
     report_.cores = cores();
     report_.has_tutti = mpi_.has_tutti();
+    if (!options_.json.empty() && !output_is_possible()) return kExitUsage;
     SharedPage page(mpi_);
     warm_up(mpi_, warmup_calls, number_);
     if (report_.ranks > report_.cores) report_.yield_barrier_us = page.yield_barrier_us(mpi_);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -98,6 +99,16 @@ std::string to_json(const BenchRun& run) {
     json["cells"] = nlohmann::ordered_json::array();
     for (const Cell& cell : run.cells) json["cells"].push_back(json_of(cell));
     return json.dump(2) + "\n";
+}
+
+Result<Done> check_writable(const std::string& path) {
+    const auto folder = std::filesystem::absolute(path).parent_path();
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        errno = EISDIR;
+    else if (access(folder.c_str(), W_OK | X_OK) == 0)
+        return Done{};
+    return file_error(path);
 }
 
 Result<Done> write_file(const std::string& path, const std::string& text) {
