@@ -76,10 +76,10 @@ Error no_launcher(std::string_view command) {
 Result<Plan> plan_program(const std::vector<std::string>& command, const std::string& file,
                           const std::string& path) {
     Plan plan;
+    plan.application = command[0];
     const MpiNeed need = program_mpi_need(file);
     plan.flavour = flavour_of(need);
     if (need == MpiNeed::kStandardAbi || plan.flavour) {
-        if (!plan.flavour) plan.note = file;
         return plan;
     }
     const auto near = launcher_near(file, path);
@@ -126,6 +126,7 @@ Result<Plan> make_plan(const std::vector<std::string>& command, const std::strin
     if (!launcher) return plan_program(command, file, path);
 
     Plan plan;
+    plan.application = command[*launcher];
     plan.launcher = *launcher;
     std::optional<FoundLauncher> found;
     if (base_name(command[*launcher]) == "srun") {
@@ -143,11 +144,13 @@ Result<Plan> make_plan(const std::vector<std::string>& command, const std::strin
     }
     if (found) plan.flavour = found->flavour;
     // What a program was linked with says more than what starts it.
-    for (const std::string& application : application_files(command, plan, path)) {
+    const auto applications = application_files(command, plan, path);
+    if (!applications.empty()) plan.application = applications.front();
+    for (const std::string& application : applications) {
         const MpiNeed need = program_mpi_need(application);
         if (need == MpiNeed::kStandardAbi) {
             plan.flavour.reset();
-            plan.note = application;
+            plan.application = application;
             return plan;
         }
         if (const auto flavour = flavour_of(need)) {

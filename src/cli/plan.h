@@ -14,9 +14,9 @@ namespace tutti::cli {
 struct Plan {
     Style style = Style::kInherit;
     size_t launcher = 0;             // its place in the command, where style is not kInherit
-    std::optional<Flavour> flavour;  // nothing: leave the program alone, `note` says why
-    std::string note;
-    std::string mpi_library;  // for `tutti bench`; empty where the application is another
+    std::optional<Flavour> flavour;  // nothing: MPI's standard ABI, so leave the program alone
+    std::string application;         // for messages: the program that should use MPI
+    std::string mpi_library;         // for `tutti bench`; empty where the application is another
 };
 
 // Looks at the files that the command names; runs `LAUNCHER --version`.

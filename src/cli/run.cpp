@@ -112,7 +112,7 @@ Result<int> start(const RunArguments& arguments, const Plan& plan, const std::st
         fmt::print(stderr,
                    "tutti: {} uses the standard ABI of MPI 5 (libmpi_abi.so), which Tutti does not "
                    "take over yet; it runs unchanged\n",
-                   printable(plan.note));
+                   printable(plan.application));
         return run_and_wait(arguments.command);
     }
     const auto library = find_tutti_library(*plan.flavour);
@@ -165,7 +165,7 @@ Result<int> run_with_report(RunArguments& arguments, const Plan& plan, const std
     fmt::print(stderr,
                "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
                "{} an MPI program?)\n",
-               printable(arguments.command[0]));
+               printable(plan.application));
     return status;
 }
 
