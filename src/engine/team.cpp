@@ -28,10 +28,11 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
                    static_cast<uint32_t>(call.element_bytes)};
         return call.bytes % call.element_bytes == 0;
     }
-    reducer.kernel = node::find_kernel(call.dtype, call.op, isa);
-    if (!reducer.kernel) return false;
+    const node::Kernel kernel = node::find_kernel(call.dtype, call.op, isa);
+    if (!kernel) return false;
     const size_t element = node::dtype_bytes(call.dtype);
-    reducer.element_bytes = static_cast<uint32_t>(element);
+    // Nothing of a user operator before it may stay: it would choose another algorithm.
+    reducer = {kernel, nullptr, nullptr, static_cast<uint32_t>(element)};
     return call.bytes % element == 0;
 }
 

@@ -181,6 +181,7 @@ Spec draw_spec(Prng& prng, const Limits& limits) {
 }
 
 Exchange::Exchange(const Spec& spec, uint32_t ranks) : spec_(spec), ranks_(ranks), sides_(ranks) {
+    if (spec.collective == TUTTI_BARRIER) spec_.bytes = 0;
     Prng prng(spec.seed);
     size_buffers(prng);
     fill_inputs(prng);
@@ -200,7 +201,6 @@ void Exchange::size_buffers(Prng& prng) {
         const size_t all = ranks_ * spec_.bytes;
         side.send_bytes = kind == TUTTI_SCATTER ? (is_root(rank) ? all : 0) : spec_.bytes;
         side.recv_bytes = spec_.bytes;
-        if (kind == TUTTI_BARRIER) side.recv_bytes = side.send_bytes = 0;
         if (kind == TUTTI_BCAST && !is_root(rank)) side.send_bytes = 0;
         if (kind == TUTTI_REDUCE && !is_root(rank)) side.recv_bytes = 0;
         if (kind == TUTTI_GATHER) side.recv_bytes = is_root(rank) ? all : 0;
