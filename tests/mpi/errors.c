@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls with bad arguments under MPI_ERRORS_RETURN. Rank 0 prints the error class of each, one a
+// line; the test compares them with what the bare MPI says. Only errors that every MPI finds before
+// it communicates are tried, so no rank waits for another. (MPICH does not look at the count of a
+// reduction.)
+#include "support.h"
+
+static int errors_seen = 0;
+
+static void show(const char* what, int code) {
+    int rank, class = 0, length = 0;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Error_class(code, &class);
+    MPI_Error_string(class, text, &length);
+    errors_seen += code != MPI_SUCCESS;
+    expect(code != MPI_SUCCESS, "%s passed", what);
+    if (rank == 0) printf("%s: %s\n", what, text);
+}
+
+static void on_error(MPI_Comm* comm, int* code, ...) {
+    (void)comm;
+    (void)code;
+    ++errors_seen;
+}
+
+static void try_all(MPI_Comm comm) {
+    int in[16] = {0}, out[1024] = {0}, rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    show("Bcast count", MPI_Bcast(in, -1, MPI_INT, 0, comm));
+    show("Bcast root", MPI_Bcast(in, 1, MPI_INT, size, comm));
+    show("Bcast negative root", MPI_Bcast(in, 1, MPI_INT, -5, comm));
+    show("Bcast type", MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, comm));
+    show("Reduce root", MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, size + 3, comm));
+    show("Reduce operator", MPI_Reduce(in, out, 1, MPI_INT, MPI_OP_NULL, 0, comm));
+    show("Allreduce type", MPI_Allreduce(in, out, 1, MPI_DATATYPE_NULL, MPI_SUM, comm));
+    show("Allreduce operator", MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, comm));
+    show("Allreduce of double by BAND", MPI_Allreduce(in, out, 1, MPI_DOUBLE, MPI_BAND, comm));
+    show("Gather count", MPI_Gather(in, -1, MPI_INT, out, -1, MPI_INT, 0, comm));
+    show("Gather root", MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, -9, comm));
+    show("Scatter count", MPI_Scatter(out, -1, MPI_INT, in, -1, MPI_INT, 0, comm));
+    show("Scatter root", MPI_Scatter(out, 1, MPI_INT, in, 1, MPI_INT, size, comm));
+    show("Allgather count", MPI_Allgather(in, -1, MPI_INT, out, -1, MPI_INT, comm));
+    show("Allgather type", MPI_Allgather(in, 1, MPI_DATATYPE_NULL, out, 1, MPI_INT, comm));
+}
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    show("Barrier communicator", MPI_Barrier(MPI_COMM_NULL));
+    for (int call = 0; call < 5; ++call) MPI_Barrier(MPI_COMM_WORLD);
+    try_all(MPI_COMM_WORLD);
+    // A handler of the program's own is called, once an error.
+    MPI_Errhandler handler;
+    MPI_Comm dup;
+    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(dup, handler);
+    for (int call = 0; call < 5; ++call) MPI_Barrier(dup);
+    errors_seen = 0;
+    int in = 0;
+    MPI_Bcast(&in, -1, MPI_INT, 0, dup);
+    expect(errors_seen == 1, "the handler was called %d times", errors_seen);
+    // And the communicator is as good as before.
+    int sum = 0, one = 1, size;
+    MPI_Comm_size(dup, &size);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, dup);
+    expect(sum == size, "sum after errors");
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&dup);
+    return finish();
+}

@@ -1,0 +1,55 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! The seven collectives through the Fortran bindings.
+program fortran
+    use mpi
+    implicit none
+    integer :: code, me, ranks, call, root, failures, i, total
+    integer :: numbers(10)
+    integer, allocatable :: all(:)
+    double precision :: values(1000), sums(1000)
+    logical :: mine, both
+
+    call MPI_Init(code)
+    call MPI_Comm_rank(MPI_COMM_WORLD, me, code)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
+    allocate(all(10 * ranks))
+    failures = 0
+    do call = 0, 9
+        root = mod(call, ranks)
+        call MPI_Barrier(MPI_COMM_WORLD, code)
+        numbers = -1
+        if (me == root) numbers = (/ (i + call, i = 1, 10) /)
+        call MPI_Bcast(numbers, 10, MPI_INTEGER, root, MPI_COMM_WORLD, code)
+        if (any(numbers /= (/ (i + call, i = 1, 10) /))) failures = failures + 1
+
+        values = dble(me + call)
+        sums = -1
+        call MPI_Reduce(values, sums, 1000, MPI_DOUBLE_PRECISION, MPI_SUM, root, MPI_COMM_WORLD, code)
+        total = ranks * (ranks - 1) / 2 + ranks * call
+        if (me == root .and. any(sums /= dble(total))) failures = failures + 1
+        call MPI_Allreduce(MPI_IN_PLACE, values, 1000, MPI_DOUBLE_PRECISION, MPI_SUM, &
+                           MPI_COMM_WORLD, code)
+        if (any(values /= dble(total))) failures = failures + 1
+        mine = me == root
+        call MPI_Allreduce(mine, both, 1, MPI_LOGICAL, MPI_LOR, MPI_COMM_WORLD, code)
+        if (.not. both) failures = failures + 1
+
+        numbers = me
+        all = -1
+        call MPI_Gather(numbers, 10, MPI_INTEGER, all, 10, MPI_INTEGER, root, MPI_COMM_WORLD, code)
+        if (me == root .and. any(all /= (/ ((i - 1) / 10, i = 1, 10 * ranks) /))) failures = failures + 1
+        all = (/ (i + call, i = 1, 10 * ranks) /)
+        call MPI_Scatter(all, 10, MPI_INTEGER, numbers, 10, MPI_INTEGER, root, MPI_COMM_WORLD, code)
+        if (any(numbers /= (/ (10 * me + i + call, i = 1, 10) /))) failures = failures + 1
+        all = -1
+        call MPI_Allgather(numbers, 10, MPI_INTEGER, all, 10, MPI_INTEGER, MPI_COMM_WORLD, code)
+        if (any(all /= (/ (i + call, i = 1, 10 * ranks) /))) failures = failures + 1
+    end do
+    if (failures > 0) then
+        print '(A,I0)', 'failed ', failures
+        call MPI_Abort(MPI_COMM_WORLD, 1, code)
+    end if
+    call MPI_Barrier(MPI_COMM_WORLD, code)
+    if (me == 0) print '(A)', 'ok 80'
+    call MPI_Finalize(code)
+end program fortran

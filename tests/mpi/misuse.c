@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that behave badly, or merely unusually, one way at a time:
+//
+//   misuse collective|root|operator|bytes|foreign   rank 1 calls something else (TUTTI_CHECK)
+//   misuse legal      what looks different and is not: a vector against ints, in place, null
+//   misuse late       rank 1 comes three seconds late (TUTTI_STALL)
+//   misuse killed     rank 1 dies by SIGKILL amid collectives
+#include <signal.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static int rank, size;
+
+static void warm_up(void) {
+    for (int call = 0; call < 10; ++call) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void mismatch(const char* what) {
+    const int odd = rank == 1;
+    int in[64] = {0}, out[64 * 64] = {0};
+    if (!strcmp(what, "collective")) {
+        if (odd) MPI_Barrier(MPI_COMM_WORLD);
+        if (!odd) MPI_Allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "root")) {
+        MPI_Bcast(in, 4, MPI_INT, odd, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "operator")) {
+        MPI_Allreduce(in, out, 4, MPI_INT, odd ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "bytes")) {
+        MPI_Allreduce(in, out, odd ? 5 : 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "foreign")) {
+        if (odd) MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
+        if (!odd) MPI_Barrier(MPI_COMM_WORLD);
+    }
+    // Reached only where the mismatch went unnoticed; the ranks are then out of step for good.
+    fprintf(stderr, "the mismatch of %s was not noticed\n", what);
+}
+
+static void legal(void) {
+    int plain[12], gaps[24];
+    MPI_Datatype vector;
+    MPI_Type_vector(12, 1, 2, MPI_INT, &vector);
+    MPI_Type_commit(&vector);
+    for (int root = 0; root < size; ++root) {
+        for (int i = 0; i < 12; ++i) plain[i] = gaps[2 * i] = rank == root ? i * root : -1;
+        if (rank % 2) MPI_Bcast(gaps, 1, vector, root, MPI_COMM_WORLD);
+        if (rank % 2 == 0) MPI_Bcast(plain, 12, MPI_INT, root, MPI_COMM_WORLD);
+        for (int i = 0; i < 12; ++i) {
+            expect((rank % 2 ? gaps[2 * i] : plain[i]) == i * root, "int %d from %d", i, root);
+        }
+        int sum = rank + 1;
+        if (rank == root) {
+            MPI_Reduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+            expect(sum == size * (size + 1) / 2, "sum at %d", root);
+        } else {
+            MPI_Reduce(&sum, NULL, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+        }
+        MPI_Bcast(NULL, 0, rank % 2 ? vector : MPI_INT, root, MPI_COMM_WORLD);
+        int all[64] = {0}, one[64] = {0};
+        MPI_Alltoall(one, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Type_free(&vector);
+}
+
+static void killed(void) {
+    double in[500] = {0}, out[500];
+    for (long call = 0;; ++call) {
+        if (rank == 1 && call == 200) raise(SIGKILL);
+        MPI_Allreduce(in, out, 500, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char* what = argc > 1 ? argv[1] : "legal";
+    warm_up();
+    if (!strcmp(what, "legal")) {
+        legal();
+    } else if (!strcmp(what, "late")) {
+        if (rank == 1) sleep(3);
+        MPI_Barrier(MPI_COMM_WORLD);
+        expect(1, "late");
+    } else if (!strcmp(what, "killed")) {
+        killed();
+    } else {
+        mismatch(what);
+    }
+    return finish();
+}

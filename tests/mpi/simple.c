@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A few calls of each of the seven collectives, and of one that Tutti does not take over.
+//
+// simple [CALLS [INTS]]
+#include "support.h"
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    const int calls = argc > 1 ? atoi(argv[1]) : 20, ints = argc > 2 ? atoi(argv[2]) : 5;
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int* one = malloc((size_t)ints * sizeof(int));
+    int* all = malloc((size_t)ints * sizeof(int) * (size_t)size);
+    for (int call = 0; call < calls; ++call) {
+        const int root = call % size, last = ints - 1;
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < ints; ++i) one[i] = rank == root ? call + i : -1;
+        MPI_Bcast(one, ints, MPI_INT, root, MPI_COMM_WORLD);
+        expect(one[0] == call && one[last] == call + last, "Bcast %d", call);
+        for (int i = 0; i < ints; ++i) one[i] = rank + i;
+        MPI_Reduce(one, all, ints, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+        const int sum = size * (size - 1) / 2 + size * last;
+        if (rank == root) expect(all[last] == sum, "Reduce %d", call);
+        MPI_Allreduce(one, all, ints, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(all[last] == sum, "Allreduce %d", call);
+        MPI_Gather(one, ints, MPI_INT, all, ints, MPI_INT, root, MPI_COMM_WORLD);
+        for (int r = 0; r < size && rank == root; ++r) {
+            expect(all[r * ints + last] == r + last, "Gather %d", call);
+        }
+        for (int r = 0; r < size && rank == root; ++r) all[r * ints + last] = 10 * r + call;
+        MPI_Scatter(all, ints, MPI_INT, one, ints, MPI_INT, root, MPI_COMM_WORLD);
+        expect(one[last] == 10 * rank + call, "Scatter %d", call);
+        MPI_Allgather(one, ints, MPI_INT, all, ints, MPI_INT, MPI_COMM_WORLD);
+        for (int r = 0; r < size; ++r) {
+            expect(all[r * ints + last] == 10 * r + call, "Allgather %d", call);
+        }
+        int prefix = -1;
+        MPI_Scan(&rank, &prefix, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(prefix == rank * (rank + 1) / 2, "Scan %d", call);
+    }
+    free(one);
+    free(all);
+    return finish();
+}

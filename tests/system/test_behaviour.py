@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What surrounds the results: progress, memory, crashes, checks, stalls, errors, bad settings."""
+import shutil
+import subprocess
+
+import pytest
+
+from harness import BARE, ROOT, TUTTI, WORK, expect_taken_over, need_tutti, run_command
+
+needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
+
+
+def test_progress_while_waiting(mpi):
+    outcome = mpi.launch("progress", 3, timeout=60).passed()
+    expect_taken_over(outcome.report, 3)
+
+
+def test_a_thousand_communicators(mpi):
+    outcome = mpi.launch("comms", 2, 1000).passed()
+    numbers = {line.split()[0]: [int(n) for n in line.split()[1:]]
+               for line in outcome.out.splitlines() if line[0] in "mfk"}
+    # An MPI's own allocator may give a map back; nothing may come on top.
+    assert numbers["maps"][1] <= numbers["maps"][0], str(outcome)
+    assert numbers["files"][1] == numbers["files"][0], str(outcome)
+    # 900 communicators at one page each would already be 3600.
+    assert numbers["kilobytes"][1] - numbers["kilobytes"][0] < 1024, str(outcome)
+    expect_taken_over(outcome.report, 2, ("allreduce", "bcast", "barrier"))
+
+
+def private_shm():
+    """A command prefix with a /dev/shm of its own that is listed at the end, where that may be."""
+    script = ("mount -t tmpfs -o size=%s tmpfs /dev/shm && \"$@\"; s=$?; "
+              "ls -A /dev/shm | sed 's/^/left in shm: /'; exit $s")
+    probe = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/dev/shm"],
+                           capture_output=True)
+    if probe.returncode:
+        pytest.skip("cannot mount a private /dev/shm: " + probe.stderr.decode().strip())
+    return lambda size: ["unshare", "-m", "sh", "-c", script % size, "sh"]
+
+
+def test_killed_rank_ends_the_job(mpi):
+    wrap = private_shm()("512m")
+    bare = mpi.launch("misuse", 3, "killed", tutti=False, wrap=wrap, timeout=60)
+    outcome = mpi.launch("misuse", 3, "killed", wrap=wrap, timeout=60)
+    assert outcome.status != 0, str(outcome)
+
+    # What the MPI itself leaves behind when it is killed is not Tutti's.
+    def left(o):
+        return sorted({line for line in o.out.splitlines() if line.startswith("left in shm: ")})
+    assert len(left(outcome)) <= len(left(bare)), str(outcome)
+    assert not [line for line in left(outcome) if "tutti" in line], str(outcome)
+
+
+@needs_tutti
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign"])
+def test_check_names_the_ranks(debian_mpi, what):
+    outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1"], timeout=60)
+    assert outcome.status != 0, str(outcome)
+    assert "was not noticed" not in outcome.err, str(outcome)
+    lines = outcome.lines()
+    assert len(lines) == 1, str(outcome)
+    assert "rank" in lines[0] and "1" in lines[0], str(outcome)
+
+
+def test_check_passes_legal_programs(mpi):
+    outcome = mpi.launch("misuse", 3, "legal", options=["--check=1"]).passed()
+    assert not outcome.lines(), str(outcome)
+
+
+@needs_tutti
+def test_stall_names_the_late_rank(debian_mpi):
+    outcome = debian_mpi.launch("misuse", 3, "late", options=["--stall=1"]).passed()
+    lines = outcome.lines()
+    assert lines, str(outcome)
+    assert all("1" in line and "barrier" in line.lower() for line in lines), str(outcome)
+
+
+def test_errors_are_the_hosts(mpi):
+    if mpi.name == "pypi-mpich":
+        pytest.skip("MPICH 5.0.2 is built without argument checks")
+    bare = mpi.launch("errors", 2, tutti=False).passed()
+    outcome = mpi.launch("errors", 2).passed()
+    assert outcome.out == bare.out
+
+
+@needs_tutti
+@pytest.mark.parametrize("variable, value, words", [
+    ("TUTTI_CHUNCK", "1", ["TUTTI_CHUNCK", "TUTTI_CHUNK"]),
+    ("TUTTI_CHECK", "maybe", ["TUTTI_CHECK=maybe"]),
+    ("TUTTI_STALL", "soon", ["TUTTI_STALL=soon"]),
+])
+def test_bad_settings_end_at_init(mpi, variable, value, words):
+    """The command refuses them before the run; a program that is preloaded by hand does so itself."""
+    library = TUTTI.parent.parent / "lib" / f"libtutti-{mpi.flavour}.so"
+    assert library.exists(), library
+    env = {variable: value}
+    outcome = mpi.launch("simple", 2, env=env)
+    assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
+    assert all(word in outcome.lines()[0] for word in words), str(outcome)
+    preload = (["-x", f"LD_PRELOAD={library}", "-x", variable] if mpi.flavour == "ompi"
+               else ["-genv", "LD_PRELOAD", library, "-genv", variable, value])
+    outcome = mpi.launch("simple", 2, env=env, tutti=False, launcher_flags=preload)
+    assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
+    assert all(word in outcome.lines()[0] for word in words), str(outcome)
+
+
+def test_switched_off(mpi):
+    outcome = mpi.launch("simple", 2, env={"TUTTI": "off"}).passed()
+    assert outcome.report is None or outcome.report.calls("tutti") == 0, str(outcome)
+
+
+@needs_tutti
+def test_programs_that_are_no_mpi_programs():
+    need_tutti()
+    outcome = run_command([TUTTI, "run", "--", "bash", "-c", "echo hi; exit 7"])
+    assert (outcome.status, outcome.out, outcome.err) == (7, "hi\n", ""), str(outcome)
+    outcome = run_command([TUTTI, "run", "--report", "--", "true"])
+    assert outcome.status == 0 and len(outcome.lines()) == 1, str(outcome)
+    assert "no collective was seen" in outcome.lines()[0], str(outcome)
+
+
+@needs_tutti
+def test_report_on_standard_error(mpi):
+    program = mpi.compile("simple")
+    outcome = run_command([TUTTI, "run", "--report", "--", mpi.launcher, *mpi.flags, "-n", "2",
+                           program, "30"]).passed()
+    for collective in ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"):
+        assert collective in outcome.err, str(outcome)
+    assert "first calls on a communicator" in outcome.err, str(outcome)
+    assert "no collective was seen" not in outcome.err, str(outcome)
+
+
+def tool_counts(mpi, preloads):
+    """Runs under a profiling tool; the order of `preloads` is the order of LD_PRELOAD."""
+    value = ":".join(str(path) for path in preloads)
+    flags = (["-x", f"LD_PRELOAD={value}"] if mpi.flavour == "ompi"
+             else ["-genv", "LD_PRELOAD", value])
+    outcome = mpi.launch("simple", 2, 20, tutti=False, launcher_flags=flags).passed()
+    return [line for line in outcome.out.splitlines() if line.startswith("tool ")], outcome
+
+
+@needs_tutti
+@pytest.mark.parametrize("first", ["tool", "tutti"])
+def test_profiling_tool_sees_every_call_once(mpi, first):
+    tool = mpi.compile("tool", shared=True)
+    library = TUTTI.parent.parent / "lib" / f"libtutti-{mpi.flavour}.so"
+    order = [tool, library] if first == "tool" else [library, tool]
+    counts, outcome = tool_counts(mpi, order)
+    assert counts == ["tool 20 20 20 20 20 20 20 20"], str(outcome)
+
+
+@needs_tutti
+def test_user_preload_is_kept(mpi):
+    tool = mpi.compile("tool", shared=True)
+    outcome = mpi.launch("simple", 2, 20, env={"LD_PRELOAD": str(tool)}).passed()
+    assert "tool 20 20 20 20 20 20 20 20" in outcome.out, str(outcome)
+    expect_taken_over(outcome.report, 2)
+
+
+FORTRAN = {"debian-openmpi": "mpif90.openmpi", "debian-mpich": "mpifort.mpich"}
+
+
+def test_fortran(debian_mpi):
+    compiler = FORTRAN[debian_mpi.name]
+    if not shutil.which(compiler) or not shutil.which("gfortran"):
+        pytest.skip(f"no Fortran compiler ({compiler})")
+    target = WORK / debian_mpi.name / "fortran"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = subprocess.run([compiler, "-ffree-line-length-none", "-J", str(target.parent),
+                           str(ROOT / "tests" / "mpi" / "fortran.f90"), "-o", str(target)],
+                          capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    outcome = debian_mpi.launch(target, 3).passed()
+    expect_taken_over(outcome.report, 3)

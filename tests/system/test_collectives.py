@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The results are right: every program of tests/mpi that checks results, under every MPI."""
+import pytest
+
+from harness import BARE, expect_taken_over
+
+MOVES = ("barrier", "bcast", "gather", "scatter", "allgather")
+
+
+def skip_bare(mpi, name, why):
+    if BARE and mpi.name == name:
+        pytest.skip(f"{name} without Tutti: {why}")
+
+
+def test_moves(mpi):
+    expect_taken_over(mpi.launch("moves", 3, "edges").passed().report, 3, MOVES)
+
+
+def test_reductions(mpi):
+    outcome = mpi.launch("reductions", 3).passed()
+    expect_taken_over(outcome.report, 3, ("barrier", "reduce", "allreduce"))
+
+
+def test_derived_datatypes(mpi):
+    skip_bare(mpi, "pypi-impi", "chooses its allgather by the local datatype and fails")
+    expect_taken_over(mpi.launch("layouts", 3).passed().report, 3, MOVES)
+
+
+def test_user_operators(mpi):
+    expect_taken_over(mpi.launch("user_ops", 3).passed().report, 3, ("reduce", "allreduce"))
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_random_mixed_from_threads(mpi, ranks):
+    skip_bare(mpi, "debian-mpich", "crashes in a reduce in place at a root other than 0")
+    outcome = mpi.launch("random_mixed", ranks, "--seed", 20 + ranks, "--calls", 1000).passed()
+    expect_taken_over(outcome.report, ranks)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5, 8])
+def test_team_sizes(openmpi, ranks):
+    for program, args in (("moves", ["edges"]), ("user_ops", []), ("layouts", [])):
+        outcome = openmpi.launch(program, ranks, *args).passed()
+        if ranks > 1:
+            expect_taken_over(outcome.report, ranks, ())
+            assert BARE or outcome.report.calls("tutti", ranks=ranks) > 100
+
+
+@pytest.mark.parametrize("ranks", [2, 8])
+def test_more_reductions(openmpi, ranks):
+    outcome = openmpi.launch("reductions", ranks, 1, 5, 2000).passed()
+    expect_taken_over(outcome.report, ranks, ("reduce", "allreduce"))
+
+
+def test_64_mebibytes(debian_mpi):
+    outcome = debian_mpi.launch("moves", 2, "large").passed()
+    expect_taken_over(outcome.report, 2, MOVES)
+    if not BARE:
+        assert any(row["size_class"] == "> 1 MiB" and row["run_by"] == "tutti"
+                   for row in outcome.report.rows) or "host is faster" in str(outcome.report.rows)
+
+
+@pytest.mark.parametrize("options", [["--chunk=1024"], ["--layout=tree"], ["--layout=flat"],
+                                     ["--reproducible=1"], ["--check=1"], ["--isa=baseline"],
+                                     ["--topology=pack:2 l3:2 core:2 pu:1", "--layout=tree"]],
+                         ids=" ".join)
+def test_settings_do_not_change_results(openmpi, options):
+    for program in ("user_ops", "simple"):
+        openmpi.launch(program, 4, options=options).passed()
+    openmpi.launch("reductions", 3, 3, 700, options=options).passed()
