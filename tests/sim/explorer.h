@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every interleaving of the steps of a few ranks: a depth-first search over the states of a team,
+// its memory and its buffers. A state that was seen before is not entered again.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/simulator.h"
+#include "node/detail.h"
+#include "sim/script.h"
+
+namespace tutti::test {
+
+class Explorer {
+  public:
+    Explorer(const engine::SimTeam& team, const std::vector<Spec>& script);
+    Explorer(const Explorer&) = delete;
+    Explorer& operator=(const Explorer&) = delete;
+
+    // Empty where every path ends with the right results, else what went wrong and by which path.
+    std::string explore(size_t states_max);
+    [[nodiscard]] size_t states() const { return seen_.size(); }
+    [[nodiscard]] size_t ends() const { return ends_; }
+
+  private:
+    static constexpr size_t kBlockBytes = 1024;
+    struct Block {
+        std::array<std::byte, kBlockBytes> bytes;
+        uint64_t hash;
+    };
+    // Blocks that did not change are shared between states.
+    struct State {
+        std::vector<std::shared_ptr<const Block>> blocks;
+        uint64_t hash = 0;
+    };
+    // What of a rank is neither slice nor buffer.
+    struct Local {
+        node::Op op;
+        uint64_t call, events, chunks, done_known, consumed_known;
+        size_t next_call;
+        bool is_finished;
+    };
+    static_assert(std::is_trivially_copyable_v<Local>);
+    struct Frame {
+        State state;
+        uint32_t next_rank = 0;
+    };
+
+    void collect_memory();
+    void begin_next(uint32_t rank);
+    void pack(uint32_t rank);
+    void unpack(uint32_t rank);
+    void load(const State& state);
+    State save(const State& before);
+    bool move(uint32_t rank);
+    bool all_finished() const;
+    std::string wrong_result() const;
+    std::string path_to_here() const;
+
+    engine::SimTeam team_;
+    engine::SimSlice memory_;
+    std::vector<node::Team> teams_;
+    std::vector<Local> locals_;
+    std::vector<std::unique_ptr<Exchange>> script_;
+    std::vector<std::span<std::byte>> places_;  // of at most a block each
+    State loaded_;
+    std::vector<Frame> stack_;
+    std::unordered_set<uint64_t> seen_;
+    size_t ends_ = 0;
+};
+
+}  // namespace tutti::test
