@@ -37,6 +37,58 @@ int unpack_large(const std::byte* from, void* to, abi::Datatype type, const Type
                                comm);
 }
 
+// Elements at absolute addresses, seen from an address that is not MPI_BOTTOM: some hosts reject a
+// null buffer in MPI_Pack and MPI_Unpack, absolute addresses or not.
+class Shifted {
+  public:
+    Shifted(size_t count, abi::Datatype type) {
+        const int elements = static_cast<int>(count);
+        const abi::Aint displacement = -static_cast<abi::Aint>(reinterpret_cast<intptr_t>(this));
+        status_ = front.host.type_create_hindexed(1, &elements, &displacement, type, &type_);
+        if (status_ == abi::kSuccess) status_ = front.host.type_commit(&type_);
+    }
+    ~Shifted() {
+        if (status_ == abi::kSuccess) front.host.type_free(&type_);
+    }
+    Shifted(const Shifted&) = delete;
+    Shifted& operator=(const Shifted&) = delete;
+    [[nodiscard]] int status() const { return status_; }
+    [[nodiscard]] abi::Datatype type() const { return type_; }
+    [[nodiscard]] void* address() { return this; }
+
+  private:
+    abi::Datatype type_{};
+    int status_;
+};
+
+int pack_piece(intptr_t from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info,
+               abi::Comm comm) {
+    if (too_large(info)) return pack_large(reinterpret_cast<void*>(from), to, type, info, comm);
+    const int bytes = static_cast<int>(count * info.size);
+    int position = 0;
+    if (from != 0) {
+        return front.host.pack(reinterpret_cast<void*>(from), static_cast<int>(count), type, to,
+                               bytes, &position, comm);
+    }
+    Shifted shifted(count, type);
+    if (shifted.status() != abi::kSuccess) return shifted.status();
+    return front.host.pack(shifted.address(), 1, shifted.type(), to, bytes, &position, comm);
+}
+
+int unpack_piece(const std::byte* from, intptr_t to, size_t count, abi::Datatype type,
+                 const TypeInfo& info, abi::Comm comm) {
+    if (too_large(info)) return unpack_large(from, reinterpret_cast<void*>(to), type, info, comm);
+    const int bytes = static_cast<int>(count * info.size);
+    int position = 0;
+    if (to != 0) {
+        return front.host.unpack(from, bytes, &position, reinterpret_cast<void*>(to),
+                                 static_cast<int>(count), type, comm);
+    }
+    Shifted shifted(count, type);
+    if (shifted.status() != abi::kSuccess) return shifted.status();
+    return front.host.unpack(from, bytes, &position, shifted.address(), 1, shifted.type(), comm);
+}
+
 }  // namespace
 
 int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info,
@@ -46,12 +98,7 @@ int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, cons
     auto address = reinterpret_cast<intptr_t>(from);  // MPI_BOTTOM is null: no pointer arithmetic
     while (count > 0) {
         const size_t piece = std::min(count, most);
-        int position = 0;
-        const int status =
-            too_large(info)
-                ? pack_large(reinterpret_cast<void*>(address), to, type, info, comm)
-                : front.host.pack(reinterpret_cast<void*>(address), static_cast<int>(piece), type,
-                                  to, static_cast<int>(piece * info.size), &position, comm);
+        const int status = pack_piece(address, to, piece, type, info, comm);
         if (status != abi::kSuccess) return status;
         address += static_cast<intptr_t>(piece) * info.extent;
         to += piece * info.size;
@@ -67,12 +114,7 @@ int unpack(const std::byte* from, void* to, size_t count, abi::Datatype type, co
     auto address = reinterpret_cast<intptr_t>(to);
     while (count > 0) {
         const size_t piece = std::min(count, most);
-        int position = 0;
-        const int status =
-            too_large(info) ? unpack_large(from, reinterpret_cast<void*>(address), type, info, comm)
-                            : front.host.unpack(from, static_cast<int>(piece * info.size),
-                                                &position, reinterpret_cast<void*>(address),
-                                                static_cast<int>(piece), type, comm);
+        const int status = unpack_piece(from, address, piece, type, info, comm);
         if (status != abi::kSuccess) return status;
         address += static_cast<intptr_t>(piece) * info.extent;
         from += piece * info.size;

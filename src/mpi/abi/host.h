@@ -58,6 +58,7 @@ struct HostTable {
     int (*type_get_contents)(Type, int, int, int, int*, Aint*, Type*);
     int (*type_contiguous)(int, Type, Type*);
     int (*type_vector)(int, int, int, Type, Type*);
+    int (*type_create_hindexed)(int, const int*, const Aint*, Type, Type*);
     int (*type_commit)(Type*);
     int (*type_free)(Type*);
     int (*type_create_keyval)(TypeCopy*, TypeDelete*, int*, void*);
@@ -174,6 +175,7 @@ void find_types(Finder& find, HostTable<Abi>& host) {
     find("Type_get_contents", host.type_get_contents);
     find("Type_contiguous", host.type_contiguous);
     find("Type_vector", host.type_vector);
+    find("Type_create_hindexed", host.type_create_hindexed);
     find("Type_commit", host.type_commit);
     find("Type_free", host.type_free);
     find("Type_create_keyval", host.type_create_keyval);
