@@ -131,7 +131,7 @@ double CellRun::run_batch(Side side, uint64_t calls) {
     const Batch batch{order_.collective, order_.bytes / sizeof(double), number_, number_, calls};
     number_ += calls;
     fill(batch, place_, buffers_.view());
-    mpi_.barrier();
+    page_.meet(mpi_);
     const double seconds = mpi_.run(side, batch, buffers_.view());
     if (const auto mismatch = verify(batch, place_, buffers_.view())) note(side, batch, *mismatch);
     return seconds;
@@ -200,8 +200,8 @@ Times CellRun::times_of(SideState& state) {
     mpi_.max_in_place(state.seconds.data(), state.seconds.size());
     std::sort(state.seconds.begin(), state.seconds.end());
     const double scale = 1e6 / static_cast<double>(state.calls);
-    return {quantile(state.seconds, 0.50) * scale, quantile(state.seconds, 0.99) * scale,
-            state.seconds.size(), state.calls};
+    return {quantile(state.seconds, 0.10) * scale, quantile(state.seconds, 0.50) * scale,
+            quantile(state.seconds, 0.99) * scale, state.seconds.size(), state.calls};
 }
 
 std::optional<Error> CellRun::agree_on_failure() {

@@ -23,6 +23,7 @@ struct CellOrder {
 
 // Microseconds a call, over the batches; a batch counts with its slowest rank.
 struct Times {
+    double p10_us = 0;  // what it takes when nothing else disturbs this machine
     double p50_us = 0;
     double p99_us = 0;
     uint64_t batches = 0;

@@ -40,10 +40,11 @@ double median(std::vector<double>& values) {
     return values[values.size() / 2];
 }
 
-void wait_for(const std::atomic<uint64_t>& word, uint64_t value) {
+void wait_for(const std::atomic<uint64_t>& word, uint64_t value,
+              uint64_t spins_max = kSpinsBeforeYield) {
     uint64_t spins = 0;
     while (word.load(std::memory_order_acquire) < value) {
-        if (++spins > kSpinsBeforeYield) sched_yield();
+        if (++spins > spins_max) sched_yield();
     }
 }
 
@@ -96,6 +97,7 @@ SharedPage::SharedPage(BenchMpi& mpi) : rank_(mpi.place().rank), size_(mpi.place
     mpi.max_in_place(lost, 2);
     if (descriptor >= 0) close(descriptor);
     all_attached_ = lost[0] == 0.0;
+    crowded_ = static_cast<long>(size_) > sysconf(_SC_NPROCESSORS_ONLN);
     rank_one_attached_ = size_ > 1 && offer.descriptor >= 0 && lost[1] == 0.0;
 }
 
@@ -153,6 +155,23 @@ std::optional<double> SharedPage::flag_us(BenchMpi& mpi) {
     return median(times);
 }
 
+void SharedPage::wait_for_all(uint64_t spins) {
+    ++meetings_;
+    const uint64_t arrived = page_->counter.word.fetch_add(1, std::memory_order_acq_rel);
+    if (arrived + 1 == meetings_ * size_) {
+        page_->release.word.store(meetings_, std::memory_order_release);
+    }
+    wait_for(page_->release.word, meetings_, spins);
+}
+
+void SharedPage::meet(BenchMpi& mpi) {
+    if (all_attached_) {
+        wait_for_all(crowded_ ? 0 : kSpinsBeforeYield);
+    } else {
+        mpi.barrier();
+    }
+}
+
 std::optional<double> SharedPage::yield_barrier_us(BenchMpi& mpi) {
     if (!all_attached_) return std::nullopt;
     mpi.barrier();
@@ -160,16 +179,7 @@ std::optional<double> SharedPage::yield_barrier_us(BenchMpi& mpi) {
     times.reserve(kRepeats);
     for (size_t repeat = 0; repeat < kRepeats; ++repeat) {
         const double start = now_us();
-        for (uint64_t i = 0; i < kYieldBarriers; ++i) {
-            ++yield_turn_;
-            const uint64_t arrived = page_->counter.word.fetch_add(1, std::memory_order_acq_rel);
-            if (arrived + 1 == yield_turn_ * size_) {
-                page_->release.word.store(yield_turn_, std::memory_order_release);
-            }
-            while (page_->release.word.load(std::memory_order_acquire) < yield_turn_) {
-                sched_yield();
-            }
-        }
+        for (uint64_t i = 0; i < kYieldBarriers; ++i) wait_for_all(0);
         times.push_back((now_us() - start) / kYieldBarriers);
     }
     return median(times);

@@ -27,7 +27,8 @@ std::string microseconds(double us) {
 constexpr auto kRow = "{:<10} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8} {:>10}\n";
 
 nlohmann::ordered_json json_of(const Times& times) {
-    return {{"p50_us", times.p50_us},
+    return {{"p10_us", times.p10_us},
+            {"p50_us", times.p50_us},
             {"p99_us", times.p99_us},
             {"batches", times.batches},
             {"calls_per_batch", times.calls_per_batch}};

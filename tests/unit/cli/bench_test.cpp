@@ -258,8 +258,8 @@ BenchRun some_run() {
     Cell cell;
     cell.collective = TUTTI_BCAST;
     cell.bytes = 1024;
-    cell.host = {1.5, 3.0, 9, 100};
-    cell.tutti = Times{0.5, 0.75, 9, 300};
+    cell.host = {1.25, 1.5, 3.0, 9, 100};
+    cell.tutti = Times{0.25, 0.5, 0.75, 9, 300};
     cell.flag_us = 0.1;
     cell.copy_us = 0.05;
     run.cells.push_back(cell);
