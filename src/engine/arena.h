@@ -110,6 +110,9 @@ class FdOffer {
     explicit FdOffer(Fd socket) : socket_(std::move(socket)) {}
     Fd socket_;
 };
-Result<Fd> receive_fd(uint64_t name, int timeout_ms);
+// The receiver's side. A connection fails at once where there is no way, so that nobody need wait
+// for those who will never come.
+Result<Fd> connect_to_offer(uint64_t name);
+Result<Fd> receive_fd(const Fd& connection, int timeout_ms);
 
 }  // namespace tutti::engine

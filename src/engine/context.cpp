@@ -49,6 +49,8 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     return context;
 }
 
+ProcessId Context::process() const { return process_.pid == getpid() ? process_ : this_process(); }
+
 void Context::fill_setting_texts() {
     const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
     const auto decimal = [](double value) {

@@ -31,7 +31,8 @@ class Context {
 
     const Settings& settings() const { return settings_; }
     const tutti_context_params& params() const { return params_; }
-    const ProcessId& process() const { return process_; }
+    // Also right in a process that was forked after the context was made.
+    ProcessId process() const;
     uint64_t node() const { return node_; }
     uint64_t settings_hash() const { return settings_hash_; }
     node::Isa isa() const { return isa_; }

@@ -69,7 +69,8 @@ Result<FdOffer> FdOffer::listen(uint64_t name) {
     if (bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
         return failed("bind");
     }
-    if (::listen(socket.get(), 128) != 0) return failed("listen");
+    // All connect before the first is served.
+    if (::listen(socket.get(), SOMAXCONN) != 0) return failed("listen");
     return FdOffer(std::move(socket));
 }
 
@@ -85,15 +86,19 @@ Result<Done> FdOffer::serve(int fd, uint32_t receivers, int timeout_ms) {
     return Done{};
 }
 
-Result<Fd> receive_fd(uint64_t name, int timeout_ms) {
-    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Result<Fd> connect_to_offer(uint64_t name) {
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket.get() < 0) return failed("socket");
     sockaddr_un address{};
     const socklen_t length = address_of(name, address);
     if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
         return failed("connecting to the leader");
     }
-    if (!wait_readable(socket.get(), timeout_ms)) {
+    return socket;
+}
+
+Result<Fd> receive_fd(const Fd& connection, int timeout_ms) {
+    if (!wait_readable(connection.get(), timeout_ms)) {
         return Error{ErrorCode::kSystem, "the leader did not hand over the segment"};
     }
     char byte = 0;
@@ -104,7 +109,7 @@ Result<Fd> receive_fd(uint64_t name, int timeout_ms) {
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
-    if (recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC) != 1) return failed("recvmsg");
+    if (recvmsg(connection.get(), &message, MSG_CMSG_CLOEXEC) != 1) return failed("recvmsg");
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
     if (!header || header->cmsg_type != SCM_RIGHTS) {
         return Error{ErrorCode::kSystem, "the leader's message held no descriptor"};

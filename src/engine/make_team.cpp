@@ -64,9 +64,20 @@ constexpr uint32_t kFanInMax = 8;
 constexpr size_t kChunkBytesMin = 4096;
 constexpr int kSocketTimeoutMs = 10'000;
 
-// A chunk's bytes before memory is short: large enough that a round's flags cost little beside its
-// copies, small enough that a rank's ring of chunks stays in a second-level cache of 2 MiB.
-constexpr size_t kChunkBytesWanted = 64 * 1024;
+// A chunk's bytes before memory is short. A round moves one chunk a rank, cut among all for a split
+// reduction, so that many ranks want larger ones.
+constexpr size_t kChunkBytesFew = 16 * 1024;
+constexpr size_t kChunkBytesMany = 64 * 1024;
+// A rank's ring: it stays in a second-level cache of 2 MiB, and is long enough that a line has left
+// its reader's first level when it is written again.
+constexpr size_t kRingBytesWanted = 512 * 1024;
+constexpr uint64_t kChunkCountMax = 32;
+
+node::Geometry geometry_of(uint32_t ranks, size_t chunk_bytes) {
+    uint64_t count = node::kChunkCountMin;
+    while (count < kChunkCountMax && 2 * count * chunk_bytes <= kRingBytesWanted) count *= 2;
+    return node::Geometry::make(ranks, chunk_bytes, count);
+}
 
 }  // namespace
 
@@ -190,10 +201,10 @@ size_t TeamMaker::choose_chunk_bytes(size_t used) const {
     const size_t least = node::kLineBytes * params_.size;
     if (settings.chunk_bytes > 0) return std::max<size_t>(settings.chunk_bytes, least);
     const size_t left = settings.memory_bytes > used ? settings.memory_bytes - used : 0;
-    size_t chunk = kChunkBytesWanted;
+    size_t chunk = params_.size <= kFlatRanksMax ? kChunkBytesFew : kChunkBytesMany;
     // A process set with many communicators gets smaller rings before it gets none.
     while (chunk > kChunkBytesMin &&
-           node::Geometry::make(params_.size, chunk).slice_bytes > left / 8) {
+           geometry_of(params_.size, chunk).slice_bytes > left / 8) {
         chunk /= 2;
     }
     return std::max(chunk, least);
@@ -212,7 +223,7 @@ Offer TeamMaker::make_offer() {
     arena_ = arena.value();
     const size_t used = arena_->used_bytes();
     offer.chunk_bytes = choose_chunk_bytes(used);
-    const size_t bytes = node::Geometry::make(params_.size, offer.chunk_bytes).slice_bytes;
+    const size_t bytes = geometry_of(params_.size, offer.chunk_bytes).slice_bytes;
     if (used + bytes > context_.settings().memory_bytes) {
         offer.report = report_of(Obstacle::kFull,
                                  format_bytes(bytes) + " of shared memory for this communicator, " +
@@ -248,7 +259,7 @@ Result<Done> TeamMaker::take_offer() {
         return Error{ErrorCode::kMemory,
                      "rank " + std::to_string(leader_) + ": " + offer_.report.detail};
     }
-    geometry_ = node::Geometry::make(params_.size, offer_.chunk_bytes);
+    geometry_ = geometry_of(params_.size, offer_.chunk_bytes);
     return Done{};
 }
 
@@ -293,19 +304,27 @@ Report TeamMaker::attach() {
 }
 
 Report TeamMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
-    // The leader's socket must listen before anybody connects.
+    // The leader's socket must listen before anybody connects, and all must have connected before
+    // anybody waits.
     auto offered = is_leader() ? FdOffer::listen(offer_.socket_name)
                                : Result<FdOffer>(Error{ErrorCode::kSystem, ""});
-    Report listening;
-    if (is_leader() && !offered) listening = report_of(Obstacle::kSystem, offered.error().message);
-    auto ready = agree(listening);
-    if (!ready) return report_of(Obstacle::kSystem, "no way to hand over the segment");
+    Report state;
+    if (is_leader() && !offered) state = report_of(Obstacle::kSystem, offered.error().message);
+    if (auto ready = agree(state); !ready) {
+        return report_of(Obstacle::kSystem, "no way to hand over the segment");
+    }
+    auto connection = i_need_it ? connect_to_offer(offer_.socket_name) : Result<Fd>(Fd());
+    if (!connection) state = report_of(Obstacle::kForeignMemory, connection.error().message);
+    if (auto connected = agree(state); !connected) {
+        return report_of(Obstacle::kForeignMemory,
+                         "no way to hand over the segment: " + connected.error().message);
+    }
     if (is_leader()) {
         auto served = offered.value().serve(arena_->fd(), receivers, kSocketTimeoutMs);
         return served ? Report{} : report_of(Obstacle::kForeignMemory, served.error().message);
     }
     if (!i_need_it) return {};
-    auto fd = receive_fd(offer_.socket_name, kSocketTimeoutMs);
+    auto fd = receive_fd(connection.value(), kSocketTimeoutMs);
     if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
     arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
     auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
