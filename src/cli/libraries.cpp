@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kTripletDirectory = "lib/" TUTTI_TRIPLET;
 constexpr int kLoaderTimeoutMs = 10'000;
 
 bool is_file(const std::string& path) {
@@ -62,8 +63,7 @@ std::vector<std::string> mpi_library_candidates(std::span<const std::string> cha
     std::vector<std::string> files;
     for (const std::string& launcher : chain) {
         const fs::path prefix = fs::path(launcher).parent_path().parent_path();
-        for (const char* directory :
-             {"lib", "lib64", "lib/release", "lib/" TUTTI_TRIPLET, "../lib"}) {
+        for (const char* directory : {"lib", "lib64", "lib/release", kTripletDirectory, "../lib"}) {
             for (const std::string& name : names) {
                 files.push_back((prefix / directory / name).lexically_normal().string());
             }

@@ -103,20 +103,17 @@ Result<Done> check_words(std::span<const std::string> own) {
 
 // The options' values, each checked by itself so that the message names the option.
 Result<Done> take_values(const Parser& parser, RunArguments& result) {
-    for (const auto& [variable, value] : parser.values) {
-        if (value.empty()) continue;
-        const std::string entry = fmt::format("{}={}", variable, value);
-        const auto docs = setting_docs();
-        const auto doc = std::find_if(docs.begin(), docs.end(), [&](const SettingDoc& candidate) {
-            return candidate.variable == variable;
-        });
+    for (const SettingDoc& doc : setting_docs()) {
+        const auto given = parser.values.find(doc.variable);
+        if (given == parser.values.end() || given->second.empty()) continue;
+        const std::string start = fmt::format("{}=", doc.variable);
+        const std::string entry = start + given->second;
         if (!parse_settings(std::span(&entry, 1))) {
-            return Error{ErrorCode::kArgument, fmt::format("{}={}: expected {}", doc->option,
-                                                           printable(value), doc->value)};
+            return Error{ErrorCode::kArgument, fmt::format("{}={}: expected {}", doc.option,
+                                                           printable(given->second), doc.value)};
         }
-        std::erase_if(result.entries, [&](const std::string& earlier) {
-            return std::string_view(earlier).substr(0, earlier.find('=')) == variable;
-        });
+        std::erase_if(result.entries,
+                      [&](const std::string& earlier) { return earlier.starts_with(start); });
         result.entries.push_back(entry);
     }
     return Done{};

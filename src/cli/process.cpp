@@ -31,6 +31,7 @@ bool is_program(const std::string& path) {
 
 std::vector<char*> pointers(const std::vector<std::string>& command) {
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     return words;

@@ -12,8 +12,8 @@
 namespace tutti::cli {
 namespace {
 
-std::vector<std::byte> own_file() {
-    std::ifstream file(TUTTI_TEST_PROGRAM, std::ios::binary);
+std::vector<std::byte> program_file() {
+    std::ifstream file(TUTTI_TEST_DIRECT, std::ios::binary);
     const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
     std::vector<std::byte> bytes(text.size());
     std::transform(text.begin(), text.end(), bytes.begin(),
@@ -21,11 +21,12 @@ std::vector<std::byte> own_file() {
     return bytes;
 }
 
-TEST(ElfNeeds, OfThisProgram) {
-    const auto needs = read_elf_file(TUTTI_TEST_PROGRAM);
+TEST(ElfNeeds, OfAProgram) {
+    const auto needs = read_elf_file(TUTTI_TEST_DIRECT);
     ASSERT_TRUE(needs);
     EXPECT_NE(needs->interpreter.find("ld"), std::string::npos);
     EXPECT_EQ(std::count(needs->libraries.begin(), needs->libraries.end(), "libc.so.6"), 1);
+    EXPECT_EQ(std::count(needs->libraries.begin(), needs->libraries.end(), "libmpi.so.12"), 1);
 }
 
 TEST(ElfNeeds, OfOtherFiles) {
@@ -36,7 +37,7 @@ TEST(ElfNeeds, OfOtherFiles) {
 }
 
 TEST(ElfNeeds, TruncatedFilesAreRefusedOrRead) {
-    const auto bytes = own_file();
+    const auto bytes = program_file();
     ASSERT_GT(bytes.size(), 4096u);
     for (size_t length = 0; length < 4096; ++length) {
         // The segment headers lie in front; behind them something must be missing.
@@ -45,7 +46,7 @@ TEST(ElfNeeds, TruncatedFilesAreRefusedOrRead) {
 }
 
 TEST(ElfNeeds, DamagedFilesAreRefusedOrRead) {
-    auto bytes = own_file();
+    auto bytes = program_file();
     const auto whole = read_elf_needs(bytes);
     ASSERT_TRUE(whole);
     Prng prng(7);
