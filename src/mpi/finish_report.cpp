@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -40,15 +41,17 @@ std::vector<ReportRecord> gather_records() {
     return all;
 }
 
-// "Open MPI v5.0.11": the first line or sentence of what the host says about itself.
+// "Open MPI v5.0.11", "MPICH 5.0.2": from the first line or sentence of what the host says about
+// itself.
 std::string host_version() {
     std::vector<char> text(abi::kLibraryVersionMax + 1);
     int length = 0;
     front.host.get_library_version(text.data(), &length);
-    std::string version = text.data();
-    version.resize(std::min(version.find_first_of("\n,"), version.size()));
-    for (char& c : version) {
-        if (c == '\t') c = ' ';
+    std::istringstream words(std::string(text.data(), strcspn(text.data(), "\n,")));
+    std::string version, word;
+    while (words >> word) {
+        if (word == "Version:") continue;
+        version += (version.empty() ? "" : " ") + word;
     }
     return version;
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,11 @@ bool speaks_before_init() {
 }
 
 [[noreturn]] void give_up(const std::string& message) {
-    if (speaks_before_init()) print_line(message.c_str());
+    if (speaks_before_init()) {
+        print_line(message.c_str());
+    } else {
+        let_rank_0_speak();
+    }
     _exit(2);
 }
 
@@ -148,6 +153,11 @@ void print_line(const char* text) {
     // One write, so that lines of several ranks do not mix; a lost message cannot be helped.
     const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
     static_cast<void>(written);
+}
+
+void let_rank_0_speak() {
+    const timespec pause{0, 500'000'000};
+    nanosleep(&pause, nullptr);
 }
 
 void load_front() {

@@ -86,4 +86,9 @@ inline void ensure_loaded() {
 // One line to standard error, "tutti: ..." in front, in one write.
 void print_line(const char* text);
 
+// For ranks that leave the speaking to rank 0 and are about to end the job: the launcher kills
+// whoever has not yet spoken once a rank is gone, so rank 0 gets a head start. There is no other
+// way to order the two where no rank may wait for another.
+void let_rank_0_speak();
+
 }  // namespace tutti::mpi

@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/run.h"
 
-#include <ctime>
-#include <string>
-
 namespace tutti::mpi {
-
-namespace {
-
-// The error handler usually aborts the job, and the launcher then kills whoever has not yet spoken:
-// rank 0, who prints the line, gets this head start. There is no other way to order the two, since
-// after a failed collective nobody may be waited for.
-void let_rank_0_speak() {
-    const timespec pause{0, 300'000'000};
-    nanosleep(&pause, nullptr);
-}
-
-}  // namespace
 
 int run_failed(CommState& state, tutti_status status) {
     const bool mismatch = status == TUTTI_ERR_MISMATCH;
