@@ -20,7 +20,9 @@ def expect(holds, what):
 
 def buffers(kind, count, root):
     mine = numpy.arange(count).astype(kind) + rank
-    total = sum((numpy.arange(count).astype(kind) + r for r in range(size)), numpy.zeros(count, kind))
+    total = numpy.zeros(count, kind)
+    for peer in range(size):
+        total += numpy.arange(count).astype(kind) + peer
     comm.Barrier()
     data = mine.copy()
     comm.Bcast(data, root)
@@ -62,7 +64,8 @@ def objects(root):
     expect([t["rank"] for t in comm.allgather(thing)] == list(range(size)), "allgather of objects")
     gathered = comm.gather(thing, root)
     expect(rank != root or [t["rank"] for t in gathered] == list(range(size)), "gather of objects")
-    expect(comm.scatter([{"to": r} for r in range(size)], root) == {"to": rank}, "scatter of objects")
+    mine = comm.scatter([{"to": r} for r in range(size)], root)
+    expect(mine == {"to": rank}, "scatter of objects")
 
 
 for turn in range(4):

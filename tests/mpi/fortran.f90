@@ -24,7 +24,8 @@ program fortran
 
         values = dble(me + call)
         sums = -1
-        call MPI_Reduce(values, sums, 1000, MPI_DOUBLE_PRECISION, MPI_SUM, root, MPI_COMM_WORLD, code)
+        call MPI_Reduce(values, sums, 1000, MPI_DOUBLE_PRECISION, MPI_SUM, root, &
+                        MPI_COMM_WORLD, code)
         total = ranks * (ranks - 1) / 2 + ranks * call
         if (me == root .and. any(sums /= dble(total))) failures = failures + 1
         call MPI_Allreduce(MPI_IN_PLACE, values, 1000, MPI_DOUBLE_PRECISION, MPI_SUM, &
@@ -37,7 +38,9 @@ program fortran
         numbers = me
         all = -1
         call MPI_Gather(numbers, 10, MPI_INTEGER, all, 10, MPI_INTEGER, root, MPI_COMM_WORLD, code)
-        if (me == root .and. any(all /= (/ ((i - 1) / 10, i = 1, 10 * ranks) /))) failures = failures + 1
+        if (me == root .and. any(all /= (/ ((i - 1) / 10, i = 1, 10 * ranks) /))) then
+            failures = failures + 1
+        end if
         all = (/ (i + call, i = 1, 10 * ranks) /)
         call MPI_Scatter(all, 10, MPI_INTEGER, numbers, 10, MPI_INTEGER, root, MPI_COMM_WORLD, code)
         if (any(numbers /= (/ (10 * me + i + call, i = 1, 10) /))) failures = failures + 1

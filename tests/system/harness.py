@@ -185,7 +185,7 @@ class Mpi:
             return [self.compiler, *flags, source, "-o", target, "-ldl"]
         lib = self.root / "lib"
         return ["gcc", *flags, source, "-o", target, f"-I{self.root / 'include'}", f"-L{lib}",
-                *([] if shared else ["-lmpi", f"-Wl,-rpath,{lib}"]), "-ldl"]
+                "-lmpi", f"-Wl,-rpath,{lib}", "-ldl"]
 
     def compile(self, name, shared=False):
         """tests/mpi/NAME.c -> build/systest/MPI/NAME, made anew only where it is older."""
@@ -201,15 +201,17 @@ class Mpi:
         return target
 
     def launch(self, program, ranks, *args, tutti=True, options=(), env=None, timeout=TIMEOUT_S,
-               wrap=(), launcher_flags=()):
-        """Runs `program` (a name of tests/mpi, or a path) with a report, and returns its Outcome."""
+               wrap=(), launcher_flags=(), with_report=True):
+        """Runs `program` (a name of tests/mpi, or a path) with a report; returns its Outcome."""
         path = self.compile(program) if isinstance(program, str) else program
         command = [self.launcher, *self.flags, *launcher_flags, "-n", ranks, path, *args]
         report = None
         if tutti and not BARE:
-            report = WORK / self.name / f"report-{uuid.uuid4().hex}.json"
-            report.parent.mkdir(parents=True, exist_ok=True)
-            command = [TUTTI, "run", f"--report={report}", *options, "--", *command]
+            if with_report:
+                report = WORK / self.name / f"report-{uuid.uuid4().hex}.json"
+                report.parent.mkdir(parents=True, exist_ok=True)
+                options = [f"--report={report}", *options]
+            command = [TUTTI, "run", *options, "--", *command]
         try:
             return run_command([*wrap, *command], env=env, timeout=timeout, report=report)
         finally:
@@ -236,7 +238,7 @@ def need_tutti():
 
 
 def expect_taken_over(report, ranks, collectives=SEVEN):
-    """Tutti ran calls of these collectives on `ranks` ranks; what it left has an ordinary reason."""
+    """Tutti ran these collectives on `ranks` ranks; what it left has an ordinary reason."""
     if BARE:
         return
     assert report is not None, "no report was written"

@@ -48,8 +48,8 @@ def suite(tmp_path_factory):
 
 def test_own_suite_of_mpi4py(mpi4py, suite):
     """Its blocking collectives on buffers and objects; its own runner decides what passes."""
-    outcome = mpi4py.launch(mpi4py.python, 2, suite / "main.py", "-q", "-f", "-i", "test_cco_buf.py",
-                            "-i", "test_cco_obj.py", timeout=150)
+    chosen = ["-i", "test_cco_buf.py", "-i", "test_cco_obj.py"]
+    outcome = mpi4py.launch(mpi4py.python, 2, suite / "main.py", "-q", "-f", *chosen, timeout=150)
     assert outcome.status == 0, str(outcome)
     assert outcome.err.count("\nOK") == 2 and "Ran 0 tests" not in outcome.err, str(outcome)
     if not BARE:
