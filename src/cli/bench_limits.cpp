@@ -2,14 +2,17 @@
 #include "cli/bench_limits.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -53,6 +56,11 @@ void sleep_until(const std::atomic<uint64_t>& word, uint64_t value) {
     while (word.load(std::memory_order_acquire) < value) nanosleep(&pause, nullptr);
 }
 
+void futex(std::atomic<uint32_t>& word, int operation, uint32_t value) {
+    // A failure is an early or a needless wake-up; callers look at the memory again.
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, nullptr, nullptr, 0);
+}
+
 uint64_t random_token() {
     uint64_t token = 0;
     if (getrandom(&token, sizeof token, 0) != sizeof token) token = static_cast<uint64_t>(getpid());
@@ -73,6 +81,7 @@ struct SharedPage::Page {
     Line done;
     Line counter;
     Line release;
+    std::atomic<uint32_t> alarm;  // a futex: changes with every release
     std::atomic<uint64_t> token;
     Line arrivals[1];  // one a rank
 };
@@ -155,20 +164,36 @@ std::optional<double> SharedPage::flag_us(BenchMpi& mpi) {
     return median(times);
 }
 
-void SharedPage::wait_for_all(uint64_t spins) {
+bool SharedPage::arrive_last() {
     ++meetings_;
     const uint64_t arrived = page_->counter.word.fetch_add(1, std::memory_order_acq_rel);
-    if (arrived + 1 == meetings_ * size_) {
-        page_->release.word.store(meetings_, std::memory_order_release);
+    if (arrived + 1 != meetings_ * size_) return false;
+    page_->release.word.store(meetings_, std::memory_order_release);
+    return true;
+}
+
+// Some launchers give each rank a session of its own, and with it a scheduling group of its own in
+// which a yield finds nobody to yield to: only sleepers make room then.
+void SharedPage::sleep_for_all() {
+    if (arrive_last()) {
+        page_->alarm.fetch_add(1, std::memory_order_acq_rel);
+        futex(page_->alarm, FUTEX_WAKE, INT_MAX);
+        return;
     }
-    wait_for(page_->release.word, meetings_, spins);
+    for (;;) {
+        const uint32_t alarm = page_->alarm.load(std::memory_order_acquire);
+        if (page_->release.word.load(std::memory_order_acquire) >= meetings_) return;
+        futex(page_->alarm, FUTEX_WAIT, alarm);
+    }
 }
 
 void SharedPage::meet(BenchMpi& mpi) {
-    if (all_attached_) {
-        wait_for_all(crowded_ ? 0 : kSpinsBeforeYield);
-    } else {
+    if (!all_attached_) {
         mpi.barrier();
+    } else if (crowded_) {
+        sleep_for_all();
+    } else if (!arrive_last()) {
+        wait_for(page_->release.word, meetings_);
     }
 }
 
@@ -179,7 +204,9 @@ std::optional<double> SharedPage::yield_barrier_us(BenchMpi& mpi) {
     times.reserve(kRepeats);
     for (size_t repeat = 0; repeat < kRepeats; ++repeat) {
         const double start = now_us();
-        for (uint64_t i = 0; i < kYieldBarriers; ++i) wait_for_all(0);
+        for (uint64_t i = 0; i < kYieldBarriers; ++i) {
+            if (!arrive_last()) wait_for(page_->release.word, meetings_, 0);
+        }
         times.push_back((now_us() - start) / kYieldBarriers);
     }
     return median(times);

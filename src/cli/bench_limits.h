@@ -24,6 +24,7 @@ class SharedPage {
 
     [[nodiscard]] bool rank_one_attached() const { return rank_one_attached_; }
     [[nodiscard]] bool all_attached() const { return all_attached_; }
+    [[nodiscard]] bool crowded() const { return crowded_; }
 
     // Collective; microseconds on rank 0. One way, median; ranks 2 and up sleep meanwhile.
     std::optional<double> flag_us(BenchMpi& mpi);
@@ -40,7 +41,9 @@ class SharedPage {
 
   private:
     struct Page;
-    void wait_for_all(uint64_t spins);
+    // True for the one who comes last, and so has released the others.
+    bool arrive_last();
+    void sleep_for_all();
     bool attach(long process, int descriptor, uint64_t token, size_t bytes);
 
     Page* page_ = nullptr;
