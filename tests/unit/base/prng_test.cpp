@@ -3,22 +3,29 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace tutti {
 namespace {
 
-// A seed in a failure report must replay it anywhere: the published sequence, not merely our own.
+// The published first values of SplitMix64 from the seed 1234567.
 TEST(Prng, IsSplitMix64) {
     Prng prng(1234567);
-    for (const uint64_t expected :
-         {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u,
-          16408922859458223821u}) {
-        EXPECT_EQ(prng.next(), expected);
-    }
+    const std::vector<uint64_t> expected = {6457827717110365317u, 3203168211198807973u,
+                                            9817491932198370423u, 4593380528125082431u,
+                                            16408922859458223821u};
+    for (const uint64_t value : expected) EXPECT_EQ(prng.next(), value);
 }
 
-TEST(Prng, StaysBelowItsBound) {
+TEST(Prng, StaysBelowItsBoundAndReachesAll) {
     Prng prng(1);
-    for (uint64_t bound = 1; bound < 100; ++bound) EXPECT_LT(prng.below(bound), bound);
+    std::vector<int> seen(7, 0);
+    for (int i = 0; i < 7000; ++i) ++seen.at(prng.below(7));
+    for (const int count : seen) {
+        EXPECT_GT(count, 800);
+        EXPECT_LT(count, 1200);
+    }
+    EXPECT_EQ(prng.below(1), 0u);
 }
 
 }  // namespace

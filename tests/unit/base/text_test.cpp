@@ -3,69 +3,110 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include "base/prng.h"
 
 namespace tutti {
 namespace {
 
-TEST(ParseBytes, TakesUnitsOfPowersOfTwo) {
+TEST(ParseBytes, UnitsArePowersOfTwo) {
     EXPECT_EQ(parse_bytes("0"), 0u);
     EXPECT_EQ(parse_bytes("8"), 8u);
-    EXPECT_EQ(parse_bytes("64K"), 65536u);
-    EXPECT_EQ(parse_bytes("64KiB"), 65536u);
-    EXPECT_EQ(parse_bytes("1M"), 1048576u);
-    EXPECT_EQ(parse_bytes("2G"), 2147483648u);
-    EXPECT_EQ(parse_bytes("18446744073709551615"), UINT64_MAX);
+    EXPECT_EQ(parse_bytes("8B"), 8u);
+    EXPECT_EQ(parse_bytes("64K"), 65'536u);
+    EXPECT_EQ(parse_bytes("64k"), 65'536u);
+    EXPECT_EQ(parse_bytes("64KiB"), 65'536u);
+    EXPECT_EQ(parse_bytes("3M"), 3u << 20);
+    EXPECT_EQ(parse_bytes("3MiB"), 3u << 20);
+    EXPECT_EQ(parse_bytes("2G"), 2ull << 30);
+    EXPECT_EQ(parse_bytes("2GiB"), 2ull << 30);
+    EXPECT_EQ(parse_bytes("007"), 7u);
 }
 
-TEST(ParseBytes, RefusesEverythingElse) {
-    for (const char* text : {"", "K", "-1", "+1", " 1", "1 ", "1.5K", "1KB5", "0x10", "1KK", "nan",
-                             "18446744073709551616", "18446744073709551615K", "17179869184G"}) {
-        EXPECT_FALSE(parse_bytes(text)) << text;
+TEST(ParseBytes, NothingElse) {
+    for (const char* text : {"", " ", "K", "-1", "+1", " 1", "1 ", "1 K", "1.5K", "1KB", "1T",
+                             "0x10", "1K1", "1KiBB", "1m", "1g", "one", "1e3"}) {
+        EXPECT_EQ(parse_bytes(text), std::nullopt) << '"' << text << '"';
     }
 }
 
-TEST(ParseCount, TakesDigitsOnly) {
-    EXPECT_EQ(parse_count("0"), 0u);
-    EXPECT_EQ(parse_count("1000"), 1000u);
-    for (const char* text : {"", "1K", "-1", "1.0", " 1"}) EXPECT_FALSE(parse_count(text)) << text;
+TEST(ParseBytes, DoesNotOverflow) {
+    EXPECT_EQ(parse_bytes("18446744073709551615"), UINT64_MAX);
+    EXPECT_EQ(parse_bytes("18446744073709551616"), std::nullopt);
+    EXPECT_EQ(parse_bytes("17179869183G"), 17'179'869'183ull << 30);
+    EXPECT_EQ(parse_bytes("17179869184G"), std::nullopt);
+    EXPECT_EQ(parse_bytes("18014398509481983K"), 18'014'398'509'481'983ull << 10);
+    EXPECT_EQ(parse_bytes("18014398509481984K"), std::nullopt);
 }
 
-TEST(ParseDecimal, TakesFractionsButNoSign) {
+TEST(ParseCount, WholeNumbersOnly) {
+    EXPECT_EQ(parse_count("0"), 0u);
+    EXPECT_EQ(parse_count("18446744073709551615"), UINT64_MAX);
+    for (const char* text : {"", "-0", "+1", "1K", "1.0", " 1", "1 ", "18446744073709551616"}) {
+        EXPECT_EQ(parse_count(text), std::nullopt) << '"' << text << '"';
+    }
+    // What is not ended by a zero byte is not read beyond its end.
+    EXPECT_EQ(parse_count(std::string_view("123456").substr(0, 3)), 123u);
+}
+
+TEST(ParseDecimal, NonNegativeAndFinite) {
     EXPECT_EQ(parse_decimal("2"), 2.0);
     EXPECT_EQ(parse_decimal("0.5"), 0.5);
-    for (const char* text : {"", "-1", "+1", "nan", "inf", "1e3", "1,5", "1s", "1e400"}) {
-        EXPECT_FALSE(parse_decimal(text)) << text;
+    EXPECT_EQ(parse_decimal("0"), 0.0);
+    EXPECT_EQ(parse_decimal("1000000000000"), 1e12);
+    for (const char* text : {"", "-1", "+1", "-0", "nan", "inf", "infinity", "1e3", "0x1p3", "1,5",
+                             "1000000000001", "1s", " 1", "1 ", "."}) {
+        EXPECT_EQ(parse_decimal(text), std::nullopt) << '"' << text << '"';
     }
 }
 
-TEST(FormatBytes, IsExact) {
+TEST(FormatBytes, IsExactAndCanBeReadAgain) {
     EXPECT_EQ(format_bytes(0), "0 B");
     EXPECT_EQ(format_bytes(1000), "1000 B");
-    EXPECT_EQ(format_bytes(65536), "64 KiB");
-    EXPECT_EQ(format_bytes(65537), "65537 B");
-    EXPECT_EQ(format_bytes(16u << 20), "16 MiB");
+    EXPECT_EQ(format_bytes(1023), "1023 B");
+    EXPECT_EQ(format_bytes(1024), "1 KiB");
+    EXPECT_EQ(format_bytes(1536), "1536 B");
+    EXPECT_EQ(format_bytes(65'536), "64 KiB");
+    EXPECT_EQ(format_bytes(1 << 20), "1 MiB");
+    EXPECT_EQ(format_bytes(5ull << 40), "5120 GiB");
+    Prng prng(3);
+    for (int i = 0; i < 1000; ++i) {
+        const uint64_t bytes = prng.next() >> prng.below(64) << prng.below(40);
+        std::string text = format_bytes(bytes);
+        text.erase(text.find(' '), 1);
+        EXPECT_EQ(parse_bytes(text), bytes) << text;
+    }
 }
 
-TEST(Printable, IsOneLineAndNotEndless) {
-    EXPECT_EQ(printable("plain \xc3\xa4"), "plain \xc3\xa4");
-    EXPECT_EQ(printable("a\nb\x1b\x7f"), "a\\x0ab\\x1b\\x7f");
-    EXPECT_EQ(printable(std::string(200, 'x')), std::string(200, 'x'));
-    EXPECT_EQ(printable(std::string(201, 'x')), std::string(200, 'x') + "...");
+TEST(Printable, IsOneShortLine) {
+    EXPECT_EQ(printable("plain text"), "plain text");
+    EXPECT_EQ(printable(std::string_view("a\nb\t\0\x7f\x1b[31m", 11)),
+              "a\\x0ab\\x09\\x00\\x7f\\x1b[31m");
+    EXPECT_EQ(printable("Grüße"), "Grüße");
+    const std::string exact(200, 'x');
+    EXPECT_EQ(printable(exact), exact);
+    EXPECT_EQ(printable(exact + "y"), exact + "...");
 }
 
 TEST(Split, KeepsEmptyParts) {
-    const std::vector<std::string_view> expected = {"a", "", "b", ""};
-    EXPECT_EQ(split("a,,b,", ','), expected);
-    EXPECT_EQ(split("", ','), std::vector<std::string_view>{""});
+    using Parts = std::vector<std::string_view>;
+    EXPECT_EQ(split("a,b", ','), (Parts{"a", "b"}));
+    EXPECT_EQ(split("", ','), (Parts{""}));
+    EXPECT_EQ(split(",", ','), (Parts{"", ""}));
+    EXPECT_EQ(split(",a,,b,", ','), (Parts{"", "a", "", "b", ""}));
 }
 
-TEST(Nearest, IsForTypingErrorsOnly) {
-    constexpr std::array<std::string_view, 3> kWords = {"TUTTI_CHUNK", "TUTTI_CHECK", "TUTTI_SPIN"};
-    EXPECT_EQ(nearest("TUTTI_CHUNCK", kWords), "TUTTI_CHUNK");
-    EXPECT_EQ(nearest("TUTTI_CHEK", kWords), "TUTTI_CHECK");
-    EXPECT_FALSE(nearest("PATH_TO_NOWHERE", kWords));
-    EXPECT_FALSE(nearest("word", std::span<const std::string_view>{}));
+TEST(Nearest, OnlyWhatMayBeATypingError) {
+    const std::string_view words[] = {"barrier", "bcast", "reduce", "allreduce"};
+    EXPECT_EQ(nearest("barier", words), "barrier");
+    EXPECT_EQ(nearest("bcats", words), "bcast");
+    EXPECT_EQ(nearest("reduce", words), "reduce");
+    EXPECT_EQ(nearest("alreduce", words), "allreduce");
+    EXPECT_EQ(nearest("gather", words), std::nullopt);
+    EXPECT_EQ(nearest("", words), std::nullopt);
+    EXPECT_EQ(nearest("x", {}), std::nullopt);
+    // The first of equally near ones.
+    const std::string_view twins[] = {"cat", "bat"};
+    EXPECT_EQ(nearest("hat", twins), "cat");
 }
 
 }  // namespace

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/arena.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <set>
+#include <thread>
+
+#include "engine/process.h"
+
+namespace tutti::engine {
+namespace {
+
+constexpr size_t kBytes = 4 * node::kPageBytes;
+
+void leave(const SliceRecord& record, uint32_t members) {
+    auto& header = *reinterpret_cast<node::SliceHeader*>(record.mapping->base());
+    header.detached.fetch_add(members, std::memory_order_release);
+}
+
+TEST(Arena, SlicesAreUsedAgainWhenAllHaveLeft) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    Arena& arena = *made.value();
+    auto first = arena.take(kBytes, 2);
+    auto second = arena.take(kBytes, 2);
+    ASSERT_TRUE(first && second);
+    EXPECT_NE(first.value().offset, second.value().offset);
+    EXPECT_EQ(arena.used_bytes(), 2 * kBytes);
+    // One of two members has left: not yet.
+    leave(first.value(), 1);
+    EXPECT_EQ(arena.used_bytes(), 2 * kBytes);
+    leave(first.value(), 1);
+    EXPECT_EQ(arena.used_bytes(), kBytes);
+    // Another size does not fit there; the same size does, and begins as new.
+    auto other = arena.take(2 * kBytes, 2);
+    ASSERT_TRUE(other);
+    EXPECT_NE(other.value().offset, first.value().offset);
+    auto again = arena.take(kBytes, 3);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again.value().offset, first.value().offset);
+    EXPECT_EQ(arena.used_bytes(), 4 * kBytes);
+    leave(again.value(), 2);
+    EXPECT_EQ(arena.used_bytes(), 4 * kBytes);
+}
+
+TEST(Arena, GivenBackIsFree) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    auto record = made.value()->take(kBytes, 2);
+    ASSERT_TRUE(record);
+    made.value()->give_back(record.value().offset + 1);  // No such slice.
+    EXPECT_EQ(made.value()->used_bytes(), kBytes);
+    made.value()->give_back(record.value().offset);
+    EXPECT_EQ(made.value()->used_bytes(), 0u);
+}
+
+TEST(Arena, OnlyTheOwnerMayOpenIt) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    struct stat info {};
+    ASSERT_EQ(fstat(made.value()->fd(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600u);
+    EXPECT_NE(fcntl(made.value()->fd(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+// In a child, since the limit cannot be raised again. A slice that could not be had leaves the
+// arena as it was.
+TEST(Arena, FailureLeavesItAsItWas) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        auto made = Arena::create(1);
+        if (!made) _exit(2);
+        Arena& arena = *made.value();
+        auto kept = arena.take(kBytes, 1);
+        if (!kept) _exit(3);
+        const rlimit limit{2 * kBytes, 2 * kBytes};
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(4);
+        const auto refused = arena.take(4 * kBytes, 1);
+        if (refused) _exit(5);
+        const std::string expected =
+            "80 KiB of shared memory exceed the file size limit of 32 KiB "
+            "(ulimit -f)";
+        if (refused.error().message != expected) _exit(6);
+        if (arena.used_bytes() != kBytes) _exit(7);
+        _exit(arena.take(kBytes, 1) ? 0 : 8);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
+TEST(Arena, OpenedThroughProcItIsTheSameMemory) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    auto record = made.value()->take(kBytes, 1);
+    ASSERT_TRUE(record);
+    auto fd = open_through_proc(this_process(), made.value()->fd());
+    ASSERT_TRUE(fd) << fd.error().message;
+    auto mapping = Mapping::map(fd.value().get(), record.value().offset, kBytes);
+    ASSERT_TRUE(mapping);
+    record.value().mapping->base()[100] = std::byte{42};
+    EXPECT_EQ(mapping.value()->base()[100], std::byte{42});
+}
+
+TEST(Arena, ProcIsNotTrusted) {
+    // Not a regular file: opening it could block.
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    EXPECT_FALSE(open_through_proc(this_process(), ends[0]));
+    close(ends[0]);
+    close(ends[1]);
+    ProcessId elsewhere = this_process();
+    elsewhere.pid_space += 1;
+    const auto refused = open_through_proc(elsewhere, 0);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("another pid namespace"), std::string::npos);
+}
+
+TEST(FdOffer, HandsOverTheDescriptor) {
+    const uint64_t name = random_token();
+    auto offer = FdOffer::listen(name);
+    ASSERT_TRUE(offer) << offer.error().message;
+    EXPECT_FALSE(FdOffer::listen(name));  // The name is taken.
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    auto record = made.value()->take(kBytes, 1);
+    ASSERT_TRUE(record);
+    auto connection = connect_to_offer(name);
+    ASSERT_TRUE(connection) << connection.error().message;
+    std::thread server([&] { EXPECT_TRUE(offer.value().serve(made.value()->fd(), 1, 10'000)); });
+    auto fd = receive_fd(connection.value(), 10'000);
+    server.join();
+    ASSERT_TRUE(fd) << fd.error().message;
+    auto mapping = Mapping::map(fd.value().get(), 0, kBytes);
+    ASSERT_TRUE(mapping);
+    record.value().mapping->base()[7] = std::byte{9};
+    EXPECT_EQ(mapping.value()->base()[7], std::byte{9});
+}
+
+TEST(FdOffer, NobodyThereIsSaidAtOnce) {
+    const auto connection = connect_to_offer(random_token());
+    ASSERT_FALSE(connection);
+    EXPECT_NE(connection.error().message.find("connecting to the leader"), std::string::npos);
+    auto offer = FdOffer::listen(random_token());
+    ASSERT_TRUE(offer);
+    EXPECT_FALSE(offer.value().serve(0, 1, 1));
+}
+
+TEST(Process, IdentityIsItsOwn) {
+    EXPECT_EQ(this_process(), this_process());
+    EXPECT_EQ(this_process().pid, getpid());
+    EXPECT_NE(this_process().started, 0u);
+    EXPECT_NE(this_process().pid_space, 0u);
+    EXPECT_EQ(node_hash(), node_hash());
+    std::set<uint64_t> tokens;
+    for (int i = 0; i < 100; ++i) tokens.insert(random_token());
+    EXPECT_EQ(tokens.size(), 100u);
+    EXPECT_EQ(tokens.count(0), 0u);
+}
+
+TEST(Process, HashIsFnv1a) {
+    // The published test values of FNV-1a, 64 bits.
+    EXPECT_EQ(hash_text(""), 0xcbf29ce484222325u);
+    EXPECT_EQ(hash_text("a"), 0xaf63dc4c8601ec8cu);
+    EXPECT_EQ(hash_text("foobar"), 0x85944171f73967e8u);
+}
+
+}  // namespace
+}  // namespace tutti::engine

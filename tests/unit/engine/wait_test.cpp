@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/wait.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "engine/simulator.h"
+
+namespace tutti::engine {
+namespace {
+
+// Moves on by a fixed amount at every look, so that the sequence of advice is exact.
+class SteppingClock final : public Clock {
+  public:
+    explicit SteppingClock(uint64_t step_ns) : step_ns_(step_ns) {}
+    uint64_t now_ns() override { return now_ns_ += step_ns_; }
+    void step(uint64_t step_ns) { step_ns_ = step_ns; }
+
+  private:
+    uint64_t step_ns_;
+    uint64_t now_ns_ = 1'000;
+};
+
+using Advice = Waiter::Advice;
+
+uint32_t turns_until(Waiter& waiter, Advice wanted, uint32_t turns_max = 1'000'000) {
+    for (uint32_t turn = 1; turn <= turns_max; ++turn) {
+        if (waiter.turn() == wanted) return turn;
+    }
+    return 0;
+}
+
+TEST(Waiter, PollsFirstAndThenLetsTheEmbedderProgress) {
+    SteppingClock clock(10);
+    const WaitPolicy policy{.spin_ns = 1'000'000};
+    Waiter waiter(policy, clock);
+    const uint32_t first = turns_until(waiter, Advice::kProgress);
+    const uint32_t second = turns_until(waiter, Advice::kProgress);
+    EXPECT_GT(first, 100u);
+    EXPECT_GT(second, 1u);
+    EXPECT_LE(second, first);
+    // It goes on so for as long as it spins.
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(turns_until(waiter, Advice::kProgress), second);
+}
+
+TEST(Waiter, AnnouncesOnceWhenSpinningIsOver) {
+    SteppingClock clock(1'000);
+    const WaitPolicy policy{.spin_ns = 20'000};
+    Waiter waiter(policy, clock);
+    EXPECT_GT(turns_until(waiter, Advice::kAnnounce, 10'000), 0u);
+    EXPECT_EQ(turns_until(waiter, Advice::kAnnounce, 1'000), 0u);
+    // The next wait is a new one.
+    waiter.reset();
+    EXPECT_GT(turns_until(waiter, Advice::kAnnounce, 10'000), 0u);
+}
+
+TEST(Waiter, CrowdedRanksYieldFromTheFirstTurn) {
+    SteppingClock clock(100);
+    const WaitPolicy policy{.spin_ns = 20'000, .is_crowded = true};
+    Waiter waiter(policy, clock);
+    // Every turn is a trip through the other ranks: the embedder has its turn soon.
+    EXPECT_LE(turns_until(waiter, Advice::kProgress), 16u);
+    EXPECT_GT(turns_until(waiter, Advice::kAnnounce, 10'000), 0u);
+}
+
+TEST(Waiter, ReportsAStallAgainAndAgainButEverMoreSeldom) {
+    SteppingClock clock(10'000);
+    const WaitPolicy policy{.spin_ns = 20'000, .stall_ns = 1'000'000};
+    Waiter waiter(policy, clock);
+    ASSERT_GT(turns_until(waiter, Advice::kReport), 0u);
+    EXPECT_GE(waiter.waited_ns(), policy.stall_ns);
+    const uint64_t first = waiter.waited_ns();
+    ASSERT_GT(turns_until(waiter, Advice::kReport), 0u);
+    const uint64_t second = waiter.waited_ns();
+    EXPECT_GE(second, 2 * first - 100'000);
+    // A wait that was fulfilled in between begins anew.
+    waiter.reset();
+    ASSERT_GT(turns_until(waiter, Advice::kReport), 0u);
+    EXPECT_LT(waiter.waited_ns(), second);
+}
+
+TEST(Waiter, NeverReportsWithoutAStallTime) {
+    SteppingClock clock(1'000'000'000);
+    const WaitPolicy policy{.spin_ns = 0, .is_crowded = true};
+    Waiter waiter(policy, clock);
+    ASSERT_GT(turns_until(waiter, Advice::kAnnounce), 0u);
+    // Few turns: after so long a wait each one sleeps for a millisecond.
+    EXPECT_EQ(turns_until(waiter, Advice::kReport, 20), 0u);
+}
+
+TEST(SimClock, NeverRunsBackwards) {
+    SimClock clock;
+    clock.advance_to(500);
+    clock.advance_to(400);
+    EXPECT_EQ(clock.now_ns(), 500u);
+}
+
+}  // namespace
+}  // namespace tutti::engine
