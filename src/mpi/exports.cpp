@@ -8,6 +8,7 @@
 #include "mpi/run.h"
 
 using namespace tutti::mpi;  // NOLINT(google-build-using-namespace): only C names are defined here
+using tutti::mpi::abi::Aint;
 using tutti::mpi::abi::Comm;
 using tutti::mpi::abi::Count;
 using tutti::mpi::abi::Datatype;
@@ -79,53 +80,73 @@ TUTTI_MPI_ALLGATHER(Allgather, allgather, int, false)
 TUTTI_MPI_ALLGATHER(Allgather_c, allgather_c, Count, true)
 
 // What Tutti does not take over yet is counted, and under TUTTI_CHECK compared, on its way to the
-// host.
-#define TUTTI_MPI_PASS(name, slot, kind, parameters, arguments) \
-    TUTTI_MPI_PAIR(name, slot, parameters, arguments,           \
-                   pass_through(comm, kind, [&] { return front.host.slot arguments; }))
+// host. Once with int counts and offsets, once with MPI-4's large ones.
+#define TUTTI_MPI_PASS(name, slot, kind, parameters, arguments)         \
+    TUTTI_MPI_PAIR(name, slot, parameters, arguments,                   \
+                   pass_through(comm, kind, front.host.slot != nullptr, \
+                                [&] { return front.host.slot arguments; }))
+#define TUTTI_MPI_ALLTOALL(name, slot, Number)                                           \
+    TUTTI_MPI_PASS(name, slot, kAlltoall,                                                \
+                   (const void* send, Number send_count, Datatype send_type, void* recv, \
+                    Number recv_count, Datatype recv_type, Comm comm),                   \
+                   (send, send_count, send_type, recv, recv_count, recv_type, comm))
+#define TUTTI_MPI_ALLTOALLV(name, slot, Number, Offset)                                          \
+    TUTTI_MPI_PASS(name, slot, kAlltoallv,                                                       \
+                   (const void* send, const Number* send_counts, const Offset* send_offsets,     \
+                    Datatype send_type, void* recv, const Number* recv_counts,                   \
+                    const Offset* recv_offsets, Datatype recv_type, Comm comm),                  \
+                   (send, send_counts, send_offsets, send_type, recv, recv_counts, recv_offsets, \
+                    recv_type, comm))
+#define TUTTI_MPI_ALLTOALLW(name, slot, Number, Offset)                                           \
+    TUTTI_MPI_PASS(name, slot, kAlltoallw,                                                        \
+                   (const void* send, const Number* send_counts, const Offset* send_offsets,      \
+                    const Datatype* send_types, void* recv, const Number* recv_counts,            \
+                    const Offset* recv_offsets, const Datatype* recv_types, Comm comm),           \
+                   (send, send_counts, send_offsets, send_types, recv, recv_counts, recv_offsets, \
+                    recv_types, comm))
+#define TUTTI_MPI_GATHERV(name, slot, Number, Offset)                                         \
+    TUTTI_MPI_PASS(                                                                           \
+        name, slot, kGatherv,                                                                 \
+        (const void* send, Number send_count, Datatype send_type, void* recv,                 \
+         const Number* recv_counts, const Offset* recv_offsets, Datatype recv_type, int root, \
+         Comm comm),                                                                          \
+        (send, send_count, send_type, recv, recv_counts, recv_offsets, recv_type, root, comm))
+#define TUTTI_MPI_SCATTERV(name, slot, Number, Offset)                                    \
+    TUTTI_MPI_PASS(                                                                       \
+        name, slot, kScatterv,                                                            \
+        (const void* send, const Number* send_counts, const Offset* send_offsets,         \
+         Datatype send_type, void* recv, Number recv_count, Datatype recv_type, int root, \
+         Comm comm),                                                                      \
+        (send, send_counts, send_offsets, send_type, recv, recv_count, recv_type, root, comm))
+#define TUTTI_MPI_ALLGATHERV(name, slot, Number, Offset)                                        \
+    TUTTI_MPI_PASS(                                                                             \
+        name, slot, kAllgatherv,                                                                \
+        (const void* send, Number send_count, Datatype send_type, void* recv,                   \
+         const Number* recv_counts, const Offset* recv_offsets, Datatype recv_type, Comm comm), \
+        (send, send_count, send_type, recv, recv_counts, recv_offsets, recv_type, comm))
+// `Number` is "const int*" for a count of every rank, "int" for one.
+#define TUTTI_MPI_REDUCTION(name, slot, kind, Number)                                             \
+    TUTTI_MPI_PASS(name, slot, kind,                                                              \
+                   (const void* send, void* recv, Number count, Datatype type, Op op, Comm comm), \
+                   (send, recv, count, type, op, comm))
 
-TUTTI_MPI_PASS(Alltoall, alltoall, kAlltoall,
-               (const void* send, int send_count, Datatype send_type, void* recv, int recv_count,
-                Datatype recv_type, Comm comm),
-               (send, send_count, send_type, recv, recv_count, recv_type, comm))
-TUTTI_MPI_PASS(Alltoallv, alltoallv, kAlltoallv,
-               (const void* send, const int* send_counts, const int* send_offsets,
-                Datatype send_type, void* recv, const int* recv_counts, const int* recv_offsets,
-                Datatype recv_type, Comm comm),
-               (send, send_counts, send_offsets, send_type, recv, recv_counts, recv_offsets,
-                recv_type, comm))
-TUTTI_MPI_PASS(Alltoallw, alltoallw, kAlltoallw,
-               (const void* send, const int* send_counts, const int* send_offsets,
-                const Datatype* send_types, void* recv, const int* recv_counts,
-                const int* recv_offsets, const Datatype* recv_types, Comm comm),
-               (send, send_counts, send_offsets, send_types, recv, recv_counts, recv_offsets,
-                recv_types, comm))
-TUTTI_MPI_PASS(Gatherv, gatherv, kGatherv,
-               (const void* send, int send_count, Datatype send_type, void* recv,
-                const int* recv_counts, const int* recv_offsets, Datatype recv_type, int root,
-                Comm comm),
-               (send, send_count, send_type, recv, recv_counts, recv_offsets, recv_type, root,
-                comm))
-TUTTI_MPI_PASS(Scatterv, scatterv, kScatterv,
-               (const void* send, const int* send_counts, const int* send_offsets,
-                Datatype send_type, void* recv, int recv_count, Datatype recv_type, int root,
-                Comm comm),
-               (send, send_counts, send_offsets, send_type, recv, recv_count, recv_type, root,
-                comm))
-TUTTI_MPI_PASS(Allgatherv, allgatherv, kAllgatherv,
-               (const void* send, int send_count, Datatype send_type, void* recv,
-                const int* recv_counts, const int* recv_offsets, Datatype recv_type, Comm comm),
-               (send, send_count, send_type, recv, recv_counts, recv_offsets, recv_type, comm))
-TUTTI_MPI_PASS(Reduce_scatter, reduce_scatter, kReduceScatter,
-               (const void* send, void* recv, const int* recv_counts, Datatype type, Op op,
-                Comm comm),
-               (send, recv, recv_counts, type, op, comm))
-TUTTI_MPI_PASS(Reduce_scatter_block, reduce_scatter_block, kReduceScatterBlock,
-               (const void* send, void* recv, int recv_count, Datatype type, Op op, Comm comm),
-               (send, recv, recv_count, type, op, comm))
-TUTTI_MPI_PASS(Scan, scan, kScan,
-               (const void* send, void* recv, int count, Datatype type, Op op, Comm comm),
-               (send, recv, count, type, op, comm))
-TUTTI_MPI_PASS(Exscan, exscan, kExscan,
-               (const void* send, void* recv, int count, Datatype type, Op op, Comm comm),
-               (send, recv, count, type, op, comm))
+TUTTI_MPI_ALLTOALL(Alltoall, alltoall, int)
+TUTTI_MPI_ALLTOALL(Alltoall_c, alltoall_c, Count)
+TUTTI_MPI_ALLTOALLV(Alltoallv, alltoallv, int, int)
+TUTTI_MPI_ALLTOALLV(Alltoallv_c, alltoallv_c, Count, Aint)
+TUTTI_MPI_ALLTOALLW(Alltoallw, alltoallw, int, int)
+TUTTI_MPI_ALLTOALLW(Alltoallw_c, alltoallw_c, Count, Aint)
+TUTTI_MPI_GATHERV(Gatherv, gatherv, int, int)
+TUTTI_MPI_GATHERV(Gatherv_c, gatherv_c, Count, Aint)
+TUTTI_MPI_SCATTERV(Scatterv, scatterv, int, int)
+TUTTI_MPI_SCATTERV(Scatterv_c, scatterv_c, Count, Aint)
+TUTTI_MPI_ALLGATHERV(Allgatherv, allgatherv, int, int)
+TUTTI_MPI_ALLGATHERV(Allgatherv_c, allgatherv_c, Count, Aint)
+TUTTI_MPI_REDUCTION(Reduce_scatter, reduce_scatter, kReduceScatter, const int*)
+TUTTI_MPI_REDUCTION(Reduce_scatter_c, reduce_scatter_c, kReduceScatter, const Count*)
+TUTTI_MPI_REDUCTION(Reduce_scatter_block, reduce_scatter_block, kReduceScatterBlock, int)
+TUTTI_MPI_REDUCTION(Reduce_scatter_block_c, reduce_scatter_block_c, kReduceScatterBlock, Count)
+TUTTI_MPI_REDUCTION(Scan, scan, kScan, int)
+TUTTI_MPI_REDUCTION(Scan_c, scan_c, kScan, Count)
+TUTTI_MPI_REDUCTION(Exscan, exscan, kExscan, int)
+TUTTI_MPI_REDUCTION(Exscan_c, exscan_c, kExscan, Count)

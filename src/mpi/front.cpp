@@ -144,6 +144,16 @@ void find_tools(const FoundHost& host, abi::Host& tools) {
     find_tool(host, "Gather_c", tools.gather_c);
     find_tool(host, "Scatter_c", tools.scatter_c);
     find_tool(host, "Allgather_c", tools.allgather_c);
+    find_tool(host, "Gatherv_c", tools.gatherv_c);
+    find_tool(host, "Scatterv_c", tools.scatterv_c);
+    find_tool(host, "Allgatherv_c", tools.allgatherv_c);
+    find_tool(host, "Alltoall_c", tools.alltoall_c);
+    find_tool(host, "Alltoallv_c", tools.alltoallv_c);
+    find_tool(host, "Alltoallw_c", tools.alltoallw_c);
+    find_tool(host, "Reduce_scatter_c", tools.reduce_scatter_c);
+    find_tool(host, "Reduce_scatter_block_c", tools.reduce_scatter_block_c);
+    find_tool(host, "Scan_c", tools.scan_c);
+    find_tool(host, "Exscan_c", tools.exscan_c);
 }
 
 }  // namespace

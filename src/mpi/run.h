@@ -39,10 +39,12 @@ int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, 
     return status;
 }
 
-// A collective that Tutti does not take over.
+// A collective that Tutti does not take over. A host without MPI-4's large counts lacks some.
 int check_foreign(Comm comm, Kind kind);
 template <class HostCall>
-int pass_through(Comm comm, Kind kind, HostCall call) {
+int pass_through(Comm comm, Kind kind, bool host_has_it, HostCall call) {
+    if (!host_has_it) [[unlikely]]
+        return front.host.comm_call_errhandler(comm, abi::kErrOther);
     if (!front.report && !front.check) [[likely]]
         return call();
     const CommState* state = find_state(comm);

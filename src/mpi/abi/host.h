@@ -105,6 +105,18 @@ struct HostTable {
     int (*gather_c)(const void*, Count, Type, void*, Count, Type, int, Comm);
     int (*scatter_c)(const void*, Count, Type, void*, Count, Type, int, Comm);
     int (*allgather_c)(const void*, Count, Type, void*, Count, Type, Comm);
+    int (*gatherv_c)(const void*, Count, Type, void*, const Count*, const Aint*, Type, int, Comm);
+    int (*scatterv_c)(const void*, const Count*, const Aint*, Type, void*, Count, Type, int, Comm);
+    int (*allgatherv_c)(const void*, Count, Type, void*, const Count*, const Aint*, Type, Comm);
+    int (*alltoall_c)(const void*, Count, Type, void*, Count, Type, Comm);
+    int (*alltoallv_c)(const void*, const Count*, const Aint*, Type, void*, const Count*,
+                       const Aint*, Type, Comm);
+    int (*alltoallw_c)(const void*, const Count*, const Aint*, const Type*, void*, const Count*,
+                       const Aint*, const Type*, Comm);
+    int (*reduce_scatter_c)(const void*, void*, const Count*, Type, Op, Comm);
+    int (*reduce_scatter_block_c)(const void*, void*, Count, Type, Op, Comm);
+    int (*scan_c)(const void*, void*, Count, Type, Op, Comm);
+    int (*exscan_c)(const void*, void*, Count, Type, Op, Comm);
     int (*pack_c)(const void*, Count, Type, void*, Count, Count*, Comm);
     int (*unpack_c)(const void*, Count, Count*, void*, Count, Type, Comm);
 };
@@ -216,6 +228,16 @@ void find_collectives(Finder& find, HostTable<Abi>& host) {
     find.optional("Gather_c", host.gather_c);
     find.optional("Scatter_c", host.scatter_c);
     find.optional("Allgather_c", host.allgather_c);
+    find.optional("Gatherv_c", host.gatherv_c);
+    find.optional("Scatterv_c", host.scatterv_c);
+    find.optional("Allgatherv_c", host.allgatherv_c);
+    find.optional("Alltoall_c", host.alltoall_c);
+    find.optional("Alltoallv_c", host.alltoallv_c);
+    find.optional("Alltoallw_c", host.alltoallw_c);
+    find.optional("Reduce_scatter_c", host.reduce_scatter_c);
+    find.optional("Reduce_scatter_block_c", host.reduce_scatter_block_c);
+    find.optional("Scan_c", host.scan_c);
+    find.optional("Exscan_c", host.exscan_c);
 }
 
 }  // namespace detail
