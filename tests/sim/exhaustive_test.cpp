@@ -14,6 +14,8 @@ constexpr size_t kStatesMax = 400'000;
 constexpr size_t kOneLine = 8;
 constexpr size_t kLines = 200;
 constexpr size_t kChunks = 1200;
+// A simulated rank's ring has so many chunks.
+constexpr size_t kRingChunks = 8;
 
 size_t explored = 0;
 
@@ -117,6 +119,8 @@ TEST(EveryInterleaving, PairsOfTwo) {
         for (const size_t first : {kOneLine, kChunks}) {
             for (const size_t second : {kLines, kChunks}) explore_pairs(team, first, second);
         }
+        // The first call leaves the ring of chunks full.
+        explore_pairs(team, kRingChunks * team.chunk_bytes, kChunks);
     }
 }
 
@@ -136,7 +140,7 @@ void explore_wrap(const SimTeam& team, size_t bytes, size_t calls) {
             std::vector<Spec> script;
             for (size_t i = 0; i < calls; ++i) {
                 const auto root = static_cast<uint32_t>(rotates ? i % team.ranks : 0);
-                script.push_back({kind, is_rooted(kind) ? root : 0, bytes, Fold::kAffine, i});
+                script.push_back({kind, is_rooted(kind) ? root : 0, bytes, Fold::kXorU64, i});
             }
             explore(team, script);
         }

@@ -6,6 +6,7 @@
 
 #include "engine/simulator.h"
 #include "sim/script.h"
+#include "sim/seeds.h"
 
 namespace tutti::test {
 namespace {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/script.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "node/kernels/kernels.h"
@@ -356,19 +354,6 @@ node::Layout random_tree(Prng& prng, uint32_t ranks) {
             layout.children[layout.parent[rank]].push_back(rank);
     }
     return layout;
-}
-
-Seeds Seeds::wanted(uint64_t count) {
-    const char* one = std::getenv("TUTTI_SEED");
-    if (one) return {std::strtoull(one, nullptr, 10), 1};
-    const char* many = std::getenv("TUTTI_SEEDS");
-    return {1, many ? std::strtoull(many, nullptr, 10) : count};
-}
-
-std::string replay(uint64_t seed) {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    return "\nreplay: TUTTI_SEED=" + std::to_string(seed) +
-           " <this binary> --gtest_filter=" + info->test_suite_name() + "." + info->name();
 }
 
 }  // namespace tutti::test

@@ -102,13 +102,4 @@ class Exchange {
 // A random tree over the ranks, or a flat layout.
 node::Layout random_tree(Prng& prng, uint32_t ranks);
 
-// The first seed and how many: TUTTI_SEED=N runs this one alone, TUTTI_SEEDS=N so many.
-struct Seeds {
-    uint64_t first = 1;
-    uint64_t count = 1;
-    static Seeds wanted(uint64_t count);
-};
-// The command that runs the current test again with one seed.
-std::string replay(uint64_t seed);
-
 }  // namespace tutti::test

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/script.h"
+#include "sim/seeds.h"
 #include "unit/engine/crew.h"
 
 namespace tutti::test {

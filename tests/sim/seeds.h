@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which seeds a test runs, and the command that runs one of them again.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace tutti::test {
+
+// TUTTI_SEED=N runs this one alone, TUTTI_SEEDS=N so many; else `count`.
+struct Seeds {
+    uint64_t first = 1;
+    uint64_t count = 1;
+    static Seeds wanted(uint64_t count) {
+        const char* one = std::getenv("TUTTI_SEED");
+        if (one) return {std::strtoull(one, nullptr, 10), 1};
+        const char* many = std::getenv("TUTTI_SEEDS");
+        return {1, many ? std::strtoull(many, nullptr, 10) : count};
+    }
+};
+
+inline std::string replay(uint64_t seed) {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    return "\nreplay: TUTTI_SEED=" + std::to_string(seed) +
+           " <this binary> --gtest_filter=" + info->test_suite_name() + "." + info->name();
+}
+
+}  // namespace tutti::test
