@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/environment.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::mpi {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+TEST(Environment, TakesTuttiVariablesOnlySortedWithoutTheMark) {
+    const char* const environment[] = {
+        "TUTTI_WARMUP=3",           "HOME=/",        "TUTTI=on", "TUTTIX=1",
+        "TUTTI_REPORT_MARK=/tmp/m", "TUTTI_CHECK=1", nullptr};
+    EXPECT_EQ(tutti_variables(environment, false),
+              (Texts{"TUTTI=on", "TUTTI_CHECK=1", "TUTTI_WARMUP=3"}));
+    EXPECT_EQ(tutti_variables(environment, true).size(), 4u);
+    EXPECT_TRUE(tutti_variables(nullptr, true).empty());
+}
+
+TEST(Environment, NamesWhatDiffersOnce) {
+    const Texts mine = {"TUTTI_A=1", "TUTTI_B=2"};
+    EXPECT_EQ(differing_names(mine, mine), "");
+    EXPECT_EQ(differing_names(mine, Texts{"TUTTI_A=2", "TUTTI_B=2"}), "TUTTI_A");
+    EXPECT_EQ(differing_names(mine, Texts{"TUTTI_B=3", "TUTTI_C=1"}), "TUTTI_A, TUTTI_B, TUTTI_C");
+    EXPECT_EQ(differing_names(mine, {}), "TUTTI_A, TUTTI_B");
+}
+
+TEST(Environment, DescribesRanksByWhatDiffers) {
+    EXPECT_EQ(describe_differences(Texts{"", "", ""}), "");
+    EXPECT_EQ(describe_differences(Texts{"", "TUTTI_CHUNK", "", "TUTTI_CHUNK"}),
+              "ranks 1, 3: TUTTI_CHUNK differs; rank 0's value holds");
+    EXPECT_EQ(describe_differences(Texts{"", "A", "A, B"}),
+              "rank 1: A differs; rank 2: A, B differ; rank 0's value holds");
+    Texts many(12, "A");
+    many[0].clear();
+    EXPECT_EQ(describe_differences(many),
+              "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 3 more: A differs; rank 0's value holds");
+}
+
+TEST(Environment, EntriesSurviveTheJourney) {
+    const Texts entries = {"TUTTI=on", "TUTTI_REPORT=a b=c", "TUTTI_X="};
+    EXPECT_EQ(split_entries(join_entries(entries)), entries);
+    EXPECT_TRUE(split_entries("").empty());
+}
+
+}  // namespace
+}  // namespace tutti::mpi

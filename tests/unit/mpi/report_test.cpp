@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/report.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "mpi/report_table.h"
+
+namespace tutti::mpi {
+namespace {
+
+ReportRecord record(Kind kind, uint32_t ranks, uint64_t calls, uint64_t bytes, const char* how) {
+    ReportRecord r{};
+    r.kind = kind;
+    r.size_class = size_class(calls == 0 ? 0 : bytes / calls);
+    r.ranks = ranks;
+    r.calls = calls;
+    r.bytes = bytes;
+    r.nanoseconds = 2000 * calls;
+    strncpy(r.how, how, sizeof r.how - 1);
+    return r;
+}
+
+TEST(SizeClass, HasItsEdgesWhereTheyAreNamed) {
+    EXPECT_EQ(size_class(0), size_class(256));
+    EXPECT_NE(size_class(256), size_class(257));
+    EXPECT_EQ(size_class(257), size_class(16384));
+    EXPECT_NE(size_class(16384), size_class(16385));
+    EXPECT_EQ(size_class(16385), size_class(1 << 20));
+    EXPECT_STREQ(size_class_name(size_class((1 << 20) + 1)), "> 1 MiB");
+}
+
+TEST(Counters, AddWhatIsAlikeAndKeepTheRestApart) {
+    static Counters counters;
+    const std::string copy = "small";
+    counters.count(kAllreduce, 4, 8, "small", 100);
+    counters.count(kAllreduce, 4, 16, "small", 50);
+    counters.count(kAllreduce, 4, 8, "host: why", 10);
+    counters.count(kAllreduce, 2, 8, "small", 10);
+    counters.count(kBarrier, 4, 0, "small", 10);
+    counters.count(kAllreduce, 4, 300, "small", 10);
+    const auto records = counters.records();
+    ASSERT_EQ(records.size(), 5u);
+    uint64_t found = 0;
+    for (const ReportRecord& r : records) {
+        if (r.kind != kAllreduce || r.ranks != 4 || r.size_class != 0) continue;
+        if (strcmp(r.how, "small") != 0) continue;
+        ++found;
+        EXPECT_EQ(r.calls, 2u);
+        EXPECT_EQ(r.bytes, 24u);
+        EXPECT_EQ(r.nanoseconds, 150u);
+    }
+    EXPECT_EQ(found, 1u);
+}
+
+TEST(Counters, LoseNothingWhenThreadsCountAtOnce) {
+    static Counters counters;
+    constexpr uint64_t kCalls = 20000;
+    const auto work = [] {
+        for (uint64_t i = 0; i < kCalls; ++i) {
+            counters.count(static_cast<Kind>(i % kKinds), 3, i % 7, i % 2 ? "a" : "host: b", 1);
+        }
+    };
+    std::thread other(work);
+    work();
+    other.join();
+    uint64_t calls = 0, time = 0;
+    for (const ReportRecord& r : counters.records()) {
+        calls += r.calls;
+        time += r.nanoseconds;
+    }
+    EXPECT_EQ(calls, 2 * kCalls);
+    EXPECT_EQ(time, 2 * kCalls);
+}
+
+TEST(Counters, AFullTableDropsWhatIsNewAndKeepsTheRest) {
+    static Counters counters;
+    for (uint32_t ranks = 1; ranks <= 2000; ++ranks) counters.count(kBcast, ranks, 8, "x", 1);
+    const size_t held = counters.records().size();
+    EXPECT_LT(held, 2000u);
+    counters.count(kBcast, 1, 8, "x", 1);
+    EXPECT_EQ(counters.records().size(), held);
+}
+
+TEST(Report, CountsCallsOfTheCommunicatorNotOfItsRanks) {
+    const std::vector<ReportRecord> records = {
+        record(kBcast, 2, 10, 80, "small"),     record(kBcast, 2, 10, 80, "small"),
+        record(kBcast, 2, 1, 8, "host: first"), record(kBcast, 2, 1, 8, "host: first"),
+        record(kBarrier, 2, 4, 0, "small"),     record(kBarrier, 2, 4, 0, "small")};
+    const auto rows = merge_records(records);
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[0].kind, kBarrier);
+    EXPECT_EQ(rows[0].calls, 4u);
+    EXPECT_EQ(rows[1].how, "small");  // Tutti before the host
+    EXPECT_EQ(rows[1].calls, 10u);
+    EXPECT_EQ(rows[1].bytes, 80u);
+    EXPECT_DOUBLE_EQ(rows[1].seconds, 20e-6);
+    EXPECT_EQ(rows[2].calls, 1u);
+}
+
+TEST(Report, SkipsRecordsThatMakeNoSense) {
+    std::vector<ReportRecord> records = {record(kBcast, 0, 1, 1, "x"),
+                                         record(kBcast, 2, 1, 1, "x")};
+    records[1].kind = 200;
+    EXPECT_TRUE(merge_records(records).empty());
+}
+
+TEST(Report, TextHasAlignedColumnsAndTotals) {
+    const std::vector<ReportRecord> records = {record(kAllreduce, 1, 12, 96, "small"),
+                                               record(kReduceScatterBlock, 1, 3, 0, "host: no")};
+    const std::string text = report_text({"MPI X", 1}, merge_records(records));
+    EXPECT_NE(text.find("tutti: MPI X, 1 rank: 12 collectives by Tutti, 3 by the host MPI\n"),
+              std::string::npos)
+        << text;
+    // The last column begins at one place in every line of the table.
+    const size_t head = text.find("run by") - text.rfind('\n', text.find("run by"));
+    const size_t row = text.find("tutti: small") - text.rfind('\n', text.find("tutti: small"));
+    const size_t host = text.find("host: no") - text.rfind('\n', text.find("host: no"));
+    EXPECT_EQ(head, row) << text;
+    EXPECT_EQ(head, host) << text;
+}
+
+TEST(Report, SaysThatNothingWasSeen) {
+    EXPECT_EQ(report_text({"MPI X", 3}, {}),
+              "tutti: MPI X, 3 ranks: no collective operation was seen in this run\n");
+    EXPECT_TRUE(nlohmann::json::parse(report_json({"MPI X", 3}, {}))["collectives"].empty());
+}
+
+TEST(Report, JsonSaysWhoRanWhatAndWhy) {
+    const std::vector<ReportRecord> records = {record(kGather, 1, 2, 20, "small"),
+                                               record(kScan, 1, 1, 0, "host: cut \xc3")};
+    const auto json = nlohmann::json::parse(report_json({"MPI X", 1}, merge_records(records)));
+    ASSERT_EQ(json["collectives"].size(), 2u);
+    EXPECT_EQ(json["collectives"][0]["algorithm"], "small");
+    EXPECT_EQ(json["collectives"][0]["run_by"], "tutti");
+    EXPECT_EQ(json["collectives"][0]["bytes"], 20);
+    EXPECT_EQ(json["collectives"][1]["run_by"], "host");
+    EXPECT_TRUE(json["collectives"][1].contains("reason"));
+}
+
+TEST(Report, WritesWholeFilesOrNone) {
+    const std::filesystem::path directory =
+        std::filesystem::path(testing::TempDir()) / ("tutti_report_" + std::to_string(getpid()));
+    std::filesystem::create_directory(directory);
+    const std::string path = directory / "r.json";
+    EXPECT_EQ(write_atomically(path, "one"), "");
+    EXPECT_EQ(write_atomically(path, "two"), "");
+    std::string text;
+    std::ifstream(path) >> text;
+    EXPECT_EQ(text, "two");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1);
+    // A directory stands where the file should: the temporary file must not stay.
+    const std::string blocked = directory / "blocked";
+    std::filesystem::create_directories(blocked + "/x");
+    EXPECT_EQ(write_atomically(blocked, "x"), "cannot write " + blocked + ": Is a directory");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 2);
+    EXPECT_EQ(write_atomically(blocked + "/none/r", "x"),
+              "cannot write " + blocked + "/none/r: No such file or directory");
+    std::filesystem::remove_all(directory);
+}
+
+TEST(Kinds, HaveNamesThatBelongTogether) {
+    EXPECT_STREQ(kind_name(kReduceScatterBlock), "reduce_scatter_block");
+    EXPECT_STREQ(kind_function(kAlltoallw), "MPI_Alltoallw");
+}
+
+}  // namespace
+}  // namespace tutti::mpi

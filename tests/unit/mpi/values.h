@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Named numbers of an MPI, from our own declarations and from a real mpi.h, to be compared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::mpi {
+
+using Values = std::vector<std::pair<std::string, int64_t>>;
+
+Values our_values();
+Values real_values();
+
+}  // namespace tutti::mpi
