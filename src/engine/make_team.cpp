@@ -27,6 +27,7 @@ struct Machine {
 struct Member {
     ProcessId process;
     uint64_t token = 0;
+    uint64_t scheduling_group = 0;
     topo::CpuSet cpus;
 };
 
@@ -44,6 +45,7 @@ struct Offer {
     int64_t fd = -1;
     int64_t offset = 0;
     uint64_t chunk_bytes = 0;
+    uint64_t chunk_count = 0;
     uint64_t socket_name = 0;
     uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
     uint32_t is_tree = 0;
@@ -73,12 +75,6 @@ constexpr size_t kChunkBytesMany = 64 * 1024;
 constexpr size_t kRingBytesWanted = 512 * 1024;
 constexpr uint64_t kChunkCountMax = 32;
 
-node::Geometry geometry_of(uint32_t ranks, size_t chunk_bytes) {
-    uint64_t count = node::kChunkCountMin;
-    while (count < kChunkCountMax && 2 * count * chunk_bytes <= kRingBytesWanted) count *= 2;
-    return node::Geometry::make(ranks, chunk_bytes, count);
-}
-
 }  // namespace
 
 class TeamMaker {
@@ -95,7 +91,7 @@ class TeamMaker {
     Result<Done> compare_machines();
     Result<Done> meet();
     Offer make_offer();
-    size_t choose_chunk_bytes(size_t used) const;
+    [[nodiscard]] node::Geometry choose_geometry(size_t used) const;
     bool is_crowded() const;
     void write_tree();
     Result<Done> take_offer();
@@ -167,7 +163,7 @@ Result<Done> TeamMaker::compare_machines() {
 }
 
 Result<Done> TeamMaker::meet() {
-    auto all = exchange(Member{context_.process(), token_, context_.cpus()});
+    auto all = exchange(Member{context_.process(), token_, scheduling_group(), context_.cpus()});
     if (!all) return all.error();
     members_ = std::move(all.value());
     const auto smallest =
@@ -195,19 +191,26 @@ bool TeamMaker::is_crowded() const {
     return false;
 }
 
-size_t TeamMaker::choose_chunk_bytes(size_t used) const {
+// A process set with many communicators gets smaller rings before it gets none.
+node::Geometry TeamMaker::choose_geometry(size_t used) const {
     const Settings& settings = context_.settings();
-    // Every rank needs a line of the root's chunk in a scatter.
-    const size_t least = node::kLineBytes * params_.size;
-    if (settings.chunk_bytes > 0) return std::max<size_t>(settings.chunk_bytes, least);
     const size_t left = settings.memory_bytes > used ? settings.memory_bytes - used : 0;
-    size_t chunk = params_.size <= kFlatRanksMax ? kChunkBytesFew : kChunkBytesMany;
-    // A process set with many communicators gets smaller rings before it gets none.
-    while (chunk > kChunkBytesMin &&
-           geometry_of(params_.size, chunk).slice_bytes > left / 8) {
+    const size_t wanted = params_.size <= kFlatRanksMax ? kChunkBytesFew : kChunkBytesMany;
+    // Every rank needs a line of the root's chunk in a scatter.
+    const size_t least = std::max(kChunkBytesMin, node::kLineBytes * params_.size);
+    const bool is_set = settings.chunk_bytes > 0;
+    size_t chunk = is_set ? settings.chunk_bytes : wanted;
+    while (true) {
+        chunk = std::max(chunk, is_set ? node::kLineBytes * params_.size : least);
+        uint64_t count = kChunkCountMax;
+        while (count > node::kChunkCountMin && count * chunk > kRingBytesWanted) count /= 2;
+        for (; count >= node::kChunkCountMin; count /= 2) {
+            const auto geometry = node::Geometry::make(params_.size, chunk, count);
+            const bool is_least = count == node::kChunkCountMin && (is_set || chunk <= least);
+            if (geometry.slice_bytes <= left / 8 || is_least) return geometry;
+        }
         chunk /= 2;
     }
-    return std::max(chunk, least);
 }
 
 Offer TeamMaker::make_offer() {
@@ -222,8 +225,10 @@ Offer TeamMaker::make_offer() {
     }
     arena_ = arena.value();
     const size_t used = arena_->used_bytes();
-    offer.chunk_bytes = choose_chunk_bytes(used);
-    const size_t bytes = geometry_of(params_.size, offer.chunk_bytes).slice_bytes;
+    const node::Geometry geometry = choose_geometry(used);
+    offer.chunk_bytes = geometry.chunk_bytes;
+    offer.chunk_count = geometry.chunk_count;
+    const size_t bytes = geometry.slice_bytes;
     if (used + bytes > context_.settings().memory_bytes) {
         offer.report = report_of(Obstacle::kFull,
                                  format_bytes(bytes) + " of shared memory for this communicator, " +
@@ -259,7 +264,7 @@ Result<Done> TeamMaker::take_offer() {
         return Error{ErrorCode::kMemory,
                      "rank " + std::to_string(leader_) + ": " + offer_.report.detail};
     }
-    geometry_ = geometry_of(params_.size, offer_.chunk_bytes);
+    geometry_ = node::Geometry::make(params_.size, offer_.chunk_bytes, offer_.chunk_count);
     return Done{};
 }
 
@@ -373,7 +378,7 @@ void TeamMaker::write_tree() {
 }
 
 std::byte* TeamMaker::tree_space() const {
-    static_assert(node::kLineBytes >= sizeof(uint32_t));  // choose_chunk_bytes gives a line a rank
+    static_assert(node::kLineBytes >= sizeof(uint32_t));  // choose_geometry gives a line a rank
     return node::Slice{mapping_->base(), geometry_}.chunk(leader_, 0);
 }
 
@@ -424,6 +429,11 @@ void TeamMaker::finish() {
     WaitPolicy& policy = team_->policy_;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = offer_.is_crowded != 0;
+    const uint64_t group = members_.empty() ? 0 : members_[0].scheduling_group;
+    policy.sleeps = policy.is_crowded &&
+                    std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+                        return member.scheduling_group != group;
+                    });
     policy.stall_ns = static_cast<uint64_t>(context_.settings().stall_s * 1e9);
     if (arena_) context_.keep_arena(arena_);
 }

@@ -58,6 +58,12 @@ uint64_t node_hash() {
     return hash_text(read_file("/proc/sys/kernel/random/boot_id") + name);
 }
 
+uint64_t scheduling_group() {
+    if (read_file("/proc/sys/kernel/sched_autogroup_enabled").substr(0, 1) != "1") return 0;
+    const std::string text = read_file("/proc/self/autogroup");  // "/autogroup-123 nice 0"
+    return text.empty() ? 0 : hash_text(text.substr(0, text.find(' ')));
+}
+
 uint64_t random_token() {
     uint64_t token = 0;
     while (getrandom(&token, sizeof(token), 0) != sizeof(token) || token == 0) {

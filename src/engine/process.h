@@ -23,6 +23,11 @@ ProcessId this_process();
 // to try; the token in the segment is the proof.
 uint64_t node_hash();
 
+// The kernel's automatic scheduling group of this process's session (sched(7), autogroup), 0
+// without. Where ranks are in different groups, as under MPICH's launcher, which gives each a
+// session of its own, sched_yield gives way to nobody outside: a crowded rank must sleep instead.
+uint64_t scheduling_group();
+
 // Unpredictable; used as the token that proves a shared segment.
 uint64_t random_token();
 

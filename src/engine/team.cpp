@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/bell.h"
 #include "engine/messages.h"
 
 namespace tutti::engine {
@@ -74,8 +75,8 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     return TUTTI_OK;
 }
 
-// What follows a fruitless step of `op`.
-inline void Team::wait_turn(Waiter& waiter, const node::Op& op) {
+// What follows a fruitless step of `op`. True if it was completed after all.
+inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
     switch (waiter.turn()) {
         case Waiter::Advice::kPoll:
             break;
@@ -89,10 +90,25 @@ inline void Team::wait_turn(Waiter& waiter, const node::Op& op) {
         case Waiter::Advice::kReport:
             context_->log(TUTTI_LOG_WARN, stall_message(name_, node_, op, waiter.waited_ns()));
             break;
+        case Waiter::Advice::kSleep:
+            return sleep_turn(op);
     }
+    return false;
+}
+
+// Sleeps unless the last look moves the call.
+bool Team::sleep_turn(node::Op& op) {
+    node::SliceHeader& header = node_.slice.header();
+    // What this rank has done up to here may be what another one sleeps for.
+    if (!node::waits_for_all(op)) ring(header);
+    Sleeper sleeper(header);
+    const node::Step step = node::step(node_, op);
+    if (step == node::Step::kBlocked) sleeper.sleep(Waiter::kSleepNsMax);
+    return step == node::Step::kDone;
 }
 
 inline void Team::call_done() {
+    if (policy_.sleeps) ring(node_.slice.header());
     if (++calls_since_progress_ < kCallsPerProgress) return;
     calls_since_progress_ = 0;
     context_->progress();
@@ -114,8 +130,8 @@ tutti_status Team::run(const tutti_call& call) {
         if (step == node::Step::kDone) break;
         if (step == node::Step::kAdvanced) {
             waiter.reset();
-        } else {
-            wait_turn(waiter, run_.op);
+        } else if (wait_turn(waiter, run_.op)) {
+            break;
         }
     }
     call_done();
@@ -190,18 +206,22 @@ node::Op& Team::front_op() {
     return head_->stage == Request::Stage::kChecking ? exchange_ : head_->op;
 }
 
-bool Team::advance() {
-    if (!head_) return false;
+// The call in front is done: on to what follows it.
+void Team::finish_front() {
+    if (policy_.sleeps) ring(node_.slice.header());
     Request& request = *head_;
-    const node::Step step = node::step(node_, front_op());
-    if (step == node::Step::kBlocked) return false;
-    if (step == node::Step::kAdvanced) return true;
     if (request.stage == Request::Stage::kChecking) {
         compare_cards(request);
     } else {
         finish(request, TUTTI_OK);
     }
-    return true;
+}
+
+bool Team::advance() {
+    if (!head_) return false;
+    const node::Step step = node::step(node_, front_op());
+    if (step == node::Step::kDone) finish_front();
+    return step != node::Step::kBlocked;
 }
 
 tutti_status Team::wait(Request& request) {
@@ -209,8 +229,8 @@ tutti_status Team::wait(Request& request) {
     while (request.stage != Request::Stage::kIdle) {
         if (advance()) {
             waiter.reset();
-        } else {
-            wait_turn(waiter, front_op());
+        } else if (wait_turn(waiter, front_op())) {
+            finish_front();
         }
     }
     call_done();

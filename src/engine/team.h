@@ -65,7 +65,9 @@ class Team {
     void begin(Request& request);
     void begin_main(Request& request);
     void compare_cards(Request& request);
-    void wait_turn(Waiter& waiter, const node::Op& op);
+    bool wait_turn(Waiter& waiter, node::Op& op);
+    bool sleep_turn(node::Op& op);
+    void finish_front();
     node::Op& front_op();
     void call_done();
     void finish(Request& request, tutti_status status);

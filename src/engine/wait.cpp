@@ -37,7 +37,8 @@ Waiter::Advice Waiter::poll_turn() {
 
 Waiter::Advice Waiter::slow_turn() {
     if (!is_yielding_) return poll_turn();
-    if (!has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {
+    if (policy_.sleeps && turns_ % 2 == 1) return Advice::kSleep;
+    if (!policy_.sleeps && !has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {
         sched_yield();
         return Advice::kPoll;
     }
@@ -53,6 +54,7 @@ Waiter::Advice Waiter::slow_turn() {
         next_report_ns_ = 2 * waited;
         return Advice::kReport;
     }
+    if (policy_.sleeps) return Advice::kProgress;
     if (waited < kSleepAfterNs) {
         sched_yield();
     } else {

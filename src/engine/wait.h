@@ -13,6 +13,8 @@ struct WaitPolicy {
     uint64_t spin_ns = 20'000;
     // Ranks outnumber processors: whoever polls keeps the one it waits for from running.
     bool is_crowded = false;
+    // Crowded, and yielding does not help (scheduling_group in process.h): sleep until rung awake.
+    bool sleeps = false;
     uint64_t stall_ns = 0;  // 0: never
 };
 
@@ -23,7 +25,8 @@ class Waiter {
         kPoll,      // poll again
         kProgress,  // let the embedder progress, then poll again
         kAnnounce,  // once a wait: it has become a long one
-        kReport     // the stall time has passed (again)
+        kReport,    // the stall time has passed (again)
+        kSleep      // sleep until the bell rings, at most kSleepNsMax
     };
 
     Waiter(const WaitPolicy& policy, Clock& clock)
@@ -43,6 +46,8 @@ class Waiter {
     }
     uint64_t waited_ns() { return clock_.now_ns() - begin_ns_; }
 
+    static constexpr uint64_t kSleepNsMax = 1'000'000;
+
   private:
     // About a microsecond of polling before the clock is first read.
     static constexpr uint64_t kQuickTurns = 256;
@@ -54,7 +59,6 @@ class Waiter {
     // turn of ours to move one fragment, so sleeping begins late and stays short: at most 1/50 of
     // the time already waited, never more than a millisecond.
     static constexpr uint64_t kSleepAfterNs = 20'000'000;
-    static constexpr uint64_t kSleepNsMax = 1'000'000;
     static constexpr uint64_t kSleepShare = 50;
 
     Advice slow_turn();

@@ -31,12 +31,13 @@ bool readers_consumed(Team& team, const Op& op, uint64_t target) {
 }
 
 bool may_write(Team& team, const Op& op, uint64_t round) {
-    const uint64_t target = reuse_target(op.chunks + round);
-    return is_reuse_within(round) ? readers_consumed(team, op, target) : all_consumed(team, target);
+    const uint64_t target = reuse_target(team, op.chunks + round);
+    return is_reuse_within(team, round) ? readers_consumed(team, op, target)
+                                        : all_consumed(team, target);
 }
 
 void post(Team& team, Op& op, const std::byte* data, size_t bytes) {
-    std::memcpy(team.slice.chunk(team.rank, op.chunks + op.posted), data, bytes);
+    copy_to_shared(team.slice.chunk(team.rank, op.chunks + op.posted), data, bytes);
     ++op.posted;
     publish(team, op.events + op.posted);
 }

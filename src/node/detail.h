@@ -21,50 +21,87 @@ inline std::atomic_ref<uint64_t> line_flag(std::byte* line) {
     return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(line + kLinePayloadBytes));
 }
 
-// The writer's side. Each line is valid by itself, so that a reader's misses overlap the writer.
+// Asks for a line in order to write it. The readers of its former content hold copies, and taking
+// those away costs as much as the readers' miss itself; done early, it costs nobody anything.
+inline void prefetch_for_write(const std::byte* line) {
+#if defined(__x86_64__)
+    // gcc's builtin is a prefetch for reading unless -mprfchw; older processors take this as a
+    // no-op.
+    asm volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1, 3);
+#endif
+}
+
+inline void prefetch_lines(const std::byte* data, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += kLineBytes) prefetch_for_write(data + at);
+}
+
+// Copies into memory that others have read before: each block's lines are asked for while the block
+// before it is copied. Measured on 2 cores: 64 KiB in pieces of 8 KiB 9.9 -> 8.0 us, 16 KiB in
+// pieces of 2 KiB 5.4 -> 3.4 us; no loss at 1 MiB.
+inline void copy_to_shared(std::byte* out, const std::byte* in, size_t bytes) {
+    constexpr size_t kBlock = 2048;
+    prefetch_lines(out, std::min(bytes, kBlock));
+    while (bytes > kBlock) {
+        prefetch_lines(out + kBlock, std::min(bytes - kBlock, kBlock));
+        std::memcpy(out, in, kBlock);
+        out += kBlock;
+        in += kBlock;
+        bytes -= kBlock;
+    }
+    if (bytes > 0) std::memcpy(out, in, bytes);
+}
+
+// One line's worth. One word is by far the most common payload, and a constant size makes it one
+// move.
+inline void copy_line(std::byte* out, const std::byte* in, size_t bytes) {
+    if (bytes == sizeof(uint64_t)) {
+        std::memcpy(out, in, sizeof(uint64_t));
+    } else if (bytes >= kLinePayloadBytes) {
+        std::memcpy(out, in, kLinePayloadBytes);
+    } else if (bytes > 0) {
+        std::memcpy(out, in, bytes);
+    }
+}
+
+// The writer's side. Each line is valid by itself, so that the reader's misses overlap the writing.
 inline void write_slot(std::byte* slot, uint64_t call, const std::byte* data, size_t bytes) {
-    while (bytes > kLinePayloadBytes) {
-        std::memcpy(slot, data, kLinePayloadBytes);
-        line_flag(slot).store(call, std::memory_order_release);
-        slot += kLineBytes;
-        data += kLinePayloadBytes;
-        bytes -= kLinePayloadBytes;
-    }
-    // One word is by far the most common payload; a constant size makes it one store.
-    if (bytes == sizeof(uint64_t)) {
-        std::memcpy(slot, data, sizeof(uint64_t));
-    } else if (bytes > 0) {
-        std::memcpy(slot, data, bytes);
-    }
-    line_flag(slot).store(call, std::memory_order_release);
-}
-
-// Lines are written in order and each flag is released, so the last flag vouches for all.
-inline bool slot_ready(std::byte* slot, uint64_t call, size_t bytes) {
-    std::byte* last = slot + (slot_lines(bytes) - 1) * kLineBytes;
-    return line_flag(last).load(std::memory_order_acquire) == call;
-}
-
-// Only after slot_ready.
-inline void read_slot(std::byte* out, const std::byte* slot, size_t bytes) {
-    while (bytes > kLinePayloadBytes) {
-        std::memcpy(out, slot, kLinePayloadBytes);
-        slot += kLineBytes;
-        out += kLinePayloadBytes;
-        bytes -= kLinePayloadBytes;
-    }
-    if (bytes == sizeof(uint64_t)) {
-        std::memcpy(out, slot, sizeof(uint64_t));
-    } else if (bytes > 0) {
-        std::memcpy(out, slot, bytes);
+    // Lines asked for ahead; measured: 4 to 8 are best for 1 KiB, more crowd out the stores.
+    constexpr size_t kAhead = 8;
+    const size_t lines = slot_lines(bytes);
+    if (lines > 1) prefetch_lines(slot, std::min(lines, kAhead) * kLineBytes);
+    for (size_t line = 0; line < lines; ++line) {
+        if (line + kAhead < lines) prefetch_for_write(slot + (line + kAhead) * kLineBytes);
+        const size_t offset = line * kLinePayloadBytes;
+        copy_line(slot + line * kLineBytes, data + offset, bytes - offset);
+        line_flag(slot + line * kLineBytes).store(call, std::memory_order_release);
     }
 }
 
-// The payload as one piece: the slot itself where it is one line, else a copy in `space`.
-inline const std::byte* slot_payload(const std::byte* slot, size_t bytes, std::byte* space) {
-    if (bytes <= kLinePayloadBytes) return slot;
-    read_slot(space, slot, bytes);
-    return space;
+// The reader's side, behind the writer: takes the lines that are there, from `line` on, and counts
+// it up. True when the whole payload has been taken.
+inline bool take_slot(std::byte* out, std::byte* slot, uint64_t call, size_t bytes,
+                      uint64_t& line) {
+    const size_t lines = slot_lines(bytes);
+    for (; line < lines; ++line) {
+        std::byte* at = slot + line * kLineBytes;
+        if (line_flag(at).load(std::memory_order_acquire) != call) return false;
+        const size_t offset = line * kLinePayloadBytes;
+        copy_line(out + offset, at, bytes - offset);
+    }
+    line = 0;
+    return true;
+}
+
+// The payload as one piece once it is all there, else nullptr: in the slot itself where it is one
+// line, else collected in `space`.
+inline const std::byte* take_payload(std::byte* space, std::byte* slot, uint64_t call, size_t bytes,
+                                     uint64_t& line) {
+    if (bytes > kLinePayloadBytes) {
+        return take_slot(space, slot, call, bytes, line) ? space : nullptr;
+    }
+    return line_flag(slot).load(std::memory_order_acquire) == call ? slot : nullptr;
 }
 
 // ---- guards: nothing is overwritten before it was read
@@ -83,17 +120,20 @@ inline bool all_consumed(Team& team, uint64_t target) {
 }
 
 // Cumulative chunks that must have been consumed before chunk `index` may be written.
-inline uint64_t reuse_target(uint64_t index) {
-    return index + 1 > kChunkCount ? index + 1 - kChunkCount : 0;
+inline uint64_t reuse_target(const Team& team, uint64_t index) {
+    const uint64_t count = team.slice.geometry.chunk_count;
+    return index + 1 > count ? index + 1 - count : 0;
 }
 
 inline bool consumed_by(const Team& team, Rank rank, uint64_t target) {
     return team.slice.done(rank).chunks_consumed.load(std::memory_order_acquire) >= target;
 }
 
-// The first kChunkCount chunks of a call replace chunks of earlier calls, which anybody may have
+// The first chunk_count chunks of a call replace chunks of earlier calls, which anybody may have
 // been reading; later ones replace chunks of this call, and then only its own readers matter.
-inline bool is_reuse_within(uint64_t round) { return round >= kChunkCount; }
+inline bool is_reuse_within(const Team& team, uint64_t round) {
+    return round >= team.slice.geometry.chunk_count;
+}
 
 inline bool has_published(const Team& team, Rank rank, uint64_t event) {
     return team.slice.ready(rank).published.load(std::memory_order_acquire) >= event;

@@ -21,8 +21,8 @@ void place_own_piece(const Team& team, const Op& op, uint64_t round) {
 }
 
 void post_piece(Team& team, Op& op, const std::byte* block) {
-    std::memcpy(team.slice.chunk(team.rank, op.chunks + op.posted),
-                block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
+    copy_to_shared(team.slice.chunk(team.rank, op.chunks + op.posted),
+                   block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
     ++op.posted;
     publish(team, op.events + op.posted);
 }
@@ -63,9 +63,10 @@ void plan_chunk_gather(const Team& team, Op& op) {
 
 Step chunk_gather(Team& team, Op& op) {
     if (team.rank != op.call.root) {
-        const uint64_t target = reuse_target(op.chunks + op.posted);
-        const bool may_write = is_reuse_within(op.posted) ? consumed_by(team, op.call.root, target)
-                                                          : all_consumed(team, target);
+        const uint64_t target = reuse_target(team, op.chunks + op.posted);
+        const bool may_write = is_reuse_within(team, op.posted)
+                                   ? consumed_by(team, op.call.root, target)
+                                   : all_consumed(team, target);
         if (!may_write) return Step::kBlocked;
         post_piece(team, op, op.call.send);
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
@@ -93,11 +94,11 @@ Step chunk_scatter(Team& team, Op& op) {
     const size_t offset = round * op.piece_bytes;
     const size_t bytes = round_bytes(op, round);
     if (team.rank == op.call.root) {
-        if (!all_consumed(team, reuse_target(op.chunks + round))) return Step::kBlocked;
+        if (!all_consumed(team, reuse_target(team, op.chunks + round))) return Step::kBlocked;
         std::byte* piece = team.slice.chunk(team.rank, op.chunks + round);
         for (Rank rank = 0; rank < team.size; ++rank) {
             if (rank == team.rank) continue;
-            std::memcpy(piece, op.call.send + rank * op.call.bytes + offset, bytes);
+            copy_to_shared(piece, op.call.send + rank * op.call.bytes + offset, bytes);
             piece += op.piece_bytes;
         }
         publish(team, op.events + round + 1);
@@ -129,7 +130,7 @@ void plan_chunk_allgather(const Team& team, Op& op) {
 // Posts one round ahead, so that a neighbour who is a little late does not stop the copying.
 Step chunk_allgather(Team& team, Op& op) {
     if (op.posted < op.rounds && op.posted <= op.taken + 1 &&
-        all_consumed(team, reuse_target(op.chunks + op.posted))) {
+        all_consumed(team, reuse_target(team, op.chunks + op.posted))) {
         const uint64_t round = op.posted;
         post_piece(team, op, op.call.block(team.rank));
         place_own_piece(team, op, round);

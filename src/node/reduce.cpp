@@ -10,13 +10,14 @@ namespace tutti::node {
 namespace {
 
 bool post_own(Team& team, Op& op) {
-    const uint64_t target = reuse_target(op.chunks + op.posted);
-    const bool may_write = is_reuse_within(op.posted) ? consumed_by(team, op.call.root, target)
-                                                      : all_consumed(team, target);
+    const uint64_t target = reuse_target(team, op.chunks + op.posted);
+    const bool may_write = is_reuse_within(team, op.posted)
+                               ? consumed_by(team, op.call.root, target)
+                               : all_consumed(team, target);
     if (!may_write) return false;
     const size_t offset = op.posted * op.piece_bytes;
-    std::memcpy(team.slice.chunk(team.rank, op.chunks + op.posted), op.call.vector() + offset,
-                std::min(op.piece_bytes, op.call.bytes - offset));
+    copy_to_shared(team.slice.chunk(team.rank, op.chunks + op.posted), op.call.vector() + offset,
+                   std::min(op.piece_bytes, op.call.bytes - offset));
     ++op.posted;
     publish(team, op.events + op.posted);
     return true;

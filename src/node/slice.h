@@ -25,8 +25,8 @@ inline constexpr size_t kInlineBytesMax = 1024;
 static_assert(kSlotLines * kLinePayloadBytes >= kInlineBytesMax);
 // Calls that a rank may run ahead of the slowest before it must look; a power of two.
 inline constexpr uint64_t kSlotCount = 8;
-// Chunks in a rank's ring. The split reduction needs at least 5 (split.cpp); a power of two.
-inline constexpr uint64_t kChunkCount = 8;
+// Chunks in a rank's ring: a power of two. The split reduction needs at least 5 (split.cpp).
+inline constexpr uint64_t kChunkCountMin = 8;
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
@@ -51,10 +51,11 @@ struct alignas(kControlStride) DoneWords {
 struct Geometry {
     uint32_t ranks = 0;
     size_t chunk_bytes = 0;  // a multiple of 64
+    uint64_t chunk_count = kChunkCountMin;
     size_t rank_bytes = 0;   // one rank's area, a multiple of the page
     size_t slice_bytes = 0;  // a header page and all areas
 
-    static Geometry make(uint32_t ranks, size_t chunk_bytes);
+    static Geometry make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count = kChunkCountMin);
 };
 
 // The first page of a slice.
@@ -62,6 +63,10 @@ struct SliceHeader {
     // Ranks that have left the team. The slice may be used again when all have. Relaxed increments
     // are not enough: release, since the next user's owner clears the slice after reading it.
     std::atomic<uint32_t> detached{0};
+    // Where waiting ranks sleep (engine/bell.h): the futex word, written by whoever wakes them, and
+    // the number of ranks asleep or about to be, counted up and down by themselves.
+    alignas(kControlStride) std::atomic<uint32_t> bell{0};
+    alignas(kControlStride) std::atomic<uint32_t> sleepers{0};
 };
 
 // Pointers into a mapped slice.
@@ -89,7 +94,8 @@ struct Slice {
         return slot(rank, 2, call);
     }
     [[nodiscard]] std::byte* chunk(Rank rank, uint64_t index) const {
-        return area(rank) + kChunksOffset + (index % kChunkCount) * geometry.chunk_bytes;
+        return area(rank) + kChunksOffset +
+               (index & (geometry.chunk_count - 1)) * geometry.chunk_bytes;
     }
 
     static constexpr size_t kSlotsOffset = sizeof(ReadyWords) + sizeof(DoneWords);
@@ -102,11 +108,12 @@ struct Slice {
     }
 };
 
-inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes) {
+inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count) {
     Geometry geometry;
     geometry.ranks = ranks;
     geometry.chunk_bytes = (chunk_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
-    const size_t raw = Slice::kChunksOffset + kChunkCount * geometry.chunk_bytes;
+    geometry.chunk_count = chunk_count;
+    const size_t raw = Slice::kChunksOffset + chunk_count * geometry.chunk_bytes;
     geometry.rank_bytes = (raw + kPageBytes - 1) / kPageBytes * kPageBytes;
     geometry.slice_bytes = kPageBytes + ranks * geometry.rank_bytes;
     return geometry;

@@ -16,12 +16,15 @@ namespace {
 bool post_own(Team& team, Op& op, const std::byte* data) {
     if (!slots_free(team, op.number)) return false;
     write_slot(team.slice.up_slot(team.rank, op.number), op.number, data, op.call.bytes);
+    // The next call's slot, while we wait for this one's.
+    prefetch_lines(team.slice.up_slot(team.rank, op.number + 1), op.call.bytes + 1);
     op.phase = 1;
     return true;
 }
 
-bool is_ready(const Team& team, const Op& op, Rank rank) {
-    return slot_ready(team.slice.up_slot(rank, op.number), op.number, op.call.bytes);
+// Takes the payload of `rank`, as far as it is there.
+bool take_from(const Team& team, Op& op, Rank rank, std::byte* out) {
+    return take_slot(out, team.slice.up_slot(rank, op.number), op.number, op.call.bytes, op.line);
 }
 
 // Own block of a gather or allgather into its place, unless it is there already.
@@ -37,7 +40,7 @@ Step small_barrier(Team& team, Op& op) {
     if (op.phase == 0 && !post_own(team, op, nullptr)) return Step::kBlocked;
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
-        if (!is_ready(team, op, op.next)) return Step::kBlocked;
+        if (!take_from(team, op, op.next, nullptr)) return Step::kBlocked;
     }
     return finish_small_synchronized(team, op);
 }
@@ -49,8 +52,7 @@ Step small_bcast(Team& team, Op& op) {
                    op.call.bytes);
         return finish_small(team, op);
     }
-    if (!is_ready(team, op, op.call.root)) return Step::kBlocked;
-    read_slot(op.call.recv, team.slice.up_slot(op.call.root, op.number), op.call.bytes);
+    if (!take_from(team, op, op.call.root, op.call.recv)) return Step::kBlocked;
     return finish_small(team, op);
 }
 
@@ -65,15 +67,14 @@ Step small_reduce(Team& team, Op& op) {
     }
     std::byte* space = payload_space(team);
     for (; op.next < team.size; ++op.next) {
-        if (op.next != team.rank && !is_ready(team, op, op.next)) return Step::kBlocked;
         std::byte* slot = team.slice.up_slot(op.next, op.number);
         if (op.next == 0) {
-            // Two ranks are one fold; with more, the first payload waits in recv for the second.
-            read_slot(op.call.recv, slot, op.call.bytes);
-        } else {
-            fold_onto(team, op.call.reducer, op.call.recv, op.call.recv,
-                      slot_payload(slot, op.call.bytes, space), op.call.bytes);
+            if (!take_from(team, op, 0, op.call.recv)) return Step::kBlocked;
+            continue;
         }
+        const std::byte* payload = take_payload(space, slot, op.number, op.call.bytes, op.line);
+        if (!payload) return Step::kBlocked;
+        fold_onto(team, op.call.reducer, op.call.recv, op.call.recv, payload, op.call.bytes);
     }
     return finish_small_synchronized(team, op);
 }
@@ -88,9 +89,8 @@ Step small_gather(Team& team, Op& op) {
     }
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
-        if (!is_ready(team, op, op.next)) return Step::kBlocked;
-        read_slot(op.call.recv + op.next * op.call.bytes, team.slice.up_slot(op.next, op.number),
-                  op.call.bytes);
+        std::byte* block = op.call.recv + op.next * op.call.bytes;
+        if (!take_from(team, op, op.next, block)) return Step::kBlocked;
     }
     return finish_small_synchronized(team, op);
 }
@@ -110,8 +110,7 @@ Step small_scatter(Team& team, Op& op) {
         return finish_small(team, op);
     }
     std::byte* slot = team.slice.inbox_slot(team.rank, op.number);
-    if (!slot_ready(slot, op.number, bytes)) return Step::kBlocked;
-    read_slot(op.call.recv, slot, bytes);
+    if (!take_slot(op.call.recv, slot, op.number, bytes, op.line)) return Step::kBlocked;
     return finish_small(team, op);
 }
 
@@ -123,8 +122,7 @@ Step small_allgather(Team& team, Op& op) {
     }
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
-        if (!is_ready(team, op, op.next)) return Step::kBlocked;
-        read_slot(op.call.recv + op.next * bytes, team.slice.up_slot(op.next, op.number), bytes);
+        if (!take_from(team, op, op.next, op.call.recv + op.next * bytes)) return Step::kBlocked;
     }
     return finish_small_synchronized(team, op);
 }

@@ -10,8 +10,8 @@
 // In-place results: slice `rank` of the own chunk is never an input (the own operand is read from
 // the user's buffer), so the folded slice is written there.
 //
-// Why in(t) may overwrite chunk t - kChunkCount without a look: fold(t - 2) of this rank waited for
-// in(t - 2) of all, which follows out(t - 5) of all. kChunkCount >= 5 is enough, for reduce too.
+// Why in(t) may overwrite chunk t - chunk_count without a look: fold(t - 2) of this rank waited for
+// in(t - 2) of all, which follows out(t - 5) of all. chunk_count >= 5 is enough, for reduce too.
 //
 // Op.phase: 0 in, 1 fold, 2 out. Op.taken: t. Op.next: the rank that comes next in fold's or out's
 // wait.
@@ -20,7 +20,7 @@
 namespace tutti::node {
 namespace {
 
-static_assert(kChunkCount >= 5);
+static_assert(kChunkCountMin >= 5);
 
 uint64_t in_event(const Op& op, uint64_t round) { return op.events + 2 * round + 1; }
 uint64_t fold_event(const Op& op, uint64_t round) { return op.events + 2 * round + 4; }
@@ -54,7 +54,8 @@ Step step_in(Team& team, Op& op) {
     op.phase = 1;
     op.next = 0;
     if (round >= op.rounds) return Step::kAdvanced;
-    if (!is_reuse_within(round) && !all_consumed(team, reuse_target(op.chunks + round))) {
+    if (!is_reuse_within(team, round) &&
+        !all_consumed(team, reuse_target(team, op.chunks + round))) {
         op.phase = 0;
         return Step::kBlocked;
     }
@@ -63,8 +64,8 @@ Step step_in(Team& team, Op& op) {
     std::byte* chunk = team.slice.chunk(team.rank, op.chunks + round);
     const std::byte* data = op.call.vector() + piece.offset;
     const size_t behind = own.offset + own.bytes;
-    copy_bytes(chunk, data, own.offset);
-    copy_bytes(chunk + behind, data + behind, piece.bytes - behind);
+    copy_to_shared(chunk, data, own.offset);
+    copy_to_shared(chunk + behind, data + behind, piece.bytes - behind);
     publish(team, in_event(op, round));
     return Step::kAdvanced;
 }

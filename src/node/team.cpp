@@ -112,6 +112,11 @@ void start(Team& team, Op& op) {
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
 
+bool waits_for_all(const Op& op) {
+    if (op.step == small_reduce) return op.call.collective == TUTTI_ALLREDUCE;
+    return op.step == small_barrier || op.step == small_allgather || op.step == chunk_allreduce;
+}
+
 void announce(Team& team, const Op& op) {
     team.slice.done(team.rank).calls_entered.store(op.number, std::memory_order_relaxed);
 }

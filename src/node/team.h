@@ -79,6 +79,7 @@ struct Progress {
     Rank next = 0;
     uint64_t posted = 0;  // rounds written
     uint64_t taken = 0;   // rounds read
+    uint64_t line = 0;    // lines taken of the slot that is being read
 };
 
 // One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`.
@@ -105,6 +106,10 @@ inline Step step(Team& team, Op& op) { return op.step(team, op); }
 
 // The name of the algorithm that start() would choose.
 const char* algorithm_name(const Team& team, const Call& call);
+
+// True for calls in which every rank waits for all others at once (flat barrier, allreduce and
+// allgather): only the last one's arrival can end anybody's wait.
+bool waits_for_all(const Op& op);
 
 // For messages: says to the others that this rank has entered the call in flight.
 void announce(Team& team, const Op& op);

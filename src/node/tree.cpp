@@ -24,10 +24,12 @@ bool collect_children(Team& team, Op& op) {
     }
     for (; op.next < children.size(); ++op.next) {
         std::byte* slot = team.slice.up_slot(children[op.next], op.number);
-        if (!slot_ready(slot, op.number, op.call.bytes)) return false;
+        const std::byte* payload =
+            take_payload(payload_space(team), slot, op.number, op.call.bytes, op.line);
+        if (!payload) return false;
         if (op.call.bytes == 0) continue;
-        fold_onto(team, op.call.reducer, result_space(team), result_space(team),
-                  slot_payload(slot, op.call.bytes, payload_space(team)), op.call.bytes);
+        fold_onto(team, op.call.reducer, result_space(team), result_space(team), payload,
+                  op.call.bytes);
     }
     return true;
 }
@@ -52,8 +54,7 @@ Step reduce_result(Team& team, Op& op) {
     }
     if (team.rank != op.call.root) return finish_small(team, op);
     std::byte* slot = team.slice.down_slot(team.layout.root, op.number);
-    if (!slot_ready(slot, op.number, op.call.bytes)) return Step::kBlocked;
-    read_slot(op.call.recv, slot, op.call.bytes);
+    if (!take_slot(op.call.recv, slot, op.number, op.call.bytes, op.line)) return Step::kBlocked;
     return finish_small(team, op);
 }
 
@@ -75,9 +76,9 @@ Step tree_reduce(Team& team, Op& op) {
         return pass_down(team, op, result_space(team));
     }
     std::byte* slot = team.slice.down_slot(team.layout.parent[team.rank], op.number);
-    if (!slot_ready(slot, op.number, op.call.bytes)) return Step::kBlocked;
-    // Through local memory: recv may be misaligned or, for a barrier, absent.
-    const std::byte* result = slot_payload(slot, op.call.bytes, payload_space(team));
+    const std::byte* result =
+        take_payload(payload_space(team), slot, op.number, op.call.bytes, op.line);
+    if (!result) return Step::kBlocked;
     copy_bytes(op.call.recv, result, op.call.bytes);
     return pass_down(team, op, result);
 }
@@ -94,8 +95,9 @@ Step tree_bcast(Team& team, Op& op) {
         std::byte* slot = is_tree_root(team)
                               ? team.slice.up_slot(op.call.root, op.number)
                               : team.slice.down_slot(team.layout.parent[team.rank], op.number);
-        if (!slot_ready(slot, op.number, op.call.bytes)) return Step::kBlocked;
-        read_slot(op.call.recv, slot, op.call.bytes);
+        if (!take_slot(op.call.recv, slot, op.number, op.call.bytes, op.line)) {
+            return Step::kBlocked;
+        }
     }
     if (has_children(team)) {
         write_slot(team.slice.down_slot(team.rank, op.number), op.number, op.call.recv,
