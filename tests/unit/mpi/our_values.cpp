@@ -15,12 +15,7 @@ int64_t number(T value) {
     }
 }
 
-}  // namespace
-
-Values our_values() {
-    abi::Handles h;
-    // Open MPI's handles are addresses in the library that this test is linked to.
-    if (!abi::load_handles(nullptr, h)) return {};
+Values constants() {
     return {
         {"MPI_IN_PLACE", number(abi::kInPlace)},
         {"MPI_STATUS_IGNORE", number(abi::kStatusIgnore)},
@@ -57,6 +52,11 @@ Values our_values() {
         {"MPI_COMBINER_RESIZED", number(abi::kCombinerResized)},
         {"MPI_MAX_OBJECT_NAME", number(abi::kObjectNameMax)},
         {"MPI_MAX_ERROR_STRING", number(abi::kErrorStringMax)},
+    };
+}
+
+Values special_handles(const abi::Handles& h) {
+    return {
         {"MPI_COMM_WORLD", number(h.comm_world)},
         {"MPI_COMM_SELF", number(h.comm_self)},
         {"MPI_COMM_NULL", number(h.comm_null)},
@@ -64,6 +64,11 @@ Values our_values() {
         {"MPI_OP_NULL", number(h.op_null)},
         {"MPI_ERRORS_ARE_FATAL", number(h.errors_are_fatal)},
         {"MPI_ERRORS_RETURN", number(h.errors_return)},
+    };
+}
+
+Values c_types(const abi::Handles& h) {
+    return {
         {"MPI_CHAR", number(h.type[abi::kTypeChar])},
         {"MPI_SIGNED_CHAR", number(h.type[abi::kTypeSignedChar])},
         {"MPI_UNSIGNED_CHAR", number(h.type[abi::kTypeUnsignedChar])},
@@ -98,6 +103,11 @@ Values our_values() {
         {"MPI_CXX_DOUBLE_COMPLEX", number(h.type[abi::kTypeCxxDoubleComplex])},
         {"MPI_CXX_LONG_DOUBLE_COMPLEX", number(h.type[abi::kTypeCxxLongDoubleComplex])},
         {"MPI_AINT", number(h.type[abi::kTypeAint])},
+    };
+}
+
+Values other_types(const abi::Handles& h) {
+    return {
         {"MPI_OFFSET", number(h.type[abi::kTypeOffset])},
         {"MPI_COUNT", number(h.type[abi::kTypeCount_])},
         {"MPI_FLOAT_INT", number(h.type[abi::kTypeFloatInt])},
@@ -132,6 +142,11 @@ Values our_values() {
         {"MPI_2INTEGER", number(h.type[abi::kType2Integer])},
         {"MPI_2REAL", number(h.type[abi::kType2Real])},
         {"MPI_2DOUBLE_PRECISION", number(h.type[abi::kType2DoublePrecision])},
+    };
+}
+
+Values operators(const abi::Handles& h) {
+    return {
         {"MPI_SUM", number(h.op[abi::kOpSum])},
         {"MPI_PROD", number(h.op[abi::kOpProd])},
         {"MPI_MIN", number(h.op[abi::kOpMin])},
@@ -146,6 +161,11 @@ Values our_values() {
         {"MPI_MAXLOC", number(h.op[abi::kOpMaxloc])},
         {"MPI_REPLACE", number(h.op[abi::kOpReplace])},
         {"MPI_NO_OP", number(h.op[abi::kOpNoOp])},
+    };
+}
+
+Values layouts() {
+    return {
         {"sizeof MPI_Status", sizeof(abi::Status)},
         {"MPI_SOURCE at", offsetof(abi::Status, source)},
         {"MPI_TAG at", offsetof(abi::Status, tag)},
@@ -157,6 +177,20 @@ Values our_values() {
         {"sizeof MPI_Aint", sizeof(abi::Aint)},
         {"sizeof MPI_Count", sizeof(abi::Count)},
     };
+}
+
+}  // namespace
+
+Values our_values() {
+    abi::Handles handles;
+    // Open MPI's handles are addresses in the library that this test is linked to.
+    if (!abi::load_handles(nullptr, handles)) return {};
+    Values all;
+    for (const Values& group : {constants(), special_handles(handles), c_types(handles),
+                                other_types(handles), operators(handles), layouts()}) {
+        all.insert(all.end(), group.begin(), group.end());
+    }
+    return all;
 }
 
 }  // namespace tutti::mpi

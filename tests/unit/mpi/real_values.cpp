@@ -51,10 +51,8 @@ Values optional_values() {
     return values;
 }
 
-}  // namespace
-
-Values real_values() {
-    Values values = {
+Values first_values() {
+    return {
         {"MPI_IN_PLACE", number(MPI_IN_PLACE)},
         {"MPI_STATUS_IGNORE", number(MPI_STATUS_IGNORE)},
         {"MPI_KEYVAL_INVALID", number(MPI_KEYVAL_INVALID)},
@@ -110,6 +108,11 @@ Values real_values() {
         {"MPI_LONG", number(MPI_LONG)},
         {"MPI_UNSIGNED_LONG", number(MPI_UNSIGNED_LONG)},
         {"MPI_LONG_LONG", number(MPI_LONG_LONG)},
+    };
+}
+
+Values second_values() {
+    return {
         {"MPI_UNSIGNED_LONG_LONG", number(MPI_UNSIGNED_LONG_LONG)},
         {"MPI_FLOAT", number(MPI_FLOAT)},
         {"MPI_DOUBLE", number(MPI_DOUBLE)},
@@ -165,6 +168,11 @@ Values real_values() {
         {"MPI_LOR", number(MPI_LOR)},
         {"MPI_LXOR", number(MPI_LXOR)},
         {"MPI_BAND", number(MPI_BAND)},
+    };
+}
+
+Values third_values() {
+    return {
         {"MPI_BOR", number(MPI_BOR)},
         {"MPI_BXOR", number(MPI_BXOR)},
         {"MPI_MINLOC", number(MPI_MINLOC)},
@@ -182,8 +190,17 @@ Values real_values() {
         {"sizeof MPI_Aint", sizeof(MPI_Aint)},
         {"sizeof MPI_Count", sizeof(MPI_Count)},
     };
-    for (auto& value : optional_values()) values.push_back(value);
-    return values;
+}
+
+}  // namespace
+
+Values real_values() {
+    Values all;
+    for (const Values& group :
+         {first_values(), second_values(), third_values(), optional_values()}) {
+        all.insert(all.end(), group.begin(), group.end());
+    }
+    return all;
 }
 
 }  // namespace tutti::mpi
