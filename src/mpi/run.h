@@ -43,8 +43,10 @@ int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, 
 int check_foreign(Comm comm, Kind kind);
 template <class HostCall>
 int pass_through(Comm comm, Kind kind, bool host_has_it, HostCall call) {
-    if (!host_has_it) [[unlikely]]
-        return front.host.comm_call_errhandler(comm, abi::kErrOther);
+    if (!host_has_it) [[unlikely]] {
+        front.host.comm_call_errhandler(comm, abi::kErrOther);
+        return abi::kErrOther;  // the handler's own success is not the call's
+    }
     if (!front.report && !front.check) [[likely]]
         return call();
     const CommState* state = find_state(comm);

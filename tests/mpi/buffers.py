@@ -69,7 +69,7 @@ def objects(root):
 
 
 for turn in range(4):
-    for kind in ("i4", "f8", "c16", "u1"):
+    for kind in ("i4", "f8", "c16", "i8"):
         for count in (1, 7, 300, 20000):
             buffers(kind, count, turn % size)
     strided(turn % size)
