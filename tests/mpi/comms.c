@@ -2,20 +2,26 @@
 // A thousand communicators made, used beyond the warm-up and freed leave memory where it was: the
 // same number of maps and open files, and no growth of the resident set.
 //
-// comms [COUNT]   prints "maps A B", "files A B", "kilobytes A B": after a tenth, and at the end
+// comms [COUNT]
+//
+// Prints "maps A B", "shared A B" (memory files), "files A B", "kilobytes A B": after a tenth of the
+// communicators, and at the end.
 #include <dirent.h>
 
 #include "support.h"
 
 typedef struct Usage {
-    long maps, files, kilobytes;
+    long maps, shared, files, kilobytes;
 } Usage;
 
 static Usage usage(void) {
-    Usage u = {0, 0, 0};
+    Usage u = {0, 0, 0, 0};
     char line[512];
     FILE* maps = fopen("/proc/self/maps", "r");
-    while (maps && fgets(line, sizeof line, maps)) u.maps += strchr(line, '\n') != NULL;
+    while (maps && fgets(line, sizeof line, maps)) {
+        u.maps += strchr(line, '\n') != NULL;
+        u.shared += strstr(line, "memfd:") != NULL;
+    }
     if (maps) fclose(maps);
     DIR* files = opendir("/proc/self/fd");
     while (files && readdir(files)) ++u.files;
@@ -51,7 +57,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     use(MPI_COMM_WORLD, 1);
-    Usage before = {0, 0, 0};
+    Usage before = {0, 0, 0, 0};
     MPI_Comm kept = MPI_COMM_NULL;
     for (int round = 0; round < count; ++round) {
         MPI_Comm comm;
@@ -70,8 +76,9 @@ int main(int argc, char** argv) {
     if (kept != MPI_COMM_NULL) MPI_Comm_free(&kept);
     const Usage after = usage();
     if (rank == 0) {
-        printf("maps %ld %ld\nfiles %ld %ld\nkilobytes %ld %ld\n", before.maps, after.maps,
-               before.files, after.files, before.kilobytes, after.kilobytes);
+        printf("maps %ld %ld\nshared %ld %ld\nfiles %ld %ld\nkilobytes %ld %ld\n", before.maps,
+               after.maps, before.shared, after.shared, before.files, after.files, before.kilobytes,
+               after.kilobytes);
     }
     return finish();
 }
