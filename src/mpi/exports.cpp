@@ -37,8 +37,6 @@ TUTTI_MPI_PAIR(Finalize, finalize, (), (), finalize())
 TUTTI_MPI_PAIR(Barrier, barrier, (Comm comm), (comm), barrier({comm}))
 TUTTI_MPI_PAIR(Bcast, bcast, (void* buffer, int count, Datatype type, int root, Comm comm),
                (buffer, count, type, root, comm), bcast({buffer, count, type, root, comm, false}))
-TUTTI_MPI_PAIR(Bcast_c, bcast_c, (void* buffer, Count count, Datatype type, int root, Comm comm),
-               (buffer, count, type, root, comm), bcast({buffer, count, type, root, comm, true}))
 
 #define TUTTI_MPI_REDUCE(name, tool, Number, large)                                              \
     TUTTI_MPI_PAIR(                                                                              \
@@ -47,7 +45,6 @@ TUTTI_MPI_PAIR(Bcast_c, bcast_c, (void* buffer, Count count, Datatype type, int 
         (send, recv, count, type, op, root, comm),                                               \
         reduce({send, recv, count, type, op, root, comm, large}))
 TUTTI_MPI_REDUCE(Reduce, reduce, int, false)
-TUTTI_MPI_REDUCE(Reduce_c, reduce_c, Count, true)
 
 #define TUTTI_MPI_ALLREDUCE(name, tool, Number, large)                                            \
     TUTTI_MPI_PAIR(name, tool,                                                                    \
@@ -55,7 +52,6 @@ TUTTI_MPI_REDUCE(Reduce_c, reduce_c, Count, true)
                    (send, recv, count, type, op, comm),                                           \
                    allreduce({send, recv, count, type, op, 0, comm, large}))
 TUTTI_MPI_ALLREDUCE(Allreduce, allreduce, int, false)
-TUTTI_MPI_ALLREDUCE(Allreduce_c, allreduce_c, Count, true)
 
 #define TUTTI_MPI_ROOTED(name, tool, Number, function, large)                                    \
     TUTTI_MPI_PAIR(                                                                              \
@@ -65,9 +61,7 @@ TUTTI_MPI_ALLREDUCE(Allreduce_c, allreduce_c, Count, true)
         (send, send_count, send_type, recv, recv_count, recv_type, root, comm),                  \
         function({send, send_count, send_type, recv, recv_count, recv_type, root, comm, large}))
 TUTTI_MPI_ROOTED(Gather, gather, int, gather, false)
-TUTTI_MPI_ROOTED(Gather_c, gather_c, Count, gather, true)
 TUTTI_MPI_ROOTED(Scatter, scatter, int, scatter, false)
-TUTTI_MPI_ROOTED(Scatter_c, scatter_c, Count, scatter, true)
 
 #define TUTTI_MPI_ALLGATHER(name, tool, Number, large)                                           \
     TUTTI_MPI_PAIR(                                                                              \
@@ -77,7 +71,6 @@ TUTTI_MPI_ROOTED(Scatter_c, scatter_c, Count, scatter, true)
         (send, send_count, send_type, recv, recv_count, recv_type, comm),                        \
         allgather({send, send_count, send_type, recv, recv_count, recv_type, 0, comm, large}))
 TUTTI_MPI_ALLGATHER(Allgather, allgather, int, false)
-TUTTI_MPI_ALLGATHER(Allgather_c, allgather_c, Count, true)
 
 // What Tutti does not take over yet is counted, and under TUTTI_CHECK compared, on its way to the
 // host. Once with int counts and offsets, once with MPI-4's large ones.
@@ -141,9 +134,16 @@ TUTTI_MPI_REDUCTION(Reduce_scatter_block, reduce_scatter_block, kReduceScatterBl
 TUTTI_MPI_REDUCTION(Scan, scan, kScan, int)
 TUTTI_MPI_REDUCTION(Exscan, exscan, kExscan, int)
 
-// Open MPI up to version 5 has no large counts, and programs ask for them by weak symbols (mpi4py
-// does): to offer what the host cannot do would change what they call.
+// MPI-4's large counts. Open MPI up to version 5 has none, and programs ask for them by weak
+// symbols (mpi4py does): to offer what the host cannot do would change what they call.
 #if defined(TUTTI_ABI_MPICH)
+TUTTI_MPI_PAIR(Bcast_c, bcast_c, (void* buffer, Count count, Datatype type, int root, Comm comm),
+               (buffer, count, type, root, comm), bcast({buffer, count, type, root, comm, true}))
+TUTTI_MPI_REDUCE(Reduce_c, reduce_c, Count, true)
+TUTTI_MPI_ALLREDUCE(Allreduce_c, allreduce_c, Count, true)
+TUTTI_MPI_ROOTED(Gather_c, gather_c, Count, gather, true)
+TUTTI_MPI_ROOTED(Scatter_c, scatter_c, Count, scatter, true)
+TUTTI_MPI_ALLGATHER(Allgather_c, allgather_c, Count, true)
 TUTTI_MPI_ALLTOALL(Alltoall_c, alltoall_c, Count)
 TUTTI_MPI_ALLTOALLV(Alltoallv_c, alltoallv_c, Count, Aint)
 TUTTI_MPI_ALLTOALLW(Alltoallw_c, alltoallw_c, Count, Aint)

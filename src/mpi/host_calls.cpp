@@ -14,7 +14,10 @@ bool fits(Count count) { return count >= INT_MIN && count <= INT_MAX; }
 // Counts that are not significant on this rank may hold anything, so they are only cut.
 int narrow(Count count) { return static_cast<int>(count); }
 
-int refuse(Comm comm) { return front.host.comm_call_errhandler(comm, abi::kErrCount); }
+int refuse(Comm comm) {
+    front.host.comm_call_errhandler(comm, abi::kErrCount);
+    return abi::kErrCount;  // the handler's own success is not the call's
+}
 
 }  // namespace
 
