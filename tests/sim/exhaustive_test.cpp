@@ -155,6 +155,24 @@ TEST(EveryInterleaving, SlotsAreUsedAgainByThree) {
     for (const SimTeam& team : teams(3, 192)) explore_wrap(team, kOneLine, node::kSlotCount + 2);
 }
 
+// After a call in which all have heard of each other, one side runs ahead as far as it may: what
+// the others still read of that call must not be overwritten.
+TEST(EveryInterleaving, RunningAheadAfterMeeting) {
+    for (const uint32_t ranks : {2u, 3u}) {
+        for (const SimTeam& team : teams(ranks, 256)) {
+            for (const tutti_collective meeting :
+                 {TUTTI_BARRIER, TUTTI_ALLREDUCE, TUTTI_ALLGATHER}) {
+                for (const tutti_collective ahead : {TUTTI_BCAST, TUTTI_REDUCE}) {
+                    std::vector<Spec> script(node::kSlotCount + 2,
+                                             {ahead, 0, kOneLine, Fold::kXorU64, 1});
+                    script[0] = {meeting, 0, kLines, Fold::kXorU64, 2};
+                    explore(team, script);
+                }
+            }
+        }
+    }
+}
+
 TEST(EveryInterleaving, ChunksAreUsedAgainByTwo) {
     for (const SimTeam& team : teams(2, 256)) explore_wrap(team, kChunks, 4);
 }

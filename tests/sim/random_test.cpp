@@ -49,9 +49,10 @@ Spec draw_call(const Plan& plan, Prng& prng) {
     if (plan.runs_ahead) {
         constexpr tutti_collective kOneWay[] = {TUTTI_BCAST, TUTTI_SCATTER, TUTTI_REDUCE,
                                                 TUTTI_GATHER};
-        // Long rows of one kind: a call the other way brings the ranks together again.
-        spec.collective = kOneWay[prng.below(12) == 0 ? prng.below(4) : plan.row_kind];
-        spec.root = plan.root;
+        // Long rows of one kind; now and then another brings the ranks together before the next
+        // row.
+        if (prng.below(12) != 0) spec.collective = kOneWay[plan.row_kind];
+        spec.root = spec.collective == TUTTI_BARRIER ? 0 : plan.root;
         spec.fold = Fold::kXorU64;
         spec.bytes = 8 * (1 + prng.below(prng.below(4) == 0 ? 128 : 4));
     }
