@@ -47,7 +47,7 @@ void plan_pipeline(Op& op, size_t bytes, size_t chunk_bytes, size_t unit) {
     // Eight pieces hide all but an eighth of the second copy; below 4 KiB a round costs more than
     // the copy that it hides.
     constexpr size_t kPieces = 8;
-    constexpr size_t kPieceBytesMin = 4096;
+    constexpr size_t kPieceBytesMin = 2048;
     const size_t wanted = std::max(kPieceBytesMin, (bytes + kPieces - 1) / kPieces);
     const size_t lines = (wanted + kLineBytes - 1) / kLineBytes * kLineBytes;
     op.piece_bytes = std::max(unit, std::min(lines, chunk_bytes) / unit * unit);
