@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -97,33 +98,28 @@ size_t Arena::used_bytes() {
 Result<SliceRecord> Arena::take(size_t bytes, uint32_t members) {
     const std::lock_guard lock(mutex_);
     collect_left();
-    SliceRecord record;
-    for (auto old = free_.begin(); old != free_.end(); ++old) {
-        if (old->bytes != bytes) continue;
-        record = *old;
-        free_.erase(old);
-        break;
-    }
-    if (record.bytes == 0) {
+    auto place = std::find_if(free_.begin(), free_.end(),
+                              [&](const SliceRecord& old) { return old.bytes == bytes; });
+    if (place == free_.end()) {
         auto allowed = check_file_limit(static_cast<rlim_t>(end_) + bytes);
         if (!allowed) return allowed.error();
         if (ftruncate(fd_.get(), end_ + static_cast<off_t>(bytes)) != 0) {
             return system_error(ErrorCode::kMemory, "sizing shared memory");
         }
-        record.offset = end_;
-        record.bytes = bytes;
+        place = free_.insert(free_.end(), SliceRecord{end_, bytes, 0, nullptr});
         end_ += static_cast<off_t>(bytes);
     }
-    record.members = members;
-    auto reserved = reserve(fd_.get(), record.offset, node::kPageBytes, bytes);
+    // Whatever fails from here on leaves the slice free.
+    auto reserved = reserve(fd_.get(), place->offset, node::kPageBytes, bytes);
     if (!reserved) return reserved.error();
-    auto mapping = Mapping::map(fd_.get(), record.offset, bytes);
+    auto mapping = Mapping::map(fd_.get(), place->offset, bytes);
     if (!mapping) return mapping.error();
-    record.mapping = mapping.value();
+    place->members = members;
+    place->mapping = mapping.value();
     // A slice that was used before still says that all have left.
-    new (record.mapping->base()) node::SliceHeader{};
-    taken_.push_back(record);
-    return record;
+    new (place->mapping->base()) node::SliceHeader{};
+    taken_.splice(taken_.end(), free_, place);
+    return *place;
 }
 
 void Arena::give_back(off_t offset) {

@@ -434,7 +434,8 @@ void TeamMaker::finish() {
                     std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
                         return member.scheduling_group != group;
                     });
-    policy.stall_ns = static_cast<uint64_t>(context_.settings().stall_s * 1e9);
+    // More than thirty years would not fit.
+    policy.stall_ns = static_cast<uint64_t>(std::min(context_.settings().stall_s, 1e9) * 1e9);
     if (arena_) context_.keep_arena(arena_);
 }
 

@@ -96,6 +96,27 @@ TEST(Arena, FailureLeavesItAsItWas) {
     EXPECT_EQ(status, 0);
 }
 
+// The same for a slice that was used before: it is there again when there is room.
+TEST(Arena, FailureKeepsTheFreeSlice) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    Arena& arena = *made.value();
+    auto first = arena.take(kBytes, 1);
+    auto second = arena.take(kBytes, 1);
+    ASSERT_TRUE(first && second);
+    leave(second.value(), 1);
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit low{kBytes, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+    const auto refused = arena.take(kBytes, 1);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_FALSE(refused);
+    auto again = arena.take(kBytes, 1);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again.value().offset, second.value().offset);
+}
+
 TEST(Arena, OpenedThroughProcItIsTheSameMemory) {
     auto made = Arena::create(1);
     ASSERT_TRUE(made);
