@@ -96,6 +96,13 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
     return false;
 }
 
+// After a call. Where all waited for all, the first to leave has woken everybody, and it had no
+// need to sleep itself; whoever was woken need not wake the others again.
+void Team::ring_done(const node::Op& op) {
+    if (!has_slept_ || !node::waits_for_all(op)) ring(node_.slice.header());
+    has_slept_ = false;
+}
+
 // Sleeps unless the last look moves the call.
 bool Team::sleep_turn(node::Op& op) {
     node::SliceHeader& header = node_.slice.header();
@@ -103,12 +110,14 @@ bool Team::sleep_turn(node::Op& op) {
     if (!node::waits_for_all(op)) ring(header);
     Sleeper sleeper(header);
     const node::Step step = node::step(node_, op);
-    if (step == node::Step::kBlocked) sleeper.sleep(Waiter::kSleepNsMax);
+    if (step == node::Step::kBlocked) {
+        sleeper.sleep(Waiter::kSleepNsMax);
+        has_slept_ = true;
+    }
     return step == node::Step::kDone;
 }
 
 inline void Team::call_done() {
-    if (policy_.sleeps) ring(node_.slice.header());
     if (++calls_since_progress_ < kCallsPerProgress) return;
     calls_since_progress_ = 0;
     context_->progress();
@@ -134,6 +143,7 @@ tutti_status Team::run(const tutti_call& call) {
             break;
         }
     }
+    if (policy_.sleeps) ring_done(run_.op);
     call_done();
     return TUTTI_OK;
 }
@@ -208,7 +218,7 @@ node::Op& Team::front_op() {
 
 // The call in front is done: on to what follows it.
 void Team::finish_front() {
-    if (policy_.sleeps) ring(node_.slice.header());
+    if (policy_.sleeps) ring_done(front_op());
     Request& request = *head_;
     if (request.stage == Request::Stage::kChecking) {
         compare_cards(request);

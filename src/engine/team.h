@@ -70,6 +70,7 @@ class Team {
     void finish_front();
     node::Op& front_op();
     void call_done();
+    void ring_done(const node::Op& op);
     void finish(Request& request, tutti_status status);
 
     Context* context_ = nullptr;
@@ -86,6 +87,7 @@ class Team {
     Request* head_ = nullptr;
     Request* tail_ = nullptr;
     uint32_t calls_since_progress_ = 0;
+    bool has_slept_ = false;  // in the call under way
 };
 
 // Collective; see tutti_team_create().
