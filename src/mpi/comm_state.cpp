@@ -2,7 +2,6 @@
 #include "mpi/comm_state.h"
 
 #include <climits>
-#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -100,12 +99,31 @@ std::string name_of(abi::Comm comm) {
     return {name, static_cast<size_t>(length)};
 }
 
+// The report names a reason after the communicator is gone, so reasons stay. They hold numbers and
+// may all differ: beyond a bound they are no longer told apart.
+const char* keep_reason(const std::string& reason) {
+    struct Kept {
+        std::string text;
+        Kept* next;
+    };
+    static constinit Kept* kept = nullptr;
+    static uint32_t count = 0;
+    constexpr uint32_t kKeptMax = 32;
+    const std::lock_guard lock(front.mutex_states);
+    for (const Kept* one = kept; one != nullptr; one = one->next) {
+        if (one->text == reason) return one->text.c_str();
+    }
+    if (count == kKeptMax) return "host: no team could be made";
+    ++count;
+    kept = new Kept{reason, kept};
+    return kept->text.c_str();
+}
+
 // Members on several hosts are no news; the rest is said once per kind of failure, by rank 0.
 void explain_failure(CommState& state, tutti_status status, const char* message,
                      const std::string& name) {
-    snprintf(state.why_text, sizeof state.why_text, "host: %s",
-             status == TUTTI_ERR_NODE ? "spans hosts" : message);
-    state.why = state.why_text;
+    state.why = status == TUTTI_ERR_NODE ? "host: spans hosts"
+                                         : keep_reason(std::string("host: ") + message);
     if (status == TUTTI_ERR_NODE || status == TUTTI_ERR_OFF || state.rank != 0) return;
     static std::atomic<uint32_t> said{0};
     const uint32_t bit = 1u << (static_cast<uint32_t>(-status) & 31u);

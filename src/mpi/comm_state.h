@@ -13,7 +13,7 @@ namespace tutti::mpi {
 
 struct CommState {
     tutti_team* team = nullptr;
-    const char* why = nullptr;  // without a team: why the host runs this call, for the report
+    const char* why = nullptr;  // without a team: why the host runs this call; stays valid
     uint32_t rank = 0;
     uint32_t size = 0;     // of the local group
     bool settled = false;  // the warm-up is over and the choice is made
@@ -24,7 +24,6 @@ struct CommState {
     Scratch send_scratch;
     Scratch recv_scratch;
     Scratch user_scratch;
-    char why_text[160] = {};
     CommState* next = nullptr;
     CommState** link = nullptr;  // whoever points here
 };

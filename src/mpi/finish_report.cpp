@@ -15,6 +15,16 @@ namespace tutti::mpi {
 
 namespace {
 
+// As if every member of each communicator had counted the same.
+std::vector<ReportRecord> as_of_all(std::vector<ReportRecord> records) {
+    for (ReportRecord& record : records) {
+        record.calls *= record.ranks;
+        record.bytes *= record.ranks;
+        record.nanoseconds *= record.ranks;
+    }
+    return records;
+}
+
 // Collective over the world; at rank 0 the records of all ranks.
 std::vector<ReportRecord> gather_records() {
     const abi::Datatype integer = front.handles.type[abi::kTypeInt];
@@ -25,8 +35,7 @@ std::vector<ReportRecord> gather_records() {
     const auto ranks = static_cast<size_t>(root ? front.world_size : 0);
     std::vector<int> sizes(ranks + 1), offsets(ranks + 1);
     front.host.gather(&bytes, 1, integer, sizes.data(), 1, integer, 0, front.handles.comm_world);
-    // Beyond what an int can place, the records of further ranks are left out on purpose: they
-    // would only sharpen the means.
+    // Beyond what an int can place, rank 0's own records stand for those of all.
     int64_t total = 0;
     for (size_t rank = 0; rank < ranks; ++rank) {
         offsets[rank] = static_cast<int>(total);
@@ -34,7 +43,7 @@ std::vector<ReportRecord> gather_records() {
     }
     int fits = total <= INT_MAX ? 1 : 0;
     front.host.bcast(&fits, 1, integer, 0, front.handles.comm_world);
-    if (fits == 0) return mine;
+    if (fits == 0) return as_of_all(mine);
     std::vector<ReportRecord> all(static_cast<size_t>(total) / sizeof(ReportRecord));
     front.host.gatherv(mine.data(), bytes, byte, all.data(), sizes.data(), offsets.data(), byte, 0,
                        front.handles.comm_world);

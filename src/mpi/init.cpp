@@ -82,7 +82,6 @@ uint32_t count_ranks_on_node() {
 // Lets messages that the program has under way go on. The probe finds nothing of interest: whatever
 // it finds stays where it is.
 void progress(void*) {
-    const HostGuard guard;
     int found = 0;
     front.host.iprobe(abi::kAnySource, front.probe_tag, front.handles.comm_world, &found,
                       abi::status_ignore());
