@@ -4,8 +4,8 @@
 //
 // comms [COUNT]
 //
-// Prints "maps A B", "shared A B" (memory files), "files A B", "kilobytes A B": after a tenth of the
-// communicators, and at the end.
+// Prints "maps A B", "shared A B" (memory files), "files A B", "kilobytes A B": after a tenth of
+// the communicators, and at the end.
 #include <dirent.h>
 
 #include "support.h"

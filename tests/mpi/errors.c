@@ -2,7 +2,7 @@
 // Calls with bad arguments under MPI_ERRORS_RETURN. Rank 0 prints the error class of each, one a
 // line; the test compares them with what the bare MPI says. Only errors that every MPI finds before
 // it communicates are tried, so no rank waits for another. (MPICH does not look at the count of a
-// reduction.)
+// reduction, and its version 5.0.2 aborts in a null datatype: `errors fewer` leaves that out.)
 #include "support.h"
 
 static int errors_seen = 0;
@@ -24,7 +24,7 @@ static void on_error(MPI_Comm* comm, int* code, ...) {
     ++errors_seen;
 }
 
-static void try_all(MPI_Comm comm) {
+static void try_all(MPI_Comm comm, int fewer) {
     int in[16] = {0}, out[1024] = {0}, rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -34,7 +34,7 @@ static void try_all(MPI_Comm comm) {
     show("Bcast type", MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, comm));
     show("Reduce root", MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, size + 3, comm));
     show("Reduce operator", MPI_Reduce(in, out, 1, MPI_INT, MPI_OP_NULL, 0, comm));
-    show("Allreduce type", MPI_Allreduce(in, out, 1, MPI_DATATYPE_NULL, MPI_SUM, comm));
+    if (!fewer) show("Allreduce type", MPI_Allreduce(in, out, 1, MPI_DATATYPE_NULL, MPI_SUM, comm));
     show("Allreduce operator", MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, comm));
     show("Allreduce of double by BAND", MPI_Allreduce(in, out, 1, MPI_DOUBLE, MPI_BAND, comm));
     show("Gather count", MPI_Gather(in, -1, MPI_INT, out, -1, MPI_INT, 0, comm));
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     show("Barrier communicator", MPI_Barrier(MPI_COMM_NULL));
     for (int call = 0; call < 5; ++call) MPI_Barrier(MPI_COMM_WORLD);
-    try_all(MPI_COMM_WORLD);
+    try_all(MPI_COMM_WORLD, argc > 1);
     // A handler of the program's own is called, once an error.
     MPI_Errhandler handler;
     MPI_Comm dup;

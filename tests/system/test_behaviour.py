@@ -40,6 +40,14 @@ def private_shm():
     return lambda size: ["unshare", "-m", "sh", "-c", script % size, "sh"]
 
 
+def swept():
+    """A prefix for runs that abort: what the MPI itself leaves in /dev/shm goes with the run."""
+    try:
+        return private_shm()("512m")
+    except pytest.skip.Exception:
+        return []
+
+
 def test_killed_rank_ends_the_job(mpi):
     wrap = private_shm()("512m")
     bare = mpi.launch("misuse", 3, "killed", tutti=False, wrap=wrap, timeout=60)
@@ -57,7 +65,7 @@ def test_killed_rank_ends_the_job(mpi):
 @pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign"])
 def test_check_names_the_ranks(debian_mpi, what):
     outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1"], timeout=60,
-                                with_report=False)
+                                wrap=swept(), with_report=False)
     assert outcome.status != 0, str(outcome)
     assert "was not noticed" not in outcome.err, str(outcome)
     lines = outcome.lines()
@@ -79,10 +87,9 @@ def test_stall_names_the_late_rank(debian_mpi):
 
 
 def test_errors_are_the_hosts(mpi):
-    if mpi.name == "pypi-mpich":
-        pytest.skip("MPICH 5.0.2 is built without argument checks")
-    bare = mpi.launch("errors", 2, tutti=False).passed()
-    outcome = mpi.launch("errors", 2).passed()
+    args = ["fewer"] if mpi.name == "pypi-mpich" else []
+    bare = mpi.launch("errors", 2, *args, tutti=False).passed()
+    outcome = mpi.launch("errors", 2, *args).passed()
     assert outcome.out == bare.out
 
 
@@ -102,7 +109,7 @@ def test_bad_settings_end_at_init(mpi, variable, value, words):
     assert all(word in outcome.lines()[0] for word in words), str(outcome)
     preload = (["-x", f"LD_PRELOAD={library}", "-x", variable] if mpi.flavour == "ompi"
                else ["-genv", "LD_PRELOAD", library, "-genv", variable, value])
-    outcome = mpi.launch("simple", 2, env=env, tutti=False, launcher_flags=preload)
+    outcome = mpi.launch("simple", 2, env=env, tutti=False, launcher_flags=preload, wrap=swept())
     assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
     assert all(word in outcome.lines()[0] for word in words), str(outcome)
 
