@@ -49,8 +49,8 @@ int bcast(const BcastArgs& a) {
     };
     if (state->team == nullptr) return hand_over(state->why);
     Side side;
-    if (static_cast<uint32_t>(a.root) >= state->size ||
-        !side.set(a.buffer, a.count, a.type, a.comm) || !side.has_memory()) {
+    if (static_cast<uint32_t>(a.root) >= state->size || !side.set(a.buffer, a.count, a.type) ||
+        !side.has_memory()) {
         return hand_over(kDoubtful);
     }
     if (side.bytes == 0 && !front.check) return abi::kSuccess;

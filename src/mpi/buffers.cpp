@@ -3,9 +3,9 @@
 
 namespace tutti::mpi {
 
-bool Side::set(const void* buffer, abi::Count elements, abi::Datatype datatype, abi::Comm comm) {
+bool Side::set(const void* buffer, abi::Count elements, abi::Datatype datatype) {
     if (elements < 0 || is_in_place(buffer)) return false;
-    info = type_info(datatype, comm);
+    info = type_info(datatype);
     if (info == nullptr || !info->usable) return false;
     address = reinterpret_cast<intptr_t>(buffer);
     count = static_cast<uint64_t>(elements);

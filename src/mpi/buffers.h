@@ -19,7 +19,7 @@ struct Side {
     size_t bytes = 0;  // of one block
 
     // False where the host shall judge: no such datatype, a negative count, more bytes than memory.
-    bool set(const void* buffer, abi::Count elements, abi::Datatype datatype, abi::Comm comm);
+    bool set(const void* buffer, abi::Count elements, abi::Datatype datatype);
     // `blocks` of them lie in one piece.
     [[nodiscard]] bool contiguous(uint64_t blocks) const {
         return info->contiguous(count * blocks);
@@ -27,8 +27,12 @@ struct Side {
     [[nodiscard]] std::byte* data() const {
         return reinterpret_cast<std::byte*>(address + info->true_lb);
     }
-    // False for a null pointer that is no MPI_BOTTOM with absolute addresses.
-    [[nodiscard]] bool has_memory() const { return bytes == 0 || address + info->true_lb != 0; }
+    // False for a null pointer that is no MPI_BOTTOM with absolute addresses, where the host says
+    // so. Open MPI does not look and runs into it; so does Tutti there, rather than leave others
+    // waiting.
+    [[nodiscard]] bool has_memory() const {
+        return abi::kIsOmpi || bytes == 0 || address + info->true_lb != 0;
+    }
     [[nodiscard]] void* block(uint64_t index) const {
         return reinterpret_cast<void*>(address +
                                        static_cast<intptr_t>(index * count) * info->extent);

@@ -34,6 +34,7 @@ struct Front {
     const char* host_path = "";
     int comm_key = abi::kKeyvalInvalid;
     int type_key = abi::kKeyvalInvalid;
+    abi::Comm quiet_comm{};  // a copy of MPI_COMM_SELF whose errors are returned
     int probe_tag = 0;
     int world_rank = 0;
     int world_size = 1;

@@ -30,11 +30,11 @@ bool host_rejects_alias(const Blocks& b) {
 
 // Sets both sides; false where the host shall judge.
 bool read_blocks(Blocks& b, const void* one, Count one_count, Datatype one_type, const void* all,
-                 Count all_count, Datatype all_type, Comm comm) {
-    if (b.has_all && !(b.all.set(all, all_count, all_type, comm) && b.all.has_memory())) {
+                 Count all_count, Datatype all_type) {
+    if (b.has_all && !(b.all.set(all, all_count, all_type) && b.all.has_memory())) {
         return false;
     }
-    if (b.has_one && !(b.one.set(one, one_count, one_type, comm) && b.one.has_memory())) {
+    if (b.has_one && !(b.one.set(one, one_count, one_type) && b.one.has_memory())) {
         return false;
     }
     return !b.has_one || !b.has_all || b.one.bytes == b.all.bytes;
@@ -140,7 +140,7 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     b.has_all = at_root;
     b.has_one = !(at_root && is_in_place(one));
     if ((shape.has_root && static_cast<uint32_t>(a.root) >= state->size) ||
-        !read_blocks(b, one, one_count, one_type, all, all_count, all_type, a.comm)) {
+        !read_blocks(b, one, one_count, one_type, all, all_count, all_type)) {
         return hand_over(kDoubtful);
     }
     if (aliases(b, state->rank)) {

@@ -114,6 +114,12 @@ bool prepare_host(char* message, size_t message_bytes) {
         snprintf(message, message_bytes, "MPI_Pack of this MPI adds to the data");
         return false;
     }
+    if (front.host.comm_dup(front.handles.comm_self, &front.quiet_comm) != abi::kSuccess ||
+        front.host.comm_set_errhandler(front.quiet_comm, front.handles.errors_return) !=
+            abi::kSuccess) {
+        snprintf(message, message_bytes, "this MPI gives out no communicator");
+        return false;
+    }
     if (!create_comm_keyval() || !create_type_keyval()) {
         snprintf(message, message_bytes, "this MPI gives out no attribute keys");
         return false;
@@ -200,6 +206,8 @@ int finalize() {
         const HostGuard guard;
         finish_report(setting("TUTTI_REPORT"), getenv("TUTTI_REPORT_MARK"));
     }
+    front.host.comm_free(&front.quiet_comm);
+    front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end
     const int status = front.host.finalize();
     front.active.store(false, std::memory_order_release);
     destroy_leftover_states();

@@ -80,10 +80,10 @@ int reduce_with_kernel(CommState& state, tutti_call& call, const ReduceArgs& a, 
 
 // False where the host shall judge.
 bool read_sides(const ReduceArgs& a, const Roles& roles, Side& send, Side& recv) {
-    if (!roles.in_place && !(send.set(a.send, a.count, a.type, a.comm) && send.has_memory())) {
+    if (!roles.in_place && !(send.set(a.send, a.count, a.type) && send.has_memory())) {
         return false;
     }
-    return !roles.receives || (recv.set(a.recv, a.count, a.type, a.comm) && recv.has_memory());
+    return !roles.receives || (recv.set(a.recv, a.count, a.type) && recv.has_memory());
 }
 
 template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>

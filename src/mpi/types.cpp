@@ -281,17 +281,18 @@ bool in_order(Datatype type, int depth) {
     return result;
 }
 
-// The host says so if the datatype may not be used for communication (not committed).
-bool may_communicate(Datatype type, abi::Comm comm) {
+// Whether the datatype may be used for communication: not if it is not committed. Nobody's error
+// handler is called; the host will report it in the collective itself.
+bool may_communicate(Datatype type) {
     char nothing[16] = {};
     int position = 0;
-    return front.host.pack(nothing, 0, type, nothing, sizeof nothing, &position, comm) ==
-           abi::kSuccess;
+    return front.host.pack(nothing, 0, type, nothing, sizeof nothing, &position,
+                           front.quiet_comm) == abi::kSuccess;
 }
 
-std::unique_ptr<TypeInfo> look_at(Datatype type, abi::Comm comm) {
+std::unique_ptr<TypeInfo> look_at(Datatype type) {
     Measured m;
-    if (!may_communicate(type, comm) || !measure(front.host, type, m)) return nullptr;
+    if (!may_communicate(type) || !measure(front.host, type, m)) return nullptr;
     auto info = std::make_unique<TypeInfo>();
     info->size = static_cast<size_t>(m.size);
     info->lb = static_cast<ptrdiff_t>(m.lb);
@@ -324,10 +325,10 @@ const TypeInfo* cached_attribute(Datatype type) {
     return found != 0 ? static_cast<const TypeInfo*>(value) : nullptr;
 }
 
-const TypeInfo* attach_info(Datatype type, abi::Comm comm) {
+const TypeInfo* attach_info(Datatype type) {
     const std::lock_guard lock(front.mutex);
     if (const TypeInfo* info = cached_attribute(type)) return info;
-    std::unique_ptr<TypeInfo> info = look_at(type, comm);
+    std::unique_ptr<TypeInfo> info = look_at(type);
     if (info == nullptr) return nullptr;
     if (front.host.type_set_attr(type, front.type_key, info.get()) != abi::kSuccess) return nullptr;
     return info.release();
@@ -335,7 +336,7 @@ const TypeInfo* attach_info(Datatype type, abi::Comm comm) {
 
 }  // namespace
 
-const TypeInfo* type_info(Datatype type, abi::Comm comm) {
+const TypeInfo* type_info(Datatype type) {
     if (const TypeInfo* info = front.types.find(type)) [[likely]]
         return info;
     if (!abi::may_be_type(type, front.handles)) return nullptr;
@@ -343,7 +344,7 @@ const TypeInfo* type_info(Datatype type, abi::Comm comm) {
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
     if (thread.type == type && thread.type_generation == generation) return thread.info;
     const TypeInfo* info = cached_attribute(type);
-    if (info == nullptr) info = attach_info(type, comm);
+    if (info == nullptr) info = attach_info(type);
     if (info == nullptr) return nullptr;
     thread.type = type;
     thread.type_generation = generation;

@@ -42,8 +42,7 @@ class PredefinedTypes {
 
 // Null where the handle cannot be a datatype or the host refused it: then the host shall report.
 // Derived ones are looked at once and remembered as an attribute of the datatype.
-// `comm` is the one of the call: an error is reported through its error handler.
-const TypeInfo* type_info(abi::Datatype type, abi::Comm comm);
+const TypeInfo* type_info(abi::Datatype type);
 
 // Creates the keyval; after the host's MPI_Init.
 bool create_type_keyval();
