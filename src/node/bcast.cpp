@@ -60,7 +60,8 @@ Step chunk_bcast(Team& team, Op& op) {
     }
     const Rank source = source_of(team, op);
     if (!has_published(team, source, op.events + round + 1)) return Step::kBlocked;
-    std::memcpy(op.call.recv + offset, team.slice.chunk(source, op.chunks + round), bytes);
+    copy_to_user(op.call.recv + offset, team.slice.chunk(source, op.chunks + round), bytes,
+                 op.call.bytes);
     if (has_readers(team, op)) post(team, op, op.call.recv + offset, bytes);
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);

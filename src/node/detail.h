@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "node/copy.h"
 #include "node/team.h"
 
 namespace tutti::node {
@@ -19,38 +20,6 @@ inline size_t slot_lines(size_t bytes) {
 
 inline std::atomic_ref<uint64_t> line_flag(std::byte* line) {
     return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(line + kLinePayloadBytes));
-}
-
-// Asks for a line in order to write it. The readers of its former content hold copies, and taking
-// those away costs as much as the readers' miss itself; done early, it costs nobody anything.
-inline void prefetch_for_write(const std::byte* line) {
-#if defined(__x86_64__)
-    // gcc's builtin is a prefetch for reading unless -mprfchw; older processors take this as a
-    // no-op.
-    asm volatile("prefetchw %0" : : "m"(*line));
-#else
-    __builtin_prefetch(line, 1, 3);
-#endif
-}
-
-inline void prefetch_lines(const std::byte* data, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += kLineBytes) prefetch_for_write(data + at);
-}
-
-// Copies into memory that others have read before: each block's lines are asked for while the block
-// before it is copied. Measured on 2 cores: 64 KiB in pieces of 8 KiB 9.9 -> 8.0 us, 16 KiB in
-// pieces of 2 KiB 5.4 -> 3.4 us; no loss at 1 MiB.
-inline void copy_to_shared(std::byte* out, const std::byte* in, size_t bytes) {
-    constexpr size_t kBlock = 2048;
-    prefetch_lines(out, std::min(bytes, kBlock));
-    while (bytes > kBlock) {
-        prefetch_lines(out + kBlock, std::min(bytes - kBlock, kBlock));
-        std::memcpy(out, in, kBlock);
-        out += kBlock;
-        in += kBlock;
-        bytes -= kBlock;
-    }
-    if (bytes > 0) std::memcpy(out, in, bytes);
 }
 
 // One line's worth. One word is by far the most common payload, and a constant size makes it one

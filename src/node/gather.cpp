@@ -16,8 +16,8 @@ size_t round_bytes(const Op& op, uint64_t round) {
 void place_own_piece(const Team& team, const Op& op, uint64_t round) {
     if (!op.call.send) return;
     const size_t offset = round * op.piece_bytes;
-    std::memcpy(op.call.recv + team.rank * op.call.bytes + offset, op.call.send + offset,
-                round_bytes(op, round));
+    copy_to_user(op.call.recv + team.rank * op.call.bytes + offset, op.call.send + offset,
+                 round_bytes(op, round), op.call.bytes);
 }
 
 void post_piece(Team& team, Op& op, const std::byte* block) {
@@ -33,8 +33,9 @@ bool take_pieces(Team& team, Op& op) {
     for (; op.next < team.size; ++op.next) {
         const Rank rank = (team.rank + op.next) % team.size;
         if (!has_published(team, rank, op.events + op.taken + 1)) return false;
-        std::memcpy(op.call.recv + rank * op.call.bytes + offset,
-                    team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken));
+        copy_to_user(op.call.recv + rank * op.call.bytes + offset,
+                     team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken),
+                     op.call.bytes);
     }
     op.next = 1;
     ++op.taken;
@@ -103,15 +104,15 @@ Step chunk_scatter(Team& team, Op& op) {
         }
         publish(team, op.events + round + 1);
         if (op.call.recv) {
-            std::memcpy(op.call.recv + offset, op.call.send + team.rank * op.call.bytes + offset,
-                        bytes);
+            copy_to_user(op.call.recv + offset, op.call.send + team.rank * op.call.bytes + offset,
+                         bytes, op.call.bytes);
         }
     } else {
         if (!has_published(team, op.call.root, op.events + round + 1)) return Step::kBlocked;
         const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
-        std::memcpy(op.call.recv + offset,
-                    team.slice.chunk(op.call.root, op.chunks + round) + index * op.piece_bytes,
-                    bytes);
+        copy_to_user(op.call.recv + offset,
+                     team.slice.chunk(op.call.root, op.chunks + round) + index * op.piece_bytes,
+                     bytes, op.call.bytes);
     }
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);

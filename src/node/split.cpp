@@ -106,8 +106,9 @@ Step step_out(Team& team, Op& op) {
             const Rank rank = (team.rank + op.next) % team.size;
             if (!has_published(team, rank, fold_event(op, round))) return Step::kBlocked;
             const Span theirs = slice_of(team, op, piece.bytes, rank);
-            copy_bytes(op.call.recv + piece.offset + theirs.offset,
-                       team.slice.chunk(rank, op.chunks + round) + theirs.offset, theirs.bytes);
+            copy_to_user(op.call.recv + piece.offset + theirs.offset,
+                         team.slice.chunk(rank, op.chunks + round) + theirs.offset, theirs.bytes,
+                         op.call.bytes);
         }
     }
     ++op.taken;
