@@ -97,6 +97,31 @@ def test_a_stage_without_time_is_skipped_by_name(runner, tmp_path, monkeypatch):
     assert outcomes(cases) == [("tidy: the whole stage", "skipped")]
 
 
+@pytest.mark.parametrize("stage, outcome", [("unit", "failed"), ("tsan", "skipped"),
+                                            ("asan-ubsan", "skipped"), ("fuzz", "skipped")])
+def test_only_what_is_optional_may_stay_unbuilt(runner, tmp_path, monkeypatch, stage, outcome):
+    monkeypatch.setattr(runner, "LOGS", tmp_path)
+    monkeypatch.setattr(runner, "WORTH_BEGINNING_S", 0)
+
+    class Slow(runner.Runner):
+        def run(self, log, command, **environment):
+            raise runner.OutOfTime
+
+    cases = runner.run_stage(Slow(60), stage)
+    assert outcomes(cases) == [(f"{stage}: the whole stage", outcome)]
+
+
+def test_a_stage_that_is_cut_off_while_it_runs_has_failed(runner, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "LOGS", tmp_path)
+
+    def cut_off(*_):
+        raise runner.OutOfTime
+
+    monkeypatch.setitem(runner.STAGES, "tsan", cut_off)
+    assert outcomes(runner.run_stage(runner.Runner(600), "tsan")) == [("tsan: out of time",
+                                                                       "failed")]
+
+
 def test_a_stage_that_reports_nothing_has_failed(runner, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "LOGS", tmp_path)
     (tmp_path / "log").write_text("")
