@@ -162,6 +162,11 @@ Result<int> run_with_report(RunArguments& arguments, const Plan& plan, const std
     if (!status || mark.touched()) return status;
     const auto latest = fs::last_write_time(file.value(), error);
     if (!error && (!existed || latest != former)) return status;
+    if (status.value() != 0) {
+        // A job that ends badly never comes to MPI_Finalize; that is no doubt about the program.
+        fmt::print(stderr, "tutti: no report: the command ended with status {}\n", status.value());
+        return status;
+    }
     fmt::print(stderr,
                "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
                "{} an MPI program?)\n",

@@ -167,6 +167,13 @@ TEST_F(Run, AReportThatNobodyGave) {
     EXPECT_TRUE(left_nothing());
 }
 
+TEST_F(Run, NoReportFromACommandThatFailed) {
+    const Answer answer = run("--report -- sh -c 'exit 7'");
+    EXPECT_EQ(answer.status, 7);
+    EXPECT_EQ(answer.err, "tutti: no report: the command ended with status 7\n");
+    EXPECT_TRUE(left_nothing());
+}
+
 TEST_F(Run, AReportThatWasGiven) {
     const Answer marked = run("--report -- sh -c ': > \"$TUTTI_REPORT_MARK\"'");
     EXPECT_EQ(marked.status, 0);

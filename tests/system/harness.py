@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs MPI programs under every MPI of this machine, bare and through `tutti run`.
 
-TUTTI_BIN names the command (default build/bin/tutti); its libraries lie beside it. With
+SYSTEST_TUTTI names the command (default build/bin/tutti); its libraries lie beside it. With
 SYSTEST_BARE=1 everything runs without Tutti, which tests the tests.
 """
 import json
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "mpi"
 WORK = ROOT / "build" / "systest"
 PEERS = ROOT / "build" / "peers"
-TUTTI = pathlib.Path(os.environ.get("TUTTI_BIN", ROOT / "build" / "bin" / "tutti")).resolve()
+TUTTI = pathlib.Path(os.environ.get("SYSTEST_TUTTI", ROOT / "build" / "bin" / "tutti")).resolve()
 BARE = os.environ.get("SYSTEST_BARE") == "1"
 # Generous: the machine may be busy with something else. A run that hangs is what they are for.
 TIMEOUT_S = 90
@@ -234,7 +234,7 @@ def all_mpis():
 
 def need_tutti():
     if not BARE and not os.access(TUTTI, os.X_OK):
-        pytest.fail(f"{TUTTI} is missing: run make build, or set TUTTI_BIN", pytrace=False)
+        pytest.fail(f"{TUTTI} is missing: run make build, or set SYSTEST_TUTTI", pytrace=False)
 
 
 def expect_taken_over(report, ranks, collectives=SEVEN):
