@@ -211,6 +211,23 @@ TEST(Teams, LargeVectors) {
     }
 }
 
+// Odd sizes around the border from which blocks are written past the caches, at any alignment.
+TEST(Teams, LargeOddBlocks) {
+    const ContextPtr context = make_context({});
+    const tutti_collective kinds[] = {TUTTI_BCAST, TUTTI_GATHER, TUTTI_SCATTER, TUTTI_ALLGATHER};
+    uint64_t contents = 0;
+    for (const tutti_collective kind : kinds) {
+        for (const size_t bytes : {(size_t{4} << 20) - 1, (size_t{4} << 20) + 13}) {
+            const Exchange exchange({kind, 1, bytes, Fold::kSumU32, ++contents}, 3);
+            run_crew(context.get(), 3, [&](uint32_t rank, tutti_team* team) {
+                const tutti_call call = exchange.call(rank);
+                ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);
+                EXPECT_EQ(exchange.check(rank), "");
+            });
+        }
+    }
+}
+
 tutti_status run_malformed(tutti_team* team, const tutti_call& call) {
     tutti_request* request = nullptr;
     EXPECT_EQ(tutti_request_create(team, &call, &request), TUTTI_ERR_ARGUMENT);
