@@ -78,7 +78,7 @@ constexpr auto kEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); }},
     {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
       "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
-      "cost nothing."},
+      "cost nothing; none under TUTTI_CHECK."},
      [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); }},
     {{"TUTTI_MEMORY", "--memory", "BYTES", "256M",
       "Shared memory that one set of processes of a node may use, for all its communicators."},

@@ -166,7 +166,9 @@ void start() {
     tell_differences(mine, held);
     front.check = *setting("TUTTI_CHECK") == '1';
     front.report = *setting("TUTTI_REPORT") != '\0';
-    front.warmup_calls = static_cast<uint32_t>(strtoul(setting("TUTTI_WARMUP"), nullptr, 10));
+    // The check is made over the team, and the first calls are to be compared too.
+    const unsigned long warmup = strtoul(setting("TUTTI_WARMUP"), nullptr, 10);
+    front.warmup_calls = front.check ? 0 : static_cast<uint32_t>(warmup);
     front.active.store(true, std::memory_order_release);
 }
 

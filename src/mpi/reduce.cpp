@@ -86,6 +86,14 @@ bool read_sides(const ReduceArgs& a, const Roles& roles, Side& send, Side& recv)
     return !roles.receives || (recv.set(a.recv, a.count, a.type) && recv.has_memory());
 }
 
+// Why no rank lets Tutti run this operator on this element type; null where all do.
+const char* why_not(const TypeInfo& info, int op) {
+    if (op == kHostOp) return kNoKernel;
+    if (op == kUserOp) return info.size > TUTTI_ELEMENT_BYTES_MAX ? kLargeElement : nullptr;
+    const bool has_kernel = info.dtype != kNoDtype && front.ops.reducible(info.dtype, op);
+    return has_kernel ? nullptr : kNoKernel;
+}
+
 template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
 int reduce_any(const ReduceArgs& a) {
     constexpr bool kAll = kCollective == TUTTI_ALLREDUCE;
@@ -107,10 +115,9 @@ int reduce_any(const ReduceArgs& a) {
     if (!read_sides(a, roles, send, recv)) return hand_over(kDoubtful);
     const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
     const int op = front.ops.find(a.op);
-    if (op == kHostOp) return hand_over(kNoKernel);
-    if (op == kUserOp && info.size > TUTTI_ELEMENT_BYTES_MAX) return hand_over(kLargeElement);
-    if (op != kUserOp && (info.dtype == kNoDtype || !front.ops.reducible(info.dtype, op))) {
-        return hand_over(kNoKernel);
+    if (const char* why = why_not(info, op)) {
+        const int checked = check_foreign(a.comm, kKind);
+        return checked == abi::kSuccess ? hand_over(why) : checked;
     }
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an

@@ -49,7 +49,8 @@ int pass_through(Comm comm, Kind kind, bool host_has_it, HostCall call) {
     }
     if (!front.report && !front.check) [[likely]]
         return call();
-    const CommState* state = find_state(comm);
+    // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.
+    const CommState* state = front.check ? enter(comm) : find_state(comm);
     if (state == nullptr) return call();
     const int checked = check_foreign(comm, kind);
     if (checked != abi::kSuccess) return checked;

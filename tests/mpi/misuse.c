@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that behave badly, or merely unusually, one way at a time:
 //
-//   misuse collective|root|operator|bytes|foreign   rank 1 calls something else (TUTTI_CHECK)
+//   misuse collective|root|operator|bytes|foreign|host|first|first-foreign
+//                     rank 1 calls something else (TUTTI_CHECK)
 //   misuse legal      what looks different and is not: a vector against ints, in place, null
 //   misuse late       rank 1 comes three seconds late (TUTTI_STALL)
 //   misuse killed     rank 1 dies by SIGKILL amid collectives
@@ -16,9 +17,18 @@ static void warm_up(void) {
     for (int call = 0; call < 10; ++call) MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void keep(void* in, void* inout, int* count, MPI_Datatype* type) {
+    (void)in, (void)inout, (void)count, (void)type;
+}
+
 static void mismatch(const char* what) {
     const int odd = rank == 1;
-    int in[64] = {0}, out[64 * 64] = {0};
+    int in[64 * 64] = {0}, out[64 * 64] = {0};
+    MPI_Datatype large;
+    MPI_Op of_large;
+    MPI_Type_contiguous(64 * 64, MPI_INT, &large);
+    MPI_Type_commit(&large);
+    MPI_Op_create(keep, 1, &of_large);
     if (!strcmp(what, "collective")) {
         if (odd) MPI_Barrier(MPI_COMM_WORLD);
         if (!odd) MPI_Allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -31,6 +41,16 @@ static void mismatch(const char* what) {
     } else if (!strcmp(what, "foreign")) {
         if (odd) MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
         if (!odd) MPI_Barrier(MPI_COMM_WORLD);
+    } else if (!strcmp(what, "host")) {
+        // A reduction that stays with the host for its operator.
+        if (odd) MPI_Allreduce(in, out, 1, large, of_large, MPI_COMM_WORLD);
+        if (!odd) MPI_Barrier(MPI_COMM_WORLD);
+    } else if (!strcmp(what, "first")) {
+        if (odd) MPI_Barrier(MPI_COMM_WORLD);
+        if (!odd) MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "first-foreign")) {
+        if (odd) MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
+        if (!odd) MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
     }
     // Reached only where the mismatch went unnoticed; the ranks are then out of step for good.
     fprintf(stderr, "the mismatch of %s was not noticed\n", what);
@@ -77,7 +97,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char* what = argc > 1 ? argv[1] : "legal";
-    warm_up();
+    if (strncmp(what, "first", 5) != 0) warm_up();
     if (!strcmp(what, "legal")) {
         legal();
     } else if (!strcmp(what, "late")) {

@@ -62,7 +62,8 @@ def test_killed_rank_ends_the_job(mpi):
 
 
 @needs_tutti
-@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign"])
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign", "host",
+                                  "first", "first-foreign"])
 def test_check_names_the_ranks(debian_mpi, what):
     outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1"], timeout=60,
                                 wrap=swept(), with_report=False)
