@@ -44,7 +44,7 @@ int bcast(const BcastArgs& a) {
     CommState* state = enter(a.comm);
     if (state == nullptr) return host_bcast(a);
     const auto hand_over = [&](const char* why) {
-        return by_host(*state, kBcast, reported_bytes(a.count, a.type), why,
+        return by_host(*state, kBcast, reported_bytes(*state, a.count, a.type), why,
                        [&] { return host_bcast(a); });
     };
     if (state->team == nullptr) return hand_over(state->why);

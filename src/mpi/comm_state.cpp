@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/comm_state.h"
 
+#include <algorithm>
 #include <climits>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <vector>
 
 namespace tutti::mpi {
 
@@ -35,6 +38,8 @@ int never_copy(abi::Comm, int, void*, void*, void*, int* flag) {
 }
 
 int delete_state(abi::Comm, int, void* value, void*) {
+    // A communicator of a session may outlive MPI_Finalize; its state does not.
+    if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
     front.generation.fetch_add(1, std::memory_order_release);
     destroy_state(static_cast<CommState*>(value));
     return abi::kSuccess;
@@ -58,6 +63,24 @@ CommState* attribute_of(abi::Comm comm) {
     return found != 0 ? static_cast<CommState*>(value) : nullptr;
 }
 
+// Processes of another world (spawned, or connected to) may have other settings, or no Tutti, and
+// then they do not take part in making a team. Seen alike by all members, of whatever world.
+bool is_within_world(abi::Comm comm, int size) {
+    std::vector<int> ranks(static_cast<size_t>(size)), world_ranks(ranks.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    abi::Group group{}, world{};
+    if (front.host.comm_group(comm, &group) != abi::kSuccess) return false;
+    bool is_within = front.host.comm_group(front.handles.comm_world, &world) == abi::kSuccess;
+    if (is_within) {
+        is_within = front.host.group_translate_ranks(group, size, ranks.data(), world,
+                                                     world_ranks.data()) == abi::kSuccess;
+        front.host.group_free(&world);
+    }
+    front.host.group_free(&group);
+    return is_within &&
+           std::find(world_ranks.begin(), world_ranks.end(), abi::kUndefined) == world_ranks.end();
+}
+
 // Reasons that settle a communicator without asking anybody else.
 void look_at(CommState& state) {
     int inter = 0, rank = 0, size = 0;
@@ -68,10 +91,14 @@ void look_at(CommState& state) {
     state.size = static_cast<uint32_t>(size);
     if (inter != 0) {
         state.why = "host: intercommunicator";
+        state.is_inter = true;
         state.settled = true;
     } else if (size == 1) {
         // The host copies at most; a team would cost memory and gain nothing.
         state.why = "host: one rank";
+        state.settled = true;
+    } else if (!is_within_world(state.comm, size)) {
+        state.why = "host: processes of another MPI_COMM_WORLD";
         state.settled = true;
     } else {
         state.why = "host: first calls on a communicator";

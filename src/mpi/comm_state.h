@@ -17,7 +17,8 @@ struct CommState {
     uint32_t rank = 0;
     uint32_t size = 0;     // of the local group
     bool settled = false;  // the warm-up is over and the choice is made
-    uint32_t calls = 0;    // during the warm-up
+    bool is_inter = false;
+    uint32_t calls = 0;  // during the warm-up
     abi::Comm comm{};
     // For packed data: what this rank sends, what it receives, operands of user operators. A
     // communicator has one blocking collective at a time, so these need no lock.

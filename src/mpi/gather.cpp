@@ -131,8 +131,8 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     const Datatype one_type = shape.one_is_sent ? a.send_type : a.recv_type;
     const Datatype all_type = shape.one_is_sent ? a.recv_type : a.send_type;
     const auto hand_over = [&](const char* why) {
-        const uint64_t bytes =
-            at_root ? reported_bytes(all_count, all_type) : reported_bytes(one_count, one_type);
+        const uint64_t bytes = at_root ? reported_bytes(*state, all_count, all_type)
+                                       : reported_bytes(*state, one_count, one_type);
         return by_host(*state, shape.kind, bytes, why, host_call);
     };
     if (state->team == nullptr) return hand_over(state->why);

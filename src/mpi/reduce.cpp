@@ -101,7 +101,7 @@ int reduce_any(const ReduceArgs& a) {
     CommState* state = enter(a.comm);
     if (state == nullptr) return kHost(a);
     const auto hand_over = [&](const char* why) {
-        return by_host(*state, kKind, reported_bytes(a.count, a.type), why,
+        return by_host(*state, kKind, reported_bytes(*state, a.count, a.type), why,
                        [&] { return kHost(a); });
     };
     if (state->team == nullptr) return hand_over(state->why);

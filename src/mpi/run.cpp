@@ -21,8 +21,8 @@ int no_memory(CommState& state) {
     return abi::kErrNoMem;
 }
 
-uint64_t reported_bytes(abi::Count count, abi::Datatype type) {
-    if (!front.report || count <= 0) return 0;
+uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type) {
+    if (!front.report || state.is_inter || count <= 0) return 0;
     if (const TypeInfo* info = front.types.find(type)) {
         return static_cast<uint64_t>(count) * info->size;
     }

@@ -25,8 +25,9 @@ inline int run(CommState& state, const tutti_call& call) {
 
 inline constexpr const char* kDoubtful = "host: arguments that it shall judge";
 
-// For the report alone; 0 without one.
-uint64_t reported_bytes(abi::Count count, abi::Datatype type);
+// For the report alone; 0 without one, and on an intercommunicator, where it takes more than a
+// rank to know which arguments are significant.
+uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type);
 
 // `call` is a call of the host; `why` is for the report.
 template <class HostCall>

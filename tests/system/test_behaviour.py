@@ -61,6 +61,17 @@ def test_killed_rank_ends_the_job(mpi):
     assert not [line for line in left(outcome) if "tutti" in line], str(outcome)
 
 
+def test_communicator_of_a_session_outlives_finalize(mpi):
+    mpi.launch("sessions", 2).passed()
+
+
+def test_spawned_processes_without_tutti(mpi):
+    bare = mpi.launch("spawn", 2, tutti=False, timeout=60, wrap=swept())
+    if bare.status:
+        pytest.skip(f"this MPI cannot spawn here: status {bare.status}")
+    mpi.launch("spawn", 2, timeout=60).passed()
+
+
 @needs_tutti
 @pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign", "host",
                                   "first", "first-foreign"])

@@ -24,6 +24,7 @@ inline namespace mpich {
 using Comm = Abi::Comm;
 using Datatype = Abi::Datatype;
 using Op = Abi::Op;
+using Group = Abi::Group;
 using Request = Abi::Request;
 using Errhandler = Abi::Errhandler;
 using Status = Abi::Status;

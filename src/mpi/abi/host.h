@@ -14,6 +14,7 @@ struct HostTable {
     using Comm = typename Abi::Comm;
     using Type = typename Abi::Datatype;
     using Op = typename Abi::Op;
+    using Group = typename Abi::Group;
     using Request = typename Abi::Request;
     using Errhandler = typename Abi::Errhandler;
     using Status = typename Abi::Status;
@@ -50,6 +51,9 @@ struct HostTable {
     int (*comm_delete_attr)(Comm, int);
     int (*comm_call_errhandler)(Comm, int);
     int (*comm_set_errhandler)(Comm, Errhandler);
+    int (*comm_group)(Comm, Group*);
+    int (*group_translate_ranks)(Group, int, const int*, Group, int*);
+    int (*group_free)(Group*);
 
     int (*type_size_x)(Type, Count*);
     int (*type_get_extent_x)(Type, Count*, Count*);
@@ -170,6 +174,9 @@ void find_general(Finder& find, HostTable<Abi>& host) {
     find("Comm_delete_attr", host.comm_delete_attr);
     find("Comm_call_errhandler", host.comm_call_errhandler);
     find("Comm_set_errhandler", host.comm_set_errhandler);
+    find("Comm_group", host.comm_group);
+    find("Group_translate_ranks", host.group_translate_ranks);
+    find("Group_free", host.group_free);
     find("Send", host.send);
     find("Recv", host.recv);
     find("Isend", host.isend);

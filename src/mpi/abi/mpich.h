@@ -15,6 +15,7 @@ struct Abi {
     using Comm = int;
     using Datatype = int;
     using Op = int;
+    using Group = int;
     using Request = int;
     using Errhandler = int;
     struct Status {

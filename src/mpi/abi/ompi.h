@@ -19,6 +19,7 @@ struct Abi {
     using Comm = struct ompi_communicator_t*;
     using Datatype = struct ompi_datatype_t*;
     using Op = struct ompi_op_t*;
+    using Group = struct ompi_group_t*;
     using Request = struct ompi_request_t*;
     using Errhandler = struct ompi_errhandler_t*;
     struct Status {
