@@ -42,21 +42,31 @@ bool is_own_user(int socket) {
            peer.uid == geteuid();
 }
 
-bool send_fd(int socket, int fd) {
+// A message of one byte with room for one descriptor beside it.
+struct FdMessage {
     char byte = 'T';
     iovec part{&byte, 1};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    msghdr header{};
+
+    FdMessage() {
+        header.msg_iov = &part;
+        header.msg_iovlen = 1;
+        header.msg_control = control;
+        header.msg_controllen = sizeof(control);
+    }
+    FdMessage(const FdMessage&) = delete;
+    FdMessage& operator=(const FdMessage&) = delete;
+};
+
+bool send_fd(int socket, int fd) {
+    FdMessage message;
+    cmsghdr* header = CMSG_FIRSTHDR(&message.header);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+    return sendmsg(socket, &message.header, MSG_NOSIGNAL) == 1;
 }
 
 }  // namespace
@@ -101,16 +111,9 @@ Result<Fd> receive_fd(const Fd& connection, int timeout_ms) {
     if (!wait_readable(connection.get(), timeout_ms)) {
         return Error{ErrorCode::kSystem, "the leader did not hand over the segment"};
     }
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    if (recvmsg(connection.get(), &message, MSG_CMSG_CLOEXEC) != 1) return failed("recvmsg");
-    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    FdMessage message;
+    if (recvmsg(connection.get(), &message.header, MSG_CMSG_CLOEXEC) != 1) return failed("recvmsg");
+    const cmsghdr* header = CMSG_FIRSTHDR(&message.header);
     if (!header || header->cmsg_type != SCM_RIGHTS) {
         return Error{ErrorCode::kSystem, "the leader's message held no descriptor"};
     }
