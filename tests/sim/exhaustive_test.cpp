@@ -97,6 +97,17 @@ TEST(EveryInterleaving, OneCallOfTwo) {
     explore_single(2, 512, Fold::kSumU32);
 }
 
+// Long enough that writers wait for readers twice around the ring.
+TEST(EveryInterleaving, LongCallsOfTwo) {
+    for (const SimTeam& team : teams(2, 128)) {
+        for (const tutti_collective kind : kinds()) {
+            for (const uint32_t root : roots(kind, 2)) {
+                explore(team, {{kind, root, 5 * kRingChunks / 2 * 128, Fold::kXorU64, 1}});
+            }
+        }
+    }
+}
+
 TEST(EveryInterleaving, OneCallOfThree) {
     explore_single(3, 192, Fold::kAffine);
     explore_single(3, 512, Fold::kXorU64);
