@@ -357,8 +357,4 @@ bool create_type_keyval() {
            abi::kSuccess;
 }
 
-void free_type_keyval() {
-    if (front.type_key != abi::kKeyvalInvalid) front.host.type_free_keyval(&front.type_key);
-}
-
 }  // namespace tutti::mpi

@@ -46,6 +46,5 @@ const TypeInfo* type_info(abi::Datatype type);
 
 // Creates the keyval; after the host's MPI_Init.
 bool create_type_keyval();
-void free_type_keyval();
 
 }  // namespace tutti::mpi
