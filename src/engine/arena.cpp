@@ -101,6 +101,7 @@ Result<SliceRecord> Arena::take(size_t bytes, uint32_t members) {
     auto place = std::find_if(free_.begin(), free_.end(),
                               [&](const SliceRecord& old) { return old.bytes == bytes; });
     if (place == free_.end()) {
+        release_free_pages();
         auto allowed = check_file_limit(static_cast<rlim_t>(end_) + bytes);
         if (!allowed) return allowed.error();
         if (ftruncate(fd_.get(), end_ + static_cast<off_t>(bytes)) != 0) {
@@ -120,6 +121,15 @@ Result<SliceRecord> Arena::take(size_t bytes, uint32_t members) {
     new (place->mapping->base()) node::SliceHeader{};
     taken_.splice(taken_.end(), free_, place);
     return *place;
+}
+
+// Free slices of other sizes keep their place in the file but not their memory, so that what is in use
+// stays what used_bytes() says.
+void Arena::release_free_pages() {
+    for (const SliceRecord& old : free_) {
+        fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, old.offset,
+                  static_cast<off_t>(old.bytes));
+    }
 }
 
 void Arena::give_back(off_t offset) {

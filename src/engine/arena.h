@@ -81,6 +81,7 @@ class Arena {
 
   private:
     void collect_left();
+    void release_free_pages();
 
     uint64_t id_;
     Fd fd_;

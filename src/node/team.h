@@ -34,7 +34,7 @@ struct Call {
 };
 
 enum class Step {
-    kBlocked,   // nothing could be done: someone else must move first
+    kBlocked,   // nothing more can be done now: someone else must move first
     kAdvanced,  // something was done; call again at once
     kDone
 };

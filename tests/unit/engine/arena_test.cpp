@@ -49,6 +49,23 @@ TEST(Arena, SlicesAreUsedAgainWhenAllHaveLeft) {
     EXPECT_EQ(arena.used_bytes(), 4 * kBytes);
 }
 
+// What is free gives its memory back before another size takes more.
+TEST(Arena, FreeSlicesOfOtherSizesHoldNoMemory) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    Arena& arena = *made.value();
+    auto first = arena.take(kBytes, 1);
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(reserve(arena.fd(), first.value().offset, kBytes, 0));
+    leave(first.value(), 1);
+    auto other = arena.take(2 * kBytes, 1);
+    ASSERT_TRUE(other);
+    struct stat info {};
+    ASSERT_EQ(fstat(arena.fd(), &info), 0);
+    // Only the header page of the new slice is there.
+    EXPECT_EQ(static_cast<size_t>(info.st_blocks) * 512, node::kPageBytes);
+}
+
 TEST(Arena, GivenBackIsFree) {
     auto made = Arena::create(1);
     ASSERT_TRUE(made);
