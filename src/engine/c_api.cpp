@@ -166,7 +166,12 @@ tutti_status tutti_request_wait(tutti_request* request) {
     return request->request.team->wait(request->request);
 }
 
-void tutti_request_free(tutti_request* request) { delete request; }
+void tutti_request_free(tutti_request* request) {
+    if (!request) return;
+    TUTTI_ASSERT(request->request.stage == Request::Stage::kIdle,
+                 "a request in flight is not freed");
+    delete request;
+}
 
 const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
     Request request;

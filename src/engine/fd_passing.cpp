@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "engine/arena.h"
+#include "engine/context.h"
 
 namespace tutti::engine {
 namespace {
@@ -29,9 +30,18 @@ socklen_t address_of(uint64_t name, sockaddr_un& address) {
                                   static_cast<size_t>(length));
 }
 
+// A signal, such as a profiler's timer, does not cut the wait short nor lengthen it.
 bool wait_readable(int socket, int timeout_ms) {
-    pollfd item{socket, POLLIN, 0};
-    return poll(&item, 1, timeout_ms) == 1;
+    constexpr uint64_t kNsPerMs = 1'000'000;
+    RealClock clock;
+    const uint64_t end_ns = clock.now_ns() + static_cast<uint64_t>(timeout_ms) * kNsPerMs;
+    while (true) {
+        const uint64_t now_ns = clock.now_ns();
+        const uint64_t left_ms = now_ns < end_ns ? (end_ns - now_ns) / kNsPerMs : 0;
+        pollfd item{socket, POLLIN, 0};
+        const int ready = poll(&item, 1, static_cast<int>(left_ms));
+        if (ready >= 0 || errno != EINTR) return ready == 1;
+    }
 }
 
 // A stranger in the same network namespace could connect; only our own user gets the descriptor.
