@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-enum class ErrorCode { kArgument, kMemory, kNode, kBootstrap, kMismatch, kSystem, kOff };
+enum class ErrorCode { kArgument, kMemory, kNode, kBootstrap, kSystem, kOff };
 
 struct Error {
     ErrorCode code;

@@ -38,8 +38,6 @@ tutti_status status_of(ErrorCode code) {
             return TUTTI_ERR_NODE;
         case ErrorCode::kBootstrap:
             return TUTTI_ERR_BOOTSTRAP;
-        case ErrorCode::kMismatch:
-            return TUTTI_ERR_MISMATCH;
         case ErrorCode::kOff:
             return TUTTI_ERR_OFF;
         case ErrorCode::kSystem:

@@ -130,8 +130,7 @@ tutti_status Team::run(const tutti_call& call) {
         start(run_);
         return wait(run_);
     }
-    const bool is_empty = run_.op.call.bytes == 0 && call.collective != TUTTI_BARRIER;
-    if (is_empty) return TUTTI_OK;
+    if (run_.op.call.is_empty()) return TUTTI_OK;
     node::start(node_, run_.op);
     Waiter waiter(policy_, context_->clock());
     while (true) {
@@ -185,10 +184,8 @@ void Team::begin(Request& request) {
 
 void Team::begin_main(Request& request) {
     request.stage = Request::Stage::kRunning;
-    const node::Call& call = request.op.call;
     const bool is_foreign = checks_ && request.card.label[0] != '\0';
-    const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
-    if (is_foreign || is_empty) return finish(request, TUTTI_OK);
+    if (is_foreign || request.op.call.is_empty()) return finish(request, TUTTI_OK);
     node::start(node_, request.op);
 }
 

@@ -295,7 +295,6 @@ std::unique_ptr<TypeInfo> look_at(Datatype type) {
     if (!may_communicate(type) || !measure(front.host, type, m)) return nullptr;
     auto info = std::make_unique<TypeInfo>();
     info->size = static_cast<size_t>(m.size);
-    info->lb = static_cast<ptrdiff_t>(m.lb);
     info->extent = static_cast<ptrdiff_t>(m.extent);
     info->true_lb = static_cast<ptrdiff_t>(m.true_lb);
     info->true_extent = static_cast<ptrdiff_t>(m.true_extent);

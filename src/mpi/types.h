@@ -14,7 +14,6 @@ inline constexpr int kNoDtype = -1;
 
 struct TypeInfo {
     size_t size = 0;        // bytes of data in one element
-    ptrdiff_t lb = 0;       // an element begins here, seen from its address
     ptrdiff_t extent = 0;   // from one element to the next
     ptrdiff_t true_lb = 0;  // the first byte of data
     ptrdiff_t true_extent = 0;

@@ -26,6 +26,9 @@ struct Call {
     size_t bytes = 0;  // one block, as in tutti_call
     Reducer reducer;
 
+    // Nothing to move and nobody to wait for, on any rank.
+    [[nodiscard]] bool is_empty() const { return bytes == 0 && collective != TUTTI_BARRIER; }
+
     // This rank's vector (reduce, allreduce) and block (allgather), wherever it stands.
     [[nodiscard]] const std::byte* vector() const { return send ? send : recv; }
     [[nodiscard]] const std::byte* block(Rank rank) const {
