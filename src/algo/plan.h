@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From an algorithm to what a rank of the team really does: vectors are cut into lanes that run as
+// a pipeline, and around every lane stands the node level.
+//
+// Where nodes have several ranks, the algorithm's participants are the nodes. In each lane one rank
+// of a node is its leader (the root on its own node; otherwise the ranks take turns by lane where
+// Tuning::leaders says so), and
+//   barrier    node barrier; barrier of the leaders; node barrier
+//   bcast      bcast of the leaders beside node bcast, lane by lane
+//   reduce     node reduce; reduce of the leaders
+//   allreduce  node reduce; allreduce of the leaders; node bcast
+//   gather     node gather; gather of the leaders (blocks of a node together)
+//   scatter    scatter of the leaders; node scatter
+//   allgather  node gather; allgather of the leaders; node bcast of what came
+// Node operations are numbered so that all members of a node run them in the same order: with W
+// lanes in flight, the W first lanes' opening operations, then by turns a lane's closing ones and
+// the opening ones of the lane that takes its slot. Non-commutative operators over nodes whose
+// ranks are not consecutive, and gather, scatter and allgather of blocks beyond kPackedBytesMax
+// over such nodes, run without the node level (flat).
+#pragma once
+
+#include <memory>
+
+#include "algo/registry.h"
+#include "topo/placement.h"
+
+namespace tutti::algo {
+
+// The Program of `rank`. shape.ranks are the ranks of the placement, shape.nodes is not set; shape
+// and the algorithm must go together (see obstacle below). The placement must outlive the Program.
+std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shape,
+                                   const topo::Placement& placement, Rank rank,
+                                   const Tuning& tuning);
+
+// As Algorithm::obstacle, for the shape that the algorithm would see inside the plan.
+std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
+                               const topo::Placement& placement, const Tuning& tuning);
+
+// The most scratch that any rank's plan takes, all slots together, in bytes.
+uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,
+                            const topo::Placement& placement, const Tuning& tuning);
+
+}  // namespace tutti::algo

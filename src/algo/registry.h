@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm, one line each. An algorithm is a pure function from (shape, rank) to a Program
+// of one lane; algo/plan.h cuts vectors into lanes and puts the node level around it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sched/program.h"
+
+namespace tutti::algo {
+
+using sched::Program;
+using sched::Rank;
+using sched::Shape;
+
+// What a rule may set; 0: the algorithm's own choice, stated in its file.
+struct Tuning {
+    uint64_t segment_bytes = 0;    // vectors are cut into lanes of so many bytes
+    uint32_t lanes_in_flight = 0;  // at most transport::kSlotsMax
+    uint32_t fan_in = 0;           // children of a tree's inner node
+    uint32_t leaders = 0;          // ranks of a node that talk to other nodes, in turn by lane
+    bool flat = false;             // no node level: every rank is a participant by itself
+};
+
+struct Algorithm {
+    std::string_view name;
+    tutti_collective collective;
+    std::string_view summary;  // one line for `tutti explain`
+    // Empty if the algorithm is right for this shape, else why not: "needs a commutative operator".
+    std::string_view (*obstacle)(const Shape& shape);
+    // One lane. shape has no obstacle.
+    std::unique_ptr<Program> (*make)(const Shape& shape, Rank rank, const Tuning& tuning);
+    // The most scratch that any rank's Program takes, in bytes: part of the choice, so the same for
+    // all ranks.
+    uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning);
+    // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
+    uint64_t segment_bytes;
+};
+
+std::span<const Algorithm> algorithms();
+// nullptr where there is none of this name.
+const Algorithm* find(tutti_collective collective, std::string_view name);
+
+}  // namespace tutti::algo

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs one rank's Program: posts what is ready, folds what arrived, drives the node's collectives.
+// A state machine like those of node/: start, then step until done; nothing waits inside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "node/team.h"
+#include "sched/program.h"
+#include "transport/transport.h"
+
+namespace tutti::exec {
+
+// What a call gives beside the Program. Buffers as sched/program.h names them; nullptr where one is
+// not significant on this rank.
+struct Arguments {
+    const std::byte* input = nullptr;
+    std::byte* output = nullptr;
+    node::Reducer reducer;
+};
+
+enum class Step { kBlocked, kAdvanced, kDone, kFailed };
+
+class Executor {
+  public:
+    // node: this rank's part of its node's team; may be nullptr where every node has one rank.
+    Executor(node::Team* node, transport::Transport& network);
+    ~Executor();
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+
+    // Makes memory for programs of this extent where it is not there yet: the only allocation.
+    // An error names the bytes wanted when they are more than scratch_bytes_max.
+    Result<Done> reserve(const sched::Extent& extent, uint64_t scratch_bytes_max);
+
+    // Begins a call; program and buffers stay until it is done. call: the team's number of the
+    // call, the same on all ranks.
+    void start(const sched::Program& program, uint32_t call, const Arguments& arguments);
+    Step step();
+
+    // Ranks whose messages this rank waits for, for messages to people. Ascending.
+    [[nodiscard]] std::vector<sched::Rank> waits_for() const;
+    // The node's operation that is under way, or nullptr.
+    [[nodiscard]] const node::Op* node_op() const;
+    // After kFailed.
+    [[nodiscard]] const std::string& error() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tutti::exec

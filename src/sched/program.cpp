@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sched/program.h"
+
+namespace tutti::sched {
+
+Operation send(Rank peer, uint32_t message, Block what, uint64_t after) {
+    Operation op;
+    op.kind = Kind::kSend;
+    op.peer = peer;
+    op.message = message;
+    op.left = what;
+    op.after = after;
+    return op;
+}
+
+Operation recv(Rank peer, uint32_t message, Block to, uint64_t after) {
+    Operation op;
+    op.kind = Kind::kRecv;
+    op.peer = peer;
+    op.message = message;
+    op.to = to;
+    op.after = after;
+    return op;
+}
+
+Operation recv_reduce_left(Rank peer, uint32_t message, Block to, Block landing, Block own,
+                           uint64_t after) {
+    Operation op = recv(peer, message, to, after);
+    op.kind = Kind::kRecvReduce;
+    op.incoming = Incoming::kLeft;
+    op.left = landing;
+    op.right = own;
+    return op;
+}
+
+Operation recv_reduce_right(Rank peer, uint32_t message, Block to, Block own, Block landing,
+                            uint64_t after) {
+    Operation op = recv(peer, message, to, after);
+    op.kind = Kind::kRecvReduce;
+    op.incoming = Incoming::kRight;
+    op.left = own;
+    op.right = landing;
+    return op;
+}
+
+Operation copy(Block to, Block from, uint64_t after) {
+    Operation op;
+    op.kind = Kind::kCopy;
+    op.to = to;
+    op.left = from;
+    op.after = after;
+    return op;
+}
+
+Operation reduce(Block to, Block left, Block right, uint64_t after) {
+    Operation op = copy(to, left, after);
+    op.kind = Kind::kReduce;
+    op.right = right;
+    return op;
+}
+
+}  // namespace tutti::sched

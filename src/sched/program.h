@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A Program is what one rank does in one collective call, as data: operations on blocks of named
+// buffers, in lanes and rounds, read lazily. Every rank of the team has one; together they can be
+// checked, counted, simulated, drawn and run.
+//
+// Lanes run beside each other (one lane a piece of the vector, mostly). At most `lanes_in_flight`
+// are under way; lane n begins when lane n - lanes_in_flight is complete on this rank, and uses the
+// same slot: slot = lane modulo lanes_in_flight. Within a lane an operation of round k may begin
+// when
+//   - all operations of the lane's rounds up to k - 2 are complete, and
+//   - those operations i of round k - 1 are complete whose bit i is set in `after`.
+// Node operations moreover run strictly in the order of their number `order`.
+// That is all that orders operations of a rank; sched/check proves that it is enough.
+//
+// A send is complete when its block may be changed again, which may be as late as when the receive
+// was posted; a receive when the block is there.
+//
+// Buffers, by collective (tutti_call says the same):
+//   bcast      output: the payload on every rank, at the root the source. No input.
+//   reduce     input: the vector. output: at the root only.
+//   allreduce  input, output: the vector.
+//   gather     input: own block. output: all blocks, at the root only.
+//   scatter    input: all blocks, at the root only. output: own block.
+//   allgather  input: own block. output: all blocks.
+// Nobody writes input. In place, input stands inside output (scatter: output inside input) where
+// the result of the call would put it, and the same Program must be right then too.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/assert.h"
+#include "sched/shape.h"
+
+namespace tutti::sched {
+
+enum class Kind : uint8_t {
+    kSend,         // left -> message to peer
+    kRecv,         // message from peer -> to
+    kRecvReduce,   // message from peer -> left or right (see incoming), then to = left op right
+    kCopy,         // to = left
+    kReduce,       // to = left op right
+    kNodeBarrier,  // no blocks
+    kNodeBcast,    // `to` of the root -> `to` of all members
+    kNodeReduce,   // fold of all members' `left` in the order of ranks -> `to` at the root
+    kNodeGather,   // all members' `left`, equally long, one after the other -> `to` at the root
+    kNodeScatter   // the reverse: `left` at the root, cut equally -> `to` of every member
+};
+
+enum class Buffer : uint8_t {
+    kNone,
+    kInput,
+    kOutput,
+    kScratch  // of the lane's slot: offsets begin at 0 in every lane; contents do not outlive it
+};
+
+struct Block {
+    Buffer buffer = Buffer::kNone;
+    uint64_t offset = 0;  // bytes
+    uint64_t bytes = 0;
+    bool operator==(const Block&) const = default;
+};
+
+// Which operand of kRecvReduce the message is received into.
+enum class Incoming : uint8_t { kLeft, kRight };
+
+inline constexpr uint32_t kRoundOpsMax = 64;
+inline constexpr uint64_t kAfterAll = ~uint64_t{0};
+inline constexpr uint64_t kAfterNone = 0;
+// Bit of operation i of the round before.
+constexpr uint64_t after_op(uint32_t i) { return uint64_t{1} << i; }
+
+struct Operation {
+    Kind kind = Kind::kCopy;
+    Incoming incoming = Incoming::kRight;
+    // Messages: the participant at the other end. Node operations: the root's index on its node
+    // (Placement::index_on_node).
+    Rank peer = 0;
+    // Messages: the same number at both ends, different for all messages of a lane from one rank to
+    // another, and ascending in the order in which both ends have them in their rounds.
+    uint32_t message = 0;
+    uint64_t after = kAfterAll;
+    uint64_t order = 0;  // node operations: 0, 1, 2 ... over the whole Program
+    Block to;
+    Block left;
+    Block right;
+    bool operator==(const Operation&) const = default;
+};
+
+// The operations of one round of one lane. Without memory of its own beyond this.
+class Round {
+  public:
+    void clear() { count_ = 0; }
+    Operation& add(const Operation& operation) {
+        TUTTI_ASSERT(count_ < kRoundOpsMax, "a round has at most kRoundOpsMax operations");
+        return operations_[count_++] = operation;
+    }
+    [[nodiscard]] uint32_t size() const { return count_; }
+    Operation& operator[](uint32_t i) { return operations_[i]; }
+    const Operation& operator[](uint32_t i) const { return operations_[i]; }
+    [[nodiscard]] Operation* begin() { return operations_.data(); }
+    [[nodiscard]] Operation* end() { return operations_.data() + count_; }
+    [[nodiscard]] const Operation* begin() const { return operations_.data(); }
+    [[nodiscard]] const Operation* end() const { return operations_.data() + count_; }
+
+  private:
+    std::array<Operation, kRoundOpsMax> operations_;
+    uint32_t count_ = 0;
+};
+
+struct Extent {
+    uint64_t lanes = 1;
+    uint32_t lanes_in_flight = 1;
+    uint64_t rounds = 0;         // of the longest lane, on this rank; rounds may be empty
+    uint64_t scratch_bytes = 0;  // of one slot
+};
+
+class Program {
+  public:
+    virtual ~Program() = default;
+    // A few words that stay valid: "ring", "binomial".
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    [[nodiscard]] virtual Extent extent() const = 0;
+    // Clears `out` and puts the operations of a round there. Pure, allocates nothing.
+    // lane < extent().lanes, round < extent().rounds.
+    virtual void read(uint64_t lane, uint64_t round, Round& out) const = 0;
+};
+
+// Makers of operations, so that algorithms read like their papers. `after` as above.
+Operation send(Rank peer, uint32_t message, Block what, uint64_t after = kAfterAll);
+Operation recv(Rank peer, uint32_t message, Block to, uint64_t after = kAfterAll);
+// to = incoming op own, the message landing in `landing`.
+Operation recv_reduce_left(Rank peer, uint32_t message, Block to, Block landing, Block own,
+                           uint64_t after = kAfterAll);
+// to = own op incoming.
+Operation recv_reduce_right(Rank peer, uint32_t message, Block to, Block own, Block landing,
+                            uint64_t after = kAfterAll);
+Operation copy(Block to, Block from, uint64_t after = kAfterAll);
+Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
+
+constexpr bool is_message(Kind kind) { return kind <= Kind::kRecvReduce; }
+constexpr bool is_node(Kind kind) { return kind >= Kind::kNodeBarrier; }
+
+inline Block input(uint64_t offset, uint64_t bytes) { return {Buffer::kInput, offset, bytes}; }
+inline Block output(uint64_t offset, uint64_t bytes) { return {Buffer::kOutput, offset, bytes}; }
+inline Block scratch(uint64_t offset, uint64_t bytes) { return {Buffer::kScratch, offset, bytes}; }
+
+}  // namespace tutti::sched

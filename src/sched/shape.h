@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ranks of a team know alike about one call: the only input, beside its own rank, from
+// which a rank may derive its schedule (invariant 1 of the design).
+#pragma once
+
+#include <cstdint>
+
+#include "topo/placement.h"
+#include "tutti/tutti.h"
+
+namespace tutti::sched {
+
+// A rank's number in the team.
+using Rank = uint32_t;
+
+// The participants of a schedule are the ranks of a team, or its nodes: then participant i is the
+// node i of the placement, and its block in gather, scatter and allgather holds the blocks of all
+// its ranks, in the order of Placement::members.
+struct Shape {
+    tutti_collective collective = TUTTI_BARRIER;
+    Rank ranks = 1;  // participants, p in algo/
+    Rank root = 0;   // a participant
+    // As in tutti_call: the vector of bcast, reduce and allreduce, one rank's block of the others.
+    uint64_t bytes = 0;
+    // Vectors are cut only between elements; divides bytes of a reduction.
+    uint32_t element_bytes = 1;
+    bool is_commutative = true;
+    // Set where the participants are nodes.
+    const topo::Placement* nodes = nullptr;
+
+    // Where participant i's block begins in the buffer that holds all of them, and its length.
+    [[nodiscard]] uint64_t block_offset(Rank i) const {
+        return (nodes ? nodes->members_before(i) : i) * bytes;
+    }
+    [[nodiscard]] uint64_t block_bytes(Rank i) const {
+        return block_offset(i + 1) - block_offset(i);
+    }
+    [[nodiscard]] uint64_t all_blocks_bytes() const { return block_offset(ranks); }
+};
+
+}  // namespace tutti::sched

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How messages reach other ranks of a team: post a send, post a receive, test. One implementation a
+// fabric, one conformance suite for all (tests/conformance).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tutti::transport {
+
+// A rank's number in the team.
+using Rank = uint32_t;
+
+// Names one message between two ranks of a team; both sides derive it from the schedule. A fabric
+// may match by the whole name, and then messages may arrive in any order. Or it keeps order per
+// pair and `slot` (as MPI does per tag): both sides post the messages of a slot in the same order.
+struct MessageId {
+    uint32_t call = 0;  // of the team, counted by all members alike; wraps around
+    uint32_t lane = 0;
+    uint32_t slot = 0;  // below kSlotsMax
+    uint32_t message = 0;
+    bool operator==(const MessageId&) const = default;
+};
+
+inline constexpr uint32_t kSlotsMax = 16;
+// Longer blocks are cut by whoever makes the schedule.
+inline constexpr size_t kMessageBytesMax = size_t{1} << 30;
+
+enum class State : uint8_t { kPending, kDone, kFailed };
+
+// One posted message, owned by who posted it; it stays where it is until it is complete.
+struct Ticket {
+    State state = State::kDone;
+    void* handle = nullptr;  // the transport's
+    uint64_t number = 0;     // the transport's
+};
+
+// One team's end at one rank. Used by one thread at a time. Nothing waits or allocates, once a
+// message has been under way on it as many at a time as before.
+class Transport {
+  public:
+    virtual ~Transport() = default;
+    // The memory belongs to the transport until the ticket is complete. peer is never the own rank.
+    virtual void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+                      Ticket& ticket) = 0;
+    virtual void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
+                      Ticket& ticket) = 0;
+    // Lets a pending ticket progress and says where it stands; kFailed is final for the team.
+    virtual State test(Ticket& ticket) = 0;
+    // One line that says what failed, after kFailed.
+    [[nodiscard]] virtual std::string error() const = 0;
+};
+
+}  // namespace tutti::transport
