@@ -36,11 +36,14 @@ typedef enum tutti_status {
     TUTTI_PENDING = 1,        /* not an error: call again */
     TUTTI_ERR_ARGUMENT = -1,  /* an argument or setting is malformed */
     TUTTI_ERR_MEMORY = -2,    /* not enough memory, shared memory or a limit on it */
-    TUTTI_ERR_NODE = -3,      /* the members do not share one node (or cannot prove it) */
+    TUTTI_ERR_NODE = -3,      /* members cannot prove that they share a node, or are on several
+                                 without a way between them */
     TUTTI_ERR_BOOTSTRAP = -4, /* the allgather callback failed */
     TUTTI_ERR_MISMATCH = -5,  /* TUTTI_CHECK: the members called different things */
     TUTTI_ERR_SYSTEM = -6,    /* a system call failed */
-    TUTTI_ERR_OFF = -7        /* switched off by a setting */
+    TUTTI_ERR_OFF = -7,       /* switched off by a setting */
+    TUTTI_ERR_NETWORK = -8,   /* a message to or from another node failed; final for the team */
+    TUTTI_ERR_ALGORITHM = -9  /* a forced algorithm cannot run this call */
 } tutti_status;
 
 typedef enum tutti_collective {
@@ -101,7 +104,7 @@ typedef enum tutti_op {
     TUTTI_BXOR,
     TUTTI_MINLOC,
     TUTTI_MAXLOC,
-    TUTTI_OP_USER, /* tutti_call.reduce; applied in rank order, so it need not commute */
+    TUTTI_OP_USER, /* tutti_call.reduce; in rank order unless tutti_call.commutes */
     TUTTI_OP_COUNT
 } tutti_op;
 
@@ -123,6 +126,11 @@ typedef struct tutti_context_params {
     void *progress_user;
     void (*log)(void *user, tutti_log_level level, const char *line); /* may be NULL */
     void *log_user;
+    /* This process's number in its job, for TUTTI_HOSTS. job_size 0: unknown, each team pretends by
+     * its own ranks. */
+    uint32_t job_rank;
+    uint32_t job_size;
+    const char *host_mpi; /* as rules name it: "openmpi", "mpich", "impi"; may be NULL */
 } tutti_context_params;
 
 /* On failure *context is NULL and message (if message_bytes > 0) holds one clear line. */
@@ -135,6 +143,21 @@ TUTTI_API void tutti_context_destroy(tutti_context *context);
  * was given (empty where it was not). NULL for a name that is not a setting. */
 TUTTI_API const char *tutti_context_setting(const tutti_context *context, const char *variable);
 
+/* Messages between processes, nonblocking, for teams across nodes. Messages of one tag between two
+ * peers stay in order. Functions return 0 on success and never wait. They are called by one thread
+ * at a time for each team. */
+typedef struct tutti_p2p {
+    size_t struct_bytes; /* sizeof(tutti_p2p) */
+    void *user;          /* one for all teams of a process: tags are told apart by it */
+    uint32_t tag_max;    /* tags are 0 to tag_max */
+    /* The memory belongs to the message until test() says that it is done. */
+    int (*send)(void *user, const void *data, size_t bytes, uint32_t peer, uint32_t tag,
+                void **request);
+    int (*recv)(void *user, void *data, size_t bytes, uint32_t peer, uint32_t tag, void **request);
+    /* *done = 1: the message is complete and *request is gone. Lets messages progress. */
+    int (*test)(void *user, void **request, int *done);
+} tutti_p2p;
+
 typedef struct tutti_team_params {
     size_t struct_bytes; /* sizeof(tutti_team_params) */
     uint32_t rank;
@@ -144,6 +167,9 @@ typedef struct tutti_team_params {
     int (*allgather)(void *user, const void *in, void *out, size_t bytes);
     void *allgather_user;
     const char *name; /* for messages; may be NULL */
+    /* NULL: no team across nodes. NULL on all members alike. The struct is copied. */
+    const tutti_p2p *p2p;
+    const uint32_t *peers; /* p2p's numbers of the members; copied. NULL: their ranks in the team */
 } tutti_team_params;
 
 /* Collective over the members. The status is the same on all of them; on failure message says
@@ -181,6 +207,7 @@ typedef struct tutti_call {
     tutti_reduce_fn reduce; /* TUTTI_OP_USER */
     void *reduce_user;
     size_t element_bytes; /* TUTTI_OP_USER: bytes of one element; divides bytes */
+    int commutes;         /* TUTTI_OP_USER: 1 if operands may change places; agrees on all members */
 } tutti_call;
 
 /* 1 where tutti_call may combine these, 0 where not. */

@@ -194,7 +194,7 @@ const char* tutti_status_text(tutti_status status) {
         case TUTTI_ERR_MEMORY:
             return "not enough memory";
         case TUTTI_ERR_NODE:
-            return "the ranks do not share one node";
+            return "the ranks do not share one node and have no way between nodes";
         case TUTTI_ERR_BOOTSTRAP:
             return "the allgather callback failed";
         case TUTTI_ERR_MISMATCH:
@@ -203,6 +203,10 @@ const char* tutti_status_text(tutti_status status) {
             return "a system call failed";
         case TUTTI_ERR_OFF:
             return "switched off";
+        case TUTTI_ERR_NETWORK:
+            return "a message to or from another node failed";
+        case TUTTI_ERR_ALGORITHM:
+            return "the forced algorithm cannot run this call";
     }
     return "unknown status";
 }
