@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The proof of a whole collective from the Programs of all its ranks: they run against each other
+// in the abstract, every ready operation posted and a send complete only when its receive is. Since
+// all operations of a rank that touch the same bytes are shown to be ordered, what one such run
+// does, every run does.
+//
+// Proved, with buffers apart and with the input in place:
+//   - every output byte holds what the collective says: each contribution exactly once; under an
+//     operator that does not commute, in the order of ranks; in an allreduce, folded in the same
+//     order on every rank, operand by operand, so that all get the same bits;
+//   - a barrier lets nobody go before everybody came;
+//   - nothing deadlocks; every message has both its ends, equally long, numbered as program.h says;
+//   - two operations of a rank that touch the same bytes, one of them writing, are ordered by the
+//     rules of program.h; nothing is read before it is written; input is never written;
+//   - blocks stay within their buffers, lanes and rounds within their bounds, vectors are cut
+//     between elements only;
+//   - node operations agree on all members of a node.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sched/program.h"
+#include "sched/shape.h"
+#include "topo/placement.h"
+
+namespace tutti::sched {
+
+// Lines beyond this are not collected: most faults bring others with them.
+inline constexpr size_t kFaultLinesMax = 20;
+
+struct Faults {
+    std::vector<std::string> lines;  // empty: proved
+};
+
+// programs[r] is rank r's; placement tells which of them share a node (node operations need it).
+// Takes time and memory in proportion to operations and to the pieces in which buffers are cut, not
+// to bytes.
+Faults check(const Shape& shape, const topo::Placement& placement,
+             std::span<const std::unique_ptr<Program>> programs);
+
+}  // namespace tutti::sched

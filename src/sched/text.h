@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules as text that a person can read and write: docs/formats/schedule.md. One line an
+// operation; what is printed can be parsed again and is the same.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sched/program.h"
+#include "sched/shape.h"
+
+namespace tutti::sched {
+
+// One operation, without its line's end: "send 0 to 3 output[0+64] after 1". This is also how
+// messages to people call an operation.
+std::string print(const Operation& operation);
+
+// A whole Program.
+std::string print(const Program& program, Rank rank, const Shape& shape);
+
+// An error says `file_name:line:column: what`. Knows nothing of the other ranks: whether the
+// schedule is right, check() says.
+Result<std::unique_ptr<Program>> parse(std::string_view text, std::string_view file_name);
+
+}  // namespace tutti::sched
