@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long would this call take on that cluster? The schedule and the code are the real ones, run
+// by every rank in one thread and in virtual time (engine/cluster_simulator.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "algo/plan.h"
+#include "base/result.h"
+#include "topo/placement.h"
+#include "transport/sim/network.h"
+
+namespace tutti::engine {
+
+// What work inside a node costs in virtual time.
+struct NodeCosts {
+    // Until another core sees a written flag.
+    uint64_t flag_ns = 100;
+    // One rank's copying between its buffers and shared memory, and one rank's folding.
+    uint64_t copy_bytes_per_s = 8'000'000'000;
+    uint64_t reduce_bytes_per_s = 4'000'000'000;
+};
+
+struct SimulationRequest {
+    const algo::Algorithm* algorithm = nullptr;
+    sched::Shape shape;  // shape.nodes is not set
+    const topo::Placement* placement = nullptr;
+    algo::Tuning tuning;
+    transport::sim::Network network;  // a host for every node of the placement
+    NodeCosts costs;
+    // Every rank has buffers of its own and the results are compared with a direct computation.
+    // Without: all ranks share one set of buffers, and only time and counts mean something.
+    bool has_data = true;
+    uint64_t seed = 1;
+};
+
+struct SimulationResult {
+    uint64_t time_ns = 0;           // when the last rank was done; all began at 0
+    std::vector<uint64_t> rank_ns;  // when each was
+    uint64_t messages = 0;          // between ranks of different hosts
+    uint64_t bytes = 0;             // of these
+    uint64_t memory_messages = 0;   // between ranks of one host that the schedule sends
+    uint64_t memory_bytes = 0;
+    std::vector<uint64_t> link_bytes;  // by link, see Network::links
+};
+
+// An error if the algorithm cannot run here, if ranks are stuck or if a result is wrong.
+Result<SimulationResult> simulate(const SimulationRequest& request);
+
+}  // namespace tutti::engine
