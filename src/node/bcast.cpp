@@ -37,7 +37,7 @@ bool may_write(Team& team, const Op& op, uint64_t round) {
 }
 
 void post(Team& team, Op& op, const std::byte* data, size_t bytes) {
-    copy_to_shared(team.slice.chunk(team.rank, op.chunks + op.posted), data, bytes);
+    copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted), data, bytes);
     ++op.posted;
     publish(team, op.events + op.posted);
 }
@@ -45,7 +45,7 @@ void post(Team& team, Op& op, const std::byte* data, size_t bytes) {
 }  // namespace
 
 void plan_chunk_bcast(const Team& team, Op& op) {
-    plan_pipeline(op, op.call.bytes, team.slice.geometry.chunk_bytes, 1);
+    plan_pipeline(team, op, team.slice.geometry.chunk_bytes, 1);
 }
 
 Step chunk_bcast(Team& team, Op& op) {

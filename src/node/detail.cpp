@@ -72,21 +72,23 @@ void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::by
     std::memcpy(out, fold_user(team, reducer, accumulated, right, bytes), bytes);
 }
 
-void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* copy, size_t bytes) {
+void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* shared, size_t bytes) {
     const size_t piece = fold_piece(reducer);
+    std::byte* const space = fold_space(team);
     while (bytes > 0) {
         const size_t now = std::min(piece, bytes);
+        std::byte* const result = out ? out : space;
         if (reducer.kernel) {
-            fold_piece_predefined(team, reducer, out, now);
+            fold_piece_predefined(team, reducer, result, now);
         } else {
-            fold_piece_user(team, reducer, out, now);
+            fold_piece_user(team, reducer, result, now);
         }
-        if (copy) {
-            std::memcpy(copy, out, now);
-            copy += now;
+        if (shared) {
+            copy_to_shared(team.copy_way, shared, result, now);
+            shared += now;
         }
         for (const std::byte*& operand : team.operands) operand += now;
-        out += now;
+        if (out) out += now;
         bytes -= now;
     }
 }

@@ -142,10 +142,12 @@ inline void copy_bytes(std::byte* out, const std::byte* in, size_t bytes) {
     }
 }
 
+// A block of kFoldBytes that folding does not touch, for a result on its way.
+inline std::byte* fold_space(const Team& team) { return team.scratch.get() + 2 * kFoldBytes; }
 // Two blocks of kInlineBytesMax that folding does not touch.
-inline std::byte* payload_space(const Team& team) { return team.scratch.get() + 2 * kFoldBytes; }
+inline std::byte* payload_space(const Team& team) { return team.scratch.get() + 3 * kFoldBytes; }
 inline std::byte* result_space(const Team& team) { return payload_space(team) + kInlineBytesMax; }
-inline constexpr size_t kScratchBytes = 2 * kFoldBytes + 2 * kInlineBytesMax;
+inline constexpr size_t kScratchBytes = 3 * kFoldBytes + 2 * kInlineBytesMax;
 
 // out = accumulated op right; at most kFoldBytes. `out` may be `accumulated`.
 void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::byte* accumulated,
@@ -153,9 +155,9 @@ void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::by
 
 // out = operands[0] op operands[1] op ... (team.size of them), from the left. `out` may be the same
 // memory as one of the operands. bytes is a multiple of the element; any length. Each piece is
-// copied to `copy` too while it is in the cache, unless that is null. Advances the operand
+// copied to `shared` too while it is in the cache; one of the two may be null. Advances the operand
 // pointers.
-void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* copy, size_t bytes);
+void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* shared, size_t bytes);
 
 inline size_t fold_piece(const Reducer& reducer) {
     return kFoldBytes / reducer.element_bytes * reducer.element_bytes;
@@ -182,8 +184,8 @@ Step chunk_scatter(Team& team, Op& op);
 Step chunk_allgather(Team& team, Op& op);
 
 // Rounds for a call in which one side writes and the other reads behind it: pieces of `unit`, at
-// most a chunk.
-void plan_pipeline(Op& op, size_t bytes, size_t chunk_bytes, size_t unit);
+// most `room` bytes.
+void plan_pipeline(const Team& team, Op& op, size_t room, size_t unit);
 
 // Sizes of the rounds of an op; called by start().
 void plan_chunk_bcast(const Team& team, Op& op);

@@ -21,7 +21,7 @@ void place_own_piece(const Team& team, const Op& op, uint64_t round) {
 }
 
 void post_piece(Team& team, Op& op, const std::byte* block) {
-    copy_to_shared(team.slice.chunk(team.rank, op.chunks + op.posted),
+    copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted),
                    block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
     ++op.posted;
     publish(team, op.events + op.posted);
@@ -44,21 +44,21 @@ bool take_pieces(Team& team, Op& op) {
 
 }  // namespace
 
-void plan_pipeline(Op& op, size_t bytes, size_t chunk_bytes, size_t unit) {
-    // Eight pieces hide all but an eighth of the second copy; below 4 KiB a round costs more than
-    // the copy that it hides.
+void plan_pipeline(const Team& team, Op& op, size_t room, size_t unit) {
+    const size_t bytes = op.call.bytes;
+    // Eight pieces hide all but an eighth of the second copy; below a certain size a round costs
+    // more than the copy that it hides.
     constexpr size_t kPieces = 8;
-    constexpr size_t kPieceBytesMin = 2048;
-    const size_t wanted = std::max(kPieceBytesMin, (bytes + kPieces - 1) / kPieces);
+    const size_t wanted = std::max(team.piece_bytes_min, (bytes + kPieces - 1) / kPieces);
     const size_t lines = (wanted + kLineBytes - 1) / kLineBytes * kLineBytes;
-    op.piece_bytes = std::max(unit, std::min(lines, chunk_bytes) / unit * unit);
+    op.piece_bytes = std::max(unit, std::min(lines, room) / unit * unit);
     op.rounds = (bytes + op.piece_bytes - 1) / op.piece_bytes;
     op.chunks_used = op.rounds;
     op.events_used = op.rounds;
 }
 
 void plan_chunk_gather(const Team& team, Op& op) {
-    plan_pipeline(op, op.call.bytes, team.slice.geometry.chunk_bytes, 1);
+    plan_pipeline(team, op, team.slice.geometry.chunk_bytes, 1);
     op.next = 1;
 }
 
@@ -87,7 +87,7 @@ void plan_chunk_scatter(const Team& team, Op& op) {
     const size_t share =
         team.slice.geometry.chunk_bytes / (team.size - 1) / kLineBytes * kLineBytes;
     TUTTI_ASSERT(share > 0, "a chunk holds a line for every rank");
-    plan_pipeline(op, op.call.bytes, share, 1);
+    plan_pipeline(team, op, share, 1);
 }
 
 Step chunk_scatter(Team& team, Op& op) {
@@ -99,7 +99,8 @@ Step chunk_scatter(Team& team, Op& op) {
         std::byte* piece = team.slice.chunk(team.rank, op.chunks + round);
         for (Rank rank = 0; rank < team.size; ++rank) {
             if (rank == team.rank) continue;
-            copy_to_shared(piece, op.call.send + rank * op.call.bytes + offset, bytes);
+            copy_to_shared(team.copy_way, piece, op.call.send + rank * op.call.bytes + offset,
+                           bytes);
             piece += op.piece_bytes;
         }
         publish(team, op.events + round + 1);

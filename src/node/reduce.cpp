@@ -16,8 +16,8 @@ bool post_own(Team& team, Op& op) {
                                : all_consumed(team, target);
     if (!may_write) return false;
     const size_t offset = op.posted * op.piece_bytes;
-    copy_to_shared(team.slice.chunk(team.rank, op.chunks + op.posted), op.call.vector() + offset,
-                   std::min(op.piece_bytes, op.call.bytes - offset));
+    copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted),
+                   op.call.vector() + offset, std::min(op.piece_bytes, op.call.bytes - offset));
     ++op.posted;
     publish(team, op.events + op.posted);
     return true;
@@ -47,8 +47,7 @@ void fold_round(Team& team, Op& op, const std::byte* own) {
 }  // namespace
 
 void plan_chunk_reduce(const Team& team, Op& op) {
-    plan_pipeline(op, op.call.bytes, team.slice.geometry.chunk_bytes,
-                  op.call.reducer.element_bytes);
+    plan_pipeline(team, op, team.slice.geometry.chunk_bytes, op.call.reducer.element_bytes);
 }
 
 Step chunk_reduce(Team& team, Op& op) {
@@ -74,8 +73,7 @@ void plan_chunk_allreduce(const Team& team, Op& op) {
 Step chunk_allreduce(Team& team, Op& op) {
     if (op.posted == 0 && !post_own(team, op)) return Step::kBlocked;
     if (!all_published(team, op)) return Step::kBlocked;
-    // The own operand from the chunk, not from send: recv may be the same memory as send.
-    fold_round(team, op, team.slice.chunk(team.rank, op.chunks));
+    fold_round(team, op, op.call.vector());
     return finish_large(team, op);
 }
 

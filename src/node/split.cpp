@@ -64,8 +64,8 @@ Step step_in(Team& team, Op& op) {
     std::byte* chunk = team.slice.chunk(team.rank, op.chunks + round);
     const std::byte* data = op.call.vector() + piece.offset;
     const size_t behind = own.offset + own.bytes;
-    copy_to_shared(chunk, data, own.offset);
-    copy_to_shared(chunk + behind, data + behind, piece.bytes - behind);
+    copy_to_shared(team.copy_way, chunk, data, own.offset);
+    copy_to_shared(team.copy_way, chunk + behind, data + behind, piece.bytes - behind);
     publish(team, in_event(op, round));
     return Step::kAdvanced;
 }
@@ -88,9 +88,11 @@ Step step_fold(Team& team, Op& op) {
                                   ? op.call.vector() + piece.offset + own.offset
                                   : team.slice.chunk(rank, op.chunks + round) + own.offset;
     }
-    std::byte* result = team.slice.chunk(team.rank, op.chunks + round) + own.offset;
-    std::byte* copy = is_receiver(team, op) ? op.call.recv + piece.offset + own.offset : nullptr;
-    fold_all(team, op.call.reducer, result, copy, own.bytes);
+    // In the user's own memory, or a piece at a time in ours: what others have read is better
+    // written by copying than by folding.
+    std::byte* out = is_receiver(team, op) ? op.call.recv + piece.offset + own.offset : nullptr;
+    std::byte* shared = team.slice.chunk(team.rank, op.chunks + round) + own.offset;
+    fold_all(team, op.call.reducer, out, shared, own.bytes);
     publish(team, fold_event(op, round));
     op.phase = 2;
     op.next = 1;

@@ -93,6 +93,7 @@ void prepare(Team& team) {
     TUTTI_ASSERT(team.rank < team.size, "rank within the team");
     TUTTI_ASSERT(team.slice.geometry.ranks == team.size, "geometry of this team");
     team.scratch = std::make_unique<std::byte[]>(kScratchBytes);
+    team.copy_way = best_copy_way();
     team.operands.assign(team.size, nullptr);
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "node/copy.h"
 #include "node/layout.h"
 #include "node/reducer.h"
 #include "node/slice.h"
@@ -49,6 +50,8 @@ struct Team {
     Slice slice;
     Layout layout;
     bool rank_order = false;  // combine in rank order always (TUTTI_REPRODUCIBLE)
+    // Bytes of a pipeline's piece, at least.
+    size_t piece_bytes_min = piece_bytes_least(CopyWay::kPrefetch);
 
     // Bases of the next call; the same on all ranks.
     uint64_t call = 0;
@@ -59,7 +62,9 @@ struct Team {
     uint64_t done_known = 0;
     uint64_t consumed_known = 0;
 
-    // Local memory: two blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
+    CopyWay copy_way = CopyWay::kPrefetch;  // into shared memory; this rank's own choice
+
+    // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
     // more than one line, and one pointer a rank.
     std::unique_ptr<std::byte[]> scratch;
     std::vector<const std::byte*> operands;

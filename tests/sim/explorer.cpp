@@ -40,8 +40,7 @@ void Explorer::collect_memory() {
                                                  std::as_writable_bytes(std::span(locals_))};
     for (uint32_t rank = 0; rank < team_.ranks; ++rank) {
         // Of the scratch memory, folding's part lives within a step only.
-        regions.emplace_back(node::payload_space(teams_[rank]),
-                             node::kScratchBytes - 2 * node::kFoldBytes);
+        regions.emplace_back(node::payload_space(teams_[rank]), 2 * node::kInlineBytesMax);
         for (const auto& exchange : script_) regions.emplace_back(exchange->recv_memory(rank));
     }
     for (std::span<std::byte> region : regions) {
