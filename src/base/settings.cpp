@@ -49,6 +49,12 @@ bool set_text(std::string& target, std::string_view text) {
     return !text.empty();
 }
 
+// The indices are those of tutti_collective.
+template <size_t collective>
+bool set_forced(Settings& settings, std::string_view text) {
+    return set_text(settings.forced[collective], text);
+}
+
 struct Entry {
     SettingDoc doc;
     bool (*set)(Settings&, std::string_view);
@@ -113,12 +119,49 @@ constexpr auto kEntries = std::to_array<Entry>({
       "How long a waiting rank polls before it yields the processor (0 where ranks outnumber "
       "cores)."},
      [](Settings& s, std::string_view v) { return set_count(s.spin_us, v, 1'000'000); }},
+    {{"TUTTI_RULES", "--rules", "FILE", "built in",
+      "Rules that choose algorithms across hosts, tried before the built-in ones; see "
+      "docs/formats/rules.md. Rank 0's file holds for all."},
+     [](Settings& s, std::string_view v) { return set_text(s.rules_file, v); }},
+    {{"TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
+      "Memory of one rank that the schedule of a call may use beside the program's buffers; rules "
+      "whose algorithm would need more are passed over."},
+     [](Settings& s, std::string_view v) {
+         return set_bytes(s.scratch_bytes, v, 64u << 10, 1ull << 40);
+     }},
+    {{"TUTTI_BARRIER", "--barrier", "NAME[:OPTIONS]|host", "by the rules",
+      "Runs every barrier over several hosts by this algorithm (`tutti explain barrier` names "
+      "them), "
+      "or hands it to the host MPI; options as in dissemination:flat. An algorithm that cannot run "
+      "a call is that call's error."},
+     set_forced<0>},
+    {{"TUTTI_BCAST", "--bcast", "NAME[:OPTIONS]|host", "by the rules",
+      "As TUTTI_BARRIER, for bcast."},
+     set_forced<1>},
+    {{"TUTTI_REDUCE", "--reduce", "NAME[:OPTIONS]|host", "by the rules",
+      "As TUTTI_BARRIER, for reduce."},
+     set_forced<2>},
+    {{"TUTTI_ALLREDUCE", "--allreduce", "NAME[:OPTIONS]|host", "by the rules",
+      "As TUTTI_BARRIER, for allreduce: ring:segment=64K,lanes=4,leaders=2."},
+     set_forced<3>},
+    {{"TUTTI_GATHER", "--gather", "NAME[:OPTIONS]|host", "by the rules",
+      "As TUTTI_BARRIER, for gather."},
+     set_forced<4>},
+    {{"TUTTI_SCATTER", "--scatter", "NAME[:OPTIONS]|host", "by the rules",
+      "As TUTTI_BARRIER, for scatter."},
+     set_forced<5>},
+    {{"TUTTI_ALLGATHER", "--allgather", "NAME[:OPTIONS]|host", "by the rules",
+      "As TUTTI_BARRIER, for allgather."},
+     set_forced<6>},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},
      [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); }},
     {{"TUTTI_REPORT_MARK", "", "FILE", "set by `tutti run`",
       "Internal: a file that is touched when a report has been given."},
      [](Settings& s, std::string_view v) { return set_text(s.report_mark, v); }},
+    {{"TUTTI_RULES_TEXT", "", "RULES", "read from TUTTI_RULES",
+      "Internal: the rules that rank 0 read, as it hands them to all ranks."},
+     [](Settings& s, std::string_view v) { return set_text(s.rules_text, v); }},
 });
 
 Error unknown_name(std::string_view name) {

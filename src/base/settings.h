@@ -3,6 +3,7 @@
 // messages are all made from it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,19 +19,23 @@ enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 
 struct Settings {
     bool on = true;
-    std::string report;        // empty: none; "1": a table; else a file for JSON
-    std::string report_mark;   // internal: a file that says that a report was given
+    std::string report;       // empty: none; "1": a table; else a file for JSON
+    std::string report_mark;  // internal: a file that says that a report was given
     bool check = false;
-    double stall_s = 0;        // 0: never
-    uint64_t chunk_bytes = 0;  // 0: chosen by team size
+    double stall_s = 0;                    // 0: never
+    uint64_t chunk_bytes = 0;              // 0: chosen by team size
     uint64_t memory_bytes = 256ull << 20;  // of shared memory, per process set and node
     uint64_t warmup_calls = 2;
     bool reproducible = false;
     LayoutChoice layout = LayoutChoice::kAuto;
     IsaChoice isa = IsaChoice::kAuto;
-    std::string topology;      // empty: this machine; else a synthetic description for hwloc
+    std::string topology;  // empty: this machine; else a synthetic description for hwloc
     uint64_t spin_us = 20;
-    std::string mpi_library;   // for `tutti bench`: the host MPI's libmpi
+    std::string rules_file;                // empty: the built-in rules alone
+    std::string rules_text;                // internal: what rank 0 read in rules_file
+    uint64_t scratch_bytes = 64ull << 20;  // of one rank, for the plans of one team
+    std::array<std::string, 7> forced;     // by tutti_collective: an algorithm, "host", or empty
+    std::string mpi_library;               // for `tutti bench`: the host MPI's libmpi
 };
 
 struct SettingDoc {

@@ -28,11 +28,30 @@ TEST(Settings, DefaultsAreThoseOfTheStruct) {
 }
 
 TEST(Settings, EveryOneIsRead) {
-    const auto parsed =
-        parse({"TUTTI=off", "TUTTI_REPORT=r.json", "TUTTI_CHECK=1", "TUTTI_STALL=0.25",
-               "TUTTI_REPRODUCIBLE=on", "TUTTI_WARMUP=0", "TUTTI_MEMORY=1G", "TUTTI_CHUNK=4K",
-               "TUTTI_LAYOUT=tree", "TUTTI_TOPOLOGY=pack:2 core:4", "TUTTI_ISA=avx2",
-               "TUTTI_SPIN=0", "TUTTI_MPI_LIBRARY=/l/libmpi.so", "TUTTI_REPORT_MARK=/tmp/m"});
+    const auto parsed = parse({"TUTTI=off",
+                               "TUTTI_REPORT=r.json",
+                               "TUTTI_CHECK=1",
+                               "TUTTI_STALL=0.25",
+                               "TUTTI_REPRODUCIBLE=on",
+                               "TUTTI_WARMUP=0",
+                               "TUTTI_MEMORY=1G",
+                               "TUTTI_CHUNK=4K",
+                               "TUTTI_LAYOUT=tree",
+                               "TUTTI_TOPOLOGY=pack:2 core:4",
+                               "TUTTI_ISA=avx2",
+                               "TUTTI_SPIN=0",
+                               "TUTTI_MPI_LIBRARY=/l/libmpi.so",
+                               "TUTTI_REPORT_MARK=/tmp/m",
+                               "TUTTI_RULES=r.toml",
+                               "TUTTI_RULES_TEXT=[[rule]]",
+                               "TUTTI_SCRATCH=1M",
+                               "TUTTI_BARRIER=b",
+                               "TUTTI_BCAST=c",
+                               "TUTTI_REDUCE=d",
+                               "TUTTI_ALLREDUCE=e:flat",
+                               "TUTTI_GATHER=f",
+                               "TUTTI_SCATTER=g",
+                               "TUTTI_ALLGATHER=h"});
     ASSERT_TRUE(parsed) << parsed.error().message;
     const Settings& s = parsed.value();
     EXPECT_FALSE(s.on);
@@ -49,6 +68,11 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.spin_us, 0u);
     EXPECT_EQ(s.mpi_library, "/l/libmpi.so");
     EXPECT_EQ(s.report_mark, "/tmp/m");
+    EXPECT_EQ(s.rules_file, "r.toml");
+    EXPECT_EQ(s.rules_text, "[[rule]]");
+    EXPECT_EQ(s.scratch_bytes, 1u << 20);
+    const decltype(s.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h"};
+    EXPECT_EQ(s.forced, forced);
 }
 
 TEST(Settings, LaterEntriesWin) {
@@ -61,7 +85,7 @@ TEST(Settings, UnknownNamesAreNamed) {
     EXPECT_EQ(complaint("TUTTI_CHEK=1"), "unknown variable TUTTI_CHEK; did you mean TUTTI_CHECK?");
     EXPECT_EQ(complaint("TUTTI_SOMETHING_ELSE=1"), "unknown variable TUTTI_SOMETHING_ELSE");
     EXPECT_EQ(complaint("TUTTI_="), "unknown variable TUTTI_; did you mean TUTTI?");
-    EXPECT_EQ(complaint("TUTTI_WHATEVER\n=1"), "unknown variable TUTTI_WHATEVER\\x0a");
+    EXPECT_EQ(complaint("TUTTI_SOMETHING\n=1"), "unknown variable TUTTI_SOMETHING\\x0a");
     // Names are spelt in capitals.
     EXPECT_TRUE(parse({"tutti_check=1"}));
 }
@@ -83,6 +107,16 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_SPIN", {"", "1000001", "x"}},
         {"TUTTI_MPI_LIBRARY", {""}},
         {"TUTTI_REPORT_MARK", {""}},
+        {"TUTTI_RULES", {""}},
+        {"TUTTI_RULES_TEXT", {""}},
+        {"TUTTI_SCRATCH", {"", "1", "65535", "2000G"}},
+        {"TUTTI_BARRIER", {""}},
+        {"TUTTI_BCAST", {""}},
+        {"TUTTI_REDUCE", {""}},
+        {"TUTTI_ALLREDUCE", {""}},
+        {"TUTTI_GATHER", {""}},
+        {"TUTTI_SCATTER", {""}},
+        {"TUTTI_ALLGATHER", {""}},
     };
     for (const SettingDoc& doc : setting_docs()) {
         const std::string name(doc.variable);

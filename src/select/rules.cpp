@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/rules.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "select/tuning.h"
+
+namespace tutti::select {
+namespace {
+
+constexpr std::array<std::string_view, TUTTI_COLLECTIVE_COUNT> kWords = {
+    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
+
+}  // namespace
+
+std::optional<Range> parse_range(std::string_view text, bool in_bytes) {
+    const auto number = [&](std::string_view word) {
+        return in_bytes ? parse_bytes(word) : parse_count(word);
+    };
+    const size_t dots = text.find("..");
+    const std::string_view low = text.substr(0, dots);
+    const std::string_view high = dots == std::string_view::npos ? low : text.substr(dots + 2);
+    if (low.empty() && high.empty()) return std::nullopt;
+    Range range;
+    if (!low.empty()) {
+        const auto value = number(low);
+        if (!value) return std::nullopt;
+        range.low = *value;
+    }
+    if (!high.empty()) {
+        const auto value = number(high);
+        if (!value) return std::nullopt;
+        range.high = *value;
+    }
+    if (range.low > range.high) return std::nullopt;
+    return range;
+}
+
+std::string_view collective_word(tutti_collective collective) { return kWords[collective]; }
+
+std::optional<tutti_collective> find_collective(std::string_view word) {
+    const auto* found = std::find(kWords.begin(), kWords.end(), word);
+    if (found == kWords.end()) return std::nullopt;
+    return static_cast<tutti_collective>(found - kWords.begin());
+}
+
+Result<Forced> parse_forced(tutti_collective collective, std::string_view text) {
+    const auto wrong = [](std::string what) {
+        return Error{ErrorCode::kArgument, std::move(what)};
+    };
+    const size_t colon = text.find(':');
+    Forced forced;
+    forced.algorithm = text.substr(0, colon);
+    if (auto unknown = unknown_algorithm(collective, forced.algorithm)) {
+        return wrong(std::move(*unknown));
+    }
+    if (forced.algorithm == kNodeLevel) {
+        return wrong("node is what runs on one host; it cannot be forced on several");
+    }
+    if (colon != std::string_view::npos) {
+        for (const std::string_view option : split(text.substr(colon + 1), ',')) {
+            const size_t equals = option.find('=');
+            const auto value = equals == std::string_view::npos
+                                   ? std::nullopt
+                                   : std::optional(option.substr(equals + 1));
+            const std::string_view key = option.substr(0, equals);
+            if (auto fault = set_tuning(forced.tuning, key, value)) return wrong(std::move(*fault));
+        }
+    }
+    if (auto fault = tuning_fault(collective, forced.algorithm, forced.tuning)) {
+        return wrong(std::move(*fault));
+    }
+    return forced;
+}
+
+}  // namespace tutti::select

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which algorithm runs which call, as rules that a person can read and write: the first one that
+// fits wins. The format is docs/formats/rules.md; the built-in rules are built_in.toml beside this.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algo/registry.h"
+#include "base/result.h"
+#include "base/settings.h"
+
+namespace tutti::select {
+
+// Both ends belong to it.
+struct Range {
+    uint64_t low = 0;
+    uint64_t high = std::numeric_limits<uint64_t>::max();
+    [[nodiscard]] bool contains(uint64_t value) const { return low <= value && value <= high; }
+    bool operator==(const Range&) const = default;
+};
+
+// "4", "2..16", "..4K", "64K.."; units as parse_bytes where `in_bytes`.
+std::optional<Range> parse_range(std::string_view text, bool in_bytes);
+
+// What a rule may name beside the algorithms of the registry.
+inline constexpr std::string_view kHostMpi = "host";    // the host MPI's own
+inline constexpr std::string_view kNodeLevel = "node";  // shared memory: teams on one host
+inline constexpr std::array<std::string_view, 3> kHostMpiNames = {"openmpi", "mpich", "impi"};
+
+struct Rule {
+    uint32_t number = 0;  // in its file, from 1
+    uint32_t line = 0;    // in its file, from 1
+    // What it is about: everything unless said.
+    std::array<bool, TUTTI_COLLECTIVE_COUNT> collectives{};
+    std::optional<Range> bytes;  // of the vector, or of one rank's block
+    std::optional<Range> ranks;
+    std::optional<Range> hosts;
+    std::optional<Range> ranks_per_host;  // of the fewest and of the most
+    std::vector<std::string> mpis;        // empty: any
+    std::optional<bool> commutative;
+    // What it says.
+    std::string algorithm;
+    algo::Tuning tuning;
+    std::string why;  // for people
+};
+
+// A name with options: what TUTTI_ALLREDUCE and --algorithm hold.
+struct Forced {
+    std::string algorithm;
+    algo::Tuning tuning;
+};
+
+// "ring", "ring:segment=64K,lanes=4,leaders=2", "host". An unknown name is an error that names the
+// nearest one, one that the collective has not is too.
+Result<Forced> parse_forced(tutti_collective collective, std::string_view text);
+
+// The name of a collective in rules, variables and on the command line: "allreduce".
+std::string_view collective_word(tutti_collective collective);
+std::optional<tutti_collective> find_collective(std::string_view word);
+
+class Rules {
+  public:
+    // An error is one line that begins `file_name:line:column: `.
+    static Result<Rules> parse(std::string_view text, std::string file_name);
+    static const Rules& built_in();
+    static std::string_view built_in_text();
+
+    // Where these come from, for messages: "built-in", or the file's name.
+    [[nodiscard]] const std::string& source() const { return source_; }
+    // In the order in which they are tried.
+    [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
+    // Whether the built-in rules follow where none of these fits.
+    [[nodiscard]] bool has_built_in_after() const { return has_built_in_after_; }
+
+  private:
+    std::string source_;
+    std::vector<Rule> rules_;
+    bool has_built_in_after_ = false;
+};
+
+// What holds under these settings: Settings::rules_text if it is there, else the file
+// Settings::rules_file, else the built-in rules alone. Also says what is wrong with the forced
+// algorithms, so that whoever begins with this need not look again.
+Result<Rules> load_rules(const Settings& settings);
+
+}  // namespace tutti::select

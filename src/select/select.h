@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which algorithm runs a call, and why: one pure choice for all ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "algo/registry.h"
+#include "base/result.h"
+#include "base/settings.h"
+#include "sched/shape.h"
+#include "select/rules.h"
+#include "topo/placement.h"
+
+namespace tutti::select {
+
+enum class Runs : uint8_t {
+    kHost,  // the host MPI
+    kNode,  // the node level alone: a team on one host
+    kPlan   // `algorithm`, by algo::make_plan
+};
+
+struct Choice {
+    Runs runs = Runs::kHost;
+    const algo::Algorithm* algorithm = nullptr;  // kPlan
+    algo::Tuning tuning;
+    std::string reason;  // a line for people
+};
+
+// shape.ranks are the ranks of the placement, shape.nodes is not set. host_mpi: one of
+// kHostMpiNames, or empty where there is none; then nothing is handed to it.
+//
+// Depends on nothing but its arguments, all of which the ranks know alike. What counts, in order:
+//   1. a forced algorithm (TUTTI_ALLREDUCE=ring). One that cannot run this call is an error. On a
+//      team of one host, where no message is sent, only `host` counts.
+//   2. TUTTI_REPRODUCIBLE: reductions over several hosts run `chain`, flat, whatever rules say.
+//   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH.
+//   4. no rule left: the host MPI; an error where there is none.
+Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
+                      const topo::Placement& placement, std::string_view host_mpi);
+
+}  // namespace tutti::select

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/tuning.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "select/rules.h"
+#include "transport/transport.h"
+
+namespace tutti::select {
+namespace {
+
+// Shorter segments than a few cache lines are all overhead, longer ones than a message are cut.
+constexpr uint64_t kSegmentBytesMin = 256;
+constexpr uint64_t kSegmentBytesMax = transport::kMessageBytesMax;
+constexpr uint64_t kLeadersMax = 1024;
+// One round holds the messages of all children.
+constexpr uint64_t kFanInMax = sched::kRoundOpsMax;
+
+std::string hint(std::string_view word, std::span<const std::string_view> known) {
+    const auto close = nearest(word, known);
+    return close ? "; did you mean " + std::string(*close) + "?" : std::string();
+}
+
+Fault set_number(uint32_t& target, std::string_view key, std::string_view value, uint64_t low,
+                 uint64_t high) {
+    const auto number = parse_count(value);
+    if (!number || *number < low || *number > high) {
+        return std::string(key) + "=" + printable(value) + ": expected a number from " +
+               std::to_string(low) + " to " + std::to_string(high);
+    }
+    target = static_cast<uint32_t>(*number);
+    return std::nullopt;
+}
+
+Fault set_segment(algo::Tuning& tuning, std::string_view value) {
+    const auto bytes = parse_bytes(value);
+    if (!bytes || *bytes < kSegmentBytesMin || *bytes > kSegmentBytesMax) {
+        return "segment=" + printable(value) + ": expected bytes from " +
+               format_bytes(kSegmentBytesMin) + " to " + format_bytes(kSegmentBytesMax);
+    }
+    tuning.segment_bytes = *bytes;
+    return std::nullopt;
+}
+
+Fault set_flat(algo::Tuning& tuning, std::string_view value) {
+    if (value != "1" && value != "0") return "flat=" + printable(value) + ": expected 0 or 1";
+    tuning.flat = value == "1";
+    return std::nullopt;
+}
+
+// Of the others every rank has blocks of its own, which travel whole.
+bool is_vector(tutti_collective collective) {
+    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+
+}  // namespace
+
+Fault unknown_algorithm(tutti_collective collective, std::string_view name) {
+    if (name == kHostMpi || name == kNodeLevel || algo::find(collective, name)) return std::nullopt;
+    std::vector<std::string_view> known{kHostMpi};
+    bool is_elsewhere = false;
+    for (const algo::Algorithm& one : algo::algorithms()) {
+        if (one.collective == collective) known.push_back(one.name);
+        is_elsewhere = is_elsewhere || one.name == name;
+    }
+    if (!is_elsewhere) {
+        return "unknown algorithm " + printable(name) + " of " +
+               std::string(collective_word(collective)) + hint(name, known);
+    }
+    std::string all;
+    for (const std::string_view one : known) all += (all.empty() ? "" : ", ") + std::string(one);
+    return std::string(collective_word(collective)) + " has no algorithm " + std::string(name) +
+           "; it has " + all;
+}
+
+Fault set_tuning(algo::Tuning& tuning, std::string_view key,
+                 std::optional<std::string_view> value) {
+    if (key == "flat") return set_flat(tuning, value.value_or("1"));
+    const bool is_known =
+        std::find(kTuningKeys.begin(), kTuningKeys.end(), key) != kTuningKeys.end();
+    if (!is_known) return "unknown option " + printable(key) + hint(key, kTuningKeys);
+    if (!value) return std::string(key) + ": a value is missing";
+    if (key == "segment") return set_segment(tuning, *value);
+    if (key == "lanes") {
+        return set_number(tuning.lanes_in_flight, key, *value, 1, transport::kSlotsMax);
+    }
+    if (key == "leaders") return set_number(tuning.leaders, key, *value, 1, kLeadersMax);
+    return set_number(tuning.fan_in, key, *value, 2, kFanInMax);
+}
+
+Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
+                   const algo::Tuning& tuning) {
+    const std::string word(collective_word(collective));
+    const bool has_lanes =
+        tuning.segment_bytes != 0 || tuning.lanes_in_flight != 0 || tuning.leaders != 0;
+    if (algorithm == kHostMpi || algorithm == kNodeLevel) {
+        if (!has_lanes && tuning.fan_in == 0 && !tuning.flat) return std::nullopt;
+        return std::string(algorithm) + " takes no options";
+    }
+    if (has_lanes && !is_vector(collective)) {
+        return word +
+               " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
+               "allreduce";
+    }
+    if (tuning.flat && tuning.leaders != 0) {
+        return "leaders: where flat is set, every rank is its own";
+    }
+    return std::nullopt;
+}
+
+}  // namespace tutti::select

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace tutti::select {
+namespace {
+
+constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
+
+std::optional<Range> range(uint64_t low, uint64_t high) { return Range{low, high}; }
+
+TEST(Range, HasBothItsEnds) {
+    EXPECT_EQ(parse_range("4", false), range(4, 4));
+    EXPECT_EQ(parse_range("2..16", false), range(2, 16));
+    EXPECT_EQ(parse_range("..4K", true), range(0, 4096));
+    EXPECT_EQ(parse_range("64K..", true), range(65536, kEndless));
+    EXPECT_TRUE(range(2, 4)->contains(4));
+    EXPECT_TRUE(range(2, 4)->contains(2));
+    EXPECT_FALSE(range(2, 4)->contains(1));
+    EXPECT_FALSE(range(2, 4)->contains(5));
+}
+
+TEST(Range, RefusesWhatIsNone) {
+    for (const char* text : {"", "..", "4..2", "a", "1..b", "-1", "1...2", "1 ..2", "4K"}) {
+        EXPECT_FALSE(parse_range(text, false)) << text;
+    }
+    EXPECT_FALSE(parse_range("4Q..", true));
+}
+
+TEST(Forced, TakesOptions) {
+    const auto plain = parse_forced(TUTTI_BARRIER, "dissemination");
+    ASSERT_TRUE(plain) << plain.error().message;
+    EXPECT_EQ(plain.value().algorithm, "dissemination");
+    EXPECT_FALSE(plain.value().tuning.flat);
+    const auto flat = parse_forced(TUTTI_BARRIER, "dissemination:flat");
+    ASSERT_TRUE(flat) << flat.error().message;
+    EXPECT_TRUE(flat.value().tuning.flat);
+    EXPECT_TRUE(parse_forced(TUTTI_ALLREDUCE, "host"));
+}
+
+TEST(Forced, SaysWhatIsWrong) {
+    const auto complaint = [](tutti_collective collective, const char* text) {
+        const auto forced = parse_forced(collective, text);
+        return forced ? std::string("(accepted)") : forced.error().message;
+    };
+    EXPECT_EQ(complaint(TUTTI_BARRIER, "disemination"),
+              "unknown algorithm disemination of barrier; did you mean dissemination?");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "hots"),
+              "unknown algorithm hots of bcast; did you mean host?");
+    EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lane=2"),
+              "unknown option lane; did you mean lanes?");
+    EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes=99"),
+              "lanes=99: expected a number from 1 to 16");
+    EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:segment=64"),
+              "segment=64: expected bytes from 256 B to 1 GiB");
+    EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes"), "lanes: a value is missing");
+    EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes=2"),
+              "barrier moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
+              "allreduce");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "node"),
+              "node is what runs on one host; it cannot be forced on several");
+}
+
+}  // namespace
+}  // namespace tutti::select
