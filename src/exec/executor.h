@@ -35,7 +35,7 @@ class Executor {
     Executor& operator=(const Executor&) = delete;
 
     // Makes memory for programs of this extent where it is not there yet: the only allocation.
-    // An error names the bytes wanted when they are more than scratch_bytes_max.
+    // An error names the bytes wanted when they are more than scratch_bytes_max. Not during a call.
     Result<Done> reserve(const sched::Extent& extent, uint64_t scratch_bytes_max);
 
     // Begins a call; program and buffers stay until it is done. call: the team's number of the
@@ -43,7 +43,8 @@ class Executor {
     void start(const sched::Program& program, uint32_t call, const Arguments& arguments);
     Step step();
 
-    // Ranks whose messages this rank waits for, for messages to people. Ascending.
+    // Ranks that have not sent what this rank waits for, or not taken what it sent: for messages to
+    // people. Ascending.
     [[nodiscard]] std::vector<sched::Rank> waits_for() const;
     // The node's operation that is under way, or nullptr.
     [[nodiscard]] const node::Op* node_op() const;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs written down by hand, and a network in memory.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "exec/executor.h"
+#include "node/kernels/kernels.h"
+
+namespace tutti::test {
+
+// operations[lane][round]
+class ListProgram final : public sched::Program {
+  public:
+    using Lane = std::vector<std::vector<sched::Operation>>;
+    ListProgram(std::vector<Lane> lanes, uint32_t lanes_in_flight, uint64_t scratch_bytes)
+        : lanes_(std::move(lanes)),
+          lanes_in_flight_(lanes_in_flight),
+          scratch_bytes_(scratch_bytes) {}
+
+    [[nodiscard]] std::string_view name() const override { return "list"; }
+    [[nodiscard]] sched::Extent extent() const override {
+        uint64_t rounds = 0;
+        for (const Lane& lane : lanes_) rounds = std::max<uint64_t>(rounds, lane.size());
+        return {lanes_.size(), lanes_in_flight_, rounds, scratch_bytes_};
+    }
+    void read(uint64_t lane, uint64_t round, sched::Round& out) const override {
+        ++reads;
+        out.clear();
+        if (round >= lanes_[lane].size()) return;
+        for (const sched::Operation& operation : lanes_[lane][round]) out.add(operation);
+    }
+
+    mutable uint64_t reads = 0;
+
+  private:
+    std::vector<Lane> lanes_;
+    uint32_t lanes_in_flight_;
+    uint64_t scratch_bytes_;
+};
+
+// Carries messages between its endpoints, in the order in which they were posted per pair and slot,
+// and demands that both sides post them in the same order. A send is complete when it was received.
+// Nothing arrives while it is `held`.
+class Network {
+  public:
+    struct Posted {
+        transport::MessageId id;
+        const std::byte* out = nullptr;
+        std::byte* in = nullptr;
+        size_t bytes = 0;
+        uint64_t number = 0;
+    };
+
+    bool held = false;
+    bool broken = false;
+    uint64_t posted_count = 0;
+    uint64_t tests = 0;
+
+    class Endpoint final : public transport::Transport {
+      public:
+        Endpoint(Network& network, uint32_t rank) : network_(network), rank_(rank) {}
+        void send(uint32_t peer, const transport::MessageId& id, const std::byte* data,
+                  size_t bytes, transport::Ticket& ticket) override {
+            network_.post({rank_, peer, id.slot}, {id, data, nullptr, bytes, 0}, true, ticket);
+        }
+        void recv(uint32_t peer, const transport::MessageId& id, std::byte* data, size_t bytes,
+                  transport::Ticket& ticket) override {
+            network_.post({peer, rank_, id.slot}, {id, nullptr, data, bytes, 0}, false, ticket);
+        }
+        transport::State test(transport::Ticket& ticket) override {
+            const std::lock_guard lock(network_.mutex_);
+            ++network_.tests;
+            if (network_.broken) return ticket.state = transport::State::kFailed;
+            if (network_.held) return transport::State::kPending;
+            auto* state = static_cast<bool*>(ticket.handle);
+            if (*state) ticket.state = transport::State::kDone;
+            return ticket.state;
+        }
+        [[nodiscard]] std::string error() const override { return "the cable is out"; }
+
+      private:
+        Network& network_;
+        uint32_t rank_;
+    };
+
+  private:
+    using Way = std::tuple<uint32_t, uint32_t, uint32_t>;  // from, to, slot
+    struct End {
+        Posted posted;
+        bool* done;
+    };
+    struct Queues {
+        std::deque<End> sends;
+        std::deque<End> recvs;
+    };
+
+    void post(const Way& way, const Posted& posted, bool is_send, transport::Ticket& ticket) {
+        const std::lock_guard lock(mutex_);
+        ++posted_count;
+        flags_.push_back(false);
+        ticket.state = transport::State::kPending;
+        ticket.handle = &flags_.back();
+        Queues& queues = queues_[way];
+        (is_send ? queues.sends : queues.recvs).push_back({posted, &flags_.back()});
+        while (!queues.sends.empty() && !queues.recvs.empty()) {
+            const End from = queues.sends.front();
+            const End to = queues.recvs.front();
+            queues.sends.pop_front();
+            queues.recvs.pop_front();
+            EXPECT_EQ(from.posted.id, to.posted.id);
+            EXPECT_EQ(from.posted.bytes, to.posted.bytes);
+            if (from.posted.bytes > 0) {
+                std::memcpy(to.posted.in, from.posted.out, from.posted.bytes);
+            }
+            *from.done = *to.done = true;
+        }
+    }
+
+    std::mutex mutex_;
+    std::map<Way, Queues> queues_;
+    std::deque<bool> flags_;
+};
+
+inline node::Reducer sum_u32() {
+    return {node::find_kernel(TUTTI_UINT32, TUTTI_SUM, node::Isa::kBaseline), nullptr, nullptr, 4};
+}
+
+// One letter an element; concatenates like strings do not, but keeps the order: left * 31 + right
+// is neither associative nor commutative, so it shows which operand came first.
+struct OrderedOp {
+    uint64_t calls = 0;
+    static void apply(void* user, const void* left, void* inout, size_t count) {
+        ++static_cast<OrderedOp*>(user)->calls;
+        for (size_t i = 0; i < count; ++i) {
+            uint32_t a = 0;
+            uint32_t b = 0;
+            std::memcpy(&a, static_cast<const uint32_t*>(left) + i, 4);
+            std::memcpy(&b, static_cast<uint32_t*>(inout) + i, 4);
+            b = a * 31 + b;
+            std::memcpy(static_cast<uint32_t*>(inout) + i, &b, 4);
+        }
+    }
+    node::Reducer reducer() { return {nullptr, apply, this, 4}; }
+};
+
+template <class T>
+std::byte* bytes_of(std::vector<T>& values) {
+    return reinterpret_cast<std::byte*>(values.data());
+}
+
+}  // namespace tutti::test
