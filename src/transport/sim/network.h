@@ -50,7 +50,8 @@ struct Network {
     [[nodiscard]] uint64_t link_bits_per_s(uint32_t link) const {
         return link < 2 * hosts() ? host_bits_per_s : trunk_bits_per_s;
     }
-    // Rates above zero, and switches that form one tree of at most kDepthMax levels.
+    // Rates above zero, times long enough that a message never comes when it leaves, and switches
+    // that form one tree of at most kDepthMax levels.
     [[nodiscard]] bool is_valid() const;
 };
 

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/sim/world.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace tutti::transport::sim {
+
+class World::Endpoint final : public Transport {
+  public:
+    Endpoint(World& world, uint32_t process, uint32_t index, uint32_t first)
+        : world_(world), process_(process), index_(index), first_(first) {}
+
+    void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+              Ticket& ticket) override {
+        world_.post_send(*this, peer, id, data, bytes, ticket);
+    }
+    void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
+              Ticket& ticket) override {
+        world_.post_recv(*this, peer, id, data, bytes, ticket);
+    }
+    State test(Ticket& ticket) override { return ticket.state; }
+    [[nodiscard]] std::string error() const override { return error_; }
+
+    [[nodiscard]] uint32_t process() const { return process_; }
+    [[nodiscard]] uint32_t index() const { return index_; }
+    [[nodiscard]] uint32_t endpoint_of(Rank peer) const { return first_ + peer; }
+    [[nodiscard]] Rank rank_of(uint32_t endpoint) const { return endpoint - first_; }
+    void set_error(std::string line) { error_ = std::move(line); }
+    Traffic sent;
+
+  private:
+    World& world_;
+    uint32_t process_;
+    uint32_t index_;
+    uint32_t first_;  // the endpoint of the team's rank 0
+    std::string error_;
+};
+
+World::World(const Network& network, std::span<const uint32_t> host_of_process,
+             const Weather& weather)
+    : network_(network),
+      weather_(weather),
+      prng_(weather.seed),
+      processes_(host_of_process.size()),
+      links_(network.links()) {
+    TUTTI_ASSERT(network.is_valid(), "a network of hosts and switches");
+    for (size_t i = 0; i < processes_.size(); ++i) {
+        processes_[i].host = host_of_process[i];
+        TUTTI_ASSERT(host_of_process[i] < network.hosts(), "the process is on a host");
+    }
+}
+
+World::~World() = default;
+
+uint32_t World::add_team(std::span<const uint32_t> process_of_rank) {
+    const auto first = static_cast<uint32_t>(endpoints_.size());
+    for (const uint32_t process : process_of_rank) {
+        TUTTI_ASSERT(process < processes_.size(), "the process exists");
+        const auto index = static_cast<uint32_t>(endpoints_.size());
+        endpoints_.push_back(std::make_unique<Endpoint>(*this, process, index, first));
+    }
+    first_endpoint_.push_back(first);
+    return static_cast<uint32_t>(first_endpoint_.size() - 1);
+}
+
+Transport& World::endpoint(uint32_t team, Rank rank) {
+    return *endpoints_[first_endpoint_[team] + rank];
+}
+
+const Traffic& World::sent(uint32_t team, Rank rank) const {
+    return endpoints_[first_endpoint_[team] + rank]->sent;
+}
+
+uint64_t World::time_of(uint32_t process) const {
+    return std::max(now_ns_, processes_[process].busy_until_ns);
+}
+
+void World::work(uint32_t process, uint64_t ns) {
+    processes_[process].busy_until_ns = time_of(process) + ns;
+}
+
+void World::schedule(What what, uint32_t index, uint64_t at_ns) {
+    const uint64_t tie = weather_.shuffles ? prng_.next() : ties_++;
+    events_.push({at_ns, tie, index, what});
+}
+
+void World::wake(uint32_t process, uint64_t at_ns) {
+    Process& sleeper = processes_[process];
+    const uint64_t due_ns = std::max(at_ns, time_of(process));
+    if (sleeper.is_woken && sleeper.wake_ns <= due_ns) return;
+    sleeper.is_woken = true;
+    sleeper.wake_ns = due_ns;
+    schedule(What::kWake, process, due_ns);
+}
+
+uint32_t World::host_of(uint32_t endpoint) const {
+    return processes_[endpoints_[endpoint]->process()].host;
+}
+
+// Of a message without load.
+uint64_t World::way_ns(const Message& message) const {
+    const uint32_t from = host_of(message.key.from);
+    const uint32_t to = host_of(message.key.to);
+    if (from == to) return network_.memory_ns;
+    return network_.latency_ns * route(network_, from, to).hops() / 2;
+}
+
+uint64_t World::delay_ns() {
+    if (weather_.delay_ns_max == 0) return 0;
+    const uint64_t delay = prng_.below(weather_.delay_ns_max + 1);
+    return prng_.below(16) == 0 ? 16 * delay : delay;
+}
+
+// Both sides know how long the message is. Where they differ the receive fails.
+bool World::refuse_size(Message& message) {
+    if (!message.is_sent || !message.is_asked || message.bytes == message.room_bytes) return false;
+    Endpoint& to = *endpoints_[message.key.to];
+    to.set_error("a message of " + std::to_string(message.bytes) + " bytes from rank " +
+                 std::to_string(to.rank_of(message.key.from)) + " met a receive of " +
+                 std::to_string(message.room_bytes) + " bytes");
+    message.recv->state = State::kFailed;
+    message.recv = nullptr;
+    message.target = nullptr;
+    wake(to.process(), now_ns_);
+    return true;
+}
+
+void World::post_send(Endpoint& from, Rank peer, const MessageId& id, const std::byte* data,
+                      size_t bytes, Ticket& ticket) {
+    TUTTI_ASSERT(bytes <= kMessageBytesMax, "the message is not too long");
+    work(from.process(), network_.overhead_ns);
+    const uint64_t at_ns = time_of(from.process());
+    const uint32_t index = messages_.find_or_make({from.index(), from.endpoint_of(peer), id});
+    Message& message = messages_[index];
+    TUTTI_ASSERT(!message.is_sent, "no two messages of one name are under way");
+    message.is_sent = true;
+    message.send = &ticket;
+    message.source = data;
+    message.bytes = bytes;
+    message.is_rendezvous = bytes > network_.eager_bytes_max;
+    ticket.state = State::kPending;
+    const bool is_local = host_of(message.key.from) == host_of(message.key.to);
+    for (Traffic* traffic : {&from.sent, is_local ? &memory_traffic_ : &network_traffic_}) {
+        ++traffic->messages;
+        traffic->bytes += bytes;
+    }
+    refuse_size(message);
+    if (message.is_rendezvous) {
+        schedule(What::kRequest, index, at_ns + way_ns(message));
+    } else {
+        depart(index, at_ns);
+    }
+}
+
+void World::post_recv(Endpoint& to, Rank peer, const MessageId& id, std::byte* data, size_t bytes,
+                      Ticket& ticket) {
+    work(to.process(), network_.overhead_ns);
+    const uint32_t index = messages_.find_or_make({to.endpoint_of(peer), to.index(), id});
+    Message& message = messages_[index];
+    TUTTI_ASSERT(!message.is_asked, "no two receives of one name are under way");
+    message.is_asked = true;
+    message.recv = &ticket;
+    message.target = data;
+    message.room_bytes = bytes;
+    message.asked_ns = time_of(to.process());
+    ticket.state = State::kPending;
+    if (weather_.poisons && weather_.has_data && bytes > 0) std::memset(data, 0xEE, bytes);
+    refuse_size(message);
+    if (message.is_requested) depart(index, message.asked_ns + way_ns(message));
+    if (message.is_arrived) deliver(index);
+}
+
+void World::depart(uint32_t index, uint64_t at_ns) {
+    Message& message = messages_[index];
+    const uint32_t from = host_of(message.key.from);
+    const uint32_t to = host_of(message.key.to);
+    if (from == to) {
+        const uint64_t copied_ns = at_ns + bytes_ns(message.bytes, network_.memory_bytes_per_s);
+        if (!message.is_rendezvous) schedule(What::kSent, index, copied_ns);
+        schedule(What::kArrive, index, copied_ns + network_.memory_ns + delay_ns());
+        return;
+    }
+    message.route = route(network_, from, to);
+    message.hop = 0;
+    message.tail_ns = at_ns;
+    schedule(What::kHead, index, at_ns);
+}
+
+void World::head_comes(uint32_t index) {
+    Message& message = messages_[index];
+    Link& link = links_[message.route[message.hop]];
+    if (link.first_waiting == kNone && link.busy_until_ns <= now_ns_) {
+        take_link(index);
+        return;
+    }
+    if (link.first_waiting == kNone) {
+        link.first_waiting = index;
+        schedule(What::kFree, message.route[message.hop], link.busy_until_ns);
+    } else {
+        messages_[link.last_waiting].waiting = index;
+    }
+    link.last_waiting = index;
+}
+
+void World::take_link(uint32_t index) {
+    Message& message = messages_[index];
+    const uint32_t number = message.route[message.hop];
+    Link& link = links_[number];
+    const uint64_t own_ns = now_ns_ + bits_ns(message.bytes, network_.link_bits_per_s(number));
+    link.busy_until_ns = std::max(own_ns, message.tail_ns);
+    ++link.traffic.messages;
+    link.traffic.bytes += message.bytes;
+    // An odd latency's last nanosecond belongs to the second link.
+    const uint64_t half = network_.latency_ns / 2;
+    const uint64_t latency_ns = message.hop % 2 == 0 ? half : network_.latency_ns - half;
+    message.tail_ns = link.busy_until_ns + latency_ns;
+    if (message.hop == 0 && !message.is_rendezvous) {
+        schedule(What::kSent, index, link.busy_until_ns);
+    }
+    ++message.hop;
+    if (message.hop < message.route.hops()) {
+        schedule(What::kHead, index, now_ns_ + latency_ns);
+    } else {
+        schedule(What::kArrive, index, message.tail_ns + delay_ns());
+    }
+}
+
+void World::link_frees(uint32_t number) {
+    Link& link = links_[number];
+    const uint32_t index = link.first_waiting;
+    link.first_waiting = std::exchange(messages_[index].waiting, kNone);
+    take_link(index);
+    if (link.first_waiting != kNone) schedule(What::kFree, number, link.busy_until_ns);
+}
+
+void World::complete(Ticket*& ticket, uint32_t endpoint) {
+    ticket->state = State::kDone;
+    ticket = nullptr;
+    wake(endpoints_[endpoint]->process(), now_ns_);
+}
+
+// The sender's memory is read at the last moment, so that a sender that changes it too early is
+// found out.
+void World::leave(uint32_t index) {
+    Message& message = messages_[index];
+    if (weather_.has_data && message.bytes > 0) {
+        if (!message.is_asked) {
+            message.kept = payloads_.take(message.bytes);
+            std::memcpy(message.kept.get(), message.source, message.bytes);
+        } else if (message.target) {
+            std::memcpy(message.target, message.source, message.bytes);
+        }
+    }
+    complete(message.send, message.key.from);
+}
+
+void World::request_comes(uint32_t index) {
+    Message& message = messages_[index];
+    message.is_requested = true;
+    if (message.is_asked) depart(index, std::max(now_ns_, message.asked_ns) + way_ns(message));
+}
+
+void World::arrive(uint32_t index) {
+    Message& message = messages_[index];
+    message.is_arrived = true;
+    if (message.is_rendezvous) {
+        if (weather_.has_data && message.target && message.bytes > 0) {
+            std::memcpy(message.target, message.source, message.bytes);
+        }
+        complete(message.send, message.key.from);
+    }
+    if (message.is_asked) deliver(index);
+}
+
+void World::deliver(uint32_t index) {
+    Message& message = messages_[index];
+    if (message.kept) {
+        if (message.target) std::memcpy(message.target, message.kept.get(), message.bytes);
+        payloads_.give(std::move(message.kept), message.bytes);
+    }
+    if (message.recv) complete(message.recv, message.key.to);
+    messages_.release(index);
+}
+
+// True for a process that is woken.
+bool World::handle(const Event& event) {
+    switch (event.what) {
+        case What::kHead:
+            head_comes(event.index);
+            return false;
+        case What::kFree:
+            link_frees(event.index);
+            return false;
+        case What::kSent:
+            leave(event.index);
+            return false;
+        case What::kRequest:
+            request_comes(event.index);
+            return false;
+        case What::kArrive:
+            arrive(event.index);
+            return false;
+        default:
+            break;
+    }
+    Process& process = processes_[event.index];
+    if (!process.is_woken || process.wake_ns != event.at_ns) return false;
+    process.is_woken = false;
+    if (process.busy_until_ns <= now_ns_) return true;
+    wake(event.index, process.busy_until_ns);
+    return false;
+}
+
+std::optional<uint32_t> World::next() {
+    while (!events_.empty()) {
+        const Event event = events_.top();
+        events_.pop();
+        now_ns_ = event.at_ns;
+        ++events_count_;
+        if (handle(event)) return event.index;
+    }
+    return std::nullopt;
+}
+
+}  // namespace tutti::transport::sim
