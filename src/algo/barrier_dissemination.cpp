@@ -29,8 +29,8 @@ class BarrierDissemination final : public Program {
         out.clear();
         const auto distance = static_cast<Rank>((uint64_t{1} << m) % p_);
         const auto message = static_cast<uint32_t>(m);
-        out.add(sched::send((i_ + distance) % p_, message, {}, sched::after_op(1)));
         out.add(sched::recv((i_ + p_ - distance) % p_, message, {}, sched::kAfterNone));
+        out.add(sched::send((i_ + distance) % p_, message, {}, sched::after_op(0)));
     }
 
   private:

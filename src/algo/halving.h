@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The binomial tree that all trees of algo/ use: halving of intervals of ranks.
+//
+// Source: the binomial tree of Johnsson, Ho 1989, "Optimum broadcasting and personalized
+// communication in hypercubes", doi:10.1109/12.29465. Letters: p ranks.
+// Differs from the paper: any p and any root, without renumbering. The interval [0, p) is led by
+// the root. An interval is cut in the middle, the first half longer by one where it must be; its
+// leader stays leader of its own half and becomes parent of the other half's first rank, which
+// leads that half. For p = 2^k and root 0 this is the binomial tree.
+//
+// Why: a subtree is always an interval of ranks. So a subtree's blocks stand one behind the other
+// in the buffer of all blocks, for every root; partial results cover intervals, so that the order
+// of operands can be kept; and only one message crosses from one half of the machines to the other.
+//
+// Example, p = 6, root 4:  4 leads [0,6), children 0: [0,3)  5: [5,6)  3: [3,4)
+//                          0 leads [0,3), children 2: [2,3)  1: [1,2)
+//
+// Invariants (tests/unit/algo/halving_test.cpp):
+//   I1  every rank but the root has one parent; a rank's interval is itself and its children's
+//   I2  no rank is deeper than ceil(log2 p), none has more children than that
+//   I3  child(j)'s interval adjoins what child(j + 1) and later ones and the rank itself cover
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "sched/shape.h"
+
+namespace tutti::algo {
+
+struct Interval {
+    sched::Rank begin = 0;
+    sched::Rank end = 0;
+    sched::Rank leader = 0;
+};
+
+class HalvingTree {
+  public:
+    // O(log p).
+    HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank);
+
+    [[nodiscard]] bool is_root() const { return parent_ == own_.leader; }
+    [[nodiscard]] bool is_leaf() const { return children_ == 0; }
+    // The root's is itself.
+    [[nodiscard]] sched::Rank parent() const { return parent_; }
+    // What this rank leads, itself included.
+    [[nodiscard]] const Interval& own() const { return own_; }
+    [[nodiscard]] uint32_t children() const { return children_; }
+    // Largest interval first.
+    [[nodiscard]] const Interval& child(uint32_t j) const { return child_[j]; }
+
+  private:
+    static constexpr uint32_t kDepthMax = 32;
+    Interval own_;
+    sched::Rank parent_ = 0;
+    uint32_t children_ = 0;
+    std::array<Interval, kDepthMax> child_;
+};
+
+// Bytes of the blocks of an interval, and where they begin (shape's block_offset).
+inline uint64_t interval_bytes(const sched::Shape& shape, const Interval& interval) {
+    return shape.block_offset(interval.end) - shape.block_offset(interval.begin);
+}
+
+}  // namespace tutti::algo

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The examples that the algorithms' files open with. That they are right for all shapes is the
+// property tests' business (tests/property).
+#include "algo/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "sched/program.h"
+
+namespace tutti::algo {
+namespace {
+
+// "recv 3, send 1; send 2": the messages of each round with their peers.
+std::string peers(const Algorithm& algorithm, const Shape& shape, Rank rank,
+                  const Tuning& tuning = {}) {
+    const auto program = algorithm.make(shape, rank, tuning);
+    std::string text;
+    sched::Round round;
+    for (uint64_t k = 0; k < program->extent().rounds; ++k) {
+        program->read(0, k, round);
+        text += k == 0 ? "" : "; ";
+        bool is_first = true;
+        for (const sched::Operation& op : round) {
+            if (!sched::is_message(op.kind)) continue;
+            text += is_first ? "" : ", ";
+            text += op.kind == sched::Kind::kSend ? "send " : "recv ";
+            text += std::to_string(op.peer);
+            is_first = false;
+        }
+    }
+    return text;
+}
+
+Shape shape_of(tutti_collective collective, Rank ranks, Rank root) {
+    return {.collective = collective, .ranks = ranks, .root = root, .bytes = 240};
+}
+
+TEST(Registry, NamesAreFoundAndNoneStandsTwice) {
+    std::set<std::string> seen;
+    for (const Algorithm& one : algorithms()) {
+        EXPECT_EQ(find(one.collective, one.name), &one);
+        EXPECT_TRUE(
+            seen.insert(std::to_string(one.collective) + " " + std::string(one.name)).second);
+        EXPECT_FALSE(one.summary.empty());
+        const Shape shape = shape_of(one.collective, 4, 0);
+        EXPECT_EQ(one.make(shape, 0, {})->name(), one.name);
+    }
+    EXPECT_EQ(find(TUTTI_BCAST, "no such"), nullptr);
+    EXPECT_EQ(find(TUTTI_BARRIER, "ring"), nullptr);
+}
+
+TEST(Registry, EveryCollectiveHasOneForAnyOperator) {
+    for (int collective = 0; collective < TUTTI_COLLECTIVE_COUNT; ++collective) {
+        Shape shape = shape_of(static_cast<tutti_collective>(collective), 7, 0);
+        shape.is_commutative = false;
+        bool is_there = false;
+        for (const Algorithm& one : algorithms()) {
+            if (one.collective == shape.collective && one.obstacle(shape).empty()) is_there = true;
+        }
+        EXPECT_TRUE(is_there) << collective;
+    }
+}
+
+TEST(Examples, BcastBinomial) {
+    const Algorithm& binomial = *find(TUTTI_BCAST, "binomial");
+    EXPECT_EQ(peers(binomial, shape_of(TUTTI_BCAST, 8, 0), 0), "send 4; send 2; send 1");
+    EXPECT_EQ(peers(binomial, shape_of(TUTTI_BCAST, 8, 0), 4), "recv 0; send 6; send 5");
+}
+
+TEST(Examples, AllreduceRing) {
+    const Algorithm& ring = *find(TUTTI_ALLREDUCE, "ring");
+    const auto program = ring.make(shape_of(TUTTI_ALLREDUCE, 3, 0), 0, {});
+    sched::Round round;
+    const uint64_t sent[] = {2, 1, 0, 2};
+    const uint64_t received[] = {1, 0, 2, 1};
+    ASSERT_EQ(program->extent().rounds, 4U);
+    for (uint64_t k = 0; k < 4; ++k) {
+        program->read(0, k, round);
+        ASSERT_EQ(round.size(), 2U);
+        EXPECT_EQ(round[0].to.offset, received[k] * 80);
+        EXPECT_EQ(round[1].left.offset, sent[k] * 80);
+        EXPECT_EQ(round[0].kind, k < 2 ? sched::Kind::kRecvReduce : sched::Kind::kRecv);
+    }
+}
+
+TEST(Examples, AllreducePairwise) {
+    const Algorithm& pairwise = *find(TUTTI_ALLREDUCE, "pairwise");
+    const Shape shape = shape_of(TUTTI_ALLREDUCE, 5, 0);
+    EXPECT_EQ(peers(pairwise, shape, 0), "recv 1; ; recv 2, send 2; ; recv 3, send 3; ; send 1");
+    EXPECT_EQ(peers(pairwise, shape, 1), "send 0; recv 0");
+    EXPECT_EQ(peers(pairwise, shape, 4), "recv 3, send 3; ; recv 2, send 2; ");
+}
+
+TEST(Examples, ReduceBinomial) {
+    const Algorithm& binomial = *find(TUTTI_REDUCE, "binomial");
+    EXPECT_EQ(peers(binomial, shape_of(TUTTI_REDUCE, 4, 2), 2), "recv 3; recv 0; ");
+    EXPECT_EQ(peers(binomial, shape_of(TUTTI_REDUCE, 4, 2), 0), "recv 1; ; send 2");
+}
+
+TEST(Examples, Direct) {
+    Tuning tuning;
+    tuning.fan_in = 2;
+    EXPECT_EQ(peers(*find(TUTTI_GATHER, "direct"), shape_of(TUTTI_GATHER, 5, 3), 3, tuning),
+              "recv 4, recv 0; recv 1, recv 2");
+    EXPECT_EQ(peers(*find(TUTTI_SCATTER, "direct"), shape_of(TUTTI_SCATTER, 5, 3), 3, tuning),
+              "send 4, send 0; send 1, send 2");
+}
+
+TEST(Examples, AllgatherRing) {
+    const Algorithm& ring = *find(TUTTI_ALLGATHER, "ring");
+    const auto program = ring.make(shape_of(TUTTI_ALLGATHER, 4, 0), 0, {});
+    sched::Round round;
+    for (uint64_t s = 0; s < 3; ++s) {
+        program->read(0, s, round);
+        EXPECT_EQ(round[0].to.offset, (3 - s) * 240);
+        EXPECT_EQ(round[1].left.offset, s == 0 ? 0 : (4 - s) * 240);
+    }
+}
+
+}  // namespace
+}  // namespace tutti::algo
