@@ -25,6 +25,7 @@ struct Tuning {
     uint32_t fan_in = 0;           // children of a tree's inner node
     uint32_t leaders = 0;          // ranks of a node that talk to other nodes, in turn by lane
     bool flat = false;             // no node level: every rank is a participant by itself
+    bool operator==(const Tuning&) const = default;
 };
 
 struct Algorithm {

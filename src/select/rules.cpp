@@ -13,6 +13,19 @@ namespace {
 constexpr std::array<std::string_view, TUTTI_COLLECTIVE_COUNT> kWords = {
     "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
 
+std::string describe(const Range& range, const auto& shown) {
+    if (range.low == range.high) return shown(range.low);
+    if (range.high == Range().high) return shown(range.low) + " and more";
+    if (range.low == 0) return "up to " + shown(range.high);
+    return shown(range.low) + " to " + shown(range.high);
+}
+
+void describe_counts(std::string& text, const std::optional<Range>& range, const char* what) {
+    if (!range) return;
+    const auto shown = [](uint64_t value) { return std::to_string(value); };
+    text += std::string(", ") + what + " " + describe(*range, shown);
+}
+
 }  // namespace
 
 std::optional<Range> parse_range(std::string_view text, bool in_bytes) {
@@ -39,6 +52,30 @@ std::optional<Range> parse_range(std::string_view text, bool in_bytes) {
 }
 
 std::string_view collective_word(tutti_collective collective) { return kWords[collective]; }
+
+std::string forced_variable(tutti_collective collective) {
+    std::string name = "TUTTI_";
+    for (const char letter : collective_word(collective)) {
+        name += static_cast<char>(letter - 'a' + 'A');
+    }
+    return name;
+}
+
+std::string describe(const Rule& rule) {
+    std::string text;
+    for (size_t i = 0; i < kWords.size(); ++i) {
+        if (!rule.collectives[i]) continue;
+        text += text.empty() ? "" : "/";
+        text += kWords[i];
+    }
+    if (rule.bytes) text += ", " + describe(*rule.bytes, format_bytes);
+    describe_counts(text, rule.ranks, "ranks");
+    describe_counts(text, rule.hosts, "hosts");
+    describe_counts(text, rule.ranks_per_host, "ranks per host");
+    for (const std::string& mpi : rule.mpis) text += ", " + mpi;
+    if (rule.commutative) text += *rule.commutative ? ", commutative" : ", not commutative";
+    return text;
+}
 
 std::optional<tutti_collective> find_collective(std::string_view word) {
     const auto* found = std::find(kWords.begin(), kWords.end(), word);

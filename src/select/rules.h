@@ -29,9 +29,14 @@ struct Range {
 // "4", "2..16", "..4K", "64K.."; units as parse_bytes where `in_bytes`.
 std::optional<Range> parse_range(std::string_view text, bool in_bytes);
 
+// A file of more is a mistake, and every rank reads it.
+inline constexpr size_t kRulesTextBytesMax = 256u << 10;
+
 // What a rule may name beside the algorithms of the registry.
 inline constexpr std::string_view kHostMpi = "host";    // the host MPI's own
 inline constexpr std::string_view kNodeLevel = "node";  // shared memory: teams on one host
+// The one algorithm that folds from the left in the order of ranks, whatever their hosts.
+inline constexpr std::string_view kReproducibleAlgorithm = "chain";
 inline constexpr std::array<std::string_view, 3> kHostMpiNames = {"openmpi", "mpich", "impi"};
 
 struct Rule {
@@ -64,6 +69,11 @@ Result<Forced> parse_forced(tutti_collective collective, std::string_view text);
 // The name of a collective in rules, variables and on the command line: "allreduce".
 std::string_view collective_word(tutti_collective collective);
 std::optional<tutti_collective> find_collective(std::string_view word);
+// "TUTTI_ALLREDUCE".
+std::string forced_variable(tutti_collective collective);
+
+// What a rule asks of a call, as people say it: "allreduce, 64 KiB and more, 2 hosts and more".
+std::string describe(const Rule& rule);
 
 class Rules {
   public:

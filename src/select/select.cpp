@@ -1,2 +1,169 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "select/select.h"
+
+#include <algorithm>
+
+#include "algo/plan.h"
+#include "base/text.h"
+
+namespace tutti::select {
+namespace {
+
+// The call in question, for the functions below.
+struct Call {
+    const Settings& settings;
+    const sched::Shape& shape;
+    const topo::Placement& placement;
+    std::string_view host_mpi;
+
+    [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
+    [[nodiscard]] bool is_reproducible() const {
+        return settings.reproducible &&
+               (shape.collective == TUTTI_REDUCE || shape.collective == TUTTI_ALLREDUCE);
+    }
+};
+
+Choice plan_choice(const algo::Algorithm* algorithm, const algo::Tuning& tuning,
+                   std::string reason) {
+    return {Runs::kPlan, algorithm, tuning, std::move(reason)};
+}
+
+bool fits(const std::optional<Range>& range, uint64_t value) {
+    return !range || range->contains(value);
+}
+
+bool fits(const Rule& rule, const Call& call) {
+    if (!rule.collectives[call.shape.collective]) return false;
+    if (!fits(rule.bytes, call.shape.bytes) || !fits(rule.ranks, call.placement.ranks()) ||
+        !fits(rule.hosts, call.placement.nodes()) ||
+        !fits(rule.ranks_per_host, call.placement.members_min()) ||
+        !fits(rule.ranks_per_host, call.placement.members_max())) {
+        return false;
+    }
+    if (!rule.mpis.empty() &&
+        std::find(rule.mpis.begin(), rule.mpis.end(), call.host_mpi) == rule.mpis.end()) {
+        return false;
+    }
+    if (rule.commutative && *rule.commutative != call.shape.is_commutative) return false;
+    // On one host no message is sent, so rules about messages say nothing there.
+    const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;
+    return call.is_on_one_host() ? !is_network : rule.algorithm != kNodeLevel;
+}
+
+// Why this cannot run the call, or an empty text.
+std::string obstacle(const algo::Algorithm& algorithm, const algo::Tuning& tuning,
+                     const Call& call) {
+    const auto name = std::string(algorithm.name);
+    const std::string_view what =
+        algo::plan_obstacle(algorithm, call.shape, call.placement, tuning);
+    if (!what.empty()) return name + " " + std::string(what);
+    const uint64_t bytes = algo::plan_scratch_bytes(algorithm, call.shape, call.placement, tuning);
+    if (bytes <= call.settings.scratch_bytes) return {};
+    return name + " takes " + format_bytes(bytes) + " of scratch, and TUTTI_SCRATCH is " +
+           format_bytes(call.settings.scratch_bytes);
+}
+
+// Why the host MPI cannot have the call, or an empty text.
+std::string host_obstacle(const Call& call) {
+    if (call.host_mpi.empty()) return "there is no host MPI";
+    if (call.is_reproducible()) return "the host MPI is not TUTTI_REPRODUCIBLE";
+    return {};
+}
+
+Result<Choice> forced_choice(const Forced& forced, const Call& call) {
+    const std::string variable = forced_variable(call.shape.collective);
+    const std::string given = variable + "=" + forced.algorithm;
+    const auto cannot = [&](const std::string& why) {
+        return Error{ErrorCode::kArgument, given + ": cannot run this call: " + why};
+    };
+    if (forced.algorithm == kHostMpi) {
+        if (auto why = host_obstacle(call); !why.empty()) return cannot(why);
+        return Choice{Runs::kHost, nullptr, {}, "forced by " + variable};
+    }
+    const auto* algorithm = algo::find(call.shape.collective, forced.algorithm);
+    TUTTI_ASSERT(algorithm != nullptr, "parse_forced knows the registry");
+    algo::Tuning tuning = forced.tuning;
+    if (call.is_reproducible()) {
+        if (forced.algorithm != kReproducibleAlgorithm) {
+            return cannot("TUTTI_REPRODUCIBLE needs " + std::string(kReproducibleAlgorithm));
+        }
+        tuning.flat = true;
+    }
+    if (auto why = obstacle(*algorithm, tuning, call); !why.empty()) return cannot(why);
+    return plan_choice(algorithm, tuning, "forced by " + variable);
+}
+
+// One left fold over all ranks, whatever their hosts.
+Result<Choice> reproducible_choice(const Call& call) {
+    const auto* chain = algo::find(call.shape.collective, kReproducibleAlgorithm);
+    TUTTI_ASSERT(chain != nullptr, "reductions have a chain");
+    algo::Tuning tuning;
+    tuning.flat = true;
+    if (auto why = obstacle(*chain, tuning, call); !why.empty()) {
+        return Error{ErrorCode::kArgument, "TUTTI_REPRODUCIBLE: cannot run this call: " + why};
+    }
+    return plan_choice(chain, tuning, "TUTTI_REPRODUCIBLE: one left fold in the order of ranks");
+}
+
+std::string name_of(const Rules& rules, const Rule& rule) {
+    const std::string number = "rule " + std::to_string(rule.number);
+    if (&rules == &Rules::built_in() || rules.source() == Rules::built_in().source()) {
+        return "built-in " + number;
+    }
+    return number + " of " + printable(rules.source());
+}
+
+// The first rule that fits and can run. Rules that fit and cannot are told in `passed`.
+std::optional<Choice> first_rule(const Rules& rules, const Call& call, std::string& passed) {
+    for (const Rule& rule : rules.rules()) {
+        if (!fits(rule, call)) continue;
+        const bool is_host = rule.algorithm == kHostMpi;
+        const algo::Algorithm* algorithm = algo::find(call.shape.collective, rule.algorithm);
+        std::string why = is_host     ? host_obstacle(call)
+                          : algorithm ? obstacle(*algorithm, rule.tuning, call)
+                                      : std::string();
+        if (!why.empty()) {
+            passed += "; " + name_of(rules, rule) + " passed over: " + why;
+            continue;
+        }
+        std::string reason = name_of(rules, rule) + " (" + describe(rule) + ")";
+        if (!rule.why.empty()) reason += ": " + rule.why;
+        reason += passed;
+        if (is_host) return Choice{Runs::kHost, nullptr, {}, std::move(reason)};
+        if (!algorithm) return Choice{Runs::kNode, nullptr, {}, std::move(reason)};
+        return plan_choice(algorithm, rule.tuning, std::move(reason));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
+                      const topo::Placement& placement, std::string_view host_mpi) {
+    TUTTI_ASSERT(shape.ranks == placement.ranks(), "the shape is that of the whole team");
+    const Call call{settings, shape, placement, host_mpi};
+    if (const std::string& text = settings.forced[shape.collective]; !text.empty()) {
+        const auto forced = parse_forced(shape.collective, text);
+        if (!forced) return forced.error();
+        if (!call.is_on_one_host() || forced.value().algorithm == kHostMpi) {
+            return forced_choice(forced.value(), call);
+        }
+    }
+    if (call.is_reproducible() && !call.is_on_one_host()) return reproducible_choice(call);
+    std::string passed;
+    if (auto choice = first_rule(rules, call, passed)) return std::move(*choice);
+    if (rules.has_built_in_after()) {
+        if (auto choice = first_rule(Rules::built_in(), call, passed)) return std::move(*choice);
+    }
+    if (call.is_on_one_host()) {
+        return Choice{Runs::kNode, nullptr, {}, "one host: shared memory" + passed};
+    }
+    if (auto why = host_obstacle(call); !why.empty()) {
+        return Error{ErrorCode::kArgument, "no rule can run this " +
+                                               std::string(collective_word(shape.collective)) +
+                                               ", and " + why + passed};
+    }
+    return Choice{Runs::kHost, nullptr, {}, "no rule fits" + passed};
+}
+
+}  // namespace tutti::select

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/overlap.h"
+
+#include <algorithm>
+
+namespace tutti::select {
+namespace {
+
+constexpr Range kAll;
+
+bool covers(const std::optional<Range>& wide, const std::optional<Range>& narrow) {
+    const Range outer = wide.value_or(kAll);
+    const Range inner = narrow.value_or(kAll);
+    return outer.low <= inner.low && inner.high <= outer.high;
+}
+
+bool covers(const Rule& wide, const Rule& narrow) {
+    for (size_t i = 0; i < wide.collectives.size(); ++i) {
+        if (narrow.collectives[i] && !wide.collectives[i]) return false;
+    }
+    if (!wide.mpis.empty()) {
+        if (narrow.mpis.empty()) return false;
+        for (const std::string& mpi : narrow.mpis) {
+            if (std::find(wide.mpis.begin(), wide.mpis.end(), mpi) == wide.mpis.end()) return false;
+        }
+    }
+    if (wide.commutative && wide.commutative != narrow.commutative) return false;
+    return covers(wide.bytes, narrow.bytes) && covers(wide.ranks, narrow.ranks) &&
+           covers(wide.hosts, narrow.hosts) && covers(wide.ranks_per_host, narrow.ranks_per_host);
+}
+
+bool is_reduction(size_t collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+
+}  // namespace
+
+Fault never_fits(const Rule& rule) {
+    const Range ranks = rule.ranks.value_or(kAll);
+    const Range hosts = rule.hosts.value_or(kAll);
+    const Range members = rule.ranks_per_host.value_or(kAll);
+    if (hosts.high == 0) return "never fits: a team has a host at least";
+    if (ranks.high == 0) return "never fits: a team has a rank at least";
+    if (members.high == 0) return "never fits: a host has a rank at least";
+    if (ranks.high < hosts.low) return "never fits: fewer ranks than hosts";
+    if (ranks.high < members.low) return "never fits: fewer ranks than on one host";
+    const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;
+    if (is_network && hosts.high == 1) {
+        return "never fits: on one host only host and node run";
+    }
+    if (rule.algorithm == kNodeLevel && hosts.low > 1) {
+        return "never fits: node runs on one host only";
+    }
+    for (size_t one = 0; one < rule.collectives.size(); ++one) {
+        if (!rule.collectives[one]) continue;
+        if (one == TUTTI_BARRIER && rule.bytes && rule.bytes->low > 0) {
+            return "never fits: a barrier has no bytes";
+        }
+        if (rule.commutative && !*rule.commutative && !is_reduction(one)) {
+            return "never fits: only reduce and allreduce have an operator";
+        }
+    }
+    return std::nullopt;
+}
+
+Fault hidden_by(const Rule& rule, std::span<const Rule> earlier) {
+    for (const Rule& other : earlier) {
+        if (!covers(other, rule)) continue;
+        const bool always_runs = other.algorithm == kHostMpi;
+        const bool is_twin = other.algorithm == rule.algorithm && other.tuning == rule.tuning;
+        if (!always_runs && !is_twin) continue;
+        return "never has its turn: rule " + std::to_string(other.number) + " in line " +
+               std::to_string(other.line) + " takes the same calls before";
+    }
+    return std::nullopt;
+}
+
+}  // namespace tutti::select

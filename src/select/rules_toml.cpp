@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules as TOML. The only source that knows toml++, which is compiled without exceptions here.
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "select/overlap.h"
+#include "select/rules.h"
+#include "select/tuning.h"
+
+namespace tutti::select {
+namespace {
+
+constexpr uint32_t kRulesMax = 1000;
+
+constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "rule"});
+constexpr auto kRuleKeys = std::to_array<std::string_view>(
+    {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "mpi", "commutative", "algorithm",
+     "segment", "lanes", "leaders", "fan_in", "flat", "why"});
+
+// What is wrong, and where.
+struct Complaint {
+    toml::source_position at;
+    std::string what;
+};
+using Trouble = std::optional<Complaint>;
+
+Trouble trouble(const toml::node& node, std::string what) {
+    return Complaint{node.source().begin, std::move(what)};
+}
+
+std::string shown(const toml::node& node) {
+    if (const auto* text = node.as_string()) return '"' + printable(text->get()) + '"';
+    if (const auto* number = node.as_integer()) return std::to_string(number->get());
+    if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
+    if (node.is_array()) return "a list";
+    return node.is_table() ? "a table" : "this value";
+}
+
+// The entries of a table in the order of the file, so that the first fault is told.
+std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml::table& table) {
+    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+    for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
+    std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+        const auto& one = a.first->source().begin;
+        const auto& other = b.first->source().begin;
+        return std::pair(one.line, one.column) < std::pair(other.line, other.column);
+    });
+    return entries;
+}
+
+Trouble unknown_key(const toml::key& key, std::span<const std::string_view> known) {
+    std::string what = "unknown key " + printable(key.str());
+    if (const auto close = nearest(key.str(), known)) {
+        what += "; did you mean " + std::string(*close) + "?";
+    }
+    return Complaint{key.source().begin, std::move(what)};
+}
+
+// A string, or a list of strings.
+Trouble read_words(const toml::node& node, std::string_view key, std::vector<std::string>& words) {
+    const std::string expected =
+        std::string(key) + ": expected a word or a list of words, not " + shown(node);
+    if (const auto* text = node.as_string()) {
+        words.push_back(text->get());
+        return std::nullopt;
+    }
+    const auto* list = node.as_array();
+    if (!list || list->empty()) return trouble(node, expected);
+    for (const toml::node& one : *list) {
+        const auto* text = one.as_string();
+        if (!text) return trouble(one, expected);
+        words.push_back(text->get());
+    }
+    return std::nullopt;
+}
+
+Trouble read_collectives(const toml::node& node, Rule& rule) {
+    std::vector<std::string> words;
+    if (auto wrong = read_words(node, "collective", words)) return wrong;
+    for (const std::string& word : words) {
+        const auto collective = find_collective(word);
+        if (!collective) {
+            std::vector<std::string_view> known;
+            for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
+                known.push_back(collective_word(static_cast<tutti_collective>(one)));
+            }
+            const auto close = nearest(word, known);
+            return trouble(node, "unknown collective " + printable(word) +
+                                     (close ? "; did you mean " + std::string(*close) + "?" : ""));
+        }
+        rule.collectives[*collective] = true;
+    }
+    return std::nullopt;
+}
+
+Trouble read_mpis(const toml::node& node, Rule& rule) {
+    if (auto wrong = read_words(node, "mpi", rule.mpis)) return wrong;
+    for (const std::string& word : rule.mpis) {
+        if (std::find(kHostMpiNames.begin(), kHostMpiNames.end(), word) != kHostMpiNames.end()) {
+            continue;
+        }
+        return trouble(node, "unknown mpi " + printable(word) + ": openmpi, mpich or impi");
+    }
+    return std::nullopt;
+}
+
+Trouble read_range(const toml::node& node, std::string_view key, std::optional<Range>& range) {
+    if (const auto* number = node.as_integer(); number && number->get() >= 0) {
+        const auto value = static_cast<uint64_t>(number->get());
+        range = Range{value, value};
+    } else if (const auto* text = node.as_string()) {
+        range = parse_range(text->get(), key == "bytes");
+    }
+    if (range) return std::nullopt;
+    return trouble(node, std::string(key) + " = " + shown(node) + ": expected a number or a range" +
+                             (key == "bytes" ? " such as \"..4K\" or \"64K..1M\""
+                                             : " such as \"2..\" or \"4..16\""));
+}
+
+Trouble read_switch(const toml::node& node, std::string_view key, bool& target) {
+    const auto* truth = node.as_boolean();
+    if (!truth) {
+        return trouble(node, std::string(key) + ": expected true or false, not " + shown(node));
+    }
+    target = truth->get();
+    return std::nullopt;
+}
+
+Trouble read_text(const toml::node& node, std::string_view key, std::string& target) {
+    const auto* text = node.as_string();
+    if (!text || text->get().empty()) {
+        return trouble(node, std::string(key) + ": expected a text, not " + shown(node));
+    }
+    target = printable(text->get());
+    return std::nullopt;
+}
+
+Trouble read_option(const toml::node& node, std::string_view key, algo::Tuning& tuning) {
+    std::string text;
+    if (const auto* word = node.as_string(); word && key == "segment") {
+        text = word->get();
+    } else if (const auto* number = node.as_integer()) {
+        text = std::to_string(number->get());
+    } else {
+        return trouble(node, std::string(key) + ": expected a number, not " + shown(node));
+    }
+    if (auto fault = set_tuning(tuning, key, text)) return trouble(node, std::move(*fault));
+    return std::nullopt;
+}
+
+Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
+    const std::string_view word = key.str();
+    if (word == "collective") return read_collectives(node, rule);
+    if (word == "bytes") return read_range(node, word, rule.bytes);
+    if (word == "ranks") return read_range(node, word, rule.ranks);
+    if (word == "hosts") return read_range(node, word, rule.hosts);
+    if (word == "ranks_per_host") return read_range(node, word, rule.ranks_per_host);
+    if (word == "mpi") return read_mpis(node, rule);
+    if (word == "algorithm") return read_text(node, word, rule.algorithm);
+    if (word == "why") return read_text(node, word, rule.why);
+    if (word == "flat") return read_switch(node, word, rule.tuning.flat);
+    if (word == "commutative") {
+        bool value = false;
+        auto wrong = read_switch(node, word, value);
+        rule.commutative = value;
+        return wrong;
+    }
+    const bool is_option =
+        std::find(kTuningKeys.begin(), kTuningKeys.end(), word) != kTuningKeys.end();
+    return is_option ? read_option(node, word, rule.tuning) : unknown_key(key, kRuleKeys);
+}
+
+// What the parts of a rule have to say about each other.
+Fault rule_fault(const toml::table& table, const Rule& rule, std::span<const Rule> earlier) {
+    if (!table.contains("collective")) return "a rule names its collective";
+    if (rule.algorithm.empty()) return "a rule names its algorithm";
+    for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
+        const auto collective = static_cast<tutti_collective>(one);
+        if (!rule.collectives[collective]) continue;
+        if (auto fault = unknown_algorithm(collective, rule.algorithm)) return fault;
+        if (auto fault = tuning_fault(collective, rule.algorithm, rule.tuning)) return fault;
+    }
+    if (auto fault = never_fits(rule)) return fault;
+    return hidden_by(rule, earlier);
+}
+
+Trouble read_rule(const toml::table& table, std::vector<Rule>& rules) {
+    Rule rule;
+    rule.number = static_cast<uint32_t>(rules.size()) + 1;
+    rule.line = table.source().begin.line;
+    for (const auto& [key, node] : in_order(table)) {
+        if (auto wrong = read_entry(*key, *node, rule)) return wrong;
+    }
+    if (auto fault = rule_fault(table, rule, rules)) {
+        // Where the algorithm stands, if it is about that, is as good a place as any.
+        const toml::node* at = table.get("algorithm");
+        return trouble(at ? *at : static_cast<const toml::node&>(table), std::move(*fault));
+    }
+    rules.push_back(std::move(rule));
+    return std::nullopt;
+}
+
+Trouble read_rules(const toml::node& node, std::vector<Rule>& rules) {
+    const std::string expected = "rules are written as [[rule]]";
+    const auto* list = node.as_array();
+    if (!list) return trouble(node, expected);
+    if (list->size() > kRulesMax) {
+        return trouble(node, "more than " + std::to_string(kRulesMax) + " rules");
+    }
+    for (const toml::node& one : *list) {
+        const auto* table = one.as_table();
+        if (!table) return trouble(one, expected);
+        if (auto wrong = read_rule(*table, rules)) return wrong;
+    }
+    return std::nullopt;
+}
+
+Error located(const std::string& file_name, const toml::source_position& at,
+              const std::string& what) {
+    return {ErrorCode::kArgument, printable(file_name) + ":" + std::to_string(at.line) + ":" +
+                                      std::to_string(at.column) + ": " + what};
+}
+
+}  // namespace
+
+Result<Rules> Rules::parse(std::string_view text, std::string file_name) {
+    if (text.size() > kRulesTextBytesMax) {
+        return Error{ErrorCode::kArgument, printable(file_name) + ":1:1: more than " +
+                                               format_bytes(kRulesTextBytesMax) + " of rules"};
+    }
+    Rules rules;
+    rules.source_ = std::move(file_name);
+    const toml::parse_result parsed = toml::parse(text);
+    if (!parsed) {
+        const toml::parse_error& error = parsed.error();
+        return located(rules.source_, error.source().begin, printable(error.description()));
+    }
+    rules.has_built_in_after_ = true;
+    for (const auto& [key, node] : in_order(parsed.table())) {
+        Trouble wrong;
+        if (key->str() == "built_in") {
+            wrong = read_switch(*node, key->str(), rules.has_built_in_after_);
+        } else if (key->str() == "rule") {
+            wrong = read_rules(*node, rules.rules_);
+        } else {
+            wrong = unknown_key(*key, kTopKeys);
+        }
+        if (wrong) return located(rules.source_, wrong->at, wrong->what);
+    }
+    return rules;
+}
+
+}  // namespace tutti::select

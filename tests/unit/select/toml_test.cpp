@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules file: what is read, and that whatever is wrong is told with its place.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "select/rules.h"
+
+namespace tutti::select {
+namespace {
+
+constexpr const char* kWhole = R"(
+built_in = false
+
+[[rule]]
+collective = ["gather", "scatter"]
+bytes = "64K..1M"
+ranks = 16
+hosts = "2.."
+ranks_per_host = "..8"
+mpi = ["mpich", "impi"]
+algorithm = "host"
+why = "measured"
+
+[[rule]]
+collective = "barrier"
+hosts = "4..16"
+algorithm = "dissemination"
+flat = true
+)";
+
+TEST(RulesFile, IsReadWhole) {
+    const auto parsed = Rules::parse(kWhole, "r.toml");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    const Rules& rules = parsed.value();
+    EXPECT_EQ(rules.source(), "r.toml");
+    EXPECT_FALSE(rules.has_built_in_after());
+    ASSERT_EQ(rules.rules().size(), 2u);
+    const Rule& first = rules.rules()[0];
+    EXPECT_EQ(first.number, 1u);
+    EXPECT_EQ(first.line, 4u);
+    for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
+        EXPECT_EQ(first.collectives[static_cast<size_t>(one)],
+                  one == TUTTI_GATHER || one == TUTTI_SCATTER);
+    }
+    EXPECT_EQ(first.bytes, (Range{64u << 10, 1u << 20}));
+    EXPECT_EQ(first.ranks, (Range{16, 16}));
+    EXPECT_EQ(first.hosts, (Range{2, Range().high}));
+    EXPECT_EQ(first.ranks_per_host, (Range{0, 8}));
+    EXPECT_EQ(first.mpis, (std::vector<std::string>{"mpich", "impi"}));
+    EXPECT_EQ(first.algorithm, "host");
+    EXPECT_EQ(first.why, "measured");
+    EXPECT_FALSE(first.commutative);
+    EXPECT_EQ(describe(first),
+              "gather/scatter, 64 KiB to 1 MiB, ranks 16, hosts 2 and more, ranks per host up to "
+              "8, mpich, impi");
+    const Rule& second = rules.rules()[1];
+    EXPECT_EQ(second.hosts, (Range{4, 16}));
+    EXPECT_TRUE(second.tuning.flat);
+    EXPECT_FALSE(second.bytes);
+}
+
+TEST(RulesFile, IsFollowedByTheBuiltInOnesUnlessItSaysSo) {
+    const auto empty = Rules::parse("", "r.toml");
+    ASSERT_TRUE(empty);
+    EXPECT_TRUE(empty.value().has_built_in_after());
+    EXPECT_TRUE(empty.value().rules().empty());
+}
+
+TEST(RulesFile, TheBuiltInOnesAreRight) {
+    const auto parsed = Rules::parse(Rules::built_in_text(), "built_in.toml");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_FALSE(parsed.value().rules().empty());
+    EXPECT_EQ(Rules::built_in().rules().size(), parsed.value().rules().size());
+    EXPECT_EQ(Rules::built_in().source(), "built-in");
+    EXPECT_FALSE(Rules::built_in().has_built_in_after());
+}
+
+struct Wrong {
+    const char* text;
+    const char* complaint;
+};
+
+class WrongRules : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongRules, AreToldWithTheirPlace) {
+    const auto parsed = Rules::parse(GetParam().text, "r.toml");
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().code, ErrorCode::kArgument);
+    EXPECT_EQ(parsed.error().message, std::string("r.toml:") + GetParam().complaint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, WrongRules,
+    testing::Values(Wrong{"builtin = true", "1:1: unknown key builtin; did you mean built_in?"},
+                    Wrong{"built_in = 1", "1:12: built_in: expected true or false, not 1"},
+                    Wrong{"rule = 1", "1:8: rules are written as [[rule]]"},
+                    Wrong{"rule = [1]", "1:9: rules are written as [[rule]]"},
+                    Wrong{"[[rule]]\ncolective = \"bcast\"",
+                          "2:1: unknown key colective; did you mean collective?"},
+                    Wrong{"[[rule]]\nzzz = 1\ncollective = 1", "2:1: unknown key zzz"},
+                    Wrong{"[[rule]]", "1:1: a rule names its collective"},
+                    Wrong{"[[rule]]\ncollective = \"bcast\"", "1:1: a rule names its algorithm"},
+                    Wrong{"[[rule]]\ncollective = \"bcost\"",
+                          "2:14: unknown collective bcost; did you mean bcast?"},
+                    Wrong{"[[rule]]\ncollective = [\"bcast\", 3]",
+                          "2:24: collective: expected a word or a list of words, not a list"},
+                    Wrong{"[[rule]]\ncollective = []",
+                          "2:14: collective: expected a word or a list of words, not a list"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, WrongRules,
+    testing::Values(
+        Wrong{"[[rule]]\nbytes = \"4K..1K\"",
+              "2:9: bytes = \"4K..1K\": expected a number or a range such as \"..4K\" or "
+              "\"64K..1M\""},
+        Wrong{"[[rule]]\nhosts = -1",
+              "2:9: hosts = -1: expected a number or a range such as \"2..\" or \"4..16\""},
+        Wrong{"[[rule]]\nranks = true",
+              "2:9: ranks = true: expected a number or a range such as \"2..\" or \"4..16\""},
+        Wrong{"[[rule]]\nmpi = \"lam\"", "2:7: unknown mpi lam: openmpi, mpich or impi"},
+        Wrong{"[[rule]]\ncommutative = \"no\"",
+              "2:15: commutative: expected true or false, not \"no\""},
+        Wrong{"[[rule]]\nlanes = 17", "2:9: lanes=17: expected a number from 1 to 16"},
+        Wrong{"[[rule]]\nlanes = \"4\"", "2:9: lanes: expected a number, not \"4\""},
+        Wrong{"[[rule]]\nsegment = 1.5", "2:11: segment: expected a number, not this value"},
+        Wrong{"[[rule]]\nalgorithm = \"\"", "2:13: algorithm: expected a text, not \"\""},
+        Wrong{"[[rule]]\ncollective = \"barrier\"\nalgorithm = \"disemination\"",
+              "3:13: unknown algorithm disemination of barrier; did you mean dissemination?"},
+        Wrong{"[[rule]]\nflat = true\ncollective = \"barrier\"\nalgorithm = \"host\"",
+              "4:13: host takes no options"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Nonsense, WrongRules,
+    testing::Values(
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nranks = \"..4\"\nhosts = \"5..\"\n"
+              "algorithm = \"host\"",
+              "5:13: never fits: fewer ranks than hosts"},
+        Wrong{"[[rule]]\ncollective = \"barrier\"\nhosts = 1\nalgorithm = \"dissemination\"",
+              "4:13: never fits: on one host only host and node run"},
+        Wrong{"[[rule]]\ncollective = \"barrier\"\nhosts = 2\nalgorithm = \"node\"",
+              "4:13: never fits: node runs on one host only"},
+        Wrong{"[[rule]]\ncollective = \"barrier\"\nbytes = \"1..\"\nalgorithm = \"host\"",
+              "4:13: never fits: a barrier has no bytes"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\ncommutative = false\nalgorithm = \"host\"",
+              "4:13: never fits: only reduce and allreduce have an operator"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nalgorithm = \"host\"\n"
+              "[[rule]]\ncollective = \"bcast\"\nbytes = \"..4K\"\nalgorithm = \"node\"",
+              "7:13: never has its turn: rule 1 in line 1 takes the same calls before"},
+        Wrong{"[[rule]]\ncollective = \"barrier\"\nalgorithm = \"dissemination\"\n"
+              "[[rule]]\ncollective = \"barrier\"\nranks = 4\nalgorithm = \"dissemination\"",
+              "7:13: never has its turn: rule 1 in line 1 takes the same calls before"}));
+
+TEST(RulesFile, AFaultOfTheLanguageHasItsPlaceToo) {
+    const auto parsed = Rules::parse("[[rule]]\nbytes = = 1\n", "a\nb.toml");
+    ASSERT_FALSE(parsed);
+    EXPECT_TRUE(parsed.error().message.starts_with("a\\x0ab.toml:2:9: ")) << parsed.error().message;
+    EXPECT_EQ(parsed.error().message.find('\n'), std::string::npos);
+    EXPECT_FALSE(Rules::parse(std::string(300'000, '#'), "r.toml"));
+}
+
+// A rule that another one hides only in part is none of our business.
+TEST(RulesFile, RulesMayOverlap) {
+    const auto parsed = Rules::parse(
+        "[[rule]]\ncollective = \"barrier\"\nhosts = \"..8\"\nalgorithm = \"host\"\n"
+        "[[rule]]\ncollective = \"barrier\"\nhosts = \"8..16\"\nalgorithm = \"host\"\n"
+        "[[rule]]\ncollective = \"barrier\"\nalgorithm = \"dissemination\"\n"
+        "[[rule]]\ncollective = \"barrier\"\nalgorithm = \"dissemination\"\nflat = true\n",
+        "r.toml");
+    EXPECT_TRUE(parsed) << parsed.error().message;
+}
+
+class LoadRules : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "tutti-rules-XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        root_ = name;
+    }
+    void TearDown() override { std::filesystem::remove_all(root_); }
+    [[nodiscard]] std::string file(const std::string& text) const {
+        std::ofstream(root_ / "r.toml") << text;
+        return (root_ / "r.toml").string();
+    }
+
+    std::filesystem::path root_;
+    Settings settings_;
+};
+
+TEST_F(LoadRules, WithoutAFileTheBuiltInOnesHold) {
+    const auto rules = load_rules(settings_);
+    ASSERT_TRUE(rules);
+    EXPECT_EQ(rules.value().source(), "built-in");
+}
+
+TEST_F(LoadRules, FromAFile) {
+    settings_.rules_file = file(kWhole);
+    const auto rules = load_rules(settings_);
+    ASSERT_TRUE(rules) << rules.error().message;
+    EXPECT_EQ(rules.value().rules().size(), 2u);
+    EXPECT_EQ(rules.value().source(), settings_.rules_file);
+}
+
+TEST_F(LoadRules, TheTextOfRankZeroGoesBeforeTheFile) {
+    settings_.rules_file = "/only/rank/0/has.toml";
+    settings_.rules_text = "[[rule]]\nx = 1";
+    const auto rules = load_rules(settings_);
+    ASSERT_FALSE(rules);
+    EXPECT_EQ(rules.error().message, "/only/rank/0/has.toml:2:1: unknown key x");
+}
+
+TEST_F(LoadRules, AFileThatCannotBeRead) {
+    settings_.rules_file = (root_ / "none.toml").string();
+    const auto none = load_rules(settings_);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().message,
+              "rules file " + settings_.rules_file + ": No such file or directory");
+    settings_.rules_file = root_.string();
+    const auto directory = load_rules(settings_);
+    ASSERT_FALSE(directory);
+    EXPECT_EQ(directory.error().message, "rules file " + root_.string() + ": Is a directory");
+}
+
+TEST_F(LoadRules, AForcedAlgorithmIsLookedAtToo) {
+    settings_.forced[TUTTI_BARRIER] = "disemination";
+    const auto unknown = load_rules(settings_);
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().message,
+              "TUTTI_BARRIER=disemination: unknown algorithm disemination of barrier; did you mean "
+              "dissemination?");
+    settings_.forced[TUTTI_BARRIER] = "dissemination";
+    EXPECT_TRUE(load_rules(settings_));
+    settings_.forced[TUTTI_REDUCE] = "host";
+    EXPECT_TRUE(load_rules(settings_));
+    settings_.reproducible = true;
+    const auto order = load_rules(settings_);
+    ASSERT_FALSE(order);
+    EXPECT_EQ(order.error().message,
+              "TUTTI_REDUCE=host: under TUTTI_REPRODUCIBLE only chain may run");
+}
+
+}  // namespace
+}  // namespace tutti::select
