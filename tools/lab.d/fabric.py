@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The network of a lab: bridges in a tree, hosts at the leaves, every link at its rate."""
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import namespaces
+from namespaces import LabError
+
+STATE = Path("/run/tutti-lab")
+HOSTS_MAX = 250
+LEAVES_MAX = 64
+SWITCH = "switch"
+# Bucket of a link: a millisecond of the rate, but at least 20 KB (13 full frames), below which the
+# shaper of a slow link falls behind between two timers. A queue holds 400 KB or 20 ms of the rate.
+BURST_BYTES_MIN, BURST_SECONDS = 20_000, 0.001
+QUEUE_BYTES_MIN, QUEUE_SECONDS = 400_000, 0.020
+LOSS_PARTS = 100_000  # of which so many are dropped: percent with three decimals
+
+
+def folder_of(name):
+    return STATE / name
+
+
+@contextmanager
+def locked():
+    """One `up` or `down` at a time, by a lock on the folder of all labs.
+
+    A host inherits the lock until its process 1 has noted its number and become what it is, so
+    that `down` after an interrupted `up` sees it. The last `down` removes the folder: whoever
+    waited for it then locked a folder that is no more, and begins again.
+    """
+    while True:
+        STATE.mkdir(mode=0o755, exist_ok=True)
+        folder = os.open(STATE, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            if STATE.exists() and os.path.samestat(os.fstat(folder), os.stat(STATE)):
+                yield
+                return
+        finally:
+            os.close(folder)
+
+
+class Lab:
+    """What `up` noted of a finished lab."""
+
+    def __init__(self, noted):
+        self.name = noted["name"]
+        self.leaves = noted["leaves"]
+        self.rate_bits = noted["rate_bits"]
+        self.uplink_bits = noted["uplink_bits"]
+        self.loss = noted["loss"]
+        self.multicast = noted["multicast"]
+        self.hosts = noted["hosts"]
+        self.switch = noted["switch"]
+        self.folder = folder_of(self.name)
+
+    @staticmethod
+    def find(name):
+        try:
+            return Lab(json.loads((folder_of(name) / "lab.json").read_text()))
+        except OSError:
+            if folder_of(name).exists():
+                raise LabError(f"'{name}' is half built; type tools/lab down --name {name}"
+                               ) from None
+            raise LabError(f"no lab is up under the name '{name}'") from None
+
+    def pid(self, host):
+        """Process 1 of a host, proven to be the one that `up` started."""
+        for known in [*self.hosts, self.switch]:
+            if known["name"] == host:
+                if not namespaces.alive(known["pid"], known["start"]):
+                    raise LabError(f"host {host} of '{self.name}' has died; type tools/lab down "
+                                   f"--name {self.name}")
+                return known["pid"]
+        raise LabError(f"'{self.name}' has no host '{host}'; it has {self.hosts[0]['name']} to "
+                       f"{self.hosts[-1]['name']} and {SWITCH}")
+
+    def temporary(self):
+        """A directory that every host has for itself."""
+        return self.folder / "tmp"
+
+
+def address(index):
+    return f"10.77.{(index + 1) >> 8}.{(index + 1) & 255}"
+
+
+def hosts_text(count):
+    lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost"]
+    lines += [f"{address(i)} h{i}" for i in range(count)]
+    return "\n".join(lines) + "\n"
+
+
+def shaped(device, bits, queue_bytes):
+    burst = max(BURST_BYTES_MIN, int(bits / 8 * BURST_SECONDS))
+    limit = queue_bytes or max(QUEUE_BYTES_MIN, int(bits / 8 * QUEUE_SECONDS))
+    return f"qdisc add dev {device} root tbf rate {bits}bit burst {burst} limit {limit}"
+
+
+def bridge_lines(name, number):
+    """A switch that learns who listens to which group.
+
+    The querier needs an address: ports that hear queries from nobody are not taken for the way to
+    other switches. The root has the lowest, so it is the one that asks. Times in 1/100 s.
+    """
+    return [f"link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 1 "
+            f"mcast_querier 1 mcast_query_use_ifaddr 1 mcast_query_interval 1000 "
+            f"mcast_query_response_interval 100 mcast_startup_query_interval 100 "
+            f"mcast_startup_query_count 5",
+            f"addr add 10.77.255.{number + 1}/16 dev {name}",
+            f"link set {name} up"]
+
+
+class Wiring:
+    """The batches that make the switches and their links."""
+
+    def __init__(self, plan, host_pids):
+        self.plan = plan
+        self.links, self.shapes = [], []
+        leaves = plan["leaves"]
+        if len(leaves) > 1:
+            self.links += bridge_lines("root", 0)
+        index = 0
+        for leaf, count in enumerate(leaves):
+            self.links += bridge_lines(f"leaf{leaf}", leaf + 1)
+            if len(leaves) > 1:
+                self.links.append(f"link add up{leaf} type veth peer name down{leaf}")
+                self.join(f"up{leaf}", f"leaf{leaf}", plan["uplink_bits"])
+                self.join(f"down{leaf}", "root", plan["uplink_bits"])
+            for _ in range(count):
+                self.links.append(f"link add p{index} type veth peer name eth0 netns "
+                                  f"{host_pids[index]}")
+                self.join(f"p{index}", f"leaf{leaf}", plan["rate_bits"])
+                index += 1
+
+    def join(self, port, bridge, bits):
+        self.links.append(f"link set {port} master {bridge} up")
+        self.shapes.append(shaped(port, bits, self.plan["queue_bytes"]))
+
+
+def wire_host(index, pid, plan):
+    namespaces.feed(pid, "ip", [
+        "link set lo up",
+        f"addr add {address(index)}/16 dev eth0",
+        f"addr add fd77::{index + 1:x}/64 dev eth0 nodad",
+        "link set eth0 up",
+        "route add 224.0.0.0/4 dev eth0"])
+    namespaces.feed(pid, "tc", [shaped("eth0", plan["rate_bits"], plan["queue_bytes"])])
+
+
+def filter_text(loss, of, multicast):
+    """Rules of the switches. Each packet copy is judged once in every switch that it passes."""
+    rules = []
+    if not multicast:
+        # Neighbour discovery is multicast too, and without it there is no IPv6 at all.
+        rules += ["ip daddr 224.0.0.0/4 drop", "ip6 daddr ff00::/8 ip6 nexthdr != ipv6-icmp drop"]
+    if loss:
+        kind = "meta l4proto udp " if of == "udp" else "ether type { ip, ip6 } "
+        dropped = round(loss / 100 * LOSS_PARTS)
+        some = f"numgen random mod {LOSS_PARTS} < {dropped} " if dropped < LOSS_PARTS else ""
+        rules.append(f"{kind}{some}counter drop")
+    body = "\n".join(f"    {rule}" for rule in rules)
+    return ("table bridge tutti {}\ndelete table bridge tutti\ntable bridge tutti {\n  chain ports "
+            "{\n    type filter hook forward priority 0;\n" + body + "\n  }\n}\n")
+
+
+def set_filter(switch_pid, loss, of, multicast):
+    if not shutil.which("nft"):
+        raise LabError("loss needs the command nft (Debian: apt-get install nftables)")
+    done = namespaces.spawn(switch_pid, ["nft", "-f", "-"], only_network=True, text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE)
+    _, wrong = done.communicate(filter_text(loss, of, multicast))
+    if done.returncode != 0:
+        raise LabError(f"nft: {namespaces.first_line(wrong)}")
+
+
+def write_whole(path, text):
+    partial = path.with_name(path.name + ".part")
+    partial.write_text(text)
+    partial.replace(path)
+
+
+def build(plan):
+    """Makes hosts and network of `plan`; returns what is to be noted."""
+    folder = folder_of(plan["name"])
+    (folder / "init").mkdir()
+    (folder / "tmp").mkdir(mode=0o777)
+    count = sum(plan["leaves"])
+    hosts_file = folder / "hosts"
+    hosts_file.write_text(hosts_text(count))
+
+    def make(name):
+        pid, start = namespaces.make_host(plan["name"], name, folder / "init" / name,
+                                          folder / "tmp", hosts_file)
+        return {"name": name, "pid": pid, "start": start}
+
+    switch = make(SWITCH)
+    hosts = [make(f"h{index}") for index in range(count)]
+    wiring = Wiring(plan, [host["pid"] for host in hosts])
+    namespaces.feed(switch["pid"], "ip", ["link set lo up", *wiring.links])
+    namespaces.feed(switch["pid"], "tc", wiring.shapes)
+    leaf_of = [leaf for leaf, size in enumerate(plan["leaves"]) for _ in range(size)]
+    for index, host in enumerate(hosts):
+        wire_host(index, host["pid"], plan)
+        host.update(address=address(index), leaf=leaf_of[index])
+    if plan["loss"] or not plan["multicast"]:
+        set_filter(switch["pid"], plan["loss"], plan["loss_of"], plan["multicast"])
+    return {**plan, "switch": switch, "hosts": hosts}
+
+
+def up(plan):
+    name = plan["name"]
+    folder = folder_of(name)
+    with locked():
+        if folder.exists():
+            noted = Lab.find(name)
+            raise LabError(f"'{name}' is up already ({len(noted.hosts)} hosts); tools/lab down "
+                           f"--name {name} ends it")
+        folder.mkdir(mode=0o755)
+        try:
+            noted = build(plan)
+            write_whole(folder / "lab.json", json.dumps(noted, indent=1) + "\n")
+        except BaseException:
+            with namespaces.undisturbed():
+                take_away(name)
+            raise
+    return Lab(noted)
+
+
+def take_away(name):
+    """Ends all hosts of a lab, finished or not, and removes its files. The lock is held."""
+    folder = folder_of(name)
+    processes = []
+    for record in (folder / "init").glob("*"):
+        words = record.read_text().split()
+        if len(words) == 2 and all(word.isdigit() for word in words):
+            processes.append((int(words[0]), int(words[1])))
+    namespaces.end_hosts(processes)
+    shutil.rmtree(folder)
+
+
+def down(name):
+    """Whether there was anything."""
+    if not folder_of(name).exists():
+        return False
+    with locked():
+        there = folder_of(name).exists()
+        if there:
+            take_away(name)
+        try:
+            STATE.rmdir()
+        except OSError:
+            pass  # Other labs are up.
+    return there
+
+
+def names():
+    return sorted(entry.name for entry in STATE.iterdir()) if STATE.exists() else []
