@@ -31,6 +31,11 @@ namespace tutti::sched {
 // Lines beyond this are not collected: most faults bring others with them.
 inline constexpr size_t kFaultLinesMax = 20;
 
+// What is proved beyond that, where it is asked for.
+struct Demands {
+    bool left_fold = false;  // of a reduction: ((r0 + r1) + r2) + ..., for TUTTI_REPRODUCIBLE
+};
+
 struct Faults {
     std::vector<std::string> lines;  // empty: proved
 };
@@ -39,6 +44,6 @@ struct Faults {
 // Takes time and memory in proportion to operations and to the pieces in which buffers are cut, not
 // to bytes.
 Faults check(const Shape& shape, const topo::Placement& placement,
-             std::span<const std::unique_ptr<Program>> programs);
+             std::span<const std::unique_ptr<Program>> programs, const Demands& demands = {});
 
 }  // namespace tutti::sched

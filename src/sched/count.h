@@ -20,7 +20,8 @@ struct Count {
     uint64_t messages_received = 0;
     uint64_t bytes_received = 0;
     uint64_t node_operations = 0;
-    uint64_t reduced_bytes = 0;  // results of kReduce and kRecvReduce; the node's folds are not here
+    uint64_t reduced_bytes =
+        0;  // results of kReduce and kRecvReduce; the node's folds are not here
     bool operator==(const Count&) const = default;
 };
 

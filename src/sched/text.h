@@ -20,8 +20,16 @@ std::string print(const Operation& operation);
 // A whole Program.
 std::string print(const Program& program, Rank rank, const Shape& shape);
 
+struct ParsedProgram {
+    Shape shape;  // participants are ranks
+    Rank rank = 0;
+    std::unique_ptr<Program> program;
+};
+
 // An error says `file_name:line:column: what`. Knows nothing of the other ranks: whether the
 // schedule is right, check() says.
+Result<ParsedProgram> parse_program(std::string_view text, std::string_view file_name);
+// Only the Program.
 Result<std::unique_ptr<Program>> parse(std::string_view text, std::string_view file_name);
 
 }  // namespace tutti::sched

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sched/check.h"
+
+#include <algorithm>
+
+#include "sched/form.h"
+#include "sched/memory.h"
+#include "sched/run.h"
+#include "sched/terms.h"
+
+namespace tutti::sched {
+namespace {
+
+std::string range_text(uint64_t from, uint64_t to) {
+    return to - from == 1 ? "byte " + std::to_string(from)
+                          : "bytes " + std::to_string(from) + " to " + std::to_string(to - 1);
+}
+
+// Values and races.
+class Prover final : public Watcher {
+  public:
+    Prover(const Shape& shape, std::span<const std::unique_ptr<Program>> programs,
+           const Demands& demands, bool is_in_place, std::vector<std::string>& faults)
+        : shape_(shape),
+          demands_(demands),
+          prefix_(is_in_place ? "in place: " : ""),
+          faults_(faults),
+          terms_(shape.ranks) {
+        memories_.reserve(programs.size());
+        for (Rank r = 0; r < programs.size(); ++r) {
+            memories_.emplace_back(shape, r, programs[r]->extent(), terms_, is_in_place);
+        }
+    }
+
+    void match(Live& send, Live& recv) override;
+    void local(Live& live) override;
+    void node(std::span<Live* const> members) override;
+    uint64_t initial(Rank rank) override { return is_barrier() ? sets().range(rank, rank) : 0; }
+    uint64_t join(uint64_t a, uint64_t b) override {
+        if (a == b) return a;
+        return sets().unite(static_cast<uint32_t>(a), static_cast<uint32_t>(b)).id;
+    }
+    // Everything is complete.
+    void check_end(Run& run);
+    void add(const std::string& line) {
+        if (faults_.size() < kFaultLinesMax) faults_.push_back(prefix_ + line);
+    }
+
+  private:
+    RankSets& sets() { return terms_.sets(); }
+    [[nodiscard]] bool is_barrier() const { return shape_.collective == TUTTI_BARRIER; }
+    void fault(const Live& live, const std::string& what) { add(label(live) + ": " + what); }
+
+    Pieces read(const Live& live, const Block& block);
+    void note(const Live& live, bool is_root);
+    void check_apart(const Live& live, const Touched& blocks);
+    Pieces fold(const Live& live, const Pieces& left, const Pieces& right);
+    Value fold_one(const Live& live, const Value& left, const Value& right, uint64_t at);
+    bool agree(std::span<Live* const> members);
+    void move(std::span<Live* const> members);
+    void check_output(Rank rank);
+    std::string amiss(Rank rank, const Piece& piece);
+    void check_same_order(Rank rank, const Pieces& pieces);
+    Terms::Id left_fold();
+
+    const Shape& shape_;
+    const Demands& demands_;
+    std::string prefix_;
+    std::vector<std::string>& faults_;
+    Terms terms_;
+    std::vector<RankMemory> memories_;
+    Pieces first_output_;  // rank 0's, of an allreduce
+};
+
+Pieces Prover::read(const Live& live, const Block& block) {
+    Pieces pieces = memories_[live.rank].read(live, block);
+    for (const Piece& piece : pieces) {
+        if (piece.value.term != Terms::kNothing) continue;
+        fault(live, "it reads " + range_text(piece.from, piece.to) +
+                        " of a block before they are written");
+        break;
+    }
+    return pieces;
+}
+
+// Two operations that touch the same bytes, one of them writing, must be ordered.
+void Prover::note(const Live& live, bool is_root) {
+    const Touched blocks = touched(live.op, is_root);
+    RankMemory& memory = memories_[live.rank];
+    // A block is copied onto itself in place: nothing to do.
+    if (live.op.kind == Kind::kCopy && memory.is_same(live.op.to, live.op.left)) return;
+    check_apart(live, blocks);
+    std::optional<Place> rival;
+    const auto touch = [&](const Block& block, bool is_write) {
+        const std::optional<Place> found = memory.note(live, block, is_write);
+        if (!rival) rival = found;
+    };
+    touch(blocks.reads[0], false);
+    touch(blocks.reads[1], false);
+    touch(blocks.landing, true);
+    touch(blocks.to, true);
+    if (!rival) return;
+    fault(live, "nothing orders it and operation " + std::to_string(rival->index) + " of lane " +
+                    std::to_string(rival->lane) + ", round " + std::to_string(rival->round) +
+                    ", which touches the same bytes");
+}
+
+// Within one operation, blocks are the same or apart; what is received hides no operand.
+void Prover::check_apart(const Live& live, const Touched& blocks) {
+    const RankMemory& memory = memories_[live.rank];
+    const bool is_gather = live.op.kind == Kind::kNodeGather;
+    const bool is_part = is_gather || live.op.kind == Kind::kNodeScatter;
+    for (const Block& block : {blocks.reads[0], blocks.reads[1], blocks.landing}) {
+        if (!memory.overlap(block, blocks.to) || memory.is_same(block, blocks.to)) continue;
+        if (is_part) {
+            // In place the root's own part stands where the operation would put it.
+            Block part = is_gather ? blocks.to : block;
+            const Block& own = is_gather ? block : blocks.to;
+            part.offset += live.op.peer * own.bytes;
+            part.bytes = own.bytes;
+            if (memory.is_same(part, own)) continue;
+        }
+        fault(live, "its blocks overlap");
+    }
+    for (const Block& block : blocks.reads) {
+        if (memory.overlap(block, blocks.landing)) {
+            fault(live, "the message hides its operand");
+        }
+    }
+}
+
+void Prover::match(Live& send, Live& recv) {
+    if (is_barrier()) {
+        send.behind = send.before;
+        recv.behind = join(recv.before, send.before);
+    }
+    note(send, false);
+    note(recv, false);
+    const Touched blocks = touched(recv.op, false);
+    const bool folds = recv.op.kind == Kind::kRecvReduce;
+    const Block& landing = folds ? blocks.landing : blocks.to;
+    if (send.op.left.bytes != landing.bytes) {
+        return fault(recv, "rank " + std::to_string(send.rank) + " sends " +
+                               std::to_string(send.op.left.bytes) + " bytes in round " +
+                               std::to_string(send.place.round));
+    }
+    const Pieces pieces = read(send, send.op.left);
+    RankMemory& memory = memories_[recv.rank];
+    memory.write(recv, landing, pieces);
+    if (!folds) return;
+    const Pieces own = read(recv, blocks.reads[0]);
+    const bool is_left = recv.op.incoming == Incoming::kLeft;
+    memory.write(recv, recv.op.to, is_left ? fold(recv, pieces, own) : fold(recv, own, pieces));
+}
+
+void Prover::local(Live& live) {
+    if (is_barrier()) live.behind = live.before;
+    note(live, false);
+    Pieces pieces = read(live, live.op.left);
+    if (live.op.kind == Kind::kReduce) pieces = fold(live, pieces, read(live, live.op.right));
+    memories_[live.rank].write(live, live.op.to, pieces);
+}
+
+// Piece by piece, where both have the same value throughout.
+Pieces Prover::fold(const Live& live, const Pieces& left, const Pieces& right) {
+    Pieces folded;
+    size_t l = 0;
+    size_t r = 0;
+    while (l < left.size() && r < right.size()) {
+        const uint64_t from = std::max(left[l].from, right[r].from);
+        const uint64_t to = std::min(left[l].to, right[r].to);
+        folded.push_back({from, to, fold_one(live, left[l].value, right[r].value, from)});
+        if (left[l].to == to) ++l;
+        if (right[r].to == to) ++r;
+    }
+    return folded;
+}
+
+Value Prover::fold_one(const Live& live, const Value& left, const Value& right, uint64_t at) {
+    // That one is not written has been said.
+    if (left.term == Terms::kNothing || right.term == Terms::kNothing) return {};
+    if (left.shift != right.shift) {
+        fault(live, "it folds byte " + std::to_string(at + left.shift) +
+                        " of the vector with byte " + std::to_string(at + right.shift));
+        return left;
+    }
+    const RankSets::Id a = terms_.ranks_in(left.term);
+    const RankSets::Id b = terms_.ranks_in(right.term);
+    const RankSets::Union both = sets().unite(a, b);
+    if (!both.is_disjoint) {
+        fault(live, "it folds the contribution of rank " + std::to_string(sets().common(a, b)) +
+                        " in twice");
+        return left;
+    }
+    const auto& x = sets().ranges(a);
+    const auto& y = sets().ranges(b);
+    if (!shape_.is_commutative &&
+        (x.size() != 1 || y.size() != 1 || x[0].last + uint64_t{1} != y[0].first)) {
+        fault(live, "it folds ranks " + sets().text(a) + " with ranks " + sets().text(b) +
+                        " to their right, and the operator does not commute");
+        return left;
+    }
+    return {terms_.fold(left.term, right.term, both.id), left.shift};
+}
+
+bool Prover::agree(std::span<Live* const> members) {
+    const Operation& first = members[0]->op;
+    const auto bytes = [](const Operation& op) {
+        return op.kind == Kind::kNodeBcast || op.kind == Kind::kNodeScatter ? op.to.bytes
+                                                                            : op.left.bytes;
+    };
+    for (const Live* member : members) {
+        const Operation& op = member->op;
+        if (op.kind != first.kind || op.peer != first.peer || bytes(op) != bytes(first)) {
+            fault(*member, "it does not agree with " + label(*members[0]));
+            return false;
+        }
+    }
+    const Live& root = *members[first.peer];
+    const uint64_t all = bytes(first) * members.size();
+    const bool is_wrong = (first.kind == Kind::kNodeReduce && root.op.to.bytes != bytes(first)) ||
+                          (first.kind == Kind::kNodeGather && root.op.to.bytes != all) ||
+                          (first.kind == Kind::kNodeScatter && root.op.left.bytes != all);
+    if (is_wrong) {
+        fault(root, "the root's blocks do not fit " + std::to_string(bytes(first)) +
+                        " bytes from or to each of " + std::to_string(members.size()) + " ranks");
+    }
+    return !is_wrong;
+}
+
+void Prover::node(std::span<Live* const> members) {
+    const Operation& first = members[0]->op;
+    for (Live* member : members) {
+        memories_[member->rank].note_node(*member);
+        note(*member, member == members[first.peer]);
+    }
+    if (agree(members)) move(members);
+    if (!is_barrier()) return;
+    const bool from_all = first.kind != Kind::kNodeBcast && first.kind != Kind::kNodeScatter;
+    const bool to_all = first.kind != Kind::kNodeReduce && first.kind != Kind::kNodeGather;
+    uint64_t known = members[first.peer]->before;
+    if (from_all) {
+        for (const Live* member : members) known = join(known, member->before);
+    }
+    for (Live* member : members) {
+        const bool hears = to_all || member == members[first.peer];
+        member->behind = hears ? join(member->before, known) : member->before;
+    }
+}
+
+void Prover::move(std::span<Live* const> members) {
+    const Live& root = *members[members[0]->op.peer];
+    const auto write = [this](const Live& live, const Block& block, const Pieces& pieces) {
+        memories_[live.rank].write(live, block, pieces);
+    };
+    const auto part = [](Block block, size_t i, uint64_t bytes) {
+        block.offset += i * bytes;
+        block.bytes = bytes;
+        return block;
+    };
+    switch (root.op.kind) {
+        case Kind::kNodeBcast: {
+            const Pieces pieces = read(root, root.op.to);
+            for (const Live* member : members) {
+                if (member != &root) write(*member, member->op.to, pieces);
+            }
+            break;
+        }
+        case Kind::kNodeReduce: {
+            Pieces pieces = read(*members[0], members[0]->op.left);
+            for (const Live* member : members.subspan(1)) {
+                pieces = fold(*member, pieces, read(*member, member->op.left));
+            }
+            write(root, root.op.to, pieces);
+            break;
+        }
+        case Kind::kNodeGather: {
+            for (size_t i = 0; i < members.size(); ++i) {
+                const Block& left = members[i]->op.left;
+                write(root, part(root.op.to, i, left.bytes), read(*members[i], left));
+            }
+            break;
+        }
+        case Kind::kNodeScatter: {
+            for (size_t i = 0; i < members.size(); ++i) {
+                const Block& to = members[i]->op.to;
+                write(*members[i], to, read(root, part(root.op.left, i, to.bytes)));
+            }
+            break;
+        }
+        default:
+            break;
+    }
+}
+
+void Prover::check_end(Run& run) {
+    if (is_barrier()) {
+        const RankSets::Id all = sets().range(0, shape_.ranks - 1);
+        for (Rank r = 0; r < shape_.ranks; ++r) {
+            const auto known = static_cast<RankSets::Id>(run.at_end(r));
+            if (known == all) continue;
+            add("rank " + std::to_string(r) + " leaves the barrier when it knows only of ranks " +
+                sets().text(known));
+        }
+        return;
+    }
+    for (Rank r = 0; r < shape_.ranks; ++r) check_output(r);
+}
+
+void Prover::check_output(Rank rank) {
+    const uint64_t bytes = buffer_bytes(shape_, rank, Buffer::kOutput);
+    const Pieces pieces = memories_[rank].output(bytes);
+    for (const Piece& piece : pieces) {
+        const std::string what = amiss(rank, piece);
+        if (what.empty()) continue;
+        return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
+                   " of its output " + what);
+    }
+    if (is_reduction(shape_.collective) && bytes != 0) check_same_order(rank, pieces);
+}
+
+std::string Prover::amiss(Rank rank, const Piece& piece) {
+    const Value& value = piece.value;
+    if (value.term == Terms::kNothing) return "are never written";
+    const uint64_t expected = shape_.collective == TUTTI_SCATTER ? shape_.block_offset(rank) : 0;
+    if (value.shift != expected) {
+        const std::string whole =
+            is_reduction(shape_.collective) || shape_.collective == TUTTI_BCAST
+                ? " of the vector"
+                : " of all ranks' blocks";
+        return "hold byte " + std::to_string(piece.from + value.shift) + whole +
+               " and what follows, not byte " + std::to_string(piece.from + expected);
+    }
+    if (!is_reduction(shape_.collective)) return {};
+    const RankSets::Id all = sets().range(0, shape_.ranks - 1);
+    const RankSets::Id there = terms_.ranks_in(value.term);
+    if (there == all) return {};
+    return "hold the contributions of ranks " + sets().text(there) + " only";
+}
+
+// All ranks get the same bits only if all fold in the same order, operand by operand.
+void Prover::check_same_order(Rank rank, const Pieces& pieces) {
+    if (demands_.left_fold) {
+        const Terms::Id canonical = left_fold();
+        for (const Piece& piece : pieces) {
+            if (piece.value.term == canonical) continue;
+            return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
+                       " of its output are not folded as ((r0 + r1) + r2) + ...");
+        }
+    }
+    if (first_output_.empty()) {
+        first_output_ = pieces;
+        return;
+    }
+    size_t i = 0;
+    for (const Piece& piece : pieces) {
+        for (; i < first_output_.size() && first_output_[i].from < piece.to; ++i) {
+            const Piece& first = first_output_[i];
+            if (first.value.term != piece.value.term) {
+                return add(
+                    "rank " + std::to_string(rank) + ": " +
+                    range_text(std::max(first.from, piece.from), std::min(first.to, piece.to)) +
+                    " of its output are folded in another order than on rank 0");
+            }
+            if (first.to > piece.to) break;
+        }
+    }
+}
+
+Terms::Id Prover::left_fold() {
+    Terms::Id term = terms_.contribution(0);
+    for (Rank r = 1; r < shape_.ranks; ++r) {
+        term = terms_.fold(term, terms_.contribution(r), sets().range(0, r));
+    }
+    return term;
+}
+
+void prove(const Shape& shape, const topo::Placement& placement,
+           std::span<const std::unique_ptr<Program>> programs, const Demands& demands,
+           bool is_in_place, std::vector<std::string>& faults) {
+    Prover prover(shape, programs, demands, is_in_place, faults);
+    Run run(placement, programs, prover);
+    if (!run.go()) {
+        for (const std::string& line : run.stuck(kFaultLinesMax)) prover.add(line);
+        return;
+    }
+    if (faults.empty()) prover.check_end(run);
+}
+
+}  // namespace
+
+Faults check(const Shape& shape, const topo::Placement& placement,
+             std::span<const std::unique_ptr<Program>> programs, const Demands& demands) {
+    TUTTI_ASSERT(programs.size() == shape.ranks, "a Program a rank");
+    TUTTI_ASSERT(placement.ranks() == shape.ranks, "a place for every rank");
+    Faults faults;
+    check_form(shape, placement, programs, kFaultLinesMax, faults.lines);
+    if (!faults.lines.empty()) return faults;
+    prove(shape, placement, programs, demands, false, faults.lines);
+    if (!faults.lines.empty() || shape.collective == TUTTI_BARRIER ||
+        shape.collective == TUTTI_BCAST) {
+        return faults;
+    }
+    prove(shape, placement, programs, demands, true, faults.lines);
+    return faults;
+}
+
+}  // namespace tutti::sched

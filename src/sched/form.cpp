@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sched/form.h"
+
+#include <map>
+#include <utility>
+
+#include "sched/run.h"
+
+namespace tutti::sched {
+namespace {
+
+// More is a slip of whoever wrote the extent, and would be read for hours.
+constexpr uint64_t kLaneRoundsMax = uint64_t{1} << 32;
+constexpr uint64_t kLanesMax = uint64_t{1} << 32;  // transport::MessageId::lane
+
+// Of one rank.
+class Form {
+  public:
+    Form(const Shape& shape, const topo::Placement& placement, const Program& program, Rank rank,
+         size_t lines_max, std::vector<std::string>& faults)
+        : shape_(shape),
+          placement_(placement),
+          program_(program),
+          extent_(program.extent()),
+          rank_(rank),
+          lines_max_(lines_max),
+          faults_(faults) {}
+
+    void check() {
+        if (!check_extent()) return;
+        Round round;
+        for (uint64_t lane = 0; lane < extent_.lanes; ++lane) {
+            last_message_.clear();
+            uint32_t earlier_count = 0;
+            for (uint64_t k = 0; k < extent_.rounds; ++k) {
+                program_.read(lane, k, round);
+                for (uint32_t i = 0; i < round.size(); ++i) {
+                    if (faults_.size() >= lines_max_) return;
+                    here_ = {lane, k, i};
+                    op_ = &round[i];
+                    check_operation();
+                    if (k != 0) check_after(earlier_count);
+                    if (is_message(op_->kind)) check_message(round);
+                }
+                earlier_count = round.size();
+            }
+        }
+        check_orders();
+    }
+
+  private:
+    void fault(const std::string& what) {
+        if (faults_.size() >= lines_max_) return;
+        faults_.push_back(label(rank_, here_, *op_) + ": " + what);
+    }
+
+    bool check_extent() {
+        std::string what;
+        if (extent_.lanes_in_flight == 0 || extent_.lanes_in_flight > kLanesInFlightMax) {
+            what = std::to_string(extent_.lanes_in_flight) + " lanes in flight; 1 to " +
+                   std::to_string(kLanesInFlightMax) + " are possible";
+        } else if (extent_.lanes == 0 || extent_.lanes > kLanesMax) {
+            what = std::to_string(extent_.lanes) + " lanes; 1 to " + std::to_string(kLanesMax) +
+                   " are possible";
+        } else if (extent_.rounds > kLaneRoundsMax / extent_.lanes) {
+            what = std::to_string(extent_.rounds) + " rounds in each of " +
+                   std::to_string(extent_.lanes) + " lanes are too many";
+        }
+        if (what.empty()) return true;
+        faults_.push_back("rank " + std::to_string(rank_) + ": " + what);
+        return false;
+    }
+
+    void check_operation() {
+        if (is_node(op_->kind)) {
+            ++orders_[op_->order];
+            const auto members = placement_.members(placement_.node_of(rank_));
+            if (op_->peer >= members.size()) {
+                return fault("its root is none of the " + std::to_string(members.size()) +
+                             " ranks of the node");
+            }
+        }
+        const bool folds = op_->kind == Kind::kRecvReduce || op_->kind == Kind::kReduce ||
+                           op_->kind == Kind::kNodeReduce;
+        if (folds && !is_reduction(shape_.collective)) {
+            return fault(std::string(tutti_collective_label()) + " folds nothing");
+        }
+        const bool is_root = op_->peer == placement_.index_on_node(rank_);
+        const Touched blocks = touched(*op_, is_root);
+        check_block(blocks.reads[0], false);
+        check_block(blocks.reads[1], false);
+        check_block(blocks.landing, true);
+        check_block(blocks.to, true);
+        check_lengths();
+    }
+
+    [[nodiscard]] const char* tutti_collective_label() const {
+        return shape_.collective == TUTTI_BARRIER ? "a barrier" : "a collective that only moves";
+    }
+
+    void check_block(const Block& block, bool is_written) {
+        if (block.buffer == Buffer::kNone) {
+            if (block.bytes != 0) fault("a block of no buffer has bytes");
+            return;
+        }
+        if (is_written && block.buffer == Buffer::kInput) fault("input is never written");
+        const uint64_t limit = block.buffer == Buffer::kScratch
+                                   ? extent_.scratch_bytes
+                                   : buffer_bytes(shape_, rank_, block.buffer);
+        if (block.bytes > limit || block.offset > limit - block.bytes) {
+            fault("a block reaches beyond its buffer of " + std::to_string(limit) + " bytes");
+        }
+        if (block.bytes > kBlockBytesMax) {
+            fault("a block is longer than " + std::to_string(kBlockBytesMax) + " bytes");
+        }
+        if (is_reduction(shape_.collective) &&
+            (block.offset % shape_.element_bytes != 0 || block.bytes % shape_.element_bytes != 0)) {
+            fault("a block is cut within an element of " + std::to_string(shape_.element_bytes) +
+                  " bytes");
+        }
+    }
+
+    void check_lengths() {
+        const bool is_fold = op_->kind == Kind::kRecvReduce || op_->kind == Kind::kReduce;
+        if ((is_fold || op_->kind == Kind::kCopy) && op_->to.bytes != op_->left.bytes) {
+            fault("its blocks differ in length");
+        } else if (is_fold && op_->to.bytes != op_->right.bytes) {
+            fault("its blocks differ in length");
+        }
+    }
+
+    // `after` speaks of the round before; all bits together mean all there are.
+    void check_after(uint32_t earlier_count) {
+        if (op_->after == kAfterAll || earlier_count >= kRoundOpsMax) return;
+        const uint64_t beyond = op_->after >> earlier_count;
+        if (beyond != 0) {
+            fault("it waits for an operation that the round before does not have; it has " +
+                  std::to_string(earlier_count));
+        }
+    }
+
+    void check_message(const Round& round) {
+        if (op_->peer >= shape_.ranks) return fault("there is no such rank");
+        if (op_->peer == rank_) return fault("a rank sends nothing to itself");
+        const bool is_send = op_->kind == Kind::kSend;
+        const auto [last, is_first] =
+            last_message_.try_emplace({op_->peer, is_send}, LastMessage{op_->message, here_});
+        if (is_first) return;
+        if (op_->message <= last->second.message) {
+            fault("message " + std::to_string(last->second.message) +
+                  " between the two stands before it; their numbers ascend");
+        }
+        const Place& earlier = last->second.place;
+        if (earlier.round == here_.round && round[earlier.index].after != op_->after) {
+            fault("another message between the two in this round waits for other operations");
+        }
+        last->second = {op_->message, here_};
+    }
+
+    void check_orders() {
+        uint64_t expected = 0;
+        for (const auto& [order, count] : orders_) {
+            if (faults_.size() >= lines_max_) return;
+            if (order != expected || count != 1) {
+                faults_.push_back("rank " + std::to_string(rank_) + ": " +
+                                  (order != expected
+                                       ? "no node operation has order " + std::to_string(expected)
+                                       : std::to_string(count) + " node operations have order " +
+                                             std::to_string(order)));
+                return;
+            }
+            ++expected;
+        }
+    }
+
+    struct LastMessage {
+        uint32_t message;
+        Place place;
+    };
+    const Shape& shape_;
+    const topo::Placement& placement_;
+    const Program& program_;
+    Extent extent_;
+    Rank rank_;
+    size_t lines_max_;
+    std::vector<std::string>& faults_;
+    Place here_;
+    const Operation* op_ = nullptr;
+    std::map<std::pair<Rank, bool>, LastMessage> last_message_;  // of a lane, by peer and direction
+    std::map<uint64_t, uint32_t> orders_;                        // how often each is there
+};
+
+// Ranks agree in how lanes share slots, else their messages would meet in the wrong ones.
+void compare_extents(std::span<const std::unique_ptr<Program>> programs,
+                     std::vector<std::string>& faults) {
+    const Extent first = programs[0]->extent();
+    for (Rank r = 1; r < programs.size(); ++r) {
+        const Extent other = programs[r]->extent();
+        if (other.lanes == first.lanes && other.lanes_in_flight == first.lanes_in_flight) continue;
+        const auto text = [](const Extent& extent) {
+            return std::to_string(extent.lanes) + " lanes, " +
+                   std::to_string(extent.lanes_in_flight) + " in flight";
+        };
+        faults.push_back("rank " + std::to_string(r) + ": " + text(other) + "; rank 0 has " +
+                         text(first));
+        return;
+    }
+}
+
+}  // namespace
+
+uint64_t buffer_bytes(const Shape& shape, Rank rank, Buffer buffer) {
+    const bool is_input = buffer == Buffer::kInput;
+    const bool is_root = rank == shape.root;
+    switch (shape.collective) {
+        case TUTTI_BCAST:
+            return is_input ? 0 : shape.bytes;
+        case TUTTI_REDUCE:
+            return is_input || is_root ? shape.bytes : 0;
+        case TUTTI_ALLREDUCE:
+            return shape.bytes;
+        case TUTTI_GATHER:
+            if (is_input) return shape.block_bytes(rank);
+            return is_root ? shape.all_blocks_bytes() : 0;
+        case TUTTI_SCATTER:
+            if (!is_input) return shape.block_bytes(rank);
+            return is_root ? shape.all_blocks_bytes() : 0;
+        case TUTTI_ALLGATHER:
+            return is_input ? shape.block_bytes(rank) : shape.all_blocks_bytes();
+        case TUTTI_BARRIER:
+        case TUTTI_COLLECTIVE_COUNT:
+            break;
+    }
+    return 0;
+}
+
+Touched touched(const Operation& op, bool is_root) {
+    Touched blocks;
+    switch (op.kind) {
+        case Kind::kSend:
+            blocks.reads[0] = op.left;
+            break;
+        case Kind::kRecv:
+            blocks.to = op.to;
+            break;
+        case Kind::kRecvReduce: {
+            const bool is_left = op.incoming == Incoming::kLeft;
+            blocks.landing = is_left ? op.left : op.right;
+            blocks.reads[0] = is_left ? op.right : op.left;
+            blocks.to = op.to;
+            break;
+        }
+        case Kind::kReduce:
+            blocks.reads[1] = op.right;
+            [[fallthrough]];
+        case Kind::kCopy:
+            blocks.reads[0] = op.left;
+            blocks.to = op.to;
+            break;
+        case Kind::kNodeBarrier:
+            break;
+        case Kind::kNodeBcast:
+            (is_root ? blocks.reads[0] : blocks.to) = op.to;
+            break;
+        case Kind::kNodeReduce:
+        case Kind::kNodeGather:
+            blocks.reads[0] = op.left;
+            if (is_root) blocks.to = op.to;
+            break;
+        case Kind::kNodeScatter:
+            if (is_root) blocks.reads[0] = op.left;
+            blocks.to = op.to;
+            break;
+    }
+    return blocks;
+}
+
+void check_form(const Shape& shape, const topo::Placement& placement,
+                std::span<const std::unique_ptr<Program>> programs, size_t lines_max,
+                std::vector<std::string>& faults) {
+    for (Rank r = 0; r < programs.size() && faults.size() < lines_max; ++r) {
+        Form(shape, placement, *programs[r], r, lines_max, faults).check();
+    }
+    if (faults.empty()) compare_extents(programs, faults);
+}
+
+}  // namespace tutti::sched

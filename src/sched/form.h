@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be said of each Program by itself, operation by operation: blocks within their buffers,
+// numbers within their bounds, messages ascending, the order of node operations without gaps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sched/program.h"
+#include "sched/shape.h"
+#include "topo/placement.h"
+
+namespace tutti::sched {
+
+// Bytes of a rank's buffer that the call gives it; 0 where it is not significant. Not for scratch.
+uint64_t buffer_bytes(const Shape& shape, Rank rank, Buffer buffer);
+
+constexpr bool is_reduction(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+
+// The blocks of an operation that it reads and writes.
+struct Touched {
+    Block reads[2];  // operands that stay as they are
+    Block landing;   // kRecvReduce: where the message is received into
+    Block to;
+};
+// is_root: of a node operation.
+Touched touched(const Operation& op, bool is_root);
+
+// Appends lines to `faults`, which it leaves at most `lines_max` long.
+void check_form(const Shape& shape, const topo::Placement& placement,
+                std::span<const std::unique_ptr<Program>> programs, size_t lines_max,
+                std::vector<std::string>& faults);
+
+}  // namespace tutti::sched

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sched/memory.h"
+
+#include <algorithm>
+
+#include "sched/form.h"
+
+namespace tutti::sched {
+
+bool can_be_in_place(const Shape& shape, Rank rank) {
+    switch (shape.collective) {
+        case TUTTI_ALLREDUCE:
+        case TUTTI_ALLGATHER:
+            return true;
+        case TUTTI_REDUCE:
+        case TUTTI_GATHER:
+        case TUTTI_SCATTER:
+            return rank == shape.root;
+        case TUTTI_BARRIER:
+        case TUTTI_BCAST:
+        case TUTTI_COLLECTIVE_COUNT:
+            break;
+    }
+    return false;
+}
+
+RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent, const Terms& terms,
+                       bool is_in_place)
+    : lanes_in_flight_(extent.lanes_in_flight),
+      is_in_place_(is_in_place && can_be_in_place(shape, rank)),
+      is_scatter_(shape.collective == TUTTI_SCATTER) {
+    const uint64_t slots = std::min<uint64_t>(extent.lanes, extent.lanes_in_flight);
+    values_.resize(kScratchStrips + slots);
+    accesses_.resize(kScratchStrips + slots);
+    lane_of_slot_.resize(slots);
+    if (!is_reduction(shape.collective)) in_place_offset_ = shape.block_offset(rank);
+    const uint64_t input_bytes = buffer_bytes(shape, rank, Buffer::kInput);
+    if (shape.collective == TUTTI_BCAST) {
+        if (rank == shape.root) fill(sched::output(0, shape.bytes), {Terms::kData, 0});
+    } else if (is_reduction(shape.collective)) {
+        fill(input(0, input_bytes), {terms.contribution(rank), 0});
+    } else {
+        const uint64_t source = is_scatter_ ? 0 : shape.block_offset(rank);
+        fill(input(0, input_bytes), {Terms::kData, source});
+    }
+}
+
+// The value's shift counts from the block's begin.
+void RankMemory::fill(const Block& block, Value value) {
+    const Span at = span(block, 0);
+    value.shift -= at.begin;
+    values_[at.strip].set(at.begin, at.end, value);
+}
+
+RankMemory::Span RankMemory::span(const Block& block, uint64_t lane) const {
+    Span at{kInputStrip, block.offset, block.offset + block.bytes};
+    if (block.buffer == Buffer::kScratch) {
+        at.strip = kScratchStrips + static_cast<uint32_t>(lane % lanes_in_flight_);
+        return at;
+    }
+    if (block.buffer == Buffer::kOutput) at.strip = kOutputStrip;
+    // In place the smaller buffer stands inside the other.
+    const uint32_t inner = is_scatter_ ? kOutputStrip : kInputStrip;
+    if (is_in_place_ && at.strip == inner) {
+        at.strip = is_scatter_ ? kInputStrip : kOutputStrip;
+        at.begin += in_place_offset_;
+        at.end += in_place_offset_;
+    }
+    return at;
+}
+
+void RankMemory::enter_lane(uint64_t lane) {
+    const uint64_t slot = lane % lanes_in_flight_;
+    if (lane_of_slot_[slot] >= lane) return;
+    lane_of_slot_[slot] = lane;
+    // What the lane before left there is nobody's, and all of that lane is before all of this one.
+    values_[kScratchStrips + slot].clear();
+    accesses_[kScratchStrips + slot].clear();
+}
+
+Pieces RankMemory::read(const Live& live, const Block& block) {
+    enter_lane(live.place.lane);
+    const Span at = span(block, live.place.lane);
+    Pieces pieces;
+    values_[at.strip].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
+        value.shift += at.begin;
+        pieces.push_back({from - at.begin, to - at.begin, value});
+    });
+    return pieces;
+}
+
+void RankMemory::write(const Live& live, const Block& block, const Pieces& pieces) {
+    enter_lane(live.place.lane);
+    const Span at = span(block, live.place.lane);
+    for (Piece piece : pieces) {
+        piece.value.shift -= at.begin;
+        const uint64_t end = std::min(at.begin + piece.to, at.end);
+        values_[at.strip].set(at.begin + piece.from, end, piece.value);
+    }
+}
+
+Pieces RankMemory::output(uint64_t bytes) const {
+    const Span at = span(sched::output(0, bytes), 0);
+    Pieces pieces;
+    values_[at.strip].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
+        value.shift += at.begin;
+        pieces.push_back({from - at.begin, to - at.begin, value});
+    });
+    return pieces;
+}
+
+bool RankMemory::is_same(const Block& a, const Block& b) const {
+    const Span x = span(a, 0);
+    const Span y = span(b, 0);
+    return x.strip == y.strip && x.begin == y.begin && x.end == y.end;
+}
+
+bool RankMemory::overlap(const Block& a, const Block& b) const {
+    if (a.bytes == 0 || b.bytes == 0) return false;
+    const Span x = span(a, 0);
+    const Span y = span(b, 0);
+    return x.strip == y.strip && x.begin < y.end && y.begin < x.end;
+}
+
+std::optional<Place> RankMemory::note(const Live& live, const Block& block, bool is_write) {
+    if (block.bytes == 0) return {};
+    // Without somebody who writes there, nobody can be in the way.
+    if (block.buffer == Buffer::kInput && !is_in_place_) return {};
+    enter_lane(live.place.lane);
+    const Span at = span(block, live.place.lane);
+    std::optional<Place> rival;
+    const auto meet = [&](const Place& other) {
+        if (!(other == live.place) && !is_before(other, live)) rival = other;
+    };
+    accesses_[at.strip].change(at.begin, at.end, [&](Access& access) {
+        if (access.writer) meet(*access.writer);
+        if (is_write) {
+            std::ranges::for_each(access.readers, meet);
+            access.writer = live.place;
+            access.readers.clear();
+            return;
+        }
+        // Who writes after this reader, writes after those before it.
+        std::erase_if(access.readers, [&](const Place& other) { return is_before(other, live); });
+        if (std::ranges::find(access.readers, live.place) == access.readers.end()) {
+            access.readers.push_back(live.place);
+        }
+    });
+    return rival;
+}
+
+bool RankMemory::is_before(const Place& earlier, const Live& later) const {
+    const Place& place = later.place;
+    const uint64_t slot = earlier.lane % lanes_in_flight_;
+    if (slot == place.lane % lanes_in_flight_) {
+        if (earlier.lane < place.lane) return true;
+        if (earlier.lane == place.lane) {
+            if (earlier.round + 2 <= place.round) return true;
+            if (earlier.round + 1 == place.round && (later.op.after >> earlier.index & 1) != 0) {
+                return true;
+            }
+        }
+    }
+    return later.node_before != 0 && known_[later.node_before - 1][slot].holds(earlier);
+}
+
+void RankMemory::note_node(const Live& live) {
+    std::vector<Known> known(lane_of_slot_.size());
+    if (!known_.empty()) known = known_.back();
+    const uint64_t round = live.place.round;
+    const uint64_t own = after_op(live.place.index);
+    Known here{live.place.lane, 0, own, 0};
+    if (round != 0) here = {live.place.lane, round - 1, live.op.after, own};
+    Known& slot = known[live.place.lane % lanes_in_flight_];
+    slot.join(here);
+    known_.push_back(std::move(known));
+}
+
+bool RankMemory::Known::holds(const Place& place) const {
+    if (place.lane != lane) return place.lane < lane;
+    if (place.round < round) return true;
+    if (place.round == round) return (bits >> place.index & 1) != 0;
+    return place.round == round + 1 && (next_bits >> place.index & 1) != 0;
+}
+
+void RankMemory::Known::join(const Known& other) {
+    if (lane > other.lane || (lane == other.lane && round > other.round)) {
+        Known more = other;
+        more.join(*this);
+        *this = more;
+        return;
+    }
+    const Known less = *this;
+    *this = other;
+    if (less.lane != lane) return;
+    if (less.round == round) {
+        bits |= less.bits;
+        next_bits |= less.next_bits;
+    } else if (less.round + 1 == round) {
+        bits |= less.next_bits;
+    }
+}
+
+}  // namespace tutti::sched

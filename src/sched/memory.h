@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One rank's buffers in the symbolic run: what every byte holds, and which operations touched it
+// last, so that two that are not ordered are found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sched/program.h"
+#include "sched/run.h"
+#include "sched/shape.h"
+#include "sched/strip.h"
+#include "sched/terms.h"
+
+namespace tutti::sched {
+
+// What a run of bytes holds: byte i of the strip is byte i + shift of what the term is made of: the
+// vector, or, for data, all ranks' blocks one after the other. The sum wraps around.
+struct Value {
+    Terms::Id term = Terms::kNothing;
+    uint64_t shift = 0;
+    bool operator==(const Value&) const = default;
+};
+
+// Bytes on their way from block to block: `from` and `to` count from the block's begin.
+struct Piece {
+    uint64_t from = 0;
+    uint64_t to = 0;
+    Value value;  // shifted as if the block began at 0
+};
+using Pieces = std::vector<Piece>;
+
+class RankMemory {
+  public:
+    RankMemory(const Shape& shape, Rank rank, const Extent& extent, const Terms& terms,
+               bool is_in_place);
+
+    [[nodiscard]] Pieces read(const Live& live, const Block& block);
+    void write(const Live& live, const Block& block, const Pieces& pieces);
+    // What output holds.
+    [[nodiscard]] Pieces output(uint64_t bytes) const;
+
+    // Notes that the operation touches these bytes. An operation that touches the same, one of the
+    // two writing, and is not ordered before it, is returned.
+    std::optional<Place> note(const Live& live, const Block& block, bool is_write);
+    // Blocks are the same bytes; they share some bytes.
+    [[nodiscard]] bool is_same(const Block& a, const Block& b) const;
+    [[nodiscard]] bool overlap(const Block& a, const Block& b) const;
+    // A node operation takes its place in the rank's order; call in that order.
+    void note_node(const Live& live);
+
+  private:
+    enum : uint32_t { kInputStrip, kOutputStrip, kScratchStrips };
+    struct Span {
+        uint32_t strip = 0;
+        uint64_t begin = 0;
+        uint64_t end = 0;
+    };
+    struct Access {
+        std::optional<Place> writer;
+        std::vector<Place> readers;  // since that write; none of them ordered before another
+        bool operator==(const Access&) const = default;
+    };
+    // What is complete of a slot before a node operation: all before round `round` of `lane`, and
+    // the bits of that round and the next.
+    struct Known {
+        uint64_t lane = 0;
+        uint64_t round = 0;
+        uint64_t bits = 0;
+        uint64_t next_bits = 0;
+        [[nodiscard]] bool holds(const Place& place) const;
+        void join(const Known& other);
+    };
+
+    [[nodiscard]] Span span(const Block& block, uint64_t lane) const;
+    [[nodiscard]] bool is_before(const Place& earlier, const Live& later) const;
+    void enter_lane(uint64_t lane);
+    void fill(const Block& block, Value value);
+
+    uint32_t lanes_in_flight_;
+    bool is_in_place_;
+    bool is_scatter_;
+    uint64_t in_place_offset_ = 0;
+    std::vector<Strip<Value>> values_;  // input, output, scratch of the slots
+    std::vector<Strip<Access>> accesses_;
+    std::vector<uint64_t> lane_of_slot_;
+    std::vector<std::vector<Known>> known_;  // by order, by slot
+};
+
+// Whether a call of this shape can be in place on this rank.
+bool can_be_in_place(const Shape& shape, Rank rank);
+
+}  // namespace tutti::sched

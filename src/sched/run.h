@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All ranks' Programs run against each other in the abstract: what may begin, begins; a message
+// passes when both its ends are posted; a node operation runs when all members have come. What that
+// means (values, steps) is a Watcher's. Every run by the rules of program.h has the same messages
+// and the same order at every rank: the Programs are a marked graph, so one run stands for all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sched/program.h"
+#include "topo/placement.h"
+
+namespace tutti::sched {
+
+// Where an operation stands in its rank's Program.
+struct Place {
+    uint64_t lane = 0;
+    uint64_t round = 0;
+    uint32_t index = 0;
+    bool operator==(const Place&) const = default;
+};
+
+// An operation whose round has begun.
+struct Live {
+    enum class State : uint8_t { kWaiting, kReady, kPosted, kComplete };
+    Operation op;
+    Place place;
+    Rank rank = 0;
+    State state = State::kWaiting;
+    // Node operations with a smaller `order` were complete before this one began.
+    uint64_t node_before = 0;
+    uint64_t before = 0;  // join of what the operations left that were complete before it began
+    uint64_t behind = 0;  // what it leaves: set by the watcher when it completes
+};
+
+// "rank 3, lane 0, round 2: send 0 to 1 output[0+64]"
+std::string label(const Live& live);
+std::string label(Rank rank, const Place& place, const Operation& op);
+
+class Watcher {
+  public:
+    virtual ~Watcher() = default;
+    // Called in an order in which, at every rank, an operation comes after all it depends on.
+    virtual void match(Live& send, Live& recv) = 0;
+    virtual void local(Live& live) = 0;
+    // By index on node.
+    virtual void node(std::span<Live* const> members) = 0;
+    // What a rank knows at its start, and how two such things are put together.
+    virtual uint64_t initial(Rank rank) = 0;
+    virtual uint64_t join(uint64_t a, uint64_t b) = 0;
+};
+
+class Run {
+  public:
+    // The form of the programs is right: see form.h.
+    Run(const topo::Placement& placement, std::span<const std::unique_ptr<Program>> programs,
+        Watcher& watcher);
+    // As far as it goes. True if everything is complete.
+    bool go();
+    // Join of all that a rank's operations left.
+    [[nodiscard]] uint64_t at_end(Rank rank);
+    // Why it did not go on, a line each, at most `lines_max`: messages with one end only, else who
+    // waits for whom.
+    [[nodiscard]] std::vector<std::string> stuck(size_t lines_max) const;
+
+  private:
+    struct LiveRound {
+        std::vector<Live> ops;
+        uint64_t complete = 0;  // bits
+        [[nodiscard]] bool is_complete() const;
+    };
+    // One lane at a time. Two rounds are under way at most, `older` and the one after it.
+    struct Slot {
+        uint64_t lane = 0;
+        bool is_over = false;  // no lane is left
+        bool has_newer = false;
+        uint64_t older_round = 0;
+        LiveRound older;
+        LiveRound newer;
+        uint64_t node_before = 0;  // of all complete rounds before `older`
+        uint64_t before = 0;
+    };
+    struct OneRank {
+        Extent extent;
+        std::vector<Slot> slots;
+        bool is_queued = false;
+        uint64_t next_order = 0;
+        uint64_t node_behind = 0;
+        std::unordered_map<uint64_t, Live*> node_ready;  // by order
+    };
+    struct Node {
+        std::vector<Live*> arrived;  // by index on node
+        uint32_t count = 0;
+    };
+    struct Key {
+        Rank sender;
+        Rank receiver;
+        uint64_t lane;
+        uint32_t message;
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash {
+        size_t operator()(const Key& key) const;
+    };
+    struct Wait {
+        const Live* live = nullptr;
+        Rank other = 0;
+        bool is_local = false;
+    };
+
+    static Key key_of(Rank rank, uint64_t lane, const Operation& op);
+    void queue(Rank rank);
+    void begin_lane(OneRank& one, Rank rank, Slot& slot);
+    void load(Rank rank, uint64_t lane, uint64_t round, LiveRound& into);
+    void advance(Rank rank);
+    bool advance(Rank rank, Slot& slot);
+    void make_ready(Slot& slot);
+    void fold_older(Slot& slot);
+    void post(Live& live);
+    void post_node(Rank rank);
+    void complete(Live& live);
+    [[nodiscard]] bool is_over(Rank rank) const;
+    [[nodiscard]] Wait waits_for(Rank rank) const;
+    [[nodiscard]] std::vector<std::string> one_ended(size_t lines_max) const;
+    [[nodiscard]] std::string cycle(Rank from) const;
+
+    const topo::Placement& placement_;
+    std::span<const std::unique_ptr<Program>> programs_;
+    Watcher& watcher_;
+    Round round_;
+    std::vector<OneRank> ranks_;
+    std::vector<Node> nodes_;
+    std::vector<Rank> queue_;
+    std::unordered_map<Key, Live*, KeyHash> posted_;
+};
+
+}  // namespace tutti::sched
