@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather, scatter and allgather of more than a slot, piece by piece through the rings of chunks.
 //
-// Op.posted, Op.taken: rounds written, rounds read. Op.next: the rank whose piece comes next,
-// counted from the own rank so that not all read the same ring at once.
+// The own block is copied last, or while there is nothing else to do: nobody waits for it.
+//
+// Op.posted, Op.taken, Op.placed: rounds written, rounds read, rounds of the own block copied.
+// Op.next: the rank whose piece comes next, counted from the own rank so that not all read the same
+// ring at once.
 #include "node/detail.h"
 
 namespace tutti::node {
@@ -12,12 +15,14 @@ size_t round_bytes(const Op& op, uint64_t round) {
     return std::min(op.piece_bytes, op.call.bytes - round * op.piece_bytes);
 }
 
-// This rank's block of recv (gather, allgather), current piece.
-void place_own_piece(const Team& team, const Op& op, uint64_t round) {
-    if (!op.call.send) return;
-    const size_t offset = round * op.piece_bytes;
-    copy_to_user(op.call.recv + team.rank * op.call.bytes + offset, op.call.send + offset,
-                 round_bytes(op, round), op.call.bytes);
+// Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
+// unless it stands there already (in place). True if something was copied.
+bool place_own_piece(Op& op, std::byte* block, const std::byte* own) {
+    if (op.placed == op.rounds || !own || !block) return false;
+    const size_t offset = op.placed * op.piece_bytes;
+    copy_to_user(block + offset, own + offset, round_bytes(op, op.placed), op.call.bytes);
+    ++op.placed;
+    return true;
 }
 
 void post_piece(Team& team, Op& op, const std::byte* block) {
@@ -72,14 +77,14 @@ Step chunk_gather(Team& team, Op& op) {
         post_piece(team, op, op.call.send);
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
-    if (op.posted == op.taken) {
-        place_own_piece(team, op, op.taken);
-        ++op.posted;
+    if (op.taken < op.rounds && take_pieces(team, op)) {
+        consume(team, op.chunks + op.taken);
+        return Step::kAdvanced;
     }
-    if (!take_pieces(team, op)) return Step::kBlocked;
-    if (op.taken == op.rounds) return finish_large(team, op);
-    consume(team, op.chunks + op.taken);
-    return Step::kAdvanced;
+    if (place_own_piece(op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
+        return Step::kAdvanced;
+    }
+    return op.taken == op.rounds ? finish_large(team, op) : Step::kBlocked;
 }
 
 // A chunk of the root holds one piece for each of the others, in rank order without the root.
@@ -90,34 +95,38 @@ void plan_chunk_scatter(const Team& team, Op& op) {
     plan_pipeline(team, op, share, 1);
 }
 
-Step chunk_scatter(Team& team, Op& op) {
-    const uint64_t round = op.taken;
-    const size_t offset = round * op.piece_bytes;
-    const size_t bytes = round_bytes(op, round);
-    if (team.rank == op.call.root) {
-        if (!all_consumed(team, reuse_target(team, op.chunks + round))) return Step::kBlocked;
-        std::byte* piece = team.slice.chunk(team.rank, op.chunks + round);
-        for (Rank rank = 0; rank < team.size; ++rank) {
-            if (rank == team.rank) continue;
-            copy_to_shared(team.copy_way, piece, op.call.send + rank * op.call.bytes + offset,
-                           bytes);
-            piece += op.piece_bytes;
-        }
-        publish(team, op.events + round + 1);
-        if (op.call.recv) {
-            copy_to_user(op.call.recv + offset, op.call.send + team.rank * op.call.bytes + offset,
-                         bytes, op.call.bytes);
-        }
-    } else {
-        if (!has_published(team, op.call.root, op.events + round + 1)) return Step::kBlocked;
-        const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
-        copy_to_user(op.call.recv + offset,
-                     team.slice.chunk(op.call.root, op.chunks + round) + index * op.piece_bytes,
-                     bytes, op.call.bytes);
+// The root's side: a piece for each of the others.
+bool post_pieces(Team& team, Op& op) {
+    if (!all_consumed(team, reuse_target(team, op.chunks + op.posted))) return false;
+    const size_t offset = op.posted * op.piece_bytes;
+    std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
+    for (Rank rank = 0; rank < team.size; ++rank) {
+        if (rank == team.rank) continue;
+        copy_to_shared(team.copy_way, piece, op.call.send + rank * op.call.bytes + offset,
+                       round_bytes(op, op.posted));
+        piece += op.piece_bytes;
     }
+    ++op.posted;
+    publish(team, op.events + op.posted);
+    return true;
+}
+
+Step chunk_scatter(Team& team, Op& op) {
+    if (team.rank == op.call.root) {
+        if (op.posted < op.rounds && post_pieces(team, op)) return Step::kAdvanced;
+        if (place_own_piece(op, op.call.recv, op.call.send + team.rank * op.call.bytes)) {
+            return Step::kAdvanced;
+        }
+        return op.posted == op.rounds ? finish_large(team, op) : Step::kBlocked;
+    }
+    if (!has_published(team, op.call.root, op.events + op.taken + 1)) return Step::kBlocked;
+    const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
+    copy_to_user(op.call.recv + op.taken * op.piece_bytes,
+                 team.slice.chunk(op.call.root, op.chunks + op.taken) + index * op.piece_bytes,
+                 round_bytes(op, op.taken), op.call.bytes);
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);
-    if (team.rank != op.call.root) consume(team, op.chunks + op.taken);
+    consume(team, op.chunks + op.taken);
     return Step::kAdvanced;
 }
 
@@ -133,15 +142,17 @@ void plan_chunk_allgather(const Team& team, Op& op) {
 Step chunk_allgather(Team& team, Op& op) {
     if (op.posted < op.rounds && op.posted <= op.taken + 1 &&
         all_consumed(team, reuse_target(team, op.chunks + op.posted))) {
-        const uint64_t round = op.posted;
         post_piece(team, op, op.call.block(team.rank));
-        place_own_piece(team, op, round);
         return Step::kAdvanced;
     }
-    if (op.taken == op.posted || !take_pieces(team, op)) return Step::kBlocked;
-    if (op.taken == op.rounds) return finish_large(team, op);
-    consume(team, op.chunks + op.taken);
-    return Step::kAdvanced;
+    if (op.taken < op.posted && take_pieces(team, op)) {
+        consume(team, op.chunks + op.taken);
+        return Step::kAdvanced;
+    }
+    if (place_own_piece(op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
+        return Step::kAdvanced;
+    }
+    return op.taken == op.rounds ? finish_large(team, op) : Step::kBlocked;
 }
 
 }  // namespace tutti::node

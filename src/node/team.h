@@ -87,6 +87,7 @@ struct Progress {
     Rank next = 0;
     uint64_t posted = 0;  // rounds written
     uint64_t taken = 0;   // rounds read
+    uint64_t placed = 0;  // rounds of the own block copied within the user's memory
     uint64_t line = 0;    // lines taken of the slot that is being read
 };
 
