@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sched/count.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "sched/run.h"
+
+namespace tutti::sched {
+namespace {
+
+// What an operation leaves behind is the length of the longest chain of messages up to it.
+class StepWatcher final : public Watcher {
+  public:
+    void match(Live& send, Live& recv) override {
+        const uint64_t step = std::max(send.before, recv.before);
+        send.behind = step + 1;
+        recv.behind = step + 1;
+        if (steps.size() <= step) steps.resize(step + 1);
+        steps[step].push_back(
+            {send.rank, recv.rank, send.op.left.bytes, send.place.lane, send.op.message});
+    }
+    void local(Live& live) override { live.behind = live.before; }
+    void node(std::span<Live* const> members) override {
+        uint64_t longest = 0;
+        for (const Live* member : members) longest = std::max(longest, member->before);
+        for (Live* member : members) member->behind = longest;
+    }
+    uint64_t initial(Rank) override { return 0; }
+    uint64_t join(uint64_t a, uint64_t b) override { return std::max(a, b); }
+
+    std::vector<std::vector<Passage>> steps;
+};
+
+void add(const Operation& op, Count& count) {
+    switch (op.kind) {
+        case Kind::kSend:
+            ++count.messages_sent;
+            count.bytes_sent += op.left.bytes;
+            return;
+        case Kind::kRecvReduce:
+            count.reduced_bytes += op.to.bytes;
+            [[fallthrough]];
+        case Kind::kRecv:
+            ++count.messages_received;
+            count.bytes_received += op.to.bytes;
+            return;
+        case Kind::kReduce:
+            count.reduced_bytes += op.to.bytes;
+            return;
+        case Kind::kCopy:
+            return;
+        default:
+            ++count.node_operations;
+    }
+}
+
+}  // namespace
+
+Count count(const Program& program) {
+    const Extent extent = program.extent();
+    Count count;
+    Round round;
+    for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
+        for (uint64_t k = 0; k < extent.rounds; ++k) {
+            program.read(lane, k, round);
+            if (round.size() != 0) count.rounds = std::max(count.rounds, k + 1);
+            for (const Operation& op : round) add(op, count);
+        }
+    }
+    return count;
+}
+
+Count maximum(std::span<const Count> counts) {
+    Count most;
+    for (const Count& one : counts) {
+        most.rounds = std::max(most.rounds, one.rounds);
+        most.messages_sent = std::max(most.messages_sent, one.messages_sent);
+        most.bytes_sent = std::max(most.bytes_sent, one.bytes_sent);
+        most.messages_received = std::max(most.messages_received, one.messages_received);
+        most.bytes_received = std::max(most.bytes_received, one.bytes_received);
+        most.node_operations = std::max(most.node_operations, one.node_operations);
+        most.reduced_bytes = std::max(most.reduced_bytes, one.reduced_bytes);
+    }
+    return most;
+}
+
+std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
+                                        std::span<const std::unique_ptr<Program>> programs) {
+    StepWatcher watcher;
+    Run(placement, programs, watcher).go();
+    for (std::vector<Passage>& step : watcher.steps) {
+        std::ranges::sort(step, {}, [](const Passage& one) {
+            return std::tuple(one.sender, one.receiver, one.lane, one.message);
+        });
+    }
+    return std::move(watcher.steps);
+}
+
+uint64_t critical_rounds(const topo::Placement& placement,
+                         std::span<const std::unique_ptr<Program>> programs) {
+    StepWatcher watcher;
+    Run(placement, programs, watcher).go();
+    return watcher.steps.size();
+}
+
+}  // namespace tutti::sched

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sched/count.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "schedules.h"
+
+namespace tutti::sched {
+namespace {
+
+// Chain 0 -> 1 -> 2 in two segments, each a lane; 2 keeps a copy.
+Programs chain() {
+    return written(shape_of(TUTTI_BCAST, 3, 8), {2, 2, 2, 4},
+                   {"send 0 to 1 output[0+4]\nlane 1\nround 0\nsend 0 to 1 output[4+4]\n",
+                    "recv 0 from 0 output[0+4]\nround 1\nsend 0 to 2 output[0+4]\n"
+                    "lane 1\nround 0\nrecv 0 from 0 output[4+4]\nround 1\n"
+                    "send 0 to 2 output[4+4]\n",
+                    "recv 0 from 1 output[0+4]\nround 1\ncopy scratch[0+4] = output[0+4]\n"
+                    "lane 1\nround 0\nrecv 0 from 1 output[4+4]\n"});
+}
+
+TEST(Count, CountsEveryKind) {
+    const Programs programs = chain();
+    EXPECT_EQ(count(*programs[0]), (Count{1, 2, 8, 0, 0, 0, 0}));
+    EXPECT_EQ(count(*programs[1]), (Count{2, 2, 8, 2, 8, 0, 0}));
+    EXPECT_EQ(count(*programs[2]), (Count{2, 0, 0, 2, 8, 0, 0}));
+    const Programs folds =
+        written(shape_of(TUTTI_ALLREDUCE, 2, 8), {1, 1, 9, 8},
+                {"recv_reduce 3 from 1 output[0+8] = *scratch[0+8] op input[0+8]\nround 4\n"
+                 "reduce output[0+4] = output[0+4] op output[4+4]\nround 5\n"
+                 "node_barrier order 0\nnode_bcast root 0 output[0+8] order 1\n",
+                 "send 3 to 0 input[0+8]\n"});
+    EXPECT_EQ(count(*folds[0]), (Count{6, 0, 0, 1, 8, 2, 12}));
+}
+
+TEST(Count, MaximumTakesEachNumberByItself) {
+    const std::array<Count, 2> counts{Count{1, 2, 3, 4, 5, 6, 7}, Count{7, 6, 5, 4, 3, 2, 1}};
+    EXPECT_EQ(maximum(counts), (Count{7, 6, 5, 4, 5, 6, 7}));
+    EXPECT_EQ(maximum({}), Count{});
+}
+
+TEST(Count, StepsFollowTheLongestChain) {
+    const Programs programs = chain();
+    const auto found = steps(alone(3), programs);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0], (std::vector<Passage>{{0, 1, 4, 0, 0}, {0, 1, 4, 1, 0}}));
+    EXPECT_EQ(found[1], (std::vector<Passage>{{1, 2, 4, 0, 0}, {1, 2, 4, 1, 0}}));
+    EXPECT_EQ(critical_rounds(alone(3), programs), 2u);
+}
+
+TEST(Count, OneLaneInFlightMakesLanesWait) {
+    const std::string both = "send 0 to 1 output[0+4]\nlane 1\nround 0\nsend 0 to 1 output[4+4]\n";
+    const std::string ends =
+        "recv 0 from 0 output[0+4]\nlane 1\nround 0\nrecv 0 from 0 output[4+4]\n";
+    const Shape shape = shape_of(TUTTI_BCAST, 2, 8);
+    EXPECT_EQ(critical_rounds(alone(2), written(shape, {2, 1, 1, 0}, {both, ends})), 2u);
+    EXPECT_EQ(critical_rounds(alone(2), written(shape, {2, 2, 1, 0}, {both, ends})), 1u);
+}
+
+// 0 -> 1, then within the node from 1 to 2, then 2 -> 3: two steps, though no rank sees both.
+TEST(Count, ChainsGoThroughNodeOperations) {
+    const Programs programs =
+        written(shape_of(TUTTI_BCAST, 4, 4), {1, 1, 3, 0},
+                {"send 0 to 1 output[0+4]\n",
+                 "recv 0 from 0 output[0+4]\nround 1\nnode_bcast root 0 output[0+4] order 0\n",
+                 "node_bcast root 0 output[0+4] order 0\nround 1\nsend 0 to 3 output[0+4]\n",
+                 "recv 0 from 2 output[0+4]\n"});
+    const std::array<uint64_t, 4> nodes{0, 1, 1, 2};
+    EXPECT_EQ(critical_rounds(topo::Placement(nodes), programs), 2u);
+}
+
+TEST(Count, StepsOfAFaultyScheduleEnd) {
+    const Programs programs =
+        written(shape_of(TUTTI_BCAST, 2, 4), {1, 1, 2, 0},
+                {"send 0 to 1 output[0+4]\nround 1\nsend 1 to 1 output[0+4]\n",
+                 "recv 0 from 0 output[0+4]\n"});
+    EXPECT_EQ(critical_rounds(alone(2), programs), 1u);
+}
+
+}  // namespace
+}  // namespace tutti::sched
