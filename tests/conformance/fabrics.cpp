@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conformance/fabrics.h"
+
+#include "conformance/mailbox.h"
+#include "transport/faulty/faulty.h"
+#include "transport/p2p/p2p.h"
+#include "transport/sim/world.h"
+
+namespace tutti::test {
+namespace {
+
+using transport::Faults;
+using transport::Faulty;
+using transport::P2p;
+using transport::Rank;
+using transport::Transport;
+using transport::sim::Network;
+using transport::sim::Weather;
+using transport::sim::World;
+
+class SimFabric final : public Fabric {
+  public:
+    SimFabric(const Network& network, std::vector<uint32_t> hosts, const Weather& weather)
+        : world_(network, hosts, weather) {
+        for (uint32_t rank = 0; rank < hosts.size(); ++rank) hosts[rank] = rank;
+        team_ = world_.add_team(hosts);
+    }
+    Transport& end(Rank rank) override { return world_.endpoint(team_, rank); }
+    void pump() override { world_.next(); }
+
+  private:
+    World world_;
+    uint32_t team_ = 0;
+};
+
+class P2pFabric final : public Fabric {
+  public:
+    // Ranks in the reverse order of the embedder's numbers, so that mixing them up is seen.
+    explicit P2pFabric(uint32_t ranks) : mailbox_(ranks) {
+        for (uint32_t rank = 0; rank < ranks; ++rank) peers_.push_back(ranks - 1 - rank);
+        for (const uint32_t peer : peers_) {
+            ends_.push_back(std::make_unique<P2p>(mailbox_.callbacks(peer), 900, peers_));
+        }
+    }
+    Transport& end(Rank rank) override { return *ends_[rank]; }
+
+  private:
+    Mailbox mailbox_;
+    std::vector<uint32_t> peers_;
+    std::vector<std::unique_ptr<P2p>> ends_;
+};
+
+class FaultyFabric final : public Fabric {
+  public:
+    FaultyFabric(std::unique_ptr<Fabric> inner, uint32_t ranks) : inner_(std::move(inner)) {
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            const Faults faults{.seed = rank + 1, .hold_tests_max = 20};
+            ends_.push_back(std::make_unique<Faulty>(inner_->end(rank), faults));
+        }
+    }
+    Transport& end(Rank rank) override { return *ends_[rank]; }
+    void pump() override { inner_->pump(); }
+
+  private:
+    std::unique_ptr<Fabric> inner_;
+    std::vector<std::unique_ptr<Faulty>> ends_;
+};
+
+std::unique_ptr<Fabric> sim(uint32_t ranks, const Weather& weather, size_t eager_bytes_max) {
+    Network network = Network::leaves(std::vector<uint32_t>{1, 1 + ranks});
+    network.eager_bytes_max = eager_bytes_max;
+    std::vector<uint32_t> hosts;
+    for (uint32_t rank = 0; rank < ranks; ++rank) hosts.push_back(rank);
+    return std::make_unique<SimFabric>(network, hosts, weather);
+}
+
+std::unique_ptr<Fabric> sim_one_host(uint32_t ranks) {
+    return std::make_unique<SimFabric>(Network::one_switch(1), std::vector<uint32_t>(ranks, 0),
+                                       Weather{});
+}
+
+constexpr Weather kStorm{.seed = 7, .delay_ns_max = 5000, .shuffles = true, .poisons = true};
+
+}  // namespace
+
+const std::vector<FabricMaker>& fabrics() {
+    static const std::vector<FabricMaker> all = {
+        {"sim", [](uint32_t ranks) { return sim(ranks, {}, 65536); }},
+        {"sim_storm", [](uint32_t ranks) { return sim(ranks, kStorm, 1000); }},
+        {"sim_rendezvous", [](uint32_t ranks) { return sim(ranks, kStorm, 0); }},
+        {"sim_one_host", sim_one_host},
+        {"p2p", [](uint32_t ranks) { return std::make_unique<P2pFabric>(ranks); }},
+        {"faulty_sim",
+         [](uint32_t ranks) {
+             return std::make_unique<FaultyFabric>(sim(ranks, kStorm, 1000), ranks);
+         }},
+        {"faulty_p2p",
+         [](uint32_t ranks) {
+             return std::make_unique<FaultyFabric>(std::make_unique<P2pFabric>(ranks), ranks);
+         }},
+    };
+    return all;
+}
+
+}  // namespace tutti::test

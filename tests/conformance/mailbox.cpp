@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conformance/mailbox.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti::test {
+
+Mailbox::Mailbox(uint32_t ranks) {
+    for (uint32_t rank = 0; rank < ranks; ++rank) users_.push_back({this, rank});
+}
+
+tutti_p2p Mailbox::callbacks(uint32_t rank) {
+    return {sizeof(tutti_p2p), &users_[rank], kTagMax, send, recv, test};
+}
+
+int Mailbox::send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                  void** request) {
+    const auto* self = static_cast<User*>(user);
+    return self->mailbox->post({self->rank, peer, tag, true, data, nullptr, bytes}, request);
+}
+
+int Mailbox::recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                  void** request) {
+    const auto* self = static_cast<User*>(user);
+    return self->mailbox->post({peer, self->rank, tag, false, nullptr, data, bytes}, request);
+}
+
+// As MPI: a message that is too long fails its receive.
+void Mailbox::match(Request& send, Request& recv) {
+    if (send.bytes > recv.bytes) {
+        recv.outcome = 15;
+    } else if (send.bytes > 0) {
+        std::memcpy(recv.target, send.source, send.bytes);
+    }
+    send.is_done = recv.is_done = true;
+}
+
+int Mailbox::post(const Request& request, void** handle) {
+    const std::lock_guard lock(mutex_);
+    if (request.tag > kTagMax || std::max(request.from, request.to) >= users_.size()) return 1;
+    if (free_.empty()) free_.push_back(&requests_.emplace_back());
+    Request* posted = free_.back();
+    free_.pop_back();
+    *posted = request;
+    *handle = posted;
+    const auto other = std::find_if(waiting_.begin(), waiting_.end(), [&](const Request* first) {
+        return first->is_send != request.is_send && first->from == request.from &&
+               first->to == request.to && first->tag == request.tag;
+    });
+    if (other == waiting_.end()) {
+        waiting_.push_back(posted);
+        return 0;
+    }
+    match(request.is_send ? *posted : **other, request.is_send ? **other : *posted);
+    waiting_.erase(other);
+    return 0;
+}
+
+int Mailbox::test(void* user, void** request, int* done) {
+    Mailbox& self = *static_cast<User*>(user)->mailbox;
+    const std::lock_guard lock(self.mutex_);
+    auto* posted = static_cast<Request*>(*request);
+    *done = posted->is_done ? 1 : 0;
+    if (!posted->is_done) return 0;
+    const int outcome = posted->outcome;
+    self.free_.push_back(posted);
+    *request = nullptr;
+    return outcome;
+}
+
+}  // namespace tutti::test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Point-to-point callbacks between ranks of one process, as an embedder would bring them: messages
+// match in order per pair and tag, and a send is complete when its receive is. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "tutti/tutti.h"
+
+namespace tutti::test {
+
+class Mailbox {
+  public:
+    explicit Mailbox(uint32_t ranks);
+    // For the process that is `rank`.
+    tutti_p2p callbacks(uint32_t rank);
+    [[nodiscard]] size_t under_way() const { return waiting_.size(); }
+
+  private:
+    static constexpr uint32_t kTagMax = 1000;
+    struct Request {
+        uint32_t from = 0;
+        uint32_t to = 0;
+        uint32_t tag = 0;
+        bool is_send = false;
+        const void* source = nullptr;
+        void* target = nullptr;
+        size_t bytes = 0;
+        bool is_done = false;
+        int outcome = 0;
+    };
+    struct User {
+        Mailbox* mailbox;
+        uint32_t rank;
+    };
+    static int send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                    void** request);
+    static int recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                    void** request);
+    static int test(void* user, void** request, int* done);
+    int post(const Request& request, void** handle);
+    static void match(Request& send, Request& recv);
+
+    std::mutex mutex_;
+    std::vector<User> users_;
+    std::deque<Request> requests_;
+    std::vector<Request*> free_;
+    std::vector<Request*> waiting_;  // in the order of posting
+};
+
+}  // namespace tutti::test
