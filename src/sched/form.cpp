@@ -113,8 +113,10 @@ class Form {
         if (block.bytes > kBlockBytesMax) {
             fault("a block is longer than " + std::to_string(kBlockBytesMax) + " bytes");
         }
+        // Scratch has no elements of its own: areas there may begin at cache lines.
+        const uint64_t offset = block.buffer == Buffer::kScratch ? 0 : block.offset;
         if (is_reduction(shape_.collective) &&
-            (block.offset % shape_.element_bytes != 0 || block.bytes % shape_.element_bytes != 0)) {
+            (offset % shape_.element_bytes != 0 || block.bytes % shape_.element_bytes != 0)) {
             fault("a block is cut within an element of " + std::to_string(shape_.element_bytes) +
                   " bytes");
         }
