@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "algo/halving.h"
 
+#include <algorithm>
+
 namespace tutti::algo {
 
 HalvingTree::HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank)
@@ -24,6 +26,18 @@ HalvingTree::HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank)
         }
         if (now.leader == rank && children_ == 0) own_ = now;
     }
+}
+
+uint64_t largest_subtree_bytes(const sched::Shape& shape) {
+    // All subtrees lie within those of the root's children; who leads only itself holds nothing.
+    const HalvingTree root(shape.ranks, shape.root, shape.root);
+    uint64_t bytes_max = 0;
+    for (uint32_t j = 0; j < root.children(); ++j) {
+        const Interval& child = root.child(j);
+        if (child.end - child.begin == 1) continue;
+        bytes_max = std::max(bytes_max, interval_bytes(shape, child));
+    }
+    return bytes_max;
 }
 
 }  // namespace tutti::algo

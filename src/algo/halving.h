@@ -62,4 +62,7 @@ inline uint64_t interval_bytes(const sched::Shape& shape, const Interval& interv
     return shape.block_offset(interval.end) - shape.block_offset(interval.begin);
 }
 
+// The most bytes that a rank other than the root has to hold for others, its own block included.
+uint64_t largest_subtree_bytes(const sched::Shape& shape);
+
 }  // namespace tutti::algo

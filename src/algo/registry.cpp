@@ -4,31 +4,96 @@
 #include <array>
 
 #include "algo/algorithms.h"
+#include "algo/halving.h"
 
 namespace tutti::algo {
 namespace {
 
+// Vectors are cut into lanes, but blocks of gather, scatter and allgather are not.
+constexpr std::string_view kTooLong = "a message would be longer than 1 GiB";
+
 std::string_view never(const Shape&) { return {}; }
+
 std::string_view unless_commutative(const Shape& shape) {
     if (shape.is_commutative) return {};
     return "needs an operator that commutes";
 }
+
+std::string_view if_block_too_long(const Shape& shape) {
+    const uint64_t blocks = shape.nodes ? shape.nodes->members_max() : 1;
+    return shape.bytes > sched::kBlockBytesMax / blocks ? kTooLong : std::string_view();
+}
+
+// The subtrees' blocks travel together.
+std::string_view if_subtree_too_long(const Shape& shape) {
+    const HalvingTree root(shape.ranks, shape.root, shape.root);
+    for (uint32_t j = 0; j < root.children(); ++j) {
+        if (interval_bytes(shape, root.child(j)) > sched::kBlockBytesMax) return kTooLong;
+    }
+    return {};
+}
+
+std::string_view if_half_too_long(const Shape& shape) {
+    const Rank middle = (shape.ranks + 1) / 2;
+    const uint64_t first = shape.block_offset(middle);
+    const uint64_t second = shape.all_blocks_bytes() - first;
+    return std::max(first, second) > sched::kBlockBytesMax && shape.ranks > 1 ? kTooLong
+                                                                              : std::string_view();
+}
+
 uint64_t no_scratch(const Shape&, const Tuning&) { return 0; }
+
+// A chain's time is (p - 2 + S) segments of n / S bytes each: 16 KiB make 64 of 1 MiB, so that 16
+// hosts come within a quarter of the time of one link, and the start-up of a message over TCP
+// (about 50 us) stays small beside the time it takes at 1 Gbit/s and below (131 us).
+constexpr uint64_t kChainSegment = uint64_t{16} << 10;
+// A ring cuts each segment into p blocks. 4 MiB: 256 KiB blocks on 16 hosts, long against any
+// start-up, and both blocks that are under way at a time fit the caches.
+constexpr uint64_t kRingSegment = uint64_t{4} << 20;
 
 constexpr auto kAlgorithms = std::to_array<Algorithm>({
     {"dissemination", TUTTI_BARRIER, "ceil(log2 p) rounds, every rank alike", never,
      barrier_dissemination, no_scratch, 0},
-    {"binomial", TUTTI_BCAST, "down a binomial tree", never, bcast_binomial, no_scratch, 0},
-    {"binomial", TUTTI_REDUCE, "up a binomial tree, in the order of ranks", never, reduce_binomial,
-     reduce_binomial_scratch, 0},
-    {"pairwise", TUTTI_ALLREDUCE, "whole vectors between pairs, distances doubling", never,
-     allreduce_pairwise, allreduce_pairwise_scratch, 0},
-    {"ring", TUTTI_ALLREDUCE, "reduce-scatter and allgather on a ring: fewest bytes",
-     unless_commutative, allreduce_ring, allreduce_ring_scratch, 0},
-    {"direct", TUTTI_GATHER, "every rank sends to the root", never, gather_direct, no_scratch, 0},
-    {"direct", TUTTI_SCATTER, "the root sends to every rank", never, scatter_direct, no_scratch, 0},
-    {"ring", TUTTI_ALLGATHER, "blocks travel around a ring: neighbours only", never, allgather_ring,
+    {"pairwise", TUTTI_BARRIER, "pairs at distances that double; two steps more unless p = 2^k",
+     never, barrier_pairwise, no_scratch, 0},
+    {"tree", TUTTI_BARRIER, "up and down a tree of settable fan-in", never, barrier_tree,
      no_scratch, 0},
+
+    {"binomial", TUTTI_BCAST, "whole vectors down a binomial tree", never, bcast_binomial,
+     no_scratch, 0},
+    {"chain", TUTTI_BCAST, "segments along a chain: every link carries each byte once", never,
+     bcast_chain, no_scratch, kChainSegment},
+    {"scatter_allgather", TUTTI_BCAST, "pieces down a binomial tree, then around a ring", never,
+     bcast_scatter_allgather, no_scratch, 0},
+
+    {"binomial", TUTTI_REDUCE, "whole vectors up a binomial tree, in the order of ranks", never,
+     reduce_binomial, reduce_binomial_scratch, 0},
+    {"chain", TUTTI_REDUCE, "segments along a chain, folded from the left: the canonical order",
+     never, reduce_chain, reduce_chain_scratch, kChainSegment},
+
+    {"pairwise", TUTTI_ALLREDUCE, "whole vectors between pairs at distances that double", never,
+     allreduce_pairwise, allreduce_pairwise_scratch, 0},
+    {"rabenseifner", TUTTI_ALLREDUCE, "halves between pairs, there and back", never,
+     allreduce_rabenseifner, allreduce_rabenseifner_scratch, 0},
+    {"ring", TUTTI_ALLREDUCE, "blocks around a ring, twice: the fewest bytes", unless_commutative,
+     allreduce_ring, allreduce_ring_scratch, kRingSegment},
+    {"chain", TUTTI_ALLREDUCE, "segments up and down a chain: the canonical order", never,
+     allreduce_chain, allreduce_chain_scratch, kChainSegment},
+
+    {"direct", TUTTI_GATHER, "every rank sends to the root", if_block_too_long, gather_direct,
+     no_scratch, 0},
+    {"binomial", TUTTI_GATHER, "subtrees' blocks together up a binomial tree", if_subtree_too_long,
+     gather_binomial, gather_binomial_scratch, 0},
+
+    {"direct", TUTTI_SCATTER, "the root sends to every rank", if_block_too_long, scatter_direct,
+     no_scratch, 0},
+    {"binomial", TUTTI_SCATTER, "subtrees' blocks together down a binomial tree",
+     if_subtree_too_long, scatter_binomial, scatter_binomial_scratch, 0},
+
+    {"ring", TUTTI_ALLGATHER, "blocks around a ring: neighbours only", if_block_too_long,
+     allgather_ring, no_scratch, 0},
+    {"recursive_doubling", TUTTI_ALLGATHER, "all that one holds, at distances that double",
+     if_half_too_long, allgather_recursive_doubling, no_scratch, 0},
 });
 
 }  // namespace
