@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm is proved by sched/check: every number of ranks up to 64, powers of two +- 1 and
+// primes beyond, every root (a sample of them beyond 16 ranks), sizes at the edges.
+#include <gtest/gtest.h>
+
+#include "property/shapes.h"
+#include "sched/check.h"
+
+namespace tutti::algo {
+namespace {
+
+class Proof : public testing::TestWithParam<const Algorithm*> {};
+
+void prove(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning) {
+    if (!algorithm.obstacle(shape).empty()) return;
+    const auto programs = make_all(algorithm, shape, tuning);
+    uint64_t scratch_bytes = 0;
+    for (const auto& program : programs) {
+        scratch_bytes = std::max(scratch_bytes, program->extent().scratch_bytes);
+    }
+    EXPECT_EQ(algorithm.scratch_bytes(shape, tuning), shape.bytes == 0 ? 0 : scratch_bytes);
+    const topo::Placement apart = topo::Placement::blocks(shape.ranks, shape.ranks);
+    sched::Demands demands;
+    demands.left_fold = is_reduction(shape.collective) && algorithm.name == "chain";
+    const sched::Faults faults = sched::check(shape, apart, programs, demands);
+    for (const std::string& line : faults.lines) ADD_FAILURE() << line;
+}
+
+void prove_or_say(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning = {}) {
+    prove(algorithm, shape, tuning);
+    if (!testing::Test::HasFailure()) return;
+    FAIL() << algorithm.name << ": " << shape.ranks << " ranks, root " << shape.root << ", "
+           << shape.bytes << " bytes in elements of " << shape.element_bytes << ", fan-in "
+           << tuning.fan_in;
+}
+
+TEST_P(Proof, EveryShape) {
+    const Algorithm& algorithm = *GetParam();
+    for (const Rank p : rank_counts()) {
+        for (const Rank root : roots(algorithm.collective, p)) {
+            for (const Shape& shape : shapes(algorithm.collective, p, root)) {
+                ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape));
+            }
+        }
+    }
+}
+
+TEST_P(Proof, BlocksOfUnequalNodes) {
+    const Algorithm& algorithm = *GetParam();
+    if (!has_blocks(algorithm.collective)) return;
+    for (Rank p = 1; p <= 19; ++p) {
+        const topo::Placement nodes = unequal_nodes(p);
+        for (const Rank root : roots(algorithm.collective, p)) {
+            const Shape shape = {.collective = algorithm.collective,
+                                 .ranks = p,
+                                 .root = root,
+                                 .bytes = 24,
+                                 .nodes = &nodes};
+            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape));
+        }
+    }
+}
+
+TEST_P(Proof, EveryFanIn) {
+    const Algorithm& algorithm = *GetParam();
+    if (algorithm.name != "tree" && algorithm.name != "direct") return;
+    for (const Rank p : {1U, 2U, 5U, 8U, 31U, 64U, 65U, 129U, 257U}) {
+        for (const uint32_t fan_in : {1U, 2U, 3U, 7U, 15U, 62U, 63U, 64U, 65U, 200U, 4294967295U}) {
+            const Shape shape = {
+                .collective = algorithm.collective, .ranks = p, .root = p / 2, .bytes = 8};
+            Tuning tuning;
+            tuning.fan_in = fan_in;
+            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Proof, testing::ValuesIn(pointers()), test_name);
+
+}  // namespace
+}  // namespace tutti::algo

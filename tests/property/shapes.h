@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shapes over which the algorithms are proved and counted.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algo/registry.h"
+#include "sched/program.h"
+#include "topo/placement.h"
+
+namespace tutti::algo {
+
+inline bool is_reduction(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+inline bool has_blocks(tutti_collective collective) {
+    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
+           collective == TUTTI_ALLGATHER;
+}
+inline bool has_root(tutti_collective collective) {
+    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
+           collective == TUTTI_SCATTER;
+}
+
+// Powers of two +- 1 and primes beyond 64.
+inline std::vector<Rank> rank_counts() {
+    std::vector<Rank> counts;
+    for (Rank p = 1; p <= 64; ++p) counts.push_back(p);
+    for (const Rank p : {65U, 97U, 127U, 128U, 129U, 251U, 255U, 256U, 257U}) counts.push_back(p);
+    return counts;
+}
+
+inline std::vector<Rank> roots(tutti_collective collective, Rank p) {
+    if (!has_root(collective)) return {0};
+    std::vector<Rank> some;
+    for (Rank root = 0; root < std::min(p, Rank{16}); ++root) some.push_back(root);
+    if (p <= 16) return some;
+    some = {0, 1, p / 2 - 1, p / 2, p - 1};
+    if (p > 64) some = {0, p / 2, p - 1};
+    return some;
+}
+
+// Of one count and root: sizes at the edges, elements of odd sizes, both kinds of operator.
+inline std::vector<Shape> shapes(tutti_collective collective, Rank p, Rank root) {
+    Shape shape = {.collective = collective, .ranks = p, .root = root};
+    if (collective == TUTTI_BARRIER) return {shape};
+    std::vector<Shape> all;
+    if (has_blocks(collective)) {
+        for (const uint64_t bytes : {0, 1, 100}) {
+            shape.bytes = bytes;
+            all.push_back(shape);
+        }
+        return all;
+    }
+    std::vector<uint64_t> elements = {
+        0, 1, p - uint64_t{1}, p, p + uint64_t{1}, 5 * p + uint64_t{2}};
+    if (p > 64) elements = {p / 2 + uint64_t{1}, 2 * p + uint64_t{1}};
+    for (const uint64_t count : elements) {
+        shape.element_bytes = count % 2 == 0 ? 8 : 12;
+        shape.bytes = count * shape.element_bytes;
+        shape.is_commutative = true;
+        all.push_back(shape);
+        if (!is_reduction(collective)) continue;
+        shape.is_commutative = false;
+        all.push_back(shape);
+    }
+    if (collective == TUTTI_BCAST) {
+        shape.bytes = 12 * p + uint64_t{7};  // a rest that is no element
+        all.push_back(shape);
+    }
+    return all;
+}
+
+// Node i has 1 + i * i % 5 ranks.
+inline topo::Placement unequal_nodes(Rank nodes) {
+    std::vector<uint64_t> node_of_rank;
+    for (uint64_t node = 0; node < nodes; ++node) {
+        node_of_rank.insert(node_of_rank.end(), 1 + node * node % 5, node);
+    }
+    return topo::Placement(node_of_rank);
+}
+
+inline std::vector<std::unique_ptr<Program>> make_all(const Algorithm& algorithm,
+                                                      const Shape& shape,
+                                                      const Tuning& tuning = {}) {
+    std::vector<std::unique_ptr<Program>> programs;
+    for (Rank rank = 0; rank < shape.ranks; ++rank) {
+        programs.push_back(algorithm.make(shape, rank, tuning));
+    }
+    return programs;
+}
+
+inline std::vector<const Algorithm*> pointers() {
+    std::vector<const Algorithm*> all;
+    for (const Algorithm& one : algorithms()) all.push_back(&one);
+    return all;
+}
+
+inline std::string test_name(const testing::TestParamInfo<const Algorithm*>& info) {
+    static const char* const names[] = {"barrier", "bcast",   "reduce",   "allreduce",
+                                        "gather",  "scatter", "allgather"};
+    return std::string(names[info.param->collective]) + "_" + std::string(info.param->name);
+}
+
+}  // namespace tutti::algo
