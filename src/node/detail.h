@@ -126,6 +126,10 @@ inline Step finish_small_synchronized(Team& team, const Op& op) {
     team.done_known = std::max(team.done_known, op.number - 1);
     return finish_small(team, op);
 }
+// For calls in which this rank has heard of one other: where there are two, that is all.
+inline Step finish_small_heard(Team& team, const Op& op) {
+    return team.size == 2 ? finish_small_synchronized(team, op) : finish_small(team, op);
+}
 inline Step finish_large(Team& team, const Op& op) {
     consume(team, op.chunks + op.chunks_used);
     return finish_small(team, op);

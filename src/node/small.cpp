@@ -53,28 +53,53 @@ Step small_bcast(Team& team, Op& op) {
         return finish_small(team, op);
     }
     if (!take_from(team, op, op.call.root, op.call.recv)) return Step::kBlocked;
-    return finish_small(team, op);
+    return finish_small_heard(team, op);
 }
 
+namespace {
+
+// Whether this rank's own operand may be read where the user has it, in the running fold. In place
+// it stands in recv, which from the second fold on holds the running result.
+bool is_own_at_hand(const Team& team, const Op& op) {
+    return team.rank <= 1 || op.call.send != nullptr;
+}
+
+// The operand of `rank` once it is all there, else nullptr. The first one is kept in a space of its
+// own, since it is folded together with the second.
+const std::byte* operand_of(const Team& team, Op& op, Rank rank) {
+    if (rank == team.rank && is_own_at_hand(team, op)) return op.call.vector();
+    std::byte* space = rank == 0 ? result_space(team) : payload_space(team);
+    return take_payload(space, team.slice.up_slot(rank, op.number), op.number, op.call.bytes,
+                        op.line);
+}
+
+// The same for the first rank's, once it was there.
+const std::byte* first_operand(const Team& team, const Op& op) {
+    if (team.rank == 0) return op.call.vector();
+    if (op.call.bytes > kLinePayloadBytes) return result_space(team);
+    return team.slice.up_slot(0, op.number);
+}
+
+}  // namespace
+
 // Reduce and allreduce: folds in rank order as the ranks' payloads come in, so that the operand
-// order is the same on all ranks and for all sizes. The running result stands in recv; an in-place
-// operand was saved in the own slot before.
+// order is the same on all ranks and for all sizes. The running result stands in recv.
 Step small_reduce(Team& team, Op& op) {
     if (op.phase == 0) {
-        if (!post_own(team, op, op.call.vector())) return Step::kBlocked;
-        const bool is_reader = op.call.collective == TUTTI_ALLREDUCE || team.rank == op.call.root;
-        if (!is_reader) return finish_small(team, op);
-    }
-    std::byte* space = payload_space(team);
-    for (; op.next < team.size; ++op.next) {
-        std::byte* slot = team.slice.up_slot(op.next, op.number);
-        if (op.next == 0) {
-            if (!take_from(team, op, 0, op.call.recv)) return Step::kBlocked;
-            continue;
+        const bool is_all = op.call.collective == TUTTI_ALLREDUCE;
+        const bool is_root = team.rank == op.call.root;
+        if (is_all || !is_root || !is_own_at_hand(team, op)) {
+            if (!post_own(team, op, op.call.vector())) return Step::kBlocked;
         }
-        const std::byte* payload = take_payload(space, slot, op.number, op.call.bytes, op.line);
-        if (!payload) return Step::kBlocked;
-        fold_onto(team, op.call.reducer, op.call.recv, op.call.recv, payload, op.call.bytes);
+        if (!is_all && !is_root) return finish_small(team, op);
+        op.phase = 1;
+    }
+    for (; op.next < team.size; ++op.next) {
+        const std::byte* operand = operand_of(team, op, op.next);
+        if (!operand) return Step::kBlocked;
+        if (op.next == 0) continue;
+        const std::byte* left = op.next == 1 ? first_operand(team, op) : op.call.recv;
+        fold_onto(team, op.call.reducer, op.call.recv, left, operand, op.call.bytes);
     }
     return finish_small_synchronized(team, op);
 }
@@ -111,7 +136,7 @@ Step small_scatter(Team& team, Op& op) {
     }
     std::byte* slot = team.slice.inbox_slot(team.rank, op.number);
     if (!take_slot(op.call.recv, slot, op.number, bytes, op.line)) return Step::kBlocked;
-    return finish_small(team, op);
+    return finish_small_heard(team, op);
 }
 
 Step small_allgather(Team& team, Op& op) {
