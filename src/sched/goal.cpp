@@ -79,7 +79,8 @@ class GoalWriter {
             error_ = label(rank, place, op) + ": GOAL has no node operations";
             return false;
         }
-        constexpr uint64_t tag_max = std::numeric_limits<uint32_t>::max();
+        // The highest 32 bits mean any tag.
+        constexpr uint64_t tag_max = std::numeric_limits<uint32_t>::max() - uint64_t{1};
         if (is_message(op.kind) && place.lane > (tag_max - op.message) / messages_of_lane_) {
             error_ = label(rank, place, op) + ": its tag is beyond 32 bits";
             return false;

@@ -119,6 +119,10 @@ size_t one_of(Line& line, const std::array<std::string_view, n>& names, std::str
     const std::string_view word = line.word();
     const auto index = index_of(names, word);
     if (index) return *index;
+    if (word.empty()) {
+        line.fail("the name of the " + std::string(what) + " is missing here");
+        return 0;
+    }
     std::string message = "'" + printable(word) + "' is no " + std::string(what);
     if (const auto near = nearest(word, names))
         message += "; did you mean '" + std::string(*near) + "'?";

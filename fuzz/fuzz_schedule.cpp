@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules as anybody may write them: either they are read, and then print and parse to the same
+// again and can be proved or refuted, or one line says where they are wrong.
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sched/check.h"
+#include "sched/count.h"
+#include "sched/goal.h"
+#include "sched/text.h"
+
+namespace {
+
+void demand(bool condition) {
+    if (!condition) std::abort();
+}
+
+// Rounds are read one by one, so a great many of them, though right, take long.
+constexpr uint64_t kRoundsMax = 256;
+constexpr uint32_t kRanksMax = 4;
+
+// The first rank does what the text says, the others nothing: hardly ever right, and so all that
+// tells people what is wrong is tried.
+void try_checks(const tutti::sched::ParsedProgram& parsed, std::string_view text) {
+    namespace sched = tutti::sched;
+    std::vector<std::unique_ptr<sched::Program>> programs;
+    for (uint32_t r = 0; r < parsed.shape.ranks; ++r) {
+        auto again = sched::parse(text, "again");
+        demand(static_cast<bool>(again));
+        programs.push_back(std::move(again.value()));
+    }
+    for (const uint32_t nodes : {1u, parsed.shape.ranks}) {
+        const auto placement = tutti::topo::Placement::blocks(parsed.shape.ranks, nodes);
+        const sched::Faults faults = sched::check(parsed.shape, placement, programs);
+        for (const std::string& line : faults.lines) {
+            demand(!line.empty() && line.find('\n') == std::string::npos);
+        }
+        if (faults.lines.empty()) static_cast<void>(sched::steps(placement, programs));
+    }
+    static_cast<void>(sched::print_goal(programs, 1.0, 1.0));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+    std::string text(reinterpret_cast<const char*>(data), bytes);
+    // Most of the input should get past the header.
+    if (!text.starts_with("schedule")) {
+        text =
+            "schedule 1\ncollective allreduce\nranks 2\nroot 0\nbytes 16\nelement 8\nrank 0\n"
+            "name a\nlanes 2\nin_flight 1\nrounds 3\nscratch 16\nlane 0\nround 0\n" +
+            text;
+    }
+    const auto parsed = tutti::sched::parse_program(text, "fuzz");
+    if (!parsed) {
+        demand(parsed.error().message.starts_with("fuzz:"));
+        demand(parsed.error().message.find('\n') == std::string::npos);
+        return 0;
+    }
+    const tutti::sched::ParsedProgram& found = parsed.value();
+    const auto extent = found.program->extent();
+    if (extent.lanes > kRoundsMax || extent.rounds > kRoundsMax) return 0;
+    const std::string printed = print(*found.program, found.rank, found.shape);
+    const auto again = tutti::sched::parse_program(printed, "printed");
+    demand(static_cast<bool>(again));
+    demand(print(*again.value().program, again.value().rank, again.value().shape) == printed);
+    static_cast<void>(count(*found.program));
+    if (found.shape.ranks <= kRanksMax && extent.lanes_in_flight <= 64) try_checks(found, printed);
+    return 0;
+}
