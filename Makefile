@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 60
 export FUZZ_SECONDS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench bench-peers install tidy format clean asan-ubsan tsan \
+.PHONY: help setup build test demo bench bench-peers bench-lab install tidy format clean asan-ubsan tsan \
         coverage fuzz
 
 help: ## this list
@@ -37,6 +37,11 @@ bench-peers: ## Tutti against Open MPI, MPICH and Intel MPI from PyPI, in turn
 	@tools/peers
 	@$(MAKE) --no-print-directory build
 	@tools/bench-peers
+
+bench-lab: ## the same on an emulated cluster of 16 hosts; as root, takes an hour (--quick: minutes)
+	@tools/setup bench-lab
+	@$(MAKE) --no-print-directory build
+	@tools/bench-lab $(BENCH_LAB)
 
 install: build ## installs under PREFIX (/usr/local), below DESTDIR if given
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long collectives take: lab_bench SECONDS COLLECTIVE:BYTES...
+//
+// Plain MPI, so that the same program runs under any MPI, bare and through Tutti. A figure is the
+// time of one call: calls are made back to back in batches that begin behind a barrier, the root
+// goes round, buffers alternate, and the slowest rank counts. How many calls and batches there are
+// is chosen by rank 0 from calls that do not count, so that a cell takes about SECONDS. Results
+// are checked outside the timed part. Rank 0 prints one line of JSON for each cell.
+//
+// BYTES are those of MPI_Bcast's, MPI_Reduce's, MPI_Allreduce's buffer; of each rank's block in
+// gather, scatter, allgather. They are a multiple of 8.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kSets = 2, kBatchesMin = 2, kBatchesMax = 40, kCallsMax = 100, kPoison = 0xff };
+// A batch of short calls lasts at least this long, so that leaving the barrier at different
+// moments (a few milliseconds) does not show.
+static const double kBatchSeconds = 0.05;
+
+enum collective { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, COLLECTIVES };
+static const char* const kNames[COLLECTIVES] = {"barrier", "bcast",   "reduce",   "allreduce",
+                                                "gather",  "scatter", "allgather"};
+
+struct cell {
+    enum collective collective;
+    int words;  // of 8 bytes
+    int rank, ranks;
+    size_t send_words, recv_words;  // of each set
+    double* send[kSets];
+    double* recv[kSets];
+};
+
+static int usage(const char* wrong) {
+    fprintf(stderr, "lab_bench: %s; usage: lab_bench SECONDS COLLECTIVE:BYTES...\n", wrong);
+    return 2;
+}
+
+static int parse_cell(const char* text, struct cell* cell) {
+    const char* colon = strchr(text, ':');
+    if (!colon) return 0;
+    for (int i = 0; i < COLLECTIVES; ++i) {
+        if (strncmp(text, kNames[i], (size_t)(colon - text)) != 0 || kNames[i][colon - text]) {
+            continue;
+        }
+        char* end = NULL;
+        const long bytes = strtol(colon + 1, &end, 10);
+        cell->collective = (enum collective)i;
+        cell->words = (int)(bytes / 8);
+        return end != colon + 1 && !*end && bytes >= 0 && bytes % 8 == 0 && bytes <= 1 << 28;
+    }
+    return 0;
+}
+
+// What word `i` of the block of rank `owner` holds in a batch: whole numbers, whose sums are exact.
+static double value(int owner, int i, int batch, int set) {
+    return 3.0 * (owner + 1) + i % 1021 + 7.0 * (batch % 1000) + set;
+}
+
+static void fill_block(double* block, int words, int owner, int batch, int set) {
+    for (int i = 0; i < words; ++i) block[i] = value(owner, i, batch, set);
+}
+
+static int root_of(const struct cell* cell, int batch, int call) {
+    return (batch + call) % cell->ranks;
+}
+
+// Whether `rank` is the root of one of the batch's calls on this set.
+static int is_root(const struct cell* cell, int batch, int calls, int set) {
+    for (int call = set; call < calls; call += kSets) {
+        if (root_of(cell, batch, call) == cell->rank) return 1;
+    }
+    return 0;
+}
+
+static void prepare(struct cell* cell, int batch, int calls) {
+    for (int set = 0; set < kSets && set < calls; ++set) {
+        memset(cell->recv[set], kPoison, cell->recv_words * sizeof(double));
+        switch (cell->collective) {
+            case BCAST:  // The first root of a set hands the data on to all later ones.
+                if (root_of(cell, batch, set) == cell->rank) {
+                    fill_block(cell->recv[set], cell->words, 0, batch, set);
+                }
+                break;
+            case SCATTER:
+                if (!is_root(cell, batch, calls, set)) break;
+                for (int peer = 0; peer < cell->ranks; ++peer) {
+                    fill_block(cell->send[set] + (size_t)peer * (size_t)cell->words, cell->words,
+                               peer, batch, set);
+                }
+                break;
+            default:
+                fill_block(cell->send[set], cell->words, cell->rank, batch, set);
+        }
+    }
+}
+
+static void make_call(struct cell* cell, int batch, int call) {
+    const int set = call % kSets, root = root_of(cell, batch, call), words = cell->words;
+    double* send = cell->send[set];
+    double* recv = cell->recv[set];
+    const MPI_Comm world = MPI_COMM_WORLD;
+    switch (cell->collective) {
+        case BARRIER:
+            MPI_Barrier(world);
+            break;
+        case BCAST:
+            MPI_Bcast(recv, words, MPI_DOUBLE, root, world);
+            break;
+        case REDUCE:
+            MPI_Reduce(send, recv, words, MPI_DOUBLE, MPI_SUM, root, world);
+            break;
+        case ALLREDUCE:
+            MPI_Allreduce(send, recv, words, MPI_DOUBLE, MPI_SUM, world);
+            break;
+        case GATHER:
+            MPI_Gather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, root, world);
+            break;
+        case SCATTER:
+            MPI_Scatter(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, root, world);
+            break;
+        case ALLGATHER:
+            MPI_Allgather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, world);
+            break;
+        case COLLECTIVES:
+            break;
+    }
+}
+
+static long wrong_words(const double* block, int words, int owner, int batch, int set) {
+    long wrong = 0;
+    for (int i = 0; i < words; ++i) wrong += block[i] != value(owner, i, batch, set);
+    return wrong;
+}
+
+static long wrong_sums(const struct cell* cell, int batch, int set) {
+    long wrong = 0;
+    for (int i = 0; i < cell->words; ++i) {
+        double sum = 0;
+        for (int peer = 0; peer < cell->ranks; ++peer) sum += value(peer, i, batch, set);
+        wrong += cell->recv[set][i] != sum;
+    }
+    return wrong;
+}
+
+static long check_set(const struct cell* cell, int batch, int calls, int set) {
+    const int rooted = cell->collective == REDUCE || cell->collective == GATHER;
+    if (rooted && !is_root(cell, batch, calls, set)) return 0;
+    switch (cell->collective) {
+        case BARRIER:
+            return 0;
+        case BCAST:
+            return wrong_words(cell->recv[set], cell->words, 0, batch, set);
+        case SCATTER:
+            return wrong_words(cell->recv[set], cell->words, cell->rank, batch, set);
+        case REDUCE:
+        case ALLREDUCE:
+            return wrong_sums(cell, batch, set);
+        default:
+            break;
+    }
+    long wrong = 0;
+    for (int peer = 0; peer < cell->ranks; ++peer) {
+        const double* block = cell->recv[set] + (size_t)peer * (size_t)cell->words;
+        wrong += wrong_words(block, cell->words, peer, batch, set);
+    }
+    return wrong;
+}
+
+// Seconds a call on the slowest rank, known to rank 0; adds what was wrong here.
+static double time_batch(struct cell* cell, int batch, int calls, long* wrong) {
+    prepare(cell, batch, calls);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (int call = 0; call < calls; ++call) make_call(cell, batch, call);
+    const double mine = (MPI_Wtime() - begin) / calls;
+    for (int set = 0; set < kSets && set < calls; ++set) {
+        *wrong += check_set(cell, batch, calls, set);
+    }
+    double slowest = 0;
+    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    return slowest;
+}
+
+static int by_size(const void* left, const void* right) {
+    const double a = *(const double*)left, b = *(const double*)right;
+    return (a > b) - (a < b);
+}
+
+static void print_cell(const struct cell* cell, double* times, int batches, int calls, long wrong) {
+    qsort(times, (size_t)batches, sizeof(double), by_size);
+    const double middle = (times[batches / 2] + times[(batches - 1) / 2]) / 2;
+    printf(
+        "{\"collective\": \"%s\", \"bytes\": %ld, \"ranks\": %d, \"calls\": %d, \"batches\": "
+        "%d, \"median_ms\": %.6f, \"min_ms\": %.6f, \"max_ms\": %.6f, \"wrong\": %ld}\n",
+        kNames[cell->collective], 8L * cell->words, cell->ranks, calls, batches, 1e3 * middle,
+        1e3 * times[0], 1e3 * times[batches - 1], wrong);
+    fflush(stdout);
+}
+
+static int clamp(double wanted, int low, int high) {
+    return wanted < low ? low : wanted > high ? high : (int)wanted;
+}
+
+// Calls in a batch, agreed on: so many as last `batch_seconds`, if a call takes `estimate`.
+static int agree_on_calls(double batch_seconds, double estimate) {
+    int calls = clamp(batch_seconds / estimate + 0.5, 1, kCallsMax);
+    MPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return calls;
+}
+
+static void run_cell(struct cell* cell, double seconds) {
+    long wrong = 0, all_wrong = 0;
+    double times[kBatchesMax];
+    // The first call pays for what the MPI prepares for it, so a few more say how long it takes.
+    double estimate = time_batch(cell, 0, 1, &wrong);
+    int calls = agree_on_calls(kBatchSeconds / 4, estimate);
+    if (calls > 1) estimate = time_batch(cell, 0, calls, &wrong);
+    calls = agree_on_calls(kBatchSeconds, estimate);
+    int batches = clamp(seconds / (estimate * calls), kBatchesMin, kBatchesMax);
+    MPI_Bcast(&batches, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int batch = 0; batch < batches; ++batch) {
+        times[batch] = time_batch(cell, batch + 1, calls, &wrong);
+    }
+    MPI_Reduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (cell->rank == 0) print_cell(cell, times, batches, calls, all_wrong);
+}
+
+static void open_cell(struct cell* cell) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &cell->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &cell->ranks);
+    const size_t words = (size_t)cell->words, all = words * (size_t)cell->ranks;
+    cell->send_words = cell->collective == SCATTER ? all : words;
+    cell->recv_words = cell->collective == GATHER || cell->collective == ALLGATHER ? all : words;
+    for (int set = 0; set < kSets; ++set) {
+        cell->send[set] = malloc(cell->send_words * sizeof(double) + 8);
+        cell->recv[set] = malloc(cell->recv_words * sizeof(double) + 8);
+        if (!cell->send[set] || !cell->recv[set]) {
+            fprintf(stderr, "lab_bench: no memory\n");
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+}
+
+static void close_cell(struct cell* cell) {
+    for (int set = 0; set < kSets; ++set) {
+        free(cell->send[set]);
+        free(cell->recv[set]);
+    }
+}
+
+// Opens the connections that an MPI makes when they are first needed, and the teams that Tutti
+// makes after the first calls: every rank is root once.
+static void warm_up(struct cell cell) {
+    cell.words = cell.collective == BARRIER ? 0 : 1;
+    open_cell(&cell);
+    for (int batch = 0; batch < cell.ranks; ++batch) {
+        prepare(&cell, batch, 1);
+        make_call(&cell, batch, 0);
+    }
+    close_cell(&cell);
+}
+
+int main(int count, char** words) {
+    if (count < 3) return usage("too few arguments");
+    const double seconds = atof(words[1]);
+    if (!(seconds > 0)) return usage("SECONDS is a number above 0");
+    int warmed[COLLECTIVES] = {0};
+    struct cell cell;
+    for (int i = 2; i < count; ++i) {
+        if (!parse_cell(words[i], &cell)) return usage("bad COLLECTIVE:BYTES");
+    }
+    MPI_Init(&count, &words);
+    for (int i = 2; i < count; ++i) {
+        if (!parse_cell(words[i], &cell)) MPI_Abort(MPI_COMM_WORLD, 2);
+        if (!warmed[cell.collective]++) warm_up(cell);
+        open_cell(&cell);
+        run_cell(&cell, seconds);
+        close_cell(&cell);
+    }
+    MPI_Finalize();
+    return 0;
+}
