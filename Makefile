@@ -6,8 +6,8 @@ FUZZ_SECONDS ?= 60
 export FUZZ_SECONDS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench bench-peers bench-lab install tidy format clean asan-ubsan tsan \
-        coverage fuzz
+.PHONY: help setup build test demo bench bench-peers bench-lab install tidy format clean \
+        asan-ubsan tsan coverage fuzz
 
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s '@' \
