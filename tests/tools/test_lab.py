@@ -426,7 +426,8 @@ def run(name, launcher, *words, **options):
 def test_commands_reach_other_hosts_as_by_ssh(four, launcher):
     script = launcher("""
 hostname
-"$agent" -x -o A=no -p 22 h3 "hostname; cat; echo \\"\\$SECRET\\$HOME\\"; echo e >&2; exit 9"
+echo in |
+    "$agent" -x -o Ask=no -p 22 h3 "hostname; cat; echo \\"\\$SECRET\\$HOME\\"; echo e >&2; exit 9"
 echo "status $?"
 "$agent" h1 echo 'a  b' '|' tr a c
 "$agent" h8 true
