@@ -21,6 +21,7 @@ struct Plan {
     // One root and small payloads only, so that ranks run ahead as far as the slots let them.
     bool runs_ahead = false;
     uint32_t root = 0;
+    uint32_t roots = 1;  // so many, drawn for each call: who has heard of one has not heard of all
     uint64_t row_kind = 0;
 };
 
@@ -38,6 +39,7 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max) {
     plan.limits.bytes_max = std::min<size_t>(40 * team.chunk_bytes, 20'000);
     plan.runs_ahead = prng.below(3) == 0;
     plan.root = static_cast<uint32_t>(prng.below(team.ranks));
+    plan.roots = static_cast<uint32_t>(1 + prng.below(std::min(2u, team.ranks)));
     plan.row_kind = prng.below(4);
     if (plan.runs_ahead) plan.calls = 40;
     plan.limits.keeps_order = team.layout.flat || team.rank_order;
@@ -52,7 +54,8 @@ Spec draw_call(const Plan& plan, Prng& prng) {
         // Long rows of one kind; now and then another brings the ranks together before the next
         // row.
         if (prng.below(12) != 0) spec.collective = kOneWay[plan.row_kind];
-        spec.root = spec.collective == TUTTI_BARRIER ? 0 : plan.root;
+        const auto root = static_cast<uint32_t>(plan.root + prng.below(plan.roots));
+        spec.root = spec.collective == TUTTI_BARRIER ? 0 : root % plan.team.ranks;
         spec.fold = Fold::kXorU64;
         spec.bytes = 8 * (1 + prng.below(prng.below(4) == 0 ? 128 : 4));
     }
