@@ -9,7 +9,8 @@
 // rank more, the second half's first rank sends to that one too, so that a rank does so at most
 // once in the whole algorithm. For p = 2^k this is recursive doubling, r with r xor 2^m.
 //
-// Each rank receives each other block once, in messages of intervals; p = 2^k: log2 p messages.
+// Each rank receives each other block once, in messages of intervals, and sends at most p / 2 +
+// ceil(log2 p) blocks more than p - 1; p = 2^k: log2 p messages and p - 1 blocks each way.
 //
 // Example, p = 5 (halves 0-2, 3-4; 0-1, 2; 0, 1; 3, 4):
 //   depth 2: 0<->1;   depth 1: 0<->2, 2->1, 3<->4;   depth 0: 0<->3, 1<->4, 3->2

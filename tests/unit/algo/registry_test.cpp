@@ -64,6 +64,39 @@ TEST(Registry, EveryCollectiveHasOneForAnyOperator) {
     }
 }
 
+TEST(Obstacles, TheRingNeedsAnOperatorThatCommutes) {
+    Shape shape = shape_of(TUTTI_ALLREDUCE, 7, 0);
+    EXPECT_EQ(find(TUTTI_ALLREDUCE, "ring")->obstacle(shape), "");
+    shape.is_commutative = false;
+    EXPECT_EQ(find(TUTTI_ALLREDUCE, "ring")->obstacle(shape), "needs an operator that commutes");
+    EXPECT_EQ(find(TUTTI_ALLREDUCE, "rabenseifner")->obstacle(shape), "");
+}
+
+// What the longest message of an algorithm holds, in blocks of 8 ranks, root 3.
+TEST(Obstacles, MessagesOfBlocksEndAtOneGibibyte) {
+    const struct {
+        tutti_collective collective;
+        const char* name;
+        uint64_t blocks;
+    } cases[] = {{TUTTI_GATHER, "direct", 1},  {TUTTI_GATHER, "binomial", 4},
+                 {TUTTI_SCATTER, "direct", 1}, {TUTTI_SCATTER, "binomial", 4},
+                 {TUTTI_ALLGATHER, "ring", 1}, {TUTTI_ALLGATHER, "recursive_doubling", 4}};
+    for (const auto& [collective, name, blocks] : cases) {
+        Shape shape = shape_of(collective, 8, collective == TUTTI_ALLGATHER ? 0 : 3);
+        shape.bytes = sched::kBlockBytesMax / blocks;
+        EXPECT_EQ(find(collective, name)->obstacle(shape), "") << name;
+        ++shape.bytes;
+        EXPECT_EQ(find(collective, name)->obstacle(shape), "a message would be longer than 1 GiB");
+        // Two ranks a node: a participant's block holds two.
+        const topo::Placement nodes = topo::Placement::blocks(16, 8);
+        shape.nodes = &nodes;
+        shape.bytes = sched::kBlockBytesMax / blocks / 2;
+        EXPECT_EQ(find(collective, name)->obstacle(shape), "") << name;
+        ++shape.bytes;
+        EXPECT_NE(find(collective, name)->obstacle(shape), "") << name;
+    }
+}
+
 TEST(Examples, BcastBinomial) {
     const Algorithm& binomial = *find(TUTTI_BCAST, "binomial");
     EXPECT_EQ(peers(binomial, shape_of(TUTTI_BCAST, 8, 0), 0), "send 4; send 2; send 1");
@@ -118,6 +151,68 @@ TEST(Examples, AllgatherRing) {
         EXPECT_EQ(round[0].to.offset, (3 - s) * 240);
         EXPECT_EQ(round[1].left.offset, s == 0 ? 0 : (4 - s) * 240);
     }
+}
+
+TEST(Examples, BarrierTree) {
+    Tuning tuning;
+    tuning.fan_in = 3;
+    const Algorithm& tree = *find(TUTTI_BARRIER, "tree");
+    const Shape shape = shape_of(TUTTI_BARRIER, 8, 0);
+    EXPECT_EQ(peers(tree, shape, 0, tuning),
+              "recv 1, recv 2, recv 3, recv 4; send 4, send 3, send 2, send 1");
+    EXPECT_EQ(peers(tree, shape, 4, tuning),
+              "recv 5, recv 6, recv 7; send 0; recv 0; send 7, send 6, send 5");
+    EXPECT_EQ(peers(tree, shape, 6, tuning), "send 4; recv 4");
+}
+
+TEST(Examples, BarrierPairwise) {
+    const Algorithm& pairwise = *find(TUTTI_BARRIER, "pairwise");
+    const Shape shape = shape_of(TUTTI_BARRIER, 5, 0);
+    EXPECT_EQ(peers(pairwise, shape, 0), "recv 4; recv 1, send 1; recv 2, send 2; send 4");
+    EXPECT_EQ(peers(pairwise, shape, 3), "recv 2, send 2; recv 1, send 1");
+    EXPECT_EQ(peers(pairwise, shape, 4), "send 0; recv 0");
+}
+
+TEST(Examples, BcastScatterAllgather) {
+    const Algorithm& algorithm = *find(TUTTI_BCAST, "scatter_allgather");
+    const Shape shape = shape_of(TUTTI_BCAST, 4, 0);
+    EXPECT_EQ(peers(algorithm, shape, 0), "send 2; send 1; send 1; send 1; send 1");
+    EXPECT_EQ(peers(algorithm, shape, 2), "recv 0; send 3; recv 1, send 3; recv 1, send 3; send 3");
+}
+
+TEST(Examples, Chains) {
+    EXPECT_EQ(peers(*find(TUTTI_BCAST, "chain"), shape_of(TUTTI_BCAST, 4, 2), 0), "recv 3; send 1");
+    EXPECT_EQ(peers(*find(TUTTI_REDUCE, "chain"), shape_of(TUTTI_REDUCE, 4, 1), 1),
+              "recv 0; send 2; recv 3");
+    EXPECT_EQ(peers(*find(TUTTI_ALLREDUCE, "chain"), shape_of(TUTTI_ALLREDUCE, 3, 0), 1),
+              "recv 0; send 2; recv 2; send 0");
+}
+
+TEST(Examples, BinomialBlocks) {
+    EXPECT_EQ(peers(*find(TUTTI_GATHER, "binomial"), shape_of(TUTTI_GATHER, 4, 2), 0),
+              "recv 1; send 2");
+    EXPECT_EQ(peers(*find(TUTTI_SCATTER, "binomial"), shape_of(TUTTI_SCATTER, 4, 2), 2),
+              "send 0; send 3");
+}
+
+TEST(Examples, AllgatherRecursiveDoubling) {
+    const Algorithm& doubling = *find(TUTTI_ALLGATHER, "recursive_doubling");
+    const Shape shape = shape_of(TUTTI_ALLGATHER, 5, 0);
+    EXPECT_EQ(peers(doubling, shape, 0), "recv 1, send 1; recv 2, send 2; recv 3, send 3");
+    EXPECT_EQ(peers(doubling, shape, 2), "recv 0, send 0, send 1; recv 3");
+    EXPECT_EQ(peers(doubling, shape, 3), "recv 4, send 4; recv 0, send 0, send 2");
+}
+
+TEST(Examples, AllreduceRabenseifner) {
+    const Algorithm& algorithm = *find(TUTTI_ALLREDUCE, "rabenseifner");
+    Shape shape = shape_of(TUTTI_ALLREDUCE, 4, 0);
+    EXPECT_EQ(peers(algorithm, shape, 1),
+              "recv 0, send 0; recv 3, send 3; recv 3, send 3; recv 0, send 0");
+    const auto program = algorithm.make(shape, 1, {});
+    sched::Round round;
+    program->read(0, 1, round);
+    EXPECT_EQ(round[0].to, sched::output(120, 60));
+    EXPECT_EQ(round[1].left, sched::output(180, 60));
 }
 
 }  // namespace

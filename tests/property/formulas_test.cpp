@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rounds, messages and bytes of every algorithm are exactly what its source says. Letters as in
+// the algorithms' files: p ranks, n bytes of the vector or of one block, q = log2 p.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <numeric>
+
+#include "property/shapes.h"
+#include "sched/count.h"
+
+namespace tutti::algo {
+namespace {
+
+struct Totals {
+    uint64_t steps = 0;           // longest chain of dependent messages
+    uint64_t rounds = 0;          // the most of one rank
+    uint64_t messages = 0;        // of all ranks together
+    uint64_t bytes = 0;           // sent by all ranks together
+    uint64_t messages_sent = 0;   // the most by one rank
+    uint64_t bytes_sent = 0;      // the most by one rank
+    uint64_t bytes_received = 0;  // the most by one rank
+    uint64_t reduced_bytes = 0;   // of all ranks together
+};
+
+Totals totals(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning = {}) {
+    const auto programs = make_all(algorithm, shape, tuning);
+    Totals all;
+    std::vector<sched::Count> counts;
+    for (const auto& program : programs) {
+        counts.push_back(sched::count(*program));
+        all.messages += counts.back().messages_sent;
+        all.bytes += counts.back().bytes_sent;
+        all.reduced_bytes += counts.back().reduced_bytes;
+    }
+    const sched::Count most = sched::maximum(counts);
+    all.rounds = most.rounds;
+    all.messages_sent = most.messages_sent;
+    all.bytes_sent = most.bytes_sent;
+    all.bytes_received = most.bytes_received;
+    const topo::Placement apart = topo::Placement::blocks(shape.ranks, shape.ranks);
+    all.steps = sched::critical_rounds(apart, programs);
+    return all;
+}
+
+uint64_t floor_log2(uint64_t p) { return static_cast<uint64_t>(std::bit_width(p)) - 1; }
+uint64_t ceil_log2(uint64_t p) { return static_cast<uint64_t>(std::bit_width(p - 1)); }
+
+// Calls check(shape, totals) for every p > 1 and a root in the middle; n is a multiple of 8 p.
+template <class Check>
+void for_every_p(tutti_collective collective, const char* name, Check check) {
+    const Algorithm& algorithm = *find(collective, name);
+    for (const Rank p : rank_counts()) {
+        if (p == 1) continue;
+        for (const Rank root : {Rank{0}, p / 2, p - 1}) {
+            const Shape shape = {.collective = collective,
+                                 .ranks = p,
+                                 .root = has_root(collective) ? root : 0,
+                                 .bytes = uint64_t{24} * p,
+                                 .element_bytes = 8};
+            SCOPED_TRACE(testing::Message() << name << ", " << p << " ranks, root " << root);
+            check(shape, totals(algorithm, shape));
+            if (testing::Test::HasFailure()) return;
+            if (!has_root(collective)) break;
+        }
+    }
+}
+
+TEST(Formulas, BarrierDissemination) {
+    for_every_p(TUTTI_BARRIER, "dissemination", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, ceil_log2(shape.ranks));  // Kini 2003, section 4.1.2
+        EXPECT_EQ(all.messages, shape.ranks * ceil_log2(shape.ranks));
+        EXPECT_EQ(all.messages_sent, ceil_log2(shape.ranks));
+        EXPECT_EQ(all.bytes, 0U);
+    });
+}
+
+TEST(Formulas, BarrierPairwise) {
+    for_every_p(TUTTI_BARRIER, "pairwise", [](const Shape& shape, const Totals& all) {
+        // Section 4.1.1 says ceil(log2 N) + 2 and section 5.2.1 floor(log2 N) + 2 for N that is no
+        // power of two; its example of 5 nodes takes floor(log2 5) + 2 = 4 steps in lockstep. With
+        // few guests no chain of messages is as long, since a first exchange needs no answer.
+        const uint64_t power = std::bit_floor(shape.ranks);
+        const uint64_t guests = shape.ranks - power;
+        EXPECT_EQ(all.rounds, floor_log2(power) + (guests > 0 ? 2 : 0));
+        EXPECT_LE(all.steps, all.rounds);
+        if (guests == 0 || guests == power - 1) {
+            EXPECT_EQ(all.steps, all.rounds);
+        }
+        EXPECT_EQ(all.messages, power * floor_log2(power) + 2 * guests);
+    });
+}
+
+TEST(Formulas, BarrierTree) {
+    for (const uint32_t l : {1U, 3U, 7U, 15U}) {
+        Tuning tuning;
+        tuning.fan_in = l;
+        for (const Rank p : rank_counts()) {
+            const Shape shape = {.collective = TUTTI_BARRIER, .ranks = p};
+            const Totals all = totals(*find(TUTTI_BARRIER, "tree"), shape, tuning);
+            // ceil(log_{l+1} N) levels each way, section 4.1.3.
+            uint64_t levels = 0;
+            uint64_t power = 1;
+            for (; power < p; power *= l + 1) ++levels;
+            SCOPED_TRACE(testing::Message() << p << " ranks, fan-in " << l);
+            EXPECT_LE(all.steps, 2 * levels);
+            if (power == p) {
+                EXPECT_EQ(all.steps, 2 * levels);
+            }
+            EXPECT_EQ(all.messages, 2 * (uint64_t{p} - 1));
+            EXPECT_LE(all.messages_sent, l * levels + 1);
+        }
+    }
+}
+
+TEST(Formulas, BcastBinomial) {
+    for_every_p(TUTTI_BCAST, "binomial", [](const Shape& shape, const Totals& all) {
+        EXPECT_LE(all.steps, ceil_log2(shape.ranks));
+        if (std::has_single_bit(shape.ranks)) {
+            EXPECT_EQ(all.steps, floor_log2(shape.ranks));
+        }
+        EXPECT_EQ(all.messages, shape.ranks - 1);
+        EXPECT_EQ(all.bytes, (shape.ranks - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, shape.bytes);
+        EXPECT_LE(all.bytes_sent, ceil_log2(shape.ranks) * shape.bytes);
+    });
+}
+
+TEST(Formulas, BcastChain) {
+    for_every_p(TUTTI_BCAST, "chain", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, shape.ranks - 1);
+        EXPECT_EQ(all.messages, shape.ranks - 1);
+        EXPECT_EQ(all.bytes_sent, shape.bytes);
+        EXPECT_EQ(all.bytes_received, shape.bytes);
+    });
+}
+
+TEST(Formulas, BcastScatterAllgather) {
+    for_every_p(TUTTI_BCAST, "scatter_allgather", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        EXPECT_LE(all.steps, ceil_log2(p) + p - 1);
+        // Nobody receives a byte twice, the root none.
+        EXPECT_EQ(all.bytes, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, shape.bytes);
+        EXPECT_LT(all.bytes_sent, 2 * shape.bytes);
+    });
+}
+
+TEST(Formulas, ReduceBinomial) {
+    for_every_p(TUTTI_REDUCE, "binomial", [](const Shape& shape, const Totals& all) {
+        EXPECT_LE(all.steps, ceil_log2(shape.ranks));
+        if (std::has_single_bit(shape.ranks)) {
+            EXPECT_EQ(all.steps, floor_log2(shape.ranks));
+        }
+        EXPECT_EQ(all.messages, shape.ranks - 1);
+        EXPECT_EQ(all.bytes, (shape.ranks - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_sent, shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (shape.ranks - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, ReduceChain) {
+    for_every_p(TUTTI_REDUCE, "chain", [](const Shape& shape, const Totals& all) {
+        const uint64_t hand_over = shape.root == shape.ranks - 1 ? 0 : 1;
+        EXPECT_EQ(all.steps, shape.ranks - 1 + hand_over);
+        EXPECT_EQ(all.messages, shape.ranks - 1 + hand_over);
+        EXPECT_EQ(all.bytes_sent, shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (shape.ranks - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, AllreducePairwise) {
+    for_every_p(TUTTI_ALLREDUCE, "pairwise", [](const Shape& shape, const Totals& all) {
+        const uint64_t power = std::bit_floor(shape.ranks);
+        const uint64_t guests = shape.ranks - power;
+        // Kini 2003, section 5.2.1.
+        EXPECT_EQ(all.steps, floor_log2(power) + (guests > 0 ? 2 : 0));
+        EXPECT_EQ(all.messages, power * floor_log2(power) + 2 * guests);
+        EXPECT_EQ(all.bytes, all.messages * shape.bytes);
+        EXPECT_EQ(all.bytes_sent, (floor_log2(power) + (guests > 0 ? 1 : 0)) * shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (power * floor_log2(power) + guests) * shape.bytes);
+    });
+}
+
+TEST(Formulas, AllreduceRabenseifner) {
+    for_every_p(TUTTI_ALLREDUCE, "rabenseifner", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        const uint64_t power = std::bit_floor(p);
+        const uint64_t q = floor_log2(power);
+        EXPECT_EQ(all.steps, 2 * q + (power < p ? 2 : 0));
+        EXPECT_EQ(all.messages, power * 2 * q + 2 * (p - power));
+        EXPECT_EQ(all.bytes, 2 * (p - 1) * shape.bytes);
+        if (power == p) {
+            EXPECT_EQ(all.bytes_sent, 2 * (p - 1) * shape.bytes / p);
+        }
+        EXPECT_EQ(all.reduced_bytes, (p - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, AllreduceRing) {
+    for_every_p(TUTTI_ALLREDUCE, "ring", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        EXPECT_EQ(all.steps, 2 * (p - 1));
+        EXPECT_EQ(all.messages_sent, 2 * (p - 1));
+        EXPECT_EQ(all.messages, p * 2 * (p - 1));
+        // The lower bound: Patarasuk and Yuan 2007, Lemma 2.
+        EXPECT_EQ(all.bytes_sent, 2 * (p - 1) * shape.bytes / p);
+        EXPECT_EQ(all.bytes_received, 2 * (p - 1) * shape.bytes / p);
+        EXPECT_EQ(all.reduced_bytes, (p - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, AllreduceChain) {
+    for_every_p(TUTTI_ALLREDUCE, "chain", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, 2 * (shape.ranks - 1));
+        EXPECT_EQ(all.messages, 2 * (shape.ranks - 1));
+        EXPECT_EQ(all.bytes_sent, (shape.ranks == 2 ? 1 : 2) * shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (shape.ranks - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, Direct) {
+    for (const tutti_collective collective : {TUTTI_GATHER, TUTTI_SCATTER}) {
+        for_every_p(collective, "direct", [&](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            // 32 receives a round, two rounds open at a time.
+            const uint64_t rounds = (p - 1 + 31) / 32;
+            EXPECT_EQ(all.steps, (rounds + 1) / 2);
+            EXPECT_EQ(all.messages, p - 1);
+            EXPECT_EQ(all.bytes, (p - 1) * shape.bytes);
+            EXPECT_EQ(collective == TUTTI_GATHER ? all.bytes_received : all.bytes_sent,
+                      (p - 1) * shape.bytes);
+        });
+    }
+}
+
+TEST(Formulas, BinomialBlocks) {
+    for (const tutti_collective collective : {TUTTI_GATHER, TUTTI_SCATTER}) {
+        for_every_p(collective, "binomial", [&](const Shape& shape, const Totals& all) {
+            const uint64_t p = shape.ranks;
+            EXPECT_LE(all.steps, ceil_log2(p));
+            EXPECT_EQ(all.messages, p - 1);
+            EXPECT_EQ(collective == TUTTI_GATHER ? all.bytes_received : all.bytes_sent,
+                      (p - 1) * shape.bytes);
+            if (!std::has_single_bit(p)) return;
+            EXPECT_EQ(all.steps, floor_log2(p));
+            EXPECT_EQ(all.bytes, p / 2 * floor_log2(p) * shape.bytes);
+        });
+    }
+}
+
+TEST(Formulas, AllgatherRing) {
+    for_every_p(TUTTI_ALLGATHER, "ring", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        EXPECT_EQ(all.steps, p - 1);
+        EXPECT_EQ(all.messages_sent, p - 1);
+        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
+    });
+}
+
+TEST(Formulas, AllgatherRecursiveDoubling) {
+    for_every_p(TUTTI_ALLGATHER, "recursive_doubling", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        EXPECT_EQ(all.steps, ceil_log2(p));
+        EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+        if (std::has_single_bit(p)) {
+            EXPECT_EQ(all.messages, p * floor_log2(p));
+            EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+        }
+        // Longer halves cost at most a block a round; serving the rank without a partner costs at
+        // most half of all blocks, once.
+        EXPECT_LE(all.messages_sent, ceil_log2(p) + 1);
+        EXPECT_LE(all.bytes_sent, (p - 1 + ceil_log2(p) + p / 2) * shape.bytes);
+    });
+}
+
+TEST(Formulas, BlocksOfUnequalNodes) {
+    for (Rank p = 2; p <= 19; ++p) {
+        const topo::Placement nodes = unequal_nodes(p);
+        const Shape shape = {.ranks = p, .root = p / 3, .bytes = 24, .nodes = &nodes};
+        const uint64_t all_bytes = shape.all_blocks_bytes();
+        ASSERT_EQ(all_bytes, nodes.ranks() * uint64_t{24});
+        const auto received = [&](tutti_collective collective, const char* name, Rank rank) {
+            Shape same = shape;
+            same.collective = collective;
+            return sched::count(*find(collective, name)->make(same, rank, {})).bytes_received;
+        };
+        for (const char* name : {"direct", "binomial"}) {
+            EXPECT_EQ(received(TUTTI_GATHER, name, shape.root),
+                      all_bytes - shape.block_bytes(shape.root));
+        }
+        for (Rank rank = 0; rank < p; ++rank) {
+            const uint64_t others = all_bytes - shape.block_bytes(rank);
+            EXPECT_EQ(received(TUTTI_ALLGATHER, "ring", rank), others);
+            EXPECT_EQ(received(TUTTI_ALLGATHER, "recursive_doubling", rank), others);
+            EXPECT_EQ(received(TUTTI_SCATTER, "direct", rank),
+                      rank == shape.root ? 0 : shape.block_bytes(rank));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tutti::algo
