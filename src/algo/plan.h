@@ -26,6 +26,10 @@
 
 namespace tutti::algo {
 
+// All blocks together. Packing reads and writes each byte once more at memory speed, which is less
+// than a second passage through the network; the bound is for the scratch memory that it takes.
+inline constexpr uint64_t kPackedBytesMax = 16u << 20;
+
 // The Program of `rank`. shape.ranks are the ranks of the placement, shape.nodes is not set; shape
 // and the algorithm must go together (see obstacle below). The placement must outlive the Program.
 std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shape,

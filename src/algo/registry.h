@@ -21,7 +21,7 @@ using sched::Shape;
 // What a rule may set; 0: the algorithm's own choice, stated in its file.
 struct Tuning {
     uint64_t segment_bytes = 0;    // vectors are cut into lanes of so many bytes
-    uint32_t lanes_in_flight = 0;  // at most transport::kSlotsMax
+    uint32_t lanes_in_flight = 0;  // at most sched::kLanesInFlightMax
     uint32_t fan_in = 0;           // children of a tree's inner node
     uint32_t leaders = 0;          // ranks of a node that talk to other nodes, in turn by lane
     bool flat = false;             // no node level: every rank is a participant by itself

@@ -22,6 +22,8 @@ using sched::Block;
 using sched::Kind;
 using sched::Operation;
 using transport::kSlotsMax;
+static_assert(sched::kLanesInFlightMax == kSlotsMax);
+static_assert(sched::kBlockBytesMax == transport::kMessageBytesMax);
 
 // Local work (copies, folds) of one step: 10 to 100 us, so that a waiting neighbour's message or
 // the node's next chunk does not lie about for long.

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a rank's Program is put together, round by round of a lane (l: the leader of the lane on its
+// node; m: the node's ranks):
+//
+//              opening (m > 1)           inner rounds (l)           closing (m > 1)      unpacking
+//   barrier    node barrier              barrier                    node barrier
+//   bcast                                output                     node bcast output
+//   reduce     node reduce -> scratch    scratch -> output at root
+//   allreduce  node reduce -> output     output, in place           node bcast output
+//   gather     node gather -> scratch    scratch -> output at root                       root
+//   scatter    packing at root           input -> scratch           node scatter
+//   allgather  node gather -> output     output, in place           node bcast output    all
+//
+// At the root the scratch is left out: what it would hold stands in output (gather, reduce) or
+// input (scatter) already. Packing and unpacking only where nodes are not contiguous: then the
+// blocks travel in scratch, in the order of nodes.
+#include "algo/plan.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "algo/plan_layout.h"
+
+namespace tutti::algo {
+namespace {
+
+using sched::Block;
+using sched::Buffer;
+using sched::Kind;
+using sched::Operation;
+using sched::Round;
+using topo::Placement;
+
+// Shorter node blocks of an allgather are handed on all at once at the end: a node bcast costs 0.2
+// to 1 us however short it is, about as much as copying this.
+constexpr uint64_t kStreamedBlockBytesMin = 8 * 1024;
+// Rounds that are looked through when a streamed allgather is planned, at 10 to 30 ns each.
+constexpr uint64_t kStreamedRoundsMax = 4096;
+
+// The algorithm's Program of the own node, for lanes of one length.
+struct Inner {
+    std::unique_ptr<Program> program;
+    sched::Extent extent;
+    // Where the closing operation goes, counted from the first inner round, and what of the round
+    // before it waits for: it reads what the inner rounds wrote and need not wait for their sends.
+    uint64_t closing_round = 0;
+    uint64_t closing_after = sched::kAfterAll;
+};
+
+uint64_t mask_of_writers(const Round& round) {
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < round.size(); ++i) {
+        if (round[i].kind != Kind::kSend) mask |= sched::after_op(i);
+    }
+    return mask;
+}
+
+// Beside the last sends if the last round only sends, else behind it.
+void place_closing(Inner& inner) {
+    const uint64_t rounds = inner.extent.rounds;
+    if (rounds == 0) return;
+    Round round;
+    inner.program->read(0, rounds - 1, round);
+    const uint64_t writers = mask_of_writers(round);
+    if (writers != 0 || round.size() == sched::kRoundOpsMax) {
+        inner.closing_round = rounds;
+        inner.closing_after = writers;
+        return;
+    }
+    inner.closing_round = rounds - 1;
+    if (rounds == 1) return;
+    inner.program->read(0, rounds - 2, round);
+    inner.closing_after = mask_of_writers(round);
+}
+
+class Plan final : public Program {
+  public:
+    Plan(const Algorithm& algorithm, const Layout& layout, Rank rank);
+
+    [[nodiscard]] std::string_view name() const override { return name_; }
+    [[nodiscard]] sched::Extent extent() const override { return extent_; }
+    void read(uint64_t lane, uint64_t round, Round& out) const override;
+
+  private:
+    // Where a buffer of the algorithm stands in those of the call.
+    struct Place {
+        Buffer buffer = Buffer::kNone;
+        uint64_t offset = 0;
+    };
+    struct Lane {
+        uint64_t number = 0;
+        uint64_t offset = 0;  // of the segment
+        uint64_t bytes = 0;   // of the segment, or of a rank's block
+        Rank leader = 0;
+        bool is_leader = false;
+        const Inner* inner = nullptr;  // the leader's, and every member's of a streamed allgather
+    };
+
+    void make_inner(const Algorithm& algorithm);
+    void make_extent();
+    void plan_stream();
+    [[nodiscard]] Lane lane_at(uint64_t number) const;
+    [[nodiscard]] bool leads_any_lane() const;
+
+    [[nodiscard]] uint64_t opening_rounds() const;
+    [[nodiscard]] uint64_t closing_round(const Lane& lane) const;
+    [[nodiscard]] uint64_t unpacking_round(const Lane& lane) const;
+    [[nodiscard]] uint64_t rounds_of(const Lane& lane) const;
+
+    [[nodiscard]] Place blocks_place(Buffer unpacked) const;
+    [[nodiscard]] Place input_place(const Lane& lane) const;
+    [[nodiscard]] Place output_place(const Lane& lane) const;
+    [[nodiscard]] Block block_at(Place place, uint64_t offset, uint64_t bytes) const {
+        return {place.buffer, place.offset + offset, bytes};
+    }
+    [[nodiscard]] uint64_t packed_offset(Rank rank) const {
+        const uint32_t node = placement().node_of(rank);
+        return (placement().members_before(node) + placement().index_on_node(rank)) *
+               layout_.shape.bytes;
+    }
+
+    void add_packing(uint64_t round, bool packs, Round& out) const;
+    void add_inner(const Lane& lane, uint64_t round, Round& out) const;
+    void add_streamed(const Lane& lane, uint64_t round, Round& out) const;
+    [[nodiscard]] Operation opening(const Lane& lane) const;
+    [[nodiscard]] Operation closing(const Lane& lane) const;
+    [[nodiscard]] uint64_t opening_order(uint64_t lane) const;
+    [[nodiscard]] uint64_t closing_order(uint64_t lane) const;
+
+    [[nodiscard]] const Placement& placement() const { return *layout_.placement; }
+    [[nodiscard]] tutti_collective collective() const { return layout_.shape.collective; }
+    [[nodiscard]] bool is_root() const {
+        return is_rooted(collective()) && rank_ == layout_.shape.root;
+    }
+
+    Layout layout_;
+    std::string_view name_;
+    Rank rank_;
+    uint32_t node_ = 0;
+    uint64_t members_ = 1;  // of the own node; 1 where flat
+    bool has_opening_ = false;
+    bool has_closing_ = false;
+    Inner full_;
+    Inner last_;  // of a shorter last segment
+    uint64_t own_scratch_ = 0;
+    sched::Extent extent_;
+    // Streamed allgather: bcasts up to and with inner round k, the own block's first. Empty where
+    // each round brings one.
+    bool is_streamed_ = false;
+    std::vector<uint32_t> streamed_before_;
+    uint64_t closings_ = 0;  // node operations of a lane that close it
+};
+
+Plan::Plan(const Algorithm& algorithm, const Layout& layout, Rank rank)
+    : layout_(layout), name_(algorithm.name), rank_(rank) {
+    node_ = placement().node_of(rank);
+    if (!layout_.is_flat) members_ = placement().members(node_).size();
+    const bool is_shared = members_ > 1;
+    has_opening_ = is_shared && collective() != TUTTI_BCAST && collective() != TUTTI_SCATTER;
+    has_closing_ = is_shared && collective() != TUTTI_REDUCE && collective() != TUTTI_GATHER;
+    closings_ = has_closing_ ? 1 : 0;
+    make_inner(algorithm);
+    if (collective() == TUTTI_ALLGATHER && has_closing_ && !layout_.is_packed) plan_stream();
+    // The other members' view of their leader's Program is needed for streaming only.
+    if (!is_streamed_ && !leads_any_lane()) full_ = Inner{};
+    make_extent();
+}
+
+bool Plan::leads_any_lane() const {
+    if (layout_.is_flat) return true;
+    const uint64_t turns = std::min<uint64_t>(layout_.lanes, std::max(layout_.tuning.leaders, 1u));
+    for (uint64_t lane = 0; lane < std::min(turns, members_); ++lane) {
+        if (layout_.leader(node_, lane) == rank_) return true;
+    }
+    return false;
+}
+
+void Plan::make_inner(const Algorithm& algorithm) {
+    const Rank participant = layout_.is_flat ? rank_ : node_;
+    const auto make = [&](uint64_t bytes) {
+        Inner inner;
+        inner.program = algorithm.make(layout_.inner(bytes), participant, layout_.tuning);
+        inner.extent = inner.program->extent();
+        TUTTI_ASSERT(inner.extent.lanes == 1, "algorithms have one lane");
+        place_closing(inner);
+        return inner;
+    };
+    if (!leads_any_lane() && collective() != TUTTI_ALLGATHER) return;
+    full_ = make(layout_.segment_bytes);
+    const uint64_t last_bytes = layout_.bytes_of(layout_.lanes - 1);
+    if (last_bytes != layout_.segment_bytes) last_ = make(last_bytes);
+}
+
+void Plan::make_extent() {
+    const Shape& shape = layout_.shape;
+    if (layout_.is_packed) {
+        if (collective() == TUTTI_ALLGATHER || is_root()) own_scratch_ = shape.all_blocks_bytes();
+    }
+    const bool is_gathered = collective() == TUTTI_GATHER || collective() == TUTTI_SCATTER;
+    if (members_ > 1 && !is_root() && full_.program) {
+        if (is_gathered) own_scratch_ = members_ * shape.bytes;
+        if (collective() == TUTTI_REDUCE) own_scratch_ = layout_.segment_bytes;
+    }
+    own_scratch_ = align_up(own_scratch_);
+    extent_.lanes = layout_.lanes;
+    extent_.lanes_in_flight = layout_.lanes_in_flight;
+    extent_.scratch_bytes =
+        own_scratch_ + std::max(full_.extent.scratch_bytes, last_.extent.scratch_bytes);
+    // Lanes differ by their leader and by the length of the last one.
+    const uint64_t turns = std::min<uint64_t>(layout_.lanes, std::max(layout_.tuning.leaders, 1u));
+    for (uint64_t lane = 0; lane < std::min(turns, members_); ++lane) {
+        extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(lane)));
+    }
+    extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(layout_.lanes - 1)));
+}
+
+// Counts the blocks that each inner round brings. Where they are too many to count or to put into a
+// round, one bcast closes the call as elsewhere.
+void Plan::plan_stream() {
+    const uint64_t rounds = full_.extent.rounds;
+    if (layout_.shape.all_blocks_bytes() < kStreamedBlockBytesMin * placement().nodes()) return;
+    if (rounds > kStreamedRoundsMax) return;
+    std::vector<uint32_t> before;
+    uint32_t total = 1;  // the own block
+    bool is_even = true;
+    Round round;
+    for (uint64_t k = 0; k < rounds; ++k) {
+        before.push_back(total);
+        full_.program->read(0, k, round);
+        uint32_t brought = 0;
+        for (const Operation& operation : round) {
+            if (operation.kind == Kind::kRecv && operation.to.buffer == Buffer::kOutput) ++brought;
+        }
+        // Each may stand beside the operations of any round.
+        if (brought + round.size() > sched::kRoundOpsMax / 2) return;
+        is_even = is_even && brought == 1;
+        total += brought;
+    }
+    if (!is_even) {
+        if (rounds > sched::kRoundOpsMax) return;
+        streamed_before_ = std::move(before);
+    }
+    is_streamed_ = true;
+    closings_ = total;
+}
+
+Plan::Lane Plan::lane_at(uint64_t number) const {
+    Lane lane;
+    lane.number = number;
+    lane.offset = number * layout_.segment_bytes;
+    lane.bytes = layout_.bytes_of(number);
+    lane.leader = layout_.is_flat ? rank_ : layout_.leader(node_, number);
+    lane.is_leader = lane.leader == rank_;
+    const bool is_last = last_.program != nullptr && number + 1 == layout_.lanes;
+    if (lane.is_leader || is_streamed_) lane.inner = is_last ? &last_ : &full_;
+    return lane;
+}
+
+// ---- rounds ------------------------------------------------------------------------------------
+
+uint64_t Plan::opening_rounds() const {
+    if (has_opening_) return 1;
+    if (!layout_.is_packed || collective() != TUTTI_SCATTER || !is_root()) return 0;
+    return (layout_.shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
+}
+
+uint64_t Plan::closing_round(const Lane& lane) const {
+    if (is_streamed_) return opening_rounds() + full_.extent.rounds;
+    return opening_rounds() + (lane.is_leader ? lane.inner->closing_round : 0);
+}
+
+// The first round behind everything else.
+uint64_t Plan::unpacking_round(const Lane& lane) const {
+    uint64_t end = opening_rounds();
+    if (lane.is_leader) end += lane.inner->extent.rounds;
+    return has_closing_ ? std::max(end, closing_round(lane) + 1) : end;
+}
+
+uint64_t Plan::rounds_of(const Lane& lane) const {
+    const bool unpacks = layout_.is_packed && (collective() == TUTTI_ALLGATHER ||
+                                               (collective() == TUTTI_GATHER && is_root()));
+    const uint64_t copies =
+        unpacks ? (layout_.shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax : 0;
+    return unpacking_round(lane) + copies;
+}
+
+void Plan::read(uint64_t number, uint64_t round, Round& out) const {
+    out.clear();
+    const Lane lane = lane_at(number);
+    const uint64_t opening_end = opening_rounds();
+    if (round < opening_end) {
+        if (has_opening_) {
+            out.add(opening(lane));
+        } else {
+            add_packing(round, true, out);
+        }
+        return;
+    }
+    if (round >= unpacking_round(lane)) {
+        if (round < rounds_of(lane)) add_packing(round - unpacking_round(lane), false, out);
+        return;
+    }
+    if (lane.is_leader && round - opening_end < lane.inner->extent.rounds) {
+        add_inner(lane, round - opening_end, out);
+    }
+    if (is_streamed_) {
+        add_streamed(lane, round - opening_end, out);
+    } else if (has_closing_ && round == closing_round(lane)) {
+        out.add(closing(lane));
+    }
+}
+
+// ---- what the rounds hold ----------------------------------------------------------------------
+
+// All blocks one after the other, in the order of nodes.
+Plan::Place Plan::blocks_place(Buffer unpacked) const {
+    return {layout_.is_packed ? Buffer::kScratch : unpacked, 0};
+}
+
+// The leader's part of the call before the inner rounds, and what they read as their input.
+Plan::Place Plan::input_place(const Lane& lane) const {
+    const uint64_t node_offset = placement().members_before(node_) * layout_.shape.bytes;
+    switch (collective()) {
+        case TUTTI_REDUCE:
+            if (members_ == 1) return {Buffer::kInput, lane.offset};
+            return is_root() ? Place{Buffer::kOutput, lane.offset} : Place{Buffer::kScratch, 0};
+        case TUTTI_ALLREDUCE:
+            return {members_ == 1 ? Buffer::kInput : Buffer::kOutput, lane.offset};
+        case TUTTI_GATHER:
+            if (members_ == 1) return {Buffer::kInput, 0};
+            if (!is_root()) return {Buffer::kScratch, 0};
+            return {blocks_place(Buffer::kOutput).buffer, node_offset};
+        case TUTTI_ALLGATHER:
+            if (members_ == 1) return {Buffer::kInput, 0};
+            return {blocks_place(Buffer::kOutput).buffer, node_offset};
+        case TUTTI_SCATTER:
+            return layout_.is_flat ? Place{Buffer::kInput, 0} : blocks_place(Buffer::kInput);
+        default:
+            return {};
+    }
+}
+
+// What the inner rounds leave at the leader.
+Plan::Place Plan::output_place(const Lane& lane) const {
+    const uint64_t node_offset = placement().members_before(node_) * layout_.shape.bytes;
+    switch (collective()) {
+        case TUTTI_GATHER:
+        case TUTTI_ALLGATHER:
+            return layout_.is_flat ? Place{Buffer::kOutput, 0} : blocks_place(Buffer::kOutput);
+        case TUTTI_SCATTER:
+            if (members_ == 1) return {Buffer::kOutput, 0};
+            if (!is_root()) return {Buffer::kScratch, 0};
+            return {blocks_place(Buffer::kInput).buffer, node_offset};
+        default:
+            return {Buffer::kOutput, lane.offset};
+    }
+}
+
+// Copies between the order of ranks and that of nodes.
+void Plan::add_packing(uint64_t round, bool packs, Round& out) const {
+    const uint64_t bytes = layout_.shape.bytes;
+    const uint64_t first = round * sched::kRoundOpsMax;
+    const uint64_t end = std::min<uint64_t>(first + sched::kRoundOpsMax, layout_.shape.ranks);
+    for (uint64_t rank = first; rank < end; ++rank) {
+        const Block packed = sched::scratch(packed_offset(static_cast<Rank>(rank)), bytes);
+        if (packs) {
+            out.add(sched::copy(packed, sched::input(rank * bytes, bytes)));
+        } else {
+            out.add(sched::copy(sched::output(rank * bytes, bytes), packed));
+        }
+    }
+}
+
+void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
+    lane.inner->program->read(0, round, out);
+    const Place input = input_place(lane);
+    const Place output = output_place(lane);
+    const auto move = [&](Block& block) {
+        Place place{Buffer::kScratch, own_scratch_};
+        if (block.buffer == Buffer::kNone) return;
+        if (block.buffer == Buffer::kInput) place = input;
+        if (block.buffer == Buffer::kOutput) place = output;
+        block.buffer = place.buffer;
+        block.offset += place.offset;
+    };
+    const bool follows_opening = round == 0 && opening_rounds() > 0;
+    for (Operation& operation : out) {
+        // The algorithm has no round before its first, so its mask there says nothing. What lands
+        // in scratch of its own, or beside what the opening makes, may be received from the start.
+        const bool may_land = operation.kind == Kind::kRecv &&
+                              operation.after == sched::kAfterNone &&
+                              (operation.to.buffer == Buffer::kScratch || !is_vector(collective()));
+        if (follows_opening && !may_land) operation.after = sched::kAfterAll;
+        if (sched::is_message(operation.kind)) {
+            operation.peer = layout_.rank_of(operation.peer, lane.number);
+        }
+        move(operation.to);
+        move(operation.left);
+        move(operation.right);
+        // Where input and output coincide, copying one to the other is nothing to do.
+        if (operation.kind == Kind::kCopy && operation.to == operation.left) {
+            operation.to = operation.left = Block{};
+        }
+    }
+}
+
+Operation node_operation(Kind kind, Rank root, uint64_t after, uint64_t order) {
+    Operation operation;
+    operation.kind = kind;
+    operation.peer = root;
+    operation.after = after;
+    operation.order = order;
+    return operation;
+}
+
+Operation Plan::opening(const Lane& lane) const {
+    const Kind kind = collective() == TUTTI_BARRIER ? Kind::kNodeBarrier
+                      : is_vector(collective())     ? Kind::kNodeReduce
+                                                    : Kind::kNodeGather;
+    Operation operation = node_operation(kind, placement().index_on_node(lane.leader),
+                                         sched::kAfterAll, opening_order(lane.number));
+    if (kind == Kind::kNodeBarrier) {
+        operation.peer = 0;
+        return operation;
+    }
+    operation.left = sched::input(lane.offset, lane.bytes);
+    if (!lane.is_leader) return operation;
+    const uint64_t parts = kind == Kind::kNodeGather ? members_ : 1;
+    operation.to = block_at(input_place(lane), 0, parts * lane.bytes);
+    return operation;
+}
+
+Operation Plan::closing(const Lane& lane) const {
+    const uint64_t after = lane.is_leader ? lane.inner->closing_after : sched::kAfterAll;
+    Operation operation = node_operation(Kind::kNodeBcast, placement().index_on_node(lane.leader),
+                                         after, closing_order(lane.number));
+    const Place output = output_place(lane);
+    switch (collective()) {
+        case TUTTI_BARRIER:
+            operation.kind = Kind::kNodeBarrier;
+            operation.peer = 0;
+            break;
+        case TUTTI_SCATTER:
+            operation.kind = Kind::kNodeScatter;
+            operation.to = sched::output(0, lane.bytes);
+            if (lane.is_leader) operation.left = block_at(output, 0, members_ * lane.bytes);
+            break;
+        case TUTTI_ALLGATHER:
+            operation.to = block_at(output, 0, layout_.shape.all_blocks_bytes());
+            break;
+        default:
+            operation.to = block_at(output, 0, lane.bytes);
+            break;
+    }
+    return operation;
+}
+
+// The node bcasts of a streamed allgather that belong into inner round `round`: what the round
+// before brought, at first the own node's blocks.
+void Plan::add_streamed(const Lane& lane, uint64_t round, Round& out) const {
+    const uint32_t root = placement().index_on_node(lane.leader);
+    uint64_t order = closing_order(lane.number);
+    const auto add = [&](Block block, uint64_t after) {
+        Operation operation = node_operation(Kind::kNodeBcast, root, after, order++);
+        operation.to = block;
+        out.add(operation);
+    };
+    if (round == 0) {
+        const uint64_t bytes = layout_.shape.bytes;
+        const uint64_t offset = placement().members_before(node_) * bytes;
+        add(sched::output(offset, members_ * bytes), sched::kAfterAll);
+        return;
+    }
+    order += streamed_before_.empty() ? round : streamed_before_[round - 1];
+    Round before;
+    full_.program->read(0, round - 1, before);
+    for (uint32_t i = 0; i < before.size(); ++i) {
+        const Operation& operation = before[i];
+        if (operation.kind != Kind::kRecv || operation.to.buffer != Buffer::kOutput) continue;
+        add(operation.to, lane.is_leader ? sched::after_op(i) : sched::kAfterNone);
+    }
+}
+
+// ---- the order of node operations (see plan.h) -------------------------------------------------
+
+uint64_t Plan::opening_order(uint64_t lane) const {
+    const uint64_t flying = layout_.lanes_in_flight;
+    const uint64_t openings = has_opening_ ? 1 : 0;
+    if (lane < flying) return lane * openings;
+    return flying * openings + (lane - flying) * (openings + closings_) + closings_;
+}
+
+uint64_t Plan::closing_order(uint64_t lane) const {
+    const uint64_t flying = layout_.lanes_in_flight;
+    const uint64_t openings = has_opening_ ? 1 : 0;
+    return flying * openings + lane * closings_ + std::min(lane, layout_.lanes - flying) * openings;
+}
+
+}  // namespace
+
+std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shape,
+                                   const Placement& placement, Rank rank, const Tuning& tuning) {
+    const Layout layout(algorithm, shape, placement, tuning);
+    if (layout.is_flat && layout.lanes == 1) return algorithm.make(shape, rank, tuning);
+    return std::make_unique<Plan>(algorithm, layout, rank);
+}
+
+std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
+                               const Placement& placement, const Tuning& tuning) {
+    const Layout layout(algorithm, shape, placement, tuning);
+    const std::string_view obstacle = algorithm.obstacle(layout.inner(layout.segment_bytes));
+    if (!obstacle.empty()) return obstacle;
+    return algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1)));
+}
+
+uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,
+                            const Placement& placement, const Tuning& tuning) {
+    const Layout layout(algorithm, shape, placement, tuning);
+    const uint64_t inner =
+        algorithm.scratch_bytes(layout.inner(layout.segment_bytes), layout.tuning);
+    return layout.lanes_in_flight * align_up(layout.own_scratch_max() + inner);
+}
+
+}  // namespace tutti::algo

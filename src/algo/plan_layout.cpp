@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "algo/plan_layout.h"
+
+namespace tutti::algo {
+namespace {
+
+using topo::Placement;
+
+// A lane is on its way in, one on its way out, and one waits on either side.
+constexpr uint32_t kLanesInFlightDefault = 4;
+
+bool must_be_flat(const Shape& shape, const Placement& placement) {
+    if (placement.nodes() == placement.ranks()) return true;
+    if (placement.is_contiguous()) return false;
+    if (has_blocks(shape.collective)) return shape.all_blocks_bytes() > kPackedBytesMax;
+    return is_reduction(shape.collective) && !shape.is_commutative;
+}
+
+}  // namespace
+
+Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& where,
+               const Tuning& tuned)
+    : shape(call), placement(&where), tuning(tuned) {
+    TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
+    TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
+    is_flat = tuning.flat || must_be_flat(shape, where);
+    is_packed = !is_flat && has_blocks(shape.collective) && !where.is_contiguous();
+    segment_bytes = shape.bytes;
+    if (!is_vector(shape.collective)) return;
+    uint64_t wanted = tuning.segment_bytes ? tuning.segment_bytes : algorithm.segment_bytes;
+    wanted = std::min(wanted ? wanted : shape.bytes, sched::kBlockBytesMax);
+    const uint64_t element = shape.element_bytes;
+    segment_bytes = std::min(std::max(wanted / element, uint64_t{1}) * element, shape.bytes);
+    if (segment_bytes == 0) return;
+    lanes = (shape.bytes + segment_bytes - 1) / segment_bytes;
+    // Several leaders are to be at work at once.
+    const uint32_t flying = std::max(kLanesInFlightDefault, 2 * tuning.leaders);
+    const uint32_t asked = tuning.lanes_in_flight ? tuning.lanes_in_flight : flying;
+    lanes_in_flight =
+        static_cast<uint32_t>(std::min<uint64_t>({asked, lanes, sched::kLanesInFlightMax}));
+}
+
+Shape Layout::inner(uint64_t bytes) const {
+    Shape result = shape;
+    result.bytes = bytes;
+    if (is_flat) return result;
+    result.ranks = placement->nodes();
+    result.root = placement->node_of(shape.root);
+    if (has_blocks(shape.collective)) result.nodes = placement;
+    return result;
+}
+
+Rank Layout::leader(uint32_t node, uint64_t lane) const {
+    if (is_rooted(shape.collective) && node == placement->node_of(shape.root)) return shape.root;
+    const std::span<const uint32_t> members = placement->members(node);
+    const uint64_t leaders = std::clamp<uint64_t>(tuning.leaders, 1, members.size());
+    return members[lane % leaders];
+}
+
+uint64_t Layout::own_scratch_max() const {
+    if (is_packed) return align_up(shape.all_blocks_bytes());
+    if (is_flat || placement->members_max() == 1) return 0;
+    if (shape.collective == TUTTI_REDUCE) return align_up(segment_bytes);
+    const bool is_gathered = shape.collective == TUTTI_GATHER || shape.collective == TUTTI_SCATTER;
+    return is_gathered ? align_up(placement->members_max() * shape.bytes) : 0;
+}
+
+}  // namespace tutti::algo

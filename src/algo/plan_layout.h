@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ranks of a plan derive alike: the cut into lanes, who leads, whether there is a node
+// level. Inside algo/ only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "algo/algorithms.h"
+#include "algo/plan.h"
+
+namespace tutti::algo {
+
+inline bool is_vector(tutti_collective collective) {
+    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+inline bool is_rooted(tutti_collective collective) {
+    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
+           collective == TUTTI_SCATTER;
+}
+inline bool has_blocks(tutti_collective collective) {
+    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
+           collective == TUTTI_ALLGATHER;
+}
+
+inline bool is_reduction(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+
+struct Layout {
+    Layout(const Algorithm& algorithm, const Shape& call, const topo::Placement& where,
+           const Tuning& tuned);
+
+    // What the algorithm sees of a lane of so many bytes.
+    [[nodiscard]] Shape inner(uint64_t bytes) const;
+    [[nodiscard]] uint64_t bytes_of(uint64_t lane) const {
+        return std::min(segment_bytes, shape.bytes - lane * segment_bytes);
+    }
+    // Of a node in a lane. Where there is a root, of its own node always.
+    [[nodiscard]] Rank leader(uint32_t node, uint64_t lane) const;
+    [[nodiscard]] Rank rank_of(Rank participant, uint64_t lane) const {
+        return is_flat ? participant : leader(participant, lane);
+    }
+    // The most that a rank's plan takes in front of the algorithm's own scratch.
+    [[nodiscard]] uint64_t own_scratch_max() const;
+
+    Shape shape;
+    const topo::Placement* placement;
+    Tuning tuning;
+    bool is_flat = false;    // every rank is a participant
+    bool is_packed = false;  // blocks travel in scratch, in the order of nodes
+    uint64_t segment_bytes = 0;
+    uint64_t lanes = 1;
+    uint32_t lanes_in_flight = 1;
+};
+
+}  // namespace tutti::algo
