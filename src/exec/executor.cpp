@@ -117,6 +117,7 @@ struct Executor::State {
     uint64_t lanes_left = 0;
     bool has_failed = false;
     std::string error;
+    Work totals;
 
     // Operations under way, each in exactly one place.
     std::vector<Ref> messages;    // posted; in no order
@@ -141,6 +142,7 @@ struct Executor::State {
     bool step_work();
     uint64_t work_piece(Ref ref, uint64_t bytes_max);
     void fold(std::byte* to, const std::byte* left, const std::byte* right, size_t bytes);
+    void count_node(const node::Call& next);
     bool start_node();
     bool step_node();
     [[nodiscard]] node::Call node_call(const Slot& slot, const Operation& operation) const;
@@ -386,6 +388,7 @@ uint64_t Executor::State::work_piece(Ref ref, uint64_t bytes_max) {
         }
         bytes = std::min(bytes, bytes_max);
         std::memcpy(to, left, bytes);
+        totals.copied_bytes += bytes;
     } else {
         const node::Reducer& reducer = arguments.reducer;
         // A user's operator may cost much to call, so it gets the whole vector where it can.
@@ -394,6 +397,7 @@ uint64_t Executor::State::work_piece(Ref ref, uint64_t bytes_max) {
         const uint64_t element = reducer.element_bytes;
         bytes = std::min(bytes, std::max(limit / element, uint64_t{1}) * element);
         fold(to, left, at(slot, operation.right) + from, bytes);
+        totals.reduced_bytes += bytes;
     }
     from += bytes;
     return bytes;
@@ -453,6 +457,15 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
     return result;
 }
 
+// The root of a gather or scatter moves everybody's block.
+void Executor::State::count_node(const node::Call& next) {
+    const bool moves_all = (next.collective == TUTTI_GATHER || next.collective == TUTTI_SCATTER) &&
+                           next.root == node->rank;
+    ++totals.node_operations;
+    totals.copied_bytes += moves_all ? node->size * next.bytes : next.bytes;
+    if (next.collective == TUTTI_REDUCE) totals.reduced_bytes += next.bytes;
+}
+
 // Starts the next node operation in order, if it is ready. Empty ones are over at once, on all
 // members alike.
 bool Executor::State::start_node() {
@@ -469,6 +482,7 @@ bool Executor::State::start_node() {
             complete(ref);
             return start_node();
         }
+        count_node(next);
         node_busy = true;
         node_ref = ref;
         node::start(*node, node_op, next);
@@ -532,6 +546,7 @@ std::vector<sched::Rank> Executor::waits_for() const {
 
 const node::Op* Executor::node_op() const { return state_->node_busy ? &state_->node_op : nullptr; }
 
+const Work& Executor::work() const { return state_->totals; }
 const std::string& Executor::error() const { return state_->error; }
 
 }  // namespace tutti::exec

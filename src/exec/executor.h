@@ -26,6 +26,14 @@ struct Arguments {
 
 enum class Step { kBlocked, kAdvanced, kDone, kFailed };
 
+// What one rank has done beside sending and receiving, since its executor was made: the simulator
+// turns it into time. Bytes of a node operation are counted when it begins.
+struct Work {
+    uint64_t node_operations = 0;
+    uint64_t copied_bytes = 0;   // copies, and this rank's blocks of node operations
+    uint64_t reduced_bytes = 0;  // folds, and this rank's vectors of node reductions
+};
+
 class Executor {
   public:
     // node: this rank's part of its node's team; may be nullptr where every node has one rank.
@@ -48,6 +56,7 @@ class Executor {
     [[nodiscard]] std::vector<sched::Rank> waits_for() const;
     // The node's operation that is under way, or nullptr.
     [[nodiscard]] const node::Op* node_op() const;
+    [[nodiscard]] const Work& work() const;
     // After kFailed.
     [[nodiscard]] const std::string& error() const;
 

@@ -120,6 +120,10 @@ TEST(Executor, CopiesAndFoldsLocally) {
     }
     EXPECT_EQ(out, (std::vector<uint32_t>{6, 8, 10, 12, 5, 6, 7, 8}));
     EXPECT_EQ(in, numbers(8, 1));
+    // A copy onto itself is none.
+    EXPECT_EQ(seat.executor.work().copied_bytes, 32u);
+    EXPECT_EQ(seat.executor.work().reduced_bytes, 16u);
+    EXPECT_EQ(seat.executor.work().node_operations, 0u);
 }
 
 // What began is seen by what the network was given.

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/cluster_simulator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/messages.h"
+
+namespace tutti::engine {
+
+using transport::sim::bytes_ns;
+
+// A rank's end of the network: what was done before a message is posted takes its time before.
+class ClusterSimulator::Meter final : public transport::Transport {
+  public:
+    Meter(ClusterSimulator& owner, Member& member, Transport& inner)
+        : owner_(owner), member_(member), inner_(inner) {}
+    void send(transport::Rank peer, const transport::MessageId& id, const std::byte* data,
+              size_t bytes, transport::Ticket& ticket) override {
+        owner_.charge(member_);
+        inner_.send(peer, id, data, bytes, ticket);
+    }
+    void recv(transport::Rank peer, const transport::MessageId& id, std::byte* data, size_t bytes,
+              transport::Ticket& ticket) override {
+        owner_.charge(member_);
+        inner_.recv(peer, id, data, bytes, ticket);
+    }
+    transport::State test(transport::Ticket& ticket) override { return inner_.test(ticket); }
+    [[nodiscard]] std::string error() const override { return inner_.error(); }
+
+  private:
+    ClusterSimulator& owner_;
+    Member& member_;
+    Transport& inner_;
+};
+
+// A rank of a team.
+struct ClusterSimulator::Member {
+    struct Call {
+        std::unique_ptr<sched::Program> program;
+        exec::Arguments arguments;
+        bool waits = false;
+    };
+    Team* team = nullptr;
+    uint32_t rank = 0;
+    uint32_t process = 0;
+    std::unique_ptr<node::Team> node;  // none where the rank is alone on its host
+    std::unique_ptr<Meter> network;
+    std::unique_ptr<exec::Executor> executor;
+    std::vector<Call> calls;
+    size_t next_call = 0;
+    bool is_running = false;
+    uint64_t done_ns = 0;
+    exec::Work charged;
+};
+
+struct ClusterSimulator::Team {
+    std::unique_ptr<topo::Placement> placement;
+    std::vector<std::unique_ptr<SimSlice>> slices;  // by node
+    std::vector<std::unique_ptr<Member>> members;
+};
+
+struct ClusterSimulator::Process {
+    std::vector<Member*> calls;  // whose turn it is, in the order in which they were added
+    size_t next_call = 0;
+    std::vector<Member*> running;
+    uint32_t waits_for = 0;  // calls under way that must be complete before the next begins
+    uint64_t look_ns = 0;
+};
+
+// What the others of a node can see of a rank, and where it stands itself: if nothing of it has
+// changed, nobody can have got further by the rank's step.
+struct ClusterSimulator::Visible {
+    explicit Visible(const Member& member) {
+        const node::Team& team = *member.node;
+        const node::DoneWords& done = team.slice.done(team.rank);
+        published = team.slice.ready(team.rank).published.load(std::memory_order_relaxed);
+        calls_done = done.calls_done.load(std::memory_order_relaxed);
+        consumed = done.chunks_consumed.load(std::memory_order_relaxed);
+        const node::Op* op = member.executor->node_op();
+        number = team.call;
+        if (!op) return;
+        is_busy = true;
+        phase = op->phase;
+        next = op->next;
+        posted = op->posted;
+        taken = op->taken;
+        line = op->line;
+    }
+    bool operator==(const Visible&) const = default;
+
+    uint64_t published = 0;
+    uint64_t calls_done = 0;
+    uint64_t consumed = 0;
+    uint64_t number = 0;
+    bool is_busy = false;
+    uint32_t phase = 0;
+    node::Rank next = 0;
+    uint64_t posted = 0;
+    uint64_t taken = 0;
+    uint64_t line = 0;
+};
+
+ClusterSimulator::ClusterSimulator(const ClusterParams& params)
+    : params_(params),
+      prng_(params.weather.seed + 1),
+      world_(params.network, params.host_of_process, params.weather),
+      processes_(params.host_of_process.size()) {
+    for (Process& process : processes_) {
+        if (params.look_ns_max == 0) continue;
+        process.look_ns = 1 + prng_.below(params.look_ns_max);
+        if (prng_.below(8) == 0) process.look_ns <<= 1 + prng_.below(6);
+    }
+}
+
+ClusterSimulator::~ClusterSimulator() = default;
+
+uint32_t ClusterSimulator::add_team(std::span<const uint32_t> process_of_rank) {
+    const uint32_t number = world_.add_team(process_of_rank);
+    std::vector<uint64_t> host_of_rank;
+    for (const uint32_t process : process_of_rank) {
+        host_of_rank.push_back(params_.host_of_process[process]);
+    }
+    Team& team = *teams_.emplace_back(std::make_unique<Team>());
+    team.placement = std::make_unique<topo::Placement>(host_of_rank);
+    for (uint32_t at = 0; at < team.placement->nodes(); ++at) {
+        const auto ranks = static_cast<uint32_t>(team.placement->members(at).size());
+        team.slices.push_back(
+            ranks > 1 ? std::make_unique<SimSlice>(
+                            ranks, std::max(params_.chunk_bytes, node::kLineBytes * ranks))
+                      : nullptr);
+    }
+    for (uint32_t rank = 0; rank < process_of_rank.size(); ++rank) {
+        Member& member = *team.members.emplace_back(std::make_unique<Member>());
+        member.team = &team;
+        member.rank = rank;
+        member.process = process_of_rank[rank];
+        const uint32_t at = team.placement->node_of(rank);
+        if (team.slices[at]) {
+            const auto ranks = static_cast<uint32_t>(team.placement->members(at).size());
+            const SimTeam part{ranks, params_.chunk_bytes, {}, params_.rank_order};
+            member.node = std::make_unique<node::Team>(
+                sim_rank(part, *team.slices[at], team.placement->index_on_node(rank)));
+        }
+        member.network = std::make_unique<Meter>(*this, member, world_.endpoint(number, rank));
+        member.executor = std::make_unique<exec::Executor>(member.node.get(), *member.network);
+    }
+    return number;
+}
+
+const topo::Placement& ClusterSimulator::placement(uint32_t team) const {
+    return *teams_[team]->placement;
+}
+
+uint64_t ClusterSimulator::done_ns(uint32_t team, uint32_t rank) const {
+    return teams_[team]->members[rank]->done_ns;
+}
+
+Result<Done> ClusterSimulator::add_call(uint32_t team, uint32_t rank,
+                                        std::unique_ptr<sched::Program> program,
+                                        const exec::Arguments& arguments, bool waits) {
+    Member& member = *teams_[team]->members[rank];
+    // Memory is made for the longest at once: it may not be moved under a call.
+    const auto reserved = member.executor->reserve(program->extent(), params_.scratch_bytes_max);
+    if (!reserved) return reserved.error();
+    member.calls.push_back({std::move(program), arguments, waits});
+    processes_[member.process].calls.push_back(&member);
+    ++calls_left_;
+    return Done{};
+}
+
+// What the rank has done since the last look.
+void ClusterSimulator::charge(Member& member) {
+    const exec::Work work = member.executor->work();
+    const uint64_t copied = work.copied_bytes - member.charged.copied_bytes;
+    const uint64_t reduced = work.reduced_bytes - member.charged.reduced_bytes;
+    member.charged = work;
+    if (copied + reduced == 0) return;
+    world_.work(member.process, bytes_ns(copied, params_.costs.copy_bytes_per_s) +
+                                    bytes_ns(reduced, params_.costs.reduce_bytes_per_s));
+}
+
+bool ClusterSimulator::start_calls(uint32_t number) {
+    Process& process = processes_[number];
+    bool has_started = false;
+    while (process.next_call < process.calls.size() && process.waits_for == 0) {
+        Member& member = *process.calls[process.next_call];
+        if (member.is_running) break;
+        ++process.next_call;
+        const auto call = static_cast<uint32_t>(member.next_call);
+        const Member::Call& next = member.calls[member.next_call++];
+        member.is_running = true;
+        process.running.push_back(&member);
+        process.waits_for += next.waits ? 1 : 0;
+        member.executor->start(*next.program, call, next.arguments);
+        has_started = true;
+    }
+    return has_started;
+}
+
+// Those that wait inside a node operation look again when the change has come to them.
+void ClusterSimulator::wake_node(Member& member) {
+    const uint64_t seen_ns = world_.time_of(member.process) + params_.costs.flag_ns;
+    const Team& team = *member.team;
+    for (const uint32_t rank : team.placement->members(team.placement->node_of(member.rank))) {
+        const Member& other = *team.members[rank];
+        if (&other != &member && other.is_running && other.executor->node_op()) {
+            world_.wake(other.process, seen_ns);
+        }
+    }
+}
+
+void ClusterSimulator::finish_call(Process& process, Member& member) {
+    Member::Call& call = member.calls[member.next_call - 1];
+    process.waits_for -= call.waits ? 1 : 0;
+    call.program.reset();
+    member.is_running = false;
+    member.done_ns = world_.time_of(member.process);
+    --calls_left_;
+}
+
+// True if the rank got further.
+bool ClusterSimulator::step_once(Process& process, Member& member, std::string& error) {
+    ++steps_;
+    exec::Step result = exec::Step::kBlocked;
+    bool is_seen = false;
+    if (member.node) {
+        const Visible before(member);
+        result = member.executor->step();
+        is_seen = Visible(member) != before;
+    } else {
+        result = member.executor->step();
+    }
+    charge(member);
+    if (is_seen) wake_node(member);
+    if (result == exec::Step::kFailed) error = member.executor->error();
+    if (result == exec::Step::kDone) finish_call(process, member);
+    const bool has_moved = is_seen || result != exec::Step::kBlocked;
+    moves_ += has_moved ? 1 : 0;
+    return has_moved;
+}
+
+// True if any of the process's calls got further.
+Result<bool> ClusterSimulator::step_members(uint32_t number) {
+    Process& process = processes_[number];
+    bool has_moved = false;
+    std::string error;
+    for (size_t i = 0; i < process.running.size();) {
+        Member& member = *process.running[i];
+        has_moved |= step_once(process, member, error);
+        if (!error.empty()) {
+            return Error{ErrorCode::kSystem, "seed " + std::to_string(params_.weather.seed) +
+                                                 ": rank " + std::to_string(member.rank) + ": " +
+                                                 error};
+        }
+        if (member.is_running) {
+            ++i;
+        } else {
+            process.running.erase(process.running.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+    return has_moved;
+}
+
+// A process goes on while it gets further and no time passes by that.
+Result<Done> ClusterSimulator::step(uint32_t number) {
+    Process& process = processes_[number];
+    if (process.look_ns > 0) {
+        world_.work(number, prng_.below(256) == 0 ? 100 * process.look_ns
+                                                  : prng_.below(2 * process.look_ns));
+    }
+    while (true) {
+        bool has_moved = start_calls(number);
+        const auto moved = step_members(number);
+        if (!moved) return moved.error();
+        has_moved = has_moved || moved.value();
+        if (!has_moved) return Done{};
+        if (world_.time_of(number) > world_.now_ns()) {
+            world_.wake(number, world_.time_of(number));
+            return Done{};
+        }
+    }
+}
+
+Error ClusterSimulator::stuck_error() const {
+    std::string where;
+    for (size_t number = 0; number < teams_.size(); ++number) {
+        for (const auto& member : teams_[number]->members) {
+            if (!member->is_running) continue;
+            where += (where.empty() ? " team " : "; team ") + std::to_string(number) + " rank " +
+                     std::to_string(member->rank) + " in call " +
+                     std::to_string(member->next_call - 1);
+            const std::vector<uint32_t> awaited = member->executor->waits_for();
+            if (!awaited.empty()) where += " waits for " + rank_list(awaited);
+            if (member->executor->node_op()) where += " waits on its node";
+        }
+    }
+    return {ErrorCode::kSystem,
+            "seed " + std::to_string(params_.weather.seed) + ": deadlock of" + where};
+}
+
+void ClusterSimulator::wake_all() {
+    for (uint32_t number = 0; number < processes_.size(); ++number) {
+        const Process& process = processes_[number];
+        const bool is_idle = process.running.empty() && process.next_call == process.calls.size();
+        if (!is_idle) world_.wake(number, world_.now_ns());
+    }
+}
+
+// A rank that changed what others see without changing where it stands itself would leave them
+// asleep, so before a deadlock is believed, all look once more.
+Result<Done> ClusterSimulator::run() {
+    uint64_t moves_before = ~uint64_t{0};
+    while (calls_left_ > 0) {
+        if (moves_ == moves_before) return stuck_error();
+        moves_before = moves_;
+        wake_all();
+        while (const auto number = world_.next()) {
+            const auto done = step(*number);
+            if (!done) return done.error();
+        }
+    }
+    return Done{};
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams across hosts in virtual time: every rank runs its Program with the real executor, over the
+// simulated network and the real state machines of its node, all in one thread. Only ranks to which
+// something happened are stepped, so that thousands of them are no trouble.
+//
+// Within a node a change of what others can see wakes those who wait there, NodeCosts::flag_ns
+// later; copying and folding take their time at the rank that does them. A process does one thing
+// after the other, also for several teams.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/result.h"
+#include "engine/simulate.h"
+#include "engine/simulator.h"
+#include "exec/executor.h"
+#include "topo/placement.h"
+#include "transport/sim/world.h"
+
+namespace tutti::engine {
+
+struct ClusterParams {
+    transport::sim::Network network;
+    std::vector<uint32_t> host_of_process;
+    transport::sim::Weather weather;
+    NodeCosts costs;
+    size_t chunk_bytes = 4096;  // of the rings inside a node, at least 64 a rank
+    bool rank_order = false;    // as in node::Team
+    // Every process draws how long it takes to look at its messages once, up to this; one in eight
+    // is up to 64 times as slow, and now and then each is away for 100 looks.
+    uint64_t look_ns_max = 0;
+    uint64_t scratch_bytes_max = uint64_t{1} << 40;
+};
+
+class ClusterSimulator {
+  public:
+    explicit ClusterSimulator(const ClusterParams& params);
+    ~ClusterSimulator();
+
+    // A team of distinct processes in the order of its ranks; returns its number.
+    uint32_t add_team(std::span<const uint32_t> process_of_rank);
+    [[nodiscard]] const topo::Placement& placement(uint32_t team) const;
+    // The next call of a rank. Its process starts its calls in the order in which they were added:
+    // those of one team one after the other, those of several teams beside each other, but nothing
+    // before a call for which it waits is complete. An error if the Program wants too much memory.
+    Result<Done> add_call(uint32_t team, uint32_t rank, std::unique_ptr<sched::Program> program,
+                          const exec::Arguments& arguments, bool waits);
+    // Runs all calls to their end. An error names the seed and the ranks that are stuck.
+    Result<Done> run();
+
+    // When the rank's last call was complete.
+    [[nodiscard]] uint64_t done_ns(uint32_t team, uint32_t rank) const;
+    [[nodiscard]] const transport::sim::World& world() const { return world_; }
+    [[nodiscard]] uint64_t steps() const { return steps_; }
+
+  private:
+    class Meter;
+    struct Member;
+    struct Team;
+    struct Process;
+    struct Visible;
+
+    void charge(Member& member);
+    bool start_calls(uint32_t process);
+    Result<bool> step_members(uint32_t process);
+    bool step_once(Process& process, Member& member, std::string& error);
+    void finish_call(Process& process, Member& member);
+    void wake_node(Member& member);
+    Result<Done> step(uint32_t process);
+    void wake_all();
+    [[nodiscard]] Error stuck_error() const;
+
+    ClusterParams params_;
+    Prng prng_;
+    transport::sim::World world_;
+    std::vector<std::unique_ptr<Team>> teams_;
+    std::vector<Process> processes_;
+    uint64_t calls_left_ = 0;
+    uint64_t steps_ = 0;
+    uint64_t moves_ = 0;  // steps by which somebody got further
+};
+
+}  // namespace tutti::engine
