@@ -2,7 +2,8 @@
 // Allreduce by recursive halving (reduce-scatter), then recursive doubling (allgather).
 //
 // Source: Rabenseifner 2004, "Optimization of collective reduction operations",
-// doi:10.1007/978-3-540-24685-5_1, section 4; powers of two and guests as in algo/pairs.h. Letters:
+// doi:10.1007/978-3-540-24685-5_1 (recursive halving and doubling); powers of two and guests as in
+// algo/pairs.h. Letters:
 //   p ranks, p' the largest power of two up to p, q = log2 p', v a rank's number among these p',
 //   n bytes, m the step.
 // Differs from the paper: step m pairs v with v xor 2^m, the nearest first, so that the longest

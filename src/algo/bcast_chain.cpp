@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast along a chain; one lane hands on one segment, the lanes make the pipeline.
 //
-// Source: van de Geijn, "On global combine operations", 1994, doi:10.1006/jpdc.1994.1091, section
-// on pipelined ring broadcast; segments as in Patarasuk, Faraj, Yuan 2006, "Pipelined broadcast on
-// Ethernet switched clusters", doi:10.1109/IPDPS.2006.1639364. Letters: p ranks, S lanes.
+// Source: Patarasuk, Faraj, Yuan 2006, "Pipelined broadcast on Ethernet switched clusters",
+// doi:10.1109/IPDPS.2006.1639364 (the linear tree). Letters: p ranks, S lanes.
 //
 // Rank r receives from r - 1 and sends to r + 1, modulo p, beginning at the root. Every link
 // carries each byte once; time (p - 2 + S) segments, so S well above p approaches the time of one
