@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "algo/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sched/check.h"
+#include "sched/count.h"
+
+namespace tutti::algo {
+namespace {
+
+using topo::Placement;
+using Programs = std::vector<std::unique_ptr<Program>>;
+
+Programs plans(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
+               const Tuning& tuning) {
+    Programs programs;
+    for (Rank rank = 0; rank < placement.ranks(); ++rank) {
+        programs.push_back(make_plan(algorithm, shape, placement, rank, tuning));
+    }
+    return programs;
+}
+
+std::vector<Placement> placements() {
+    std::vector<Placement> result;
+    result.push_back(Placement::blocks(1, 1));
+    result.push_back(Placement::blocks(3, 1));
+    result.push_back(Placement::blocks(4, 4));
+    result.push_back(Placement::blocks(7, 3));
+    result.push_back(Placement::round_robin(7, 3));
+    result.push_back(Placement::blocks(12, 5));
+    result.emplace_back(std::vector<uint64_t>{0, 1, 1, 1, 1, 2, 3, 3});
+    result.emplace_back(std::vector<uint64_t>{5, 5, 7, 5, 9, 7, 5, 5, 2});
+    return result;
+}
+
+Shape shape_of(const Algorithm& algorithm, const Placement& placement, uint64_t bytes) {
+    Shape shape;
+    shape.collective = algorithm.collective;
+    shape.ranks = placement.ranks();
+    shape.bytes = algorithm.collective == TUTTI_BARRIER ? 0 : bytes;
+    shape.element_bytes = 4;
+    return shape;
+}
+
+// Proves one plan and compares what it takes with what was announced.
+void prove(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
+           const Tuning& tuning) {
+    if (!plan_obstacle(algorithm, shape, placement, tuning).empty()) return;
+    const Programs programs = plans(algorithm, shape, placement, tuning);
+    const sched::Faults faults = sched::check(shape, placement, programs);
+    EXPECT_TRUE(faults.lines.empty())
+        << "collective " << shape.collective << ' ' << algorithm.name << ", " << shape.bytes
+        << " bytes, " << placement.ranks() << " ranks on " << placement.nodes() << " nodes, root "
+        << shape.root << ", segments of " << tuning.segment_bytes << ", " << tuning.leaders
+        << " leaders" << (shape.is_commutative ? "" : ", in order") << ": "
+        << (faults.lines.empty() ? "" : faults.lines.front());
+    const uint64_t scratch = plan_scratch_bytes(algorithm, shape, placement, tuning);
+    for (const auto& program : programs) {
+        const sched::Extent extent = program->extent();
+        EXPECT_LE(extent.lanes_in_flight * extent.scratch_bytes, scratch);
+    }
+}
+
+TEST(Plan, IsProvedForEveryPlacementRootAndCut) {
+    for (const Placement& placement : placements()) {
+        for (const Algorithm& algorithm : algorithms()) {
+            for (const uint64_t bytes : {4, 52, 20'000}) {
+                Shape shape = shape_of(algorithm, placement, bytes);
+                for (const bool is_commutative : {true, false}) {
+                    shape.is_commutative = is_commutative;
+                    for (const Rank root :
+                         {Rank{0}, placement.ranks() / 2, placement.ranks() - 1}) {
+                        shape.root = root;
+                        prove(algorithm, shape, placement, {});
+                        const Tuning cut{bytes == 52 ? 12u : 8'000u, 3, 0, 2, false};
+                        prove(algorithm, shape, placement, cut);
+                        if (testing::Test::HasFailure()) return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+const Algorithm& named(tutti_collective collective, std::string_view name) {
+    const Algorithm* found = find(collective, name);
+    TUTTI_ASSERT(found != nullptr, "an algorithm of this name");
+    return *found;
+}
+
+sched::Count most(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
+                  const Tuning& tuning) {
+    std::vector<sched::Count> counts;
+    for (const auto& program : plans(algorithm, shape, placement, tuning)) {
+        counts.push_back(sched::count(*program));
+    }
+    return sched::maximum(counts);
+}
+
+// Only leaders talk to other nodes: the ring of 4 nodes with 4 ranks each sends what a ring of 4
+// ranks sends.
+TEST(Plan, KeepsTheNetworkToTheLeaders) {
+    const Algorithm& ring = named(TUTTI_ALLREDUCE, "ring");
+    const Placement nodes = Placement::blocks(16, 4);
+    const Placement singles = Placement::blocks(4, 4);
+    const sched::Count shared = most(ring, shape_of(ring, nodes, 4096), nodes, {});
+    const sched::Count single = most(ring, shape_of(ring, singles, 4096), singles, {});
+    EXPECT_EQ(shared.bytes_sent, single.bytes_sent);
+    EXPECT_EQ(shared.bytes_sent, 2 * 3 * 4096 / 4);
+    EXPECT_EQ(shared.messages_sent, single.messages_sent);
+    EXPECT_EQ(shared.node_operations, 2u);
+    EXPECT_EQ(shared.rounds, single.rounds + 2);
+}
+
+TEST(Plan, SharesLanesOutAmongLeaders) {
+    const Algorithm& ring = named(TUTTI_ALLREDUCE, "ring");
+    const Placement nodes = Placement::blocks(16, 4);
+    const Shape shape = shape_of(ring, nodes, 16 * 1024);
+    const sched::Count one = most(ring, shape, nodes, {1024, 0, 0, 1, false});
+    const sched::Count four = most(ring, shape, nodes, {1024, 0, 0, 4, false});
+    EXPECT_EQ(four.bytes_sent * 4, one.bytes_sent);
+    EXPECT_EQ(four.node_operations, 2 * 16u);
+    // More leaders than a node has ranks are all of them.
+    EXPECT_EQ(most(ring, shape, nodes, {1024, 0, 0, 9, false}), four);
+}
+
+TEST(Plan, RunsFlatWhereTheOrderOfRanksDemandsIt) {
+    const Placement mixed = Placement::round_robin(8, 4);
+    const Algorithm& pairwise = named(TUTTI_ALLREDUCE, "pairwise");
+    Shape shape = shape_of(pairwise, mixed, 64);
+    EXPECT_EQ(most(pairwise, shape, mixed, {}).node_operations, 2u);
+    shape.is_commutative = false;
+    EXPECT_EQ(most(pairwise, shape, mixed, {}).node_operations, 0u);
+    const Placement blocks = Placement::blocks(8, 4);
+    EXPECT_EQ(most(pairwise, shape, blocks, {}).node_operations, 2u);
+    Tuning flat;
+    flat.flat = true;
+    EXPECT_EQ(most(pairwise, shape, blocks, flat).node_operations, 0u);
+    // Blocks of nodes that are not contiguous are packed up to a limit.
+    const Algorithm& ring = named(TUTTI_ALLGATHER, "ring");
+    EXPECT_EQ(most(ring, shape_of(ring, mixed, kPackedBytesMax / 8), mixed, {}).node_operations,
+              2u);
+    EXPECT_EQ(most(ring, shape_of(ring, mixed, kPackedBytesMax / 8 + 1), mixed, {}).node_operations,
+              0u);
+}
+
+// Long blocks of an allgather are handed on within the node one by one, as they arrive.
+TEST(Plan, StreamsAnAllgather) {
+    const Algorithm& ring = named(TUTTI_ALLGATHER, "ring");
+    const Placement nodes = Placement::blocks(8, 4);
+    EXPECT_EQ(most(ring, shape_of(ring, nodes, 1024), nodes, {}).node_operations, 2u);
+    const Shape shape = shape_of(ring, nodes, 8192);
+    EXPECT_EQ(most(ring, shape, nodes, {}).node_operations, 1 + 4u);
+    // The first block is handed on in the round behind its arrival, and waits for nothing else.
+    const auto leader = make_plan(ring, shape, nodes, 0, {});
+    sched::Round round;
+    leader->read(0, 2, round);
+    const sched::Operation& last = round[round.size() - 1];
+    EXPECT_EQ(last.kind, sched::Kind::kNodeBcast);
+    EXPECT_EQ(last.after, sched::after_op(0));
+}
+
+TEST(Plan, CutsVectorsBetweenElements) {
+    const Algorithm& chain = named(TUTTI_BCAST, "chain");
+    const Placement placement = Placement::blocks(3, 3);
+    Shape shape = shape_of(chain, placement, 100);
+    shape.element_bytes = 20;
+    const auto lanes = [&](uint64_t segment_bytes) {
+        return make_plan(chain, shape, placement, 1, {segment_bytes, 0, 0, 0, false})
+            ->extent()
+            .lanes;
+    };
+    EXPECT_EQ(lanes(1), 5u);  // never less than an element
+    EXPECT_EQ(lanes(39), 5u);
+    EXPECT_EQ(lanes(40), 3u);
+    EXPECT_EQ(lanes(99), 2u);
+    EXPECT_EQ(lanes(1000), 1u);
+}
+
+// One rank of very many is planned without looking at the others: its Program's memory would show
+// in the extent's rounds only.
+TEST(Plan, ReadsNoMoreThanItsOwnPart) {
+    const Placement placement = Placement::blocks(65'536, 16'384);
+    for (const Algorithm& algorithm : algorithms()) {
+        const Shape shape = shape_of(algorithm, placement, 64);
+        if (!plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
+        const auto leader = make_plan(algorithm, shape, placement, 32'768, {});
+        const auto member = make_plan(algorithm, shape, placement, 32'769, {});
+        sched::Round round;
+        leader->read(0, leader->extent().rounds - 1, round);
+        EXPECT_LE(member->extent().rounds, 2u + 65'536u / sched::kRoundOpsMax);
+    }
+}
+
+}  // namespace
+}  // namespace tutti::algo

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads as ranks: the node's shared words and the executor's own memory under the thread
+// sanitizer.
+#include <thread>
+
+#include "algo/plan.h"
+#include "engine/simulator.h"
+#include "unit/exec/support.h"
+
+namespace tutti::test {
+namespace {
+
+constexpr uint32_t kRanks = 5;
+constexpr uint32_t kCalls = 30;
+
+// One rank's calls, one after the other, with no waiting between them: fast ranks run ahead.
+void allreduce_often(Network& network, node::Team team, const topo::Placement& placement,
+                     uint32_t rank, const algo::Algorithm& algorithm) {
+    constexpr size_t kCount = 700;
+    Network::Endpoint endpoint(network, rank);
+    exec::Executor executor(&team, endpoint);
+    sched::Shape shape;
+    shape.collective = TUTTI_ALLREDUCE;
+    shape.ranks = kRanks;
+    shape.bytes = kCount * 4;
+    shape.element_bytes = 4;
+    const algo::Tuning tuning{400, 3, 0, 2, false};
+    const auto program = algo::make_plan(algorithm, shape, placement, rank, tuning);
+    ASSERT_TRUE(static_cast<bool>(executor.reserve(program->extent(), 1u << 20)));
+    std::vector<uint32_t> in(kCount);
+    std::vector<uint32_t> out(kCount);
+    for (uint32_t call = 1; call <= kCalls; ++call) {
+        for (uint32_t i = 0; i < kCount; ++i) in[i] = call * rank + i;
+        executor.start(*program, call, {bytes_of(in), bytes_of(out), sum_u32()});
+        while (executor.step() != exec::Step::kDone) std::this_thread::yield();
+        for (uint32_t i = 0; i < kCount; ++i) {
+            ASSERT_EQ(out[i], call * (kRanks * (kRanks - 1) / 2) + kRanks * i);
+        }
+    }
+}
+
+TEST(ExecutorThreads, RunOverNodesAndNetwork) {
+    const topo::Placement placement = topo::Placement::round_robin(kRanks, 2);
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (algorithm.collective != TUTTI_ALLREDUCE) continue;
+        Network network;
+        const engine::SimSlice slices[2] = {{3, 1024}, {2, 1024}};
+        std::vector<std::thread> threads;
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            const uint32_t node = placement.node_of(rank);
+            engine::SimTeam team;
+            team.ranks = static_cast<uint32_t>(placement.members(node).size());
+            team.chunk_bytes = 1024;
+            threads.emplace_back([&, rank, node, team] {
+                allreduce_often(network,
+                                engine::sim_rank(team, slices[node], placement.index_on_node(rank)),
+                                placement, rank, algorithm);
+            });
+        }
+        for (std::thread& thread : threads) thread.join();
+    }
+}
+
+}  // namespace
+}  // namespace tutti::test
