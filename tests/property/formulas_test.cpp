@@ -228,8 +228,9 @@ TEST(Formulas, Direct) {
             EXPECT_EQ(all.steps, (rounds + 1) / 2);
             EXPECT_EQ(all.messages, p - 1);
             EXPECT_EQ(all.bytes, (p - 1) * shape.bytes);
-            EXPECT_EQ(collective == TUTTI_GATHER ? all.bytes_received : all.bytes_sent,
-                      (p - 1) * shape.bytes);
+            const bool is_gather = collective == TUTTI_GATHER;
+            EXPECT_EQ(is_gather ? all.bytes_received : all.bytes_sent, (p - 1) * shape.bytes);
+            EXPECT_EQ(is_gather ? all.bytes_sent : all.bytes_received, shape.bytes);
         });
     }
 }
@@ -242,6 +243,9 @@ TEST(Formulas, BinomialBlocks) {
             EXPECT_EQ(all.messages, p - 1);
             EXPECT_EQ(collective == TUTTI_GATHER ? all.bytes_received : all.bytes_sent,
                       (p - 1) * shape.bytes);
+            if (collective == TUTTI_GATHER) {
+                EXPECT_LE(all.bytes_sent, (p + 1) / 2 * shape.bytes);
+            }
             if (!std::has_single_bit(p)) return;
             EXPECT_EQ(all.steps, floor_log2(p));
             EXPECT_EQ(all.bytes, p / 2 * floor_log2(p) * shape.bytes);

@@ -75,6 +75,23 @@ TEST_P(Proof, EveryFanIn) {
     }
 }
 
+// What has at most a few messages a rank is proved for many ranks too.
+TEST_P(Proof, ManyRanks) {
+    const Algorithm& algorithm = *GetParam();
+    for (const Rank p : {1021U, 1023U, 1025U}) {
+        const Shape shape = {.collective = algorithm.collective,
+                             .ranks = p,
+                             .root = has_root(algorithm.collective) ? p / 3 : 0,
+                             .bytes = 16,
+                             .element_bytes = 8,
+                             .is_commutative = false};
+        const bool has_many =
+            algorithm.collective == TUTTI_ALLGATHER || algorithm.name == "scatter_allgather";
+        if (has_many) continue;
+        ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape));
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Algorithms, Proof, testing::ValuesIn(pointers()), test_name);
 
 }  // namespace
