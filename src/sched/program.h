@@ -41,7 +41,7 @@ enum class Kind : uint8_t {
     kSend,         // left -> message to peer
     kRecv,         // message from peer -> to
     kRecvReduce,   // message from peer -> left or right (see incoming), then to = left op right
-    kCopy,         // to = left
+    kCopy,         // to = left; touches nothing where they are the same bytes (in place)
     kReduce,       // to = left op right
     kNodeBarrier,  // no blocks
     kNodeBcast,    // `to` of the root -> `to` of all members
