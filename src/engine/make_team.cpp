@@ -46,7 +46,7 @@ struct Offer {
     int64_t offset = 0;
     uint64_t chunk_bytes = 0;
     uint64_t chunk_count = 0;
-    uint64_t piece_bytes_min = 0;
+    node::CopyWay copy_way{};  // the pieces of all go by the leader's
     uint64_t socket_name = 0;
     uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
     uint32_t is_tree = 0;
@@ -233,7 +233,7 @@ Offer TeamMaker::make_offer() {
     const node::Geometry geometry = choose_geometry(used);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
-    offer.piece_bytes_min = node::piece_bytes_least(node::best_copy_way());
+    offer.copy_way = node::best_copy_way();
     const size_t bytes = geometry.slice_bytes;
     if (used + bytes > context_.settings().memory_bytes) {
         offer.report = report_of(Obstacle::kFull,
@@ -428,7 +428,7 @@ void TeamMaker::finish() {
     node.rank = params_.rank;
     node.size = params_.size;
     node.slice = node::Slice{mapping_->base(), geometry_};
-    node.piece_bytes_min = offer_.piece_bytes_min;
+    node.pieces = node::piece_rule(offer_.copy_way);
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);
     team_->cards_.resize(params_.size);

@@ -47,13 +47,22 @@ enum class CopyWay {
 // (Plain is a loop of vectors; memcpy itself takes the string instruction for long pieces.)
 CopyWay best_copy_way();
 
-// The smallest piece that is worth a round of its own. Ranks must agree on it. Measured with 2
-// ranks, one way, in microseconds, 16 KiB in pieces of
-//                                 2 KiB  4 KiB  8 KiB  16 KiB
-//   AMD Zen 5, two dies             3.4    1.9    1.6     1.6
-//     one die                       0.8    0.6    0.55    0.6
-// Long string instructions pay; the loop with prefetches gains nothing from longer pieces.
-inline size_t piece_bytes_least(CopyWay way) { return way == CopyWay::kString ? 8192 : 2048; }
+// How a call is cut for a pipeline: so many pieces hide most of the second copy, and below a
+// certain size a round costs more than the copy that it hides. Ranks must agree on it.
+//
+// Measured with 2 ranks on an AMD Zen 5, in microseconds. One way, 16 KiB in pieces of
+//                 2 KiB  4 KiB  8 KiB  16 KiB
+//     two dies      3.4    1.9    1.6     1.6
+//     one die       0.8    0.6    0.55    0.6
+// Gather of 256 KiB in 8 and in 4 pieces: on two dies 15.0 and 13.0, on one 7.7 and 7.4.
+// Long string instructions pay; a loop with prefetches gains nothing from longer pieces.
+struct PieceRule {
+    size_t count;
+    size_t bytes_min;
+};
+inline PieceRule piece_rule(CopyWay way) {
+    return way == CopyWay::kString ? PieceRule{4, 8192} : PieceRule{8, 2048};
+}
 
 inline void copy_by_string(std::byte* out, const std::byte* in, size_t bytes) {
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

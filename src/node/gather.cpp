@@ -51,10 +51,8 @@ bool take_pieces(Team& team, Op& op) {
 
 void plan_pipeline(const Team& team, Op& op, size_t room, size_t unit) {
     const size_t bytes = op.call.bytes;
-    // Eight pieces hide all but an eighth of the second copy; below a certain size a round costs
-    // more than the copy that it hides.
-    constexpr size_t kPieces = 8;
-    const size_t wanted = std::max(team.piece_bytes_min, (bytes + kPieces - 1) / kPieces);
+    const size_t share = (bytes + team.pieces.count - 1) / team.pieces.count;
+    const size_t wanted = std::max(team.pieces.bytes_min, share);
     const size_t lines = (wanted + kLineBytes - 1) / kLineBytes * kLineBytes;
     op.piece_bytes = std::max(unit, std::min(lines, room) / unit * unit);
     op.rounds = (bytes + op.piece_bytes - 1) / op.piece_bytes;

@@ -50,8 +50,7 @@ struct Team {
     Slice slice;
     Layout layout;
     bool rank_order = false;  // combine in rank order always (TUTTI_REPRODUCIBLE)
-    // Bytes of a pipeline's piece, at least.
-    size_t piece_bytes_min = piece_bytes_least(CopyWay::kPrefetch);
+    PieceRule pieces = piece_rule(CopyWay::kPrefetch);
 
     // Bases of the next call; the same on all ranks.
     uint64_t call = 0;

@@ -58,9 +58,11 @@ TEST(Copy, ToUserMovesAllBytesAndNoMore) {
     }
 }
 
-TEST(Copy, AStringPieceIsLongEnoughForTheInstruction) {
-    EXPECT_GE(piece_bytes_least(CopyWay::kString), piece_bytes_least(CopyWay::kPrefetch));
-    EXPECT_EQ(piece_bytes_least(CopyWay::kString) % kLineBytes, 0u);
+TEST(Copy, PiecesAreWholeLines) {
+    for (const CopyWay way : {CopyWay::kPrefetch, CopyWay::kString}) {
+        EXPECT_GE(piece_rule(way).count, 1u);
+        EXPECT_EQ(piece_rule(way).bytes_min % kLineBytes, 0u);
+    }
 }
 
 }  // namespace
