@@ -4,8 +4,8 @@
 // something happened are stepped, so that thousands of them are no trouble.
 //
 // Within a node a change of what others can see wakes those who wait there, NodeCosts::flag_ns
-// later; copying and folding take their time at the rank that does them. A process does one thing
-// after the other, also for several teams.
+// later (who looks for another reason sees it at once); copying and folding take their time at the
+// rank that does them. A process does one thing after the other, also for several teams.
 #pragma once
 
 #include <cstdint>

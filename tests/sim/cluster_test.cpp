@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The whole stack across hosts, by seed: random clusters, overlapping teams, collectives,
+// algorithms and sizes, under delays, reordering and slow ranks, compared with a direct
+// computation.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "algo/plan.h"
+#include "engine/cluster_simulator.h"
+#include "sim/script.h"
+#include "sim/seeds.h"
+
+namespace tutti::test {
+namespace {
+
+using engine::ClusterParams;
+using engine::ClusterSimulator;
+
+// One of the values, as the seed says.
+template <class T, size_t n>
+T pick(Prng& prng, const T (&values)[n]) {
+    return values[prng.below(n)];
+}
+
+ClusterParams draw_cluster(Prng& prng, uint64_t seed, uint32_t processes_max) {
+    ClusterParams params;
+    const auto hosts = static_cast<uint32_t>(1 + prng.below(6));
+    const auto first_leaf = static_cast<uint32_t>(prng.below(hosts));
+    params.network = prng.below(2) == 0 ? transport::sim::Network::one_switch(hosts)
+                                        : transport::sim::Network::leaves(std::vector<uint32_t>{
+                                              first_leaf, hosts - first_leaf});
+    params.network.eager_bytes_max = pick<size_t>(prng, {0, 100, 1'000'000});
+    params.network.overhead_ns = pick<uint64_t>(prng, {0, 150});
+    params.network.trunk_bits_per_s = pick<uint64_t>(prng, {100'000'000'000, 500'000'000});
+    const auto processes = static_cast<uint32_t>(2 + prng.below(processes_max - 1));
+    const bool is_round_robin = prng.below(2) == 0;
+    for (uint32_t i = 0; i < processes; ++i) {
+        const uint64_t host = is_round_robin ? i : prng.below(hosts);
+        params.host_of_process.push_back(static_cast<uint32_t>(host % hosts));
+    }
+    if (!is_round_robin && prng.below(2) == 0) {
+        std::sort(params.host_of_process.begin(), params.host_of_process.end());
+    }
+    params.weather = {.seed = seed,
+                      .delay_ns_max = pick<uint64_t>(prng, {0, 3000, 100'000}),
+                      .shuffles = true,
+                      .poisons = true};
+    params.chunk_bytes = size_t{64} << prng.below(7);
+    params.rank_order = prng.below(4) == 0;
+    params.look_ns_max = pick<uint64_t>(prng, {0, 500});
+    return params;
+}
+
+// Any members in any order, at least two.
+std::vector<uint32_t> draw_members(Prng& prng, uint32_t processes) {
+    std::vector<uint32_t> members(processes);
+    std::iota(members.begin(), members.end(), 0);
+    if (prng.below(2) == 0) {
+        for (size_t i = processes; i > 1; --i) std::swap(members[i - 1], members[prng.below(i)]);
+    }
+    members.resize(2 + prng.below(processes - 1));
+    return members;
+}
+
+algo::Tuning draw_tuning(Prng& prng) {
+    algo::Tuning tuning;
+    tuning.segment_bytes = pick<uint64_t>(prng, {0, 0, 64, 1000, 4096});
+    tuning.lanes_in_flight = pick<uint32_t>(prng, {0, 0, 1, 2, 3, 16});
+    tuning.fan_in = pick<uint32_t>(prng, {0, 1, 2, 3, 8});
+    tuning.leaders = pick<uint32_t>(prng, {0, 1, 2, 3});
+    tuning.flat = prng.below(5) == 0;
+    return tuning;
+}
+
+sched::Shape shape_of(const Spec& spec, uint32_t ranks) {
+    sched::Shape shape;
+    shape.collective = spec.collective;
+    shape.ranks = ranks;
+    shape.root = spec.root;
+    shape.bytes = spec.bytes;
+    if (spec.collective == TUTTI_REDUCE || spec.collective == TUTTI_ALLREDUCE) {
+        shape.element_bytes = static_cast<uint32_t>(fold_bytes(spec.fold));
+        shape.is_commutative = !is_user(spec.fold);
+    }
+    return shape;
+}
+
+// As sched/program.h names buffers. In place, one of them stands inside the other.
+exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
+    exec::Arguments arguments{call.send, call.recv, call.reducer};
+    switch (call.collective) {
+        case TUTTI_BARRIER:
+            return {};
+        case TUTTI_BCAST:
+            arguments.input = nullptr;
+            break;
+        case TUTTI_REDUCE:
+        case TUTTI_ALLREDUCE:
+            arguments.input = call.vector();
+            break;
+        case TUTTI_SCATTER:
+            if (!call.recv)
+                arguments.output = const_cast<std::byte*>(call.send) + rank * call.bytes;
+            break;
+        default:
+            arguments.input = call.send ? call.send : call.recv + rank * call.bytes;
+            break;
+    }
+    return arguments;
+}
+
+struct Choice {
+    const algo::Algorithm* algorithm = nullptr;
+    algo::Tuning tuning;
+};
+
+Choice draw_choice(Prng& prng, const sched::Shape& shape, const topo::Placement& placement) {
+    while (true) {
+        const auto all = algo::algorithms();
+        const Choice choice{&all[prng.below(all.size())], draw_tuning(prng)};
+        if (choice.algorithm->collective != shape.collective) continue;
+        if (algo::plan_obstacle(*choice.algorithm, shape, placement, choice.tuning).empty()) {
+            return choice;
+        }
+    }
+}
+
+// One call on a team, added for all its ranks; `what` says what it was.
+std::unique_ptr<Exchange> add_call(ClusterSimulator& simulator, uint32_t team, size_t chunk_bytes,
+                                   Prng& prng, std::string& what) {
+    const topo::Placement& placement = simulator.placement(team);
+    const Limits limits{placement.ranks(), chunk_bytes, 6000, false};
+    Spec spec = draw_spec(prng, limits);
+    // The engine never starts an empty call.
+    if (spec.bytes == 0) spec = Spec{};
+    const sched::Shape shape = shape_of(spec, placement.ranks());
+    const Choice choice = draw_choice(prng, shape, placement);
+    what += "\n  team " + std::to_string(team) + " of " + std::to_string(placement.ranks()) +
+            " on " + std::to_string(placement.nodes()) + ": " +
+            std::string(choice.algorithm->name) + " " + describe(spec) + ", segment " +
+            std::to_string(choice.tuning.segment_bytes) + ", lanes " +
+            std::to_string(choice.tuning.lanes_in_flight) + ", fan-in " +
+            std::to_string(choice.tuning.fan_in) + ", leaders " +
+            std::to_string(choice.tuning.leaders) + (choice.tuning.flat ? ", flat" : "");
+    auto exchange = std::make_unique<Exchange>(spec, placement.ranks());
+    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
+        auto program = algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning);
+        const auto added =
+            simulator.add_call(team, rank, std::move(program),
+                               arguments_of(exchange->node_call(rank), rank), prng.below(2) == 0);
+        if (!added) what += added.error().message;
+    }
+    return exchange;
+}
+
+// Empty, or what went wrong.
+std::string run_seed(uint64_t seed, uint32_t processes_max) {
+    Prng prng(seed);
+    const ClusterParams params = draw_cluster(prng, seed, processes_max);
+    const auto processes = static_cast<uint32_t>(params.host_of_process.size());
+    ClusterSimulator simulator(params);
+    const auto teams = static_cast<uint32_t>(1 + prng.below(3));
+    for (uint32_t i = 0; i < teams; ++i) simulator.add_team(draw_members(prng, processes));
+    std::string what;
+    // The second part begins where the first has left the counters.
+    for (int part = 0; part < 2; ++part) {
+        std::vector<std::unique_ptr<Exchange>> exchanges;
+        for (uint64_t calls = 1 + prng.below(5); calls > 0; --calls) {
+            const auto team = static_cast<uint32_t>(prng.below(teams));
+            exchanges.push_back(add_call(simulator, team, params.chunk_bytes, prng, what));
+        }
+        const auto done = simulator.run();
+        if (!done) return done.error().message + what;
+        for (const auto& exchange : exchanges) {
+            const std::string wrong = exchange->check();
+            if (!wrong.empty()) return wrong + what;
+        }
+    }
+    if (simulator.world().under_way() != 0) return "messages that nobody wanted" + what;
+    return "";
+}
+
+void run_seeds(Seeds seeds, uint32_t processes_max) {
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        ASSERT_EQ(run_seed(seed, processes_max), "") << replay(seed);
+    }
+}
+
+TEST(Cluster, RandomMixed) { run_seeds(Seeds::wanted(3000), 12); }
+
+TEST(Cluster, RandomMixedManyRanks) { run_seeds(Seeds::wanted(200), 64); }
+
+}  // namespace
+}  // namespace tutti::test

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Virtual times and counts are exact: each test derives its own.
+#include "engine/cluster_simulator.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "engine/simulate.h"
+
+namespace tutti::engine {
+namespace {
+
+using topo::Placement;
+using transport::sim::Network;
+
+constexpr uint64_t kLatency = 1000;
+
+// A byte takes a nanosecond on a link; work on the hosts takes none.
+SimulationRequest request_of(tutti_collective collective, const char* name,
+                             const Placement& placement, uint64_t bytes) {
+    SimulationRequest request;
+    request.algorithm = algo::find(collective, name);
+    request.shape.collective = collective;
+    request.shape.ranks = placement.ranks();
+    request.shape.bytes = bytes;
+    request.placement = &placement;
+    request.network = Network::one_switch(placement.nodes());
+    request.network.host_bits_per_s = 8'000'000'000;
+    request.costs.copy_bytes_per_s = request.costs.reduce_bytes_per_s = uint64_t{1} << 60;
+    return request;
+}
+
+TEST(Simulate, DisseminationTakesItsRounds) {
+    const Placement placement = Placement::blocks(11, 11);
+    const auto result = simulate(request_of(TUTTI_BARRIER, "dissemination", placement, 0));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result.value().time_ns, 4 * kLatency) << "ceil(log2 11) rounds";
+    EXPECT_EQ(result.value().messages, 4u * 11);
+    EXPECT_EQ(result.value().bytes, 0u);
+    for (const uint64_t ns : result.value().rank_ns) EXPECT_EQ(ns, 4 * kLatency);
+}
+
+// p - 1 steps of one block each way; every link carries every block but one.
+TEST(Simulate, RingSendsEachBlockOnce) {
+    const Placement placement = Placement::blocks(9, 9);
+    auto request = request_of(TUTTI_ALLGATHER, "ring", placement, 5000);
+    const auto result = simulate(request);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result.value().time_ns, 8 * (kLatency + 5000));
+    for (uint32_t host = 0; host < 9; ++host) {
+        EXPECT_EQ(result.value().link_bytes[2 * host], 8u * 5000);
+        EXPECT_EQ(result.value().link_bytes[2 * host + 1], 8u * 5000);
+    }
+}
+
+// Ranks of a node share memory: only the leaders' messages are on the wire.
+TEST(Simulate, NodesTalkOnce) {
+    const Placement placement = Placement::blocks(32, 4);
+    const auto result = simulate(request_of(TUTTI_ALLREDUCE, "pairwise", placement, 800));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result.value().messages, 4u * 2);
+    EXPECT_EQ(result.value().bytes, 4u * 2 * 800);
+    EXPECT_EQ(result.value().memory_messages, 0u);
+    EXPECT_GE(result.value().time_ns, 2 * (kLatency + 800) + NodeCosts{}.flag_ns);
+}
+
+TEST(Simulate, TimeAloneNeedsNoData) {
+    const Placement placement = Placement::round_robin(12, 3);
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        auto request = request_of(algorithm.collective, "", placement, 4000);
+        request.algorithm = &algorithm;
+        request.costs = {};
+        const auto with = simulate(request);
+        request.has_data = false;
+        const auto without = simulate(request);
+        ASSERT_TRUE(with) << with.error().message;
+        ASSERT_TRUE(without) << without.error().message;
+        EXPECT_EQ(with.value().rank_ns, without.value().rank_ns) << algorithm.name;
+        EXPECT_EQ(with.value().bytes, without.value().bytes) << algorithm.name;
+    }
+}
+
+TEST(Simulate, SaysWhatCannotRun) {
+    const Placement placement = Placement::blocks(4, 4);
+    auto request = request_of(TUTTI_ALLREDUCE, "ring", placement, 64);
+    request.shape.is_commutative = false;
+    EXPECT_EQ(simulate(request).error().message,
+              "ring cannot run here: needs an operator that commutes");
+    request.shape.is_commutative = true;
+    request.network = Network::one_switch(3);
+    EXPECT_EQ(simulate(request).error().message, "4 nodes do not fit on 3 hosts");
+}
+
+// Logarithmic algorithms at 4,096 ranks: log2 p messages a rank.
+TEST(Simulate, ThousandsOfRanks) {
+    const Placement placement = Placement::blocks(4096, 4096);
+    for (const bool sums : {false, true}) {
+        auto request = sums ? request_of(TUTTI_ALLREDUCE, "pairwise", placement, 8)
+                            : request_of(TUTTI_BARRIER, "dissemination", placement, 0);
+        const auto result = simulate(request);
+        ASSERT_TRUE(result) << result.error().message;
+        EXPECT_EQ(result.value().messages, 4096u * 12);
+        EXPECT_GE(result.value().time_ns, 12 * kLatency);
+    }
+}
+
+// One send or one receive.
+class OneMessage final : public sched::Program {
+  public:
+    explicit OneMessage(const sched::Operation& operation) : operation_(operation) {}
+    [[nodiscard]] std::string_view name() const override { return "one"; }
+    [[nodiscard]] sched::Extent extent() const override { return {1, 1, 1, 0}; }
+    void read(uint64_t, uint64_t, sched::Round& out) const override {
+        out.clear();
+        out.add(operation_);
+    }
+
+  private:
+    sched::Operation operation_;
+};
+
+ClusterParams two_hosts() {
+    ClusterParams params;
+    params.network = Network::one_switch(2);
+    params.host_of_process = {0, 1};
+    params.weather.seed = 5;
+    return params;
+}
+
+TEST(ClusterSimulator, NamesADeadlock) {
+    ClusterSimulator simulator(two_hosts());
+    const uint32_t team = simulator.add_team(std::array<uint32_t, 2>{0, 1});
+    const auto program = [] { return std::make_unique<OneMessage>(sched::recv(1, 0, {})); };
+    ASSERT_TRUE(simulator.add_call(team, 0, program(), {}, true));
+    const auto done = simulator.run();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, "seed 5: deadlock of team 0 rank 0 in call 0 waits for rank 1");
+}
+
+TEST(ClusterSimulator, NamesAFailure) {
+    ClusterSimulator simulator(two_hosts());
+    const uint32_t team = simulator.add_team(std::array<uint32_t, 2>{0, 1});
+    std::array<std::byte, 8> out{};
+    const auto block = [](uint64_t bytes) { return sched::output(0, bytes); };
+    ASSERT_TRUE(simulator.add_call(team, 0,
+                                   std::make_unique<OneMessage>(sched::send(1, 0, block(8))),
+                                   {nullptr, out.data(), {}}, true));
+    ASSERT_TRUE(simulator.add_call(team, 1,
+                                   std::make_unique<OneMessage>(sched::recv(0, 0, block(4))),
+                                   {nullptr, out.data(), {}}, true));
+    const auto done = simulator.run();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message,
+              "seed 5: rank 1: a message of 8 bytes from rank 0 met a receive of 4 bytes");
+}
+
+// Folding takes its time before the result is sent on: 2 rounds of latency, bytes and a fold.
+TEST(ClusterSimulator, WorkDelaysWhatFollowsIt) {
+    const Placement placement = Placement::blocks(4, 4);
+    auto request = request_of(TUTTI_ALLREDUCE, "pairwise", placement, 3000);
+    request.costs.reduce_bytes_per_s = 500'000'000;
+    const auto result = simulate(request);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_GE(result.value().time_ns, 2 * (kLatency + 3000 + 6000));
+    EXPECT_LE(result.value().time_ns, 2 * (kLatency + 3000 + 6000) + 4) << "and copies of 1 ns";
+}
+
+}  // namespace
+}  // namespace tutti::engine
