@@ -52,6 +52,7 @@ def test_own_suite_of_mpi4py(mpi4py, suite):
     outcome = mpi4py.launch(mpi4py.python, 2, suite / "main.py", "-q", "-f", *chosen, timeout=150)
     assert outcome.status == 0, str(outcome)
     # Two ranks write at once, so that one's line may begin in the middle of the other's.
-    assert outcome.err.count("OK") == 2 and "FAILED" not in outcome.err and "Ran 0 tests" not in outcome.err, str(outcome)
+    assert outcome.err.count("OK") == 2, str(outcome)
+    assert "FAILED" not in outcome.err and "Ran 0 tests" not in outcome.err, str(outcome)
     if not BARE:
         assert outcome.report.calls("tutti", ranks=2) > 1000, outcome.report.rows
