@@ -2,8 +2,11 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tutti {
 
@@ -44,6 +47,73 @@ std::optional<double> parse_decimal(std::string_view text) {
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     if (!(value >= 0 && value <= 1e12)) return std::nullopt;  // Also refuses nan and inf.
     return value;
+}
+
+namespace {
+
+// Where the number in front of a unit ends.
+size_t number_end(std::string_view text) {
+    const size_t end = text.find_first_not_of("0123456789.");
+    return end == std::string_view::npos ? text.size() : end;
+}
+
+// number * scale as a whole number from `low` to `high`.
+std::optional<uint64_t> scaled(std::string_view number, double scale, double low, double high) {
+    const auto value = parse_decimal(number);
+    if (!value) return std::nullopt;
+    const double rounded = std::round(*value * scale);
+    if (!(rounded >= low && rounded <= high)) return std::nullopt;
+    return static_cast<uint64_t>(rounded);
+}
+
+}  // namespace
+
+std::optional<uint64_t> parse_rate(std::string_view text) {
+    const size_t end = number_end(text);
+    std::string unit;
+    for (const char letter : text.substr(end)) {
+        unit += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    }
+    if (unit.ends_with("/s")) unit.resize(unit.size() - 2);
+    constexpr std::pair<std::string_view, double> kUnits[] = {
+        {"bit", 1.0}, {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}};
+    for (const auto& [word, scale] : kUnits) {
+        if (unit == word) return scaled(text.substr(0, end), scale, 1, 1e15);
+    }
+    return std::nullopt;
+}
+
+std::optional<uint64_t> parse_duration(std::string_view text) {
+    const size_t end = number_end(text);
+    constexpr std::pair<std::string_view, double> kUnits[] = {
+        {"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (const auto& [word, scale] : kUnits) {
+        if (text.substr(end) == word) return scaled(text.substr(0, end), scale, 0, 1e12);
+    }
+    return std::nullopt;
+}
+
+std::string format_duration(uint64_t ns) {
+    constexpr std::string_view kUnits[] = {" ns", " us", " ms", " s"};
+    auto value = static_cast<double>(ns);
+    size_t unit = 0;
+    // What would be printed as 1000 belongs to the next unit.
+    while (unit < 3 && value >= 999.95) {
+        value /= 1000;
+        ++unit;
+    }
+    std::array<char, 32> digits{};
+    const int precision = unit == 0 || value >= 999.95 ? 0
+                          : value >= 99.995            ? 1
+                          : value >= 9.9995            ? 2
+                                                       : 3;
+    auto [last, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                       std::chars_format::fixed, precision);
+    if (precision > 0) {
+        while (last[-1] == '0') --last;
+        if (last[-1] == '.') --last;
+    }
+    return std::string(digits.data(), last).append(kUnits[unit]);
 }
 
 std::string format_bytes(uint64_t bytes) {

@@ -16,6 +16,12 @@ std::optional<uint64_t> parse_bytes(std::string_view text);
 std::optional<uint64_t> parse_count(std::string_view text);
 // Non-negative decimal number ("2", "0.5"); nothing else.
 std::optional<double> parse_decimal(std::string_view text);
+// "100Gbit", "25mbit", "2.5Gbit/s": bits per second, powers of ten. Above zero, at most 1,000 Tbit.
+std::optional<uint64_t> parse_rate(std::string_view text);
+// "300ns", "1us", "1.5ms", "2s": nanoseconds, rounded to the nearest. At most 1,000 s.
+std::optional<uint64_t> parse_duration(std::string_view text);
+// 1500 -> "1.5 us", 629145600 -> "629.1 ms": four digits, for people.
+std::string format_duration(uint64_t ns);
 // 65536 -> "64 KiB", 1000 -> "1000 B": exact, never rounded.
 std::string format_bytes(uint64_t bytes);
 // Text of somebody else's for a message: one line whatever is in it, and not endless.

@@ -109,5 +109,42 @@ TEST(Nearest, OnlyWhatMayBeATypingError) {
     EXPECT_EQ(nearest("hat", twins), "cat");
 }
 
+TEST(Rate, IsInBitsPerSecond) {
+    EXPECT_EQ(parse_rate("1bit"), 1u);
+    EXPECT_EQ(parse_rate("25mbit"), 25'000'000u);
+    EXPECT_EQ(parse_rate("2.5Gbit"), 2'500'000'000u);
+    EXPECT_EQ(parse_rate("100Gbit/s"), 100'000'000'000u);
+    EXPECT_EQ(parse_rate("1000Tbit"), 1'000'000'000'000'000u);
+    for (const char* text : {"", "100", "100G", "100GB", "-1Mbit", "1 Mbit", "0bit", "0.4bit",
+                             "1001Tbit", "Gbit", "1.2.3Mbit", "1e3bit", "1Mbit/h"}) {
+        EXPECT_FALSE(parse_rate(text)) << text;
+    }
+}
+
+TEST(Duration, IsInNanoseconds) {
+    EXPECT_EQ(parse_duration("0ns"), 0u);
+    EXPECT_EQ(parse_duration("300ns"), 300u);
+    EXPECT_EQ(parse_duration("1us"), 1000u);
+    EXPECT_EQ(parse_duration("1.5ms"), 1'500'000u);
+    EXPECT_EQ(parse_duration("0.4ns"), 0u);
+    EXPECT_EQ(parse_duration("0.6ns"), 1u);
+    EXPECT_EQ(parse_duration("1000s"), 1'000'000'000'000u);
+    for (const char* text : {"", "1", "-1us", "us", "1 us", "1001s", "1min", "1u", ".us", "1US"}) {
+        EXPECT_FALSE(parse_duration(text)) << text;
+    }
+}
+
+TEST(Duration, IsShownInFourDigits) {
+    EXPECT_EQ(format_duration(0), "0 ns");
+    EXPECT_EQ(format_duration(999), "999 ns");
+    EXPECT_EQ(format_duration(1000), "1 us");
+    EXPECT_EQ(format_duration(1500), "1.5 us");
+    EXPECT_EQ(format_duration(1234), "1.234 us");
+    EXPECT_EQ(format_duration(12'345), "12.35 us");
+    EXPECT_EQ(format_duration(629'145'600), "629.1 ms");
+    EXPECT_EQ(format_duration(999'960), "1 ms");
+    EXPECT_EQ(format_duration(2'000'000'000'000), "2000 s");
+}
+
 }  // namespace
 }  // namespace tutti
