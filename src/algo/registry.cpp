@@ -57,7 +57,7 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
     {"pairwise", TUTTI_BARRIER, "pairs at distances that double; two steps more unless p = 2^k",
      never, barrier_pairwise, no_scratch, 0},
     {"tree", TUTTI_BARRIER, "up and down a tree of settable fan-in", never, barrier_tree,
-     no_scratch, 0},
+     no_scratch, 0, true},
 
     {"binomial", TUTTI_BCAST, "whole vectors down a binomial tree", never, bcast_binomial,
      no_scratch, 0},
@@ -81,12 +81,12 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
      allreduce_chain, allreduce_chain_scratch, kChainSegment},
 
     {"direct", TUTTI_GATHER, "every rank sends to the root", if_block_too_long, gather_direct,
-     no_scratch, 0},
+     no_scratch, 0, true},
     {"binomial", TUTTI_GATHER, "subtrees' blocks together up a binomial tree", if_subtree_too_long,
      gather_binomial, gather_binomial_scratch, 0},
 
     {"direct", TUTTI_SCATTER, "the root sends to every rank", if_block_too_long, scatter_direct,
-     no_scratch, 0},
+     no_scratch, 0, true},
     {"binomial", TUTTI_SCATTER, "subtrees' blocks together down a binomial tree",
      if_subtree_too_long, scatter_binomial, scatter_binomial_scratch, 0},
 

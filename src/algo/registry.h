@@ -41,6 +41,8 @@ struct Algorithm {
     uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning);
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
     uint64_t segment_bytes;
+    // Whether it heeds Tuning::fan_in.
+    bool has_fan_in = false;
 };
 
 std::span<const Algorithm> algorithms();

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/bench.h"
+#include "cli/check.h"
+#include "cli/explain.h"
 #include "cli/info.h"
 #include "cli/options.h"
 #include "cli/run.h"
@@ -21,9 +24,29 @@ constexpr std::string_view kHelp =
     "  tutti run [options] -- COMMAND...   run a command (mpirun -n 4 ./app); its MPI programs use "
     "Tutti\n"
     "  tutti bench COLLECTIVE|all ...      measure the host MPI and Tutti; an MPI program itself\n"
+    "  tutti explain COLLECTIVE ...        which algorithm runs a call, why, what others would "
+    "cost\n"
+    "  tutti check [ALGORITHM...]          prove schedules over ranks, hosts, roots and sizes\n"
     "  tutti info [--settings]             what this machine, this build and this MPI offer\n"
-    "  tutti help [run|info]               this text, or that of a subcommand\n"
+    "  tutti help [COMMAND]                this text, or that of a subcommand\n"
     "  tutti --version\n";
+
+struct Command {
+    std::string_view name;
+    int (*main)(std::span<const std::string> words);
+};
+
+// `bench` is an MPI program and wants main's own arguments.
+constexpr auto kCommands = std::to_array<Command>({{"run", tutti::cli::run_main},
+                                                   {"info", tutti::cli::info_main},
+                                                   {"explain", tutti::cli::explain_main},
+                                                   {"check", tutti::cli::check_main}});
+
+std::vector<std::string_view> command_names() {
+    std::vector<std::string_view> names;
+    for (const Command& command : kCommands) names.push_back(command.name);
+    return names;
+}
 
 int complain(const tutti::Error& error) {
     fmt::print(stderr, "tutti: {}\n", error.message);
@@ -35,15 +58,17 @@ int help_main(const std::vector<std::string>& words) {
         fmt::print("{}", kHelp);
         return 0;
     }
-    if (words[0] == "run") return tutti::cli::run_main(std::vector<std::string>{"--help"});
-    if (words[0] == "info") return tutti::cli::info_main(std::vector<std::string>{"--help"});
-    constexpr auto kPages = std::to_array<std::string_view>({"run", "info"});
-    return complain(tutti::cli::unknown_word("help page", words[0], kPages));
+    const std::vector<std::string> ask{"--help"};
+    for (const Command& command : kCommands) {
+        if (words[0] == command.name) return command.main(ask);
+    }
+    return complain(tutti::cli::unknown_word("help page", words[0], command_names()));
 }
 
 int dispatch(const std::string& word, const std::vector<std::string>& rest) {
-    if (word == "run") return tutti::cli::run_main(rest);
-    if (word == "info") return tutti::cli::info_main(rest);
+    for (const Command& command : kCommands) {
+        if (word == command.name) return command.main(rest);
+    }
     if (word == "help" || word == "--help" || word == "-h") return help_main(rest);
     if (word == "--version") {
         fmt::print("tutti {}\n", TUTTI_VERSION_STRING);
@@ -53,8 +78,9 @@ int dispatch(const std::string& word, const std::vector<std::string>& rest) {
         constexpr auto kOptions = std::to_array<std::string_view>({"--help", "--version"});
         return complain(tutti::cli::unknown_word("option", word, kOptions));
     }
-    constexpr auto kCommands = std::to_array<std::string_view>({"run", "bench", "info", "help"});
-    return complain(tutti::cli::unknown_word("command", word, kCommands));
+    auto known = command_names();
+    known.insert(known.end(), {"bench", "help"});
+    return complain(tutti::cli::unknown_word("command", word, known));
 }
 
 }  // namespace

@@ -221,10 +221,11 @@ Operation parse_operation(Line& line, Kind kind) {
 
 class Parser {
   public:
-    explicit Parser(std::string_view file_name) : file_name_(printable(file_name)) {}
+    Parser(std::string_view file_name, size_t first_line)
+        : file_name_(printable(file_name)), first_line_(first_line) {}
 
     Result<ParsedProgram> parse(std::string_view text) {
-        size_t number = 0;
+        size_t number = first_line_ - 1;
         for (std::string_view content : split(text, '\n')) {
             ++number;
             content = content.substr(0, content.find('#'));
@@ -360,6 +361,7 @@ class Parser {
     }
 
     std::string file_name_;
+    size_t first_line_;
     size_t next_key_ = 0;
     std::string name_;
     Extent extent_;
@@ -372,8 +374,9 @@ class Parser {
 
 }  // namespace
 
-Result<ParsedProgram> parse_program(std::string_view text, std::string_view file_name) {
-    return Parser(file_name).parse(text);
+Result<ParsedProgram> parse_program(std::string_view text, std::string_view file_name,
+                                    size_t first_line) {
+    return Parser(file_name, first_line).parse(text);
 }
 
 Result<std::unique_ptr<Program>> parse(std::string_view text, std::string_view file_name) {

@@ -27,8 +27,9 @@ struct ParsedProgram {
 };
 
 // An error says `file_name:line:column: what`. Knows nothing of the other ranks: whether the
-// schedule is right, check() says.
-Result<ParsedProgram> parse_program(std::string_view text, std::string_view file_name);
+// schedule is right, check() says. first_line: where the text begins in its file.
+Result<ParsedProgram> parse_program(std::string_view text, std::string_view file_name,
+                                    size_t first_line = 1);
 // Only the Program.
 Result<std::unique_ptr<Program>> parse(std::string_view text, std::string_view file_name);
 

@@ -104,6 +104,10 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
                " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
                "allreduce";
     }
+    const algo::Algorithm* one = algo::find(collective, algorithm);
+    if (tuning.fan_in != 0 && (one == nullptr || !one->has_fan_in)) {
+        return word + " " + printable(algorithm) + " has no fan_in";
+    }
     if (tuning.flat && tuning.leaders != 0) {
         return "leaders: where flat is set, every rank is its own";
     }

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/check.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/call.h"
+#include "cli/options.h"
+#include "cli/prove.h"
+#include "cli/words.h"
+#include "sched/check.h"
+#include "sched/text.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr auto kOptions = std::to_array<OptionDoc>({
+    {"--ranks", "RANGE", "Sizes of team, as 2..16 (default: 1..16)"},
+    {"--hosts", "RANGE", "Numbers of hosts (default: one a rank, and a few that ranks share)"},
+    {"--file", "SCHEDULE", "Prove what stands in this file (docs/formats/schedule.md)"},
+    {"--placement", "WORD", "With --file: block (default) or round-robin"},
+});
+
+// A proof takes time and memory in proportion to all operations of all ranks.
+constexpr uint64_t kProvedRanksMax = 4096;
+// One mistake shows in nearly every case; more examples of it help nobody.
+constexpr uint32_t kFaultyCasesMax = 3;
+
+Error wrong(std::string message) { return {ErrorCode::kArgument, std::move(message)}; }
+
+// What is to be proved; empty lists: everything.
+struct Wanted {
+    std::vector<tutti_collective> collectives;
+    std::vector<std::string> algorithms;
+    select::Range ranks{1, 16};
+    select::Range hosts{1, kProvedRanksMax};
+
+    [[nodiscard]] bool has(const algo::Algorithm& one) const {
+        const auto among = [](const auto& list, const auto& value) {
+            return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+        };
+        return among(collectives, one.collective) && among(algorithms, one.name);
+    }
+};
+
+Result<Done> read_range(const Words& words, std::string_view name, select::Range& range) {
+    const std::string* text = words.find(name);
+    if (!text) return Done{};
+    auto parsed = select::parse_range(*text, false);
+    // An open end is the end of what can be proved.
+    if (parsed && parsed->high == select::Range().high) parsed->high = kProvedRanksMax;
+    if (!parsed || parsed->high == 0 || parsed->low > parsed->high ||
+        parsed->high > kProvedRanksMax) {
+        return wrong_value(name, *text,
+                           fmt::format("a range such as 2..16, up to {}", kProvedRanksMax));
+    }
+    range = {std::max<uint64_t>(parsed->low, 1), parsed->high};
+    return Done{};
+}
+
+Result<Done> read_names(const Words& words, Wanted& wanted) {
+    std::vector<std::string_view> known;
+    for (const algo::Algorithm& one : algo::algorithms()) {
+        known.push_back(one.name);
+        known.push_back(select::collective_word(one.collective));
+    }
+    for (const std::string& word : words.others()) {
+        if (const auto collective = select::find_collective(word)) {
+            wanted.collectives.push_back(*collective);
+        } else if (std::find(known.begin(), known.end(), word) != known.end()) {
+            wanted.algorithms.push_back(word);
+        } else {
+            return unknown_word("algorithm", word, known);
+        }
+    }
+    const auto all = algo::algorithms();
+    if (std::any_of(all.begin(), all.end(), [&](const auto& one) { return wanted.has(one); })) {
+        return Done{};
+    }
+    return wrong(fmt::format("check: no such algorithm: {}", fmt::join(words.others(), " ")));
+}
+
+// One line that is written over, on a terminal only.
+class Progress {
+  public:
+    void show(const std::string& text) const {
+        if (!is_terminal_) return;
+        fmt::print(stderr, "\r\033[K{}", text);
+        (void)fflush(stderr);
+    }
+
+  private:
+    bool is_terminal_ = isatty(STDERR_FILENO) != 0;
+};
+
+struct Tally {
+    uint64_t proved = 0;
+    uint64_t faulty = 0;
+};
+
+void prove_site(const algo::Algorithm& algorithm, const Site& site, const Progress& progress,
+                Tally& tally) {
+    const auto placement = site.is_round_robin
+                               ? topo::Placement::round_robin(site.ranks, site.hosts)
+                               : topo::Placement::blocks(site.ranks, site.hosts);
+    for (const Case& one : cases_of(algorithm, placement)) {
+        const auto faults = prove(algorithm, placement, one);
+        if (faults.empty()) {
+            ++tally.proved;
+            continue;
+        }
+        if (++tally.faulty > kFaultyCasesMax) continue;
+        progress.show("");
+        fmt::print("{}:\n", case_text(algorithm, site, one));
+        for (const std::string& line : faults) fmt::print("    {}\n", line);
+    }
+}
+
+// Returns the exit status.
+int prove_all(const Wanted& wanted) {
+    const Progress progress;
+    Tally total;
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (!wanted.has(algorithm)) continue;
+        const std::string name =
+            fmt::format("{} {}", select::collective_word(algorithm.collective), algorithm.name);
+        Tally tally;
+        for (uint64_t ranks = wanted.ranks.low; ranks <= wanted.ranks.high; ++ranks) {
+            for (const Site& site :
+                 sites_of(static_cast<uint32_t>(ranks), static_cast<uint32_t>(wanted.hosts.low),
+                          static_cast<uint32_t>(wanted.hosts.high))) {
+                progress.show(fmt::format("{}: {} ranks on {} hosts, {} schedules proved", name,
+                                          site.ranks, site.hosts, tally.proved));
+                prove_site(algorithm, site, progress, tally);
+            }
+        }
+        progress.show("");
+        fmt::print("{:<28} {:>7} proved{}\n", name, tally.proved,
+                   tally.faulty == 0 ? "" : fmt::format(", {} wrong", tally.faulty));
+        total.proved += tally.proved;
+        total.faulty += tally.faulty;
+    }
+    fmt::print("{:<28} {:>7} proved, {} wrong\n", "all", total.proved, total.faulty);
+    return total.faulty == 0 ? 0 : 1;
+}
+
+Result<Wanted> read_wanted(const Words& words) {
+    Wanted wanted;
+    if (const auto done = read_names(words, wanted); !done) return done.error();
+    if (const auto done = read_range(words, "--ranks", wanted.ranks); !done) return done.error();
+    if (const auto done = read_range(words, "--hosts", wanted.hosts); !done) return done.error();
+    if (words.has("--placement")) return wrong("--placement needs --file");
+    return wanted;
+}
+
+// The schedules of all ranks in a file, one after the other.
+struct Collective {
+    sched::Shape shape;
+    Programs programs;  // by rank
+};
+
+Result<std::string> read_text(const std::string& name) {
+    std::error_code fault;
+    if (std::filesystem::is_directory(name, fault)) {
+        return wrong(fmt::format("{}: is a directory", printable(name)));
+    }
+    std::ifstream file(name, std::ios::binary);
+    if (!file) return wrong(fmt::format("{}: cannot be read", printable(name)));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,
+                         Collective& collective) {
+    const sched::Shape& shape = parsed.shape;
+    if (collective.programs.empty()) {
+        if (shape.ranks > kProvedRanksMax) {
+            return wrong(fmt::format("{}: more than {} ranks", place, kProvedRanksMax));
+        }
+        collective.shape = shape;
+        collective.programs.resize(shape.ranks);
+    }
+    const sched::Shape& first = collective.shape;
+    if (shape.collective != first.collective || shape.ranks != first.ranks ||
+        shape.root != first.root || shape.bytes != first.bytes ||
+        shape.element_bytes != first.element_bytes ||
+        shape.is_commutative != first.is_commutative) {
+        return wrong(fmt::format("{}: rank {} is of another call than the first schedule", place,
+                                 parsed.rank));
+    }
+    if (collective.programs[parsed.rank]) {
+        return wrong(fmt::format("{}: rank {} has a schedule already", place, parsed.rank));
+    }
+    collective.programs[parsed.rank] = std::move(parsed.program);
+    return Done{};
+}
+
+Result<Collective> read_schedules(const std::string& name) {
+    const auto text = read_text(name);
+    if (!text) return text.error();
+    Collective collective;
+    std::string section;
+    size_t line = 0;
+    size_t section_line = 1;
+    const auto finish = [&]() -> Result<Done> {
+        auto parsed = sched::parse_program(section, name, section_line);
+        if (!parsed) return parsed.error();
+        const std::string place = fmt::format("{}:{}:1", printable(name), section_line);
+        return add_program(std::move(parsed.value()), place, collective);
+    };
+    for (const std::string_view content : split(text.value(), '\n')) {
+        ++line;
+        if (content.starts_with("schedule") && section.find("schedule") != std::string::npos) {
+            if (const auto done = finish(); !done) return done.error();
+            section.clear();
+            section_line = line;
+        }
+        section.append(content).append("\n");
+    }
+    if (const auto done = finish(); !done) return done.error();
+    for (uint32_t rank = 0; rank < collective.shape.ranks; ++rank) {
+        if (!collective.programs[rank]) {
+            return wrong(
+                fmt::format("{}:{}:1: rank {} has no schedule", printable(name), line, rank));
+        }
+    }
+    return collective;
+}
+
+// Returns the exit status.
+Result<int> prove_file(const Words& words) {
+    if (!words.others().empty()) {
+        return wrong(fmt::format("check: unexpected word {}", printable(words.others()[0])));
+    }
+    if (words.has("--ranks")) return wrong("--ranks: with --file, the file says it");
+    const auto collective = read_schedules(*words.find("--file"));
+    if (!collective) return collective.error();
+    const uint32_t ranks = collective.value().shape.ranks;
+    const auto hosts = words.count("--hosts", ranks, 1, ranks);
+    if (!hosts) return hosts.error();
+    const std::string* word = words.find("--placement");
+    if (word && *word != "block" && *word != "round-robin") {
+        return wrong_value("--placement", *word, "block or round-robin");
+    }
+    const auto count = static_cast<uint32_t>(hosts.value());
+    const auto placement = word && *word == "round-robin"
+                               ? topo::Placement::round_robin(ranks, count)
+                               : topo::Placement::blocks(ranks, count);
+    const auto faults =
+        sched::check(collective.value().shape, placement, collective.value().programs);
+    for (const std::string& line : faults.lines) fmt::print("{}\n", line);
+    if (faults.lines.empty()) fmt::print("proved: {} ranks on {} hosts\n", ranks, count);
+    return faults.lines.empty() ? 0 : 1;
+}
+
+Result<int> check(const Words& words) {
+    if (words.has("--file")) return prove_file(words);
+    const auto wanted = read_wanted(words);
+    if (!wanted) return wanted.error();
+    return prove_all(wanted.value());
+}
+
+}  // namespace
+
+int check_main(std::span<const std::string> arguments) {
+    const auto words = Words::parse("check", arguments, kOptions);
+    if (words && words.value().wants_help()) {
+        fmt::print("{}",
+                   help_text("Proves schedules: that every result is whole, that nothing "
+                             "waits for ever or is overwritten early.",
+                             "tutti check [COLLECTIVE...] [ALGORITHM...] [options]", kOptions));
+        return 0;
+    }
+    const auto status = words ? check(words.value()) : Result<int>(words.error());
+    if (status) return status.value();
+    fmt::print(stderr, "tutti: {}\n", status.error().message);
+    return 2;
+}
+
+}  // namespace tutti::cli

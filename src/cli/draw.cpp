@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/draw.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/call.h"
+#include "sched/count.h"
+
+namespace tutti::cli {
+namespace {
+
+// More is a grey surface, not a drawing.
+constexpr uint32_t kRanksDrawnMax = 128;
+constexpr size_t kMessagesDrawnMax = 5000;
+// With more the numbers of bytes stand on each other; they remain as tooltips.
+constexpr size_t kMessagesLabelledMax = 400;
+
+// Pixels.
+constexpr int kColumn = 56;
+constexpr int kStep = 48;
+constexpr int kLeft = 64;
+constexpr int kTop = 84;
+constexpr int kSlope = 36;  // how far an arrow falls: less than a step
+constexpr double kHead = 8;
+constexpr int kTitleLetter = 8;
+
+// By lane, in turn; told apart by people who see few colours too (Okabe, Ito 2008).
+constexpr auto kColours = std::to_array<std::string_view>(
+    {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"});
+
+using Steps = std::vector<std::vector<sched::Passage>>;
+
+size_t messages(const Steps& steps) {
+    size_t count = 0;
+    for (const auto& step : steps) count += step.size();
+    return count;
+}
+
+int column_x(uint32_t rank) { return kLeft + static_cast<int>(rank) * kColumn; }
+int step_y(size_t step) { return kTop + static_cast<int>(step) * kStep; }
+
+std::string escaped(std::string_view text) {
+    std::string result;
+    for (const char letter : text) {
+        if (letter == '<')
+            result += "&lt;";
+        else if (letter == '&')
+            result += "&amp;";
+        else
+            result += letter;
+    }
+    return result;
+}
+
+// Numbers beside an arrow are short: "64K".
+std::string short_bytes(uint64_t bytes) {
+    std::string text = format_bytes(bytes);
+    if (text.ends_with(" B")) text.resize(text.size() - 2);
+    if (text.ends_with("iB")) text.resize(text.size() - 2);
+    std::erase(text, ' ');
+    return text;
+}
+
+class Drawing {
+  public:
+    Drawing(const topo::Placement& placement, const Steps& steps)
+        : placement_(placement),
+          steps_(steps),
+          has_labels_(messages(steps) <= kMessagesLabelledMax) {}
+
+    std::string whole(const std::string& title) {
+        const int width = std::max(column_x(placement_.ranks() - 1) + kLeft,
+                                   2 * 16 + static_cast<int>(title.size()) * kTitleLetter);
+        const int height = step_y(steps_.size()) + 28;
+        put(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" )"
+            R"(viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="11">)",
+            width, height);
+        put(R"(<title>{}</title>)", escaped(title));
+        put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", width, height);
+        put(R"(<text x="16" y="24" font-size="14">{}</text>)", escaped(title));
+        put_hosts();
+        put_ranks();
+        for (size_t step = 0; step < steps_.size(); ++step) put_step(step);
+        put("</svg>");
+        return std::move(text_);
+    }
+
+  private:
+    template <class... Arguments>
+    void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+        text_ += '\n';
+    }
+
+    // Columns that stand beside each other and share a host share a background.
+    void put_hosts() {
+        if (placement_.nodes() == placement_.ranks()) return;
+        for (uint32_t first = 0; first < placement_.ranks();) {
+            uint32_t end = first + 1;
+            const uint32_t node = placement_.node_of(first);
+            while (end < placement_.ranks() && placement_.node_of(end) == node) ++end;
+            const int x = column_x(first) - kColumn / 2 + 3;
+            const int width = static_cast<int>(end - first) * kColumn - 6;
+            put(R"(<rect x="{}" y="36" width="{}" height="{}" rx="5" fill="#f0f0f0"/>)", x, width,
+                step_y(steps_.size()) - 28);
+            put(R"(<text x="{}" y="52" fill="#555555">host {}</text>)", x + 5, node);
+            first = end;
+        }
+    }
+
+    void put_ranks() {
+        for (uint32_t rank = 0; rank < placement_.ranks(); ++rank) {
+            const int x = column_x(rank);
+            put(R"(<text x="{}" y="70" text-anchor="middle">{}</text>)", x, rank);
+            put(R"(<path d="M{} {}V{}" stroke="#bbbbbb"/>)", x, kTop - 8, step_y(steps_.size()));
+        }
+    }
+
+    void put_step(size_t step) {
+        const int y = step_y(step);
+        put(R"(<text x="16" y="{}" fill="#777777">{}</text>)", y + 5, step);
+        for (const sched::Passage& one : steps_[step]) put_arrow(one, y);
+    }
+
+    void put_arrow(const sched::Passage& one, int y) {
+        const int from = column_x(one.sender);
+        const int to = column_x(one.receiver);
+        const std::string_view colour = kColours[one.lane % kColours.size()];
+        // The head is a triangle of its own, since markers do not take a line's colour everywhere.
+        const double length = std::hypot(to - from, kSlope);
+        const double along_x = (to - from) / length;
+        const double along_y = kSlope / length;
+        const auto corner = [&](double side) {
+            return fmt::format("{:.0f} {:.0f}", to - kHead * (along_x + side * along_y),
+                               y + kSlope - kHead * (along_y - side * along_x));
+        };
+        put(R"(<path d="M{} {}L{} {}L{}L{}L{} {}z" stroke="{}" fill="{}">)"
+            R"(<title>{}</title></path>)",
+            from, y, to, y + kSlope, corner(0.4), corner(-0.4), to, y + kSlope, colour, colour,
+            fmt::format("{} to {}: {}, lane {}, message {}", one.sender, one.receiver,
+                        format_bytes(one.bytes), one.lane, one.message));
+        if (!has_labels_ || one.bytes == 0) return;
+        // A third of the way, where arrows that meet in one rank are still apart.
+        put(R"(<text x="{}" y="{}" font-size="9" text-anchor="middle">{}</text>)",
+            from + (to - from) / 3, y + kSlope / 3 - 3, short_bytes(one.bytes));
+    }
+
+    const topo::Placement& placement_;
+    const Steps& steps_;
+    bool has_labels_;
+    std::string text_;
+};
+
+Result<Done> write_whole(const std::string& file, const std::string& text) {
+    const std::string unfinished = file + ".tmp";
+    std::ofstream stream(unfinished, std::ios::binary);
+    stream << text;
+    stream.close();
+    std::error_code fault;
+    if (stream) {
+        std::filesystem::rename(unfinished, file, fault);
+        if (!fault) return Done{};
+    }
+    const std::string why = fault ? fault.message() : "cannot be written";
+    std::filesystem::remove(unfinished, fault);
+    return Error{ErrorCode::kArgument, fmt::format("--svg: {}: {}", printable(file), why)};
+}
+
+}  // namespace
+
+Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algorithm,
+                           const sched::Shape& shape, const topo::Placement& placement,
+                           const algo::Tuning& tuning, const std::string& file) {
+    if (placement.ranks() > kRanksDrawnMax) {
+        return Error{ErrorCode::kArgument,
+                     fmt::format("--svg: a drawing holds at most {} ranks", kRanksDrawnMax)};
+    }
+    const Programs programs = make_plans(algorithm, shape, placement, tuning);
+    const Steps steps = sched::steps(placement, programs);
+    if (messages(steps) > kMessagesDrawnMax) {
+        return Error{ErrorCode::kArgument,
+                     fmt::format("--svg: {} messages; a drawing holds at most {}", messages(steps),
+                                 kMessagesDrawnMax)};
+    }
+    const std::string heading =
+        fmt::format("{} {}: {} rounds", algorithm.name, title, steps.size());
+    return write_whole(file, Drawing(placement, steps).whole(heading));
+}
+
+}  // namespace tutti::cli

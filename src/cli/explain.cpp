@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/explain.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "algo/plan.h"
+#include "base/text.h"
+#include "cli/call.h"
+#include "cli/draw.h"
+#include "cli/words.h"
+#include "sched/count.h"
+#include "sched/text.h"
+#include "select/select.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr auto kOwnOptions = std::to_array<OptionDoc>({
+    {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
+    {"--svg", "FILE", "Draw it: ranks side by side, time downwards"},
+});
+
+// Following every message of a schedule takes about a microsecond each.
+constexpr uint64_t kOperationsMax = 4'000'000;
+// Beyond that, so many ranks speak for all.
+constexpr uint32_t kSampleRanks = 64;
+// Longer schedules are for programs, not for people.
+constexpr uint64_t kPrintedOperationsMax = 1'000'000;
+
+// One line of the table.
+struct Cost {
+    bool is_followed = false;  // the rounds are known
+    uint64_t rounds = 0;
+    sched::Count most;
+    uint64_t scratch_bytes = 0;
+};
+
+uint64_t operations_about(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                          const topo::Placement& placement, const algo::Tuning& tuning) {
+    const sched::Extent extent =
+        algo::make_plan(algorithm, shape, placement, shape.root, tuning)->extent();
+    return extent.lanes * extent.rounds * placement.ranks();
+}
+
+Cost cost_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
+             const topo::Placement& placement, const algo::Tuning& tuning) {
+    Cost cost;
+    cost.scratch_bytes = algo::plan_scratch_bytes(algorithm, shape, placement, tuning);
+    std::vector<sched::Count> counts;
+    if (operations_about(algorithm, shape, placement, tuning) <= kOperationsMax) {
+        const Programs programs = make_plans(algorithm, shape, placement, tuning);
+        for (const auto& program : programs) counts.push_back(sched::count(*program));
+        cost.rounds = sched::critical_rounds(placement, programs);
+        cost.is_followed = true;
+    } else {
+        for (uint32_t i = 0; i < kSampleRanks; ++i) {
+            const auto rank = static_cast<uint32_t>(
+                (shape.root + uint64_t{i} * placement.ranks() / kSampleRanks) % placement.ranks());
+            const auto program = algo::make_plan(algorithm, shape, placement, rank, tuning);
+            counts.push_back(sched::count(*program));
+        }
+    }
+    cost.most = sched::maximum(counts);
+    return cost;
+}
+
+// Returns whether the rounds are known.
+bool print_cost(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                const topo::Placement& placement, const algo::Tuning& tuning, bool is_chosen) {
+    const char* mark = is_chosen ? "*" : " ";
+    const auto obstacle = algo::plan_obstacle(algorithm, shape, placement, tuning);
+    if (!obstacle.empty()) {
+        fmt::print("{} {:<18} cannot run this: {}\n", mark, algorithm.name, obstacle);
+        return true;
+    }
+    const Cost cost = cost_of(algorithm, shape, placement, tuning);
+    fmt::print("{} {:<18} {:>7} {:>9} {:>12} {:>12} {:>8}  {}\n", mark, algorithm.name,
+               cost.is_followed ? std::to_string(cost.rounds) : "-", cost.most.messages_sent,
+               format_bytes(cost.most.bytes_sent), format_bytes(cost.most.reduced_bytes),
+               cost.most.node_operations, algorithm.summary);
+    return cost.is_followed;
+}
+
+void print_table(const sched::Shape& shape, const topo::Placement& placement,
+                 const select::Choice& choice) {
+    fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>8}\n", "", "rounds", "messages", "bytes sent",
+               "folded", "node ops");
+    bool are_followed = true;
+    for (const algo::Algorithm& one : algo::algorithms()) {
+        if (one.collective != shape.collective) continue;
+        const bool is_chosen = choice.algorithm == &one;
+        const algo::Tuning tuning = is_chosen ? choice.tuning : algo::Tuning{};
+        are_followed &= print_cost(one, shape, placement, tuning, is_chosen);
+    }
+    fmt::print(
+        "\nrounds: messages of the longest chain that wait for each other. All else: of the "
+        "rank that has most.\n");
+    if (!are_followed) {
+        fmt::print(
+            "-: more than {} operations, too many to follow; the rest from {} of the ranks\n",
+            kOperationsMax, kSampleRanks);
+    }
+}
+
+void print_choice(const Call& call, uint64_t bytes, const select::Choice& choice) {
+    fmt::print("{}\n", call.text(bytes));
+    switch (choice.runs) {
+        case select::Runs::kHost:
+            fmt::print("runs:  the host MPI's own\n");
+            break;
+        case select::Runs::kNode:
+            fmt::print("runs:  in shared memory (docs/node.md)\n");
+            break;
+        case select::Runs::kPlan: {
+            const std::string tuning = tuning_text(*choice.algorithm, choice.tuning, bytes);
+            fmt::print("runs:  {}{}{}\n", choice.algorithm->name, tuning.empty() ? "" : ", ",
+                       tuning);
+        }
+    }
+    fmt::print("why:   {}\n", choice.reason);
+}
+
+Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
+                            const topo::Placement& placement, const select::Choice& choice) {
+    const uint64_t operations =
+        operations_about(*choice.algorithm, shape, placement, choice.tuning);
+    if (operations > kPrintedOperationsMax) {
+        return Error{ErrorCode::kArgument,
+                     fmt::format("--schedule: about {} operations; at most {} are printed",
+                                 operations, kPrintedOperationsMax)};
+    }
+    for (uint32_t rank = 0; rank < call.ranks; ++rank) {
+        const auto program =
+            algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning);
+        fmt::print("{}", sched::print(*program, rank, shape));
+    }
+    return Done{};
+}
+
+Result<Done> explain(const Words& words) {
+    auto read = read_call("explain", words, tutti_entries(environ));
+    if (!read) return read.error();
+    Call& call = read.value();
+    const auto sizes = read_bytes("explain", words, call);
+    if (!sizes) return sizes.error();
+    if (sizes.value().size() > 1) {
+        return wrong_value("--bytes", *words.find("--bytes"), "one number");
+    }
+    const uint64_t bytes = sizes.value()[0];
+    if (const std::string* name = words.find("--algorithm")) {
+        if (auto forced = select::parse_forced(call.collective, *name); !forced) {
+            return Error{ErrorCode::kArgument, "--algorithm: " + forced.error().message};
+        }
+        if (call.hosts == 1) {
+            return Error{ErrorCode::kArgument,
+                         "--algorithm: on one host no message is sent; see --hosts"};
+        }
+        call.settings.forced[call.collective] = *name;
+    }
+    const sched::Shape shape = call.shape(bytes);
+    const topo::Placement placement = call.placement();
+    const auto choice = select::choose(call.rules, call.settings, shape, placement, call.host_mpi);
+    if (!choice) return choice.error();
+    const bool is_plan = choice.value().runs == select::Runs::kPlan;
+    for (const char* option : {"--schedule", "--svg"}) {
+        if (words.has(option) && !is_plan) {
+            return Error{ErrorCode::kArgument, fmt::format("{}: nothing of ours is sent here ({})",
+                                                           option, choice.value().reason)};
+        }
+    }
+    if (const std::string* file = words.find("--svg")) {
+        const auto& chosen = choice.value();
+        const auto drawn = draw_schedule(call.text(bytes), *chosen.algorithm, shape, placement,
+                                         chosen.tuning, *file);
+        if (!drawn) return drawn.error();
+    }
+    if (words.has("--schedule")) return print_schedule(call, shape, placement, choice.value());
+    print_choice(call, bytes, choice.value());
+    if (call.hosts > 1) print_table(shape, placement, choice.value());
+    return Done{};
+}
+
+}  // namespace
+
+int explain_main(std::span<const std::string> arguments) {
+    std::vector<OptionDoc> options(call_options().begin(), call_options().end());
+    options.insert(options.end(), kOwnOptions.begin(), kOwnOptions.end());
+    const auto words = Words::parse("explain", arguments, options);
+    if (words && words.value().wants_help()) {
+        fmt::print("{}",
+                   help_text("Which algorithm runs a call, why, and what the others would "
+                             "cost.",
+                             "tutti explain COLLECTIVE --ranks N [--bytes N] [options]", options));
+        return 0;
+    }
+    const auto done = words ? explain(words.value()) : Result<Done>(words.error());
+    if (done) return 0;
+    fmt::print(stderr, "tutti: {}\n", done.error().message);
+    return 2;
+}
+
+}  // namespace tutti::cli

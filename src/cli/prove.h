@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls by which `tutti check` tries an algorithm.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "algo/registry.h"
+#include "sched/shape.h"
+#include "topo/placement.h"
+
+namespace tutti::cli {
+
+// A team and its hosts, for all the cases on it.
+struct Site {
+    uint32_t ranks = 1;
+    uint32_t hosts = 1;
+    bool is_round_robin = false;
+};
+
+struct Case {
+    sched::Shape shape;
+    algo::Tuning tuning;
+};
+
+// One a host, and a few that share hosts: in blocks, and by turns, so that nodes are not
+// consecutive. hosts_low, hosts_high: only so many hosts.
+std::vector<Site> sites_of(uint32_t ranks, uint32_t hosts_low, uint32_t hosts_high);
+
+// Roots at the edges, sizes at the edges, operators that commute or not, with the node level and
+// without, in one lane and in many; only what the algorithm can run.
+std::vector<Case> cases_of(const algo::Algorithm& algorithm, const topo::Placement& placement);
+
+// "allreduce ring, 5 ranks on 2 hosts, round-robin, root 0, 40 B, flat"
+std::string case_text(const algo::Algorithm& algorithm, const Site& site, const Case& one);
+
+// What sched::check finds wrong with the plans of all ranks; empty: proved.
+std::vector<std::string> prove(const algo::Algorithm& algorithm, const topo::Placement& placement,
+                               const Case& one);
+
+}  // namespace tutti::cli

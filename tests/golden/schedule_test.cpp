@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// explain, check and simulate: what is expected stands here as the formula that it follows from.
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "golden/transcript.h"
+
+namespace tutti::golden {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+    std::vector<std::string> words;
+    for (const auto word : split(line, ' ')) {
+        if (!word.empty()) words.emplace_back(word);
+    }
+    return words;
+}
+
+// The words of the line of the table whose algorithm this is; a star is left out.
+std::vector<std::string> row(const std::string& out, const std::string& algorithm) {
+    for (const auto line : split(out, '\n')) {
+        auto words = words_of(std::string(line));
+        if (!words.empty() && words[0] == "*") words.erase(words.begin());
+        if (!words.empty() && words[0] == algorithm) return words;
+    }
+    return {};
+}
+
+std::string number(uint64_t value) { return std::to_string(value); }
+
+TEST_F(Transcript, ExplainCountsWhatTheFormulasSay) {
+    const uint64_t p = 16, n = 1 << 20, log_p = 4;
+    const Answer answer = tutti("explain allreduce --bytes 1M --ranks 16");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_TRUE(answer.out.starts_with("allreduce of 1 MiB, 16 ranks on 16 hosts\nruns:  ring\n"))
+        << answer.out;
+    // Rounds, messages, bytes sent, bytes folded; sizes are two words each.
+    const std::string ring = format_bytes(2 * (p - 1) * n / p);
+    const std::vector<std::string> expected{"ring", number(2 * (p - 1)), number(2 * (p - 1)),
+                                            ring.substr(0, ring.find(' ')), "KiB"};
+    auto found = row(answer.out, "ring");
+    ASSERT_GE(found.size(), expected.size());
+    found.resize(expected.size());
+    EXPECT_EQ(found, expected);
+    found = row(answer.out, "pairwise");
+    ASSERT_GE(found.size(), 4u);
+    EXPECT_EQ(found[1], number(log_p));
+    EXPECT_EQ(found[2], number(log_p));
+    EXPECT_EQ(found[3] + " " + found[4], format_bytes(log_p * n));
+    found = row(answer.out, "rabenseifner");
+    ASSERT_GE(found.size(), 4u);
+    EXPECT_EQ(found[1], number(2 * log_p));
+    EXPECT_EQ(found[3] + " " + found[4], format_bytes(2 * (p - 1) * n / p));
+}
+
+TEST_F(Transcript, ExplainObeysVariablesAndOptions) {
+    const Answer forced = tutti("explain bcast --bytes 8 --ranks 4", "TUTTI_BCAST=chain");
+    EXPECT_NE(forced.out.find("runs:  chain\nwhy:   forced by TUTTI_BCAST\n"), std::string::npos)
+        << forced.out;
+    const Answer option =
+        tutti("explain bcast --bytes 8 --ranks 4 --algorithm binomial", "TUTTI_BCAST=chain");
+    EXPECT_NE(option.out.find("runs:  binomial\n"), std::string::npos) << option.out;
+    const Answer one_host = tutti("explain bcast --bytes 8 --ranks 4 --hosts 1");
+    EXPECT_EQ(one_host.out,
+              "bcast of 8 B, 4 ranks on 1 host, root 0\nruns:  in shared memory (docs/node.md)\n"
+              "why:   one host: shared memory\n");
+    const Answer order =
+        tutti("explain allreduce --bytes 1M --ranks 4 --non-commutative --algorithm chain");
+    EXPECT_NE(order.out.find("ring               cannot run this: needs an operator that commutes"),
+              std::string::npos)
+        << order.out;
+}
+
+// Two ranks exchange whole vectors and fold them in the order of ranks.
+TEST_F(Transcript, ExplainPrintsTheSchedule) {
+    const Answer answer =
+        tutti("explain allreduce --bytes 8 --ranks 2 --algorithm pairwise --schedule");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_NE(answer.out.find("    send 0 to 1 input[0+8]"), std::string::npos) << answer.out;
+    EXPECT_NE(answer.out.find("    reduce output[0+8] = input[0+8] op scratch[0+8]\n"),
+              std::string::npos);
+    EXPECT_NE(answer.out.find("    reduce output[0+8] = scratch[0+8] op input[0+8]\n"),
+              std::string::npos);
+    (void)shell("\"$T\" explain allreduce --bytes 8 --ranks 2 --schedule >s.txt");
+    EXPECT_EQ(shell("\"$T\" check --file s.txt").out, "proved: 2 ranks on 2 hosts\n");
+}
+
+TEST_F(Transcript, ExplainDrawsEveryMessage) {
+    const Answer answer =
+        tutti("explain allgather --bytes 64 --ranks 6 --algorithm ring --svg a.svg");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    const std::string drawing = text_of(here() / "a.svg");
+    size_t messages = 0;
+    for (size_t at = 0; (at = drawing.find(": 64 B, lane 0", at)) != std::string::npos; ++at) {
+        ++messages;
+    }
+    const size_t p = 6;
+    EXPECT_EQ(messages, p * (p - 1));
+    EXPECT_TRUE(drawing.ends_with("</svg>\n"));
+    const Answer nowhere = tutti("explain barrier --ranks 6 --svg no/a.svg");
+    EXPECT_EQ(nowhere.status, 2);
+    EXPECT_EQ(nowhere.err, "tutti: --svg: no/a.svg: cannot be written\n");
+}
+
+TEST_F(Transcript, CheckProvesAndCounts) {
+    // 2 ranks on 1 and 2 hosts; 3 on 1, on 2 (in blocks and by turns), and on 3. Where ranks share
+    // a host, a barrier is tried with the node level and without.
+    const uint64_t two = 2 + 1, three = 2 + 2 * 2 + 1;
+    const Answer answer = tutti("check dissemination --ranks 2..3");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.err, "");
+    EXPECT_EQ(
+        words_of(std::string(split(answer.out, '\n')[0])),
+        (std::vector<std::string>{"barrier", "dissemination", number(two + three), "proved"}));
+}
+
+TEST_F(Transcript, CheckFindsWhatIsWrongInAFile) {
+    shell(
+        "\"$T\" explain allreduce --bytes 8 --ranks 2 --schedule "
+        "| sed 's/= scratch\\[0+8\\] op input\\[0+8\\]/= input[0+8] op scratch[0+8]/; "
+        "s/^element 8/&\\nordered/' >s.txt");
+    const Answer answer = tutti("check --file s.txt");
+    EXPECT_EQ(answer.status, 1);
+    EXPECT_NE(answer.out, "");
+    EXPECT_EQ(answer.err, "");
+    (void)shell("\"$T\" explain barrier --ranks 2 --schedule | sed '$d' >s.txt");
+    EXPECT_EQ(tutti("check --file s.txt").status, 1);
+}
+
+struct Wrong {
+    const char* before;
+    const char* arguments;
+    const char* line;
+};
+class WrongSchedule : public Transcript, public testing::WithParamInterface<Wrong> {};
+
+TEST_P(WrongSchedule, IsOneLine) {
+    const Answer answer = tutti(GetParam().arguments, GetParam().before);
+    EXPECT_EQ(answer.err, std::string("tutti: ") + GetParam().line + "\n");
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Explain, WrongSchedule,
+    testing::Values(
+        Wrong{"", "explain",
+              "explain: which collective? One of barrier, bcast, reduce, allreduce, gather, "
+              "scatter, allgather"},
+        Wrong{"", "explain alreduce --ranks 2",
+              "unknown collective alreduce; did you mean allreduce?"},
+        Wrong{"", "explain barrier now --ranks 2", "explain: unexpected word now"},
+        Wrong{"", "explain barrier", "explain: --ranks is missing"},
+        Wrong{"", "explain barrier --ranks", "explain: --ranks expected N"},
+        Wrong{"", "explain barrier --ranks 0", "--ranks=0: expected a number from 1 to 131072"},
+        Wrong{"", "explain barrier --ranks 4 --hosts 5",
+              "--hosts=5: expected a number from 1 to 4"},
+        Wrong{"", "explain barrier --ranks 4 --bytes 8", "--bytes: barrier has none"},
+        Wrong{"", "explain barrier --ranks 4 --root 1", "--root: barrier has none"},
+        Wrong{"", "explain bcast --ranks 4", "explain: --bytes is missing"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 1Q",
+              "--bytes=1Q: expected bytes up to 64G, such as 64K"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 1K,2K", "--bytes=1K,2K: expected one number"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --root 4",
+              "--root=4: expected a number from 0 to 3"},
+        Wrong{"", "explain bcast --rank 4", "unknown option --rank; did you mean --ranks?"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --placement far",
+              "--placement=far: expected block or round-robin"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --mpi lam",
+              "--mpi=lam: expected openmpi, mpich or impi"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --non-commutative",
+              "--non-commutative: bcast has no operator"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --schedule=1",
+              "--schedule=1: expected no value"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --algorithm chian",
+              "--algorithm: unknown algorithm chian of bcast; did you mean chain?"},
+        Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --algorithm chain",
+              "--algorithm: on one host no message is sent; see --hosts"},
+        Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --svg a.svg",
+              "--svg: nothing of ours is sent here (one host: shared memory)"},
+        Wrong{"", "explain barrier --ranks 129 --svg a.svg",
+              "--svg: a drawing holds at most 128 ranks"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --rules none.toml",
+              "rules file none.toml: No such file or directory"},
+        Wrong{"TUTTI_REDUCE=rnig", "explain barrier --ranks 2",
+              "TUTTI_REDUCE=rnig: unknown algorithm rnig of reduce"},
+        Wrong{"printf '[[rule]]\\ncolective = 1' >r.toml;",
+              "explain barrier --ranks 2 --rules r.toml",
+              "r.toml:2:1: unknown key colective; did you mean collective?"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Check, WrongSchedule,
+    testing::Values(
+        Wrong{"", "check rign", "unknown algorithm rign; did you mean ring?"},
+        Wrong{"", "check barrier ring", "check: no such algorithm: barrier ring"},
+        Wrong{"", "check --ranks 0", "--ranks=0: expected a range such as 2..16, up to 4096"},
+        Wrong{"", "check --ranks 5..4", "--ranks=5..4: expected a range such as 2..16, up to 4096"},
+        Wrong{"", "check --placement block", "--placement needs --file"},
+        Wrong{"", "check --file none", "none: cannot be read"},
+        Wrong{"", "check --file .", ".: is a directory"},
+        Wrong{"", "check --file s ring", "check: unexpected word ring"},
+        Wrong{"printf 'schedule 1\\ncolective' >s;", "check --file s",
+              "s:2:1: 'collective' is missing here"},
+        Wrong{"\"$T\" explain barrier --ranks 2 --schedule | sed 15q >s;", "check --file s",
+              "s:16:1: rank 1 has no schedule"}));
+
+}  // namespace
+}  // namespace tutti::golden

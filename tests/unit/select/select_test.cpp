@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/select.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::select {
+namespace {
+
+using topo::Placement;
+
+sched::Shape shape_of(tutti_collective collective, uint64_t bytes, uint32_t ranks) {
+    sched::Shape shape;
+    shape.collective = collective;
+    shape.ranks = ranks;
+    shape.bytes = bytes;
+    shape.element_bytes = collective == TUTTI_ALLREDUCE || collective == TUTTI_REDUCE ? 8 : 1;
+    return shape;
+}
+
+Rules rules_of(const std::string& text) {
+    auto parsed = Rules::parse(text, "r.toml");
+    EXPECT_TRUE(parsed) << parsed.error().message;
+    return parsed ? parsed.value() : Rules();
+}
+
+class Choosing : public testing::Test {
+  protected:
+    // Ranks are two a host.
+    [[nodiscard]] Result<Choice> choose(const sched::Shape& shape,
+                                        const std::string& mpi = "openmpi") const {
+        return select::choose(rules_, settings_, shape, Placement::blocks(shape.ranks, hosts_),
+                              mpi);
+    }
+    [[nodiscard]] std::string name(const Result<Choice>& choice) const {
+        if (!choice) return choice.error().message;
+        if (choice.value().runs == Runs::kHost) return "host";
+        if (choice.value().runs == Runs::kNode) return "node";
+        return std::string(choice.value().algorithm->name);
+    }
+
+    Rules rules_ = Rules::built_in();
+    Settings settings_;
+    uint32_t hosts_ = 4;
+};
+
+TEST_F(Choosing, TheFirstRuleThatFits) {
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"allreduce\"\nbytes = \"..1K\"\nalgorithm = \"pairwise\"\n"
+        "why = \"few rounds\"\n"
+        "[[rule]]\ncollective = \"allreduce\"\nbytes = \"..64K\"\nhosts = \"..3\"\n"
+        "algorithm = \"rabenseifner\"\n"
+        "[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"ring\"\nsegment = \"64K\"\n"
+        "leaders = 2\n");
+    const auto small = choose(shape_of(TUTTI_ALLREDUCE, 1024, 8));
+    EXPECT_EQ(name(small), "pairwise");
+    EXPECT_EQ(small.value().reason, "rule 1 of r.toml (allreduce, up to 1 KiB): few rounds");
+    const auto large = choose(shape_of(TUTTI_ALLREDUCE, 1032, 8));
+    EXPECT_EQ(name(large), "ring");
+    EXPECT_EQ(large.value().tuning.segment_bytes, 64u << 10);
+    EXPECT_EQ(large.value().tuning.leaders, 2u);
+    hosts_ = 3;
+    EXPECT_EQ(name(choose(shape_of(TUTTI_ALLREDUCE, 1032, 8))), "rabenseifner");
+    // Of other collectives these rules say nothing.
+    const auto barrier = choose(shape_of(TUTTI_BARRIER, 0, 8));
+    EXPECT_EQ(name(barrier), "dissemination");
+    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 1 (barrier, hosts 2 and more): "))
+        << barrier.value().reason;
+}
+
+TEST_F(Choosing, ARuleThatCannotRunIsPassedOver) {
+    rules_ = rules_of(
+        "built_in = false\n"
+        "[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"ring\"\n"
+        "[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"pairwise\"\n");
+    auto shape = shape_of(TUTTI_ALLREDUCE, 64, 8);
+    EXPECT_EQ(name(choose(shape)), "ring");
+    shape.is_commutative = false;
+    const auto choice = choose(shape);
+    EXPECT_EQ(name(choice), "pairwise");
+    EXPECT_EQ(choice.value().reason,
+              "rule 2 of r.toml (allreduce); rule 1 of r.toml passed over: ring needs an operator "
+              "that commutes");
+}
+
+TEST_F(Choosing, ARuleThatTakesTooMuchScratchIsPassedOver) {
+    const auto shape = shape_of(TUTTI_ALLREDUCE, 64u << 20, 8);
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"pairwise\"\n"
+        "[[rule]]\ncollective = \"allreduce\"\nsegment = \"64K\"\nalgorithm = \"pairwise\"\n");
+    settings_.scratch_bytes = 1u << 30;
+    EXPECT_EQ(choose(shape).value().tuning.segment_bytes, 0u);
+    settings_.scratch_bytes = 4u << 20;
+    const auto choice = choose(shape);
+    EXPECT_EQ(choice.value().tuning.segment_bytes, 64u << 10);
+    EXPECT_NE(choice.value().reason.find("of scratch, and TUTTI_SCRATCH is 4 MiB"),
+              std::string::npos)
+        << choice.value().reason;
+}
+
+TEST_F(Choosing, RulesAboutHostMpiAndRanksPerHost) {
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"bcast\"\nmpi = [\"mpich\", \"impi\"]\nalgorithm = \"host\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nranks_per_host = 2\nalgorithm = \"chain\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"binomial\"\n");
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8), "impi")), "host");
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8), "openmpi")), "chain");
+    // Three hosts have 2 ranks, one has 3.
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 9), "openmpi")), "binomial");
+}
+
+TEST_F(Choosing, OneHostNeedsNoMessages) {
+    hosts_ = 1;
+    settings_.forced[TUTTI_BCAST] = "chain";
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8))), "node");
+    settings_.forced[TUTTI_BCAST] = "host";
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8))), "host");
+    settings_.forced[TUTTI_BCAST] = "";
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"bcast\"\nbytes = \"..8\"\nalgorithm = \"chain\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nbytes = \"..8\"\nalgorithm = \"node\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"host\"\n");
+    const auto small = choose(shape_of(TUTTI_BCAST, 8, 8));
+    EXPECT_EQ(name(small), "node");
+    EXPECT_EQ(small.value().reason, "rule 2 of r.toml (bcast, up to 8 B)");
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 16, 8))), "host");
+}
+
+TEST_F(Choosing, AForcedAlgorithmRunsOrIsAnError) {
+    auto shape = shape_of(TUTTI_ALLREDUCE, 8, 8);
+    settings_.forced[TUTTI_ALLREDUCE] = "ring:segment=4K,lanes=2";
+    const auto ring = choose(shape);
+    EXPECT_EQ(name(ring), "ring");
+    EXPECT_EQ(ring.value().tuning.segment_bytes, 4096u);
+    EXPECT_EQ(ring.value().tuning.lanes_in_flight, 2u);
+    EXPECT_EQ(ring.value().reason, "forced by TUTTI_ALLREDUCE");
+    shape.is_commutative = false;
+    EXPECT_EQ(name(choose(shape)),
+              "TUTTI_ALLREDUCE=ring: cannot run this call: ring needs an operator that commutes");
+    settings_.forced[TUTTI_ALLREDUCE] = "host";
+    EXPECT_EQ(name(choose(shape)), "host");
+    EXPECT_EQ(name(choose(shape, "")),
+              "TUTTI_ALLREDUCE=host: cannot run this call: there is no host MPI");
+    settings_.forced[TUTTI_ALLREDUCE] = "pairwise";
+    settings_.scratch_bytes = 4096;
+    shape.bytes = 8192;
+    EXPECT_TRUE(name(choose(shape))
+                    .starts_with("TUTTI_ALLREDUCE=pairwise: cannot run this call: pairwise takes "))
+        << name(choose(shape));
+}
+
+TEST_F(Choosing, ReproducibleReductionsAreFlatChains) {
+    settings_.reproducible = true;
+    for (const auto collective : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+        const auto choice = choose(shape_of(collective, 8, 8));
+        EXPECT_EQ(name(choice), "chain");
+        EXPECT_TRUE(choice.value().tuning.flat);
+    }
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8))), "binomial");
+    settings_.forced[TUTTI_ALLREDUCE] = "chain:segment=4K";
+    const auto forced = choose(shape_of(TUTTI_ALLREDUCE, 8, 8));
+    EXPECT_TRUE(forced.value().tuning.flat);
+    EXPECT_EQ(forced.value().tuning.segment_bytes, 4096u);
+    // On one host the node level keeps the order.
+    hosts_ = 1;
+    rules_ = rules_of("[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"host\"\n");
+    const auto node = choose(shape_of(TUTTI_ALLREDUCE, 8, 8));
+    EXPECT_EQ(name(node), "node");
+    EXPECT_EQ(node.value().reason,
+              "one host: shared memory; rule 1 of r.toml passed over: the host MPI is not "
+              "TUTTI_REPRODUCIBLE");
+}
+
+TEST_F(Choosing, WithoutARuleTheHostRuns) {
+    rules_ = rules_of("built_in = false");
+    const auto choice = choose(shape_of(TUTTI_BCAST, 8, 8));
+    EXPECT_EQ(name(choice), "host");
+    EXPECT_EQ(choice.value().reason, "no rule fits");
+    EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8), "")),
+              "no rule can run this bcast, and there is no host MPI");
+}
+
+// Whatever is called, the built-in rules have an answer that runs without a host MPI.
+TEST_F(Choosing, TheBuiltInRulesKnowEveryCall) {
+    for (uint32_t one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
+        for (const uint32_t ranks : {2u, 3u, 8u, 16u, 33u, 100u, 4096u}) {
+            for (const uint64_t bytes : {0ull, 8ull, 4096ull, 65536ull, 1ull << 20, 1ull << 28}) {
+                for (const bool is_commutative : {true, false}) {
+                    hosts_ = ranks;
+                    auto shape = shape_of(static_cast<tutti_collective>(one), bytes, ranks);
+                    shape.is_commutative = is_commutative;
+                    const auto choice = choose(shape, "");
+                    ASSERT_TRUE(choice) << choice.error().message << " " << ranks << " " << bytes;
+                    EXPECT_EQ(choice.value().runs, Runs::kPlan);
+                    EXPECT_NE(choice.value().algorithm, nullptr);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tutti::select
