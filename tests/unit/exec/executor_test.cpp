@@ -220,6 +220,13 @@ TEST(Executor, EndsWhereTheTransportFails) {
     EXPECT_EQ(seats[0].executor.step(), Step::kFailed);
     EXPECT_EQ(network.tests, tests);
     EXPECT_EQ(out, std::vector<uint32_t>(4));
+    // Final: later calls fail too and post nothing, whatever the network does then.
+    network.broken = false;
+    const uint64_t posted = network.posted_count;
+    EXPECT_FALSE(static_cast<bool>(seats[0].executor.reserve(program.extent(), kScratchMax)));
+    seats[0].executor.start(program, 2, {bytes_of(in), bytes_of(out), sum_u32()});
+    EXPECT_EQ(seats[0].executor.step(), Step::kFailed);
+    EXPECT_EQ(network.posted_count, posted);
 }
 
 TEST(Executor, SaysHowMuchScratchIsTooMuch) {
