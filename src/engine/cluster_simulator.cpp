@@ -300,6 +300,7 @@ Error ClusterSimulator::stuck_error() const {
 }
 
 void ClusterSimulator::wake_all() {
+    ++sweeps_;
     for (uint32_t number = 0; number < processes_.size(); ++number) {
         const Process& process = processes_[number];
         const bool is_idle = process.running.empty() && process.next_call == process.calls.size();

@@ -57,6 +57,8 @@ class ClusterSimulator {
     [[nodiscard]] uint64_t done_ns(uint32_t team, uint32_t rank) const;
     [[nodiscard]] const transport::sim::World& world() const { return world_; }
     [[nodiscard]] uint64_t steps() const { return steps_; }
+    // How often all had to be woken: once a run() where every change has woken whom it concerns.
+    [[nodiscard]] uint64_t sweeps() const { return sweeps_; }
 
   private:
     class Meter;
@@ -82,6 +84,7 @@ class ClusterSimulator {
     std::vector<Process> processes_;
     uint64_t calls_left_ = 0;
     uint64_t steps_ = 0;
+    uint64_t sweeps_ = 0;
     uint64_t moves_ = 0;  // steps by which somebody got further
 };
 

@@ -179,6 +179,7 @@ std::string run_seed(uint64_t seed, uint32_t processes_max) {
             if (!wrong.empty()) return wrong + what;
         }
     }
+    if (simulator.sweeps() != 2) return "somebody was not woken" + what;
     if (simulator.world().under_way() != 0) return "messages that nobody wanted" + what;
     return "";
 }
