@@ -117,7 +117,14 @@ struct Choice {
     algo::Tuning tuning;
 };
 
-Choice draw_choice(Prng& prng, const sched::Shape& shape, const topo::Placement& placement) {
+// A sum that is right in the order of ranks only takes the chain over all ranks, which promises it.
+Choice draw_choice(Prng& prng, const Spec& spec, const sched::Shape& shape,
+                   const topo::Placement& placement) {
+    if (spec.fold == Fold::kSumF64Ordered) {
+        algo::Tuning tuning = draw_tuning(prng);
+        tuning.flat = true;
+        return {algo::find(shape.collective, "chain"), tuning};
+    }
     while (true) {
         const auto all = algo::algorithms();
         const Choice choice{&all[prng.below(all.size())], draw_tuning(prng)};
@@ -132,12 +139,12 @@ Choice draw_choice(Prng& prng, const sched::Shape& shape, const topo::Placement&
 std::unique_ptr<Exchange> add_call(ClusterSimulator& simulator, uint32_t team, size_t chunk_bytes,
                                    Prng& prng, std::string& what) {
     const topo::Placement& placement = simulator.placement(team);
-    const Limits limits{placement.ranks(), chunk_bytes, 6000, false};
+    const Limits limits{placement.ranks(), chunk_bytes, 6000, true};
     Spec spec = draw_spec(prng, limits);
     // The engine never starts an empty call.
     if (spec.bytes == 0) spec = Spec{};
     const sched::Shape shape = shape_of(spec, placement.ranks());
-    const Choice choice = draw_choice(prng, shape, placement);
+    const Choice choice = draw_choice(prng, spec, shape, placement);
     what += "\n  team " + std::to_string(team) + " of " + std::to_string(placement.ranks()) +
             " on " + std::to_string(placement.nodes()) + ": " +
             std::string(choice.algorithm->name) + " " + describe(spec) + ", segment " +
