@@ -226,6 +226,11 @@ TUTTI_API tutti_status tutti_request_test(tutti_request *request); /* TUTTI_PEND
 TUTTI_API tutti_status tutti_request_wait(tutti_request *request);
 TUTTI_API void tutti_request_free(tutti_request *request);
 
+/* 1 where the rules leave this call to the embedder's own collective; the same on all members. Only
+ * collective, root, bytes, operator and element size count; buffers are not looked at. Asked before
+ * tutti_run(), which does not ask. Always 0 unless tutti_context_params.host_mpi is set. */
+TUTTI_API int tutti_prefers_host(tutti_team *team, const tutti_call *call);
+
 /* What would run: a name that stays valid ("small", "direct", "split" ...). */
 TUTTI_API const char *tutti_algorithm(const tutti_team *team, const tutti_call *call);
 

@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-enum class ErrorCode { kArgument, kMemory, kNode, kBootstrap, kSystem, kOff };
+enum class ErrorCode { kArgument, kMemory, kNode, kBootstrap, kSystem, kOff, kNetwork };
 
 struct Error {
     ErrorCode code;

@@ -55,6 +55,13 @@ bool set_forced(Settings& settings, std::string_view text) {
     return set_text(settings.forced[collective], text);
 }
 
+bool set_hosts(Settings& settings, std::string_view text) {
+    constexpr std::string_view kInTurn = ":round-robin";
+    settings.hosts_in_turn = text.ends_with(kInTurn);
+    if (settings.hosts_in_turn) text.remove_suffix(kInTurn.size());
+    return set_count(settings.hosts, text, 1u << 20) && settings.hosts > 0;
+}
+
 struct Entry {
     SettingDoc doc;
     bool (*set)(Settings&, std::string_view);
@@ -153,6 +160,10 @@ constexpr auto kEntries = std::to_array<Entry>({
     {{"TUTTI_ALLGATHER", "--allgather", "NAME[:OPTIONS]|host", "by the rules",
       "As TUTTI_BARRIER, for allgather."},
      set_forced<6>},
+    {{"TUTTI_HOSTS", "--hosts", "N|N:round-robin", "the real ones",
+      "Pretends that the job runs on N hosts, its ranks in blocks or in turn: only ranks of one "
+      "pretended host share memory; for tests."},
+     set_hosts},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},
      [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); }},

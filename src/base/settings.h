@@ -35,6 +35,8 @@ struct Settings {
     std::string rules_text;                // internal: what rank 0 read in rules_file
     uint64_t scratch_bytes = 64ull << 20;  // of one rank, for the plans of one team
     std::array<std::string, 7> forced;     // by tutti_collective: an algorithm, "host", or empty
+    uint64_t hosts = 0;                    // pretended ones; 0: none
+    bool hosts_in_turn = false;            // rank r on pretended host r modulo hosts, not in blocks
     std::string mpi_library;               // for `tutti bench`: the host MPI's libmpi
 };
 

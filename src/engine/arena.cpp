@@ -123,8 +123,8 @@ Result<SliceRecord> Arena::take(size_t bytes, uint32_t members) {
     return *place;
 }
 
-// Free slices of other sizes keep their place in the file but not their memory, so that what is in use
-// stays what used_bytes() says.
+// Free slices of other sizes keep their place in the file but not their memory, so that what is in
+// use stays what used_bytes() says.
 void Arena::release_free_pages() {
     for (const SliceRecord& old : free_) {
         fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, old.offset,

@@ -40,6 +40,8 @@ tutti_status status_of(ErrorCode code) {
             return TUTTI_ERR_BOOTSTRAP;
         case ErrorCode::kOff:
             return TUTTI_ERR_OFF;
+        case ErrorCode::kNetwork:
+            return TUTTI_ERR_NETWORK;
         case ErrorCode::kSystem:
             break;
     }
@@ -119,8 +121,8 @@ tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* 
 
 void tutti_team_destroy(tutti_team* team) { delete team; }
 
-uint32_t tutti_team_rank(const tutti_team* team) { return team->team->node().rank; }
-uint32_t tutti_team_size(const tutti_team* team) { return team->team->node().size; }
+uint32_t tutti_team_rank(const tutti_team* team) { return team->team->rank(); }
+uint32_t tutti_team_size(const tutti_team* team) { return team->team->size(); }
 
 int tutti_reducible(tutti_dtype dtype, tutti_op op) {
     return tutti::node::find_kernel(dtype, op, tutti::node::Isa::kBaseline) != nullptr;
@@ -171,10 +173,12 @@ void tutti_request_free(tutti_request* request) {
     delete request;
 }
 
+int tutti_prefers_host(tutti_team* team, const tutti_call* call) {
+    return team->team->prefers_host(*call) ? 1 : 0;
+}
+
 const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
-    Request request;
-    if (team->team->describe(*call, request) != TUTTI_OK) return "none";
-    return tutti::node::algorithm_name(team->team->node(), request.op.call);
+    return team->team->algorithm(*call);
 }
 
 tutti_status tutti_check_foreign(tutti_team* team, const char* label) {

@@ -21,6 +21,8 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     auto settings = parse_settings(entries);
     if (!settings) return settings.error();
 
+    auto rules = select::load_rules(settings.value());
+    if (!rules) return rules.error();
     if (!settings.value().topology.empty()) {
         const auto topology = topo::read_node_topology(settings.value().topology);
         if (!topology) {
@@ -30,10 +32,12 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
 
     std::unique_ptr<Context> context(new Context);
     context->settings_ = settings.value();
+    context->rules_ = std::move(rules.value());
     context->params_ = params;
     context->params_.settings = nullptr;  // The caller's array need not outlive the call.
     context->process_ = this_process();
     context->node_ = node_hash();
+    context->machine_ = machine_hash();
     std::sort(entries.begin(), entries.end());
     uint64_t hash = hash_text(TUTTI_VERSION_STRING);
     for (const std::string& entry : entries) hash = hash_text(entry, hash);
@@ -50,6 +54,12 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
 }
 
 ProcessId Context::process() const { return process_.pid == getpid() ? process_ : this_process(); }
+
+namespace {
+std::string hosts_text(const Settings& settings) {
+    return std::to_string(settings.hosts) + (settings.hosts_in_turn ? ":round-robin" : "");
+}
+}  // namespace
 
 void Context::fill_setting_texts() {
     const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
@@ -74,7 +84,32 @@ void Context::fill_setting_texts() {
                       {"TUTTI_TOPOLOGY", s.topology},
                       {"TUTTI_ISA", kIsas[static_cast<size_t>(s.isa)]},
                       {"TUTTI_SPIN", std::to_string(s.spin_us)},
+                      {"TUTTI_RULES", s.rules_file},
+                      {"TUTTI_SCRATCH", std::to_string(s.scratch_bytes)},
+                      {"TUTTI_HOSTS", s.hosts == 0 ? "" : hosts_text(s)},
                       {"TUTTI_MPI_LIBRARY", s.mpi_library}};
+}
+
+uint64_t Context::pretended_host(uint32_t team_rank, uint32_t team_size) const {
+    const bool knows_job = params_.job_size > 0;
+    const uint64_t rank = knows_job ? params_.job_rank : team_rank;
+    const uint64_t size = knows_job ? params_.job_size : team_size;
+    const uint64_t hosts = std::min(settings_.hosts, size);
+    if (settings_.hosts_in_turn) return rank % hosts;
+    // Blocks as equal as can be, the first ones larger by one.
+    const uint64_t block = size / hosts;
+    const uint64_t border = size % hosts * (block + 1);
+    return rank < border ? rank / (block + 1) : size % hosts + (rank - border) / block;
+}
+
+uint64_t Context::node_of(uint32_t team_rank, uint32_t team_size) const {
+    if (settings_.hosts == 0) return node_;
+    return hash_text(std::to_string(pretended_host(team_rank, team_size)), node_);
+}
+
+std::string Context::host_of(uint32_t team_rank, uint32_t team_size) const {
+    if (settings_.hosts == 0) return host_name();
+    return "pretended host " + std::to_string(pretended_host(team_rank, team_size));
 }
 
 const char* Context::setting(const std::string& variable) const {

@@ -12,7 +12,9 @@
 #include "base/settings.h"
 #include "engine/arena.h"
 #include "engine/process.h"
+#include "engine/tags.h"
 #include "node/kernels/kernels.h"
+#include "select/rules.h"
 #include "topo/node_topology.h"
 #include "tutti/tutti.h"
 
@@ -33,7 +35,14 @@ class Context {
     const tutti_context_params& params() const { return params_; }
     // Also right in a process that was forked after the context was made.
     ProcessId process() const;
-    uint64_t node() const { return node_; }
+    // Equal for members of a team that may share memory; a pretended host's where hosts are
+    // pretended.
+    uint64_t node_of(uint32_t team_rank, uint32_t team_size) const;
+    // What messages call that node.
+    std::string host_of(uint32_t team_rank, uint32_t team_size) const;
+    uint64_t machine() const { return machine_; }
+    TagBook& tags() { return tags_; }
+    const select::Rules& rules() const { return rules_; }
     uint64_t settings_hash() const { return settings_hash_; }
     node::Isa isa() const { return isa_; }
     const topo::CpuSet& cpus() const { return cpus_; }
@@ -59,16 +68,21 @@ class Context {
   private:
     Context() = default;
     void fill_setting_texts();
+    // The number of the pretended host.
+    uint64_t pretended_host(uint32_t team_rank, uint32_t team_size) const;
 
     Settings settings_;
     tutti_context_params params_{};
     ProcessId process_;
     uint64_t node_ = 0;
+    uint64_t machine_ = 0;
     uint64_t settings_hash_ = 0;
     node::Isa isa_ = node::Isa::kBaseline;
     topo::CpuSet cpus_;
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
+    TagBook tags_;
+    select::Rules rules_;
     std::map<std::string, std::string> setting_texts_;
 
     // Teams own their arenas; here are only the ways to find them again.

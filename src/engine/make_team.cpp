@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making a team: all or nothing. Every round is one allgather in which each member also says
-// whether it can go on; the first member that cannot is named by all alike.
+// Making a team: all or nothing. Every round is one allgather over all members, or over those of a
+// node.
 //
-//   1  machine and settings of each member: all alike?
-//   2  who each member is; the smallest process leads
-//   3  the leader's segment, slice and geometry
-//   4  each has mapped the slice, reserved and cleared its own part, and left its token there
-//      (4b: those to whom /proc did not lead get the descriptor over a socket)
-//   5  each has read all others' tokens in the slice: proof that it is one memory
+//   1  all: settings, and which node each is on: the placement
+//   2  node: its part of the shared memory (make_node.cpp)
+// and where there are several nodes,
+//   before 2  all: the tags of the team; the rounds of a node then go over its messages
+//   after 2   all: has everybody got it?
+//   3         all: the names of the hosts, for messages, where there are not too many
 #include <algorithm>
 #include <cstring>
-#include <set>
 
-#include "base/text.h"
-#include "engine/messages.h"
+#include "engine/circle.h"
+#include "engine/make_node.h"
+#include "engine/network.h"
+#include "engine/peer_gather.h"
 #include "engine/team.h"
 
 namespace tutti::engine {
@@ -22,447 +23,176 @@ namespace {
 struct Machine {
     uint64_t node = 0;
     uint64_t settings = 0;
-};
-
-struct Member {
-    ProcessId process;
-    uint64_t token = 0;
+    uint64_t machine = 0;
     uint64_t scheduling_group = 0;
-    topo::CpuSet cpus;
 };
 
-enum class Obstacle : uint32_t { kNone, kCannotOpen, kMemory, kSystem, kForeignMemory, kFull };
-
-// What each member says in rounds 3 to 5.
-struct Report {
-    Obstacle obstacle = Obstacle::kNone;
-    char detail[116] = {};
+// Names beyond so many ranks would take more memory than they are worth.
+constexpr uint32_t kNamedRanksMax = 4096;
+struct HostName {
+    char text[40] = {};
 };
-
-struct Offer {
-    Report report;
-    uint64_t arena = 0;
-    int64_t fd = -1;
-    int64_t offset = 0;
-    uint64_t chunk_bytes = 0;
-    uint64_t chunk_count = 0;
-    node::CopyWay copy_way{};  // the pieces of all go by the leader's
-    uint64_t socket_name = 0;
-    uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
-    uint32_t is_tree = 0;
-    uint32_t is_crowded = 0;
-};
-
-Report report_of(Obstacle obstacle, const std::string& detail) {
-    Report report;
-    report.obstacle = obstacle;
-    std::strncpy(report.detail, detail.c_str(), sizeof(report.detail) - 1);
-    return report;
-}
-
-// Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many
-// readers.
-constexpr uint32_t kFlatRanksMax = 8;
-constexpr uint32_t kFanInMax = 8;
-constexpr size_t kChunkBytesMin = 4096;
-constexpr int kSocketTimeoutMs = 10'000;
-
-// A chunk's bytes before memory is short. A round moves one chunk a rank, cut among all for a split
-// reduction, so that many ranks want larger ones; so do string copies. Measured with 2 ranks on two
-// dies of an AMD Zen 5, 16, 32 and 64 KiB: allgather of 256 KiB 36, 33 and 31 us, allreduce of 1
-// MiB 190, 180 and 141; on one die the same or better.
-constexpr size_t kChunkBytesFew = 16 * 1024;
-constexpr size_t kChunkBytesMany = 64 * 1024;
-// A rank's ring: it stays in a second-level cache of 2 MiB, and is long enough that a line has left
-// its reader's first level when it is written again.
-constexpr size_t kRingBytesWanted = 512 * 1024;
-constexpr uint64_t kChunkCountMax = 32;
 
 }  // namespace
 
 class TeamMaker {
   public:
     TeamMaker(Context& context, const tutti_team_params& params)
-        : context_(context), params_(params), team_(new Team) {}
+        : context_(context),
+          params_(params),
+          all_{params.rank, params.size, params.allgather, params.allgather_user, {}},
+          team_(new Team) {}
 
     Result<std::unique_ptr<Team>> make();
 
   private:
-    template <class T>
-    Result<std::vector<T>> exchange(const T& mine);
-    Result<Done> agree(const Report& mine);
-    Result<Done> compare_machines();
     Result<Done> meet();
-    Offer make_offer();
-    [[nodiscard]] node::Geometry choose_geometry(size_t used) const;
-    bool is_crowded() const;
-    void write_tree();
-    Result<Done> take_offer();
-    Report attach();
-    Report attach_by_socket(bool i_need_it, uint32_t receivers);
-    Report claim(const std::shared_ptr<Mapping>& mapping);
-    Result<Done> attach_all();
-    Result<Done> verify();
-    [[nodiscard]] std::byte* tree_space() const;
-    void read_layout();
+    Result<Done> make_alone();
+    Result<Done> make_network();
+    Result<Done> make_across();
+    Report make_node_part();
+    Result<Done> name_hosts();
+    void take(NodePart& part);
     void finish();
-    bool is_leader() const { return params_.rank == leader_; }
-    bool shares_process() const { return members_[leader_].process == context_.process(); }
-    size_t slice_bytes() const { return geometry_.slice_bytes; }
 
     Context& context_;
     const tutti_team_params& params_;
+    Circle all_;
     std::unique_ptr<Team> team_;
-    uint64_t token_ = random_token();
-    std::vector<Member> members_;
-    uint32_t leader_ = 0;
-    Offer offer_;
-    std::shared_ptr<Arena> arena_;
-    std::shared_ptr<Mapping> own_mapping_;  // the leader's, whose address it offers
-    std::shared_ptr<Mapping> mapping_;
-    node::Geometry geometry_;
+    std::vector<uint64_t> nodes_;  // by rank
+    // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
+    // whether yielding helps them (process.h).
+    bool is_crowded_ = false;
+    bool has_many_sessions_ = false;
 };
 
-template <class T>
-Result<std::vector<T>> TeamMaker::exchange(const T& mine) {
-    std::vector<T> all(params_.size);
-    if (params_.allgather(params_.allgather_user, &mine, all.data(), sizeof(T)) != 0) {
-        return Error{ErrorCode::kBootstrap, "the allgather callback failed"};
-    }
-    return all;
-}
-
-Result<Done> TeamMaker::agree(const Report& mine) {
-    auto reports = exchange(mine);
-    if (!reports) return reports.error();
-    for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        const Report& report = reports.value()[rank];
-        if (report.obstacle == Obstacle::kNone) continue;
-        const bool is_memory =
-            report.obstacle == Obstacle::kMemory || report.obstacle == Obstacle::kFull;
-        const ErrorCode code = is_memory                              ? ErrorCode::kMemory
-                               : report.obstacle == Obstacle::kSystem ? ErrorCode::kSystem
-                                                                      : ErrorCode::kNode;
-        return Error{code, "rank " + std::to_string(rank) + ": " + report.detail};
-    }
-    return Done{};
-}
-
-Result<Done> TeamMaker::compare_machines() {
-    auto all = exchange(Machine{context_.node(), context_.settings_hash()});
-    if (!all) return all.error();
-    std::set<uint64_t> nodes;
-    for (const Machine& machine : all.value()) nodes.insert(machine.node);
-    if (nodes.size() > 1) {
-        return Error{ErrorCode::kNode, "its ranks are on " + std::to_string(nodes.size()) +
-                                           " hosts; only one host is taken over yet"};
-    }
-    for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        if (all.value()[rank].settings == all.value()[0].settings) continue;
-        return Error{ErrorCode::kArgument,
-                     "settings of rank " + std::to_string(rank) + " differ from those of rank 0"};
-    }
-    return Done{};
-}
-
 Result<Done> TeamMaker::meet() {
-    auto all = exchange(Member{context_.process(), token_, scheduling_group(), context_.cpus()});
+    const Machine mine{context_.node_of(params_.rank, params_.size), context_.settings_hash(),
+                       context_.machine(), scheduling_group()};
+    auto all = all_.exchange(mine);
     if (!all) return all.error();
-    members_ = std::move(all.value());
-    const auto smallest =
-        std::min_element(members_.begin(), members_.end(),
-                         [](const Member& a, const Member& b) { return a.process < b.process; });
-    leader_ = static_cast<uint32_t>(smallest - members_.begin());
+    uint32_t on_machine = 0;
+    for (uint32_t rank = 0; rank < params_.size; ++rank) {
+        const Machine& one = all.value()[rank];
+        if (one.settings != all.value()[0].settings) {
+            return Error{ErrorCode::kArgument, "settings of rank " + std::to_string(rank) +
+                                                   " differ from those of rank 0"};
+        }
+        nodes_.push_back(one.node);
+        if (one.machine != mine.machine) continue;
+        ++on_machine;
+        has_many_sessions_ |= one.scheduling_group != mine.scheduling_group;
+    }
+    is_crowded_ = on_machine > context_.usable_cpus() ||
+                  context_.params().ranks_on_node > context_.usable_cpus();
     return Done{};
 }
 
-// More ranks than processors, for the team or for the whole job on this node.
-bool TeamMaker::is_crowded() const {
-    topo::CpuSet all;
-    for (const Member& member : members_) all |= member.cpus;
-    const uint32_t cpus = std::max(1u, std::min(all.count(), context_.usable_cpus()));
-    if (params_.size > cpus) return true;
-    if (context_.params().ranks_on_node > context_.usable_cpus()) return true;
-    // Ranks bound to one and the same processor crowd it, however many there are elsewhere.
-    topo::CpuSet bound;
-    for (const Member& member : members_) {
-        if (member.cpus.count() != 1) continue;
-        const uint32_t cpu = *member.cpus.first();
-        if (bound.has(cpu)) return true;
-        bound.add(cpu);
-    }
-    return false;
+void TeamMaker::take(NodePart& part) {
+    team_->arena_ = std::move(part.arena);
+    team_->mapping_ = std::move(part.mapping);
+    team_->node_ = std::move(part.node);
+    is_crowded_ |= part.is_crowded;
+    has_many_sessions_ |= part.has_many_sessions;
 }
 
-// A process set with many communicators gets smaller rings before it gets none.
-node::Geometry TeamMaker::choose_geometry(size_t used) const {
-    const Settings& settings = context_.settings();
-    const size_t left = settings.memory_bytes > used ? settings.memory_bytes - used : 0;
-    const bool wants_few =
-        params_.size <= kFlatRanksMax && node::best_copy_way() == node::CopyWay::kPrefetch;
-    const size_t wanted = wants_few ? kChunkBytesFew : kChunkBytesMany;
-    // Every rank needs a line of the root's chunk in a scatter.
-    const size_t least = std::max(kChunkBytesMin, node::kLineBytes * params_.size);
-    const bool is_set = settings.chunk_bytes > 0;
-    size_t chunk = is_set ? settings.chunk_bytes : wanted;
-    while (true) {
-        chunk = std::max(chunk, is_set ? node::kLineBytes * params_.size : least);
-        uint64_t count = kChunkCountMax;
-        while (count > node::kChunkCountMin && count * chunk > kRingBytesWanted) count /= 2;
-        for (; count >= node::kChunkCountMin; count /= 2) {
-            const auto geometry = node::Geometry::make(params_.size, chunk, count);
-            const bool is_least = count == node::kChunkCountMin && (is_set || chunk <= least);
-            if (geometry.slice_bytes <= left / 8 || is_least) return geometry;
-        }
-        chunk /= 2;
-    }
-}
-
-Offer TeamMaker::make_offer() {
-    Offer offer;
-    std::vector<ProcessId> processes;
-    for (const Member& member : members_) processes.push_back(member.process);
-    std::sort(processes.begin(), processes.end());
-    auto arena = context_.own_arena(processes);
-    if (!arena) {
-        offer.report = report_of(Obstacle::kMemory, arena.error().message);
-        return offer;
-    }
-    arena_ = arena.value();
-    const size_t used = arena_->used_bytes();
-    const node::Geometry geometry = choose_geometry(used);
-    offer.chunk_bytes = geometry.chunk_bytes;
-    offer.chunk_count = geometry.chunk_count;
-    offer.copy_way = node::best_copy_way();
-    const size_t bytes = geometry.slice_bytes;
-    if (used + bytes > context_.settings().memory_bytes) {
-        offer.report = report_of(Obstacle::kFull,
-                                 format_bytes(bytes) + " of shared memory for this communicator, " +
-                                     format_bytes(used) + " in use, TUTTI_MEMORY allows " +
-                                     format_bytes(context_.settings().memory_bytes));
-        return offer;
-    }
-    auto record = arena_->take(bytes, params_.size);
-    if (!record) {
-        offer.report = report_of(Obstacle::kMemory, record.error().message);
-        return offer;
-    }
-    own_mapping_ = record.value().mapping;
-    offer.arena = arena_->id();
-    offer.fd = arena_->fd();
-    offer.offset = record.value().offset;
-    offer.socket_name = random_token();
-    offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
-    offer.is_crowded = is_crowded() ? 1 : 0;
-    const LayoutChoice choice = context_.settings().layout;
-    const bool is_synthetic = !context_.settings().topology.empty();
-    const bool wants_tree = params_.size > kFlatRanksMax && (is_synthetic || !offer.is_crowded);
-    offer.is_tree =
-        choice == LayoutChoice::kTree || (choice == LayoutChoice::kAuto && wants_tree) ? 1 : 0;
-    return offer;
-}
-
-Result<Done> TeamMaker::take_offer() {
-    auto offers = exchange(is_leader() ? make_offer() : Offer{});
-    if (!offers) return offers.error();
-    offer_ = offers.value()[leader_];
-    if (offer_.report.obstacle != Obstacle::kNone) {
-        return Error{ErrorCode::kMemory,
-                     "rank " + std::to_string(leader_) + ": " + offer_.report.detail};
-    }
-    geometry_ = node::Geometry::make(params_.size, offer_.chunk_bytes, offer_.chunk_count);
+// The team is on one node.
+Result<Done> TeamMaker::make_alone() {
+    is_crowded_ = has_many_sessions_ = false;  // the node's own members know better
+    auto part = make_node(context_, all_);
+    if (!part) return part.error();
+    take(part.value());
     return Done{};
 }
 
-// The parts of the slice that this member owns: reserved, cleared, marked with its token.
-Report TeamMaker::claim(const std::shared_ptr<Mapping>& mapping) {
-    const node::Slice slice{mapping->base(), geometry_};
-    const auto area = slice.area(params_.rank);
-    const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
-    const auto reserved = reserve(arena_->fd(), area_offset, geometry_.rank_bytes, slice_bytes());
-    if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
-    std::memset(static_cast<void*>(area), 0, node::Slice::kChunksOffset);
-    new (area) node::ReadyWords{};
-    new (area + sizeof(node::ReadyWords)) node::DoneWords{};
-    slice.done(params_.rank).token.store(token_, std::memory_order_release);
-    mapping_ = mapping;
-    return {};
+Result<Done> TeamMaker::make_network() {
+    auto tags = agree_on_tags(context_.tags(), *params_.p2p, all_);
+    if (!tags) return tags.error();
+    std::vector<uint32_t> peers;
+    if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
+    team_->network_ =
+        std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank, *params_.p2p,
+                                  std::move(peers), std::move(tags.value()));
+    nodes_ = {};
+    return Done{};
 }
 
-Report TeamMaker::attach() {
-    if (shares_process()) {
-        if (!is_leader()) {
-            arena_ = context_.find_arena(offer_.arena);
-            own_mapping_ = *reinterpret_cast<std::shared_ptr<Mapping>*>(offer_.mapping);
-        }
-        if (!arena_) {
-            // Another context of this process leads: its descriptor is ours as well.
-            auto fd = open_through_proc(context_.process(), static_cast<int>(offer_.fd));
-            if (!fd) return report_of(Obstacle::kSystem, fd.error().message);
-            arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
-        }
-        return claim(own_mapping_);
+Report TeamMaker::make_node_part() {
+    Network& network = *team_->network_;
+    const topo::Placement& placement = network.placement();
+    PeerGather gather;
+    gather.network = &network.transport();
+    gather.members = placement.members(placement.node_of(params_.rank));
+    gather.index = placement.index_on_node(params_.rank);
+    Circle node;
+    node.rank = gather.index;
+    node.size = static_cast<uint32_t>(gather.members.size());
+    node.allgather = PeerGather::allgather;
+    node.user = &gather;
+    node.names = gather.members;
+    auto part = make_node(context_, node);
+    if (!part) {
+        Report report = report_of(part.error());
+        report.is_named = 1;
+        return report;
     }
-    arena_ = context_.find_arena(offer_.arena);
-    if (!arena_) {
-        auto fd = open_through_proc(members_[leader_].process, static_cast<int>(offer_.fd));
-        if (!fd) return report_of(Obstacle::kCannotOpen, fd.error().message);
-        arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
-    }
-    auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
-    if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
-    return claim(mapping.value());
+    take(part.value());
+    network.attach(placement.members_max() > 1 ? &team_->node_ : nullptr);
+    if (!context_.settings().check) return {};
+    const auto planned = network.plan_check(sizeof(CallCard));
+    return planned ? Report{} : report_of(planned.error());
 }
 
-Report TeamMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
-    // The leader's socket must listen before anybody connects, and all must have connected before
-    // anybody waits.
-    auto offered = is_leader() ? FdOffer::listen(offer_.socket_name)
-                               : Result<FdOffer>(Error{ErrorCode::kSystem, ""});
-    Report state;
-    if (is_leader() && !offered) state = report_of(Obstacle::kSystem, offered.error().message);
-    if (auto ready = agree(state); !ready) {
-        return report_of(Obstacle::kSystem, "no way to hand over the segment");
+Result<Done> TeamMaker::name_hosts() {
+    if (params_.size > kNamedRanksMax) return Done{};
+    HostName mine;
+    std::strncpy(mine.text, context_.host_of(params_.rank, params_.size).c_str(),
+                 sizeof(mine.text) - 1);
+    const auto all = all_.exchange(mine);
+    if (!all) return all.error();
+    const topo::Placement& placement = team_->network_->placement();
+    std::vector<std::string> names;
+    for (uint32_t node = 0; node < placement.nodes(); ++node) {
+        names.emplace_back(all.value()[placement.members(node)[0]].text);
     }
-    auto connection = i_need_it ? connect_to_offer(offer_.socket_name) : Result<Fd>(Fd());
-    if (!connection) state = report_of(Obstacle::kForeignMemory, connection.error().message);
-    if (auto connected = agree(state); !connected) {
-        return report_of(Obstacle::kForeignMemory,
-                         "no way to hand over the segment: " + connected.error().message);
-    }
-    if (is_leader()) {
-        auto served = offered.value().serve(arena_->fd(), receivers, kSocketTimeoutMs);
-        return served ? Report{} : report_of(Obstacle::kForeignMemory, served.error().message);
-    }
-    if (!i_need_it) return {};
-    auto fd = receive_fd(connection.value(), kSocketTimeoutMs);
-    if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
-    arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
-    auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
-    if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
-    return claim(mapping.value());
+    team_->network_->set_host_names(std::move(names));
+    return Done{};
 }
 
-Result<Done> TeamMaker::attach_all() {
-    const Report mine = attach();
-    if (is_leader() && offer_.is_tree && mine.obstacle == Obstacle::kNone) write_tree();
-    auto reports = exchange(mine);
-    if (!reports) return reports.error();
-    uint32_t cannot_open = 0;
-    bool is_other = false;
-    for (const Report& report : reports.value()) {
-        if (report.obstacle == Obstacle::kCannotOpen) {
-            ++cannot_open;
-        } else if (report.obstacle != Obstacle::kNone) {
-            is_other = true;
-        }
+Result<Done> TeamMaker::make_across() {
+    if (!params_.p2p) {
+        return Error{ErrorCode::kNode,
+                     "its ranks are on several hosts, and there is no way "
+                     "between them"};
     }
-    if (is_other) return agree(mine);
-    if (cannot_open == 0) return Done{};
-    return agree(attach_by_socket(mine.obstacle == Obstacle::kCannotOpen, cannot_open));
-}
-
-// Reading the machine takes long, so the leader does it for all. The tree goes through the leader's
-// chunks, which nobody uses yet.
-void TeamMaker::write_tree() {
-    const std::string& synthetic = context_.settings().topology;
-    auto topology = topo::read_node_topology(synthetic);
-    std::vector<topo::CpuSet> cpus;
-    for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        topo::CpuSet set = members_[rank].cpus;
-        if (!synthetic.empty() && topology) {
-            // The ranks are not really there: one after the other on the pretended processors.
-            set = topo::CpuSet{};
-            set.add(rank % std::max(1u, topology.value().cpu_count));
-        }
-        cpus.push_back(set);
-    }
-    const topo::Groups groups =
-        topology ? topo::group_ranks(topology.value(), cpus) : topo::Groups{};
-    const topo::Tree tree = topo::build_tree(groups, params_.size, kFanInMax);
-    std::memcpy(tree_space(), tree.parent.data(), params_.size * sizeof(uint32_t));
-}
-
-std::byte* TeamMaker::tree_space() const {
-    static_assert(node::kLineBytes >= sizeof(uint32_t));  // choose_geometry gives a line a rank
-    return node::Slice{mapping_->base(), geometry_}.chunk(leader_, 0);
-}
-
-void TeamMaker::read_layout() {
-    node::Layout& layout = team_->node_.layout;
-    if (!offer_.is_tree) return;
-    layout.flat = false;
-    layout.parent.resize(params_.size);
-    std::memcpy(layout.parent.data(), tree_space(), params_.size * sizeof(uint32_t));
-    layout.children.assign(params_.size, {});
-    for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        if (layout.parent[rank] == node::kNoRank) {
-            layout.root = rank;
-        } else {
-            layout.children[layout.parent[rank]].push_back(rank);
-        }
-    }
-}
-
-Result<Done> TeamMaker::verify() {
-    // Before the last round: after it a quick member may already use the chunks.
-    read_layout();
-    const node::Slice slice{mapping_->base(), geometry_};
-    Report mine;
-    for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        if (slice.done(rank).token.load(std::memory_order_acquire) == members_[rank].token)
-            continue;
-        mine = report_of(Obstacle::kForeignMemory,
-                         "does not share memory with rank " + std::to_string(rank));
-        break;
-    }
-    return agree(mine);
+    if (auto made = make_network(); !made) return made;
+    if (auto agreed = all_.agree_briefly(make_node_part()); !agreed) return agreed;
+    return name_hosts();
 }
 
 void TeamMaker::finish() {
     team_->context_ = &context_;
-    team_->arena_ = arena_;
-    team_->mapping_ = mapping_;
+    team_->rank_ = params_.rank;
+    team_->size_ = params_.size;
     team_->name_ = params_.name ? params_.name : "a team";
-    node::Team& node = team_->node_;
-    node.rank = params_.rank;
-    node.size = params_.size;
-    node.slice = node::Slice{mapping_->base(), geometry_};
-    node.pieces = node::piece_rule(offer_.copy_way);
-    node.rank_order = context_.settings().reproducible;
-    node::prepare(node);
-    team_->cards_.resize(params_.size);
     team_->checks_ = context_.settings().check && params_.size > 1;
+    if (team_->checks_) team_->cards_.resize(params_.size);
     WaitPolicy& policy = team_->policy_;
     policy.spin_ns = context_.settings().spin_us * 1000;
-    policy.is_crowded = offer_.is_crowded != 0;
-    const uint64_t group = members_.empty() ? 0 : members_[0].scheduling_group;
-    policy.sleeps = policy.is_crowded &&
-                    std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
-                        return member.scheduling_group != group;
-                    });
+    policy.is_crowded = is_crowded_;
+    policy.sleeps = is_crowded_ && has_many_sessions_;
     // More than thirty years would not fit.
     policy.stall_ns = static_cast<uint64_t>(std::min(context_.settings().stall_s, 1e9) * 1e9);
-    if (arena_) context_.keep_arena(arena_);
 }
 
 Result<std::unique_ptr<Team>> TeamMaker::make() {
-    if (params_.size == 1) {
-        geometry_ = node::Geometry::make(1, node::kLineBytes);
-        auto mapping = Mapping::anonymous(slice_bytes());
-        if (!mapping) return mapping.error();
-        mapping_ = mapping.value();
-        finish();
-        return std::move(team_);
+    if (params_.size > 1) {
+        if (auto met = meet(); !met) return met.error();
     }
-    using Round = Result<Done> (TeamMaker::*)();
-    for (const Round round : {&TeamMaker::compare_machines, &TeamMaker::meet,
-                              &TeamMaker::take_offer, &TeamMaker::attach_all, &TeamMaker::verify}) {
-        auto done = (this->*round)();
-        if (done) continue;
-        if (is_leader() && own_mapping_) arena_->give_back(offer_.offset);
-        return done.error();
-    }
+    const bool is_one_node =
+        std::all_of(nodes_.begin(), nodes_.end(), [&](uint64_t node) { return node == nodes_[0]; });
+    auto made = is_one_node ? make_alone() : make_across();
+    if (!made) return made.error();
     finish();
     return std::move(team_);
 }

@@ -68,16 +68,23 @@ std::string mismatch_message(const std::string& team_name, uint64_t call,
     return text;
 }
 
-std::string stall_message(const std::string& team_name, const node::Team& team, const node::Op& op,
-                          uint64_t waited_ns) {
+std::string stall_message(const Stall& stall, const std::vector<uint32_t>& not_arrived,
+                          const std::vector<std::string>& silent) {
     char seconds[32];
-    std::snprintf(seconds, sizeof(seconds), "%.1f s", static_cast<double>(waited_ns) / 1e9);
-    const std::vector<uint32_t> missing = node::not_arrived(team, op);
-    std::string text = "rank " + std::to_string(team.rank) + " of " + team_name + " has waited " +
-                       seconds + " in " + tutti_collective_name(op.call.collective) + " (call " +
-                       std::to_string(op.number) + " of this communicator): ";
-    if (missing.empty()) return text + "all ranks have arrived, still waiting for data";
-    return text + "not arrived: " + rank_list(missing);
+    std::snprintf(seconds, sizeof(seconds), "%.1f s", static_cast<double>(stall.waited_ns) / 1e9);
+    std::string text = "rank " + std::to_string(stall.rank) + " of " + stall.team_name +
+                       " has waited " + seconds + " in " + tutti_collective_name(stall.collective) +
+                       " (call " + std::to_string(stall.call) + " of this communicator): ";
+    if (not_arrived.empty() && silent.empty()) {
+        return text + "all ranks have arrived, still waiting for data";
+    }
+    if (!not_arrived.empty()) text += "not arrived: " + rank_list(not_arrived);
+    const char* separator = not_arrived.empty() ? "" : "; ";
+    for (const std::string& one : silent) {
+        text += separator + (&one == &silent[0] ? "waits for messages of " + one : one);
+        separator = ", ";
+    }
+    return text;
 }
 
 }  // namespace tutti::engine

@@ -16,8 +16,18 @@ std::string rank_list(const std::vector<uint32_t>& ranks);
 std::string mismatch_message(const std::string& team_name, uint64_t call,
                              const std::vector<CallCard>& cards);
 
-// Who has not arrived, for TUTTI_STALL.
-std::string stall_message(const std::string& team_name, const node::Team& team, const node::Op& op,
-                          uint64_t waited_ns);
+// A wait that has become too long.
+struct Stall {
+    const std::string& team_name;
+    uint32_t rank = 0;  // who waits
+    uint64_t waited_ns = 0;
+    tutti_collective collective = TUTTI_BARRIER;
+    uint64_t call = 0;  // the number in its team
+};
+
+// Who has not arrived, for TUTTI_STALL. not_arrived: ranks of the own node, ascending; silent:
+// ranks elsewhere from which a message is missing, as text.
+std::string stall_message(const Stall& stall, const std::vector<uint32_t>& not_arrived,
+                          const std::vector<std::string>& silent = {});
 
 }  // namespace tutti::engine

@@ -52,10 +52,19 @@ uint64_t hash_text(const std::string& text, uint64_t seed) {
     return hash;
 }
 
-uint64_t node_hash() {
+std::string host_name() {
     char name[256] = {};
     gethostname(name, sizeof(name) - 1);
-    return hash_text(read_file("/proc/sys/kernel/random/boot_id") + name);
+    return name;
+}
+
+uint64_t machine_hash() { return hash_text(read_file("/proc/sys/kernel/random/boot_id")); }
+
+uint64_t node_hash() {
+    struct stat info {};
+    const bool has_network = stat("/proc/self/ns/net", &info) == 0;
+    const std::string network = std::to_string(has_network ? info.st_ino : 0);
+    return hash_text(host_name() + "/" + network, machine_hash());
 }
 
 uint64_t scheduling_group() {

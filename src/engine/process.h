@@ -19,9 +19,17 @@ struct ProcessId {
 
 ProcessId this_process();
 
-// A number that processes of one machine under one hostname share. Equal numbers are only a reason
-// to try; the token in the segment is the proof.
+// A number that processes of one machine share that have one hostname and one network. Equal
+// numbers are only a reason to try; the token in the segment is the proof. Hosts of a test bed
+// share a kernel, at times a name, but never a network. Mounts, process numbers and System V memory
+// do not count: containers that each hold one rank have their own and share memory all the same,
+// since the segment is handed over by /proc or within the network (arena.h).
 uint64_t node_hash();
+
+// A number that all processes under one running kernel share, whatever hosts it pretends to be.
+uint64_t machine_hash();
+
+std::string host_name();
 
 // The kernel's automatic scheduling group of this process's session (sched(7), autogroup), 0
 // without. Where ranks are in different groups, as under MPICH's launcher, which gives each a

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/bell.h"
+#include "engine/make_node.h"
 #include "engine/messages.h"
 
 namespace tutti::engine {
@@ -44,8 +45,8 @@ bool is_reduction(tutti_collective collective) {
 }  // namespace
 
 Team::~Team() {
-    if (!mapping_) return;
-    node_.slice.header().detached.fetch_add(1, std::memory_order_release);
+    network_.reset();  // the executor knows the node's part
+    if (mapping_) leave(node_);
 }
 
 tutti_status Team::describe(const tutti_call& call, Request& request) {
@@ -56,7 +57,7 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     node::Call& target = request.op.call;
     target.collective = call.collective;
     target.root = is_rooted(call.collective) ? call.root : 0;
-    if (target.root >= node_.size) return TUTTI_ERR_ARGUMENT;
+    if (target.root >= size_) return TUTTI_ERR_ARGUMENT;
     target.bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
     target.send = call.send == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(call.send);
     target.recv = call.recv == TUTTI_IN_PLACE ? nullptr : static_cast<std::byte*>(call.recv);
@@ -65,6 +66,7 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     } else {
         target.reducer.user_fn = nullptr;
     }
+    request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
     if (checks_) {
         request.card = CallCard{};
         request.card.collective = call.collective;
@@ -88,7 +90,7 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
             node::announce(node_, op);
             break;
         case Waiter::Advice::kReport:
-            context_->log(TUTTI_LOG_WARN, stall_message(name_, node_, op, waiter.waited_ns()));
+            report_stall(op, waiter.waited_ns());
             break;
         case Waiter::Advice::kSleep:
             return sleep_turn(op);
@@ -126,7 +128,7 @@ inline void Team::call_done() {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
-    if (head_ || checks_) {
+    if (head_ || checks_ || network_) {
         start(run_);
         return wait(run_);
     }
@@ -172,8 +174,14 @@ void Team::start(Request& request) {
 }
 
 void Team::begin(Request& request) {
+    if (is_broken_) return finish(request, TUTTI_ERR_NETWORK);
     if (!checks_) return begin_main(request);
     request.stage = Request::Stage::kChecking;
+    begin_exchange(request);
+}
+
+void Team::begin_exchange(Request& request) {
+    if (network_) return begin_cards(request);
     node::Call exchange;
     exchange.collective = TUTTI_ALLGATHER;
     exchange.bytes = sizeof(CallCard);
@@ -186,13 +194,15 @@ void Team::begin_main(Request& request) {
     request.stage = Request::Stage::kRunning;
     const bool is_foreign = checks_ && request.card.label[0] != '\0';
     if (is_foreign || request.op.call.is_empty()) return finish(request, TUTTI_OK);
+    if (network_) return begin_plan(request);
     node::start(node_, request.op);
 }
 
 void Team::compare_cards(Request& request) {
+    const uint64_t number = network_ ? network_->call() : exchange_.number;
     for (const CallCard& card : cards_) {
         if (card == request.card) continue;
-        message_ = mismatch_message(name_, exchange_.number, cards_);
+        message_ = mismatch_message(name_, number, cards_);
         return finish(request, TUTTI_ERR_MISMATCH);
     }
     begin_main(request);
@@ -215,7 +225,7 @@ node::Op& Team::front_op() {
 
 // The call in front is done: on to what follows it.
 void Team::finish_front() {
-    if (policy_.sleeps) ring_done(front_op());
+    if (policy_.sleeps && !network_) ring_done(front_op());
     Request& request = *head_;
     if (request.stage == Request::Stage::kChecking) {
         compare_cards(request);
@@ -226,6 +236,7 @@ void Team::finish_front() {
 
 bool Team::advance() {
     if (!head_) return false;
+    if (network_) return advance_network();
     const node::Step step = node::step(node_, front_op());
     if (step == node::Step::kDone) finish_front();
     return step != node::Step::kBlocked;
@@ -236,12 +247,19 @@ tutti_status Team::wait(Request& request) {
     while (request.stage != Request::Stage::kIdle) {
         if (advance()) {
             waiter.reset();
+        } else if (network_) {
+            wait_network_turn(waiter);
         } else if (wait_turn(waiter, front_op())) {
             finish_front();
         }
     }
     call_done();
     return request.status;
+}
+
+void Team::report_stall(const node::Op& op, uint64_t waited_ns) {
+    const Stall stall{name_, rank_, waited_ns, op.call.collective, op.number};
+    context_->log(TUTTI_LOG_WARN, stall_message(stall, node::not_arrived(node_, op)));
 }
 
 }  // namespace tutti::engine

@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "engine/arena.h"
 #include "engine/context.h"
+#include "engine/network.h"
 #include "engine/wait.h"
 #include "node/team.h"
 #include "tutti/tutti.h"
@@ -29,8 +31,9 @@ class Team;
 // One call, from start to completion; can be started again.
 struct Request {
     Team* team = nullptr;
-    node::Op op;    // op.call is the call
-    CallCard card;  // TUTTI_CHECK only
+    node::Op op;           // op.call is the call
+    bool commutes = true;  // the operator of a reduction
+    CallCard card;         // TUTTI_CHECK only
     enum class Stage { kIdle, kQueued, kChecking, kRunning } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue
@@ -40,6 +43,10 @@ class Team {
   public:
     ~Team();
 
+    // Whether the embedder's own collective is the better choice; only collective, root, bytes and
+    // operator count.
+    bool prefers_host(const tutti_call& call);
+    const char* algorithm(const tutti_call& call);
     // TUTTI_OK, or TUTTI_ERR_ARGUMENT.
     tutti_status describe(const tutti_call& call, Request& request);
     // The short way for a blocking call: describe, start, wait.
@@ -54,8 +61,8 @@ class Team {
     bool is_idle() const { return head_ == nullptr; }
 
     Context& context() const { return *context_; }
-    node::Team& node() { return node_; }
-    const node::Team& node() const { return node_; }
+    uint32_t rank() const { return rank_; }
+    uint32_t size() const { return size_; }
     const std::string& message() const { return message_; }
     const std::string& name() const { return name_; }
 
@@ -64,9 +71,16 @@ class Team {
     Team() = default;
     void begin(Request& request);
     void begin_main(Request& request);
+    void begin_exchange(Request& request);
+    void begin_cards(Request& request);
+    void begin_plan(Request& request);
     void compare_cards(Request& request);
+    bool advance_network();
     bool wait_turn(Waiter& waiter, node::Op& op);
     bool sleep_turn(node::Op& op);
+    void wait_network_turn(Waiter& waiter);
+    void report_stall(const node::Op& op, uint64_t waited_ns);
+    void report_network_stall(uint64_t waited_ns);
     void finish_front();
     node::Op& front_op();
     void call_done();
@@ -76,14 +90,20 @@ class Team {
     Context* context_ = nullptr;
     std::shared_ptr<Arena> arena_;
     std::shared_ptr<Mapping> mapping_;
+    // The own node's part: all of the team where network_ is not there.
     node::Team node_;
+    std::unique_ptr<Network> network_;  // where there are several nodes
+    uint32_t rank_ = 0;
+    uint32_t size_ = 1;
     WaitPolicy policy_;
     std::string name_;
     std::string message_;
     std::vector<CallCard> cards_;  // one a member, for TUTTI_CHECK
     node::Op exchange_;            // of the cards
     bool checks_ = false;
-    Request run_;  // run()'s own, so that a call allocates nothing
+    bool is_broken_ = false;  // a message failed: no further call runs
+    Request run_;             // run()'s own, so that a call allocates nothing
+    Request ask_;             // for questions that run nothing
     Request* head_ = nullptr;
     Request* tail_ = nullptr;
     uint32_t calls_since_progress_ = 0;

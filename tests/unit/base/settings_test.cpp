@@ -90,6 +90,16 @@ TEST(Settings, UnknownNamesAreNamed) {
     EXPECT_TRUE(parse({"tutti_check=1"}));
 }
 
+TEST(Settings, PretendedHosts) {
+    EXPECT_EQ(parse({}).value().hosts, 0u);
+    const auto blocks = parse({"TUTTI_HOSTS=3"});
+    EXPECT_EQ(blocks.value().hosts, 3u);
+    EXPECT_FALSE(blocks.value().hosts_in_turn);
+    const auto in_turn = parse({"TUTTI_HOSTS=2:round-robin"});
+    EXPECT_EQ(in_turn.value().hosts, 2u);
+    EXPECT_TRUE(in_turn.value().hosts_in_turn);
+}
+
 // One malformed value for each setting: the line begins with what was given.
 TEST(Settings, EachMalformedValueIsNamed) {
     const std::map<std::string, std::vector<std::string>> malformed = {
@@ -105,6 +115,7 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_TOPOLOGY", {""}},
         {"TUTTI_ISA", {"", "sse", "avx-512"}},
         {"TUTTI_SPIN", {"", "1000001", "x"}},
+        {"TUTTI_HOSTS", {"", "0", "x", "2:", "2:blocks", ":round-robin", "0:round-robin"}},
         {"TUTTI_MPI_LIBRARY", {""}},
         {"TUTTI_REPORT_MARK", {""}},
         {"TUTTI_RULES", {""}},

@@ -106,7 +106,7 @@ struct Made {
 };
 
 inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
-                      const char* name = "the crew") {
+                      const char* name = "the crew", const tutti_p2p* p2p = nullptr) {
     Meeting::Seat seat{&meeting, rank};
     tutti_team_params params{};
     params.struct_bytes = sizeof(params);
@@ -115,6 +115,7 @@ inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
     params.allgather = Meeting::allgather;
     params.allgather_user = &seat;
     params.name = name;
+    params.p2p = p2p;
     tutti_team* team = nullptr;
     char message[512] = "";
     Made made;

@@ -66,12 +66,28 @@ struct Stalled {
         node::start(ranks[rank], ops[rank], call);
         node::step(ranks[rank], ops[rank]);
     }
+    std::string message(uint32_t rank, uint64_t waited_ns) {
+        const node::Op& op = ops[rank];
+        const Stall stall{"world", rank, waited_ns, op.call.collective, op.number};
+        return stall_message(stall, node::not_arrived(ranks[rank], op));
+    }
 };
+
+TEST(Stall, NamesWhoIsSilentElsewhere) {
+    const Stall stall{"world", 4, 2'000'000'000, TUTTI_BCAST, 7};
+    EXPECT_EQ(
+        stall_message(stall, {5}, {"rank 0 (on a)", "rank 2 (on b)"}),
+        "rank 4 of world has waited 2.0 s in bcast (call 7 of this communicator): not arrived: "
+        "rank 5; waits for messages of rank 0 (on a), rank 2 (on b)");
+    EXPECT_EQ(stall_message(stall, {}, {"rank 0 (on a)"}),
+              "rank 4 of world has waited 2.0 s in bcast (call 7 of this communicator): waits for "
+              "messages of rank 0 (on a)");
+}
 
 TEST(Stall, NamesWhoHasNotArrived) {
     Stalled stalled;
     stalled.enter(1, node::Call{});
-    EXPECT_EQ(stall_message("world", stalled.ranks[1], stalled.ops[1], 2'540'000'000),
+    EXPECT_EQ(stalled.message(1, 2'540'000'000),
               "rank 1 of world has waited 2.5 s in barrier (call 1 of this communicator): not "
               "arrived: ranks 0, 2");
     stalled.enter(2, node::Call{});
@@ -96,7 +112,7 @@ TEST(Stall, AnnouncingIsEnough) {
 TEST(Stall, SaysWhenAllHaveArrived) {
     Stalled stalled;
     for (uint32_t rank = 0; rank < 3; ++rank) stalled.enter(rank, node::Call{});
-    const std::string text = stall_message("w", stalled.ranks[0], stalled.ops[0], 1);
+    const std::string text = stalled.message(0, 1);
     EXPECT_NE(text.find("all ranks have arrived, still waiting for data"), std::string::npos);
 }
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+
+#include "engine/arena.h"
+#include "engine/circle.h"
+#include "engine/context.h"
+#include "node/team.h"
+
+namespace tutti::engine {
+
+// What the members of a team on one node have in common.
+struct NodePart {
+    std::shared_ptr<Arena> arena;  // none for a member that is alone on its node
+    std::shared_ptr<Mapping> mapping;
+    node::Team node;
+    bool is_crowded = false;         // more ranks than processors
+    bool has_many_sessions = false;  // scheduling_group() differs between members
+
+    NodePart() = default;
+    NodePart(NodePart&&) = default;
+    NodePart& operator=(NodePart&&) = delete;
+    // Leaves the slice, unless a team has taken over the mapping.
+    ~NodePart();
+};
+
+// This member does not use the slice any more; when all have left, it is used again.
+void leave(const node::Team& node);
+
+// Collective over the circle: the members of one node. An error has the same text on all of them
+// and names the member that could not go on.
+Result<NodePart> make_node(Context& context, const Circle& circle);
+
+}  // namespace tutti::engine

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/network.h"
+
+#include <algorithm>
+
+#include "algo/plan.h"
+
+namespace tutti::engine {
+namespace {
+
+// Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
+// it microseconds and no more memory.
+constexpr size_t kPlansMax = 64;
+
+// The placement is the team's own, for all shapes the same.
+bool is_same(const sched::Shape& a, const sched::Shape& b) {
+    return a.bytes == b.bytes && a.collective == b.collective && a.root == b.root &&
+           a.element_bytes == b.element_bytes && a.is_commutative == b.is_commutative;
+}
+
+}  // namespace
+
+Network::Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
+                 std::vector<uint32_t> peers, TagLease tags)
+    : context_(context),
+      placement_(std::move(placement)),
+      rank_(rank),
+      peers_(std::move(peers)),
+      tags_(std::move(tags)),
+      transport_(p2p, tags_.first_tag(), peers_) {
+    plans_.reserve(kPlansMax);
+}
+
+void Network::attach(node::Team* node) {
+    executor_ = std::make_unique<exec::Executor>(node, transport_);
+}
+
+void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
+    plan.program = algo::make_plan(algorithm, plan.shape, placement_, rank_, tuning);
+    plan.name = algorithm.name.data();  // a literal
+}
+
+Result<Done> Network::reserve(Plan& plan) {
+    if (plan.is_reserved) return Done{};
+    auto reserved = executor_->reserve(plan.program->extent(), context_.settings().scratch_bytes);
+    plan.is_reserved = static_cast<bool>(reserved);
+    return reserved;
+}
+
+Result<Plan> Network::make(const sched::Shape& shape) {
+    Plan plan;
+    plan.shape = shape;
+    const char* host_mpi = context_.params().host_mpi;
+    const auto choice = select::choose(context_.rules(), context_.settings(), shape, placement_,
+                                       host_mpi ? host_mpi : "");
+    if (!choice) return choice.error();
+    plan.is_host = choice.value().runs == select::Runs::kHost;
+    if (plan.is_host) return plan;
+    fill(plan, *choice.value().algorithm, choice.value().tuning);
+    return plan;
+}
+
+Result<Plan*> Network::plan(const sched::Shape& shape) {
+    ++look_ups_;
+    for (Plan& plan : plans_) {
+        if (!is_same(plan.shape, shape)) continue;
+        plan.used = look_ups_;
+        return &plan;
+    }
+    auto made = make(shape);
+    if (!made) return made.error();
+    made.value().used = look_ups_;
+    if (plans_.size() < kPlansMax) {
+        plans_.push_back(std::move(made.value()));
+        return &plans_.back();
+    }
+    // What runs may be asked about, but not be forgotten.
+    const auto age = [&](const Plan& plan) {
+        return plan.program && plan.program.get() == running_ ? look_ups_ : plan.used;
+    };
+    const auto oldest =
+        std::min_element(plans_.begin(), plans_.end(),
+                         [&](const Plan& a, const Plan& b) { return age(a) < age(b); });
+    *oldest = std::move(made.value());
+    return &*oldest;
+}
+
+Result<Done> Network::plan_check(size_t bytes) {
+    check_.shape.collective = TUTTI_ALLGATHER;
+    check_.shape.ranks = placement_.ranks();
+    check_.shape.bytes = bytes;
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (algorithm.collective != TUTTI_ALLGATHER) continue;
+        if (!algo::plan_obstacle(algorithm, check_.shape, placement_, {}).empty()) continue;
+        fill(check_, algorithm, {});
+        return reserve(check_);
+    }
+    return Error{ErrorCode::kSystem, "no algorithm for the comparison of calls"};
+}
+
+Result<Done> Network::start(Plan& plan, const exec::Arguments& arguments) {
+    auto reserved = reserve(plan);
+    if (!reserved) return reserved;
+    running_ = plan.program.get();
+    executor_->start(*plan.program, ++call_, arguments);
+    return reserved;
+}
+
+std::string Network::rank_text(uint32_t rank) const {
+    const std::string text = "rank " + std::to_string(rank);
+    const uint32_t node = placement_.node_of(rank);
+    return node < host_names_.size() ? text + " (on " + host_names_[node] + ")" : text;
+}
+
+}  // namespace tutti::engine

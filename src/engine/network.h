@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a team across nodes has beside its node's shared memory: who is where, the way to the
+// others, and the plans of the calls that it has seen.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algo/registry.h"
+#include "base/result.h"
+#include "engine/context.h"
+#include "engine/tags.h"
+#include "exec/executor.h"
+#include "node/team.h"
+#include "select/select.h"
+#include "topo/placement.h"
+#include "transport/p2p/p2p.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+// How the calls of one shape run, on this rank.
+struct Plan {
+    sched::Shape shape;
+    bool is_host = false;                     // the embedder's own collective is better
+    const char* name = "host";                // of the algorithm
+    std::unique_ptr<sched::Program> program;  // none where is_host
+    bool is_reserved = false;                 // the executor has memory for it
+    uint64_t used = 0;                        // when last looked up, in look-ups
+};
+
+class Network {
+  public:
+    Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
+            std::vector<uint32_t> peers, TagLease tags);
+
+    [[nodiscard]] const topo::Placement& placement() const { return placement_; }
+    [[nodiscard]] transport::Transport& transport() { return transport_; }
+    // The names of the nodes, for messages; may be left away.
+    void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
+    // Once, when the node's part is there; it stays where it is. nullptr where every node has one
+    // rank.
+    void attach(node::Team* node);
+
+    // The plan of a shape, made where it is new. An error is the same on all ranks, unless memory
+    // ran out. Valid until the next one is asked for, or while it runs.
+    Result<Plan*> plan(const sched::Shape& shape);
+    // The plan of the comparison under TUTTI_CHECK: an allgather of `bytes` a rank that no rule and
+    // no setting touches.
+    Result<Done> plan_check(size_t bytes);
+    [[nodiscard]] Plan& check_plan() { return check_; }
+
+    // Begins a call; no other is under way. Allocates only at a plan's first call.
+    Result<Done> start(Plan& plan, const exec::Arguments& arguments);
+    exec::Step step() { return executor_->step(); }
+    // The number of the call under way, of this team; from 1.
+    [[nodiscard]] uint32_t call() const { return call_; }
+    [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
+    // "rank 3 (on HOST)".
+    [[nodiscard]] std::string rank_text(uint32_t rank) const;
+
+  private:
+    Result<Plan> make(const sched::Shape& shape);
+    void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning);
+    Result<Done> reserve(Plan& plan);
+
+    Context& context_;
+    topo::Placement placement_;
+    uint32_t rank_;
+    std::vector<uint32_t> peers_;
+    TagLease tags_;
+    transport::P2p transport_;
+    std::unique_ptr<exec::Executor> executor_;
+    std::vector<std::string> host_names_;
+    std::vector<Plan> plans_;
+    Plan check_;
+    const sched::Program* running_ = nullptr;  // the last that was started
+    uint64_t look_ups_ = 0;
+    uint32_t call_ = 0;
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/tags.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "engine/process.h"
+#include "transport/transport.h"
+
+namespace tutti::engine {
+namespace {
+
+// Teams across nodes that one process can be in at a time.
+constexpr uint32_t kRangesMax = 1u << 16;
+// Ranges that members compare at a time.
+constexpr uint32_t kWindow = 64;
+// More than one or two are needed only when several threads make teams at once.
+constexpr uint32_t kAttemptsMax = 1000;
+
+// What a member says: which ranges of the window are free with it, and a number for chance.
+struct Offer {
+    uint64_t free = 0;
+    uint64_t chance = 0;
+};
+
+// Bit number n of those that are set, n from 0.
+uint32_t nth_bit(uint64_t bits, uint64_t n) {
+    for (; n > 0; --n) bits &= bits - 1;
+    return static_cast<uint32_t>(std::countr_zero(bits));
+}
+
+uint32_t ranges_of(const tutti_p2p& p2p) {
+    const uint64_t ranges = (uint64_t{p2p.tag_max} + 1) / transport::kSlotsMax;
+    return static_cast<uint32_t>(std::min<uint64_t>(ranges, kRangesMax));
+}
+
+}  // namespace
+
+uint64_t TagBook::free_ranges(const void* endpoint, uint32_t first, uint32_t limit) {
+    const std::lock_guard lock(mutex_);
+    const auto found = taken_.find(endpoint);
+    uint64_t free = 0;
+    for (uint32_t i = 0; i < kWindow && first + i < limit; ++i) {
+        const bool is_taken =
+            found != taken_.end() && first + i < found->second.size() && found->second[first + i];
+        free |= uint64_t{is_taken ? 0u : 1u} << i;
+    }
+    return free;
+}
+
+bool TagBook::take(const void* endpoint, uint32_t range) {
+    const std::lock_guard lock(mutex_);
+    std::vector<bool>& taken = taken_[endpoint];
+    if (range >= taken.size()) taken.resize(range + 1);
+    if (taken[range]) return false;
+    taken[range] = true;
+    return true;
+}
+
+void TagBook::give_back(const void* endpoint, uint32_t range) {
+    const std::lock_guard lock(mutex_);
+    const auto found = taken_.find(endpoint);
+    if (found == taken_.end() || range >= found->second.size()) return;
+    std::vector<bool>& taken = found->second;
+    taken[range] = false;
+    while (!taken.empty() && !taken.back()) taken.pop_back();
+    if (taken.empty()) taken_.erase(found);
+}
+
+uint32_t TagLease::first_tag() const { return range_ * transport::kSlotsMax; }
+
+Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, const Circle& circle) {
+    const uint32_t limit = ranges_of(p2p);
+    uint32_t first = 0;
+    for (uint32_t attempt = 0; attempt < kAttemptsMax && first < limit;) {
+        const Offer mine{book.free_ranges(p2p.user, first, limit), random_token()};
+        const auto offers = circle.exchange(mine);
+        if (!offers) return offers.error();
+        uint64_t free = ~uint64_t{0};
+        for (const Offer& offer : offers.value()) free &= offer.free;
+        if (free == 0) {
+            first += kWindow;
+            continue;
+        }
+        // Teams that are made at the same time may have looked at the same ranges, in another order
+        // on each rank; from the second attempt on, chance keeps them apart.
+        const uint64_t chance = attempt == 0 ? 0 : offers.value()[0].chance;
+        const uint32_t range =
+            first + nth_bit(free, chance % static_cast<uint64_t>(std::popcount(free)));
+        std::optional<TagLease> lease;
+        if (book.take(p2p.user, range)) lease.emplace(book, p2p.user, range);
+        const auto got = circle.exchange(uint32_t{lease ? 1u : 0u});
+        if (!got) return got.error();
+        const auto& all = got.value();
+        if (std::find(all.begin(), all.end(), 0u) == all.end()) return std::move(*lease);
+        ++attempt;
+    }
+    return Error{ErrorCode::kNetwork, "all " + std::to_string(limit) +
+                                          " ranges of message tags are in use by communicators "
+                                          "that span hosts"};
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which tags of a way between processes belong to which team. A team across nodes owns one range of
+// transport::kSlotsMax consecutive tags on all of its members; it goes with the team, on each
+// member by itself.
+//
+// A member may free its range while another one still waits in the team's last call. Nothing can be
+// mistaken for all that: a team of the same range and of the same two processes is made only when
+// both have freed it, and by then all their messages have been received.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/circle.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class TagBook {
+  public:
+    // Bit i: range first + i is free and below `limit`.
+    uint64_t free_ranges(const void* endpoint, uint32_t first, uint32_t limit);
+    // False where somebody else was faster.
+    bool take(const void* endpoint, uint32_t range);
+    void give_back(const void* endpoint, uint32_t range);
+
+  private:
+    std::mutex mutex_;
+    // One process has one endpoint; tests have one for every thread that plays a rank.
+    std::map<const void*, std::vector<bool>> taken_;
+};
+
+// A range, given back at the end.
+class TagLease {
+  public:
+    TagLease(TagBook& book, const void* endpoint, uint32_t range)
+        : book_(&book), endpoint_(endpoint), range_(range) {}
+    TagLease(TagLease&& other) noexcept
+        : book_(other.book_), endpoint_(other.endpoint_), range_(other.range_) {
+        other.book_ = nullptr;
+    }
+    TagLease& operator=(TagLease&&) = delete;
+    ~TagLease() {
+        if (book_) book_->give_back(endpoint_, range_);
+    }
+    [[nodiscard]] uint32_t first_tag() const;
+
+  private:
+    TagBook* book_;
+    const void* endpoint_;
+    uint32_t range_;
+};
+
+// Collective over the circle: a range that is free on all members, the lowest one unless other
+// teams are being made at the same time.
+Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, const Circle& circle);
+
+}  // namespace tutti::engine

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
+#include <time.h>
+
+#include "engine/messages.h"
+#include "engine/team.h"
+
+namespace tutti::engine {
+namespace {
+
+// A crowded rank to which yielding does not help sleeps so long between two looks: as long as the
+// kernel's own slack of timers, so that shorter would not be shorter.
+constexpr long kSleepNs = 50'000;
+
+bool is_reduction(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+
+sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks) {
+    sched::Shape shape;
+    shape.collective = call.collective;
+    shape.ranks = ranks;
+    shape.root = call.root;
+    shape.bytes = call.bytes;
+    if (is_reduction(call.collective)) {
+        shape.element_bytes = call.reducer.element_bytes;
+        shape.is_commutative = commutes;
+    }
+    return shape;
+}
+
+// The buffers as sched/program.h names them.
+exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
+    const bool at_root = call.root == rank;
+    exec::Arguments arguments;
+    arguments.reducer = call.reducer;
+    arguments.output = call.recv;
+    switch (call.collective) {
+        case TUTTI_REDUCE:
+        case TUTTI_ALLREDUCE:
+            arguments.input = call.vector();
+            if (call.collective == TUTTI_REDUCE && !at_root) arguments.output = nullptr;
+            break;
+        case TUTTI_GATHER:
+            arguments.input = call.block(rank);
+            if (!at_root) arguments.output = nullptr;
+            break;
+        case TUTTI_ALLGATHER:
+            arguments.input = call.block(rank);
+            break;
+        case TUTTI_SCATTER:
+            arguments.input = at_root ? call.send : nullptr;
+            if (at_root && !call.recv) {
+                // In place: what would be received stands there already, and is not written.
+                arguments.output = const_cast<std::byte*>(call.send) + rank * call.bytes;
+            }
+            break;
+        default:
+            break;
+    }
+    return arguments;
+}
+
+}  // namespace
+
+bool Team::prefers_host(const tutti_call& call) {
+    if (!network_ || is_broken_) return false;
+    if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
+    const auto plan = network_->plan(shape_of(ask_.op.call, ask_.commutes, size_));
+    return plan && plan.value()->is_host;  // tutti_run says what an error is
+}
+
+const char* Team::algorithm(const tutti_call& call) {
+    if (describe(call, ask_) != TUTTI_OK) return "none";
+    if (!network_) return node::algorithm_name(node_, ask_.op.call);
+    if (ask_.op.call.is_empty()) return "none";
+    const auto plan = network_->plan(shape_of(ask_.op.call, ask_.commutes, size_));
+    return plan ? plan.value()->name : "none";
+}
+
+void Team::begin_cards(Request& request) {
+    const exec::Arguments cards{reinterpret_cast<const std::byte*>(&request.card),
+                                reinterpret_cast<std::byte*>(cards_.data()),
+                                {}};
+    // The memory was reserved with the team.
+    const auto started = network_->start(network_->check_plan(), cards);
+    TUTTI_ASSERT(started, "the comparison of calls has its memory");
+}
+
+void Team::begin_plan(Request& request) {
+    const auto plan = network_->plan(shape_of(request.op.call, request.commutes, size_));
+    Result<Done> started = Done{};
+    if (!plan) {
+        started = plan.error();
+    } else if (plan.value()->is_host) {
+        const char* collective = tutti_collective_name(request.op.call.collective);
+        started = Error{ErrorCode::kArgument, std::string(collective) + " is for the host MPI"};
+    } else {
+        started = network_->start(*plan.value(), arguments_of(request.op.call, rank_));
+    }
+    if (started) return;
+    message_ = name_ + ": " + started.error().message;
+    const bool is_memory = started.error().code == ErrorCode::kMemory;
+    finish(request, is_memory ? TUTTI_ERR_MEMORY : TUTTI_ERR_ALGORITHM);
+}
+
+bool Team::advance_network() {
+    switch (network_->step()) {
+        case exec::Step::kBlocked:
+            return false;
+        case exec::Step::kAdvanced:
+            return true;
+        case exec::Step::kDone:
+            finish_front();
+            return true;
+        case exec::Step::kFailed:
+            break;
+    }
+    is_broken_ = true;
+    message_ = name_ + ": rank " + std::to_string(rank_) + ": " + network_->executor().error();
+    finish(*head_, TUTTI_ERR_NETWORK);
+    return true;
+}
+
+void Team::report_network_stall(uint64_t waited_ns) {
+    const Request& request = *head_;
+    const Stall stall{name_, rank_, waited_ns, request.op.call.collective, network_->call()};
+    std::vector<uint32_t> late;
+    if (const node::Op* op = network_->executor().node_op()) {
+        const topo::Placement& placement = network_->placement();
+        const auto members = placement.members(placement.node_of(rank_));
+        for (const node::Rank index : node::not_arrived(node_, *op)) late.push_back(members[index]);
+    }
+    std::vector<std::string> silent;
+    for (const sched::Rank rank : network_->executor().waits_for()) {
+        silent.push_back(network_->rank_text(rank));
+    }
+    context_->log(TUTTI_LOG_WARN, stall_message(stall, late, silent));
+}
+
+void Team::wait_network_turn(Waiter& waiter) {
+    switch (waiter.turn()) {
+        case Waiter::Advice::kPoll:
+            break;
+        case Waiter::Advice::kProgress:
+            context_->progress();
+            calls_since_progress_ = 0;
+            break;
+        case Waiter::Advice::kAnnounce:
+            if (const node::Op* op = network_->executor().node_op()) node::announce(node_, *op);
+            break;
+        case Waiter::Advice::kReport:
+            report_network_stall(waiter.waited_ns());
+            break;
+        case Waiter::Advice::kSleep: {
+            const timespec pause{0, kSleepNs};
+            nanosleep(&pause, nullptr);
+            break;
+        }
+    }
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams across pretended hosts with threads as ranks: messages go through a mailbox, and each
+// host's ranks share their memory. Nothing here depends on how fast anything is.
+#include <gtest/gtest.h>
+
+#include "conformance/mailbox.h"
+#include "sim/script.h"
+#include "sim/seeds.h"
+#include "unit/engine/crew.h"
+
+namespace tutti::test {
+namespace {
+
+using Exchanges = std::vector<std::unique_ptr<Exchange>>;
+
+// Which algorithms are chosen is not what is tested here.
+constexpr const char* kRules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "barrier"
+algorithm = "dissemination"
+[[rule]]
+collective = "bcast"
+bytes = "..4K"
+algorithm = "binomial"
+[[rule]]
+collective = "bcast"
+algorithm = "chain"
+segment = "1K"
+[[rule]]
+collective = "reduce"
+algorithm = "binomial"
+[[rule]]
+collective = "reduce"
+algorithm = "chain"
+[[rule]]
+collective = "allreduce"
+bytes = "..1K"
+algorithm = "pairwise"
+[[rule]]
+collective = "allreduce"
+algorithm = "ring"
+[[rule]]
+collective = "allreduce"
+algorithm = "chain"
+[[rule]]
+collective = "gather"
+algorithm = "direct"
+[[rule]]
+collective = "scatter"
+algorithm = "binomial"
+[[rule]]
+collective = "allgather"
+algorithm = "ring"
+)";
+
+struct Hosts {
+    uint32_t ranks;
+    Meeting meeting{ranks};
+    Mailbox mailbox{ranks};
+    Made make(tutti_context* context, uint32_t rank) {
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        return make_team(context, meeting, rank, "the hosts", &p2p);
+    }
+};
+
+void run_hosts(tutti_context* context, uint32_t ranks,
+               const std::function<void(uint32_t, tutti_team*)>& body) {
+    Hosts hosts{ranks};
+    run_threads(ranks, [&](uint32_t rank) {
+        const Made made = hosts.make(context, rank);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        body(rank, made.team.get());
+    });
+    EXPECT_EQ(hosts.mailbox.under_way(), 0u);
+}
+
+Exchanges draw_exchanges(Prng& prng, uint32_t ranks, uint32_t count) {
+    // Algorithms across hosts may put the operands of a commutative operator in any order.
+    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 12'000, false};
+    Exchanges exchanges;
+    for (uint32_t i = 0; i < count; ++i) {
+        exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
+    }
+    return exchanges;
+}
+
+void run_exchanges(tutti_context* context, uint32_t ranks, const Exchanges& exchanges,
+                   const std::string& hint = "") {
+    run_hosts(context, ranks, [&](uint32_t rank, tutti_team* team) {
+        for (const auto& exchange : exchanges) {
+            const tutti_call call = exchange->call(rank);
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
+                << describe(exchange->spec()) << hint << tutti_team_message(team);
+            ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << hint;
+        }
+    });
+}
+
+TEST(Hosts, RandomMixed) {
+    const Seeds seeds = Seeds::wanted(24);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng prng(seed);
+        const auto ranks = static_cast<uint32_t>(2 + seed % 7);
+        const std::string hosts =
+            "TUTTI_HOSTS=" + std::to_string(2 + seed % 3) + (seed % 2 == 0 ? "" : ":round-robin");
+        const ContextPtr context = make_context({kRules, "TUTTI_CHUNK=1K", hosts.c_str()});
+        run_exchanges(context.get(), ranks, draw_exchanges(prng, ranks, 12), hosts + replay(seed));
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST(Hosts, CheckPassesLegalPrograms) {
+    Prng prng(9);
+    const ContextPtr context =
+        make_context({kRules, "TUTTI_CHECK=1", "TUTTI_CHUNK=1K", "TUTTI_HOSTS=2"});
+    run_exchanges(context.get(), 4, draw_exchanges(prng, 4, 20));
+}
+
+TEST(Hosts, CheckNamesTheMismatch) {
+    const ContextPtr context = make_context({kRules, "TUTTI_CHECK=1", "TUTTI_HOSTS=3"});
+    run_hosts(context.get(), 4, [&](uint32_t rank, tutti_team* team) {
+        uint32_t value = rank;
+        tutti_call call{};
+        call.collective = rank == 1 ? TUTTI_BCAST : TUTTI_ALLREDUCE;
+        call.send = TUTTI_IN_PLACE;
+        call.recv = &value;
+        call.bytes = 4;
+        call.dtype = TUTTI_UINT32;
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MISMATCH);
+        EXPECT_STREQ(tutti_team_message(team),
+                     "mismatch on the hosts of 4 ranks (exchange 1): ranks 0, 2, 3: allreduce SUM "
+                     "4 bytes; rank 1: bcast root 0 4 bytes");
+        EXPECT_EQ(tutti_check_foreign(team, "scan"), TUTTI_OK);
+        call.collective = TUTTI_ALLREDUCE;
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_OK);
+        EXPECT_EQ(value, 6u);
+    });
+}
+
+TEST(Hosts, RequestsQueueAndStartAgain) {
+    constexpr uint32_t kRanks = 5;
+    Prng prng(5);
+    const ContextPtr context = make_context({kRules, "TUTTI_CHUNK=1K", "TUTTI_HOSTS=2"});
+    const Exchanges exchanges = draw_exchanges(prng, kRanks, 6);
+    run_hosts(context.get(), kRanks, [&](uint32_t rank, tutti_team* team) {
+        std::vector<tutti_request*> requests(exchanges.size());
+        for (size_t i = 0; i < exchanges.size(); ++i) {
+            const tutti_call call = exchanges[i]->call(rank);
+            ASSERT_EQ(tutti_request_create(team, &call, &requests[i]), TUTTI_OK);
+        }
+        const tutti_call barrier{};
+        for (int turn = 0; turn < 3; ++turn) {
+            for (tutti_request* request : requests) {
+                ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+            }
+            // Questions in between change nothing.
+            EXPECT_STREQ(tutti_algorithm(team, &barrier), tutti_algorithm(team, &barrier));
+            for (size_t i = 0; i < exchanges.size(); ++i) {
+                ASSERT_EQ(tutti_request_wait(requests[i]), TUTTI_OK);
+                ASSERT_EQ(exchanges[i]->check(rank), "") << "turn " << turn;
+            }
+            ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+            if (rank == 0) {
+                for (const auto& exchange : exchanges) exchange->reset();
+            }
+            ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+        }
+        for (tutti_request* request : requests) tutti_request_free(request);
+    });
+}
+
+// More shapes than a team remembers, twice.
+TEST(Hosts, ForgottenPlansAreMadeAgain) {
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=3"});
+    run_hosts(context.get(), 3, [&](uint32_t rank, tutti_team* team) {
+        std::vector<uint32_t> values(200);
+        for (uint32_t turn = 0; turn < 2; ++turn) {
+            for (uint32_t count = 1; count <= 150; ++count) {
+                values.assign(200, rank + 1);
+                tutti_call call{};
+                call.collective = TUTTI_ALLREDUCE;
+                call.send = TUTTI_IN_PLACE;
+                call.recv = values.data();
+                call.bytes = count * sizeof(uint32_t);
+                call.dtype = TUTTI_UINT32;
+                ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);
+                ASSERT_EQ(values[count - 1], 6u);
+                ASSERT_EQ(values[count], rank + 1);
+            }
+        }
+    });
+}
+
+TEST(Hosts, NoWayBetweenThem) {
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=2"});
+    Meeting meeting(3);
+    run_threads(3, [&](uint32_t rank) {
+        const Made made = make_team(context.get(), meeting, rank);
+        EXPECT_EQ(made.status, TUTTI_ERR_NODE);
+        EXPECT_EQ(made.message, "its ranks are on several hosts, and there is no way between them");
+    });
+}
+
+// Teams of the same ranks at a time have tags of their own, and get them back; made from several
+// threads of each rank at once.
+TEST(Hosts, TeamsShareTheTags) {
+    constexpr uint32_t kRanks = 3;
+    constexpr uint32_t kTeams = 4;
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=3"});
+    Mailbox mailbox(kRanks);
+    for (int turn = 0; turn < 30; ++turn) {
+        std::vector<std::unique_ptr<Meeting>> meetings;
+        std::vector<Exchanges> exchanges;
+        Prng prng(static_cast<uint64_t>(turn));
+        for (uint32_t team = 0; team < kTeams; ++team) {
+            meetings.push_back(std::make_unique<Meeting>(kRanks));
+            exchanges.push_back(draw_exchanges(prng, kRanks, 3));
+        }
+        run_threads(kRanks * kTeams, [&](uint32_t thread) {
+            const uint32_t rank = thread / kTeams;
+            const uint32_t which = thread % kTeams;
+            const tutti_p2p p2p = mailbox.callbacks(rank);
+            const Made made = make_team(context.get(), *meetings[which], rank, "a team", &p2p);
+            ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+            for (const auto& exchange : exchanges[which]) {
+                const tutti_call call = exchange->call(rank);
+                ASSERT_EQ(tutti_run(made.team.get(), &call), TUTTI_OK);
+                ASSERT_EQ(exchange->check(rank), "");
+            }
+        });
+    }
+}
+
+TEST(Hosts, NoTagsAreLeft) {
+    constexpr uint32_t kRanks = 2;
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=2"});
+    Mailbox mailbox(kRanks);
+    std::vector<Made> kept[kRanks];
+    for (uint32_t count = 0; count <= 3; ++count) {
+        Meeting meeting(kRanks);
+        run_threads(kRanks, [&](uint32_t rank) {
+            tutti_p2p p2p = mailbox.callbacks(rank);
+            p2p.tag_max = 47;  // three teams' tags
+            Made made = make_team(context.get(), meeting, rank, "a team", &p2p);
+            EXPECT_EQ(made.status, count < 3 ? TUTTI_OK : TUTTI_ERR_NETWORK);
+            if (count == 3) {
+                EXPECT_EQ(made.message,
+                          "all 3 ranges of message tags are in use by communicators that span "
+                          "hosts");
+            }
+            kept[rank].push_back(std::move(made));
+        });
+    }
+}
+
+// Whatever the hosts: one left fold in the order of ranks, on floating point that is not
+// associative.
+TEST(Hosts, ReproducibleBits) {
+    constexpr uint32_t kRanks = 6;
+    for (const char* hosts : {"TUTTI_HOSTS=1", "TUTTI_HOSTS=2", "TUTTI_HOSTS=4:round-robin"}) {
+        const ContextPtr context = make_context({kRules, "TUTTI_REPRODUCIBLE=1", hosts});
+        Exchanges exchanges;
+        for (const size_t bytes : {size_t{8}, size_t{800}, size_t{80'000}}) {
+            for (uint32_t root = 0; root < kRanks; ++root) {
+                exchanges.push_back(std::make_unique<Exchange>(
+                    Spec{TUTTI_REDUCE, root, bytes, Fold::kSumF64Ordered, root + bytes}, kRanks));
+            }
+            exchanges.push_back(std::make_unique<Exchange>(
+                Spec{TUTTI_ALLREDUCE, 0, bytes, Fold::kSumF64Ordered, bytes}, kRanks));
+        }
+        run_exchanges(context.get(), kRanks, exchanges, hosts);
+    }
+}
+
+TEST(Hosts, ForcedAlgorithms) {
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=2", "TUTTI_ALLREDUCE=ring"});
+    Log log;
+    run_hosts(context.get(), 4, [&](uint32_t rank, tutti_team* team) {
+        uint32_t value = rank;
+        tutti_call call{};
+        call.collective = TUTTI_ALLREDUCE;
+        call.send = TUTTI_IN_PLACE;
+        call.recv = &value;
+        call.bytes = 4;
+        call.dtype = TUTTI_UINT32;
+        EXPECT_STREQ(tutti_algorithm(team, &call), "ring");
+        EXPECT_EQ(tutti_prefers_host(team, &call), 0);
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_OK);
+        EXPECT_EQ(value, 6u);
+        call.op = TUTTI_OP_USER;
+        call.element_bytes = 4;
+        call.reduce = [](void*, const void*, void*, size_t) {};
+        call.commutes = 0;
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_ALGORITHM);
+        const std::string message = tutti_team_message(team);
+        EXPECT_NE(message.find("TUTTI_ALLREDUCE=ring"), std::string::npos) << message;
+        EXPECT_EQ(value, 6u);
+        const tutti_call barrier{};
+        EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+    });
+}
+
+// A message fails on one rank: that rank gets one line that names the peer, and its team is no use
+// any more.
+TEST(Hosts, FailedMessages) {
+    constexpr uint32_t kRanks = 2;
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=2"});
+    Hosts hosts{kRanks};
+    run_threads(kRanks, [&](uint32_t rank) {
+        tutti_p2p p2p = hosts.mailbox.callbacks(rank);
+        const bool fails = rank == 0;
+        if (fails) {
+            p2p.recv = [](void*, void*, size_t, uint32_t, uint32_t, void**) { return 19; };
+        }
+        const Made made = make_team(context.get(), hosts.meeting, rank, "the hosts", &p2p);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        if (!fails) return;
+        const tutti_call barrier{};
+        for (int turn = 0; turn < 2; ++turn) {
+            EXPECT_EQ(tutti_run(made.team.get(), &barrier), TUTTI_ERR_NETWORK);
+            const std::string message = tutti_team_message(made.team.get());
+            EXPECT_NE(message.find("from rank 1 failed with status 19"), std::string::npos)
+                << message;
+        }
+    });
+}
+
+// Who waits says on whom, with its host.
+TEST(Hosts, StallNamesWhoIsMissing) {
+    Log log;
+    const ContextPtr context = make_context({kRules, "TUTTI_STALL=0.01", "TUTTI_HOSTS=2"}, &log);
+    run_hosts(context.get(), 2, [&](uint32_t rank, tutti_team* team) {
+        if (rank == 1) {
+            while (log.is_empty()) std::this_thread::yield();
+        }
+        const tutti_call barrier{};
+        EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+    });
+    const std::string line = log.lines().front();
+    EXPECT_NE(line.find("rank 0 of the hosts has waited 0.0 s in barrier (call 1 of this "
+                        "communicator): waits for messages of rank 1 (on pretended host 1)"),
+              std::string::npos)
+        << line;
+}
+
+}  // namespace
+}  // namespace tutti::test
