@@ -32,11 +32,15 @@ namespace {
 int barrier(const BarrierArgs& a) {
     CommState* state = enter(a.comm);
     if (state == nullptr) return host_barrier(a);
-    if (state->team == nullptr) {
-        return by_host(*state, kBarrier, 0, state->why, [&] { return host_barrier(a); });
-    }
+    const auto hand_over = [&](const char* why) {
+        return by_host(*state, kBarrier, 0, why, [&] { return host_barrier(a); });
+    };
+    if (state->team == nullptr) return hand_over(state->why);
     tutti_call call{};
     call.collective = TUTTI_BARRIER;
+    if (tutti_prefers_host(state->team, &call) != 0) {
+        return by_all_ranks(a.comm, kBarrier, kByTheRules, hand_over);
+    }
     return run(*state, call);
 }
 
@@ -58,6 +62,9 @@ int bcast(const BcastArgs& a) {
     call.collective = TUTTI_BCAST;
     call.root = static_cast<uint32_t>(a.root);
     call.bytes = side.bytes;
+    if (tutti_prefers_host(state->team, &call) != 0) {
+        return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
+    }
     if (!side.contiguous(1)) return bcast_packed(*state, call, side);
     call.recv = side.data();
     return run(*state, call);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "mpi/p2p.h"
+
 namespace tutti::mpi {
 
 namespace {
@@ -63,13 +65,12 @@ CommState* attribute_of(abi::Comm comm) {
     return found != 0 ? static_cast<CommState*>(value) : nullptr;
 }
 
-// Processes of another world (spawned, or connected to) may have other settings, or no Tutti, and
-// then they do not take part in making a team. Seen alike by all members, of whatever world.
-bool is_within_world(abi::Comm comm, int size) {
+// The members' ranks in the world; empty where one is not in it, or the host does not say.
+std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     std::vector<int> ranks(static_cast<size_t>(size)), world_ranks(ranks.size());
     std::iota(ranks.begin(), ranks.end(), 0);
     abi::Group group{}, world{};
-    if (front.host.comm_group(comm, &group) != abi::kSuccess) return false;
+    if (front.host.comm_group(comm, &group) != abi::kSuccess) return {};
     bool is_within = front.host.comm_group(front.handles.comm_world, &world) == abi::kSuccess;
     if (is_within) {
         is_within = front.host.group_translate_ranks(group, size, ranks.data(), world,
@@ -77,8 +78,9 @@ bool is_within_world(abi::Comm comm, int size) {
         front.host.group_free(&world);
     }
     front.host.group_free(&group);
-    return is_within &&
-           std::find(world_ranks.begin(), world_ranks.end(), abi::kUndefined) == world_ranks.end();
+    const bool has_all = is_within && std::find(world_ranks.begin(), world_ranks.end(),
+                                                abi::kUndefined) == world_ranks.end();
+    return has_all ? world_ranks : std::vector<int>{};
 }
 
 // Reasons that settle a communicator without asking anybody else.
@@ -97,7 +99,10 @@ void look_at(CommState& state) {
         // The host copies at most; a team would cost memory and gain nothing.
         state.why = "host: one rank";
         state.settled = true;
-    } else if (!is_within_world(state.comm, size)) {
+    } else if (ranks_in_world(state.comm, size).empty()) {
+        // Processes of another world (spawned, or connected to) may have other settings, or no
+        // Tutti, and then they do not take part in making a team. Seen alike by all members, of
+        // whatever world.
         state.why = "host: processes of another MPI_COMM_WORLD";
         state.settled = true;
     } else {
@@ -146,12 +151,11 @@ const char* keep_reason(const std::string& reason) {
     return kept->text.c_str();
 }
 
-// Members on several hosts are no news; the rest is said once per kind of failure, by rank 0.
+// Said once per kind of failure, by rank 0.
 void explain_failure(CommState& state, tutti_status status, const char* message,
                      const std::string& name) {
-    state.why = status == TUTTI_ERR_NODE ? "host: spans hosts"
-                                         : keep_reason(std::string("host: ") + message);
-    if (status == TUTTI_ERR_NODE || status == TUTTI_ERR_OFF || state.rank != 0) return;
+    state.why = keep_reason(std::string("host: ") + message);
+    if (status == TUTTI_ERR_OFF || state.rank != 0) return;
     static std::atomic<uint32_t> said{0};
     const uint32_t bit = 1u << (static_cast<uint32_t>(-status) & 31u);
     if ((said.fetch_or(bit) & bit) != 0) return;
@@ -169,6 +173,11 @@ void make_team(CommState& state) {
     params.allgather = allgather;
     params.allgather_user = &state;
     params.name = name.c_str();
+    const std::vector<int> world_ranks = ranks_in_world(state.comm, static_cast<int>(state.size));
+    const std::vector<uint32_t> peers(world_ranks.begin(), world_ranks.end());
+    const tutti_p2p p2p = p2p_callbacks();
+    params.p2p = &p2p;
+    params.peers = peers.data();
     char message[512] = {};
     const tutti_status status =
         tutti_team_create(front.context, &params, &state.team, message, sizeof message);

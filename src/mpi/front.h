@@ -35,6 +35,9 @@ struct Front {
     int comm_key = abi::kKeyvalInvalid;
     int type_key = abi::kKeyvalInvalid;
     abi::Comm quiet_comm{};  // a copy of MPI_COMM_SELF whose errors are returned
+    abi::Comm p2p_comm{};    // a copy of MPI_COMM_WORLD for messages between nodes; never freed,
+                             // since teams outlive the host's MPI_Finalize
+    uint32_t p2p_tag_max = 0;
     int probe_tag = 0;
     int world_rank = 0;
     int world_size = 1;
@@ -67,13 +70,20 @@ extern thread_local constinit ThreadState thread_state;
 // While one lives, collectives that the host calls from within go straight to the host.
 class HostGuard {
   public:
-    HostGuard() {
+    // What this thread had cached is right again afterwards: from within nothing is cached.
+    HostGuard() : generation_(thread_state.comm_generation) {
         ++thread_state.host_depth;
         thread_state.comm_generation = 0;
     }
-    ~HostGuard() { --thread_state.host_depth; }
+    ~HostGuard() {
+        --thread_state.host_depth;
+        thread_state.comm_generation = generation_;
+    }
     HostGuard(const HostGuard&) = delete;
     HostGuard& operator=(const HostGuard&) = delete;
+
+  private:
+    uint64_t generation_;
 };
 
 // Finds the host MPI of this process. Ends the process with one line if there is none: an MPI

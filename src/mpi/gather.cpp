@@ -152,6 +152,9 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     call.collective = shape.collective;
     call.root = shape.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
+    if (tutti_prefers_host(state->team, &call) != 0) {
+        return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
+    }
     return shape.one_is_sent ? collect(*state, call, b) : distribute(*state, call, b);
 }
 

@@ -16,12 +16,15 @@
 #include "mpi/environment.h"
 #include "mpi/finish_report.h"
 #include "mpi/front.h"
+#include "mpi/p2p.h"
 
 namespace tutti::mpi {
 
 namespace {
 
-constexpr size_t kNamesBytes = 128;  // of the variables in which a rank differs
+constexpr std::string_view kRulesText = "TUTTI_RULES_TEXT=";
+constexpr size_t kRulesBytesMax = 2u << 20;  // more than any file that is taken
+constexpr size_t kNamesBytes = 128;          // of the variables in which a rank differs
 
 abi::Datatype byte_type() { return front.handles.type[abi::kTypeByte]; }
 abi::Datatype int_type() { return front.handles.type[abi::kTypeInt]; }
@@ -36,6 +39,32 @@ std::vector<std::string> entries_of_rank_0(const std::vector<std::string>& mine)
         front.host.bcast(text.data(), length, byte_type(), 0, front.handles.comm_world);
     }
     return split_entries(text);
+}
+
+// Rank 0's rules hold for all, so their text travels with its settings. What is wrong with the file
+// is said by whoever reads it again, rank 0's own context.
+std::vector<std::string> with_rules(std::vector<std::string> entries) {
+    if (front.world_rank != 0) return entries;
+    constexpr std::string_view kFile = "TUTTI_RULES=";
+    std::string text;
+    for (const std::string& entry : entries) {
+        if (!entry.starts_with(kFile)) continue;
+        std::ifstream file(entry.substr(kFile.size()));
+        if (!file) continue;
+        text.resize(kRulesBytesMax);
+        file.read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<size_t>(file.gcount()));
+        text += '\n';  // an empty file is there, too
+    }
+    // Entries end at a null character, which no file of rules has.
+    if (!text.empty() && text.find('\0') == std::string::npos)
+        entries.push_back(std::string(kRulesText) + text);
+    return entries;
+}
+
+std::vector<std::string> without_rules(std::vector<std::string> entries) {
+    std::erase_if(entries, [](const std::string& one) { return one.starts_with(kRulesText); });
+    return entries;
 }
 
 // Collective over the world. Rank 0 tells who was given other settings than itself.
@@ -89,6 +118,15 @@ void progress(void*) {
 
 void log_line(void*, tutti_log_level, const char* line) { print_line(line); }
 
+// As rules call it.
+const char* host_name() {
+    if (abi::kIsOmpi) return "openmpi";
+    char version[abi::kLibraryVersionMax + 1] = {};
+    int length = 0;
+    const bool is_known = front.host.get_library_version(version, &length) == abi::kSuccess;
+    return is_known && strstr(version, "Intel") != nullptr ? "impi" : "mpich";
+}
+
 tutti_status create_context(const std::vector<std::string>& entries, uint32_t ranks_on_node,
                             char* message, size_t message_bytes) {
     std::vector<const char*> settings;
@@ -100,6 +138,9 @@ tutti_status create_context(const std::vector<std::string>& entries, uint32_t ra
     params.ranks_on_node = ranks_on_node;
     params.progress = progress;
     params.log = log_line;
+    params.job_rank = static_cast<uint32_t>(front.world_rank);
+    params.job_size = static_cast<uint32_t>(front.world_size);
+    params.host_mpi = host_name();
     return tutti_context_create(&params, &front.context, message, message_bytes);
 }
 
@@ -112,6 +153,10 @@ bool prepare_host(char* message, size_t message_bytes) {
     front.probe_tag = found != 0 ? *static_cast<int*>(tag_ub) : 32767;
     if (!packs_without_header()) {
         snprintf(message, message_bytes, "MPI_Pack of this MPI adds to the data");
+        return false;
+    }
+    if (front.world_size > 1 && !create_p2p_comm()) {
+        snprintf(message, message_bytes, "this MPI gives out no copy of MPI_COMM_WORLD");
         return false;
     }
     if (front.host.comm_dup(front.handles.comm_self, &front.quiet_comm) != abi::kSuccess ||
@@ -151,7 +196,7 @@ void start() {
     front.host.comm_rank(front.handles.comm_world, &front.world_rank);
     front.host.comm_size(front.handles.comm_world, &front.world_size);
     const std::vector<std::string> mine = tutti_variables(environ, false);
-    const std::vector<std::string> held = entries_of_rank_0(mine);
+    const std::vector<std::string> held = entries_of_rank_0(with_rules(mine));
     const uint32_t ranks_on_node = count_ranks_on_node();
     char message[512] = {};
     const tutti_status status = create_context(held, ranks_on_node, message, sizeof message);
@@ -163,7 +208,7 @@ void start() {
         front.context = nullptr;
         return;
     }
-    tell_differences(mine, held);
+    tell_differences(mine, without_rules(held));
     front.check = *setting("TUTTI_CHECK") == '1';
     front.report = *setting("TUTTI_REPORT") != '\0';
     // The check is made over the team, and the first calls are to be compared too.

@@ -56,26 +56,34 @@ struct Roles {
         user.laid_out = state.user_scratch.get(room);
         if (user.laid_out == nullptr) return no_memory(state);
     }
-    call.op = TUTTI_OP_USER;
-    call.dtype = TUTTI_BYTE;
-    call.reduce = reduce_user;
     call.reduce_user = &user;
-    call.element_bytes = std::max<size_t>(info.size, 1);
     if (!info.dense) return reduce_packed(state, call, send, recv, roles);
     call.send = roles.in_place ? TUTTI_IN_PLACE : send.data();
     call.recv = roles.receives ? recv.data() : nullptr;
     return run(state, call);
 }
 
-// A predefined operator works on C structs with their padding; MPI's size leaves that out.
-int reduce_with_kernel(CommState& state, tutti_call& call, const ReduceArgs& a, int op,
-                       const TypeInfo& info, const Roles& roles) {
-    call.op = static_cast<tutti_op>(op);
-    call.dtype = static_cast<tutti_dtype>(info.dtype);
-    call.bytes = static_cast<size_t>(a.count) * static_cast<size_t>(info.extent);
+int reduce_with_kernel(CommState& state, tutti_call& call, const ReduceArgs& a,
+                       const Roles& roles) {
     call.send = roles.in_place ? TUTTI_IN_PLACE : a.send;
     call.recv = roles.receives ? a.recv : nullptr;
     return run(state, call);
+}
+
+// What all ranks know alike of operator and elements.
+void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo& info) {
+    if (op == kUserOp) {
+        call.op = TUTTI_OP_USER;
+        call.dtype = TUTTI_BYTE;
+        call.reduce = reduce_user;
+        call.element_bytes = std::max<size_t>(info.size, 1);
+        front.host.op_commutative(a.op, &call.commutes);
+        return;
+    }
+    call.op = static_cast<tutti_op>(op);
+    call.dtype = static_cast<tutti_dtype>(info.dtype);
+    // A predefined operator works on C structs with their padding; MPI's size leaves that out.
+    call.bytes = static_cast<size_t>(a.count) * static_cast<size_t>(info.extent);
 }
 
 // False where the host shall judge.
@@ -115,10 +123,7 @@ int reduce_any(const ReduceArgs& a) {
     if (!read_sides(a, roles, send, recv)) return hand_over(kDoubtful);
     const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
     const int op = front.ops.find(a.op);
-    if (const char* why = why_not(info, op)) {
-        const int checked = check_foreign(a.comm, kKind);
-        return checked == abi::kSuccess ? hand_over(why) : checked;
-    }
+    if (const char* why = why_not(info, op)) return by_all_ranks(a.comm, kKind, why, hand_over);
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
         // error.
@@ -130,8 +135,12 @@ int reduce_any(const ReduceArgs& a) {
     call.root = kAll ? 0 : static_cast<uint32_t>(a.root);
     call.bytes = roles.in_place ? recv.bytes : send.bytes;
     if (call.bytes == 0 && !front.check) return abi::kSuccess;
+    set_operator(call, a, op, info);
+    if (tutti_prefers_host(state->team, &call) != 0) {
+        return by_all_ranks(a.comm, kKind, kByTheRules, hand_over);
+    }
     if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
-    return reduce_with_kernel(*state, call, a, op, info, roles);
+    return reduce_with_kernel(*state, call, a, roles);
 }
 
 }  // namespace

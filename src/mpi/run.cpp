@@ -4,10 +4,12 @@
 namespace tutti::mpi {
 
 int run_failed(CommState& state, tutti_status status) {
-    const bool mismatch = status == TUTTI_ERR_MISMATCH;
-    if (state.rank == 0 || !mismatch) {
-        const char* message = mismatch ? tutti_team_message(state.team) : tutti_status_text(status);
-        print_line(message);
+    const bool has_message = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ALGORITHM ||
+                             status == TUTTI_ERR_NETWORK;
+    // Each rank sees its own message fail; the rest all see alike.
+    const bool is_alike = has_message && status != TUTTI_ERR_NETWORK;
+    if (state.rank == 0 || !is_alike) {
+        print_line(has_message ? tutti_team_message(state.team) : tutti_status_text(status));
     } else {
         let_rank_0_speak();
     }

@@ -23,6 +23,7 @@ inline int run(CommState& state, const tutti_call& call) {
     return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
 }
 
+inline constexpr const char* kByTheRules = "host: the rules leave it to the host MPI";
 inline constexpr const char* kDoubtful = "host: arguments that it shall judge";
 
 // For the report alone; 0 without one, and on an intercommunicator, where it takes more than a
@@ -40,8 +41,16 @@ int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, 
     return status;
 }
 
-// A collective that Tutti does not take over. A host without MPI-4's large counts lacks some.
 int check_foreign(Comm comm, Kind kind);
+
+// A call that all ranks hand to the host: under TUTTI_CHECK they compare it first.
+template <class HandOver>
+int by_all_ranks(Comm comm, Kind kind, const char* why, HandOver hand_over) {
+    const int checked = check_foreign(comm, kind);
+    return checked == abi::kSuccess ? hand_over(why) : checked;
+}
+
+// A collective that Tutti does not take over. A host without MPI-4's large counts lacks some.
 template <class HostCall>
 int pass_through(Comm comm, Kind kind, bool host_has_it, HostCall call) {
     if (!host_has_it) [[unlikely]] {

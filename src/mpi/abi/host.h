@@ -73,6 +73,7 @@ struct HostTable {
     int (*unpack)(const void*, int, int*, void*, int, Type, Comm);
     int (*op_create)(UserFunction*, int, Op*);
     int (*op_free)(Op*);
+    int (*op_commutative)(Op, int*);
     int (*reduce_local)(const void*, void*, int, Type, Op);
 
     int (*send)(const void*, int, Type, int, int, Comm);
@@ -80,6 +81,7 @@ struct HostTable {
     int (*isend)(const void*, int, Type, int, int, Comm, Request*);
     int (*irecv)(void*, int, Type, int, int, Comm, Request*);
     int (*wait)(Request*, Status*);
+    int (*test)(Request*, int*, Status*);
     int (*iprobe)(int, int, Comm, int*, Status*);
 
     int (*barrier)(Comm);
@@ -182,6 +184,7 @@ void find_general(Finder& find, HostTable<Abi>& host) {
     find("Isend", host.isend);
     find("Irecv", host.irecv);
     find("Wait", host.wait);
+    find("Test", host.test);
     find("Iprobe", host.iprobe);
 }
 
@@ -207,6 +210,7 @@ void find_types(Finder& find, HostTable<Abi>& host) {
     find.optional("Unpack_c", host.unpack_c);
     find("Op_create", host.op_create);
     find("Op_free", host.op_free);
+    find("Op_commutative", host.op_commutative);
     find("Reduce_local", host.reduce_local);
 }
 

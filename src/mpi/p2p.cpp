@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/p2p.h"
+
+#include <climits>
+#include <cstring>
+
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+// A request of any host is a pointer or an int.
+static_assert(sizeof(abi::Request) <= sizeof(void*));
+
+void* to_handle(abi::Request request) {
+    void* handle = nullptr;
+    memcpy(&handle, &request, sizeof request);
+    return handle;
+}
+
+abi::Request to_request(const void* handle) {
+    abi::Request request{};
+    memcpy(&request, &handle, sizeof request);
+    return request;
+}
+
+int send(void*, const void* data, size_t bytes, uint32_t peer, uint32_t tag, void** handle) {
+    if (bytes > INT_MAX) return 1;
+    const HostGuard guard;
+    abi::Request request{};
+    const int status =
+        front.host.isend(data, static_cast<int>(bytes), front.handles.type[abi::kTypeByte],
+                         static_cast<int>(peer), static_cast<int>(tag), front.p2p_comm, &request);
+    *handle = to_handle(request);
+    return status;
+}
+
+int recv(void*, void* data, size_t bytes, uint32_t peer, uint32_t tag, void** handle) {
+    if (bytes > INT_MAX) return 1;
+    const HostGuard guard;
+    abi::Request request{};
+    const int status =
+        front.host.irecv(data, static_cast<int>(bytes), front.handles.type[abi::kTypeByte],
+                         static_cast<int>(peer), static_cast<int>(tag), front.p2p_comm, &request);
+    *handle = to_handle(request);
+    return status;
+}
+
+int test(void*, void** handle, int* done) {
+    const HostGuard guard;
+    abi::Request request = to_request(*handle);
+    const int status = front.host.test(&request, done, abi::status_ignore());
+    *handle = to_handle(request);
+    return status;
+}
+
+}  // namespace
+
+bool create_p2p_comm() {
+    if (front.host.comm_dup(front.handles.comm_world, &front.p2p_comm) != abi::kSuccess ||
+        front.host.comm_set_errhandler(front.p2p_comm, front.handles.errors_return) !=
+            abi::kSuccess) {
+        return false;
+    }
+    void* tag_ub = nullptr;
+    int found = 0;
+    front.host.comm_get_attr(front.p2p_comm, abi::kTagUb, &tag_ub, &found);
+    // What every MPI allows.
+    constexpr uint32_t kLeast = 32767;
+    front.p2p_tag_max = found != 0 ? static_cast<uint32_t>(*static_cast<int*>(tag_ub)) : kLeast;
+    return true;
+}
+
+tutti_p2p p2p_callbacks() {
+    tutti_p2p callbacks{};
+    callbacks.struct_bytes = sizeof callbacks;
+    callbacks.user = &front;
+    callbacks.tag_max = front.p2p_tag_max;
+    callbacks.send = send;
+    callbacks.recv = recv;
+    callbacks.test = test;
+    return callbacks;
+}
+
+}  // namespace tutti::mpi
