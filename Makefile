@@ -43,6 +43,9 @@ bench-lab: ## the same on an emulated cluster of 16 hosts; as root, takes an hou
 	@$(MAKE) --no-print-directory build
 	@tools/bench-lab $(BENCH_LAB)
 
+drawings: build ## docs/algorithms/*.svg, the schedules that the pages show
+	@tools/draw-algorithms
+
 install: build ## installs under PREFIX (/usr/local), below DESTDIR if given
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
 

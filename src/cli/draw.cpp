@@ -32,6 +32,7 @@ constexpr int kStep = 48;
 constexpr int kLeft = 64;
 constexpr int kTop = 84;
 constexpr int kSlope = 36;  // how far an arrow falls: less than a step
+constexpr int kBeside = 4;
 constexpr double kHead = 8;
 constexpr int kTitleLetter = 8;
 
@@ -130,7 +131,16 @@ class Drawing {
     void put_step(size_t step) {
         const int y = step_y(step);
         put(R"(<text x="16" y="{}" fill="#777777">{}</text>)", y + 5, step);
-        for (const sched::Passage& one : steps_[step]) put_arrow(one, y);
+        // Messages of several lanes between the same two would hide each other.
+        int beside = 0;
+        const sched::Passage* before = nullptr;
+        for (const sched::Passage& one : steps_[step]) {
+            const bool is_pair =
+                before && before->sender == one.sender && before->receiver == one.receiver;
+            beside = is_pair ? (beside + kBeside) % (kStep - kSlope) : 0;
+            put_arrow(one, y + beside);
+            before = &one;
+        }
     }
 
     void put_arrow(const sched::Passage& one, int y) {

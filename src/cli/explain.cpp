@@ -11,6 +11,7 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "cli/call.h"
+#include "cli/cost.h"
 #include "cli/draw.h"
 #include "cli/words.h"
 #include "sched/count.h"
@@ -25,49 +26,8 @@ constexpr auto kOwnOptions = std::to_array<OptionDoc>({
     {"--svg", "FILE", "Draw it: ranks side by side, time downwards"},
 });
 
-// Following every message of a schedule takes about a microsecond each.
-constexpr uint64_t kOperationsMax = 4'000'000;
-// Beyond that, so many ranks speak for all.
-constexpr uint32_t kSampleRanks = 64;
 // Longer schedules are for programs, not for people.
 constexpr uint64_t kPrintedOperationsMax = 1'000'000;
-
-// One line of the table.
-struct Cost {
-    bool is_followed = false;  // the rounds are known
-    uint64_t rounds = 0;
-    sched::Count most;
-    uint64_t scratch_bytes = 0;
-};
-
-uint64_t operations_about(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                          const topo::Placement& placement, const algo::Tuning& tuning) {
-    const sched::Extent extent =
-        algo::make_plan(algorithm, shape, placement, shape.root, tuning)->extent();
-    return extent.lanes * extent.rounds * placement.ranks();
-}
-
-Cost cost_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
-             const topo::Placement& placement, const algo::Tuning& tuning) {
-    Cost cost;
-    cost.scratch_bytes = algo::plan_scratch_bytes(algorithm, shape, placement, tuning);
-    std::vector<sched::Count> counts;
-    if (operations_about(algorithm, shape, placement, tuning) <= kOperationsMax) {
-        const Programs programs = make_plans(algorithm, shape, placement, tuning);
-        for (const auto& program : programs) counts.push_back(sched::count(*program));
-        cost.rounds = sched::critical_rounds(placement, programs);
-        cost.is_followed = true;
-    } else {
-        for (uint32_t i = 0; i < kSampleRanks; ++i) {
-            const auto rank = static_cast<uint32_t>(
-                (shape.root + uint64_t{i} * placement.ranks() / kSampleRanks) % placement.ranks());
-            const auto program = algo::make_plan(algorithm, shape, placement, rank, tuning);
-            counts.push_back(sched::count(*program));
-        }
-    }
-    cost.most = sched::maximum(counts);
-    return cost;
-}
 
 // Returns whether the rounds are known.
 bool print_cost(const algo::Algorithm& algorithm, const sched::Shape& shape,

@@ -13,6 +13,7 @@
 #include "cli/info.h"
 #include "cli/options.h"
 #include "cli/run.h"
+#include "cli/simulate.h"
 #include "tutti/tutti.h"
 
 namespace {
@@ -27,6 +28,7 @@ constexpr std::string_view kHelp =
     "  tutti explain COLLECTIVE ...        which algorithm runs a call, why, what others would "
     "cost\n"
     "  tutti check [ALGORITHM...]          prove schedules over ranks, hosts, roots and sizes\n"
+    "  tutti simulate COLLECTIVE ...       how long calls take on a cluster, in virtual time\n"
     "  tutti info [--settings]             what this machine, this build and this MPI offer\n"
     "  tutti help [COMMAND]                this text, or that of a subcommand\n"
     "  tutti --version\n";
@@ -40,7 +42,8 @@ struct Command {
 constexpr auto kCommands = std::to_array<Command>({{"run", tutti::cli::run_main},
                                                    {"info", tutti::cli::info_main},
                                                    {"explain", tutti::cli::explain_main},
-                                                   {"check", tutti::cli::check_main}});
+                                                   {"check", tutti::cli::check_main},
+                                                   {"simulate", tutti::cli::simulate_main}});
 
 std::vector<std::string_view> command_names() {
     std::vector<std::string_view> names;

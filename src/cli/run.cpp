@@ -18,6 +18,7 @@
 #include "cli/plan.h"
 #include "cli/process.h"
 #include "cli/rewrite.h"
+#include "select/rules.h"
 
 namespace tutti::cli {
 namespace {
@@ -183,6 +184,10 @@ int run_main(std::span<const std::string> words) {
     if (run.help) {
         fmt::print("{}", run_help());
         return 0;
+    }
+    // What every rank would refuse is refused here, once.
+    if (const auto rules = select::load_rules(run.settings); !rules) {
+        return complain(rules.error().message);
     }
     const std::string path = environment_text("PATH");
     if (!find_program(run.command[0], path)) {

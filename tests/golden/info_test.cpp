@@ -17,8 +17,8 @@ TEST_F(Transcript, HelpNamesEverySubcommand) {
     for (const char* word : {"help", "--help", "-h"}) {
         const Answer answer = tutti(word);
         EXPECT_EQ(answer.status, 0);
-        for (const char* command :
-             {"tutti run", "tutti bench", "tutti info", "tutti explain", "tutti check"}) {
+        for (const char* command : {"tutti run", "tutti bench", "tutti info", "tutti explain",
+                                    "tutti check", "tutti simulate"}) {
             EXPECT_NE(answer.out.find(command), std::string::npos) << command;
         }
     }

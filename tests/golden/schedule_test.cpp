@@ -116,7 +116,7 @@ TEST_F(Transcript, CheckProvesAndCounts) {
 }
 
 TEST_F(Transcript, CheckFindsWhatIsWrongInAFile) {
-    shell(
+    (void)shell(
         "\"$T\" explain allreduce --bytes 8 --ranks 2 --schedule "
         "| sed 's/= scratch\\[0+8\\] op input\\[0+8\\]/= input[0+8] op scratch[0+8]/; "
         "s/^element 8/&\\nordered/' >s.txt");
@@ -126,6 +126,41 @@ TEST_F(Transcript, CheckFindsWhatIsWrongInAFile) {
     EXPECT_EQ(answer.err, "");
     (void)shell("\"$T\" explain barrier --ranks 2 --schedule | sed '$d' >s.txt");
     EXPECT_EQ(tutti("check --file s.txt").status, 1);
+}
+
+// ceil(log2 p) rounds of one latency each.
+TEST_F(Transcript, SimulateABarrier) {
+    const Answer answer =
+        tutti("simulate barrier --ranks 16 --latency 10us --algorithm dissemination");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    const auto found = row(answer.out, "dissemination");
+    ASSERT_GE(found.size(), 6u) << answer.out;
+    EXPECT_EQ(found[1] + " " + found[2], format_duration(4 * 10'000));
+    EXPECT_EQ(found[4], number(4));
+    EXPECT_EQ(found[5], number(16 * 4));
+}
+
+// Down a chain of 3 ranks the whole vector passes 2 links: 2 (latency + n / rate), and the bound is
+// one of these. 1 KiB at 8192 kbit/s takes 1 ms.
+TEST_F(Transcript, SimulateAChain) {
+    const std::string command =
+        "simulate bcast --ranks 3 --bytes 1K --rate 8192kbit --latency 1ms --algorithm ";
+    const Answer answer = tutti(command + "chain");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    const auto found = row(answer.out, "chain");
+    ASSERT_GE(found.size(), 8u) << answer.out;
+    EXPECT_EQ(found[1] + " " + found[2], "4 ms");
+    EXPECT_EQ(found[3], "2.00");
+    EXPECT_EQ(found[5], "2");
+    EXPECT_EQ(found[6] + " " + found[7], "2 KiB");
+    EXPECT_NE(answer.out.find("  lower bound              2 ms\n"), std::string::npos)
+        << answer.out;
+    // The same words, the same answer; all algorithms have their line.
+    EXPECT_EQ(tutti(command + "chain").out, answer.out);
+    const Answer all = tutti(command + "all");
+    for (const char* name : {"binomial", "chain", "scatter_allgather"}) {
+        EXPECT_FALSE(row(all.out, name).empty()) << name << all.out;
+    }
 }
 
 struct Wrong {
@@ -204,6 +239,21 @@ INSTANTIATE_TEST_SUITE_P(
               "s:2:1: 'collective' is missing here"},
         Wrong{"\"$T\" explain barrier --ranks 2 --schedule | sed 15q >s;", "check --file s",
               "s:16:1: rank 1 has no schedule"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Simulate, WrongSchedule,
+    testing::Values(Wrong{"", "simulate barrier --ranks 4 --rate fast",
+                          "--rate=fast: expected a rate such as 100Gbit or 25mbit"},
+                    Wrong{"", "simulate barrier --ranks 4 --latency 1",
+                          "--latency=1: expected a time such as 1us or 1.5ms"},
+                    Wrong{"", "simulate barrier --ranks 4 --seed -1",
+                          "--seed=-1: expected a number from 0 to 18446744073709551615"},
+                    Wrong{"", "simulate barrier --ranks 4 --hosts 1",
+                          "simulate: on one host no message is sent; see --hosts"},
+                    Wrong{"", "simulate barrier --ranks 4 --algorithm rign",
+                          "--algorithm: unknown algorithm rign of barrier"},
+                    Wrong{"", "simulate barrier --ranks 4 --mpi mpich --algorithm host",
+                          "simulate: nothing of ours is sent here (forced by TUTTI_BARRIER)"}));
 
 }  // namespace
 }  // namespace tutti::golden
