@@ -175,6 +175,22 @@ TEST(RulesFile, AFaultOfTheLanguageHasItsPlaceToo) {
     EXPECT_FALSE(Rules::parse(std::string(300'000, '#'), "r.toml"));
 }
 
+// Found by fuzz_rules: toml++ itself would run into undefined behaviour at these letters.
+TEST(RulesFile, LettersBeyondAsciiAreForComments) {
+    const auto comment = Rules::parse(
+        "# f\xc3\xbcr Tr\xc3\xa4"
+        "ff\n",
+        "r.toml");
+    EXPECT_TRUE(comment) << comment.error().message;
+    const auto key = Rules::parse("\xcd\x9d = 1", "r.toml");
+    ASSERT_FALSE(key);
+    EXPECT_TRUE(key.error().message.starts_with("r.toml:1:1: ")) << key.error().message;
+    const auto why = Rules::parse(
+        "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"host\"\nwhy = \"f\xc3\xbcr\"\n", "r.toml");
+    ASSERT_TRUE(why) << why.error().message;
+    EXPECT_EQ(why.value().rules()[0].why, "f??r");
+}
+
 // A rule that another one hides only in part is none of our business.
 TEST(RulesFile, RulesMayOverlap) {
     const auto parsed = Rules::parse(
