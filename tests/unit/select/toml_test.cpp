@@ -175,7 +175,7 @@ TEST(RulesFile, AFaultOfTheLanguageHasItsPlaceToo) {
     EXPECT_FALSE(Rules::parse(std::string(300'000, '#'), "r.toml"));
 }
 
-// Found by fuzz_rules: toml++ itself would run into undefined behaviour at these letters.
+// Found by fuzz_rules: toml++ itself would run into undefined behaviour or an assertion.
 TEST(RulesFile, LettersBeyondAsciiAreForComments) {
     const auto comment = Rules::parse(
         "# f\xc3\xbcr Tr\xc3\xa4"
@@ -185,6 +185,8 @@ TEST(RulesFile, LettersBeyondAsciiAreForComments) {
     const auto key = Rules::parse("\xcd\x9d = 1", "r.toml");
     ASSERT_FALSE(key);
     EXPECT_TRUE(key.error().message.starts_with("r.toml:1:1: ")) << key.error().message;
+    EXPECT_FALSE(Rules::parse("[\f", "r.toml"));
+    EXPECT_FALSE(Rules::parse("[\n\n", "r.toml"));
     const auto why = Rules::parse(
         "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"host\"\nwhy = \"f\xc3\xbcr\"\n", "r.toml");
     ASSERT_TRUE(why) << why.error().message;
