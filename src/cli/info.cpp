@@ -130,9 +130,6 @@ std::vector<Fact> setting_facts(std::span<const std::string> entries) {
 std::vector<Fact> switched_off(const Settings& settings) {
     std::vector<Fact> facts;
     if (!settings.on) facts.push_back({"everything", "by TUTTI=off"});
-    facts.push_back({"other hosts",
-                     "not built yet: communicators over several hosts go to the "
-                     "host MPI"});
     facts.push_back({"other calls",
                      "alltoall, the v and non-blocking collectives go to the host "
                      "MPI"});

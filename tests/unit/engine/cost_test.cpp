@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -13,6 +14,7 @@
 #include "sim/script.h"
 #include "unit/engine/crew.h"
 #include "unit/engine/processes.h"
+#include "unit/engine/wire.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TUTTI_TEST_SANITIZED 1  // They bring a malloc and system calls of their own.
@@ -61,6 +63,32 @@ std::vector<std::unique_ptr<Exchange>> all_shapes(uint32_t ranks) {
     return exchanges;
 }
 
+// Some algorithm for everything.
+constexpr const char* kRules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "barrier"
+algorithm = "dissemination"
+[[rule]]
+collective = "bcast"
+algorithm = "chain"
+segment = "16K"
+[[rule]]
+collective = "reduce"
+algorithm = "binomial"
+[[rule]]
+collective = "allreduce"
+algorithm = "ring"
+[[rule]]
+collective = "gather"
+algorithm = "direct"
+[[rule]]
+collective = "scatter"
+algorithm = "direct"
+[[rule]]
+collective = "allgather"
+algorithm = "ring"
+)";
+
 TEST(Cost, TheCounterCounts) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
     counts = true;
@@ -103,6 +131,31 @@ TEST(Cost, CallsAllocateNothing) {
     });
 }
 
+// Across two hosts, the same.
+TEST(Cost, CallsAcrossHostsAllocateNothing) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    const auto exchanges = all_shapes(2);
+    Wire* wire = Wire::create();
+    run_processes(2, [&](Board& board, uint32_t rank) -> std::string {
+        Wire::End end(*wire, rank);
+        const tutti_p2p p2p = end.callbacks();
+        Seated seated(board, rank, {"TUTTI_HOSTS=2", "TUTTI_CHECK=1", kRules});
+        if (seated.make(&p2p) != TUTTI_OK) return seated.message();
+        for (int turn = 0; turn < 20; ++turn) {
+            allocations = 0;
+            counts = turn > 0;  // in the first turn, every shape gets its plan
+            for (const auto& exchange : exchanges) {
+                const tutti_call call = exchange->call(rank);
+                if (tutti_run(seated.team(), &call) != TUTTI_OK) return "a call failed";
+            }
+            counts = false;
+            if (allocations != 0) return std::to_string(allocations) + " allocations";
+        }
+        return "";
+    });
+    Wire::destroy(wire);
+}
+
 // From here on, any system call but those of the wait loop ends the process. Sleeping is among them
 // since a loaded machine may make a wait a long one.
 bool forbid_system_calls() {
@@ -125,24 +178,14 @@ bool forbid_system_calls() {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-TEST(Cost, CallsMakeNoSystemCalls) {
-    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer makes system calls of its own";
-    // The trap must work: a process that calls something else is killed.
-    const pid_t child = fork();
-    if (child == 0) {
-        if (!forbid_system_calls()) _exit(1);
-        syscall(SYS_getppid);
-        _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 1) GTEST_SKIP() << "no seccomp filters here";
-    ASSERT_TRUE(WIFSIGNALED(status));
-
+void no_system_calls(const std::vector<const char*>& settings, bool is_across) {
     const auto exchanges = all_shapes(2);
+    Wire* wire = Wire::create();
     run_processes(2, [&](Board& board, uint32_t rank) -> std::string {
-        Seated seated(board, rank);
-        if (seated.make() != TUTTI_OK) return seated.message();
+        Wire::End end(*wire, rank);
+        const tutti_p2p p2p = end.callbacks();
+        Seated seated(board, rank, settings);
+        if (seated.make(is_across ? &p2p : nullptr) != TUTTI_OK) return seated.message();
         std::vector<tutti_call> calls;
         for (const auto& exchange : exchanges) calls.push_back(exchange->call(rank));
         // Twice, so that all pages are there.
@@ -159,6 +202,73 @@ TEST(Cost, CallsMakeNoSystemCalls) {
         }
         _exit(0);
     });
+    Wire::destroy(wire);
+}
+
+TEST(Cost, CallsMakeNoSystemCalls) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer makes system calls of its own";
+    // The trap must work: a process that calls something else is killed.
+    const pid_t child = fork();
+    if (child == 0) {
+        if (!forbid_system_calls()) _exit(1);
+        syscall(SYS_getppid);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 1) GTEST_SKIP() << "no seccomp filters here";
+    ASSERT_TRUE(WIFSIGNALED(status));
+
+    no_system_calls({}, false);
+    no_system_calls({"TUTTI_HOSTS=2", kRules}, true);
+}
+
+// A team of 65,536 hosts keeps little in each process.
+TEST(Cost, MemoryOfALargeTeam) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    constexpr uint32_t kRanks = 65'536;
+    const ContextPtr context = make_context({});
+    tutti_team_params params{};
+    params.struct_bytes = sizeof(params);
+    params.rank = 4711;
+    params.size = kRanks;
+    // All say what this rank says, but for the first word of what tells the node.
+    uint32_t round = 0;
+    params.allgather_user = &round;
+    params.allgather = [](void* user, const void* in, void* out, size_t bytes) {
+        const bool is_first = (*static_cast<uint32_t*>(user))++ == 0;
+        for (uint64_t rank = 0; rank < kRanks; ++rank) {
+            char* one = static_cast<char*>(out) + rank * bytes;
+            std::memcpy(one, in, bytes);
+            const uint64_t node = rank + 1;
+            if (is_first) std::memcpy(one, &node, sizeof(node));
+        }
+        return 0;
+    };
+    Wire* wire = Wire::create();
+    Wire::End end(*wire, 0);
+    const tutti_p2p p2p = end.callbacks();
+    std::vector<uint32_t> peers(kRanks, 1);
+    params.p2p = &p2p;
+    params.peers = peers.data();
+    const auto in_use = [] {
+        const struct mallinfo2 info = mallinfo2();
+        return info.uordblks + info.hblkhd;
+    };
+    const size_t before = in_use();
+    tutti_team* team = nullptr;
+    char message[256] = "";
+    ASSERT_EQ(tutti_team_create(context.get(), &params, &team, message, sizeof(message)), TUTTI_OK)
+        << message;
+    EXPECT_LT(in_use() - before, 4u << 20);
+    EXPECT_GT(in_use() - before, kRanks);  // the measure measures
+    tutti_call call{};
+    call.collective = TUTTI_ALLGATHER;
+    call.bytes = 8;
+    EXPECT_STRNE(tutti_algorithm(team, &call), "none");
+    EXPECT_LT(in_use() - before, 4u << 20);
+    tutti_team_destroy(team);
+    Wire::destroy(wire);
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ class Seated {
         if (own_) tutti_context_destroy(context_);
     }
     Board::Seat& seat() { return seat_; }
-    tutti_status make() {
+    // p2p: the way to other hosts.
+    tutti_status make(const tutti_p2p* p2p = nullptr) {
         if (status_ != TUTTI_OK) return status_;
         tutti_team_params params{};
         params.struct_bytes = sizeof(params);
@@ -150,6 +151,7 @@ class Seated {
         params.allgather = Board::allgather;
         params.allgather_user = &seat_;
         params.name = "the processes";
+        params.p2p = p2p;
         char text[512] = "";
         status_ = tutti_team_create(context_, &params, &team_, text, sizeof(text));
         message_ = text;
