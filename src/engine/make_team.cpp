@@ -102,6 +102,7 @@ Result<Done> TeamMaker::make_alone() {
     auto part = make_node(context_, all_);
     if (!part) return part.error();
     take(part.value());
+    team_->host_choice_ = HostChoice::create(context_, params_.size);
     return Done{};
 }
 

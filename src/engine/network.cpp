@@ -12,12 +12,6 @@ namespace {
 // it microseconds and no more memory.
 constexpr size_t kPlansMax = 64;
 
-// The placement is the team's own, for all shapes the same.
-bool is_same(const sched::Shape& a, const sched::Shape& b) {
-    return a.bytes == b.bytes && a.collective == b.collective && a.root == b.root &&
-           a.element_bytes == b.element_bytes && a.is_commutative == b.is_commutative;
-}
-
 }  // namespace
 
 Network::Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
@@ -63,7 +57,7 @@ Result<Plan> Network::make(const sched::Shape& shape) {
 Result<Plan*> Network::plan(const sched::Shape& shape) {
     ++look_ups_;
     for (Plan& plan : plans_) {
-        if (!is_same(plan.shape, shape)) continue;
+        if (plan.shape != shape) continue;
         plan.used = look_ups_;
         return &plan;
     }

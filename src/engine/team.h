@@ -7,6 +7,7 @@
 
 #include "engine/arena.h"
 #include "engine/context.h"
+#include "engine/host_choice.h"
 #include "engine/network.h"
 #include "engine/wait.h"
 #include "node/team.h"
@@ -92,7 +93,8 @@ class Team {
     std::shared_ptr<Mapping> mapping_;
     // The own node's part: all of the team where network_ is not there.
     node::Team node_;
-    std::unique_ptr<Network> network_;  // where there are several nodes
+    std::unique_ptr<Network> network_;         // where there are several nodes
+    std::unique_ptr<HostChoice> host_choice_;  // where there is one, and rules name the host
     uint32_t rank_ = 0;
     uint32_t size_ = 1;
     WaitPolicy policy_;

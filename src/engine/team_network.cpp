@@ -64,9 +64,11 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
 }  // namespace
 
 bool Team::prefers_host(const tutti_call& call) {
-    if (!network_ || is_broken_) return false;
+    if ((!network_ && !host_choice_) || is_broken_) return false;
     if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
-    const auto plan = network_->plan(shape_of(ask_.op.call, ask_.commutes, size_));
+    const sched::Shape shape = shape_of(ask_.op.call, ask_.commutes, size_);
+    if (host_choice_) return host_choice_->prefers_host(shape);
+    const auto plan = network_->plan(shape);
     return plan && plan.value()->is_host;  // tutti_run says what an error is
 }
 

@@ -28,6 +28,8 @@ struct Shape {
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
 
+    bool operator==(const Shape&) const = default;
+
     // Where participant i's block begins in the buffer that holds all of them, and its length.
     [[nodiscard]] uint64_t block_offset(Rank i) const {
         return (nodes ? nodes->members_before(i) : i) * bytes;

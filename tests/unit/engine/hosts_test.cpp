@@ -300,6 +300,48 @@ TEST(Hosts, ForcedAlgorithms) {
     });
 }
 
+// What the rules leave to the host MPI, on one node and across several.
+TEST(Hosts, CallsLeftToTheHost) {
+    const char* rules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "bcast"
+bytes = "100..200"
+mpi = "mpich"
+algorithm = "host"
+[[rule]]
+collective = "bcast"
+hosts = "2.."
+algorithm = "binomial"
+)";
+    for (const char* hosts : {"TUTTI_HOSTS=1", "TUTTI_HOSTS=2"}) {
+        for (const char* mpi : {"mpich", "openmpi"}) {
+            const char* settings[] = {rules, hosts};
+            tutti_context_params params{};
+            params.struct_bytes = sizeof(params);
+            params.settings = settings;
+            params.settings_count = 2;
+            params.host_mpi = mpi;
+            tutti_context* raw = nullptr;
+            ASSERT_EQ(tutti_context_create(&params, &raw, nullptr, 0), TUTTI_OK);
+            const ContextPtr context(raw);
+            const bool is_mpich = std::string(mpi) == "mpich";
+            run_hosts(context.get(), 2, [&](uint32_t, tutti_team* team) {
+                tutti_call call{};
+                call.collective = TUTTI_BCAST;
+                for (int turn = 0; turn < 2; ++turn) {
+                    for (const size_t bytes :
+                         {size_t{0}, size_t{99}, size_t{100}, size_t{200}, size_t{201}}) {
+                        call.bytes = bytes;
+                        const bool is_within = bytes >= 100 && bytes <= 200;
+                        EXPECT_EQ(tutti_prefers_host(team, &call), is_mpich && is_within ? 1 : 0)
+                            << hosts << mpi << bytes;
+                    }
+                }
+            });
+        }
+    }
+}
+
 // A message fails on one rank: that rank gets one line that names the peer, and its team is no use
 // any more.
 TEST(Hosts, FailedMessages) {
