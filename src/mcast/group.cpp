@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mcast/group.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace tutti::mcast {
+
+Result<std::unique_ptr<Group>> Group::create(const Params& params) {
+    if (const auto valid = validate(params); !valid) return valid.error();
+    return std::unique_ptr<Group>(new Group(params));
+}
+
+Group::Group(const Params& params)
+    : params_(params),
+      prng_(params.seed),
+      sender_(params),
+      inbox_(params),
+      watch_(params),
+      prober_(params),
+      work_(size_t{kWorkKinds} * params.members),
+      is_queued_(size_t{kWorkKinds} * params.members) {
+    streams_.reserve(params.members);
+    for (Member member = 0; member < params.members; ++member)
+        streams_.emplace_back(params, member);
+}
+
+void Group::close_team(uint64_t now_ns, uint32_t team) {
+    inbox_.close_team(team);
+    for (Member member = 0; member < params_.members; ++member) {
+        if (member != params_.member) refresh(now_ns, member);
+    }
+}
+
+bool Group::write(uint64_t now_ns, Outgoing& message) {
+    if (dead_ != kNobody) return false;
+    return sender_.write(now_ns, message);
+}
+
+Result<PostId> Group::post(uint64_t now_ns, Member sender, const MessageName& name,
+                           std::span<std::byte> place) {
+    TUTTI_ASSERT(sender < params_.members, "no such member");
+    TUTTI_ASSERT(sender != params_.member, "nobody receives from itself");
+    auto posted = inbox_.post(sender, name, place);
+    if (posted) refresh(now_ns, sender);
+    return posted;
+}
+
+void Group::release(uint64_t now_ns, PostId id) {
+    const Member sender = inbox_.sender(id);
+    inbox_.release(id);
+    refresh_waits(now_ns, sender);
+}
+
+std::optional<Member> Group::failure() const {
+    if (dead_ == kNobody) return {};
+    return dead_;
+}
+
+// ---------------------------------------------------------------- packets in
+
+void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {
+    const auto packet = parse(bytes);
+    if (!packet) {
+        ++counters_.packets_malformed;
+        return;
+    }
+    const bool is_peer = packet->sender < params_.members && packet->sender != params_.member;
+    if (packet->group != params_.group || !is_peer) {
+        ++counters_.packets_foreign;
+        return;
+    }
+    if (dead_ != kNobody) {
+        // Who still works does not know yet.
+        if (!std::holds_alternative<Failure>(packet->body)) repeat_notice(now_ns);
+        return;
+    }
+    packet_bytes_ = bytes.size();
+    watch_.heard(now_ns, packet->sender);
+    std::visit([&](const auto& body) { on_body(now_ns, packet->sender, body); }, packet->body);
+}
+
+void Group::on_body(uint64_t now_ns, Member from, const Data& data) {
+    if (data.payload.size() > payload_bytes_max(params_)) {
+        ++counters_.packets_malformed;
+        return;
+    }
+    Receiver& receiver = streams_[from].receiver;
+    const Receiver::Verdict verdict = receiver.judge(data.sequence);
+    receiver.count(verdict);
+    if (verdict != Receiver::Verdict::kNew) return;
+    inbox_.put(from, data);
+    receiver.accept(now_ns, data.sequence, data.is_repair, prng_);
+    refresh(now_ns, from);
+}
+
+void Group::on_body(uint64_t now_ns, Member from, const Heartbeat& beat) {
+    streams_[from].receiver.reveal(now_ns, beat.end, prng_);
+    if (beat.asks) streams_[from].acks.on_asked(beat.end);
+    refresh(now_ns, from);
+}
+
+void Group::on_body(uint64_t now_ns, Member from, const Nak& nak) {
+    if (nak.stream >= params_.members) {
+        ++counters_.packets_malformed;
+    } else if (nak.stream == params_.member) {
+        sender_.on_nak(now_ns, from, nak);
+    } else {
+        streams_[nak.stream].receiver.on_nak(now_ns, from, nak, prng_);
+        refresh(now_ns, nak.stream);
+    }
+}
+
+void Group::on_body(uint64_t now_ns, Member from, const Ack& ack) {
+    const bool is_stream = ack.stream < params_.members;
+    const bool is_own = ack.stream == params_.member;
+    // Nobody has what was never sent.
+    if (!is_stream || (is_own && ack.received_end > sender_.sent_end())) {
+        ++counters_.packets_malformed;
+        return;
+    }
+    const Reached reached{ack.received_end, ack.granted_end};
+    if (!streams_[ack.stream].acks.on_child(from, reached)) {
+        ++counters_.packets_malformed;
+        return;
+    }
+    refresh(now_ns, ack.stream);
+}
+
+void Group::on_body(uint64_t now_ns, Member, const Ask&) { sender_.on_ask(now_ns); }
+
+void Group::on_body(uint64_t now_ns, Member, const Failure& failure) {
+    if (failure.dead < params_.members) fail(now_ns, failure.dead);
+}
+
+void Group::on_body(uint64_t now_ns, Member from, const Probe& probe) {
+    prober_.on_probe(now_ns, from, probe, packet_bytes_);
+}
+
+void Group::on_body(uint64_t now_ns, Member, const ProbeAnswer& answer) {
+    prober_.on_answer(now_ns, answer);
+}
+
+// ---------------------------------------------------------------- what follows from them
+
+// After anything has changed in a stream: what it owes, to whom, and whom it waits for.
+void Group::refresh(uint64_t now_ns, Member member) {
+    Stream& stream = streams_[member];
+    if (member == params_.member) {
+        const Reached joined = stream.acks.joined();
+        sender_.on_acknowledged(joined.received_end, joined.granted_end);
+    } else {
+        const Receiver& receiver = stream.receiver;
+        stream.acks.set_own(
+            {receiver.received_end(), receiver.granted_end(inbox_.pooled_packets(member))});
+        stream.ack_ns = stream.acks.due_ns(now_ns);
+        if (stream.ack_ns <= now_ns) add_work(Work::kAck, member);
+        if (receiver.nak_ns() <= now_ns) add_work(Work::kNak, member);
+        schedule(now_ns, stream);
+    }
+    refresh_waits(now_ns, member);
+}
+
+void Group::refresh_waits(uint64_t now_ns, Member member) {
+    Stream& stream = streams_[member];
+    const bool is_own = member == params_.member;
+    if (!is_own) {
+        const bool wanted = stream.receiver.is_missing() || inbox_.pending_posts(member) > 0;
+        set_wait(now_ns, stream.waits_for_sender, wanted, member);
+    }
+    const uint64_t end = is_own ? sender_.sent_end() : stream.receiver.highest();
+    for (uint32_t i = 0; i < stream.acks.children(); ++i) {
+        const bool is_behind = stream.acks.of_child(i).received_end < end;
+        set_wait(now_ns, stream.waits_for_child[i], is_behind, stream.acks.child(i));
+    }
+}
+
+void Group::set_wait(uint64_t now_ns, bool& waits, bool wanted, Member member) {
+    if (waits == wanted) return;
+    waits = wanted;
+    if (wanted) {
+        watch_.wait(now_ns, member);
+    } else {
+        watch_.end_wait(member);
+    }
+}
+
+void Group::tick(uint64_t now_ns) {
+    if (dead_ != kNobody) return;
+    if (streams_ns_ <= now_ns) tick_streams(now_ns);
+    if (watch_.next_ns() <= now_ns) tick_watch(now_ns);
+}
+
+void Group::tick_streams(uint64_t now_ns) {
+    streams_ns_ = kNever;
+    for (Member member = 0; member < params_.members; ++member) {
+        Stream& stream = streams_[member];
+        const uint64_t nak_ns = stream.receiver.nak_ns();
+        if (stream.ack_ns <= now_ns) add_work(Work::kAck, member);
+        if (nak_ns <= now_ns) add_work(Work::kNak, member);
+        schedule(now_ns, stream);
+    }
+}
+
+// What is due now is queued already and gets its next time when it has been sent.
+void Group::schedule(uint64_t now_ns, const Stream& stream) {
+    const uint64_t nak_ns = stream.receiver.nak_ns();
+    if (stream.ack_ns > now_ns) streams_ns_ = std::min(streams_ns_, stream.ack_ns);
+    if (nak_ns > now_ns) streams_ns_ = std::min(streams_ns_, nak_ns);
+}
+
+void Group::tick_watch(uint64_t now_ns) {
+    Member member = kNobody;
+    for (;;) {
+        const Watch::Finding finding = watch_.check(now_ns, member);
+        if (finding == Watch::Finding::kNothing) return;
+        if (finding == Watch::Finding::kDead) {
+            fail(now_ns, member);
+            return;
+        }
+        add_work(Work::kAsk, member);
+    }
+}
+
+// ---------------------------------------------------------------- packets out
+
+void Group::add_work(Work work, Member member) {
+    const size_t index = static_cast<size_t>(work) * params_.members + member;
+    if (is_queued_[index]) return;
+    is_queued_[index] = true;
+    TUTTI_ASSERT(work_count_ < work_.size(), "work is queued twice");
+    work_[(work_first_ + work_count_) % work_.size()] = {work, member};
+    ++work_count_;
+}
+
+size_t Group::do_work(uint64_t now_ns, std::span<std::byte> out, Member& to) {
+    while (work_count_ > 0) {
+        const auto [work, member] = work_[work_first_];
+        work_first_ = (work_first_ + 1) % static_cast<uint32_t>(work_.size());
+        --work_count_;
+        is_queued_[static_cast<size_t>(work) * params_.members + member] = false;
+        if (work == Work::kAsk) {
+            to = member;
+            ++counters_.asks_sent;
+            const Ask ask{static_cast<uint32_t>(counters_.asks_sent)};
+            return mcast::write({params_.group, params_.member, ask}, out);
+        }
+        if (work == Work::kAck) return write_ack(member, out, to);
+        Receiver& receiver = streams_[member].receiver;
+        const size_t bytes = receiver.write_nak(now_ns, out, prng_);
+        // More gaps than one NAK holds.
+        if (receiver.nak_ns() <= now_ns) add_work(Work::kNak, member);
+        schedule(now_ns, streams_[member]);
+        to = kEverybody;
+        if (bytes > 0) return bytes;
+    }
+    return 0;
+}
+
+size_t Group::write_ack(Member member, std::span<std::byte> out, Member& to) {
+    Stream& stream = streams_[member];
+    const Reached reached = stream.acks.report();
+    stream.ack_ns = kNever;
+    to = stream.acks.parent();
+    ++counters_.acks_sent;
+    const Ack ack{member, reached.received_end, reached.granted_end};
+    return mcast::write({params_.group, params_.member, ack}, out);
+}
+
+uint64_t Group::next_deadline() const {
+    if (dead_ != kNobody) return notice_ns_;
+    return std::min({streams_ns_, watch_.next_ns(), sender_.next_ns(), prober_.next_ns()});
+}
+
+size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to) {
+    TUTTI_ASSERT(out.size() >= params_.packet_bytes_max, "no room for a packet");
+    if (dead_ != kNobody) return next_notice(now_ns, out, to);
+    if (const size_t bytes = do_work(now_ns, out, to); bytes > 0) return bytes;
+    if (const size_t bytes = prober_.next_packet(now_ns, out, to); bytes > 0) return bytes;
+    const uint64_t sent_end = sender_.sent_end();
+    const size_t bytes = sender_.next_packet(now_ns, out, to);
+    if (sender_.sent_end() > sent_end) refresh_waits(now_ns, params_.member);
+    return bytes;
+}
+
+// ---------------------------------------------------------------- the end
+
+void Group::fail(uint64_t now_ns, Member dead) {
+    dead_ = dead;
+    notices_left_ = params_.timing.notices;
+    notice_interval_ns_ = params_.timing.notice_ns;
+    notice_ns_ = now_ns + prng_.below(params_.timing.notice_ns);
+}
+
+void Group::repeat_notice(uint64_t now_ns) {
+    if (notices_left_ > 0) return;
+    notices_left_ = 1;
+    notice_ns_ = std::max(now_ns, noticed_ns_ + params_.timing.notice_ns);
+}
+
+size_t Group::next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to) {
+    if (notice_ns_ > now_ns) return 0;
+    --notices_left_;
+    noticed_ns_ = now_ns;
+    notice_ns_ = notices_left_ > 0 ? now_ns + notice_interval_ns_ : kNever;
+    notice_interval_ns_ *= 2;
+    to = kEverybody;
+    return mcast::write({params_.group, params_.member, Failure{dead_}}, out);
+}
+
+GroupCounters Group::counters() const {
+    GroupCounters all = counters_;
+    all.sent = sender_.counters();
+    all.packets_dropped = inbox_.dropped_packets();
+    for (const Stream& stream : streams_) {
+        const ReceiverCounters& one = stream.receiver.counters();
+        all.received.packets += one.packets;
+        all.received.duplicates += one.duplicates;
+        all.received.overruns += one.overruns;
+        all.received.gaps += one.gaps;
+        all.received.naks += one.naks;
+        all.received.suppressed += one.suppressed;
+        all.received.repaired += one.repaired;
+        all.received.repaired_in_10_ms += one.repaired_in_10_ms;
+        all.received.repair_ns_max = std::max(all.received.repair_ns_max, one.repair_ns_max);
+    }
+    return all;
+}
+
+}  // namespace tutti::mcast

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One member of a reliable multicast group: its own stream, what it receives of the others', the
+// acknowledgements that pass through it, and whom it waits for. No I/O, no clock, no threads.
+//
+// Source: ours; docs/protocol/multicast.md. Whoever carries it (transport/udp) does this:
+//
+//     on a datagram           check its code, then on_packet(now, bytes)
+//     at next_deadline()      tick(now)
+//     after each of these,    while (bytes = next_packet(now, out, to)) { put the code in; send }
+//     and after write, post
+//
+// Messages go in by write(), which takes as much as the window has room for, and come out at the
+// places that post() names. A packet may be lost between next_packet() and the wire: that is a loss
+// like any other. Nothing allocates after create().
+//
+// Invariants: those of the machines (sender.h, receiver.h, inbox.h, ack_node.h); and once the group
+// has failed it carries nothing more and says so to whoever still talks to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/result.h"
+#include "mcast/ack_node.h"
+#include "mcast/inbox.h"
+#include "mcast/packet.h"
+#include "mcast/params.h"
+#include "mcast/prober.h"
+#include "mcast/receiver.h"
+#include "mcast/sender.h"
+#include "mcast/watch.h"
+
+namespace tutti::mcast {
+
+struct GroupCounters {
+    SenderCounters sent;
+    ReceiverCounters received;  // of all streams together
+    uint64_t acks_sent = 0;
+    uint64_t asks_sent = 0;
+    uint64_t packets_malformed = 0;
+    uint64_t packets_foreign = 0;  // of another group, or this member's own come back
+    uint64_t packets_dropped = 0;  // of teams that are not open here
+};
+
+class Group {
+  public:
+    // Errors: see validate().
+    static Result<std::unique_ptr<Group>> create(const Params& params);
+
+    // --- messages ---
+    Result<Done> open_team(uint32_t team) { return inbox_.open_team(team); }
+    void close_team(uint64_t now_ns, uint32_t team);
+    // True when the message is taken whole: the data is the caller's again. False: call again
+    // after packets have come in. After a failure it takes nothing.
+    bool write(uint64_t now_ns, Outgoing& message);
+    // Errors: too many posts.
+    Result<PostId> post(uint64_t now_ns, Member sender, const MessageName& name,
+                        std::span<std::byte> place);
+    [[nodiscard]] PostState state(PostId id) const { return inbox_.state(id); }
+    void release(uint64_t now_ns, PostId id);
+
+    // --- packets and time ---
+    void on_packet(uint64_t now_ns, std::span<const std::byte> bytes);
+    void tick(uint64_t now_ns);
+    // kNever: nothing will happen unless a packet or a call comes.
+    [[nodiscard]] uint64_t next_deadline() const;
+    // Writes the next packet to send; `out` has room for packet_bytes_max. 0: none now.
+    size_t next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to);
+
+    // --- the group ---
+    void start_probe(uint64_t now_ns) { prober_.start(now_ns); }
+    [[nodiscard]] const Prober& prober() const { return prober_; }
+    void set_rate(uint64_t bytes_per_s) { sender_.set_rate(bytes_per_s); }
+    // Who is gone; the group is of no use from then on.
+    [[nodiscard]] std::optional<Member> failure() const;
+    // All that this member wrote is with all members. When that is so on every member, and not
+    // before, they may leave.
+    [[nodiscard]] bool is_acknowledged() const { return sender_.is_acknowledged(); }
+    [[nodiscard]] GroupCounters counters() const;
+    [[nodiscard]] const Params& params() const { return params_; }
+
+  private:
+    enum class Work : uint8_t { kAck, kNak, kAsk };
+    static constexpr uint32_t kWorkKinds = 3;
+
+    struct Stream {
+        Stream(const Params& params, Member stream)
+            : receiver(params, stream), acks(params, stream) {}
+        Receiver receiver;
+        AckNode acks;
+        uint64_t ack_ns = kNever;
+        bool waits_for_sender = false;
+        std::array<bool, kFanOutMax> waits_for_child{};
+    };
+    struct Item {
+        Work work;
+        Member member;
+    };
+
+    explicit Group(const Params& params);
+
+    void on_body(uint64_t now_ns, Member from, const Data& data);
+    void on_body(uint64_t now_ns, Member from, const Heartbeat& beat);
+    void on_body(uint64_t now_ns, Member from, const Nak& nak);
+    void on_body(uint64_t now_ns, Member from, const Ack& ack);
+    void on_body(uint64_t now_ns, Member from, const Ask& ask);
+    void on_body(uint64_t now_ns, Member from, const Failure& failure);
+    void on_body(uint64_t now_ns, Member from, const Probe& probe);
+    void on_body(uint64_t now_ns, Member from, const ProbeAnswer& answer);
+
+    void refresh(uint64_t now_ns, Member stream);
+    void refresh_waits(uint64_t now_ns, Member stream);
+    void set_wait(uint64_t now_ns, bool& waits, bool wanted, Member member);
+    void add_work(Work work, Member member);
+    size_t do_work(uint64_t now_ns, std::span<std::byte> out, Member& to);
+    size_t write_ack(Member stream, std::span<std::byte> out, Member& to);
+    void tick_streams(uint64_t now_ns);
+    void schedule(uint64_t now_ns, const Stream& stream);
+    void tick_watch(uint64_t now_ns);
+    void fail(uint64_t now_ns, Member dead);
+    void repeat_notice(uint64_t now_ns);
+    size_t next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to);
+
+    Params params_;
+    Prng prng_;
+    Sender sender_;
+    std::vector<Stream> streams_;  // by member; of the own one only the acknowledgements count
+    Inbox inbox_;
+    Watch watch_;
+    Prober prober_;
+    std::vector<Item> work_;  // a ring; each kind once a member
+    uint32_t work_first_ = 0;
+    uint32_t work_count_ = 0;
+    std::vector<bool> is_queued_;
+    uint64_t streams_ns_ = kNever;  // the earliest deadline of any stream, or earlier
+    size_t packet_bytes_ = 0;       // of the packet being handled
+    Member dead_ = kNobody;
+    uint64_t notice_ns_ = kNever;
+    uint64_t notice_interval_ns_ = 0;
+    uint64_t noticed_ns_ = 0;
+    uint32_t notices_left_ = 0;
+    GroupCounters counters_;
+};
+
+}  // namespace tutti::mcast

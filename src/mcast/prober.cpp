@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mcast/prober.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/assert.h"
+
+namespace tutti::mcast {
+namespace {
+
+// All members' probes come to every member: more members probe more slowly, so that a thousand of
+// them make no more than about 6,000 packets a second.
+constexpr uint32_t kMembersAtFullPace = 32;
+
+}  // namespace
+
+Prober::Prober(const Params& params)
+    : params_(params),
+      row_bytes_((params.members + 7u) / 8),
+      interval_ns_(params.timing.probe_ns * (1 + params.members / kMembersAtFullPace)),
+      matrix_(row_bytes_ * params.members),
+      peers_(params.members) {
+    for (Member member = 0; member < params.members; ++member) mark(member, member);
+}
+
+void Prober::start(uint64_t now_ns) {
+    if (params_.member == 0) train_left_ = params_.train_packets;
+    probe_ns_ = now_ns;
+}
+
+bool Prober::hears(Member who, Member whom) const {
+    const std::byte eight = matrix_[who * row_bytes_ + whom / 8u];
+    return (eight & (std::byte{1} << (whom % 8u))) != std::byte{0};
+}
+
+void Prober::mark(Member who, Member whom) {
+    if (hears(who, whom)) return;
+    row(who)[whom / 8u] |= std::byte{1} << (whom % 8u);
+    ++heard_count_;
+}
+
+void Prober::merge(Member member, std::span<const std::byte> heard) {
+    if (heard.size() != row_bytes_) return;
+    for (Member whom = 0; whom < params_.members; ++whom) {
+        const std::byte bit = heard[whom / 8u] & (std::byte{1} << (whom % 8u));
+        if (bit != std::byte{0}) mark(member, whom);
+    }
+}
+
+void Prober::on_probe(uint64_t now_ns, Member from, const Probe& probe, size_t packet_bytes) {
+    mark(params_.member, from);
+    merge(from, probe.heard);
+    Peer& peer = peers_[from];
+    peer.bytes_per_s = std::max(peer.bytes_per_s, probe.bytes_per_s);
+    if (from == 0 && probe.is_train) on_train(now_ns, probe.number, packet_bytes);
+    if (probe.answerer == params_.member) {
+        if (!peer.must_answer) ++answers_due_;
+        peer.must_answer = true;
+        peer.number = probe.number;
+        peer.sent_ns = probe.sent_ns;
+    }
+    look_whether_done(now_ns);
+    // Who is not done may lack just what this one knows.
+    const bool may_probe = probes_ > 0 && probes_ < params_.timing.probes_max;
+    if (is_done_ && !probe.is_done && may_probe && probe_ns_ == kNever) {
+        probe_ns_ = now_ns + interval_ns_;
+    }
+}
+
+void Prober::on_train(uint64_t now_ns, uint32_t number, size_t packet_bytes) {
+    if (number < params_.train_packets / 2) return;
+    if (train_first_ns_ == kNever) {
+        train_first_ns_ = now_ns;
+        return;
+    }
+    train_bytes_ += packet_bytes + kWireBytes;
+    const uint64_t took_ns = now_ns - train_first_ns_;
+    if (took_ns > 0) peers_[params_.member].bytes_per_s = train_bytes_ * 1'000'000'000 / took_ns;
+}
+
+void Prober::on_answer(uint64_t now_ns, const ProbeAnswer& answer) {
+    if (answer.sent_ns >= now_ns) return;
+    round_trip_ns_min_ = std::min(round_trip_ns_min_, now_ns - answer.sent_ns);
+    round_trip_ns_max_ = std::max(round_trip_ns_max_, now_ns - answer.sent_ns);
+    look_whether_done(now_ns);
+}
+
+void Prober::look_whether_done(uint64_t now_ns) {
+    const bool has_round_trip = round_trip_ns_max_ > 0;
+    if (is_done_ || !has_round_trip || !all_hear_all()) return;
+    is_done_ = true;
+    // Tells the others at once what they need in order to be done too.
+    probe_ns_ = now_ns;
+}
+
+uint64_t Prober::bytes_per_s() const {
+    uint64_t least = 0;
+    for (const Peer& peer : peers_) {
+        if (peer.bytes_per_s > 0 && (least == 0 || peer.bytes_per_s < least)) {
+            least = peer.bytes_per_s;
+        }
+    }
+    return least;
+}
+
+uint64_t Prober::next_ns() const { return answers_due_ > 0 ? 0 : probe_ns_; }
+
+size_t Prober::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to) {
+    if (answers_due_ > 0) return next_answer(out, to);
+    if (probe_ns_ > now_ns) return 0;
+    to = kEverybody;
+    if (train_left_ > 0) return write_probe(now_ns, true, out);
+    if (probes_ == params_.timing.probes_max) {
+        is_done_ = true;
+        probe_ns_ = kNever;
+        return 0;
+    }
+    probe_ns_ = is_done_ ? kNever : now_ns + interval_ns_;
+    return write_probe(now_ns, false, out);
+}
+
+size_t Prober::next_answer(std::span<std::byte> out, Member& to) {
+    for (Member member = 0; member < peers_.size(); ++member) {
+        Peer& peer = peers_[member];
+        if (!peer.must_answer) continue;
+        peer.must_answer = false;
+        --answers_due_;
+        to = member;
+        return write({params_.group, params_.member, ProbeAnswer{peer.number, peer.sent_ns}}, out);
+    }
+    TUTTI_ASSERT(false, "an answer was due");
+    return 0;
+}
+
+size_t Prober::write_probe(uint64_t now_ns, bool is_train, std::span<std::byte> out) {
+    Probe probe;
+    probe.is_train = is_train;
+    probe.is_done = is_done_;
+    probe.sent_ns = now_ns;
+    probe.bytes_per_s = peers_[params_.member].bytes_per_s;
+    probe.heard = row(params_.member);
+    if (is_train) {
+        probe.number = params_.train_packets - train_left_;
+        --train_left_;
+    } else {
+        probe.number = probes_++;
+        // Another one each time.
+        const uint32_t step = 1 + probe.number % (params_.members - 1u);
+        probe.answerer = static_cast<Member>((params_.member + step) % params_.members);
+    }
+    const size_t bytes = write({params_.group, params_.member, probe}, out);
+    if (!is_train) return bytes;
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(bytes),
+              out.begin() + params_.packet_bytes_max, std::byte{0});
+    return params_.packet_bytes_max;
+}
+
+}  // namespace tutti::mcast

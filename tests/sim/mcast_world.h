@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole multicast groups in virtual time, over a network that loses, doubles, delays and reorders
+// packets by seed, with members that are stopped for a while or die. The members are the real
+// machines; only the wire and the clock are made up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "mcast/group.h"
+
+namespace tutti::test {
+
+struct Weather {
+    uint64_t latency_ns = 200'000;
+    uint64_t jitter_ns = 0;  // up to so much more; what overtakes is reordered
+    double loss = 0;         // of each packet at each receiver
+    double shared_loss = 0;  // of each packet at all receivers
+    double doubled = 0;
+    uint64_t bytes_per_s = 0;  // of each member's link to the network; 0: no limit
+};
+
+class McastWorld {
+  public:
+    // What the test may forbid: a packet that it returns true for is lost.
+    using Filter =
+        std::function<bool(mcast::Member from, mcast::Member to, const mcast::Packet& packet)>;
+
+    McastWorld(const mcast::Params& params, const Weather& weather, uint64_t seed);
+
+    [[nodiscard]] uint64_t now_ns() const { return now_ns_; }
+    [[nodiscard]] mcast::Group& group(mcast::Member member) { return *nodes_[member].group; }
+    [[nodiscard]] mcast::Member members() const {
+        return static_cast<mcast::Member>(nodes_.size());
+    }
+    void set_weather(const Weather& weather) { weather_ = weather; }
+    void set_filter(Filter filter) { filter_ = std::move(filter); }
+    // The member does nothing until then; what comes for it waits.
+    void stop_until(mcast::Member member, uint64_t ns) { nodes_[member].stopped_ns = ns; }
+    void kill(mcast::Member member) { nodes_[member].is_dead = true; }
+    [[nodiscard]] bool is_dead(mcast::Member member) const { return nodes_[member].is_dead; }
+    // The member's application wants to be called at that time.
+    void wake_app(mcast::Member member, uint64_t ns) { nodes_[member].app_ns = ns; }
+    // Called whenever something happened at a member and it is not stopped.
+    void set_app(std::function<void(mcast::Member)> app) { app_ = std::move(app); }
+
+    // Sends what a member has to send; after calls from outside run().
+    void flush(mcast::Member member);
+    // Until `done` or the time; false if the time came first.
+    bool run(uint64_t until_ns, const std::function<bool()>& done);
+    // Nobody has anything to do any more and nothing is on the wire.
+    [[nodiscard]] bool is_silent() const;
+    [[nodiscard]] uint64_t packets() const { return packets_; }
+    // By the members' own code, after they were made.
+    [[nodiscard]] uint64_t allocations() const { return allocations_; }
+
+  private:
+    struct Node {
+        std::unique_ptr<mcast::Group> group;
+        uint64_t stopped_ns = 0;
+        uint64_t app_ns = mcast::kNever;
+        uint64_t link_free_ns = 0;
+        bool is_dead = false;
+    };
+    struct Flight {
+        uint64_t ns;
+        uint64_t number;  // keeps equal times in order
+        mcast::Member to;
+        uint32_t buffer;
+        bool operator>(const Flight& other) const {
+            return ns != other.ns ? ns > other.ns : number > other.number;
+        }
+    };
+
+    bool chance(double probability);
+    void transmit(mcast::Member from, mcast::Member to, size_t bytes, bool is_shared_loss,
+                  uint64_t leaves_ns);
+    uint32_t new_buffer(size_t bytes);
+    [[nodiscard]] uint64_t wake_ns(const Node& node) const;
+    void arrive();
+    void wake(mcast::Member member);
+    template <class Call>
+    auto counted(Call call);
+
+    Weather weather_;
+    Prng prng_;
+    Filter filter_;
+    std::function<void(mcast::Member)> app_;
+    std::vector<Node> nodes_;
+    std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flights_;
+    std::vector<std::vector<std::byte>> buffers_;
+    std::vector<uint32_t> free_buffers_;
+    std::vector<std::byte> out_;
+    uint64_t now_ns_ = 1'000'000;
+    uint64_t packets_ = 0;
+    uint64_t flight_number_ = 0;
+    uint64_t allocations_ = 0;
+};
+
+}  // namespace tutti::test
