@@ -110,8 +110,8 @@ class Form {
         if (block.bytes > limit || block.offset > limit - block.bytes) {
             fault("a block reaches beyond its buffer of " + std::to_string(limit) + " bytes");
         }
-        if (block.bytes > kBlockBytesMax) {
-            fault("a block is longer than " + std::to_string(kBlockBytesMax) + " bytes");
+        if (is_message(op_->kind) && block.bytes > kBlockBytesMax) {
+            fault("a message is longer than " + std::to_string(kBlockBytesMax) + " bytes");
         }
         // Scratch has no elements of its own: areas there may begin at cache lines.
         const uint64_t offset = block.buffer == Buffer::kScratch ? 0 : block.offset;

@@ -68,7 +68,8 @@ struct Block {
 enum class Incoming : uint8_t { kLeft, kRight };
 
 inline constexpr uint32_t kRoundOpsMax = 64;
-inline constexpr uint32_t kLanesInFlightMax = 16;              // transport::kSlotsMax
+inline constexpr uint32_t kLanesInFlightMax = 16;  // transport::kSlotsMax
+// Of a message; the blocks of other operations may be longer.
 inline constexpr uint64_t kBlockBytesMax = uint64_t{1} << 30;  // transport::kMessageBytesMax
 inline constexpr uint64_t kAfterAll = ~uint64_t{0};
 inline constexpr uint64_t kAfterNone = 0;

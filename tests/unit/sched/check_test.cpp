@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sched/list_program.h"
 #include "schedules.h"
 
 namespace tutti::sched {
@@ -282,9 +283,30 @@ TEST(CheckFaults, BlocksOutOfBounds) {
                  "the message hides its operand");
 }
 
+// Only messages have a limit of length; a node moves blocks of many ranks at once.
+TEST(Check, BlocksOfANodeMayBeLongerThanAMessage) {
+    const uint64_t block = kBlockBytesMax / 2 + 1;
+    const std::string own = "input[0+" + std::to_string(block) + "]";
+    const std::string all = "output[0+" + std::to_string(2 * block) + "]";
+    const Shape gather = shape_of(TUTTI_GATHER, 2, block);
+    const Programs programs = written(gather, {1, 1, 1, 0},
+                                      {"node_gather root 0 " + all + " = " + own + " order 0\n",
+                                       "node_gather root 0 - = " + own + " order 0\n"});
+    const Faults faults = check(gather, topo::Placement::blocks(2, 1), programs);
+    EXPECT_TRUE(faults.lines.empty()) << faults.lines[0];
+
+    const uint64_t too_long = kBlockBytesMax + 1;
+    const std::string vector = "output[0+" + std::to_string(too_long) + "]\n";
+    expect_fault(faults_of(shape_of(TUTTI_BCAST, 2, too_long), {1, 1, 1, 0},
+                           {"send 0 to 1 " + vector, "recv 0 from 0 " + vector}),
+                 "a message is longer than 1073741824 bytes");
+}
+
 TEST(CheckFaults, Extents) {
     const Shape shape = shape_of(TUTTI_BARRIER, 1, 0);
-    expect_fault(faults_of(shape, {1, 17, 1, 0}, {""}), "17 lanes in flight; 1 to 16 are possible");
+    Programs many;
+    many.push_back(std::make_unique<ListProgram>("test", Extent{1, 17, 1, 0}));
+    expect_fault(check(shape, alone(1), many).lines, "17 lanes in flight; 1 to 16 are possible");
     expect_fault(faults_of(shape, {1, 1, uint64_t{1} << 40, 0}, {""}), "are too many");
     const Shape two = shape_of(TUTTI_BARRIER, 2, 0);
     Programs programs = written(two, {2, 2, 1, 0}, {"", ""});
