@@ -81,7 +81,8 @@ class GoalWriter {
         }
         // The highest 32 bits mean any tag.
         constexpr uint64_t tag_max = std::numeric_limits<uint32_t>::max() - uint64_t{1};
-        if (is_message(op.kind) && place.lane > (tag_max - op.message) / messages_of_lane_) {
+        if (!is_message(op.kind)) return true;
+        if (op.message > tag_max || place.lane > (tag_max - op.message) / messages_of_lane_) {
             error_ = label(rank, place, op) + ": its tag is beyond 32 bits";
             return false;
         }
@@ -127,7 +128,7 @@ uint64_t messages_of_lane(std::span<const std::unique_ptr<Program>> programs) {
             for (uint64_t k = 0; k < extent.rounds; ++k) {
                 program->read(lane, k, round);
                 for (const Operation& op : round) {
-                    if (is_message(op.kind)) most = std::max<uint64_t>(most, op.message + 1);
+                    if (is_message(op.kind)) most = std::max(most, op.message + uint64_t{1});
                 }
             }
         }
