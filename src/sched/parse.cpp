@@ -62,7 +62,7 @@ class Line {
             if (c < '0' || c > '9') is_number = false;
             if (!is_number) break;
             const auto digit = static_cast<uint64_t>(c - '0');
-            if (value > (most - digit) / 10) {
+            if (digit > most || value > (most - digit) / 10) {
                 fail("the number is greater than " + std::to_string(most));
                 return 0;
             }
@@ -314,9 +314,14 @@ class Parser {
                 return;
             case 9:
                 extent_.lanes = line.number(most);
+                if (extent_.lanes == 0) line.fail("there is at least one lane");
                 return;
             case 10:
                 extent_.lanes_in_flight = line.number32();
+                if (extent_.lanes_in_flight == 0 || extent_.lanes_in_flight > kLanesInFlightMax) {
+                    line.fail("1 to " + std::to_string(kLanesInFlightMax) +
+                              " lanes can be in flight");
+                }
                 return;
             case 11:
                 extent_.rounds = line.number(most);

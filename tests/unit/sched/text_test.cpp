@@ -68,7 +68,7 @@ Operation any_operation() {
 RC_GTEST_PROP(Text, WhatIsPrintedIsReadAgain, ()) {
     Extent extent;
     extent.lanes = *rc::gen::inRange<uint64_t>(1, 5);
-    extent.lanes_in_flight = *rc::gen::arbitrary<uint32_t>();
+    extent.lanes_in_flight = *rc::gen::inRange<uint32_t>(1, kLanesInFlightMax + 1);
     extent.rounds = *rc::gen::inRange<uint64_t>(1, 6);
     extent.scratch_bytes = *rc::gen::arbitrary<uint64_t>();
     ListProgram program("any name at all", extent);
@@ -138,6 +138,11 @@ TEST(Text, ErrorsSayWhereAndWhat) {
     expect("schedule 1 1\n", "f.sched:1:12: the line should end here");
     expect("schedule 1\ncollective bcast\nranks 1\nroot 0\nbytes 8\nelement 1\nordered\n",
            "f.sched:8:1: 'rank' is missing");
+    const std::string lanes =
+        "schedule 1\ncollective bcast\nranks 1\nroot 0\nbytes 8\nelement 1\nrank 0\nname a\n";
+    expect(lanes + "lanes 0\n", "f.sched:9:7: there is at least one lane");
+    expect(lanes + "lanes 1\nin_flight 0\n", "f.sched:10:11: 1 to 16 lanes can be in flight");
+    expect(lanes + "lanes 1\nin_flight 17\n", "f.sched:10:11: 1 to 16 lanes can be in flight");
     expect(kHeader + "round 0\n", "f.sched:13:1: a lane comes first");
     expect(kHeader + "lane 2\n", "f.sched:13:6: there is no such lane");
     expect(kHeader + "lane 1\nlane 0\n", "f.sched:14:6: lanes ascend");
@@ -152,6 +157,7 @@ TEST(Text, ErrorsSayWhereAndWhat) {
     expect_line("send 0 to 1 input[0:1]", "20: '+' is missing here");
     expect_line("send 0 to 1 input[1+18446744073709551615]",
                 "21: the number is greater than 18446744073709551614");
+    expect_line("send 0 to 1 input[18446744073709551615+5]", "40: the number is greater than 0");
     expect_line("send 0 to 1 - after 64", "21: the number is greater than 63");
     expect_line("send 0 to 1 - behind 1", "15: 'after' is missing here");
     expect_line("send 0 to 1 - after 1 2", "23: the line should end here");
