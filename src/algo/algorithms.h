@@ -49,6 +49,7 @@ std::unique_ptr<Program> bcast_chain(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> bcast_scatter_allgather(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> reduce_binomial(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> reduce_chain(const Shape&, Rank, const Tuning&);
+std::unique_ptr<Program> reduce_rotated_chain(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allreduce_pairwise(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allreduce_rabenseifner(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allreduce_ring(const Shape&, Rank, const Tuning&);

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce along a chain in the order of ranks; the lanes make the pipeline.
+// Reduce along a chain; the lanes make the pipeline. Two orders of the ranks: canonical ("chain"),
+// or rotated so that the root is the last ("rotated_chain").
 //
 // Source: the pipelined chain of Patarasuk, Faraj, Yuan 2006, "Pipelined broadcast on Ethernet
 // switched clusters", doi:10.1109/IPDPS.2006.1639364, run backwards. Letters: p ranks, S lanes.
 //
-// Rank r folds what comes from r - 1 (left) with its own vector (right) and sends it to r + 1. Rank
-// p - 1 hands the result to the root, if that is another rank. So the result is the left fold
-// ((0 + 1) + 2) + ... whatever the root: the canonical order of TUTTI_REPRODUCIBLE.
-// Every link carries each byte once, the root's twice where it is not the last; time (p - 1 + S)
-// segments.
+// Position i of the chain is rank (first + i) mod p. Each rank folds what comes from the position
+// before (left) with its own vector (right) and sends it to the position behind. The last hands the
+// result to the root, if that is another rank.
+//   first = 0: the result is the left fold ((0 + 1) + 2) + ... whatever the root, the canonical
+//     order of TUTTI_REPRODUCIBLE. The root's link carries each byte twice where it is not the
+//     last.
+//   first = root + 1: every link carries each byte once, but the order follows the root, so the
+//     operator must commute.
+// Time (p - 1 + S) segments.
 //
-// Example, p = 4, root 1, one lane:  0->1  1->2  2->3  3->1
+// Example, p = 4, root 1, one lane:  canonical 0->1  1->2  2->3  3->1;  rotated 2->3  3->0  0->1
 //
 // Invariants (checked in sched/check.cpp and the property test):
-//   I1  what rank r sends on is the fold of 0 ... r
+//   I1  what position i sends on is the fold of positions 0 ... i
 //   I2  output is written at the root only, at the end
 #include "algo/algorithms.h"
 
@@ -22,15 +27,22 @@ namespace {
 
 class ReduceChain final : public Program {
   public:
-    ReduceChain(const Shape& shape, Rank rank)
-        : p_(shape.ranks), rank_(rank), root_(shape.root), n_(shape.bytes) {}
+    ReduceChain(const Shape& shape, Rank rank, bool is_rotated)
+        : p_(shape.ranks),
+          rank_(rank),
+          root_(shape.root),
+          position_(is_rotated ? (rank + p_ - root_ + p_ - 1) % p_ : rank),
+          n_(shape.bytes),
+          is_rotated_(is_rotated) {}
 
-    [[nodiscard]] std::string_view name() const override { return "chain"; }
+    [[nodiscard]] std::string_view name() const override {
+        return is_rotated_ ? "rotated_chain" : "chain";
+    }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0};
         if (p_ == 1) return {1, 1, 1, 0};
         // Fold, send on, and at a root that is not the last, receive.
-        const uint64_t folds = rank_ > 0 ? 1 : 0;
+        const uint64_t folds = position_ > 0 ? 1 : 0;
         const uint64_t sends = is_last() && rank_ == root_ ? 0 : 1;
         const uint64_t takes = rank_ == root_ && !is_last() ? 1 : 0;
         return {1, 1, folds + sends + takes, folds * 2 * align_up(n_)};
@@ -41,21 +53,22 @@ class ReduceChain final : public Program {
             out.add(sched::copy(sched::output(0, n_), own()));
             return;
         }
-        const uint64_t step = round + (rank_ > 0 ? 0 : 1);
+        const uint64_t step = round + (position_ > 0 ? 0 : 1);
         if (step == 0) {
-            out.add(sched::recv_reduce_left(rank_ - 1, 0, folded(), sched::scratch(0, n_), own()));
+            out.add(sched::recv_reduce_left((rank_ + p_ - 1) % p_, 0, folded(),
+                                            sched::scratch(0, n_), own()));
         } else if (step == 1) {
-            out.add(sched::send(is_last() ? root_ : rank_ + 1, 0, folded()));
+            out.add(sched::send(is_last() ? root_ : (rank_ + 1) % p_, 0, folded()));
         } else {
-            out.add(sched::recv(p_ - 1, 0, sched::output(0, n_)));
+            out.add(sched::recv(p_ - 1, 0, sched::output(0, n_)));  // canonical only
         }
     }
 
   private:
-    [[nodiscard]] bool is_last() const { return rank_ == p_ - 1; }
+    [[nodiscard]] bool is_last() const { return position_ == p_ - 1; }
     [[nodiscard]] sched::Block own() const { return sched::input(0, n_); }
     [[nodiscard]] sched::Block folded() const {
-        if (rank_ == 0) return own();
+        if (position_ == 0) return own();
         if (is_last() && rank_ == root_) return sched::output(0, n_);
         return sched::scratch(align_up(n_), n_);
     }
@@ -63,13 +76,19 @@ class ReduceChain final : public Program {
     Rank p_;
     Rank rank_;
     Rank root_;
+    Rank position_;
     uint64_t n_;
+    bool is_rotated_;
 };
 
 }  // namespace
 
 std::unique_ptr<Program> reduce_chain(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<ReduceChain>(shape, rank);
+    return std::make_unique<ReduceChain>(shape, rank, false);
+}
+
+std::unique_ptr<Program> reduce_rotated_chain(const Shape& shape, Rank rank, const Tuning&) {
+    return std::make_unique<ReduceChain>(shape, rank, true);
 }
 
 uint64_t reduce_chain_scratch(const Shape& shape, const Tuning&) {

@@ -70,6 +70,8 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
      reduce_binomial, reduce_binomial_scratch, 0},
     {"chain", TUTTI_REDUCE, "segments along a chain, folded from the left: the canonical order",
      never, reduce_chain, reduce_chain_scratch, kChainSegment},
+    {"rotated_chain", TUTTI_REDUCE, "segments along a chain that ends at the root",
+     unless_commutative, reduce_rotated_chain, reduce_chain_scratch, kChainSegment},
 
     {"pairwise", TUTTI_ALLREDUCE, "whole vectors between pairs at distances that double", never,
      allreduce_pairwise, allreduce_pairwise_scratch, 0},
@@ -91,7 +93,7 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
      if_subtree_too_long, scatter_binomial, scatter_binomial_scratch, 0},
 
     {"ring", TUTTI_ALLGATHER, "blocks around a ring: neighbours only", if_block_too_long,
-     allgather_ring, no_scratch, 0},
+     allgather_ring, no_scratch, 0, false, true},
     {"recursive_doubling", TUTTI_ALLGATHER, "all that one holds, at distances that double",
      if_half_too_long, allgather_recursive_doubling, no_scratch, 0},
 });

@@ -20,7 +20,8 @@ using sched::Shape;
 
 // What a rule may set; 0: the algorithm's own choice, stated in its file.
 struct Tuning {
-    uint64_t segment_bytes = 0;    // vectors are cut into lanes of so many bytes
+    uint64_t segment_bytes =
+        0;  // vectors are cut into lanes, blocks into messages of so many bytes
     uint32_t lanes_in_flight = 0;  // at most sched::kLanesInFlightMax
     uint32_t fan_in = 0;           // children of a tree's inner node
     uint32_t leaders = 0;          // ranks of a node that talk to other nodes, in turn by lane
@@ -43,6 +44,8 @@ struct Algorithm {
     uint64_t segment_bytes;
     // Whether it heeds Tuning::fan_in.
     bool has_fan_in = false;
+    // Whether its blocks are cut by Tuning::segment_bytes (allgather).
+    bool has_pieces = false;
 };
 
 std::span<const Algorithm> algorithms();

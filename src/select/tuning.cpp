@@ -93,18 +93,18 @@ Fault set_tuning(algo::Tuning& tuning, std::string_view key,
 Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
                    const algo::Tuning& tuning) {
     const std::string word(collective_word(collective));
-    const bool has_lanes =
-        tuning.segment_bytes != 0 || tuning.lanes_in_flight != 0 || tuning.leaders != 0;
+    const algo::Algorithm* one = algo::find(collective, algorithm);
+    const bool has_lanes = tuning.lanes_in_flight != 0 || tuning.leaders != 0;
     if (algorithm == kHostMpi || algorithm == kNodeLevel) {
-        if (!has_lanes && tuning.fan_in == 0 && !tuning.flat) return std::nullopt;
+        if (tuning == algo::Tuning{}) return std::nullopt;
         return std::string(algorithm) + " takes no options";
     }
-    if (has_lanes && !is_vector(collective)) {
+    const bool is_cut = is_vector(collective) || (one != nullptr && one->has_pieces);
+    if ((has_lanes && !is_vector(collective)) || (tuning.segment_bytes != 0 && !is_cut)) {
         return word +
                " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
-               "allreduce";
+               "allreduce, segment for allgather ring";
     }
-    const algo::Algorithm* one = algo::find(collective, algorithm);
     if (tuning.fan_in != 0 && (one == nullptr || !one->has_fan_in)) {
         return word + " " + printable(algorithm) + " has no fan_in";
     }

@@ -30,14 +30,17 @@ std::vector<std::string> row(const std::string& out, const std::string& algorith
 std::string number(uint64_t value) { return std::to_string(value); }
 
 TEST_F(Transcript, ExplainCountsWhatTheFormulasSay) {
-    const uint64_t p = 16, n = 1 << 20, log_p = 4;
+    const uint64_t p = 16, n = 1 << 20, log_p = 4, segments = 4;
     const Answer answer = tutti("explain allreduce --bytes 1M --ranks 16");
     EXPECT_EQ(answer.status, 0) << answer.err;
-    EXPECT_TRUE(answer.out.starts_with("allreduce of 1 MiB, 16 ranks on 16 hosts\nruns:  ring\n"))
+    EXPECT_TRUE(
+        answer.out.starts_with("allreduce of 1 MiB, 16 ranks on 16 hosts\n"
+                               "runs:  ring, segments of 256 KiB\n"))
         << answer.out;
     // Rounds, messages, bytes sent, bytes folded; sizes are two words each.
     const std::string ring = format_bytes(2 * (p - 1) * n / p);
-    const std::vector<std::string> expected{"ring", number(2 * (p - 1)), number(2 * (p - 1)),
+    const std::vector<std::string> expected{"ring", number(2 * (p - 1)),
+                                            number(segments * 2 * (p - 1)),
                                             ring.substr(0, ring.find(' ')), "KiB"};
     auto found = row(answer.out, "ring");
     ASSERT_GE(found.size(), expected.size());

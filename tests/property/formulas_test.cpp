@@ -169,6 +169,16 @@ TEST(Formulas, ReduceChain) {
     });
 }
 
+TEST(Formulas, ReduceRotatedChain) {
+    for_every_p(TUTTI_REDUCE, "rotated_chain", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, shape.ranks - 1);
+        EXPECT_EQ(all.messages, shape.ranks - 1);
+        EXPECT_EQ(all.bytes_sent, shape.bytes);
+        EXPECT_EQ(all.bytes_received, shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (shape.ranks - 1) * shape.bytes);
+    });
+}
+
 TEST(Formulas, AllreducePairwise) {
     for_every_p(TUTTI_ALLREDUCE, "pairwise", [](const Shape& shape, const Totals& all) {
         const uint64_t power = std::bit_floor(shape.ranks);

@@ -75,6 +75,23 @@ TEST_P(Proof, EveryFanIn) {
     }
 }
 
+// Blocks cut into messages of a round; of nodes, blocks that are cut into different numbers.
+TEST_P(Proof, EveryPieceOfABlock) {
+    const Algorithm& algorithm = *GetParam();
+    if (algorithm.collective != TUTTI_ALLGATHER || !algorithm.has_pieces) return;
+    for (const Rank p : {1U, 2U, 3U, 7U, 16U}) {
+        const topo::Placement nodes = unequal_nodes(p);
+        for (const uint64_t segment : {1U, 5U, 24U, 100U, 1000U}) {
+            Tuning tuning;
+            tuning.segment_bytes = segment;
+            Shape shape = {.collective = TUTTI_ALLGATHER, .ranks = p, .bytes = 24};
+            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+            shape.nodes = &nodes;
+            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+        }
+    }
+}
+
 // What has at most a few messages a rank is proved for many ranks too.
 TEST_P(Proof, ManyRanks) {
     const Algorithm& algorithm = *GetParam();

@@ -59,7 +59,7 @@ TEST(Forced, SaysWhatIsWrong) {
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes"), "lanes: a value is missing");
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes=2"),
               "barrier moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
-              "allreduce");
+              "allreduce, segment for allgather ring");
     EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
     EXPECT_EQ(complaint(TUTTI_BCAST, "node"),
               "node is what runs on one host; it cannot be forced on several");
