@@ -87,7 +87,7 @@ void Group::on_body(uint64_t now_ns, Member from, const Data& data) {
         return;
     }
     Receiver& receiver = streams_[from].receiver;
-    const Receiver::Verdict verdict = receiver.judge(data.sequence);
+    const Receiver::Verdict verdict = receiver.judge(data.sequence, inbox_.pooled_packets(from));
     receiver.count(verdict);
     if (verdict != Receiver::Verdict::kNew) return;
     inbox_.put(from, data);

@@ -21,7 +21,8 @@ enum class Kind : uint8_t {
     kProbeAnswer = 8,
 };
 
-// Each kind knows one flag at most.
+// Each kind knows one flag at most. What a kind does not use is zero, so that there is one way only
+// to write a packet.
 constexpr uint8_t kFlag = 1;
 constexpr size_t kFlagsAt = 19;
 constexpr size_t kRangeBytes = 8;
@@ -71,7 +72,7 @@ std::optional<Body> parse_data(const Head& head, Bytes bytes) {
 }
 
 std::optional<Body> parse_heartbeat(const Head& head, Bytes bytes) {
-    if (bytes.size() != kHeaderBytes + 12) return {};
+    if (bytes.size() != kHeaderBytes + 12 || head.extra != 0) return {};
     const Heartbeat beat{load<uint64_t>(bytes, 28), load<uint32_t>(bytes, 36), head.flag};
     if (beat.end > kSequenceMax) return {};
     return beat;
@@ -93,7 +94,7 @@ std::optional<Body> parse_nak(const Head& head, Bytes bytes) {
 }
 
 std::optional<Body> parse_ack(const Head& head, Bytes bytes) {
-    if (bytes.size() != kHeaderBytes + 16) return {};
+    if (bytes.size() != kHeaderBytes + 16 || head.flag) return {};
     const Ack ack{head.extra, load<uint64_t>(bytes, 28), load<uint64_t>(bytes, 36)};
     if (ack.granted_end > kSequenceMax || ack.received_end > ack.granted_end) return {};
     return ack;
@@ -129,15 +130,15 @@ std::optional<Body> parse_body(const Head& head, Bytes bytes) {
         case Kind::kAck:
             return parse_ack(head, bytes);
         case Kind::kAsk:
-            if (bytes.size() != kHeaderBytes + 4) return {};
+            if (bytes.size() != kHeaderBytes + 4 || head.flag || head.extra != 0) return {};
             return Ask{load<uint32_t>(bytes, 28)};
         case Kind::kFailure:
-            if (bytes.size() != kHeaderBytes) return {};
+            if (bytes.size() != kHeaderBytes || head.flag) return {};
             return Failure{head.extra};
         case Kind::kProbe:
             return parse_probe(head, bytes);
         case Kind::kProbeAnswer:
-            if (bytes.size() != kHeaderBytes + 12) return {};
+            if (bytes.size() != kHeaderBytes + 12 || head.flag || head.extra != 0) return {};
             return ProbeAnswer{load<uint32_t>(bytes, 28), load<uint64_t>(bytes, 32)};
     }
     return {};

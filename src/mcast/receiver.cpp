@@ -24,9 +24,9 @@ constexpr uint64_t kBackoffFactor = 4;
 Receiver::Receiver(const Params& params, Member stream)
     : params_(params), stream_(stream), entries_(params.window_packets) {}
 
-Receiver::Verdict Receiver::judge(uint64_t sequence) const {
+Receiver::Verdict Receiver::judge(uint64_t sequence, uint32_t pooled_packets) const {
     if (sequence < next_) return Verdict::kDuplicate;
-    if (sequence >= next_ + params_.window_packets) return Verdict::kOverrun;
+    if (sequence >= granted_end(pooled_packets)) return Verdict::kOverrun;
     return entry(sequence).is_here ? Verdict::kDuplicate : Verdict::kNew;
 }
 
@@ -37,7 +37,8 @@ void Receiver::count(Verdict verdict) {
 }
 
 void Receiver::accept(uint64_t now_ns, uint64_t sequence, bool is_repair, Prng& prng) {
-    TUTTI_ASSERT(judge(sequence) == Verdict::kNew, "a packet is accepted twice");
+    TUTTI_ASSERT(sequence >= next_, "a packet is accepted twice");
+    TUTTI_ASSERT(!entry(sequence).is_here, "a packet is accepted twice");
     if (!is_repair) measure_spacing(now_ns);
     if (sequence < highest_) {
         close_gap(now_ns, entry(sequence), is_repair);

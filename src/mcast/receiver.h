@@ -50,7 +50,7 @@ class Receiver {
     Receiver(const Params& params, Member stream);
 
     enum class Verdict : uint8_t { kNew, kDuplicate, kOverrun };
-    [[nodiscard]] Verdict judge(uint64_t sequence) const;
+    [[nodiscard]] Verdict judge(uint64_t sequence, uint32_t pooled_packets) const;
     // A packet that judge() calls new is here.
     void accept(uint64_t now_ns, uint64_t sequence, bool is_repair, Prng& prng);
     void count(Verdict verdict);

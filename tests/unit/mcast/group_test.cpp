@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups as wholes are simulated in tests/sim; here is what they refuse.
+#include "mcast/group.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/mcast/support.h"
+
+namespace tutti::mcast {
+namespace {
+
+class GroupTest : public testing::Test {
+  protected:
+    std::unique_ptr<Group> group_ = std::move(Group::create(test_params(4, 1)).value());
+    std::array<std::byte, kControlBytesMax> out_{};
+    Member to_ = kNobody;
+
+    void deliver(uint64_t now_ns, uint32_t group, Member sender, const Body& body) {
+        std::array<std::byte, 2048> bytes{};
+        const size_t used = write({group, sender, body}, bytes);
+        group_->on_packet(now_ns, std::span<const std::byte>(bytes).first(used));
+    }
+    size_t drain(uint64_t now_ns) {
+        size_t packets = 0;
+        while (group_->next_packet(now_ns, out_, to_) > 0) ++packets;
+        return packets;
+    }
+};
+
+TEST(GroupParams, BadOnesAreNamed) {
+    const auto message = [](auto change) {
+        Params params = test_params();
+        change(params);
+        const auto made = Group::create(params);
+        return made ? std::string() : made.error().message;
+    };
+    EXPECT_EQ(message([](Params&) {}), "");
+    EXPECT_EQ(message([](Params& p) { p.members = 1; }),
+              "multicast group: a group has at least 2 members");
+    EXPECT_NE(message([](Params& p) { p.member = 4; }), "");
+    EXPECT_NE(message([](Params& p) { p.members = 5000; }), "");
+    EXPECT_NE(message([](Params& p) { p.window_packets = 3; }), "");
+    EXPECT_NE(message([](Params& p) { p.packet_bytes_max = 100; }), "");
+    EXPECT_NE(message([](Params& p) { p.packet_bytes_max = 70'000; }), "");
+    EXPECT_NE(message([](Params& p) { p.fan_out = 0; }), "");
+    EXPECT_NE(message([](Params& p) { p.fan_out = 17; }), "");
+    EXPECT_NE(message([](Params& p) { p.posts_max = 0; }), "");
+    EXPECT_NE(message([](Params& p) { p.timing.hold_off_ns = p.timing.renak_ns_min; }), "");
+}
+
+TEST_F(GroupTest, ForeignAndDamagedPacketsAreCountedAndDoNothing) {
+    deliver(0, 78, 0, Ask{});  // another group
+    deliver(0, 77, 1, Ask{});  // this member's own
+    deliver(0, 77, 4, Ask{});  // no member
+    EXPECT_EQ(group_->counters().packets_foreign, 3u);
+    group_->on_packet(0, test_bytes(200));
+    deliver(0, 77, 0, OwnNak(9, {{0, 1}}).nak);
+    deliver(0, 77, 0, Ack{9, 0, 8});
+    deliver(0, 77, 2, Ack{1, 1, 8});  // of what was never sent
+    deliver(0, 77, 2, Ack{3, 0, 8});  // from no child in that tree
+    const auto payload = test_bytes(1000);
+    deliver(0, 77, 0, Data{0, {5, 0, 0, 0}, 0, 1000, false, payload});  // longer than agreed
+    EXPECT_EQ(group_->counters().packets_malformed, 6u);
+    EXPECT_EQ(drain(0), 0u);
+    EXPECT_EQ(group_->next_deadline(), kNever);
+}
+
+TEST_F(GroupTest, AnIdleGroupHasNoDeadline) {
+    EXPECT_EQ(group_->next_deadline(), kNever);
+    ASSERT_TRUE(group_->open_team(5));
+    EXPECT_EQ(group_->next_deadline(), kNever);
+    EXPECT_TRUE(group_->is_acknowledged());
+}
+
+TEST_F(GroupTest, WhatANonMemberOfATeamGetsIsAcknowledgedAndDropped) {
+    const auto payload = test_bytes(100);
+    for (uint64_t i = 0; i < 20; ++i) {
+        deliver(i, 77, 0,
+                Data{i, {9, 0, 0, 0}, static_cast<uint32_t>(100 * i), 5000, false, payload});
+    }
+    EXPECT_EQ(group_->counters().packets_dropped, 20u);
+    EXPECT_EQ(group_->counters().received.overruns, 0u);
+}
+
+TEST_F(GroupTest, AReleasedPostIsNotWaitedFor) {
+    ASSERT_TRUE(group_->open_team(5));
+    std::vector<std::byte> place(10);
+    const auto id = group_->post(0, 2, {5, 0, 0, 0}, place);
+    ASSERT_TRUE(id);
+    EXPECT_NE(group_->next_deadline(), kNever);
+    group_->release(0, id.value());
+    for (int i = 0; i < 100; ++i) group_->tick(uint64_t(i) * 1'000'000'000);
+    EXPECT_EQ(drain(100'000'000'000), 0u);
+    EXPECT_FALSE(group_->failure());
+}
+
+TEST_F(GroupTest, AFailedGroupSaysSoAndCarriesNothing) {
+    deliver(0, 77, 0, Failure{3});
+    ASSERT_EQ(group_->failure(), Member{3});
+    const auto data = test_bytes(10);
+    Outgoing message{{5, 0, 0, 0}, data, 0, false};
+    EXPECT_FALSE(group_->write(0, message));
+    const Timing timing;
+    size_t notices = 0;
+    while (group_->next_deadline() != kNever) notices += drain(group_->next_deadline());
+    EXPECT_EQ(notices, timing.notices);
+    // To whoever has not heard it, but not to everything at once.
+    const uint64_t now = 10'000'000'000;
+    for (int i = 0; i < 5; ++i) deliver(now, 77, 2, Heartbeat{1, 1, true});
+    EXPECT_EQ(drain(now), 1u);
+    deliver(now + 1, 77, 2, Heartbeat{1, 1, true});
+    EXPECT_EQ(drain(now + 1), 0u);
+    EXPECT_EQ(drain(now + timing.notice_ns), 1u);
+    // Two that have failed do not keep each other awake.
+    deliver(now, 77, 2, Failure{3});
+    EXPECT_EQ(group_->next_deadline(), kNever);
+}
+
+}  // namespace
+}  // namespace tutti::mcast

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mcast/pacer.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::mcast {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+TEST(Pacer, WithoutARateEverythingMayLeave) {
+    Pacer pacer(0, 0);
+    for (int i = 0; i < 100; ++i) pacer.spend(5, 1500);
+    EXPECT_LE(pacer.ready_ns(), 5u);
+}
+
+TEST(Pacer, LetsABurstPassAndThenKeepsTheRate) {
+    Pacer pacer(1000, 300);
+    uint64_t now = kSecond;
+    int at_once = 0;
+    while (pacer.ready_ns() <= now) {
+        pacer.spend(now, 100);
+        ++at_once;
+    }
+    // The bucket's 300 bytes, and the packet with which it runs empty.
+    EXPECT_EQ(at_once, 4);
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(pacer.ready_ns(), now + kSecond / 10);
+        now = pacer.ready_ns();
+        pacer.spend(now, 100);
+    }
+}
+
+TEST(Pacer, AnIdleBucketDoesNotGrowBeyondItsBurst) {
+    Pacer pacer(1000, 200);
+    const uint64_t now = 1000 * kSecond;
+    int at_once = 0;
+    while (pacer.ready_ns() <= now) {
+        pacer.spend(now, 100);
+        ++at_once;
+    }
+    EXPECT_EQ(at_once, 3);
+}
+
+}  // namespace
+}  // namespace tutti::mcast
