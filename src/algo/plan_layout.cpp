@@ -8,6 +8,9 @@ using topo::Placement;
 
 // A lane is on its way in, one on its way out, and one waits on either side.
 constexpr uint32_t kLanesInFlightDefault = 4;
+// An algorithm's own wish for more lanes is heeded up to segments so long: 16 lanes with two
+// segments of scratch each take 8 MiB then, an eighth of TUTTI_SCRATCH.
+constexpr uint64_t kOwnLanesSegmentMax = uint64_t{256} << 10;
 
 bool must_be_flat(const Shape& shape, const Placement& placement) {
     if (placement.nodes() == placement.ranks()) return true;
@@ -34,7 +37,8 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     if (segment_bytes == 0) return;
     lanes = (shape.bytes + segment_bytes - 1) / segment_bytes;
     // Several leaders are to be at work at once.
-    const uint32_t flying = std::max(kLanesInFlightDefault, 2 * tuning.leaders);
+    const uint32_t own = segment_bytes <= kOwnLanesSegmentMax ? algorithm.lanes_in_flight : 0;
+    const uint32_t flying = std::max({kLanesInFlightDefault, 2 * tuning.leaders, own});
     const uint32_t asked = tuning.lanes_in_flight ? tuning.lanes_in_flight : flying;
     lanes_in_flight =
         static_cast<uint32_t>(std::min<uint64_t>({asked, lanes, sched::kLanesInFlightMax}));

@@ -46,6 +46,9 @@ struct Algorithm {
     bool has_fan_in = false;
     // Whether its blocks are cut by Tuning::segment_bytes (allgather).
     bool has_pieces = false;
+    // Lanes in flight when nothing else is said and segments are short; 0: as many as suit the node
+    // level.
+    uint32_t lanes_in_flight = 0;
 };
 
 std::span<const Algorithm> algorithms();

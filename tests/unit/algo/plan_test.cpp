@@ -129,6 +129,24 @@ TEST(Plan, SharesLanesOutAmongLeaders) {
     EXPECT_EQ(most(ring, shape, nodes, {1024, 0, 0, 9, false}), four);
 }
 
+// A lane of an allreduce along a chain is under way until its result has come back over all hosts,
+// and one of a canonical reduce at a root that is not the last likewise.
+TEST(Plan, KeepsManyLanesInFlightWhereTheyReturn) {
+    const Placement placement = Placement::blocks(16, 16);
+    const auto lanes = [&](tutti_collective collective, const char* name, const Tuning& tuning) {
+        const Algorithm& algorithm = named(collective, name);
+        const Shape shape = shape_of(algorithm, placement, 16 << 20);
+        return make_plan(algorithm, shape, placement, 3, tuning)->extent().lanes_in_flight;
+    };
+    EXPECT_EQ(lanes(TUTTI_ALLREDUCE, "chain", {}), 16u);
+    EXPECT_EQ(lanes(TUTTI_REDUCE, "chain", {}), 16u);
+    EXPECT_EQ(lanes(TUTTI_REDUCE, "rotated_chain", {}), 4u);
+    EXPECT_EQ(lanes(TUTTI_BCAST, "chain", {}), 4u);
+    EXPECT_EQ(lanes(TUTTI_ALLREDUCE, "chain", {0, 2, 0, 0, false}), 2u);
+    // The scratch of many long segments would be too much.
+    EXPECT_EQ(lanes(TUTTI_ALLREDUCE, "chain", {512 << 10, 0, 0, 0, false}), 4u);
+}
+
 TEST(Plan, RunsFlatWhereTheOrderOfRanksDemandsIt) {
     const Placement mixed = Placement::round_robin(8, 4);
     const Algorithm& pairwise = named(TUTTI_ALLREDUCE, "pairwise");
