@@ -3,7 +3,7 @@
 //
 // Source: Patarasuk, Yuan 2007, "Bandwidth efficient all-reduce operation on tree topologies"
 // (doi:10.1109/IPDPS.2007.370405), section 3.2; bytes a rank sends and receives: 2 (p - 1) / p n,
-// the lower bound of their Lemma 3. On a switch tree the ring is free of contention if neighbouring
+// the lower bound of their Lemma 2. On a switch tree the ring is free of contention if neighbouring
 // ranks follow a depth-first walk (Lemmas 4 and 5). Letters: p ranks, r own rank, n bytes, s step.
 //
 // Reduce-scatter: in step s, r sends block r - s - 1 and folds the incoming block r - s - 2 into

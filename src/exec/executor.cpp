@@ -332,7 +332,7 @@ void Executor::State::arrived(Ref ref) {
     }
 }
 
-// Looks once at each message that was under way, so that a step ends even if each one that arrives
+// Looks at as many messages as were under way, so that a step ends even if each one that arrives
 // begins another.
 bool Executor::State::poll_messages() {
     bool has_moved = false;
