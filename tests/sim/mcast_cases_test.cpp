@@ -261,6 +261,7 @@ TEST(McastCases, RepairsAreQuickAtFivePercentLoss) {
         }
         EXPECT_EQ(world.allocations(), 0u);
     }
+    RecordProperty("repaired", std::to_string(repaired));
     RecordProperty("slowest_us", std::to_string(slowest_ns / 1000));
     RecordProperty("above_10_ms", std::to_string(repaired - in_10_ms));
     EXPECT_GT(repaired, 5u * 15 * 2000 / 25);

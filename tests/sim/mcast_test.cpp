@@ -105,6 +105,48 @@ std::string run_seed(uint64_t seed) {
     return {};
 }
 
+// Empty, or what went wrong. One member dies in the midst: either nobody needs it any more, or all
+// that live name it, and nobody names another.
+std::string run_death(uint64_t seed) {
+    Prng prng(seed);
+    const Params params = draw_params(prng);
+    Weather weather = draw_weather(prng);
+    weather.loss /= 2;
+    weather.shared_loss /= 2;
+    McastWorld world(params, weather, prng.next());
+    Traffic traffic(world, draw_traffic(prng, params.members), prng.next());
+    world.set_app([&](Member member) { traffic.step(member); });
+    world.run(world.now_ns() + prng.below(50 * kMillisecond), [] { return false; });
+    const auto dead = static_cast<Member>(prng.below(params.members));
+    world.kill(dead);
+    uint32_t named = 0;
+    const auto count_named = [&] {
+        named = 0;
+        for (Member member = 0; member < params.members; ++member) {
+            if (member != dead && world.group(member).failure()) ++named;
+        }
+        return named == params.members - 1u;
+    };
+    const uint64_t bound_ns = world.now_ns() + 60 * kSecond;
+    world.run(bound_ns, [&] { return count_named() || world.is_silent(); });
+    if (!traffic.wrong().empty()) return traffic.wrong();
+    for (Member member = 0; member < params.members; ++member) {
+        const auto failure = world.group(member).failure();
+        if (member != dead && failure && *failure != dead) return "the wrong one is named";
+    }
+    if (named > 0 && named < params.members - 1u) return "not all know";
+    if (named == 0 && !traffic.is_done_without(dead)) return "nobody knows";
+    return {};
+}
+
+TEST(McastSim, ADeadMemberIsNamedByAllOrMissedByNobody) {
+    const Seeds seeds = Seeds::wanted(300);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        const std::string wrong = run_death(seed);
+        ASSERT_EQ(wrong, "") << "seed " << seed << replay(seed);
+    }
+}
+
 TEST(McastSim, EverythingArrivesOnceAndRight) {
     const Seeds seeds = Seeds::wanted(1000);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {

@@ -100,6 +100,16 @@ bool Traffic::finish(Actor& actor) {
     return true;
 }
 
+bool Traffic::is_done_without(Member dead) const {
+    for (Member member = 0; member < world_.members(); ++member) {
+        if (member == dead) continue;
+        for (const Actor& actor : actors_[member]) {
+            if (actor.call < plan_.teams[actor.team].calls.size()) return false;
+        }
+    }
+    return true;
+}
+
 bool Traffic::is_settled() const {
     if (!is_done()) return false;
     for (Member member = 0; member < world_.members(); ++member) {

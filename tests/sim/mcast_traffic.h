@@ -33,6 +33,8 @@ class Traffic {
     // Lets a member go on as far as it can.
     void step(mcast::Member member);
     [[nodiscard]] bool is_done() const { return left_ == 0; }
+    // All but this member are through.
+    [[nodiscard]] bool is_done_without(mcast::Member dead) const;
     // All members (but dead ones) are through and everything is acknowledged.
     [[nodiscard]] bool is_settled() const;
     // The first thing that went wrong; empty if nothing did.
