@@ -39,9 +39,9 @@ void Inbox::close_team(uint32_t team) {
     for (uint32_t i = 0; i < posts_end_; ++i) {
         TUTTI_ASSERT(!posts_[i].is_used || posts_[i].name.team != team, "a closed team has posts");
     }
-    for (Member sender = 0; sender < pools_.size(); ++sender) {
+    for (size_t sender = 0; sender < pools_.size(); ++sender) {
         take_from_pool(
-            sender, [&](const Slot& slot) { return slot.name.team == team; },
+            static_cast<Member>(sender), [&](const Slot& slot) { return slot.name.team == team; },
             [&](uint32_t) { ++dropped_packets_; });
     }
 }

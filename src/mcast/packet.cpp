@@ -172,7 +172,7 @@ struct BodyWriter {
     size_t operator()(const Nak& nak) {
         head = {Kind::kNak, nak.others_asked, nak.stream};
         store(out, 28, nak.base);
-        std::memcpy(out.data() + kHeaderBytes + 8, nak.ranges.data(), nak.ranges.size());
+        std::copy(nak.ranges.begin(), nak.ranges.end(), out.begin() + kHeaderBytes + 8);
         return kHeaderBytes + 8 + nak.ranges.size();
     }
     size_t operator()(const Ack& ack) {
@@ -197,7 +197,7 @@ struct BodyWriter {
         store(out, 34, static_cast<uint16_t>(probe.is_done));
         store(out, 36, probe.sent_ns);
         store(out, 44, probe.bytes_per_s);
-        std::memcpy(out.data() + kHeaderBytes + 24, probe.heard.data(), probe.heard.size());
+        std::copy(probe.heard.begin(), probe.heard.end(), out.begin() + kHeaderBytes + 24);
         return kHeaderBytes + 24 + probe.heard.size();
     }
     size_t operator()(const ProbeAnswer& answer) {

@@ -122,7 +122,7 @@ size_t Prober::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to
 }
 
 size_t Prober::next_answer(std::span<std::byte> out, Member& to) {
-    for (Member member = 0; member < peers_.size(); ++member) {
+    for (Member member = 0; member < params_.members; ++member) {
         Peer& peer = peers_[member];
         if (!peer.must_answer) continue;
         peer.must_answer = false;

@@ -31,7 +31,7 @@ void Watch::end_wait(Member member) {
 
 Watch::Finding Watch::check(uint64_t now_ns, Member& member) {
     if (next_ns_ > now_ns) return Finding::kNothing;
-    for (Member i = 0; i < peers_.size(); ++i) {
+    for (size_t i = 0; i < peers_.size(); ++i) {
         Peer& peer = peers_[i];
         if (peer.check_ns > now_ns) continue;
         const uint64_t quiet_end_ns = peer.heard_ns + timing_.ask_ns_first;
@@ -39,7 +39,7 @@ Watch::Finding Watch::check(uint64_t now_ns, Member& member) {
             peer.check_ns = quiet_end_ns;
             continue;
         }
-        member = i;
+        member = static_cast<Member>(i);
         if (peer.asks >= timing_.asks_max) return Finding::kDead;
         ++peer.asks;
         peer.check_ns = now_ns + timing_.ask_ns_again;
