@@ -13,7 +13,7 @@
 //     last.
 //   first = root + 1: every link carries each byte once, but the order follows the root, so the
 //     operator must commute.
-// Time (p - 1 + S) segments.
+// Time (p - 1 + S) segments, one less where the root is the last.
 //
 // Example, p = 4, root 1, one lane:  canonical 0->1  1->2  2->3  3->1;  rotated 2->3  3->0  0->1
 //
