@@ -67,7 +67,8 @@ struct Params {
     uint32_t window_packets = 256;
     uint32_t packet_bytes_max = 1472;  // IPv4 and UDP on an MTU of 1,500
     uint64_t bytes_per_s = 0;          // of the own stream on the wire; 0: not paced
-    uint32_t burst_bytes = 16 * 1024;
+    // A burst stands in the narrowest queue for as long as the stream lasts, and repairs behind it.
+    uint32_t burst_bytes = 4 * 1024;
     uint32_t fan_out = 4;  // children in the acknowledgement tree
     uint32_t teams_max = 1024;
     uint32_t posts_max = 256;

@@ -64,8 +64,10 @@ void Receiver::measure_spacing(uint64_t now_ns) {
 }
 
 void Receiver::close_gap(uint64_t now_ns, Entry& gap, bool is_repair) {
-    // Which of several NAKs was answered cannot be told (Karn & Partridge 1987).
-    if (is_repair && gap.tries == 1 && gap.asked_ns > 0) round_trip_.add(now_ns - gap.asked_ns);
+    // Which of several NAKs was answered cannot be told (Karn & Partridge 1987). To take none of
+    // them would keep a time that is too short for ever, when every answer comes after the second;
+    // so two count, from the first on.
+    if (is_repair && gap.tries > 0 && gap.tries <= 2) round_trip_.add(now_ns - gap.asked_ns);
     const uint64_t took_ns = now_ns - gap.noticed_ns;
     ++counters_.repaired;
     if (took_ns <= kSoonNs) ++counters_.repaired_in_10_ms;
@@ -144,7 +146,7 @@ size_t Receiver::write_nak(uint64_t now_ns, std::span<std::byte> out, Prng& prng
         ++ranges[count - 1].count;
         others_asked |= gap.voice != kNobody;
         gap.voice = kNobody;
-        gap.asked_ns = now_ns;
+        if (gap.tries == 0) gap.asked_ns = now_ns;
         ++gap.tries;
         gap.due_ns = now_ns + renak_ns(gap.tries, prng);
     }

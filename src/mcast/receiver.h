@@ -77,7 +77,7 @@ class Receiver {
     struct Entry {
         uint64_t due_ns = 0;
         uint64_t noticed_ns = 0;
-        uint64_t asked_ns = 0;
+        uint64_t asked_ns = 0;  // first
         uint16_t tries = 0;
         Member voice = kNobody;
         bool is_here = false;

@@ -170,15 +170,14 @@ TEST_F(ReceiverTest, GrantsWhatTheRestOfThePoolHolds) {
     EXPECT_EQ(receiver_.granted_end(3), 10u);
 }
 
-TEST_F(ReceiverTest, MeasuresTheRoundTripByFirstNaksOnly) {
+TEST_F(ReceiverTest, MeasuresTheRoundTripWhereAtMostTwoNaksWereSent) {
     get(0, 1);
     const uint64_t asked = receiver_.nak_ns();
     ASSERT_TRUE(nak(asked));
     get(asked + 700, 0, true);
     EXPECT_EQ(receiver_.round_trip().mean_ns(), 700u);
     get(asked + 1000, 3);
-    ASSERT_TRUE(nak(receiver_.nak_ns()));
-    ASSERT_TRUE(nak(receiver_.nak_ns()));
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(nak(receiver_.nak_ns()));
     get(asked + 90 * kMillisecond, 2, true);
     EXPECT_EQ(receiver_.round_trip().mean_ns(), 700u);
     EXPECT_EQ(receiver_.counters().repaired, 2u);
