@@ -24,7 +24,6 @@ struct Machine {
     uint64_t node = 0;
     uint64_t settings = 0;
     uint64_t machine = 0;
-    uint64_t scheduling_group = 0;
 };
 
 // Names beyond so many ranks would take more memory than they are worth.
@@ -61,14 +60,14 @@ class TeamMaker {
     std::unique_ptr<Team> team_;
     std::vector<uint64_t> nodes_;  // by rank
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
-    // whether yielding helps them (process.h).
+    // whether yielding helps those of one node (process.h).
     bool is_crowded_ = false;
     bool has_many_sessions_ = false;
 };
 
 Result<Done> TeamMaker::meet() {
     const Machine mine{context_.node_of(params_.rank, params_.size), context_.settings_hash(),
-                       context_.machine(), scheduling_group()};
+                       context_.machine()};
     auto all = all_.exchange(mine);
     if (!all) return all.error();
     uint32_t on_machine = 0;
@@ -81,7 +80,6 @@ Result<Done> TeamMaker::meet() {
         nodes_.push_back(one.node);
         if (one.machine != mine.machine) continue;
         ++on_machine;
-        has_many_sessions_ |= one.scheduling_group != mine.scheduling_group;
     }
     is_crowded_ = on_machine > context_.usable_cpus() ||
                   context_.params().ranks_on_node > context_.usable_cpus();
@@ -181,7 +179,9 @@ void TeamMaker::finish() {
     WaitPolicy& policy = team_->policy_;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
-    policy.sleeps = is_crowded_ && has_many_sessions_;
+    const bool is_alone = team_->network_ == nullptr;
+    policy.sleeps = is_crowded_ && has_many_sessions_ && is_alone;
+    policy.naps = is_crowded_ && !is_alone;
     // More than thirty years would not fit.
     policy.stall_ns = static_cast<uint64_t>(std::min(context_.settings().stall_s, 1e9) * 1e9);
 }

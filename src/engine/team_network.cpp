@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
-#include <time.h>
-
 #include "engine/messages.h"
 #include "engine/team.h"
 
 namespace tutti::engine {
 namespace {
-
-// A crowded rank to which yielding does not help sleeps so long between two looks: as long as the
-// kernel's own slack of timers, so that shorter would not be shorter.
-constexpr long kSleepNs = 50'000;
 
 bool is_reduction(tutti_collective collective) {
     return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
@@ -154,11 +148,8 @@ void Team::wait_network_turn(Waiter& waiter) {
         case Waiter::Advice::kReport:
             report_network_stall(waiter.waited_ns());
             break;
-        case Waiter::Advice::kSleep: {
-            const timespec pause{0, kSleepNs};
-            nanosleep(&pause, nullptr);
-            break;
-        }
+        case Waiter::Advice::kSleep:
+            break;  // of one node's teams only
     }
 }
 

@@ -55,7 +55,9 @@ Waiter::Advice Waiter::slow_turn() {
         return Advice::kReport;
     }
     if (policy_.sleeps) return Advice::kProgress;
-    if (waited < kSleepAfterNs) {
+    if (policy_.naps && waited >= kNapAfterNs) {
+        sleep_ns(std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax));
+    } else if (waited < kSleepAfterNs) {
         sched_yield();
     } else {
         sleep_ns(std::min(kSleepNsMax, waited / kSleepShare));

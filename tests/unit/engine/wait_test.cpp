@@ -2,6 +2,7 @@
 #include "engine/wait.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <vector>
 
@@ -62,6 +63,26 @@ TEST(Waiter, CrowdedRanksYieldFromTheFirstTurn) {
     // Every turn is a trip through the other ranks: the embedder has its turn soon.
     EXPECT_LE(turns_until(waiter, Advice::kProgress), 16u);
     EXPECT_GT(turns_until(waiter, Advice::kAnnounce, 10'000), 0u);
+}
+
+// Times this thread gave the processor away to sleep; a yield does not count.
+long sleeps_so_far() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+TEST(Waiter, CrowdedRanksOfSeveralHostsSoonNap) {
+    for (const bool naps : {false, true}) {
+        SteppingClock clock(50'000);
+        const WaitPolicy policy{.spin_ns = 20'000, .is_crowded = true, .naps = naps};
+        Waiter waiter(policy, clock);
+        ASSERT_GT(turns_until(waiter, Advice::kAnnounce), 0u);
+        while (waiter.waited_ns() < 200'000) waiter.turn();
+        const long before = sleeps_so_far();
+        for (int turn = 0; turn < 10; ++turn) waiter.turn();
+        EXPECT_EQ(sleeps_so_far() - before, naps ? 10 : 0);
+    }
 }
 
 TEST(Waiter, ReportsAStallAgainAndAgainButEverMoreSeldom) {
