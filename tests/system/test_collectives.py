@@ -23,7 +23,9 @@ def test_reductions(mpi):
 
 def test_derived_datatypes(mpi):
     skip_bare(mpi, "pypi-impi", "chooses its allgather by the local datatype and fails")
-    expect_taken_over(mpi.launch("layouts", 3).passed().report, 3, MOVES)
+    # Intel MPI crashes in its own gather of unlike datatypes, to which the first calls would go.
+    options = ["--warmup=0"] if mpi.name == "pypi-impi" else []
+    expect_taken_over(mpi.launch("layouts", 3, options=options).passed().report, 3, MOVES)
 
 
 def test_user_operators(mpi):
