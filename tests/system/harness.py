@@ -205,6 +205,8 @@ class Mpi:
         """Runs `program` (a name of tests/mpi, or a path) with a report; returns its Outcome."""
         path = self.compile(program) if isinstance(program, str) else program
         command = [self.launcher, *self.flags, *launcher_flags, "-n", ranks, path, *args]
+        if self.root:  # Intel MPI's mpirun takes the first mpiexec.hydra, whosever that is
+            env = {"PATH": f"{self.root / 'bin'}{os.pathsep}{os.environ['PATH']}", **(env or {})}
         report = None
         if tutti and not BARE:
             if with_report:
