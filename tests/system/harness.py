@@ -123,10 +123,17 @@ def clean_environment(extra=None):
     return env
 
 
+def own_tools_first(command):
+    """A path for it: Intel MPI's mpirun runs the first mpiexec.hydra there, whosever that is."""
+    folders = [str(pathlib.Path(part).parent) for part in map(str, command)
+               if part.endswith("/bin/mpirun")]
+    return os.pathsep.join([*folders, os.environ["PATH"]])
+
+
 def run_command(command, env=None, timeout=TIMEOUT_S, cwd=None, report=None):
     """Runs a command to its end in a process group of its own; nothing of it outlives the call."""
     mark = f"SYSTEST_RUN={uuid.uuid4().hex}"
-    environment = clean_environment(env)
+    environment = clean_environment({"PATH": own_tools_first(command), **(env or {})})
     environment["SYSTEST_RUN"] = mark.split("=")[1]
     start = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -205,8 +212,6 @@ class Mpi:
         """Runs `program` (a name of tests/mpi, or a path) with a report; returns its Outcome."""
         path = self.compile(program) if isinstance(program, str) else program
         command = [self.launcher, *self.flags, *launcher_flags, "-n", ranks, path, *args]
-        if self.root:  # Intel MPI's mpirun takes the first mpiexec.hydra, whosever that is
-            env = {"PATH": f"{self.root / 'bin'}{os.pathsep}{os.environ['PATH']}", **(env or {})}
         report = None
         if tutti and not BARE:
             if with_report:
