@@ -70,6 +70,13 @@ std::string host_obstacle(const Call& call) {
     return {};
 }
 
+// Why a rule may not hand the call to the host MPI, which nobody watches, or an empty text.
+std::string handing_back_obstacle(const Call& call) {
+    if (call.settings.check) return "TUTTI_CHECK compares what Tutti runs";
+    if (call.settings.stall_s > 0) return "TUTTI_STALL watches what Tutti runs";
+    return host_obstacle(call);
+}
+
 Result<Choice> forced_choice(const Forced& forced, const Call& call) {
     const std::string variable = forced_variable(call.shape.collective);
     const std::string given = variable + "=" + forced.algorithm;
@@ -119,7 +126,7 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, std::stri
         if (!fits(rule, call)) continue;
         const bool is_host = rule.algorithm == kHostMpi;
         const algo::Algorithm* algorithm = algo::find(call.shape.collective, rule.algorithm);
-        std::string why = is_host     ? host_obstacle(call)
+        std::string why = is_host     ? handing_back_obstacle(call)
                           : algorithm ? obstacle(*algorithm, rule.tuning, call)
                                       : std::string();
         if (!why.empty()) {

@@ -63,7 +63,7 @@ TEST_F(Choosing, TheFirstRuleThatFits) {
     // Of other collectives these rules say nothing.
     const auto barrier = choose(shape_of(TUTTI_BARRIER, 0, 8));
     EXPECT_EQ(name(barrier), "dissemination");
-    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 4 (barrier, hosts 2 and more): "))
+    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 8 (barrier, hosts 2 and more): "))
         << barrier.value().reason;
 }
 
