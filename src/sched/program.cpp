@@ -43,6 +43,25 @@ Operation recv_reduce_right(Rank peer, uint32_t message, Block to, Block own, Bl
     return op;
 }
 
+Operation multicast(uint64_t order, Block what, uint64_t after) {
+    Operation op;
+    op.kind = Kind::kMulticast;
+    op.order = order;
+    op.left = what;
+    op.after = after;
+    return op;
+}
+
+Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after) {
+    Operation op;
+    op.kind = Kind::kRecvMulticast;
+    op.peer = sender;
+    op.order = order;
+    op.to = to;
+    op.after = after;
+    return op;
+}
+
 Operation copy(Block to, Block from, uint64_t after) {
     Operation op;
     op.kind = Kind::kCopy;

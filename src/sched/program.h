@@ -9,7 +9,10 @@
 // when
 //   - all operations of the lane's rounds up to k - 2 are complete, and
 //   - those operations i of round k - 1 are complete whose bit i is set in `after`.
-// Node operations moreover run strictly in the order of their number `order`.
+// Node operations moreover run strictly in the order of their number `order`. Multicasts, sent and
+// received, are counted alike on all ranks of the team: number k is one rank's kMulticast and every
+// other rank's kRecvMulticast. On every rank they begin in the order of their numbers, k only when
+// all up to k - kMulticastsInFlightMax are complete; they complete in any order.
 // That is all that orders operations of a rank; sched/check proves that it is enough.
 //
 // A send is complete when its block may be changed again, which may be as late as when the receive
@@ -38,16 +41,18 @@
 namespace tutti::sched {
 
 enum class Kind : uint8_t {
-    kSend,         // left -> message to peer
-    kRecv,         // message from peer -> to
-    kRecvReduce,   // message from peer -> left or right (see incoming), then to = left op right
-    kCopy,         // to = left; touches nothing where they are the same bytes (in place)
-    kReduce,       // to = left op right
-    kNodeBarrier,  // no blocks
-    kNodeBcast,    // `to` of the root -> `to` of all members
-    kNodeReduce,   // fold of all members' `left` in the order of ranks -> `to` at the root
-    kNodeGather,   // all members' `left`, equally long, one after the other -> `to` at the root
-    kNodeScatter   // the reverse: `left` at the root, cut equally -> `to` of every member
+    kSend,           // left -> message to peer
+    kRecv,           // message from peer -> to
+    kRecvReduce,     // message from peer -> left or right (see incoming), then to = left op right
+    kCopy,           // to = left; touches nothing where they are the same bytes (in place)
+    kReduce,         // to = left op right
+    kMulticast,      // left -> all other ranks of the team
+    kRecvMulticast,  // multicast of the rank `peer` -> to
+    kNodeBarrier,    // no blocks
+    kNodeBcast,      // `to` of the root -> `to` of all members
+    kNodeReduce,     // fold of all members' `left` in the order of ranks -> `to` at the root
+    kNodeGather,     // all members' `left`, equally long, one after the other -> `to` at the root
+    kNodeScatter     // the reverse: `left` at the root, cut equally -> `to` of every member
 };
 
 enum class Buffer : uint8_t {
@@ -71,6 +76,9 @@ inline constexpr uint32_t kRoundOpsMax = 64;
 inline constexpr uint32_t kLanesInFlightMax = 16;  // transport::kSlotsMax
 // Of a message; the blocks of other operations may be longer.
 inline constexpr uint64_t kBlockBytesMax = uint64_t{1} << 30;  // transport::kMessageBytesMax
+// Of a multicast; longer ones are cut (transport/multicast.h).
+inline constexpr uint64_t kMulticastBytesMax = 16 * 1024;
+inline constexpr uint32_t kMulticastsInFlightMax = 32;
 inline constexpr uint64_t kAfterAll = ~uint64_t{0};
 inline constexpr uint64_t kAfterNone = 0;
 // Bit of operation i of the round before.
@@ -79,14 +87,15 @@ constexpr uint64_t after_op(uint32_t i) { return uint64_t{1} << i; }
 struct Operation {
     Kind kind = Kind::kCopy;
     Incoming incoming = Incoming::kRight;
-    // Messages: the participant at the other end. Node operations: the root's index on its node
-    // (Placement::index_on_node).
+    // Messages: the participant at the other end. kRecvMulticast: the rank that sends, of the team.
+    // Node operations: the root's index on its node (Placement::index_on_node).
     Rank peer = 0;
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.
     uint32_t message = 0;
     uint64_t after = kAfterAll;
-    uint64_t order = 0;  // node operations: 0, 1, 2 ... over the whole Program
+    uint64_t order = 0;  // node operations, and apart from them multicasts: 0, 1, 2 ... over the
+                         // whole Program
     Block to;
     Block left;
     Block right;
@@ -119,6 +128,7 @@ struct Extent {
     uint32_t lanes_in_flight = 1;
     uint64_t rounds = 0;         // of the longest lane, on this rank; rounds may be empty
     uint64_t scratch_bytes = 0;  // of one slot
+    uint64_t multicasts = 0;     // sent and received; the same on all ranks
 };
 
 class Program {
@@ -141,10 +151,15 @@ Operation recv_reduce_left(Rank peer, uint32_t message, Block to, Block landing,
 // to = own op incoming.
 Operation recv_reduce_right(Rank peer, uint32_t message, Block to, Block own, Block landing,
                             uint64_t after = kAfterAll);
+Operation multicast(uint64_t order, Block what, uint64_t after = kAfterAll);
+Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after = kAfterAll);
 Operation copy(Block to, Block from, uint64_t after = kAfterAll);
 Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
 
 constexpr bool is_message(Kind kind) { return kind <= Kind::kRecvReduce; }
+constexpr bool is_multicast(Kind kind) {
+    return kind == Kind::kMulticast || kind == Kind::kRecvMulticast;
+}
 constexpr bool is_node(Kind kind) { return kind >= Kind::kNodeBarrier; }
 
 inline Block input(uint64_t offset, uint64_t bytes) { return {Buffer::kInput, offset, bytes}; }

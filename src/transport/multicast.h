@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team's one multicast route, beside its Transport: one message from a rank to all other ranks of
+// the team, over a fabric that replicates packets. Reliable: what is lost on the way is repaired
+// below this line. Every implementation passes the same conformance suite (tests/conformance).
+//
+// Multicasts of a team are numbered over all its calls, from 0, alike on all ranks. On every rank
+// each number is posted exactly once, by multicast() on one and by recv_multicast() on all others,
+// in ascending order, number n only when all up to n - kMulticastsInFlightMax are complete there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "transport/transport.h"
+
+namespace tutti::transport {
+
+// Longer blocks are cut by whoever makes the schedule. Long enough that the cost of a message is
+// small beside that of its packets, short enough that the stages of a pipeline are.
+inline constexpr size_t kMulticastBytesMax = 16 * 1024;
+inline constexpr uint32_t kMulticastsInFlightMax = 32;
+
+// One team's end at one rank. Used by one thread at a time. Nothing waits or allocates.
+class Multicast {
+  public:
+    virtual ~Multicast() = default;
+    // The memory belongs to the route until the ticket is complete. bytes <= kMulticastBytesMax.
+    virtual void multicast(uint64_t number, const std::byte* data, size_t bytes,
+                           Ticket& ticket) = 0;
+    // bytes: as many as the sender sends.
+    virtual void recv_multicast(uint64_t number, Rank sender, std::byte* data, size_t bytes,
+                                Ticket& ticket) = 0;
+    // Lets a pending ticket progress and says where it stands; kFailed is final for the team.
+    virtual State test(Ticket& ticket) = 0;
+    // One line that says what failed, after kFailed.
+    [[nodiscard]] virtual std::string error() const = 0;
+};
+
+}  // namespace tutti::transport
