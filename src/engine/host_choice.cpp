@@ -8,39 +8,56 @@
 namespace tutti::engine {
 namespace {
 
-bool may_leave(const select::Rules& rules, uint32_t ranks) {
-    return std::any_of(rules.rules().begin(), rules.rules().end(), [&](const select::Rule& rule) {
-        return rule.algorithm == select::kHostMpi && (!rule.hosts || rule.hosts->contains(1)) &&
-               (!rule.ranks || rule.ranks->contains(ranks));
-    });
+bool may_fit(const select::Rule& rule, std::string_view host_mpi, uint32_t ranks) {
+    const auto& mpis = rule.mpis;
+    return rule.algorithm == select::kHostMpi && (!rule.hosts || rule.hosts->contains(1)) &&
+           (!rule.ranks || rule.ranks->contains(ranks)) &&
+           (mpis.empty() || std::find(mpis.begin(), mpis.end(), host_mpi) != mpis.end());
 }
 
-bool is_forced(const Settings& settings) {
-    return std::find(settings.forced.begin(), settings.forced.end(), select::kHostMpi) !=
-           settings.forced.end();
+void widen(std::optional<select::Range>& range, const select::Range& by) {
+    if (!range) range = by;
+    range->low = std::min(range->low, by.low);
+    range->high = std::max(range->high, by.high);
 }
 
 size_t place_of(const sched::Shape& shape, size_t places) {
-    uint64_t mixed = shape.bytes * 8 + shape.collective;
-    mixed = (mixed ^ (uint64_t{shape.root} << 40)) * 0x9e3779b97f4a7c15u;
+    const uint64_t mixed = (shape.bytes * 8 + shape.collective) * 0x9e3779b97f4a7c15u;
     return (mixed >> 32) % places;
 }
 
 }  // namespace
 
-HostChoice::HostChoice(const Context& context, uint32_t ranks)
-    : context_(context), placement_(topo::Placement::blocks(ranks, 1)) {}
+void HostChoice::add_ranges(const select::Rules& rules, const Context& context, uint32_t ranks,
+                            Ranges& ranges) {
+    for (const select::Rule& rule : rules.rules()) {
+        if (!may_fit(rule, context.params().host_mpi, ranks)) continue;
+        for (size_t i = 0; i < ranges.size(); ++i) {
+            if (rule.collectives[i]) widen(ranges[i], rule.bytes.value_or(select::Range{}));
+        }
+    }
+}
+
+HostChoice::HostChoice(const Context& context, uint32_t ranks, const Ranges& ranges)
+    : context_(context), placement_(topo::Placement::blocks(ranks, 1)), ranges_(ranges) {}
 
 std::unique_ptr<HostChoice> HostChoice::create(const Context& context, uint32_t ranks) {
     if (!context.params().host_mpi) return nullptr;
+    Ranges ranges;
     const select::Rules& rules = context.rules();
-    const bool has_rule = may_leave(rules, ranks) || (rules.has_built_in_after() &&
-                                                      may_leave(select::Rules::built_in(), ranks));
-    if (!has_rule && !is_forced(context.settings())) return nullptr;
-    return std::make_unique<HostChoice>(context, ranks);
+    add_ranges(rules, context, ranks, ranges);
+    if (rules.has_built_in_after()) add_ranges(select::Rules::built_in(), context, ranks, ranges);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+        // Of forced algorithms only this one counts on one node.
+        if (context.settings().forced[i] == select::kHostMpi) ranges[i] = select::Range{};
+    }
+    const auto is_there = [](const auto& range) { return range.has_value(); };
+    if (std::none_of(ranges.begin(), ranges.end(), is_there)) return nullptr;
+    return std::unique_ptr<HostChoice>(new HostChoice(context, ranks, ranges));
 }
 
-bool HostChoice::prefers_host(const sched::Shape& shape) {
+bool HostChoice::prefers_host(sched::Shape shape) {
+    shape.root = 0;
     Answer& answer = answers_[place_of(shape, kAnswers)];
     if (answer.is_known && answer.shape == shape) return answer.is_host;
     const auto choice = select::choose(context_.rules(), context_.settings(), shape, placement_,

@@ -59,6 +59,10 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
 
 bool Team::prefers_host(const tutti_call& call) {
     if ((!network_ && !host_choice_) || is_broken_) return false;
+    // A collective that is none is describe()'s to refuse.
+    const bool is_known = call.collective >= 0 && call.collective < TUTTI_COLLECTIVE_COUNT;
+    const uint64_t bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
+    if (host_choice_ && is_known && !host_choice_->may_leave(call.collective, bytes)) return false;
     if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
     const sched::Shape shape = shape_of(ask_.op.call, ask_.commutes, size_);
     if (host_choice_) return host_choice_->prefers_host(shape);
