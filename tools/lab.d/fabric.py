@@ -15,6 +15,9 @@ STATE = Path("/run/tutti-lab")
 HOSTS_MAX = 250
 LEAVES_MAX = 64
 SWITCH = "switch"
+PORT = "p"  # p0 is the switch's end of the link to h0
+# Where packets are lost: in every switch, on the way to every host, or on the link of one, by name.
+SWITCHES, HOSTS = "switches", "hosts"
 # Bucket of a link: a millisecond of the rate, but at least 20 KB (13 full frames), below which the
 # shaper of a slow link falls behind between two timers. A queue holds 400 KB or 20 ms of the rate.
 BURST_BYTES_MIN, BURST_SECONDS = 20_000, 0.001
@@ -133,9 +136,9 @@ class Wiring:
                 self.join(f"up{leaf}", f"leaf{leaf}", plan["uplink_bits"])
                 self.join(f"down{leaf}", "root", plan["uplink_bits"])
             for _ in range(count):
-                self.links.append(f"link add p{index} type veth peer name eth0 netns "
+                self.links.append(f"link add {PORT}{index} type veth peer name eth0 netns "
                                   f"{host_pids[index]}")
-                self.join(f"p{index}", f"leaf{leaf}", plan["rate_bits"])
+                self.join(f"{PORT}{index}", f"leaf{leaf}", plan["rate_bits"])
                 index += 1
 
     def join(self, port, bridge, bits):
@@ -153,29 +156,47 @@ def wire_host(index, pid, plan):
     namespaces.feed(pid, "tc", [shaped("eth0", plan["rate_bits"], plan["queue_bytes"])])
 
 
-def filter_text(loss, of, multicast):
-    """Rules of the switches. Each packet copy is judged once in every switch that it passes."""
-    rules = []
+def chain_text(name, hook, rules):
+    body = "".join(f"    {rule}\n" for rule in rules)
+    return f"  chain {name} {{\n    type filter hook {hook} priority 0;\n{body}  }}\n"
+
+
+def filter_text(loss, of, multicast, at):
+    """Rules of the switches: what is forwarded is judged once for each copy in every switch that it
+    passes; at the hosts, once for each copy that goes to one. One host's link loses both ways, and
+    what comes from it before the switch makes copies."""
+    kind = "meta l4proto udp " if of == "udp" else "ether type { ip, ip6 } "
+    dropped = round(loss / 100 * LOSS_PARTS)
+    some = f"numgen random mod {LOSS_PARTS} < {dropped} " if dropped < LOSS_PARTS else ""
+    lose = f"{kind}{some}counter drop"
+    ports, arriving = [], []
     if not multicast:
         # Neighbour discovery is multicast too, and without it there is no IPv6 at all.
-        rules += ["ip daddr 224.0.0.0/4 drop", "ip6 daddr ff00::/8 ip6 nexthdr != ipv6-icmp drop"]
-    if loss:
-        kind = "meta l4proto udp " if of == "udp" else "ether type { ip, ip6 } "
-        dropped = round(loss / 100 * LOSS_PARTS)
-        some = f"numgen random mod {LOSS_PARTS} < {dropped} " if dropped < LOSS_PARTS else ""
-        rules.append(f"{kind}{some}counter drop")
-    body = "\n".join(f"    {rule}" for rule in rules)
-    return ("table bridge tutti {}\ndelete table bridge tutti\ntable bridge tutti {\n  chain ports "
-            "{\n    type filter hook forward priority 0;\n" + body + "\n  }\n}\n")
+        ports += ["ip daddr 224.0.0.0/4 drop", "ip6 daddr ff00::/8 ip6 nexthdr != ipv6-icmp drop"]
+    if loss and at == SWITCHES:
+        ports.append(lose)
+    elif loss and at == HOSTS:
+        ports.append(f'oifname "{PORT}*" {lose}')
+    elif loss:
+        port = f'"{PORT}{at.removeprefix("h")}"'
+        ports.append(f"oifname {port} {lose}")
+        arriving.append(f"iifname {port} {lose}")
+    return ("table bridge tutti {}\ndelete table bridge tutti\ntable bridge tutti {\n"
+            + chain_text("ports", "forward", ports)
+            + chain_text("arriving", "prerouting", arriving) + "}\n")
 
 
-def set_filter(switch_pid, loss, of, multicast):
-    if not shutil.which("nft"):
+def can_filter():
+    return shutil.which("nft") is not None
+
+
+def set_filter(switch_pid, loss, of, multicast, at=SWITCHES):
+    if not can_filter():
         raise LabError("loss needs the command nft (Debian: apt-get install nftables)")
     done = namespaces.spawn(switch_pid, ["nft", "-f", "-"], only_network=True, text=True,
                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE)
-    _, wrong = done.communicate(filter_text(loss, of, multicast))
+    _, wrong = done.communicate(filter_text(loss, of, multicast, at))
     if done.returncode != 0:
         raise LabError(f"nft: {namespaces.first_line(wrong)}")
 
