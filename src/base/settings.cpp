@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/settings.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -60,6 +62,26 @@ bool set_hosts(Settings& settings, std::string_view text) {
     settings.hosts_in_turn = text.ends_with(kInTurn);
     if (settings.hosts_in_turn) text.remove_suffix(kInTurn.size());
     return set_count(settings.hosts, text, 1u << 20) && settings.hosts > 0;
+}
+
+// Bits per second; 0 for "auto".
+bool set_rate(uint64_t& target, std::string_view text) {
+    target = 0;
+    return text == "auto" || text == "0" || assign(target, parse_rate(text));
+}
+
+// Addresses whose meaning an administrator of this network gives (RFC 2365), or IPv6 multicast.
+bool set_group_address(std::string& target, std::string_view text) {
+    target = text;
+    constexpr unsigned char kScoped4 = 239;
+    constexpr unsigned char kMulticast6 = 0xff;
+    unsigned char bytes[sizeof(in6_addr)] = {};
+    if (inet_pton(AF_INET, target.c_str(), bytes) == 1) return bytes[0] == kScoped4;
+    return inet_pton(AF_INET6, target.c_str(), bytes) == 1 && bytes[0] == kMulticast6;
+}
+
+bool set_between(uint64_t& target, std::string_view text, uint64_t low, uint64_t high) {
+    return set_count(target, text, high) && target >= low;
 }
 
 struct Entry {
@@ -164,6 +186,37 @@ constexpr auto kEntries = std::to_array<Entry>({
       "Pretends that the job runs on N hosts, its ranks in blocks or in turn: only ranks of one "
       "pretended host share memory; for tests."},
      set_hosts},
+    {{"TUTTI_MCAST", "--mcast", "auto|on|off", "auto",
+      "Hardware multicast across hosts: auto tries it and does without where it does not reach "
+      "everybody (not on pretended hosts); on says so in a line; off does not try."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.mcast.choice, parse_word<McastChoice>(v, {{"auto", McastChoice::kAuto},
+                                                                   {"on", McastChoice::kOn},
+                                                                   {"off", McastChoice::kOff}}));
+     }},
+    {{"TUTTI_MCAST_IF", "--mcast-if", "NAME|ADDRESS", "the one that leads to the other hosts",
+      "The network interface of multicast on every host, by name or by the host's address on it."},
+     [](Settings& s, std::string_view v) { return set_text(s.mcast.interface, v); }},
+    {{"TUTTI_MCAST_ADDRESS", "--mcast-address", "239.X.Y.Z|ffXX::X", "one for each communicator",
+      "The multicast address of all communicators; jobs may share one."},
+     [](Settings& s, std::string_view v) { return set_group_address(s.mcast.address, v); }},
+    {{"TUTTI_MCAST_PORT", "--mcast-port", "PORT", "17717",
+      "The UDP port of multicast packets, 1024 to 65535; jobs may share one."},
+     [](Settings& s, std::string_view v) { return set_between(s.mcast.port, v, 1024, 65'535); }},
+    {{"TUTTI_MCAST_TTL", "--mcast-ttl", "HOPS", "1",
+      "How many routers a multicast packet may pass, plus one; 1 to 255."},
+     [](Settings& s, std::string_view v) { return set_between(s.mcast.ttl, v, 1, 255); }},
+    {{"TUTTI_MCAST_RATE", "--mcast-rate", "RATE|auto", "auto",
+      "Bits per second at which a sender multicasts, as in 25mbit or 10Gbit; auto: as the slowest "
+      "receiver measured it when the communicator was first used."},
+     [](Settings& s, std::string_view v) { return set_rate(s.mcast.bits_per_s, v); }},
+    {{"TUTTI_MCAST_THREAD", "--mcast-thread", "0|1", "1",
+      "A thread in one process of each host, asleep while nothing comes, that serves multicast "
+      "while the program computes; 0: only while that process is in a collective."},
+     [](Settings& s, std::string_view v) { return assign(s.mcast.thread, parse_switch(v)); }},
+    {{"TUTTI_MCAST_TEAMS", "--mcast-teams", "COUNT", "8",
+      "So many communicators of one process have multicast at a time; 1 to 64."},
+     [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); }},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},
      [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); }},

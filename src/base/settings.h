@@ -16,6 +16,19 @@ namespace tutti {
 
 enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
+enum class McastChoice { kAuto, kOn, kOff };
+
+// Hardware multicast across hosts.
+struct McastSettings {
+    McastChoice choice = McastChoice::kAuto;
+    std::string interface;    // name or address; empty: the one that leads to the other hosts
+    std::string address;      // of all groups; empty: each has one of its own
+    uint64_t port = 17'717;   // below the range from which Linux gives ports to anybody
+    uint64_t ttl = 1;         // hops; 1: stays on the local network
+    uint64_t bits_per_s = 0;  // of one sender; 0: as measured
+    bool thread = true;       // repairs are served while the program computes
+    uint64_t teams = 8;       // of one process that have it at a time
+};
 
 struct Settings {
     bool on = true;
@@ -37,7 +50,8 @@ struct Settings {
     std::array<std::string, 7> forced;     // by tutti_collective: an algorithm, "host", or empty
     uint64_t hosts = 0;                    // pretended ones; 0: none
     bool hosts_in_turn = false;            // rank r on pretended host r modulo hosts, not in blocks
-    std::string mpi_library;               // for `tutti bench`: the host MPI's libmpi
+    McastSettings mcast;
+    std::string mpi_library;  // for `tutti bench`: the host MPI's libmpi
 };
 
 struct SettingDoc {

@@ -70,6 +70,7 @@ void Context::fill_setting_texts() {
     };
     constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
     constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
+    constexpr const char* kChoices[] = {"auto", "on", "off"};
     const Settings& s = settings_;
     setting_texts_ = {{"TUTTI", flag(s.on)},
                       {"TUTTI_REPORT", s.report},
@@ -87,6 +88,14 @@ void Context::fill_setting_texts() {
                       {"TUTTI_RULES", s.rules_file},
                       {"TUTTI_SCRATCH", std::to_string(s.scratch_bytes)},
                       {"TUTTI_HOSTS", s.hosts == 0 ? "" : hosts_text(s)},
+                      {"TUTTI_MCAST", kChoices[static_cast<size_t>(s.mcast.choice)]},
+                      {"TUTTI_MCAST_IF", s.mcast.interface},
+                      {"TUTTI_MCAST_ADDRESS", s.mcast.address},
+                      {"TUTTI_MCAST_PORT", std::to_string(s.mcast.port)},
+                      {"TUTTI_MCAST_TTL", std::to_string(s.mcast.ttl)},
+                      {"TUTTI_MCAST_RATE", std::to_string(s.mcast.bits_per_s)},
+                      {"TUTTI_MCAST_THREAD", flag(s.mcast.thread)},
+                      {"TUTTI_MCAST_TEAMS", std::to_string(s.mcast.teams)},
                       {"TUTTI_MPI_LIBRARY", s.mpi_library}};
 }
 
