@@ -49,6 +49,10 @@ struct Algorithm {
     // Lanes in flight when nothing else is said and segments are short; 0: as many as suit the node
     // level.
     uint32_t lanes_in_flight = 0;
+    // Its Programs multicast, so the team needs a route for it: Shape::has_multicast.
+    bool has_multicast = false;
+    // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
+    bool is_flat = false;
 };
 
 std::span<const Algorithm> algorithms();

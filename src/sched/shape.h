@@ -25,6 +25,8 @@ struct Shape {
     // Vectors are cut only between elements; divides bytes of a reduction.
     uint32_t element_bytes = 1;
     bool is_commutative = true;
+    // The team has a multicast route, agreed when it was made: Programs may multicast.
+    bool has_multicast = false;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
 

@@ -25,6 +25,7 @@ bool covers(const Rule& wide, const Rule& narrow) {
         }
     }
     if (wide.commutative && wide.commutative != narrow.commutative) return false;
+    if (wide.multicast && wide.multicast != narrow.multicast) return false;
     return covers(wide.bytes, narrow.bytes) && covers(wide.ranks, narrow.ranks) &&
            covers(wide.hosts, narrow.hosts) && covers(wide.ranks_per_host, narrow.ranks_per_host);
 }
@@ -48,6 +49,9 @@ Fault never_fits(const Rule& rule) {
     if (is_network && hosts.high == 1) {
         return "never fits: on one host only host and node run";
     }
+    if (rule.multicast && *rule.multicast && hosts.high == 1) {
+        return "never fits: on one host there is no multicast";
+    }
     if (rule.algorithm == kNodeLevel && hosts.low > 1) {
         return "never fits: node runs on one host only";
     }
@@ -58,6 +62,11 @@ Fault never_fits(const Rule& rule) {
         }
         if (rule.commutative && !*rule.commutative && !is_reduction(one)) {
             return "never fits: only reduce and allreduce have an operator";
+        }
+        const algo::Algorithm* algorithm =
+            algo::find(static_cast<tutti_collective>(one), rule.algorithm);
+        if (rule.multicast && !*rule.multicast && algorithm && algorithm->has_multicast) {
+            return "never fits: " + rule.algorithm + " needs multicast";
         }
     }
     return std::nullopt;

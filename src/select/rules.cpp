@@ -74,6 +74,7 @@ std::string describe(const Rule& rule) {
     describe_counts(text, rule.ranks_per_host, "ranks per host");
     for (const std::string& mpi : rule.mpis) text += ", " + mpi;
     if (rule.commutative) text += *rule.commutative ? ", commutative" : ", not commutative";
+    if (rule.multicast) text += *rule.multicast ? ", with multicast" : ", without multicast";
     return text;
 }
 

@@ -50,6 +50,7 @@ struct Rule {
     std::optional<Range> ranks_per_host;  // of the fewest and of the most
     std::vector<std::string> mpis;        // empty: any
     std::optional<bool> commutative;
+    std::optional<bool> multicast;
     // What it says.
     std::string algorithm;
     algo::Tuning tuning;

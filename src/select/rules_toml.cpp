@@ -21,8 +21,8 @@ constexpr uint32_t kRulesMax = 1000;
 
 constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "rule"});
 constexpr auto kRuleKeys = std::to_array<std::string_view>(
-    {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "mpi", "commutative", "algorithm",
-     "segment", "lanes", "leaders", "fan_in", "flat", "why"});
+    {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "mpi", "commutative", "multicast",
+     "algorithm", "segment", "lanes", "leaders", "fan_in", "flat", "why"});
 
 // What is wrong, and where.
 struct Complaint {
@@ -170,6 +170,12 @@ Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
         bool value = false;
         auto wrong = read_switch(node, word, value);
         rule.commutative = value;
+        return wrong;
+    }
+    if (word == "multicast") {
+        bool value = false;
+        auto wrong = read_switch(node, word, value);
+        rule.multicast = value;
         return wrong;
     }
     const bool is_option =

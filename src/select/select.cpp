@@ -15,6 +15,7 @@ struct Call {
     const sched::Shape& shape;
     const topo::Placement& placement;
     std::string_view host_mpi;
+    std::string_view no_multicast;
 
     [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
     [[nodiscard]] bool is_reproducible() const {
@@ -45,6 +46,7 @@ bool fits(const Rule& rule, const Call& call) {
         return false;
     }
     if (rule.commutative && *rule.commutative != call.shape.is_commutative) return false;
+    if (rule.multicast && *rule.multicast != call.shape.has_multicast) return false;
     // On one host no message is sent, so rules about messages say nothing there.
     const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;
     return call.is_on_one_host() ? !is_network : rule.algorithm != kNodeLevel;
@@ -56,6 +58,9 @@ std::string obstacle(const algo::Algorithm& algorithm, const algo::Tuning& tunin
     const auto name = std::string(algorithm.name);
     const std::string_view what =
         algo::plan_obstacle(algorithm, call.shape, call.placement, tuning);
+    if (algorithm.has_multicast && !call.shape.has_multicast && !call.no_multicast.empty()) {
+        return name + " " + std::string(what) + ": " + std::string(call.no_multicast);
+    }
     if (!what.empty()) return name + " " + std::string(what);
     const uint64_t bytes = algo::plan_scratch_bytes(algorithm, call.shape, call.placement, tuning);
     if (bytes <= call.settings.scratch_bytes) return {};
@@ -146,9 +151,10 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, std::stri
 }  // namespace
 
 Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
-                      const topo::Placement& placement, std::string_view host_mpi) {
+                      const topo::Placement& placement, std::string_view host_mpi,
+                      std::string_view no_multicast) {
     TUTTI_ASSERT(shape.ranks == placement.ranks(), "the shape is that of the whole team");
-    const Call call{settings, shape, placement, host_mpi};
+    const Call call{settings, shape, placement, host_mpi, no_multicast};
     if (const std::string& text = settings.forced[shape.collective]; !text.empty()) {
         const auto forced = parse_forced(shape.collective, text);
         if (!forced) return forced.error();

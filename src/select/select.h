@@ -29,7 +29,8 @@ struct Choice {
 };
 
 // shape.ranks are the ranks of the placement, shape.nodes is not set. host_mpi: one of
-// kHostMpiNames, or empty where there is none; then nothing is handed to it.
+// kHostMpiNames, or empty where there is none; then nothing is handed to it. no_multicast: why the
+// shape has no multicast, for messages only.
 //
 // Depends on nothing but its arguments, all of which the ranks know alike. What counts, in order:
 //   1. a forced algorithm (TUTTI_ALLREDUCE=ring). One that cannot run this call is an error. On a
@@ -38,6 +39,7 @@ struct Choice {
 //   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH.
 //   4. no rule left: the host MPI; an error where there is none.
 Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
-                      const topo::Placement& placement, std::string_view host_mpi);
+                      const topo::Placement& placement, std::string_view host_mpi,
+                      std::string_view no_multicast = {});
 
 }  // namespace tutti::select
