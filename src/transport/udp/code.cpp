@@ -21,9 +21,9 @@ using Code = std::array<unsigned char, mcast::kCodeBytes>;
 Code code_of(const Key& key, std::span<const std::byte> packet) {
     const auto covered = packet.subspan(mcast::kCodeBytes);
     Code code{};
-    crypto_shorthash_siphashx24(
-        code.data(), reinterpret_cast<const unsigned char*>(covered.data()), covered.size(),
-        reinterpret_cast<const unsigned char*>(key.bytes.data()));
+    crypto_shorthash_siphashx24(code.data(), reinterpret_cast<const unsigned char*>(covered.data()),
+                                covered.size(),
+                                reinterpret_cast<const unsigned char*>(key.bytes.data()));
     return code;
 }
 

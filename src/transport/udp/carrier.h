@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries the multicast groups of one process over UDP: two sockets for all of them, codes, timers,
+// and a thread that serves them while the program computes.
+//
+// Source: ours; docs/protocol/multicast.md, "On UDP". One process a node has a carrier, made with
+// its first team that has multicast. The thread sleeps in epoll until a packet, a rank or a timer
+// wakes it; it blocks all signals and calls no MPI. Without the thread poll() does its work.
+//
+// All state is behind one lock. A rank of this process that finds the thread asleep does its work
+// itself (waker()), which saves the way through the scheduler; ranks of other processes wake it
+// through a pipe (PipeWaker).
+//
+// Bounded: groups_max groups, those included that left and linger for the others' sake.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "mcast/group.h"
+#include "transport/udp/client.h"
+#include "transport/udp/code.h"
+#include "transport/udp/endpoint.h"
+#include "transport/udp/waker.h"
+
+namespace tutti::transport::udp {
+
+// Jumbo frames; only loopback interfaces take longer packets.
+inline constexpr uint32_t kPacketBytesMax = 9000 - 28;
+
+struct CarrierParams {
+    Family family = Family::kIpv4;
+    // Name, or an address on it or in its network; empty: all that are up.
+    std::string interface;
+    uint16_t port = 0;  // of the groups, alike on all members
+    uint32_t ttl = 1;
+    uint32_t packet_bytes_max = kPacketBytesMax;      // more only if the interface has less
+    uint32_t receive_buffer_bytes = 4 * 1024 * 1024;  // asked for; the system may grant less
+    uint32_t groups_max = 8;
+    bool has_thread = true;
+};
+
+struct JoinParams {
+    GroupAddress address;
+    uint32_t group = 0;  // never used before under this key
+    mcast::Member member = 0;
+    std::span<const Endpoint> endpoints;  // of all members
+    uint32_t window_packets = 256;
+    uint64_t bytes_per_s = 0;  // 0: as set_rate() says later
+    uint64_t seed = 1;
+    // Made under the lock, with the group's only team open; destroyed by leave().
+    std::function<std::unique_ptr<Client>(mcast::Group&)> make_client;
+};
+
+struct CarrierCounters {
+    uint64_t packets_in = 0;
+    uint64_t packets_out = 0;
+    uint64_t rejected = 0;              // without this job's code
+    uint64_t own = 0;                   // looped back
+    uint64_t ungrouped = 0;             // of a group that this process is not, or no longer, in
+    uint64_t unsent = 0;                // that the system refused
+    uint64_t overflowed = 0;            // came while a socket's buffer was full
+    uint64_t wakeups = 0;               // of the thread
+    uint32_t receive_buffer_bytes = 0;  // of each socket, as the system counts it
+};
+
+struct ProbeState {
+    bool is_done = false;  // the bound has passed, or this member knows all
+    bool all_hear_all = false;
+    // If not: the first one, and whom it does not hear, as far as this member knows.
+    mcast::Member deaf = mcast::kNobody;
+    mcast::Member unheard = mcast::kNobody;
+    // At which this member received member 0's full packets; 0: it got none (or is member 0).
+    uint64_t bytes_per_s = 0;
+    uint64_t round_trip_ns_min = 0;  // 0: not known
+    uint64_t round_trip_ns_max = 0;
+};
+
+class Membership;
+
+class Carrier {
+  public:
+    // Errors: no such interface, no socket, no thread.
+    static Result<std::unique_ptr<Carrier>> open(const CarrierParams& params, const Key& key);
+    virtual ~Carrier() = default;
+
+    [[nodiscard]] virtual const Endpoint& endpoint() const = 0;
+    // Another process of the node opens /proc/PID/fd/N for reading and writing, without blocking,
+    // and wakes the carrier by PipeWaker.
+    [[nodiscard]] virtual int wake_fd() const = 0;
+    // For this process's own ranks.
+    virtual Waker& waker() = 0;
+
+    // Errors: no place, no memory, no way to the others, the address cannot be joined.
+    virtual Result<Membership*> join(const JoinParams& params) = 0;
+    // At once for the caller: the client is gone. The group lingers until nobody needs it any more.
+    virtual void leave(Membership* membership) = 0;
+    // Groups that linger: once no process writes any more and this is 0 everywhere, nobody misses
+    // this carrier.
+    [[nodiscard]] virtual uint32_t lingering() = 0;
+
+    virtual void start_probe(Membership* membership) = 0;
+    virtual ProbeState probe_state(Membership* membership) = 0;
+    virtual void set_rate(Membership* membership, uint64_t bytes_per_s) = 0;
+    virtual std::optional<mcast::Member> failure(Membership* membership) = 0;
+    // All that this member wrote is with all members.
+    virtual bool is_acknowledged(Membership* membership) = 0;
+    virtual mcast::GroupCounters group_counters(Membership* membership) = 0;
+    virtual CarrierCounters counters() = 0;
+    // "eth0, 10.1.0.3, packets of 1472 bytes".
+    virtual std::string describe(Membership* membership) = 0;
+
+    // Does what is due, unless the thread is at it.
+    virtual void poll() = 0;
+};
+
+}  // namespace tutti::transport::udp

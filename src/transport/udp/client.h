@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who writes messages into a group and takes them out, in the place where the carrier looks after
+// it: for a team the Feed between the group and the node's ring.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::transport::udp {
+
+// Called under the carrier's lock.
+class Client {
+  public:
+    // Releases whatever it has posted in the group, which outlives it.
+    virtual ~Client() = default;
+    // Moves what can be moved, both ways; after packets came in and after others asked for it.
+    virtual void advance(uint64_t now_ns) = 0;
+    // From now on others must wake the carrier. False: there is something to do after all.
+    virtual bool may_sleep() = 0;
+    // The carrier looks by itself from now on.
+    virtual void wake_up() = 0;
+};
+
+}  // namespace tutti::transport::udp
