@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The node's collectives, one after the other in the order of their numbers.
+#include "exec/state.h"
+
+namespace tutti::exec {
+
+using sched::Kind;
+using sched::Operation;
+
+node::Call Executor::State::node_call(const Slot& slot, const Operation& operation) const {
+    node::Call result;
+    result.root = operation.peer;
+    result.recv = at(slot, operation.to);
+    result.send = at(slot, operation.left);
+    const bool is_root = node->rank == operation.peer;
+    switch (operation.kind) {
+        case Kind::kNodeBcast:
+            result.collective = TUTTI_BCAST;
+            result.bytes = operation.to.bytes;
+            break;
+        case Kind::kNodeReduce:
+            result.collective = TUTTI_REDUCE;
+            result.bytes = operation.left.bytes;
+            result.reducer = arguments.reducer;
+            if (is_root && result.send == result.recv) result.send = nullptr;
+            break;
+        case Kind::kNodeGather:
+            result.collective = TUTTI_GATHER;
+            result.bytes = operation.left.bytes;
+            if (is_root && result.send == result.recv + node->rank * result.bytes) {
+                result.send = nullptr;
+            }
+            break;
+        case Kind::kNodeScatter:
+            result.collective = TUTTI_SCATTER;
+            result.bytes = operation.to.bytes;
+            if (is_root && result.recv == result.send + node->rank * result.bytes) {
+                result.recv = nullptr;
+            }
+            break;
+        default:
+            result.collective = TUTTI_BARRIER;
+            break;
+    }
+    return result;
+}
+
+// The root of a gather or scatter moves everybody's block.
+void Executor::State::count_node(const node::Call& next) {
+    const bool moves_all = (next.collective == TUTTI_GATHER || next.collective == TUTTI_SCATTER) &&
+                           next.root == node->rank;
+    ++totals.node_operations;
+    totals.copied_bytes += moves_all ? node->size * next.bytes : next.bytes;
+    if (next.collective == TUTTI_REDUCE) totals.reduced_bytes += next.bytes;
+}
+
+// Starts the next node operation in order, if it is ready. Empty ones are over at once, on all
+// members alike.
+bool Executor::State::start_node() {
+    for (size_t i = 0; i < node_ready.size(); ++i) {
+        const Ref ref = node_ready[i];
+        const Operation& operation = operation_of(ref);
+        if (operation.order != node_next) continue;
+        TUTTI_ASSERT(node != nullptr, "node operations need the node's team");
+        node_ready[i] = node_ready.back();
+        node_ready.pop_back();
+        ++node_next;
+        const node::Call next = node_call(slot_of(ref), operation);
+        if (next.is_empty()) {
+            complete(ref);
+            return start_node();
+        }
+        count_node(next);
+        node_busy = true;
+        node_ref = ref;
+        node::start(*node, node_op, next);
+        return true;
+    }
+    return false;
+}
+
+bool Executor::State::step_node() {
+    bool has_moved = false;
+    while (node_busy || start_node()) {
+        const node::Step step = node::step(*node, node_op);
+        if (step == node::Step::kBlocked) return has_moved;
+        has_moved = true;
+        if (step == node::Step::kAdvanced) return true;
+        node_busy = false;
+        complete(node_ref);
+    }
+    return has_moved;
+}
+
+}  // namespace tutti::exec

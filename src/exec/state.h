@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an executor keeps: known to its own files only. executor.cpp begins operations and moves
+// messages; each other kind of work has a file of its own.
+//
+// Each slot holds two rounds of its lane. All operations of the older one may begin; those of the
+// newer one by their masks. When the older one is complete, the next round takes its place: so the
+// rule about rounds up to k - 2 needs no further look.
+//
+// Message order: by the time an operation of the newer round begins, all of the older one have
+// begun, and of messages between the same two ranks in one round all begin at once, in the order of
+// their index (sched/check demands equal masks). That is what a transport that keeps order per pair
+// and slot needs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "exec/executor.h"
+
+namespace tutti::exec {
+
+// A user's operator leaves its result where its right operand stood. Where it is wanted in place of
+// the left one, it passes through a space of so many bytes.
+inline constexpr size_t kUserBytes = 64 * 1024;
+static_assert(kUserBytes >= TUTTI_ELEMENT_BYTES_MAX);
+
+inline constexpr uint64_t kScratchAlign = 64;
+constexpr uint64_t aligned(uint64_t bytes) {
+    return (bytes + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
+}
+
+// Transports keep the address of the ticket, so a task stays where it is.
+struct Task {
+    transport::Ticket ticket;
+    uint64_t worked_bytes = 0;  // of a copy or fold
+};
+
+// One round under way; bit i of the sets is operation i.
+struct Window {
+    sched::Round round;
+    uint64_t all = 0;
+    uint64_t begun = 0;
+    uint64_t done = 0;
+    std::array<Task, sched::kRoundOpsMax> tasks;
+};
+
+struct Slot {
+    uint64_t lane = 0;
+    uint64_t base = 0;  // the older round; round k is in windows[k % 2]
+    std::byte* scratch = nullptr;
+    std::array<Window, 2> windows;
+};
+
+// An operation under way.
+struct Ref {
+    uint8_t slot = 0;
+    uint8_t window = 0;
+    uint8_t index = 0;
+};
+
+// First in, first out, in memory made beforehand.
+class Queue {
+  public:
+    void reserve(size_t capacity) { refs_.resize(capacity); }
+    void clear() { head_ = tail_ = 0; }
+    [[nodiscard]] bool is_empty() const { return head_ == tail_; }
+    [[nodiscard]] Ref front() const { return refs_[head_ % refs_.size()]; }
+    void push(Ref ref) { refs_[tail_++ % refs_.size()] = ref; }
+    void pop() { ++head_; }
+
+  private:
+    std::vector<Ref> refs_;
+    uint64_t head_ = 0;
+    uint64_t tail_ = 0;
+};
+
+struct ScratchFree {
+    void operator()(std::byte* memory) const {
+        ::operator delete[](memory, std::align_val_t{kScratchAlign});
+    }
+};
+using Scratch = std::unique_ptr<std::byte[], ScratchFree>;
+
+struct Executor::State {
+    State(node::Team* node_team, transport::Transport& transport)
+        : node(node_team), network(transport) {}
+
+    node::Team* node;
+    transport::Transport& network;
+
+    // Reserved.
+    std::vector<std::unique_ptr<Slot>> slots;
+    Scratch scratch;
+    uint64_t scratch_bytes = 0;
+    std::unique_ptr<std::byte[]> user_space;
+
+    // The call.
+    const sched::Program* program = nullptr;
+    sched::Extent extent;
+    uint32_t call = 0;
+    Arguments arguments;
+    uint64_t lanes_left = 0;
+    bool has_failed = false;
+    std::string error;
+    Work totals;
+
+    // Operations under way, each in exactly one place.
+    std::vector<Ref> messages;    // posted; in no order
+    Queue work;                   // copies and folds
+    std::vector<Ref> node_ready;  // node operations that wait for their turn
+    bool node_busy = false;
+    Ref node_ref;
+    node::Op node_op;
+    uint64_t node_next = 0;
+
+    Result<Done> reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max);
+    void start_lanes();
+    void begin_lane(Slot& slot, uint64_t lane);
+    void load(Slot& slot, uint64_t round);
+    void advance(uint32_t slot);
+    void begin(Ref ref);
+    void post(Ref ref);
+    void arrived(Ref ref);
+    void set_done(Ref ref);
+    void complete(Ref ref);
+    bool poll_messages();
+    bool step_work();
+    uint64_t work_piece(Ref ref, uint64_t bytes_max);
+    void fold(std::byte* to, const std::byte* left, const std::byte* right, size_t bytes);
+    void count_node(const node::Call& next);
+    bool start_node();
+    bool step_node();
+    [[nodiscard]] node::Call node_call(const Slot& slot, const sched::Operation& operation) const;
+    [[nodiscard]] std::byte* at(const Slot& slot, const sched::Block& block) const;
+
+    [[nodiscard]] Slot& slot_of(Ref ref) { return *slots[ref.slot]; }
+    [[nodiscard]] Window& window_of(Ref ref) { return slots[ref.slot]->windows[ref.window]; }
+    [[nodiscard]] const sched::Operation& operation_of(Ref ref) {
+        return window_of(ref).round[ref.index];
+    }
+    [[nodiscard]] Task& task_of(Ref ref) { return window_of(ref).tasks[ref.index]; }
+};
+
+}  // namespace tutti::exec
