@@ -51,6 +51,7 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
     messages.reserve(operations);
     work.reserve(operations);
     node_ready.reserve(operations);
+    multicasts.ready.reserve(operations);
     if (!user_space) user_space = std::make_unique<std::byte[]>(kUserBytes);
     return Done{};
 }
@@ -80,6 +81,9 @@ void Executor::State::start_lanes() {
     node_ready.clear();
     node_busy = false;
     node_next = 0;
+    multicasts.next = multicasts.first = 0;
+    multicasts.complete = 0;
+    multicasts.ready.clear();
     lanes_left = extent.lanes;
     extent.lanes_in_flight =
         static_cast<uint32_t>(std::min<uint64_t>(extent.lanes_in_flight, extent.lanes));
@@ -131,7 +135,7 @@ void Executor::State::advance(uint32_t slot_index) {
             }
             --lanes_left;
             const uint64_t next = slot.lane + extent.lanes_in_flight;
-            if (next >= extent.lanes) return;
+            if (next >= extent.lanes) return check_end();
             begin_lane(slot, next);
             continue;
         }
@@ -145,10 +149,17 @@ void Executor::State::advance(uint32_t slot_index) {
     }
 }
 
+// The next call's numbers follow on those that this one was said to have.
+void Executor::State::check_end() const {
+    TUTTI_ASSERT(lanes_left > 0 || multicasts.next == extent.multicasts,
+                 "a program has as many multicasts as its extent says");
+}
+
 void Executor::State::begin(Ref ref) {
     window_of(ref).begun |= sched::after_op(ref.index);
     const Kind kind = operation_of(ref).kind;
     if (sched::is_message(kind)) return post(ref);
+    if (sched::is_multicast(kind)) return queue_multicast(ref);
     if (sched::is_node(kind)) {
         node_ready.push_back(ref);
         return;
@@ -227,8 +238,8 @@ bool Executor::State::poll_messages() {
 
 // ---- Executor ----------------------------------------------------------------------------------
 
-Executor::Executor(node::Team* node, transport::Transport& network)
-    : state_(std::make_unique<State>(node, network)) {}
+Executor::Executor(node::Team* node, transport::Transport& network, transport::Multicast* route)
+    : state_(std::make_unique<State>(node, network, route)) {}
 Executor::~Executor() = default;
 
 Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_bytes_max) {
@@ -240,6 +251,7 @@ void Executor::start(const sched::Program& program, uint32_t call, const Argumen
     if (state.has_failed) return;
     TUTTI_ASSERT(state.lanes_left == 0, "one call at a time");
     state.program = &program;
+    state.multicasts.base += state.extent.multicasts;
     state.extent = program.extent();
     state.call = call;
     state.arguments = arguments;
@@ -250,6 +262,7 @@ Step Executor::step() {
     State& state = *state_;
     if (state.has_failed) return Step::kFailed;
     bool has_moved = state.poll_messages();
+    if (!state.has_failed) has_moved |= state.step_multicasts();
     if (state.has_failed) return Step::kFailed;
     has_moved |= state.step_node();
     has_moved |= state.step_work();
@@ -258,8 +271,16 @@ Step Executor::step() {
 }
 
 std::vector<sched::Rank> Executor::waits_for() const {
+    State& state = *state_;
     std::vector<sched::Rank> ranks;
-    for (const Ref ref : state_->messages) ranks.push_back(state_->operation_of(ref).peer);
+    for (const Ref ref : state.messages) ranks.push_back(state.operation_of(ref).peer);
+    const Multicasts& multicasts = state.multicasts;
+    for (uint64_t number = multicasts.first; number < multicasts.next; ++number) {
+        const Ref ref = multicasts.posted[number % sched::kMulticastsInFlightMax];
+        const Operation& operation = state.operation_of(ref);
+        const bool is_awaited = operation.kind == Kind::kRecvMulticast;
+        if (is_awaited && !multicasts.is_complete(number)) ranks.push_back(operation.peer);
+    }
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "node/team.h"
 #include "sched/program.h"
+#include "transport/multicast.h"
 #include "transport/transport.h"
 
 namespace tutti::exec {
@@ -37,7 +38,10 @@ struct Work {
 class Executor {
   public:
     // node: this rank's part of its node's team; may be nullptr where every node has one rank.
-    Executor(node::Team* node, transport::Transport& network);
+    // route: the team's multicast; may be nullptr where no Program has any. It is used by nobody
+    // else, since the executor numbers multicasts over all calls.
+    Executor(node::Team* node, transport::Transport& network,
+             transport::Multicast* route = nullptr);
     ~Executor();
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
@@ -52,8 +56,8 @@ class Executor {
     void start(const sched::Program& program, uint32_t call, const Arguments& arguments);
     Step step();
 
-    // Ranks that have not sent what this rank waits for, or not taken what it sent: for messages to
-    // people. Ascending.
+    // Ranks that have not sent what this rank waits for, or not taken what it sent to them alone:
+    // for messages to people. Ascending.
     [[nodiscard]] std::vector<sched::Rank> waits_for() const;
     // The node's operation that is under way, or nullptr.
     [[nodiscard]] const node::Op* node_op() const;

@@ -79,6 +79,24 @@ class Queue {
     uint64_t tail_ = 0;
 };
 
+// Numbers are this call's, from 0.
+struct Multicasts {
+    uint64_t base = 0;      // what the team's route calls the first one
+    uint64_t next = 0;      // the next one to be posted
+    uint64_t first = 0;     // all below are complete
+    uint32_t complete = 0;  // bit i: first + i is
+    // By number modulo its size.
+    std::array<Ref, sched::kMulticastsInFlightMax> posted;
+    // Not yet posted, the lowest number last.
+    std::vector<Ref> ready;
+
+    // Of those that are posted.
+    [[nodiscard]] bool is_complete(uint64_t number) const {
+        return number < first || (complete >> (number - first) & 1) != 0;
+    }
+};
+static_assert(sched::kMulticastsInFlightMax <= 32, "one bit of Multicasts::complete each");
+
 struct ScratchFree {
     void operator()(std::byte* memory) const {
         ::operator delete[](memory, std::align_val_t{kScratchAlign});
@@ -87,11 +105,12 @@ struct ScratchFree {
 using Scratch = std::unique_ptr<std::byte[], ScratchFree>;
 
 struct Executor::State {
-    State(node::Team* node_team, transport::Transport& transport)
-        : node(node_team), network(transport) {}
+    State(node::Team* node_team, transport::Transport& transport, transport::Multicast* multicast)
+        : node(node_team), network(transport), route(multicast) {}
 
     node::Team* node;
     transport::Transport& network;
+    transport::Multicast* route;
 
     // Reserved.
     std::vector<std::unique_ptr<Slot>> slots;
@@ -117,12 +136,14 @@ struct Executor::State {
     Ref node_ref;
     node::Op node_op;
     uint64_t node_next = 0;
+    Multicasts multicasts;
 
     Result<Done> reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max);
     void start_lanes();
     void begin_lane(Slot& slot, uint64_t lane);
     void load(Slot& slot, uint64_t round);
     void advance(uint32_t slot);
+    void check_end() const;
     void begin(Ref ref);
     void post(Ref ref);
     void arrived(Ref ref);
@@ -135,6 +156,12 @@ struct Executor::State {
     void count_node(const node::Call& next);
     bool start_node();
     bool step_node();
+    void queue_multicast(Ref ref);
+    void post_multicast(Ref ref);
+    void finish_multicast(uint64_t number);
+    bool post_multicasts();
+    bool poll_multicasts();
+    bool step_multicasts();
     [[nodiscard]] node::Call node_call(const Slot& slot, const sched::Operation& operation) const;
     [[nodiscard]] std::byte* at(const Slot& slot, const sched::Block& block) const;
 

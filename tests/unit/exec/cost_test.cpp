@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call must not cost: memory. A binary of its own, since it replaces malloc.
+// What a call must not cost: memory and system calls. A binary of its own, since it replaces
+// malloc.
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "algo/plan.h"
 #include "engine/simulator.h"
 #include "unit/exec/support.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TUTTI_TEST_SANITIZED 1  // They bring a malloc of their own.
+#define TUTTI_TEST_SANITIZED 1  // They bring a malloc and system calls of their own.
 #else
 #define TUTTI_TEST_SANITIZED 0
 #endif
@@ -171,6 +178,145 @@ TEST(ExecutorCost, CallsAllocateNothing) {
         counts = false;
         EXPECT_EQ(allocations, 0u) << algorithm.name;
     }
+}
+
+constexpr uint32_t kBusRanks = 3;
+
+// The multicast routes of some ranks, in memory made beforehand. A multicast is complete when all
+// have it.
+class Bus {
+    struct Cast {
+        const std::byte* source = nullptr;
+        size_t bytes = 0;
+        std::array<std::byte*, kBusRanks> targets{};
+        std::array<transport::Ticket*, kBusRanks> tickets{};
+        uint32_t posts = 0;
+    };
+
+  public:
+    class End final : public transport::Multicast {
+      public:
+        End(Bus& bus, uint32_t rank) : bus_(bus), rank_(rank) {}
+        void multicast(uint64_t number, const std::byte* data, size_t bytes,
+                       transport::Ticket& ticket) override {
+            Cast& cast = bus_.cast(number);
+            cast.source = data;
+            cast.bytes = bytes;
+            post(cast, ticket);
+        }
+        void recv_multicast(uint64_t number, transport::Rank, std::byte* data, size_t,
+                            transport::Ticket& ticket) override {
+            Cast& cast = bus_.cast(number);
+            cast.targets[rank_] = data;
+            post(cast, ticket);
+        }
+        transport::State test(transport::Ticket& ticket) override { return ticket.state; }
+        [[nodiscard]] std::string error() const override { return {}; }
+
+      private:
+        void post(Cast& cast, transport::Ticket& ticket) {
+            ticket.state = transport::State::kPending;
+            cast.tickets[rank_] = &ticket;
+            if (++cast.posts < kBusRanks) return;
+            for (uint32_t rank = 0; rank < kBusRanks; ++rank) {
+                if (cast.targets[rank]) {
+                    std::memcpy(cast.targets[rank], cast.source, cast.bytes);
+                }
+                cast.tickets[rank]->state = transport::State::kDone;
+            }
+            cast = {};
+        }
+        Bus& bus_;
+        uint32_t rank_;
+    };
+
+  private:
+    // No rank is further ahead of another than what may be in flight.
+    Cast& cast(uint64_t number) { return casts_[number % casts_.size()]; }
+    std::array<Cast, 2 * size_t{sched::kMulticastsInFlightMax}> casts_;
+};
+
+// 200 words, each from another rank than the one before.
+ListProgram in_turn(uint32_t rank) {
+    ListProgram::Lane lane;
+    for (uint32_t number = 0; number < 200; ++number) {
+        if (number % 40 == 0) lane.emplace_back();
+        const uint32_t sender = number % kBusRanks;
+        const auto place = sched::output(uint64_t{number} * 4, 4);
+        lane.back().push_back(
+            sender == rank ? sched::multicast(number, place, sched::kAfterNone)
+                           : sched::recv_multicast(sender, number, place, sched::kAfterNone));
+    }
+    return ListProgram({lane}, 1, 0);
+}
+
+// Ranks that multicast in turn, call after call.
+struct Choir {
+    Choir() {
+        for (uint32_t rank = 0; rank < kBusRanks; ++rank) {
+            ends.emplace_back(network, rank);
+            routes.emplace_back(bus, rank);
+            executors.emplace_back(nullptr, ends.back(), &routes.back());
+            programs.push_back(in_turn(rank));
+            EXPECT_TRUE(executors.back().reserve(programs.back().extent(), 0));
+            for (uint32_t i = 0; i < 200; ++i) out[rank][i] = i % kBusRanks == rank ? i + 1 : 0;
+        }
+    }
+    void call(uint32_t number) {
+        for (uint32_t rank = 0; rank < kBusRanks; ++rank) {
+            executors[rank].start(programs[rank], number, {nullptr, bytes_of(out[rank]), {}});
+        }
+        for (uint32_t running = 1; running > 0;) {
+            running = 0;
+            for (exec::Executor& executor : executors) running += executor.step() != Step::kDone;
+        }
+    }
+    Network network;
+    Bus bus;
+    std::deque<Network::Endpoint> ends;
+    std::deque<Bus::End> routes;
+    std::deque<exec::Executor> executors;
+    std::vector<ListProgram> programs;
+    std::vector<std::vector<uint32_t>> out{kBusRanks, std::vector<uint32_t>(200)};
+};
+
+TEST(ExecutorCost, MulticastsAllocateNothing) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    Choir choir;
+    allocations = 0;
+    counts = true;
+    for (uint32_t number = 0; number < 3; ++number) choir.call(number);
+    counts = false;
+    EXPECT_EQ(allocations, 0u);
+    for (const auto& words : choir.out) {
+        for (uint32_t i = 0; i < 200; ++i) EXPECT_EQ(words[i], i + 1);
+    }
+}
+
+// How a process ends that does this while all system calls but its last are forbidden.
+template <class Deed>
+int status_of(const Deed& deed) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) _exit(1);
+        deed();
+        syscall(SYS_exit, 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+TEST(ExecutorCost, MulticastsMakeNoSystemCalls) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer makes system calls of its own";
+    const int caught = status_of([] { syscall(SYS_getppid); });
+    if (WIFEXITED(caught)) GTEST_SKIP() << "no seccomp here";
+    Choir choir;
+    choir.call(0);
+    const int status = status_of([&] {
+        for (uint32_t number = 1; number < 4; ++number) choir.call(number);
+    });
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // Rounds are read once each, and nothing is tested that is complete.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -30,8 +31,16 @@ class ListProgram final : public sched::Program {
     [[nodiscard]] std::string_view name() const override { return "list"; }
     [[nodiscard]] sched::Extent extent() const override {
         uint64_t rounds = 0;
-        for (const Lane& lane : lanes_) rounds = std::max<uint64_t>(rounds, lane.size());
-        return {lanes_.size(), lanes_in_flight_, rounds, scratch_bytes_};
+        uint64_t multicasts = 0;
+        for (const Lane& lane : lanes_) {
+            rounds = std::max<uint64_t>(rounds, lane.size());
+            for (const auto& round : lane) {
+                multicasts += static_cast<uint64_t>(
+                    std::count_if(round.begin(), round.end(),
+                                  [](const auto& one) { return sched::is_multicast(one.kind); }));
+            }
+        }
+        return {lanes_.size(), lanes_in_flight_, rounds, scratch_bytes_, multicasts};
     }
     void read(uint64_t lane, uint64_t round, sched::Round& out) const override {
         ++reads;
