@@ -47,7 +47,12 @@ struct CarrierParams {
 
 struct JoinParams {
     GroupAddress address;
-    uint32_t group = 0;  // never used before under this key
+    // The group's own, drawn at random by the team's rank 0 with the group's number: halves of a
+    // job may make teams before they know of each other, so there is none that a job has. A
+    // packet's group says under which key its code is checked, before anything else of it is looked
+    // at.
+    Key key;
+    uint32_t group = 0;  // of this process's groups, those included that linger, no other has it
     mcast::Member member = 0;
     std::span<const Endpoint> endpoints;  // of all members
     uint32_t window_packets = 256;
@@ -60,7 +65,7 @@ struct JoinParams {
 struct CarrierCounters {
     uint64_t packets_in = 0;
     uint64_t packets_out = 0;
-    uint64_t rejected = 0;              // without this job's code
+    uint64_t rejected = 0;              // without their group's code
     uint64_t own = 0;                   // looped back
     uint64_t ungrouped = 0;             // of a group that this process is not, or no longer, in
     uint64_t unsent = 0;                // that the system refused
@@ -86,7 +91,7 @@ class Membership;
 class Carrier {
   public:
     // Errors: no such interface, no socket, no thread.
-    static Result<std::unique_ptr<Carrier>> open(const CarrierParams& params, const Key& key);
+    static Result<std::unique_ptr<Carrier>> open(const CarrierParams& params);
     virtual ~Carrier() = default;
 
     [[nodiscard]] virtual const Endpoint& endpoint() const = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keyed code at the head of every packet: who does not have this job's key can neither make a
+// The keyed code at the head of every packet: who does not have the group's key can neither make a
 // packet that is looked at nor change one.
 //
 // SipHash-2-4 with 128 bits, libsodium's crypto_shorthash_siphashx24: a keyed function made for
