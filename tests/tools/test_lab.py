@@ -92,10 +92,10 @@ def on(name, host, *command, text=None):
     return well(lab("exec", "--name", name, host, "--", *command, text=text))
 
 
-def python_on(name, host, script, **options):
+def python_on(name, host, script, *words):
     return subprocess.Popen([str(LAB), "exec", "--name", name, host, "--", sys.executable, "-c",
-                             script], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            **options)
+                             script, *words], text=True, stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE)
 
 
 @pytest.mark.parametrize("words, line", [
@@ -310,13 +310,19 @@ with socket.create_server(("h2", 4000)) as line:
         assert carried[port] < 0.2 * size, carried
 
 
+GROUPS = {"IPv4": "239.1.2.3", "IPv6": "ff15::1:2:3"}
 RECEIVER = """
 import socket, struct, sys
-line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+group = sys.argv[1]
+family = socket.AF_INET6 if ":" in group else socket.AF_INET
+line = socket.socket(family, socket.SOCK_DGRAM)
 line.setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_RCVBUFFORCE: all of them fit in
 line.bind(("", 5000))
-line.setsockopt(0, socket.IP_ADD_MEMBERSHIP, struct.pack("4s4s", socket.inet_aton("239.1.2.3"),
-                                                         bytes(4)))
+name = socket.inet_pton(family, group)
+if family == socket.AF_INET6:
+    line.setsockopt(41, socket.IPV6_JOIN_GROUP, name + struct.pack("I", socket.if_nametoindex("eth0")))
+else:
+    line.setsockopt(0, socket.IP_ADD_MEMBERSHIP, name + bytes(4))
 print("ready", flush=True)
 input()  # All are sent; what is under way is here before an answer from the sender's host.
 line.setblocking(False)
@@ -329,10 +335,16 @@ except BlockingIOError:
 """
 SENDER = """
 import socket, sys
-line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-line.setsockopt(0, socket.IP_MULTICAST_TTL, 4)
-for _ in range(int(sys.argv[2])):
-    line.sendto(bytes(1000), (sys.argv[1], 5000))
+group, count = sys.argv[1], int(sys.argv[2])
+if ":" in group:
+    line = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    line.setsockopt(41, socket.IPV6_MULTICAST_IF, socket.if_nametoindex("eth0"))
+    line.setsockopt(41, socket.IPV6_MULTICAST_HOPS, 4)
+else:
+    line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    line.setsockopt(0, socket.IP_MULTICAST_TTL, 4)
+for _ in range(count):
+    line.sendto(bytes(1000), (group, 5000))
 """
 # TCP from the sender to each receiver queues behind the datagrams on every link of the way.
 FLUSH = """
@@ -345,21 +357,21 @@ for host in sys.argv[1:]:
 """
 
 
-def group_ports(name):
+def group_ports(name, group):
     """Ports behind which the switches know members of the group."""
     tables = json.loads(on(name, "switch", "bridge", "-j", "mdb"))
     return {entry["port"] for table in tables for entry in table.get("mdb", [])
-            if entry["grp"] == "239.1.2.3"}
+            if entry["grp"] == group}
 
 
-def multicast(name, members, ports, count):
+def multicast(name, members, ports, count, group=GROUPS["IPv4"]):
     """Sends so many datagrams from h0 to the group; what each member got."""
-    children = [python_on(name, host, RECEIVER) for host in members]
+    children = [python_on(name, host, RECEIVER, group) for host in members]
     try:
         for child in children:
             assert child.stdout.readline() == "ready\n"
-        wait_for(lambda: ports <= group_ports(name), f"members are known at {ports}")
-        on(name, "h0", sys.executable, "-c", SENDER, "239.1.2.3", count)
+        wait_for(lambda: ports <= group_ports(name, group), f"members are known at {ports}")
+        on(name, "h0", sys.executable, "-c", SENDER, group, count)
         on(name, "h0", sys.executable, "-c", FLUSH, *members)
         return [int(child.communicate("\n", timeout=TIMEOUT_S)[0]) for child in children]
     finally:
@@ -368,20 +380,35 @@ def multicast(name, members, ports, count):
             child.wait()
 
 
-def test_multicast_goes_once_over_every_link_that_needs_it(four):
-    before = port_bytes(four)
-    assert multicast(four, ["h1", "h2"], {"p1", "p2", "down1"}, 100) == [100, 100]
-    after = port_bytes(four)
-    carried = {port: after[port] - before[port] for port in after}
-    for port in ("up0", "down1", "p1", "p2"):
-        assert 100_000 < carried[port] < 150_000, carried
-    assert carried["p3"] < 20_000, carried  # no member behind it: the switches snoop
+def carried_since(before, name):
+    """Bytes that each link has carried since, by its far end: (down, up)."""
+    then = {link["link"]: link for link in before["links"]}
+    return {link["link"].split()[-1]: tuple(link[way]["bytes"] - then[link["link"]][way]["bytes"]
+                                            for way in ("down", "up"))
+            for link in links_of(name)["links"]}
 
 
-def dropped(name):
-    rules = json.loads(on(name, "switch", "nft", "-j", "list", "ruleset"))["nftables"]
-    return sum(part["counter"]["packets"] for rule in rules if "rule" in rule
-               for part in rule["rule"]["expr"] if "counter" in part)
+def links_of(name):
+    return json.loads(well(lab("links", "--name", name, "--json")))
+
+
+@pytest.mark.parametrize("group", GROUPS.values(), ids=GROUPS)
+def test_multicast_goes_once_over_every_link_that_needs_it(four, group):
+    before = links_of(four)
+    got = multicast(four, ["h1", "h2"], {"p1", "p2", "down1"}, 100, group)
+    assert got == [100, 100]
+    carried = carried_since(before, four)
+    for end, way in (("h0", 1), ("leaf0", 1), ("leaf1", 0), ("h1", 0), ("h2", 0)):
+        assert 100_000 < carried[end][way] < 150_000, carried
+    assert carried["h3"][0] < 20_000, carried  # no member behind it: the switches snoop
+
+
+def test_links_are_shown_as_a_table(four):
+    lines = well(lab("links", "--name", four)).splitlines()
+    assert [line[:10].strip() for line in lines] == [
+        "link", "root - lea", "root - lea", "leaf0 - h0", "leaf0 - h1", "leaf1 - h2",
+        "leaf1 - h3", "dropped by"]
+    assert int(lines[3].split()[4]) == links_of(four)["links"][2]["down"]["bytes"] > 0
 
 
 def test_switches_lose_what_they_are_told_to(four):
@@ -391,7 +418,7 @@ def test_switches_lose_what_they_are_told_to(four):
         # One switch on the way to h1, so each datagram is there or counted; those that go up to
         # the other switches (the way to the one that asks for members) are counted as well.
         assert 0 < got < 200
-        assert dropped(four) >= 200 - got
+        assert links_of(four)["filtered"] >= 200 - got
         well(lab("loss", "--name", four, "100"))
         assert multicast(four, ["h1", "h2"], set(), 50) == [0, 0]
         well(lab("loss", "--name", four, "0", "--no-multicast"))
@@ -399,6 +426,27 @@ def test_switches_lose_what_they_are_told_to(four):
     finally:
         well(lab("loss", "--name", four, "0"))
     assert multicast(four, ["h1", "h2"], {"p1", "p2", "down1"}, 50) == [50, 50]
+
+
+def test_loss_on_the_way_to_hosts_is_each_hosts_own(four):
+    try:
+        well(lab("loss", "--name", four, "20", "--at", "hosts"))
+        got = multicast(four, ["h1", "h2"], {"p1", "p2", "down1"}, 200)
+        assert all(0 < some < 200 for some in got)
+        # Nowhere else: each datagram to each member is there or counted.
+        assert links_of(four)["filtered"] == 400 - sum(got)
+        well(lab("loss", "--name", four, "100", "--at", "h1"))
+        assert multicast(four, ["h1", "h2"], {"p1", "p2", "down1"}, 50) == [0, 50]
+        well(lab("loss", "--name", four, "100", "--at", "h0"))
+        assert multicast(four, ["h1", "h2"], {"p1", "p2", "down1"}, 50) == [0, 0]
+        assert links_of(four)["filtered"] == 50  # before the switch made copies
+    finally:
+        well(lab("loss", "--name", four, "0"))
+    for place in ("h4", "switch"):
+        done = lab("loss", "--name", four, "1", "--at", place)
+        assert (done.returncode, done.stderr) == \
+            (2, f"lab: --at {place}: '{four}' loses packets at its switches, hosts, or one of h0 "
+             "to h3\n")
 
 
 LAUNCHER = """#!/bin/sh

@@ -51,7 +51,15 @@ TEST(Settings, EveryOneIsRead) {
                                "TUTTI_ALLREDUCE=e:flat",
                                "TUTTI_GATHER=f",
                                "TUTTI_SCATTER=g",
-                               "TUTTI_ALLGATHER=h"});
+                               "TUTTI_ALLGATHER=h",
+                               "TUTTI_MCAST=on",
+                               "TUTTI_MCAST_IF=eth1",
+                               "TUTTI_MCAST_ADDRESS=239.1.2.3",
+                               "TUTTI_MCAST_PORT=1024",
+                               "TUTTI_MCAST_TTL=3",
+                               "TUTTI_MCAST_RATE=25mbit",
+                               "TUTTI_MCAST_THREAD=0",
+                               "TUTTI_MCAST_TEAMS=2"});
     ASSERT_TRUE(parsed) << parsed.error().message;
     const Settings& s = parsed.value();
     EXPECT_FALSE(s.on);
@@ -73,6 +81,14 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.scratch_bytes, 1u << 20);
     const decltype(s.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h"};
     EXPECT_EQ(s.forced, forced);
+    EXPECT_EQ(s.mcast.choice, McastChoice::kOn);
+    EXPECT_EQ(s.mcast.interface, "eth1");
+    EXPECT_EQ(s.mcast.address, "239.1.2.3");
+    EXPECT_EQ(s.mcast.port, 1024u);
+    EXPECT_EQ(s.mcast.ttl, 3u);
+    EXPECT_EQ(s.mcast.bits_per_s, 25'000'000u);
+    EXPECT_FALSE(s.mcast.thread);
+    EXPECT_EQ(s.mcast.teams, 2u);
 }
 
 TEST(Settings, LaterEntriesWin) {
@@ -116,6 +132,15 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_ISA", {"", "sse", "avx-512"}},
         {"TUTTI_SPIN", {"", "1000001", "x"}},
         {"TUTTI_HOSTS", {"", "0", "x", "2:", "2:blocks", ":round-robin", "0:round-robin"}},
+        {"TUTTI_MCAST", {"", "1", "yes"}},
+        {"TUTTI_MCAST_IF", {""}},
+        {"TUTTI_MCAST_ADDRESS",
+         {"", "224.0.0.1", "10.0.0.1", "239.1.2", "239.1.2.256", "fe80::1", "239.1.2.3 ", "group"}},
+        {"TUTTI_MCAST_PORT", {"", "0", "1023", "65536", "x"}},
+        {"TUTTI_MCAST_TTL", {"", "0", "256", "-1"}},
+        {"TUTTI_MCAST_RATE", {"", "25", "fast", "-1mbit", "0mbit"}},
+        {"TUTTI_MCAST_THREAD", {"", "2", "yes"}},
+        {"TUTTI_MCAST_TEAMS", {"", "0", "65"}},
         {"TUTTI_MPI_LIBRARY", {""}},
         {"TUTTI_REPORT_MARK", {""}},
         {"TUTTI_RULES", {""}},
@@ -145,7 +170,10 @@ TEST(Settings, EachMalformedValueIsNamed) {
 TEST(Settings, LimitsAreInclusive) {
     for (const char* entry :
          {"TUTTI_MEMORY=64K", "TUTTI_MEMORY=1024G", "TUTTI_CHUNK=1K", "TUTTI_CHUNK=16M",
-          "TUTTI_SPIN=1000000", "TUTTI_WARMUP=1073741824", "TUTTI_STALL=1000000000000"}) {
+          "TUTTI_MCAST_PORT=65535", "TUTTI_MCAST_TTL=255", "TUTTI_MCAST_TEAMS=64",
+          "TUTTI_MCAST_RATE=auto", "TUTTI_MCAST_RATE=0", "TUTTI_MCAST_ADDRESS=ff15::7",
+          "TUTTI_MCAST_ADDRESS=239.255.255.255", "TUTTI_SPIN=1000000", "TUTTI_WARMUP=1073741824",
+          "TUTTI_STALL=1000000000000"}) {
         EXPECT_EQ(complaint(entry), "(accepted)") << entry;
     }
 }

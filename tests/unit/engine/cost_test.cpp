@@ -131,6 +131,44 @@ TEST(Cost, CallsAllocateNothing) {
     });
 }
 
+// Whether a call is left to the host is answered from memory, whatever the root.
+TEST(Cost, QuestionsAllocateNothing) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    constexpr uint32_t kRanks = 3;
+    const char* rules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "bcast"
+bytes = "8"
+mpi = "impi"
+algorithm = "host"
+)";
+    tutti_context_params params{};
+    params.struct_bytes = sizeof(params);
+    params.settings = &rules;
+    params.settings_count = 1;
+    params.host_mpi = "impi";
+    tutti_context* raw = nullptr;
+    ASSERT_EQ(tutti_context_create(&params, &raw, nullptr, 0), TUTTI_OK);
+    const ContextPtr context(raw);
+    run_crew(context.get(), kRanks, [&](uint32_t, tutti_team* team) {
+        int left = 0;
+        allocations = 0;
+        for (int turn = 0; turn < 20; ++turn) {
+            counts = turn > 0;  // in the first turn, every shape gets its answer
+            for (uint32_t root = 0; root < kRanks; ++root) {
+                tutti_call call{};
+                call.collective = TUTTI_BCAST;
+                call.bytes = 8;
+                call.root = root;
+                left += tutti_prefers_host(team, &call);
+            }
+            counts = false;
+        }
+        EXPECT_EQ(left, 60);
+        EXPECT_EQ(allocations, 0u);
+    });
+}
+
 // Across two hosts, the same.
 TEST(Cost, CallsAcrossHostsAllocateNothing) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";

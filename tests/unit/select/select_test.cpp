@@ -108,6 +108,20 @@ TEST_F(Choosing, RulesAboutHostMpiAndRanksPerHost) {
     EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 9), "openmpi")), "binomial");
 }
 
+TEST_F(Choosing, RulesAboutMulticast) {
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"bcast\"\nmulticast = true\nalgorithm = \"chain\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nmulticast = false\nalgorithm = \"binomial\"\n");
+    auto shape = shape_of(TUTTI_BCAST, 8, 8);
+    const auto without = choose(shape);
+    EXPECT_EQ(name(without), "binomial");
+    EXPECT_EQ(without.value().reason, "rule 2 of r.toml (bcast, without multicast)");
+    shape.has_multicast = true;
+    const auto with = choose(shape);
+    EXPECT_EQ(name(with), "chain");
+    EXPECT_EQ(with.value().reason, "rule 1 of r.toml (bcast, with multicast)");
+}
+
 TEST_F(Choosing, OneHostNeedsNoMessages) {
     hosts_ = 1;
     settings_.forced[TUTTI_BCAST] = "chain";

@@ -137,6 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"[[rule]]\nmpi = \"lam\"", "2:7: unknown mpi lam: openmpi, mpich or impi"},
         Wrong{"[[rule]]\ncommutative = \"no\"",
               "2:15: commutative: expected true or false, not \"no\""},
+        Wrong{"[[rule]]\nmulticast = 1", "2:13: multicast: expected true or false, not 1"},
         Wrong{"[[rule]]\nlanes = 17", "2:9: lanes=17: expected a number from 1 to 16"},
         Wrong{"[[rule]]\nlanes = \"4\"", "2:9: lanes: expected a number, not \"4\""},
         Wrong{"[[rule]]\nsegment = 1.5", "2:11: segment: expected a number, not this value"},
@@ -160,6 +161,12 @@ INSTANTIATE_TEST_SUITE_P(
               "4:13: never fits: a barrier has no bytes"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\ncommutative = false\nalgorithm = \"host\"",
               "4:13: never fits: only reduce and allreduce have an operator"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = true\nhosts = 1\nalgorithm = \"host\"",
+              "5:13: never fits: on one host there is no multicast"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = true\nalgorithm = \"host\"\n"
+              "[[rule]]\ncollective = \"bcast\"\nmulticast = true\nbytes = \"..4K\"\n"
+              "algorithm = \"host\"",
+              "9:13: never has its turn: rule 1 in line 1 takes the same calls before"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nalgorithm = \"host\"\n"
               "[[rule]]\ncollective = \"bcast\"\nbytes = \"..4K\"\nalgorithm = \"node\"",
               "7:13: never has its turn: rule 1 in line 1 takes the same calls before"},
