@@ -320,7 +320,8 @@ line.setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_RCVBUFFORCE: all of them f
 line.bind(("", 5000))
 name = socket.inet_pton(family, group)
 if family == socket.AF_INET6:
-    line.setsockopt(41, socket.IPV6_JOIN_GROUP, name + struct.pack("I", socket.if_nametoindex("eth0")))
+    line.setsockopt(41, socket.IPV6_JOIN_GROUP,
+                    name + struct.pack("I", socket.if_nametoindex("eth0")))
 else:
     line.setsockopt(0, socket.IP_ADD_MEMBERSHIP, name + bytes(4))
 print("ready", flush=True)
