@@ -35,6 +35,7 @@ class Prover final : public Watcher {
     void match(Live& send, Live& recv) override;
     void local(Live& live) override;
     void node(std::span<Live* const> members) override;
+    void multicast(std::span<Live* const> ends) override;
     uint64_t initial(Rank rank) override { return is_barrier() ? sets().range(rank, rank) : 0; }
     uint64_t join(uint64_t a, uint64_t b) override {
         if (a == b) return a;
@@ -57,6 +58,7 @@ class Prover final : public Watcher {
     Pieces fold(const Live& live, const Pieces& left, const Pieces& right);
     Value fold_one(const Live& live, const Value& left, const Value& right, uint64_t at);
     bool agree(std::span<Live* const> members);
+    Live* sender_of(std::span<Live* const> ends);
     void move(std::span<Live* const> members);
     void check_output(Rank rank);
     std::string amiss(Rank rank, const Piece& piece);
@@ -291,6 +293,44 @@ void Prover::move(std::span<Live* const> members) {
         default:
             break;
     }
+}
+
+void Prover::multicast(std::span<Live* const> ends) {
+    for (Live* end : ends) {
+        note(*end, false);
+        if (is_barrier()) end->behind = end->before;
+    }
+    const Live* sender = sender_of(ends);
+    if (sender == nullptr) return;
+    const Pieces pieces = read(*sender, sender->op.left);
+    for (Live* end : ends) {
+        if (end == sender) continue;
+        if (end->op.peer != sender->rank) {
+            fault(*end, "rank " + std::to_string(sender->rank) + " sends it");
+        } else if (end->op.to.bytes != sender->op.left.bytes) {
+            fault(*end, "rank " + std::to_string(sender->rank) + " sends " +
+                            std::to_string(sender->op.left.bytes) + " bytes in round " +
+                            std::to_string(sender->place.round));
+        } else {
+            memories_[end->rank].write(*end, end->op.to, pieces);
+            if (is_barrier()) end->behind = join(end->before, sender->before);
+        }
+    }
+}
+
+// The one rank that sends; null, and a fault, where there is not exactly one.
+Live* Prover::sender_of(std::span<Live* const> ends) {
+    Live* sender = nullptr;
+    for (Live* end : ends) {
+        if (end->op.kind != Kind::kMulticast) continue;
+        if (sender != nullptr) {
+            fault(*end, "rank " + std::to_string(sender->rank) + " sends one of this order too");
+            return nullptr;
+        }
+        sender = end;
+    }
+    if (sender == nullptr) fault(*ends[0], "nobody sends it");
+    return sender;
 }
 
 void Prover::check_end(Run& run) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The proof of a whole collective from the Programs of all its ranks: they run against each other
-// in the abstract, every ready operation posted and a send complete only when its receive is. Since
-// all operations of a rank that touch the same bytes are shown to be ordered, what one such run
-// does, every run does.
+// in the abstract, every ready operation posted, a send complete only when its receive is posted,
+// and a multicast only when all ranks have begun it. Since all operations of a rank that touch the
+// same bytes are shown to be ordered, what one such run does, every run does.
 //
 // Proved, with buffers apart and with the input in place:
 //   - every output byte holds what the collective says: each contribution exactly once; under an
@@ -10,8 +10,12 @@
 //     order on every rank, operand by operand, so that all get the same bits;
 //   - a barrier lets nobody go before everybody came;
 //   - nothing deadlocks; every message has both its ends, equally long, numbered as program.h says;
+//   - every multicast is sent by one rank and received by all others, with the same order and
+//     length everywhere, and gets through with no more under way than program.h allows;
 //   - two operations of a rank that touch the same bytes, one of them writing, are ordered by the
-//     rules of program.h; nothing is read before it is written; input is never written;
+//     rules of program.h, for which lanes need node operations: the order of multicasts alone is
+//     not taken for an order of lanes; nothing is read before it is written; input is never
+//     written;
 //   - blocks stay within their buffers, lanes and rounds within their bounds, vectors are cut
 //     between elements only;
 //   - node operations agree on all members of a node.

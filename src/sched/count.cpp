@@ -26,6 +26,17 @@ class StepWatcher final : public Watcher {
         for (const Live* member : members) longest = std::max(longest, member->before);
         for (Live* member : members) member->behind = longest;
     }
+    void multicast(std::span<Live* const> ends) override {
+        uint64_t step = 0;
+        for (const Live* end : ends) step = std::max(step, end->before);
+        if (steps.size() <= step) steps.resize(step + 1);
+        for (Live* end : ends) {
+            end->behind = step + 1;
+            if (end->op.kind != Kind::kMulticast) continue;
+            steps[step].push_back(
+                {end->rank, 0, end->op.left.bytes, end->place.lane, end->op.order, true});
+        }
+    }
     uint64_t initial(Rank) override { return 0; }
     uint64_t join(uint64_t a, uint64_t b) override { return std::max(a, b); }
 
@@ -47,6 +58,14 @@ void add(const Operation& op, Count& count) {
             return;
         case Kind::kReduce:
             count.reduced_bytes += op.to.bytes;
+            return;
+        case Kind::kMulticast:
+            ++count.multicasts_sent;
+            count.multicast_bytes_sent += op.left.bytes;
+            return;
+        case Kind::kRecvMulticast:
+            ++count.multicasts_received;
+            count.multicast_bytes_received += op.to.bytes;
             return;
         case Kind::kCopy:
             return;
@@ -81,6 +100,11 @@ Count maximum(std::span<const Count> counts) {
         most.bytes_received = std::max(most.bytes_received, one.bytes_received);
         most.node_operations = std::max(most.node_operations, one.node_operations);
         most.reduced_bytes = std::max(most.reduced_bytes, one.reduced_bytes);
+        most.multicasts_sent = std::max(most.multicasts_sent, one.multicasts_sent);
+        most.multicast_bytes_sent = std::max(most.multicast_bytes_sent, one.multicast_bytes_sent);
+        most.multicasts_received = std::max(most.multicasts_received, one.multicasts_received);
+        most.multicast_bytes_received =
+            std::max(most.multicast_bytes_received, one.multicast_bytes_received);
     }
     return most;
 }
@@ -91,7 +115,7 @@ std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
     Run(placement, programs, watcher).go();
     for (std::vector<Passage>& step : watcher.steps) {
         std::ranges::sort(step, {}, [](const Passage& one) {
-            return std::tuple(one.sender, one.receiver, one.lane, one.message);
+            return std::tuple(one.sender, one.is_multicast, one.receiver, one.lane, one.message);
         });
     }
     return std::move(watcher.steps);

@@ -22,6 +22,11 @@ struct Count {
     uint64_t node_operations = 0;
     uint64_t reduced_bytes =
         0;  // results of kReduce and kRecvReduce; the node's folds are not here
+    // A multicast is none of the messages above, and is sent once, however many receive it.
+    uint64_t multicasts_sent = 0;
+    uint64_t multicast_bytes_sent = 0;
+    uint64_t multicasts_received = 0;
+    uint64_t multicast_bytes_received = 0;
     bool operator==(const Count&) const = default;
 };
 
@@ -29,20 +34,22 @@ Count count(const Program& program);
 // The largest of each number by itself.
 Count maximum(std::span<const Count> counts);
 
-// One message of a step.
+// One message of a step, or one multicast with all its receivers.
 struct Passage {
     Rank sender = 0;
-    Rank receiver = 0;
+    Rank receiver = 0;  // of a multicast 0: all but the sender receive it
     uint64_t bytes = 0;
-    uint64_t lane = 0;
-    uint32_t message = 0;
+    uint64_t lane = 0;     // of a multicast: at its sender
+    uint64_t message = 0;  // its number; of a multicast: its order
+    bool is_multicast = false;
     bool operator==(const Passage&) const = default;
 };
 
-// The messages of each global step, in the order of sender, receiver, lane and message. A message's
-// step is the length of the longest chain of messages before it, each of which had to be complete
-// at one end of the next before that was posted there. Node operations cost no step, but chains go
-// through them. Programs that check() finds fault with give the steps as far as they get.
+// The messages of each global step, in the order of sender, receiver, lane and message, multicasts
+// behind a sender's messages. A message's step is the length of the longest chain of messages
+// before it, each of which had to be complete at one end of the next before that was posted there;
+// a multicast is a message with many ends. Node operations cost no step, but chains go through
+// them. Programs that check() finds fault with give the steps as far as they get.
 std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
                                         std::span<const std::unique_ptr<Program>> programs);
 

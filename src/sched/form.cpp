@@ -41,11 +41,14 @@ class Form {
                     check_operation();
                     if (k != 0) check_after(earlier_count);
                     if (is_message(op_->kind)) check_message(round);
+                    if (op_->kind == Kind::kRecvMulticast) check_peer();
                 }
                 earlier_count = round.size();
             }
         }
-        check_orders();
+        check_orders(orders_, "node operation");
+        check_orders(multicasts_, "multicast");
+        check_multicasts();
     }
 
   private:
@@ -80,6 +83,7 @@ class Form {
                              " ranks of the node");
             }
         }
+        if (is_multicast(op_->kind)) ++multicasts_[op_->order];
         const bool folds = op_->kind == Kind::kRecvReduce || op_->kind == Kind::kReduce ||
                            op_->kind == Kind::kNodeReduce;
         if (folds && !is_reduction(shape_.collective)) {
@@ -113,6 +117,9 @@ class Form {
         if (is_message(op_->kind) && block.bytes > kBlockBytesMax) {
             fault("a message is longer than " + std::to_string(kBlockBytesMax) + " bytes");
         }
+        if (is_multicast(op_->kind) && block.bytes > kMulticastBytesMax) {
+            fault("a multicast is longer than " + std::to_string(kMulticastBytesMax) + " bytes");
+        }
         // Scratch has no elements of its own: areas there may begin at cache lines.
         const uint64_t offset = block.buffer == Buffer::kScratch ? 0 : block.offset;
         if (is_reduction(shape_.collective) &&
@@ -141,9 +148,14 @@ class Form {
         }
     }
 
+    bool check_peer() {
+        if (op_->peer < shape_.ranks && op_->peer != rank_) return true;
+        fault(op_->peer == rank_ ? "a rank sends nothing to itself" : "there is no such rank");
+        return false;
+    }
+
     void check_message(const Round& round) {
-        if (op_->peer >= shape_.ranks) return fault("there is no such rank");
-        if (op_->peer == rank_) return fault("a rank sends nothing to itself");
+        if (!check_peer()) return;
         const bool is_send = op_->kind == Kind::kSend;
         const auto [last, is_first] =
             last_message_.try_emplace({op_->peer, is_send}, LastMessage{op_->message, here_});
@@ -159,20 +171,27 @@ class Form {
         last->second = {op_->message, here_};
     }
 
-    void check_orders() {
+    void check_orders(const std::map<uint64_t, uint32_t>& orders, const std::string& what) {
         uint64_t expected = 0;
-        for (const auto& [order, count] : orders_) {
+        for (const auto& [order, count] : orders) {
             if (faults_.size() >= lines_max_) return;
             if (order != expected || count != 1) {
                 faults_.push_back("rank " + std::to_string(rank_) + ": " +
                                   (order != expected
-                                       ? "no node operation has order " + std::to_string(expected)
-                                       : std::to_string(count) + " node operations have order " +
+                                       ? "no " + what + " has order " + std::to_string(expected)
+                                       : std::to_string(count) + " " + what + "s have order " +
                                              std::to_string(order)));
                 return;
             }
             ++expected;
         }
+    }
+
+    void check_multicasts() {
+        if (multicasts_.size() == extent_.multicasts || faults_.size() >= lines_max_) return;
+        faults_.push_back("rank " + std::to_string(rank_) + ": " +
+                          std::to_string(multicasts_.size()) + " multicasts; its extent has " +
+                          std::to_string(extent_.multicasts));
     }
 
     struct LastMessage {
@@ -190,16 +209,21 @@ class Form {
     const Operation* op_ = nullptr;
     std::map<std::pair<Rank, bool>, LastMessage> last_message_;  // of a lane, by peer and direction
     std::map<uint64_t, uint32_t> orders_;                        // how often each is there
+    std::map<uint64_t, uint32_t> multicasts_;                    // the same, by their orders
 };
 
-// Ranks agree in how lanes share slots, else their messages would meet in the wrong ones.
+// Ranks agree in how lanes share slots, else their messages would meet in the wrong ones, and in
+// the number of multicasts, with which those of the next call go on.
 void compare_extents(std::span<const std::unique_ptr<Program>> programs,
                      std::vector<std::string>& faults) {
     const Extent first = programs[0]->extent();
     for (Rank r = 1; r < programs.size(); ++r) {
         const Extent other = programs[r]->extent();
-        if (other.lanes == first.lanes && other.lanes_in_flight == first.lanes_in_flight) continue;
-        const auto text = [](const Extent& extent) {
+        const bool are_lanes =
+            other.lanes == first.lanes && other.lanes_in_flight == first.lanes_in_flight;
+        if (are_lanes && other.multicasts == first.multicasts) continue;
+        const auto text = [&](const Extent& extent) {
+            if (are_lanes) return std::to_string(extent.multicasts) + " multicasts";
             return std::to_string(extent.lanes) + " lanes, " +
                    std::to_string(extent.lanes_in_flight) + " in flight";
         };
@@ -240,9 +264,11 @@ Touched touched(const Operation& op, bool is_root) {
     Touched blocks;
     switch (op.kind) {
         case Kind::kSend:
+        case Kind::kMulticast:
             blocks.reads[0] = op.left;
             break;
         case Kind::kRecv:
+        case Kind::kRecvMulticast:
             blocks.to = op.to;
             break;
         case Kind::kRecvReduce: {

@@ -79,6 +79,10 @@ class GoalWriter {
             error_ = label(rank, place, op) + ": GOAL has no node operations";
             return false;
         }
+        if (is_multicast(op.kind)) {
+            error_ = label(rank, place, op) + ": GOAL has no multicasts";
+            return false;
+        }
         // The highest 32 bits mean any tag.
         constexpr uint64_t tag_max = std::numeric_limits<uint32_t>::max() - uint64_t{1};
         if (!is_message(op.kind)) return true;

@@ -16,9 +16,9 @@ constexpr std::array<std::string_view, 4> kBufferNames = {"-", "input", "output"
 constexpr std::array<std::string_view, 7> kCollectiveNames = {
     "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
 // By Kind.
-constexpr std::array<std::string_view, 10> kKindNames = {
-    "send",         "recv",       "recv_reduce", "copy",        "reduce",
-    "node_barrier", "node_bcast", "node_reduce", "node_gather", "node_scatter"};
+constexpr std::array<std::string_view, 12> kKindNames = {
+    "send",           "recv",         "recv_reduce", "copy",        "reduce",      "multicast",
+    "recv_multicast", "node_barrier", "node_bcast",  "node_reduce", "node_gather", "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -185,15 +185,20 @@ Operation parse_operation(Line& line, Kind kind) {
         op.message = line.number32();
         line.want_word(kind == Kind::kSend ? "to" : "from");
         op.peer = line.number32();
+    } else if (kind == Kind::kRecvMulticast) {
+        line.want_word("from");
+        op.peer = line.number32();
     } else if (is_node(kind) && kind != Kind::kNodeBarrier) {
         line.want_word("root");
         op.peer = line.number32();
     }
     switch (kind) {
         case Kind::kSend:
+        case Kind::kMulticast:
             op.left = parse_block(line);
             break;
         case Kind::kRecv:
+        case Kind::kRecvMulticast:
         case Kind::kNodeBcast:
             op.to = parse_block(line);
             break;
@@ -210,7 +215,7 @@ Operation parse_operation(Line& line, Kind kind) {
             parse_copy(line, op);
             break;
     }
-    if (is_node(kind)) {
+    if (has_order(kind)) {
         line.want_word("order");
         op.order = line.number(std::numeric_limits<uint64_t>::max());
     }
@@ -250,20 +255,22 @@ class Parser {
     }
 
   private:
-    // In this order; `ordered` may be left out.
-    static constexpr std::array<std::string_view, 13> kKeys = {
+    // In this order; `ordered` may be left out, and `multicasts`, which is the last.
+    static constexpr std::array<std::string_view, 14> kKeys = {
         "schedule", "collective", "ranks", "root",      "bytes",  "element", "ordered",
-        "rank",     "name",       "lanes", "in_flight", "rounds", "scratch"};
+        "rank",     "name",       "lanes", "in_flight", "rounds", "scratch", "multicasts"};
     static constexpr size_t kOrderedKey = 6;
-    static constexpr size_t kRequiredKeys = kKeys.size();
+    static constexpr size_t kRequiredKeys = kKeys.size() - 1;
 
     // True where the header has ended before this line.
     bool parse_header(Line& line) {
-        if (next_key_ == kRequiredKeys) {
+        const Line before = line;
+        const std::string_view key = line.word();
+        if (next_key_ >= kRequiredKeys && (next_key_ == kKeys.size() || key != kKeys.back())) {
+            line = before;
             begin_program();
             return true;
         }
-        const std::string_view key = line.word();
         if (next_key_ == kOrderedKey && key != kKeys[kOrderedKey]) ++next_key_;
         if (key != kKeys[next_key_]) {
             line.fail("'" + std::string(kKeys[next_key_]) + "' is missing here");
@@ -326,8 +333,11 @@ class Parser {
             case 11:
                 extent_.rounds = line.number(most);
                 return;
-            default:
+            case 12:
                 extent_.scratch_bytes = line.number(most);
+                return;
+            default:
+                extent_.multicasts = line.number(most);
                 return;
         }
     }

@@ -16,7 +16,8 @@
 // That is all that orders operations of a rank; sched/check proves that it is enough.
 //
 // A send is complete when its block may be changed again, which may be as late as when the receive
-// was posted; a receive when the block is there.
+// was posted; a receive when the block is there. A multicast, sent or received, may be complete no
+// sooner than all ranks have begun it: a rank that comes late may hold up all others.
 //
 // Buffers, by collective (tutti_call says the same):
 //   bcast      output: the payload on every rank, at the root the source. No input.
@@ -161,6 +162,8 @@ constexpr bool is_multicast(Kind kind) {
     return kind == Kind::kMulticast || kind == Kind::kRecvMulticast;
 }
 constexpr bool is_node(Kind kind) { return kind >= Kind::kNodeBarrier; }
+// Whether Operation::order means something.
+constexpr bool has_order(Kind kind) { return is_node(kind) || is_multicast(kind); }
 
 inline Block input(uint64_t offset, uint64_t bytes) { return {Buffer::kInput, offset, bytes}; }
 inline Block output(uint64_t offset, uint64_t bytes) { return {Buffer::kOutput, offset, bytes}; }

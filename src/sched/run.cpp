@@ -49,6 +49,8 @@ Run::Run(const topo::Placement& placement, std::span<const std::unique_ptr<Progr
         OneRank& one = ranks_[r];
         one.extent = programs[r]->extent();
         one.node_behind = watcher.initial(r);
+        one.multicast_before = watcher.initial(r);
+        one.multicasts_behind.fill(watcher.initial(r));
         one.slots.resize(std::min<uint64_t>(one.extent.lanes, one.extent.lanes_in_flight));
         for (size_t s = 0; s < one.slots.size(); ++s) {
             one.slots[s].lane = s;
@@ -121,6 +123,7 @@ void Run::advance(Rank rank) {
         }
     }
     post_node(rank);
+    begin_multicasts(rank);
 }
 
 // Posts what is ready; true if the slot went on by a round.
@@ -191,6 +194,11 @@ void Run::post(Live& live) {
         queue(live.rank);
         return;
     }
+    if (is_multicast(live.op.kind)) {
+        ranks_[live.rank].multicast_ready.emplace(live.op.order, &live);
+        queue(live.rank);
+        return;
+    }
     if (!is_message(live.op.kind)) {
         watcher_.local(live);
         complete(live);
@@ -229,6 +237,41 @@ void Run::post_node(Rank rank) {
         member = nullptr;
     }
     node.count = 0;
+}
+
+// Those that are ready, in their order, as far as the window goes.
+void Run::begin_multicasts(Rank rank) {
+    OneRank& one = ranks_[rank];
+    while (one.next_multicast < multicasts_complete_ + kMulticastsInFlightMax) {
+        const auto found = one.multicast_ready.find(one.next_multicast);
+        if (found == one.multicast_ready.end()) return;
+        Live& live = *found->second;
+        one.multicast_ready.erase(found);
+        // What was complete before an earlier one began was complete before this one, and so was
+        // the one whose place this one takes.
+        const uint64_t place = one.next_multicast % kMulticastsInFlightMax;
+        live.before = watcher_.join(live.before, one.multicast_before);
+        live.before = watcher_.join(live.before, one.multicasts_behind[place]);
+        one.multicast_before = live.before;
+        ++one.next_multicast;
+        meet(live);
+    }
+}
+
+void Run::meet(Live& live) {
+    const uint64_t place = live.op.order % kMulticastsInFlightMax;
+    Meeting& meeting = meetings_[place];
+    meeting.begun.resize(ranks_.size());
+    meeting.begun[live.rank] = &live;
+    if (++meeting.count < ranks_.size()) return;
+    watcher_.multicast(meeting.begun);
+    for (Live*& end : meeting.begun) {
+        ranks_[end->rank].multicasts_behind[place] = end->behind;
+        complete(*end);
+        end = nullptr;
+    }
+    meeting.count = 0;
+    ++multicasts_complete_;
 }
 
 void Run::complete(Live& live) {
@@ -290,22 +333,27 @@ Run::Wait Run::waits_for(Rank rank) const {
         for (const LiveRound* live_round : {&slot.older, &slot.newer}) {
             for (const Live& live : live_round->ops) {
                 if (live.state != Live::State::kPosted) continue;
-                if (is_message(live.op.kind)) return {&live, live.op.peer, false};
-                const uint32_t n = placement_.node_of(rank);
-                const Node& node = nodes_[n];
-                if (node.arrived[placement_.index_on_node(rank)] != &live) {
-                    wait = {&live, rank, true};
-                    continue;
-                }
-                for (uint32_t i = 0; i < node.arrived.size(); ++i) {
-                    if (node.arrived[i] == nullptr) {
-                        return {&live, placement_.members(n)[i], false};
-                    }
-                }
+                const Wait found = waits_for(live);
+                if (!found.is_local) return found;
+                wait = found;
             }
         }
     }
     return wait;
+}
+
+// What is posted and not complete: the other end, the first that has not come, or, where its turn
+// has not come, its own rank.
+Run::Wait Run::waits_for(const Live& live) const {
+    if (is_message(live.op.kind)) return {&live, live.op.peer, false};
+    const uint32_t n = placement_.node_of(live.rank);
+    const bool is_everywhere = is_multicast(live.op.kind);
+    const std::vector<Live*>& come =
+        is_everywhere ? meetings_[live.op.order % kMulticastsInFlightMax].begun : nodes_[n].arrived;
+    const uint32_t seat = is_everywhere ? live.rank : placement_.index_on_node(live.rank);
+    if (come.empty() || come[seat] != &live) return {&live, live.rank, true};
+    const auto missing = static_cast<uint32_t>(std::ranges::find(come, nullptr) - come.begin());
+    return {&live, is_everywhere ? missing : placement_.members(n)[missing], false};
 }
 
 std::string Run::cycle(Rank from) const {
@@ -327,8 +375,11 @@ std::string Run::cycle(Rank from) const {
         const Wait wait = waits_for(r);
         if (wait.live == nullptr) return line + ": rank " + std::to_string(r) + " does not go on";
         if (wait.is_local) {
-            return line + ": " + label(*wait.live) + ", waits for order " +
-                   std::to_string(ranks_[r].next_order) + " of its own rank, which comes after it";
+            const bool is_node_order = is_node(wait.live->op.kind);
+            return line + ": " + label(*wait.live) + ", waits for " +
+                   (is_node_order ? "order " : "multicast ") +
+                   std::to_string(is_node_order ? ranks_[r].next_order : ranks_[r].next_multicast) +
+                   " of its own rank, which comes after it";
         }
         if (is_over(wait.other)) {
             return line + ": " + label(*wait.live) + ", waits for rank " +

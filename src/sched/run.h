@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All ranks' Programs run against each other in the abstract: what may begin, begins; a message
-// passes when both its ends are posted; a node operation runs when all members have come. What that
-// means (values, steps) is a Watcher's. Every run by the rules of program.h has the same messages
-// and the same order at every rank: the Programs are a marked graph, so one run stands for all.
+// passes when both its ends are posted, a multicast when all ranks have begun it; a node operation
+// runs when all members have come. What that means (values, steps) is a Watcher's. Every run by the
+// rules of program.h has the same messages and the same order at every rank: the Programs are a
+// marked graph, so one run stands for all.
+//
+// That a multicast waits for all ranks is the strictest reading of its rules, as if no route had
+// memory between its ends. What gets through here gets through with every route that completes a
+// multicast, at the latest, when all ranks have posted it and all before it: in the order of this
+// run, whatever an operation waits for there has happened before. kMulticastsInFlightMax adds no
+// deadlock of its own, since the one whose place is needed waits for nothing that comes after it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -50,6 +58,8 @@ class Watcher {
     virtual void local(Live& live) = 0;
     // By index on node.
     virtual void node(std::span<Live* const> members) = 0;
+    // By rank: the ends of the multicast of one order, whether or not one of them sends it.
+    virtual void multicast(std::span<Live* const> ends) = 0;
     // What a rank knows at its start, and how two such things are put together.
     virtual uint64_t initial(Rank rank) = 0;
     virtual uint64_t join(uint64_t a, uint64_t b) = 0;
@@ -91,7 +101,17 @@ class Run {
         bool is_queued = false;
         uint64_t next_order = 0;
         uint64_t node_behind = 0;
-        std::unordered_map<uint64_t, Live*> node_ready;  // by order
+        std::unordered_map<uint64_t, Live*> node_ready;       // by order
+        uint64_t next_multicast = 0;                          // to begin
+        uint64_t multicast_before = 0;                        // Live::before of the last that began
+        std::unordered_map<uint64_t, Live*> multicast_ready;  // by order
+        std::array<uint64_t, kMulticastsInFlightMax> multicasts_behind = {};  // by place
+    };
+    // One multicast. Those under way at any rank have different places, order modulo
+    // kMulticastsInFlightMax, since they complete at all ranks together and so in their order.
+    struct Meeting {
+        std::vector<Live*> begun;  // by rank; empty before the first
+        uint32_t count = 0;
     };
     struct Node {
         std::vector<Live*> arrived;  // by index on node
@@ -123,9 +143,12 @@ class Run {
     void fold_older(Slot& slot);
     void post(Live& live);
     void post_node(Rank rank);
+    void begin_multicasts(Rank rank);
+    void meet(Live& live);
     void complete(Live& live);
     [[nodiscard]] bool is_over(Rank rank) const;
     [[nodiscard]] Wait waits_for(Rank rank) const;
+    [[nodiscard]] Wait waits_for(const Live& live) const;
     [[nodiscard]] std::vector<std::string> one_ended(size_t lines_max) const;
     [[nodiscard]] std::string cycle(Rank from) const;
 
@@ -137,6 +160,8 @@ class Run {
     std::vector<Node> nodes_;
     std::vector<Rank> queue_;
     std::unordered_map<Key, Live*, KeyHash> posted_;
+    std::array<Meeting, kMulticastsInFlightMax> meetings_;  // by place
+    uint64_t multicasts_complete_ = 0;                      // all before this one
 };
 
 }  // namespace tutti::sched

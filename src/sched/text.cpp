@@ -43,6 +43,10 @@ std::string body_text(const Operation& op) {
             return "copy " + copied;
         case Kind::kReduce:
             return "reduce " + fold_text(op);
+        case Kind::kMulticast:
+            return "multicast " + block_text(op.left);
+        case Kind::kRecvMulticast:
+            return "recv_multicast from " + std::to_string(op.peer) + " " + block_text(op.to);
         case Kind::kNodeBarrier:
             return "node_barrier";
         case Kind::kNodeBcast:
@@ -73,7 +77,7 @@ std::string after_text(uint64_t after) {
 
 std::string print(const Operation& operation) {
     std::string text = body_text(operation);
-    if (is_node(operation.kind)) text += " order " + std::to_string(operation.order);
+    if (has_order(operation.kind)) text += " order " + std::to_string(operation.order);
     return text + after_text(operation.after);
 }
 
@@ -92,6 +96,9 @@ std::string print(const Program& program, Rank rank, const Shape& shape) {
     text += "in_flight " + std::to_string(extent.lanes_in_flight) + "\n";
     text += "rounds " + std::to_string(extent.rounds) + "\n";
     text += "scratch " + std::to_string(extent.scratch_bytes) + "\n";
+    if (extent.multicasts != 0) {
+        text += "multicasts " + std::to_string(extent.multicasts) + "\n";
+    }
     Round round;
     for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
         bool is_titled = false;

@@ -14,8 +14,6 @@
 namespace tutti::sched {
 namespace {
 
-using Lines = std::vector<std::string>;
-
 // Two ranks exchange and fold, rank order kept: the smallest allreduce.
 const Lines kAllreduce = {
     "send 0 to 1 input[0+8]\nrecv_reduce 0 from 1 output[0+8] = input[0+8] op *scratch[0+8]\n",
@@ -24,11 +22,6 @@ const Lines kAllreduce = {
 Shape ordered(Shape shape) {
     shape.is_commutative = false;
     return shape;
-}
-
-void expect_fault(const Lines& lines, const std::string& what) {
-    ASSERT_FALSE(lines.empty()) << "nothing found; wanted: " << what;
-    EXPECT_NE(lines[0].find(what), std::string::npos) << "found: " << lines[0];
 }
 
 TEST(Check, ProvesSmallSchedules) {

@@ -57,6 +57,16 @@ TEST(Goal, NodeOperationsAreRefused) {
               "rank 0, lane 0, round 0: node_barrier order 0: GOAL has no node operations");
 }
 
+TEST(Goal, MulticastsAreRefused) {
+    const Programs programs =
+        written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 0, 1},
+                {"recv_multicast from 1 - order 0\n", "multicast - order 0\n"});
+    const auto goal = print_goal(programs, 0, 0);
+    ASSERT_FALSE(goal);
+    EXPECT_EQ(goal.error().message,
+              "rank 0, lane 0, round 0: recv_multicast from 1 - order 0: GOAL has no multicasts");
+}
+
 TEST(Goal, TagsAreBelow32Bits) {
     const Programs programs = written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 0},
                                       {"send 4294967295 to 1 -\n", "recv 4294967295 from 0 -\n"});

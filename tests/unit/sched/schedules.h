@@ -14,6 +14,7 @@
 namespace tutti::sched {
 
 using Programs = std::vector<std::unique_ptr<Program>>;
+using Lines = std::vector<std::string>;
 
 inline Shape shape_of(tutti_collective collective, Rank ranks, uint64_t bytes, Rank root = 0) {
     Shape shape;
@@ -28,7 +29,7 @@ inline topo::Placement alone(Rank ranks) { return topo::Placement::blocks(ranks,
 
 // Bodies begin with the operations of lane 0, round 0.
 inline Programs written(const Shape& shape, const Extent& extent,
-                        const std::vector<std::string>& bodies) {
+                        const Lines& bodies) {
     EXPECT_EQ(shape.ranks, bodies.size());
     Programs programs;
     for (Rank r = 0; r < bodies.size(); ++r) {
@@ -37,7 +38,8 @@ inline Programs written(const Shape& shape, const Extent& extent,
             "\nroot 0\nbytes 0\nelement 1\nrank " + std::to_string(r) + "\nname test\nlanes " +
             std::to_string(extent.lanes) + "\nin_flight " + std::to_string(extent.lanes_in_flight) +
             "\nrounds " + std::to_string(extent.rounds) + "\nscratch " +
-            std::to_string(extent.scratch_bytes) + "\n";
+            std::to_string(extent.scratch_bytes) + "\nmulticasts " +
+            std::to_string(extent.multicasts) + "\n";
         auto program = parse(header + "lane 0\nround 0\n" + bodies[r], "rank" + std::to_string(r));
         EXPECT_TRUE(program) << program.error().message;
         if (!program) return {};
@@ -46,16 +48,21 @@ inline Programs written(const Shape& shape, const Extent& extent,
     return programs;
 }
 
-inline std::vector<std::string> faults_of(const Shape& shape, const topo::Placement& placement,
+inline Lines faults_of(const Shape& shape, const topo::Placement& placement,
                                           const Extent& extent,
-                                          const std::vector<std::string>& bodies,
+                                          const Lines& bodies,
                                           const Demands& demands = {}) {
     return check(shape, placement, written(shape, extent, bodies), demands).lines;
 }
 
-inline std::vector<std::string> faults_of(const Shape& shape, const Extent& extent,
-                                          const std::vector<std::string>& bodies) {
+inline Lines faults_of(const Shape& shape, const Extent& extent,
+                                          const Lines& bodies) {
     return faults_of(shape, alone(shape.ranks), extent, bodies);
+}
+
+inline void expect_fault(const Lines& lines, const std::string& what) {
+    ASSERT_FALSE(lines.empty()) << "nothing found; wanted: " << what;
+    EXPECT_NE(lines[0].find(what), std::string::npos) << "found: " << lines[0];
 }
 
 }  // namespace tutti::sched

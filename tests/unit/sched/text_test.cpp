@@ -17,7 +17,8 @@ bool same(const Program& a, const Program& b) {
     const Extent x = a.extent();
     const Extent y = b.extent();
     if (a.name() != b.name() || x.lanes != y.lanes || x.lanes_in_flight != y.lanes_in_flight ||
-        x.rounds != y.rounds || x.scratch_bytes != y.scratch_bytes) {
+        x.rounds != y.rounds || x.scratch_bytes != y.scratch_bytes ||
+        x.multicasts != y.multicasts) {
         return false;
     }
     Round of_a;
@@ -45,20 +46,23 @@ rc::Gen<Block> any_block() {
 // Fields that the kind has no use for stay as they are made.
 Operation any_operation() {
     Operation op;
-    op.kind = static_cast<Kind>(*rc::gen::inRange(0, 10));
+    op.kind = static_cast<Kind>(*rc::gen::inRange(0, 12));
     op.after = *rc::gen::oneOf(rc::gen::element(kAfterAll, kAfterNone, after_op(63)),
                                rc::gen::arbitrary<uint64_t>());
-    if (op.kind != Kind::kCopy && op.kind != Kind::kReduce && op.kind != Kind::kNodeBarrier) {
+    const bool has_peer = op.kind != Kind::kCopy && op.kind != Kind::kReduce &&
+                          op.kind != Kind::kMulticast && op.kind != Kind::kNodeBarrier;
+    if (has_peer) {
         op.peer = *rc::gen::arbitrary<uint32_t>();
     }
     if (is_message(op.kind)) op.message = *rc::gen::arbitrary<uint32_t>();
-    if (is_node(op.kind)) op.order = *rc::gen::arbitrary<uint64_t>();
+    if (has_order(op.kind)) op.order = *rc::gen::arbitrary<uint64_t>();
     if (op.kind == Kind::kRecvReduce) {
         op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);
     }
-    const bool has_to = op.kind != Kind::kSend && op.kind != Kind::kNodeBarrier;
-    const bool has_left =
-        op.kind != Kind::kRecv && op.kind != Kind::kNodeBcast && op.kind != Kind::kNodeBarrier;
+    const bool has_to =
+        op.kind != Kind::kSend && op.kind != Kind::kMulticast && op.kind != Kind::kNodeBarrier;
+    const bool has_left = op.kind != Kind::kRecv && op.kind != Kind::kRecvMulticast &&
+                          op.kind != Kind::kNodeBcast && op.kind != Kind::kNodeBarrier;
     if (has_to) op.to = *any_block();
     if (has_left) op.left = *any_block();
     if (op.kind == Kind::kRecvReduce || op.kind == Kind::kReduce) op.right = *any_block();
@@ -71,6 +75,7 @@ RC_GTEST_PROP(Text, WhatIsPrintedIsReadAgain, ()) {
     extent.lanes_in_flight = *rc::gen::inRange<uint32_t>(1, kLanesInFlightMax + 1);
     extent.rounds = *rc::gen::inRange<uint64_t>(1, 6);
     extent.scratch_bytes = *rc::gen::arbitrary<uint64_t>();
+    extent.multicasts = *rc::gen::arbitrary<uint64_t>();
     ListProgram program("any name at all", extent);
     for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
         for (uint64_t k = 0; k < extent.rounds; ++k) {
@@ -114,6 +119,23 @@ TEST(Text, CommentsAndBlanksAreFree) {
         parsed.value()->read(lane, 1, round);
         EXPECT_EQ(round.size(), 0u);
     }
+}
+
+TEST(Text, MulticastsAreCountedInTheHeader) {
+    const auto parsed = parse(kHeader +
+                                  "multicasts 2\nlane 0\nround 0\nmulticast output[0+8] order 0\n"
+                                  "recv_multicast from 2 - order 1 after none\n",
+                              "f");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(parsed.value()->extent().multicasts, 2u);
+    Round round;
+    parsed.value()->read(0, 0, round);
+    ASSERT_EQ(round.size(), 2u);
+    EXPECT_EQ(round[0], multicast(0, output(0, 8)));
+    EXPECT_EQ(round[1], recv_multicast(2, 1, {}, kAfterNone));
+    const auto without = parse(kHeader, "f");
+    ASSERT_TRUE(without) << without.error().message;
+    EXPECT_EQ(without.value()->extent().multicasts, 0u);
 }
 
 TEST(Text, ErrorsSayWhereAndWhat) {
@@ -166,6 +188,12 @@ TEST(Text, ErrorsSayWhereAndWhat) {
     expect_line("recv_reduce 0 from 2 output[0+8] = input[0+8] op input[0+8]",
                 "50: '*' is missing here");
     expect_line("node_barrier", "13: 'order' is missing here");
+    expect_line("multicast input[0+8]", "21: 'order' is missing here");
+    expect_line("multicast to 1 input[0+8] order 0", "11: 'to' is no buffer; did you mean '-'?");
+    expect_line("recv_multicast output[0+8] order 0", "16: 'from' is missing here");
+    expect(kHeader + "multicasts\n", "f.sched:13:11: a number is missing here");
+    expect(kHeader + "multicasts 1\nmulticasts 1\n",
+           "f.sched:14:1: 'multicasts' is no operation; did you mean 'multicast'?");
     std::string many;
     for (int i = 0; i < 65; ++i) many += "copy - = -\n";
     expect(kHeader + "lane 0\nround 0\n" + many, "f.sched:79:1: a round has at most 64 operations");
