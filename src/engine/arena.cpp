@@ -33,24 +33,6 @@ Result<Done> check_file_limit(rlim_t end) {
 
 }  // namespace
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-    if (this != &other) {
-        if (fd_ >= 0) close(fd_);
-        fd_ = other.release();
-    }
-    return *this;
-}
-
-Fd::~Fd() {
-    if (fd_ >= 0) close(fd_);
-}
-
-int Fd::release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-}
-
 Result<std::shared_ptr<Mapping>> Mapping::map(int fd, off_t offset, size_t bytes) {
     void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     if (base == MAP_FAILED) return system_error(ErrorCode::kMemory, "mapping shared memory");

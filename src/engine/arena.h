@@ -16,26 +16,12 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "engine/process.h"
 #include "node/slice.h"
 
 namespace tutti::engine {
-
-// A file descriptor that closes itself.
-class Fd {
-  public:
-    Fd() = default;
-    explicit Fd(int fd) : fd_(fd) {}
-    Fd(Fd&& other) noexcept : fd_(other.release()) {}
-    Fd& operator=(Fd&& other) noexcept;
-    ~Fd();
-    [[nodiscard]] int get() const { return fd_; }
-    int release();
-
-  private:
-    int fd_ = -1;
-};
 
 // A mapped slice. Threads of one process share the mapping (so that a race detector sees one
 // memory); it goes when the last of them lets go.
