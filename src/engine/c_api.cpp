@@ -22,11 +22,13 @@ struct tutti_request {
     Request request;
 };
 
-struct tutti_team {
-    std::unique_ptr<Team> team;
-};
-
 namespace {
+
+// A tutti_team is the Team itself: a handle of its own could fail on one member when all others
+// have the team already. Questions may come through a const one.
+Team& team_of(const tutti_team* team) {
+    return *reinterpret_cast<Team*>(const_cast<tutti_team*>(team));
+}
 
 tutti_status status_of(ErrorCode code) {
     switch (code) {
@@ -113,16 +115,18 @@ tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* 
         }
         auto made = make_team(*context->context, *params);
         if (!made) return report(made.error(), message, message_bytes);
-        *team = new tutti_team{std::move(made.value())};
+        *team = reinterpret_cast<tutti_team*>(made.value().release());
         return TUTTI_OK;
     };
     return guarded(make, message, message_bytes);
 }
 
-void tutti_team_destroy(tutti_team* team) { delete team; }
+void tutti_team_destroy(tutti_team* team) {
+    if (team) delete &team_of(team);
+}
 
-uint32_t tutti_team_rank(const tutti_team* team) { return team->team->rank(); }
-uint32_t tutti_team_size(const tutti_team* team) { return team->team->size(); }
+uint32_t tutti_team_rank(const tutti_team* team) { return team_of(team).rank(); }
+uint32_t tutti_team_size(const tutti_team* team) { return team_of(team).size(); }
 
 int tutti_reducible(tutti_dtype dtype, tutti_op op) {
     return tutti::node::find_kernel(dtype, op, tutti::node::Isa::kBaseline) != nullptr;
@@ -130,7 +134,9 @@ int tutti_reducible(tutti_dtype dtype, tutti_op op) {
 
 size_t tutti_dtype_bytes(tutti_dtype dtype) { return tutti::node::dtype_bytes(dtype); }
 
-tutti_status tutti_run(tutti_team* team, const tutti_call* call) { return team->team->run(*call); }
+tutti_status tutti_run(tutti_team* team, const tutti_call* call) {
+    return team_of(team).run(*call);
+}
 
 tutti_status tutti_request_create(tutti_team* team, const tutti_call* call,
                                   tutti_request** request) {
@@ -138,7 +144,7 @@ tutti_status tutti_request_create(tutti_team* team, const tutti_call* call,
     *request = nullptr;
     const auto make = [&]() -> tutti_status {
         auto made = std::make_unique<tutti_request>();
-        const tutti_status described = team->team->describe(*call, made->request);
+        const tutti_status described = team_of(team).describe(*call, made->request);
         if (described != TUTTI_OK) return described;
         *request = made.release();
         return TUTTI_OK;
@@ -174,18 +180,18 @@ void tutti_request_free(tutti_request* request) {
 }
 
 int tutti_prefers_host(tutti_team* team, const tutti_call* call) {
-    return team->team->prefers_host(*call) ? 1 : 0;
+    return team_of(team).prefers_host(*call) ? 1 : 0;
 }
 
 const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
-    return team->team->algorithm(*call);
+    return team_of(team).algorithm(*call);
 }
 
 tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
-    return team->team->check_foreign(label);
+    return team_of(team).check_foreign(label);
 }
 
-const char* tutti_team_message(const tutti_team* team) { return team->team->message().c_str(); }
+const char* tutti_team_message(const tutti_team* team) { return team_of(team).message().c_str(); }
 
 const char* tutti_status_text(tutti_status status) {
     switch (status) {

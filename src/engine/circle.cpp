@@ -2,10 +2,18 @@
 #include "engine/circle.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace tutti::engine {
 namespace {
+
+// Room for the usual rounds in one go; in large circles less is said.
+constexpr size_t kRoomBytesAMember = 512;
+constexpr size_t kRoomBytesAMemberOfMany = 64;
+constexpr uint32_t kManyMembers = 1024;
+// Votes of so many members fit onto the stack.
+constexpr uint32_t kVotesOnStack = 4096;
 
 ErrorCode code_of(Obstacle obstacle) {
     switch (obstacle) {
@@ -47,7 +55,43 @@ Report report_of(const Error& error) {
     }
 }
 
-Result<Done> Circle::agree(const Report& mine) const {
+Report report_of_no_memory() noexcept {
+    Report report;
+    report.obstacle = Obstacle::kMemory;
+    constexpr char kText[] = "out of memory";
+    std::memcpy(report.detail, kText, sizeof(kText));
+    return report;
+}
+
+// Whether all say yes. A byte each: in a circle beyond the stack's bound, a process without that
+// much could not take part in the embedder's own allgather either.
+Result<bool> Circle::vote(bool mine) const {
+    std::array<uint8_t, kVotesOnStack> few;
+    std::unique_ptr<uint8_t[]> many;
+    if (size > kVotesOnStack) many = std::make_unique<uint8_t[]>(size);
+    uint8_t* all = many ? many.get() : few.data();
+    const uint8_t own = mine ? 1 : 0;
+    if (allgather(user, &own, all, 1) != 0) {
+        return Error{ErrorCode::kBootstrap, "the allgather callback failed"};
+    }
+    return std::find(all, all + size, 0) == all + size;
+}
+
+Result<Done> Circle::make_room(size_t bytes) {
+    if (bytes <= room_bytes_) return Done{};
+    const size_t usual = size > kManyMembers ? kRoomBytesAMemberOfMany : kRoomBytesAMember;
+    const size_t wanted = std::max(bytes, size * usual);
+    room_.reset();
+    room_bytes_ = 0;
+    room_.reset(new (std::nothrow) std::byte[wanted]);
+    const auto all_have = vote(room_ != nullptr);
+    if (!all_have) return all_have.error();
+    if (!all_have.value()) return Error{ErrorCode::kMemory, "out of memory"};
+    room_bytes_ = wanted;
+    return Done{};
+}
+
+Result<Done> Circle::agree(const Report& mine) {
     auto reports = exchange(mine);
     if (!reports) return reports.error();
     for (uint32_t member = 0; member < size; ++member) {
@@ -59,10 +103,10 @@ Result<Done> Circle::agree(const Report& mine) const {
     return Done{};
 }
 
-Result<Done> Circle::agree_briefly(const Report& mine) const {
+Result<Done> Circle::agree_briefly(const Report& mine) {
     const auto obstacles = exchange(mine.obstacle);
     if (!obstacles) return obstacles.error();
-    const auto& all = obstacles.value();
+    const auto all = obstacles.value();
     const bool good =
         std::all_of(all.begin(), all.end(), [](Obstacle one) { return one == Obstacle::kNone; });
     return good ? Result<Done>(Done{}) : agree(mine);

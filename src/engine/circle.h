@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Those who make something together, and how they tell each other. All of a circle call the same
 // rounds in the same order; each round is one allgather.
+//
+// Nobody may stay away from a round, not even a member whose memory has run out: the others would
+// wait for it. So what happens between two rounds is guarded(), and its report is told in the next
+// one; and the memory of a round is agreed on before it is used (Room).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
-#include <vector>
+#include <type_traits>
 
 #include "base/result.h"
 
@@ -32,13 +38,30 @@ struct Report {
 
 Report report_of(Obstacle obstacle, const std::string& detail);
 Report report_of(const Error& error);
+// Allocates nothing.
+Report report_of_no_memory() noexcept;
+
+// Runs a step between two rounds, which returns a Report. What it throws becomes one too.
+template <class Step>
+Report guarded(Step step) noexcept {
+    try {
+        return step();
+    } catch (const std::bad_alloc&) {
+        return report_of_no_memory();
+    }
+}
 
 struct Circle {
-    uint32_t rank = 0;
-    uint32_t size = 1;
     // As in tutti_team_params.
-    int (*allgather)(void* user, const void* in, void* out, size_t bytes) = nullptr;
-    void* user = nullptr;
+    using Allgather = int (*)(void* user, const void* in, void* out, size_t bytes);
+
+    Circle(uint32_t own_rank, uint32_t members, Allgather callback, void* callback_user)
+        : rank(own_rank), size(members), allgather(callback), user(callback_user) {}
+
+    uint32_t rank;
+    uint32_t size;
+    Allgather allgather;
+    void* user;
     // What messages call the members; empty: their ranks in the circle.
     std::span<const uint32_t> names;
 
@@ -46,20 +69,29 @@ struct Circle {
         return "rank " + std::to_string(names.empty() ? member : names[member]);
     }
 
-    // What every member says, by rank.
+    // What every member says, by rank. Valid until the next round.
     template <class T>
-    Result<std::vector<T>> exchange(const T& mine) const {
-        std::vector<T> all(size);
-        if (allgather(user, &mine, all.data(), sizeof(T)) != 0) {
+    Result<std::span<const T>> exchange(const T& mine) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        if (auto room = make_room(size * sizeof(T)); !room) return room.error();
+        if (allgather(user, &mine, room_.get(), sizeof(T)) != 0) {
             return Error{ErrorCode::kBootstrap, "the allgather callback failed"};
         }
-        return all;
+        return std::span<const T>(reinterpret_cast<const T*>(room_.get()), size);
     }
 
     // Done where all can go on; otherwise the first that cannot is named by all alike.
-    [[nodiscard]] Result<Done> agree(const Report& mine) const;
+    [[nodiscard]] Result<Done> agree(const Report& mine);
     // The same in two rounds, the second only where somebody cannot: for large circles.
-    [[nodiscard]] Result<Done> agree_briefly(const Report& mine) const;
+    [[nodiscard]] Result<Done> agree_briefly(const Report& mine);
+
+  private:
+    // Where there is too little, a round by itself in which everybody says whether it got more.
+    Result<Done> make_room(size_t bytes);
+    [[nodiscard]] Result<bool> vote(bool mine) const;
+
+    std::unique_ptr<std::byte[]> room_;
+    size_t room_bytes_ = 0;
 };
 
 }  // namespace tutti::engine

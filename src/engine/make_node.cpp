@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/text.h"
 
@@ -61,11 +62,20 @@ constexpr uint64_t kChunkCountMax = 32;
 
 class NodeMaker {
   public:
-    NodeMaker(Context& context, const Circle& circle) : context_(context), circle_(circle) {}
+    NodeMaker(Context& context, Circle& circle, const Report& so_far)
+        : context_(context), circle_(circle), mine_(so_far) {}
+    ~NodeMaker();
+    NodeMaker(const NodeMaker&) = delete;
+    NodeMaker& operator=(const NodeMaker&) = delete;
 
     Result<NodePart> make();
 
   private:
+    // Between two rounds: nothing more once this member cannot go on.
+    template <class Step>
+    void attempt(Step step) {
+        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
+    }
     Result<Done> meet();
     Offer make_offer();
     [[nodiscard]] node::Geometry choose_geometry(size_t used) const;
@@ -79,13 +89,15 @@ class NodeMaker {
     Result<Done> verify();
     [[nodiscard]] std::byte* tree_space() const;
     void read_layout();
-    void finish();
+    void prepare();
+    NodePart finish();
     bool is_leader() const { return circle_.rank == leader_; }
     bool shares_process() const { return members_[leader_].process == context_.process(); }
     size_t slice_bytes() const { return geometry_.slice_bytes; }
 
     Context& context_;
-    const Circle& circle_;
+    Circle& circle_;
+    Report mine_;  // the first that kept this member from going on
     NodePart part_;
     uint64_t token_ = random_token();
     std::vector<Member> members_;
@@ -93,19 +105,29 @@ class NodeMaker {
     Offer offer_;
     std::shared_ptr<Arena> arena_;
     std::shared_ptr<Mapping> own_mapping_;  // the leader's, whose address it offers
+    off_t offset_ = 0;                      // of the slice that the leader took
     std::shared_ptr<Mapping> mapping_;
     node::Geometry geometry_;
 };
 
 Result<Done> NodeMaker::meet() {
-    auto all =
-        circle_.exchange(Member{context_.process(), token_, scheduling_group(), context_.cpus()});
+    Member mine;
+    attempt([&] {
+        members_.reserve(circle_.size);
+        mine = {context_.process(), token_, scheduling_group(), context_.cpus()};
+        return Report{};
+    });
+    const auto all = circle_.exchange(mine);
     if (!all) return all.error();
-    members_ = std::move(all.value());
+    const auto members = all.value();
     const auto smallest =
-        std::min_element(members_.begin(), members_.end(),
+        std::min_element(members.begin(), members.end(),
                          [](const Member& a, const Member& b) { return a.process < b.process; });
-    leader_ = static_cast<uint32_t>(smallest - members_.begin());
+    leader_ = static_cast<uint32_t>(smallest - members.begin());
+    attempt([&] {
+        members_.assign(members.begin(), members.end());
+        return Report{};
+    });
     return Done{};
 }
 
@@ -181,6 +203,7 @@ Offer NodeMaker::make_offer() {
         return offer;
     }
     own_mapping_ = record.value().mapping;
+    offset_ = record.value().offset;
     offer.arena = arena_->id();
     offer.fd = arena_->fd();
     offer.offset = record.value().offset;
@@ -196,11 +219,19 @@ Offer NodeMaker::make_offer() {
 }
 
 Result<Done> NodeMaker::take_offer() {
-    auto offers = circle_.exchange(is_leader() ? make_offer() : Offer{});
+    Offer mine;
+    attempt([&] {
+        if (is_leader()) mine = make_offer();
+        return mine.report;
+    });
+    mine.report = mine_;
+    const auto offers = circle_.exchange(mine);
     if (!offers) return offers.error();
     offer_ = offers.value()[leader_];
-    if (offer_.report.obstacle != Obstacle::kNone) {
-        return Error{ErrorCode::kMemory, circle_.name_of(leader_) + ": " + offer_.report.detail};
+    for (uint32_t member = 0; member < circle_.size; ++member) {
+        const Report& report = offers.value()[member].report;
+        if (report.obstacle == Obstacle::kNone) continue;
+        return Error{ErrorCode::kMemory, circle_.name_of(member) + ": " + report.detail};
     }
     geometry_ = node::Geometry::make(circle_.size, offer_.chunk_bytes, offer_.chunk_count);
     return Done{};
@@ -246,28 +277,38 @@ Report NodeMaker::attach() {
     return claim(mapping.value());
 }
 
+// The leader's socket must listen before anybody connects, and all must have connected before
+// anybody waits.
 Report NodeMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
-    // The leader's socket must listen before anybody connects, and all must have connected before
-    // anybody waits.
-    auto offered = is_leader() ? FdOffer::listen(offer_.socket_name)
-                               : Result<FdOffer>(Error{ErrorCode::kSystem, ""});
-    Report state;
-    if (is_leader() && !offered) state = report_of(Obstacle::kSystem, offered.error().message);
+    std::optional<FdOffer> offered;
+    Report state = guarded([&] {
+        if (!is_leader()) return Report{};
+        auto listening = FdOffer::listen(offer_.socket_name);
+        if (!listening) return report_of(Obstacle::kSystem, listening.error().message);
+        offered.emplace(std::move(listening.value()));
+        return Report{};
+    });
     if (auto ready = circle_.agree(state); !ready) {
         return report_of(Obstacle::kSystem, "no way to hand over the segment");
     }
-    auto connection = i_need_it ? connect_to_offer(offer_.socket_name) : Result<Fd>(Fd());
-    if (!connection) state = report_of(Obstacle::kForeignMemory, connection.error().message);
+    Fd connection;
+    state = guarded([&] {
+        if (!i_need_it) return Report{};
+        auto connected = connect_to_offer(offer_.socket_name);
+        if (!connected) return report_of(Obstacle::kForeignMemory, connected.error().message);
+        connection = std::move(connected.value());
+        return Report{};
+    });
     if (auto connected = circle_.agree(state); !connected) {
         return report_of(Obstacle::kForeignMemory,
                          "no way to hand over the segment: " + connected.error().message);
     }
     if (is_leader()) {
-        auto served = offered.value().serve(arena_->fd(), receivers, kSocketTimeoutMs);
+        auto served = offered->serve(arena_->fd(), receivers, kSocketTimeoutMs);
         return served ? Report{} : report_of(Obstacle::kForeignMemory, served.error().message);
     }
     if (!i_need_it) return {};
-    auto fd = receive_fd(connection.value(), kSocketTimeoutMs);
+    auto fd = receive_fd(connection, kSocketTimeoutMs);
     if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
     arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
     auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
@@ -276,9 +317,12 @@ Report NodeMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
 }
 
 Result<Done> NodeMaker::attach_all() {
-    const Report mine = attach();
-    if (is_leader() && offer_.is_tree && mine.obstacle == Obstacle::kNone) write_tree();
-    auto reports = circle_.exchange(mine);
+    const Report mine = guarded([&] {
+        Report attached = attach();
+        if (is_leader() && offer_.is_tree && attached.obstacle == Obstacle::kNone) write_tree();
+        return attached;
+    });
+    const auto reports = circle_.exchange(mine);
     if (!reports) return reports.error();
     uint32_t cannot_open = 0;
     bool is_other = false;
@@ -291,7 +335,8 @@ Result<Done> NodeMaker::attach_all() {
     }
     if (is_other) return circle_.agree(mine);
     if (cannot_open == 0) return Done{};
-    return circle_.agree(attach_by_socket(mine.obstacle == Obstacle::kCannotOpen, cannot_open));
+    const bool i_need_it = mine.obstacle == Obstacle::kCannotOpen;
+    return circle_.agree(guarded([&] { return attach_by_socket(i_need_it, cannot_open); }));
 }
 
 // Reading the machine takes long, so the leader does it for all. The tree goes through the leader's
@@ -337,23 +382,27 @@ void NodeMaker::read_layout() {
 }
 
 Result<Done> NodeMaker::verify() {
-    // Before the last round: after it a quick member may already use the chunks.
-    read_layout();
+    // Before the last round: after it a quick member may already use the chunks, and nobody may
+    // fail any more.
+    attempt([&] {
+        read_layout();
+        prepare();
+        return Report{};
+    });
     const node::Slice slice{mapping_->base(), geometry_};
-    Report mine;
-    for (uint32_t rank = 0; rank < circle_.size; ++rank) {
-        if (slice.done(rank).token.load(std::memory_order_acquire) == members_[rank].token)
-            continue;
-        mine = report_of(Obstacle::kForeignMemory,
-                         "does not share memory with " + circle_.name_of(rank));
-        break;
-    }
-    return circle_.agree(mine);
+    attempt([&] {
+        for (uint32_t rank = 0; rank < circle_.size; ++rank) {
+            const uint64_t token = slice.done(rank).token.load(std::memory_order_acquire);
+            if (token == members_[rank].token) continue;
+            return report_of(Obstacle::kForeignMemory,
+                             "does not share memory with " + circle_.name_of(rank));
+        }
+        return Report{};
+    });
+    return circle_.agree(mine_);
 }
 
-void NodeMaker::finish() {
-    part_.arena = arena_;
-    part_.mapping = mapping_;
+void NodeMaker::prepare() {
     node::Team& node = part_.node;
     node.rank = circle_.rank;
     node.size = circle_.size;
@@ -369,25 +418,35 @@ void NodeMaker::finish() {
     if (arena_) context_.keep_arena(arena_);
 }
 
+// The part is whole; from here on its end leaves the slice.
+NodePart NodeMaker::finish() {
+    part_.arena = arena_;
+    part_.mapping = mapping_;
+    return std::move(part_);
+}
+
 Result<NodePart> NodeMaker::make() {
     if (circle_.size == 1) {
         geometry_ = node::Geometry::make(1, node::kLineBytes);
         auto mapping = Mapping::anonymous(slice_bytes());
         if (!mapping) return mapping.error();
         mapping_ = mapping.value();
-        finish();
-        return std::move(part_);
+        prepare();
+        return finish();
     }
     using Round = Result<Done> (NodeMaker::*)();
     for (const Round round :
          {&NodeMaker::meet, &NodeMaker::take_offer, &NodeMaker::attach_all, &NodeMaker::verify}) {
         auto done = (this->*round)();
-        if (done) continue;
-        if (is_leader() && own_mapping_) arena_->give_back(offer_.offset);
-        return done.error();
+        if (!done) return done.error();
     }
-    finish();
-    return std::move(part_);
+    own_mapping_.reset();
+    return finish();
+}
+
+// A leader whose members do not all come to use its slice takes it back.
+NodeMaker::~NodeMaker() {
+    if (arena_ && own_mapping_ && is_leader()) arena_->give_back(offset_);
 }
 
 void leave(const node::Team& node) {
@@ -398,8 +457,8 @@ NodePart::~NodePart() {
     if (mapping) leave(node);
 }
 
-Result<NodePart> make_node(Context& context, const Circle& circle) {
-    return NodeMaker(context, circle).make();
+Result<NodePart> make_node(Context& context, Circle& circle, const Report& so_far) {
+    return NodeMaker(context, circle, so_far).make();
 }
 
 }  // namespace tutti::engine

@@ -29,7 +29,7 @@ struct NodePart {
 void leave(const node::Team& node);
 
 // Collective over the circle: the members of one node. An error has the same text on all of them
-// and names the member that could not go on.
-Result<NodePart> make_node(Context& context, const Circle& circle);
+// and names the member that could not go on. so_far: what this member has to report already.
+Result<NodePart> make_node(Context& context, Circle& circle, const Report& so_far);
 
 }  // namespace tutti::engine

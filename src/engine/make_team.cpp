@@ -5,11 +5,16 @@
 //   1  all: settings, and which node each is on: the placement
 //   2  node: its part of the shared memory (make_node.cpp)
 // and where there are several nodes,
-//   before 2  all: the tags of the team; the rounds of a node then go over its messages
+//   before 2  all: the tags of the team, and has everybody the way to the others? The rounds of a
+//             node then go over it
 //   after 2   all: has everybody got it?
 //   3         all: the names of the hosts, for messages, where there are not too many
+//
+// A member whose memory runs out says so in the next round (circle.h). What needs memory is done
+// before the last round in which that can be said.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "engine/circle.h"
 #include "engine/make_node.h"
@@ -24,6 +29,7 @@ struct Machine {
     uint64_t node = 0;
     uint64_t settings = 0;
     uint64_t machine = 0;
+    uint64_t has_memory = 0;  // this far
 };
 
 // Names beyond so many ranks would take more memory than they are worth.
@@ -39,17 +45,18 @@ class TeamMaker {
     TeamMaker(Context& context, const tutti_team_params& params)
         : context_(context),
           params_(params),
-          all_{params.rank, params.size, params.allgather, params.allgather_user, {}},
-          team_(new Team) {}
+          all_(params.rank, params.size, params.allgather, params.allgather_user) {}
 
     Result<std::unique_ptr<Team>> make();
 
   private:
+    Report prepare();
     Result<Done> meet();
     Result<Done> make_alone();
     Result<Done> make_network();
     Result<Done> make_across();
-    Report make_node_part();
+    Result<Done> make_node_part();
+    Report make_nodes();
     Result<Done> name_hosts();
     void take(NodePart& part);
     void finish();
@@ -57,6 +64,8 @@ class TeamMaker {
     Context& context_;
     const tutti_team_params& params_;
     Circle all_;
+    Machine mine_;
+    std::optional<PeerGather> node_gather_;  // outlives what is under way of it
     std::unique_ptr<Team> team_;
     std::vector<uint64_t> nodes_;  // by rank
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
@@ -65,11 +74,26 @@ class TeamMaker {
     bool has_many_sessions_ = false;
 };
 
+// All that a team of any kind takes beside its node's part and its network.
+Report TeamMaker::prepare() {
+    nodes_.reserve(params_.size);
+    team_.reset(new Team);
+    team_->name_ = params_.name ? params_.name : "a team";
+    team_->checks_ = context_.settings().check && params_.size > 1;
+    if (team_->checks_) team_->cards_.resize(params_.size);
+    team_->host_choice_ = HostChoice::create(context_, params_.size);
+    mine_ = {context_.node_of(params_.rank, params_.size), context_.settings_hash(),
+             context_.machine(), 1};
+    return {};
+}
+
 Result<Done> TeamMaker::meet() {
-    const Machine mine{context_.node_of(params_.rank, params_.size), context_.settings_hash(),
-                       context_.machine()};
-    auto all = all_.exchange(mine);
+    auto all = all_.exchange(mine_);
     if (!all) return all.error();
+    for (uint32_t rank = 0; rank < params_.size; ++rank) {
+        if (all.value()[rank].has_memory) continue;
+        return Error{ErrorCode::kMemory, "rank " + std::to_string(rank) + ": out of memory"};
+    }
     uint32_t on_machine = 0;
     for (uint32_t rank = 0; rank < params_.size; ++rank) {
         const Machine& one = all.value()[rank];
@@ -78,7 +102,7 @@ Result<Done> TeamMaker::meet() {
                                                    " differ from those of rank 0"};
         }
         nodes_.push_back(one.node);
-        if (one.machine != mine.machine) continue;
+        if (one.machine != mine_.machine) continue;
         ++on_machine;
     }
     is_crowded_ = on_machine > context_.usable_cpus() ||
@@ -97,46 +121,53 @@ void TeamMaker::take(NodePart& part) {
 // The team is on one node.
 Result<Done> TeamMaker::make_alone() {
     is_crowded_ = has_many_sessions_ = false;  // the node's own members know better
-    auto part = make_node(context_, all_);
+    auto part = make_node(context_, all_, {});
     if (!part) return part.error();
     take(part.value());
-    team_->host_choice_ = HostChoice::create(context_, params_.size);
     return Done{};
 }
 
 Result<Done> TeamMaker::make_network() {
     auto tags = agree_on_tags(context_.tags(), *params_.p2p, all_);
     if (!tags) return tags.error();
-    std::vector<uint32_t> peers;
-    if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
-    team_->network_ =
-        std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank, *params_.p2p,
-                                  std::move(peers), std::move(tags.value()));
-    nodes_ = {};
+    const auto make = [&] {
+        std::vector<uint32_t> peers;
+        if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
+        team_->network_ =
+            std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank, *params_.p2p,
+                                      std::move(peers), std::move(tags.value()));
+        Network& network = *team_->network_;
+        const topo::Placement& placement = network.placement();
+        node_gather_.emplace(network.transport(),
+                             placement.members(placement.node_of(params_.rank)),
+                             placement.index_on_node(params_.rank));
+        return Report{};
+    };
+    return all_.agree_briefly(guarded(make));
+}
+
+// Among the members of this node. An error has the same text on all of them.
+Result<Done> TeamMaker::make_node_part() {
+    Network& network = *team_->network_;
+    const topo::Placement& placement = network.placement();
+    const auto members = placement.members(placement.node_of(params_.rank));
+    Circle node(placement.index_on_node(params_.rank), static_cast<uint32_t>(members.size()),
+                PeerGather::allgather, &*node_gather_);
+    node.names = members;
+    auto part = make_node(context_, node, {});
+    if (!part) return part.error();
+    take(part.value());
     return Done{};
 }
 
-Report TeamMaker::make_node_part() {
-    Network& network = *team_->network_;
-    const topo::Placement& placement = network.placement();
-    PeerGather gather;
-    gather.network = &network.transport();
-    gather.members = placement.members(placement.node_of(params_.rank));
-    gather.index = placement.index_on_node(params_.rank);
-    Circle node;
-    node.rank = gather.index;
-    node.size = static_cast<uint32_t>(gather.members.size());
-    node.allgather = PeerGather::allgather;
-    node.user = &gather;
-    node.names = gather.members;
-    auto part = make_node(context_, node);
-    if (!part) {
+Report TeamMaker::make_nodes() {
+    if (const auto part = make_node_part(); !part) {
         Report report = report_of(part.error());
         report.is_named = 1;
         return report;
     }
-    take(part.value());
-    network.attach(placement.members_max() > 1 ? &team_->node_ : nullptr);
+    Network& network = *team_->network_;
+    network.attach(network.placement().members_max() > 1 ? &team_->node_ : nullptr);
     if (!context_.settings().check) return {};
     const auto planned = network.plan_check(sizeof(CallCard));
     return planned ? Report{} : report_of(planned.error());
@@ -145,16 +176,23 @@ Report TeamMaker::make_node_part() {
 Result<Done> TeamMaker::name_hosts() {
     if (params_.size > kNamedRanksMax) return Done{};
     HostName mine;
-    std::strncpy(mine.text, context_.host_of(params_.rank, params_.size).c_str(),
-                 sizeof(mine.text) - 1);
+    static_cast<void>(guarded([&] {
+        const std::string host = context_.host_of(params_.rank, params_.size);
+        std::strncpy(mine.text, host.c_str(), sizeof(mine.text) - 1);
+        return Report{};
+    }));
     const auto all = all_.exchange(mine);
     if (!all) return all.error();
-    const topo::Placement& placement = team_->network_->placement();
-    std::vector<std::string> names;
-    for (uint32_t node = 0; node < placement.nodes(); ++node) {
-        names.emplace_back(all.value()[placement.members(node)[0]].text);
-    }
-    team_->network_->set_host_names(std::move(names));
+    // Nobody can say any more that memory is short; numbers do where names are missing.
+    static_cast<void>(guarded([&] {
+        const topo::Placement& placement = team_->network_->placement();
+        std::vector<std::string> names;
+        for (uint32_t node = 0; node < placement.nodes(); ++node) {
+            names.emplace_back(all.value()[placement.members(node)[0]].text);
+        }
+        team_->network_->set_host_names(std::move(names));
+        return Report{};
+    }));
     return Done{};
 }
 
@@ -165,7 +203,9 @@ Result<Done> TeamMaker::make_across() {
                      "between them"};
     }
     if (auto made = make_network(); !made) return made;
-    if (auto agreed = all_.agree_briefly(make_node_part()); !agreed) return agreed;
+    if (auto agreed = all_.agree_briefly(guarded([&] { return make_nodes(); })); !agreed)
+        return agreed;
+    team_->host_choice_.reset();  // rules for hosts speak
     return name_hosts();
 }
 
@@ -173,9 +213,6 @@ void TeamMaker::finish() {
     team_->context_ = &context_;
     team_->rank_ = params_.rank;
     team_->size_ = params_.size;
-    team_->name_ = params_.name ? params_.name : "a team";
-    team_->checks_ = context_.settings().check && params_.size > 1;
-    if (team_->checks_) team_->cards_.resize(params_.size);
     WaitPolicy& policy = team_->policy_;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
@@ -187,8 +224,11 @@ void TeamMaker::finish() {
 }
 
 Result<std::unique_ptr<Team>> TeamMaker::make() {
+    const Report prepared = guarded([&] { return prepare(); });
     if (params_.size > 1) {
         if (auto met = meet(); !met) return met.error();
+    } else if (prepared.obstacle != Obstacle::kNone) {
+        return Error{ErrorCode::kMemory, prepared.detail};
     }
     const bool is_one_node =
         std::all_of(nodes_.begin(), nodes_.end(), [&](uint64_t node) { return node == nodes_[0]; });

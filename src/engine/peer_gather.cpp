@@ -3,45 +3,52 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 namespace tutti::engine {
-namespace {
 
 // What the messages read and write. It outlives a failure, since then nobody knows which messages
 // are still under way.
-struct Messages {
+struct PeerGather::Messages {
+    explicit Messages(size_t members)
+        : out(kBytesMax), in(members * kBytesMax), tickets(2 * (members - 1)) {}
     std::vector<std::byte> out;
     std::vector<std::byte> in;
     std::vector<transport::Ticket> tickets;
 };
 
-void post(const PeerGather& gather, Messages& messages) {
-    const size_t bytes = messages.out.size();
+PeerGather::PeerGather(transport::Transport& network, std::span<const uint32_t> members,
+                       uint32_t index)
+    : network_(network),
+      members_(members),
+      index_(index),
+      messages_(std::make_unique<Messages>(members.size())) {}
+
+PeerGather::~PeerGather() = default;
+
+void PeerGather::post(size_t bytes) {
     size_t next = 0;
-    for (uint32_t i = 0; i < gather.members.size(); ++i) {
-        if (i == gather.index) continue;
-        gather.network->recv(gather.members[i], {}, messages.in.data() + i * bytes, bytes,
-                             messages.tickets[next++]);
+    for (uint32_t i = 0; i < members_.size(); ++i) {
+        if (i == index_) continue;
+        network_.recv(members_[i], {}, messages_->in.data() + i * bytes, bytes,
+                      messages_->tickets[next++]);
     }
-    for (uint32_t i = 0; i < gather.members.size(); ++i) {
-        if (i == gather.index) continue;
-        gather.network->send(gather.members[i], {}, messages.out.data(), bytes,
-                             messages.tickets[next++]);
+    for (uint32_t i = 0; i < members_.size(); ++i) {
+        if (i == index_) continue;
+        network_.send(members_[i], {}, messages_->out.data(), bytes, messages_->tickets[next++]);
     }
 }
 
 // False where a message failed.
-bool complete(transport::Transport& network, std::vector<transport::Ticket>& tickets) {
-    size_t pending = tickets.size();
+bool PeerGather::complete() {
+    size_t pending = messages_->tickets.size();
     while (pending > 0) {
         const size_t before = pending;
         pending = 0;
-        for (transport::Ticket& ticket : tickets) {
-            const transport::State state = network.test(ticket);
+        for (transport::Ticket& ticket : messages_->tickets) {
+            const transport::State state = network_.test(ticket);
             if (state == transport::State::kFailed) return false;
             pending += state == transport::State::kPending ? 1 : 0;
         }
@@ -50,24 +57,21 @@ bool complete(transport::Transport& network, std::vector<transport::Ticket>& tic
     return true;
 }
 
-}  // namespace
-
-int PeerGather::allgather(void* self, const void* in, void* out, size_t bytes) {
-    const auto& gather = *static_cast<const PeerGather*>(self);
-    const size_t size = gather.members.size();
-    const auto* mine = static_cast<const std::byte*>(in);
-    auto messages = std::make_unique<Messages>();
-    messages->out.assign(mine, mine + bytes);
-    messages->in.resize(size * bytes);
-    messages->tickets.resize(2 * (size - 1));
-    post(gather, *messages);
-    if (!complete(*gather.network, messages->tickets)) {
-        static_cast<void>(messages.release());
+int PeerGather::gather(const void* in, void* out, size_t bytes) {
+    if (!messages_ || bytes > kBytesMax) return 1;
+    std::memcpy(messages_->out.data(), in, bytes);
+    post(bytes);
+    if (!complete()) {
+        static_cast<void>(messages_.release());
         return 1;
     }
-    std::memcpy(messages->in.data() + gather.index * bytes, in, bytes);
-    std::memcpy(out, messages->in.data(), size * bytes);
+    std::memcpy(messages_->in.data() + index_ * bytes, in, bytes);
+    std::memcpy(out, messages_->in.data(), members_.size() * bytes);
     return 0;
+}
+
+int PeerGather::allgather(void* self, const void* in, void* out, size_t bytes) {
+    return static_cast<PeerGather*>(self)->gather(in, out, bytes);
 }
 
 }  // namespace tutti::engine

@@ -24,6 +24,8 @@ struct Offer {
     uint64_t chance = 0;
 };
 
+enum class Got : uint32_t { kNothing, kRange, kNoMemory };
+
 // Bit number n of those that are set, n from 0.
 uint32_t nth_bit(uint64_t bits, uint64_t n) {
     for (; n > 0; --n) bits &= bits - 1;
@@ -70,7 +72,7 @@ void TagBook::give_back(const void* endpoint, uint32_t range) {
 
 uint32_t TagLease::first_tag() const { return range_ * transport::kSlotsMax; }
 
-Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, const Circle& circle) {
+Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circle) {
     const uint32_t limit = ranges_of(p2p);
     uint32_t first = 0;
     for (uint32_t attempt = 0; attempt < kAttemptsMax && first < limit;) {
@@ -89,11 +91,23 @@ Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, const Circle
         const uint32_t range =
             first + nth_bit(free, chance % static_cast<uint64_t>(std::popcount(free)));
         std::optional<TagLease> lease;
-        if (book.take(p2p.user, range)) lease.emplace(book, p2p.user, range);
-        const auto got = circle.exchange(uint32_t{lease ? 1u : 0u});
+        Got outcome = Got::kNothing;
+        const Report taken = guarded([&] {
+            if (!book.take(p2p.user, range)) return Report{};
+            lease.emplace(book, p2p.user, range);
+            outcome = Got::kRange;
+            return Report{};
+        });
+        if (taken.obstacle != Obstacle::kNone) outcome = Got::kNoMemory;
+        const auto got = circle.exchange(outcome);
         if (!got) return got.error();
-        const auto& all = got.value();
-        if (std::find(all.begin(), all.end(), 0u) == all.end()) return std::move(*lease);
+        const auto all = got.value();
+        if (std::find(all.begin(), all.end(), Got::kNoMemory) != all.end()) {
+            return Error{ErrorCode::kMemory, "out of memory"};
+        }
+        if (std::find(all.begin(), all.end(), Got::kNothing) == all.end()) {
+            return std::move(*lease);
+        }
         ++attempt;
     }
     return Error{ErrorCode::kNetwork, "all " + std::to_string(limit) +

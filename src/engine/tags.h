@@ -56,6 +56,6 @@ class TagLease {
 
 // Collective over the circle: a range that is free on all members, the lowest one unless other
 // teams are being made at the same time.
-Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, const Circle& circle);
+Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circle);
 
 }  // namespace tutti::engine

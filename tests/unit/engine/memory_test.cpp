@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that runs out on one rank, at every allocation in turn: nobody is left waiting, and all
+// ranks get the same answer. A binary of its own, since it replaces operator new.
+#include <cstdlib>
+#include <new>
+
+#include "conformance/mailbox.h"
+#include "unit/engine/crew.h"
+
+namespace {
+
+// Of this thread: allocations until one fails; none does below zero.
+thread_local long left_until_failure = -1;
+thread_local bool fails_for_good = false;  // all that follow fail too
+thread_local bool has_failed = false;
+
+bool fails_now() {
+    if (left_until_failure < 0) return false;
+    if (left_until_failure > 0) {
+        --left_until_failure;
+        return false;
+    }
+    has_failed = true;
+    if (!fails_for_good) left_until_failure = -1;
+    return true;
+}
+
+void* take(size_t bytes, size_t alignment) noexcept {
+    if (fails_now()) return nullptr;
+    const size_t rounded = (bytes + alignment) / alignment * alignment;
+    return std::aligned_alloc(alignment, rounded);
+}
+
+void* take_or_throw(size_t bytes, size_t alignment) {
+    void* memory = take(bytes, alignment);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
+constexpr size_t kUsual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
+}  // namespace
+
+void* operator new(size_t bytes) { return take_or_throw(bytes, kUsual); }
+void* operator new[](size_t bytes) { return take_or_throw(bytes, kUsual); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return take(bytes, kUsual); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return take(bytes, kUsual); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+    return take_or_throw(bytes, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+    return take_or_throw(bytes, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+    return take(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+    std::free(memory);
+}
+
+namespace tutti::test {
+namespace {
+
+// Memory is short for the library alone, not for the embedder of this test.
+class Plenty {
+  public:
+    Plenty() { left_until_failure = -1; }
+    ~Plenty() { left_until_failure = kept_; }
+    Plenty(const Plenty&) = delete;
+    Plenty& operator=(const Plenty&) = delete;
+
+  private:
+    long kept_ = left_until_failure;
+};
+
+int allgather(void* user, const void* in, void* out, size_t bytes) {
+    const Plenty plenty;
+    return Meeting::allgather(user, in, out, bytes);
+}
+
+// A rank of a team over a mailbox.
+struct Rank {
+    Mailbox* mailbox;
+    uint32_t rank;
+    tutti_p2p inner{};
+    tutti_p2p p2p() {
+        inner = mailbox->callbacks(rank);
+        tutti_p2p outer = inner;
+        outer.user = this;
+        outer.send = [](void* self, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                        void** request) {
+            const Plenty plenty;
+            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
+            return p.send(p.user, data, bytes, peer, tag, request);
+        };
+        outer.recv = [](void* self, void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                        void** request) {
+            const Plenty plenty;
+            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
+            return p.recv(p.user, data, bytes, peer, tag, request);
+        };
+        outer.test = [](void* self, void** request, int* done) {
+            const Plenty plenty;
+            const tutti_p2p& p = static_cast<Rank*>(self)->inner;
+            return p.test(p.user, request, done);
+        };
+        return outer;
+    }
+};
+
+struct Case {
+    const char* hosts;
+    uint32_t ranks;
+    bool for_good;
+};
+
+struct Outcome {
+    tutti_status status = TUTTI_OK;
+    TeamPtr team;
+    char message[256] = "";
+};
+
+// Makes a team whose rank `victim` fails at its allocation number `at`. True if it came to that.
+bool make_short(tutti_context* context, const Case& one, uint32_t victim, long at,
+                std::vector<Outcome>& outcomes) {
+    Meeting meeting(one.ranks);
+    Mailbox mailbox(one.ranks);
+    std::atomic<bool> came_to_it = false;
+    run_threads(one.ranks, [&](uint32_t index) {
+        Meeting::Seat seat{&meeting, index};
+        Rank rank{&mailbox, index};
+        const tutti_p2p p2p = rank.p2p();
+        tutti_team_params params{};
+        params.struct_bytes = sizeof(params);
+        params.rank = index;
+        params.size = one.ranks;
+        params.allgather = allgather;
+        params.allgather_user = &seat;
+        params.p2p = &p2p;
+        tutti_team* team = nullptr;
+        Outcome& outcome = outcomes[index];
+        if (index == victim) {
+            fails_for_good = one.for_good;
+            left_until_failure = at;
+        }
+        outcome.status =
+            tutti_team_create(context, &params, &team, outcome.message, sizeof(outcome.message));
+        left_until_failure = -1;
+        if (has_failed) came_to_it = true;
+        has_failed = false;
+        outcome.team.reset(team);
+        if (outcome.status != TUTTI_OK) return;
+        const tutti_call barrier{};
+        EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+        outcome.team.reset();
+    });
+    return came_to_it;
+}
+
+void expect_alike(const std::vector<Outcome>& outcomes, const Case& one, uint32_t victim, long at) {
+    for (const Outcome& outcome : outcomes) {
+        EXPECT_EQ(outcome.status, outcomes[0].status)
+            << one.hosts << ", " << one.ranks << " ranks: allocation " << at << " of rank "
+            << victim << ": " << outcome.message << " / " << outcomes[0].message;
+        if (outcome.status == TUTTI_OK) continue;
+        EXPECT_EQ(outcome.status, TUTTI_ERR_MEMORY) << outcome.message;
+        const std::string message = outcome.message;
+        EXPECT_NE(message.find("out of memory"), std::string::npos) << message;
+    }
+}
+
+class Creation : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Creation, AllOrNothing) {
+    const Case& one = GetParam();
+    const ContextPtr context = make_context({one.hosts, "TUTTI_CHECK=1", "TUTTI_CHUNK=1K"});
+    for (const uint32_t victim : {0u, one.ranks - 1}) {  // leads, or does not
+        long at = 0;
+        uint32_t failures = 0;
+        while (true) {
+            std::vector<Outcome> outcomes(one.ranks);
+            const bool came_to_it = make_short(context.get(), one, victim, at, outcomes);
+            expect_alike(outcomes, one, victim, at);
+            if (HasFailure()) return;
+            if (!came_to_it) break;
+            failures += outcomes[0].status == TUTTI_ERR_MEMORY;
+            ++at;
+        }
+        // Nearly every one matters.
+        EXPECT_GT(failures, 5u);
+        EXPECT_GT(at, 5);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, Creation,
+                         ::testing::Values(Case{"TUTTI_HOSTS=1", 3, false},
+                                           Case{"TUTTI_HOSTS=1", 3, true},
+                                           Case{"TUTTI_HOSTS=2", 3, false},
+                                           Case{"TUTTI_HOSTS=2", 3, true},
+                                           Case{"TUTTI_HOSTS=3", 3, true}));
+
+}  // namespace
+}  // namespace tutti::test
