@@ -84,6 +84,10 @@ bool set_between(uint64_t& target, std::string_view text, uint64_t low, uint64_t
     return set_count(target, text, high) && target >= low;
 }
 
+bool set_faults(Settings& settings, std::string_view text) {
+    return assign(settings.faults, parse_faults(text)) && set_text(settings.faults_text, text);
+}
+
 struct Entry {
     SettingDoc doc;
     bool (*set)(Settings&, std::string_view);
@@ -217,6 +221,13 @@ constexpr auto kEntries = std::to_array<Entry>({
     {{"TUTTI_MCAST_TEAMS", "--mcast-teams", "COUNT", "8",
       "So many communicators of one process have multicast at a time; 1 to 64."},
      [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); }},
+    {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,seed:N", "none",
+      "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
+      "a "
+      "rank receives, lets up to N (at most 64) overtake another. Of the host MPI's messages, "
+      "which "
+      "nothing may lose, it only holds some back."},
+     set_faults},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},
      [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); }},

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/faults.h"
 #include "base/result.h"
 
 namespace tutti {
@@ -51,6 +52,8 @@ struct Settings {
     uint64_t hosts = 0;                    // pretended ones; 0: none
     bool hosts_in_turn = false;            // rank r on pretended host r modulo hosts, not in blocks
     McastSettings mcast;
+    FaultPlan faults;
+    std::string faults_text;  // as it was given
     std::string mpi_library;  // for `tutti bench`: the host MPI's libmpi
 };
 

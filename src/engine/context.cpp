@@ -96,6 +96,7 @@ void Context::fill_setting_texts() {
                       {"TUTTI_MCAST_RATE", std::to_string(s.mcast.bits_per_s)},
                       {"TUTTI_MCAST_THREAD", flag(s.mcast.thread)},
                       {"TUTTI_MCAST_TEAMS", std::to_string(s.mcast.teams)},
+                      {"TUTTI_FAULTS", s.faults_text},
                       {"TUTTI_MPI_LIBRARY", s.mpi_library}};
 }
 

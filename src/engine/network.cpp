@@ -23,10 +23,14 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       tags_(std::move(tags)),
       transport_(p2p, tags_.first_tag(), peers_) {
     plans_.reserve(kPlansMax);
+    const FaultPlan& faults = context_.settings().faults;
+    if (faults.reorder == 0) return;
+    faulty_ = std::make_unique<transport::Faulty>(
+        transport_, transport::Faults{faults.seed + rank_, faults.reorder, 0});
 }
 
 void Network::attach(node::Team* node) {
-    executor_ = std::make_unique<exec::Executor>(node, transport_);
+    executor_ = std::make_unique<exec::Executor>(node, transport());
 }
 
 void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {

@@ -16,6 +16,7 @@
 #include "node/team.h"
 #include "select/select.h"
 #include "topo/placement.h"
+#include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
 #include "tutti/tutti.h"
 
@@ -37,7 +38,10 @@ class Network {
             std::vector<uint32_t> peers, TagLease tags);
 
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
-    [[nodiscard]] transport::Transport& transport() { return transport_; }
+    [[nodiscard]] transport::Transport& transport() {
+        if (faulty_) return *faulty_;
+        return transport_;
+    }
     // The names of the nodes, for messages; may be left away.
     void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
     // Once, when the node's part is there; it stays where it is. nullptr where every node has one
@@ -72,6 +76,7 @@ class Network {
     std::vector<uint32_t> peers_;
     TagLease tags_;
     transport::P2p transport_;
+    std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     std::unique_ptr<exec::Executor> executor_;
     std::vector<std::string> host_names_;
     std::vector<Plan> plans_;

@@ -75,7 +75,9 @@ void finish_report(const char* target, const char* mark) {
     const std::vector<ReportRecord> records = gather_records();
     if (front.world_rank != 0) return;
     const std::vector<ReportRow> rows = merge_records(records);
-    const ReportHead head{host_version(), static_cast<uint32_t>(front.world_size)};
+    const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
+    const ReportHead head{host_version(), static_cast<uint32_t>(front.world_size),
+                          faults != nullptr ? faults : ""};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows);
         fwrite(text.data(), 1, text.size(), stderr);

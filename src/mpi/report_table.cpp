@@ -134,6 +134,7 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows)
     if (rows.empty()) return text + "no collective operation was seen in this run\n";
     text += std::to_string(calls_of(rows, false)) + " collectives by Tutti, " +
             std::to_string(calls_of(rows, true)) + " by the host MPI\n";
+    if (!head.faults.empty()) text += "tutti: faults injected: " + head.faults + "\n";
     std::vector<Cells> lines;
     lines.push_back(
         {"collective", "ranks", "size", "calls", "bytes", "time inside", "per call", "run by"});
@@ -153,6 +154,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows)
     json["tutti"] = TUTTI_VERSION_STRING;
     json["host"] = head.host;
     json["ranks"] = head.ranks;
+    if (!head.faults.empty()) json["faults_injected"] = head.faults;
     json["collectives"] = nlohmann::ordered_json::array();
     for (const ReportRow& row : rows) {
         const bool host = by_host(row.how);

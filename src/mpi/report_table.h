@@ -33,6 +33,7 @@ struct ReportRow {
 struct ReportHead {
     std::string host;  // "Open MPI v5.0.11"
     uint32_t ranks = 0;
+    std::string faults;  // TUTTI_FAULTS, or empty
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

@@ -141,6 +141,7 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_MCAST_RATE", {"", "25", "fast", "-1mbit", "0mbit"}},
         {"TUTTI_MCAST_THREAD", {"", "2", "yes"}},
         {"TUTTI_MCAST_TEAMS", {"", "0", "65"}},
+        {"TUTTI_FAULTS", {"", "drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
         {"TUTTI_MPI_LIBRARY", {""}},
         {"TUTTI_REPORT_MARK", {""}},
         {"TUTTI_RULES", {""}},

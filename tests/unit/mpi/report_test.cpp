@@ -114,7 +114,7 @@ TEST(Report, SkipsRecordsThatMakeNoSense) {
 TEST(Report, TextHasAlignedColumnsAndTotals) {
     const std::vector<ReportRecord> records = {record(kAllreduce, 1, 12, 96, "small"),
                                                record(kReduceScatterBlock, 1, 3, 0, "host: no")};
-    const std::string text = report_text({"MPI X", 1}, merge_records(records));
+    const std::string text = report_text({"MPI X", 1, ""}, merge_records(records));
     EXPECT_NE(text.find("tutti: MPI X, 1 rank: 12 collectives by Tutti, 3 by the host MPI\n"),
               std::string::npos)
         << text;
@@ -127,15 +127,25 @@ TEST(Report, TextHasAlignedColumnsAndTotals) {
 }
 
 TEST(Report, SaysThatNothingWasSeen) {
-    EXPECT_EQ(report_text({"MPI X", 3}, {}),
+    EXPECT_EQ(report_text({"MPI X", 3, ""}, {}),
               "tutti: MPI X, 3 ranks: no collective operation was seen in this run\n");
-    EXPECT_TRUE(nlohmann::json::parse(report_json({"MPI X", 3}, {}))["collectives"].empty());
+    EXPECT_TRUE(nlohmann::json::parse(report_json({"MPI X", 3, ""}, {}))["collectives"].empty());
+}
+
+TEST(Report, SaysThatFaultsAreInjected) {
+    const std::vector<ReportRecord> records = {record(kBarrier, 1, 1, 0, "small")};
+    const ReportHead head{"MPI X", 1, "drop:0.1,seed:2"};
+    EXPECT_NE(report_text(head, merge_records(records)).find("faults injected: drop:0.1,seed:2\n"),
+              std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(report_json(head, {}))["faults_injected"], "drop:0.1,seed:2");
+    EXPECT_FALSE(
+        nlohmann::json::parse(report_json({"MPI X", 1, ""}, {})).contains("faults_injected"));
 }
 
 TEST(Report, JsonSaysWhoRanWhatAndWhy) {
     const std::vector<ReportRecord> records = {record(kGather, 1, 2, 20, "small"),
                                                record(kScan, 1, 1, 0, "host: cut \xc3")};
-    const auto json = nlohmann::json::parse(report_json({"MPI X", 1}, merge_records(records)));
+    const auto json = nlohmann::json::parse(report_json({"MPI X", 1, ""}, merge_records(records)));
     ASSERT_EQ(json["collectives"].size(), 2u);
     EXPECT_EQ(json["collectives"][0]["algorithm"], "small");
     EXPECT_EQ(json["collectives"][0]["run_by"], "tutti");
