@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long collectives take: lab_bench SECONDS COLLECTIVE:BYTES...
+// How long collectives take: lab_bench SECONDS [late=RANK:MS] COLLECTIVE:BYTES...
 //
 // Plain MPI, so that the same program runs under any MPI, bare and through Tutti. A figure is the
 // time of one call: calls are made back to back in batches that begin behind a barrier, the root
@@ -7,12 +7,16 @@
 // is chosen by rank 0 from calls that do not count, so that a cell takes about SECONDS. Results
 // are checked outside the timed part. Rank 0 prints one line of JSON for each cell.
 //
+// With late=RANK:MS calls are made one at a time, that rank sleeps so long before each of them, it
+// is never the root, and the slowest of the other ranks counts.
+//
 // BYTES are those of MPI_Bcast's, MPI_Reduce's, MPI_Allreduce's buffer; of each rank's block in
 // gather, scatter, allgather. They are a multiple of 8.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { kSets = 2, kBatchesMin = 2, kBatchesMax = 40, kCallsMax = 100, kPoison = 0xff };
 // A batch of short calls lasts at least this long, so that leaving the barrier at different
@@ -23,10 +27,16 @@ enum collective { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER,
 static const char* const kNames[COLLECTIVES] = {"barrier", "bcast",   "reduce",   "allreduce",
                                                 "gather",  "scatter", "allgather"};
 
+struct late {
+    int rank;  // -1: nobody
+    double ms;
+};
+
 struct cell {
     enum collective collective;
     int words;  // of 8 bytes
     int rank, ranks;
+    struct late late;
     size_t send_words, recv_words;  // of each set
     double* send[kSets];
     double* recv[kSets];
@@ -35,6 +45,12 @@ struct cell {
 static int usage(const char* wrong) {
     fprintf(stderr, "lab_bench: %s; usage: lab_bench SECONDS COLLECTIVE:BYTES...\n", wrong);
     return 2;
+}
+
+static int parse_late(const char* text, struct late* late) {
+    char end = 0;
+    return sscanf(text, "late=%d:%lf%c", &late->rank, &late->ms, &end) == 2 && late->rank >= 0 &&
+           late->ms >= 0 && late->ms <= 10000;
 }
 
 static int parse_cell(const char* text, struct cell* cell) {
@@ -63,7 +79,8 @@ static void fill_block(double* block, int words, int owner, int batch, int set) 
 }
 
 static int root_of(const struct cell* cell, int batch, int call) {
-    return (batch + call) % cell->ranks;
+    const int root = (batch + call) % cell->ranks;
+    return root == cell->late.rank ? (root + 1) % cell->ranks : root;
 }
 
 // Whether `rank` is the root of one of the batch's calls on this set.
@@ -173,8 +190,10 @@ static double time_batch(struct cell* cell, int batch, int calls, long* wrong) {
     prepare(cell, batch, calls);
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
+    const int is_late = cell->rank == cell->late.rank;
+    if (is_late) usleep((useconds_t)(1e3 * cell->late.ms));
     for (int call = 0; call < calls; ++call) make_call(cell, batch, call);
-    const double mine = (MPI_Wtime() - begin) / calls;
+    const double mine = is_late ? 0 : (MPI_Wtime() - begin) / calls;
     for (int set = 0; set < kSets && set < calls; ++set) {
         *wrong += check_set(cell, batch, calls, set);
     }
@@ -204,8 +223,9 @@ static int clamp(double wanted, int low, int high) {
 }
 
 // Calls in a batch, agreed on: so many as last `batch_seconds`, if a call takes `estimate`.
-static int agree_on_calls(double batch_seconds, double estimate) {
-    int calls = clamp(batch_seconds / estimate + 0.5, 1, kCallsMax);
+static int agree_on_calls(const struct cell* cell, double batch_seconds, double estimate) {
+    const int calls_max = cell->late.rank < 0 ? kCallsMax : 1;
+    int calls = clamp(batch_seconds / estimate + 0.5, 1, calls_max);
     MPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return calls;
 }
@@ -215,10 +235,12 @@ static void run_cell(struct cell* cell, double seconds) {
     double times[kBatchesMax];
     // The first call pays for what the MPI prepares for it, so a few more say how long it takes.
     double estimate = time_batch(cell, 0, 1, &wrong);
-    int calls = agree_on_calls(kBatchSeconds / 4, estimate);
+    int calls = agree_on_calls(cell, kBatchSeconds / 4, estimate);
     if (calls > 1) estimate = time_batch(cell, 0, calls, &wrong);
-    calls = agree_on_calls(kBatchSeconds, estimate);
-    int batches = clamp(seconds / (estimate * calls), kBatchesMin, kBatchesMax);
+    calls = agree_on_calls(cell, kBatchSeconds, estimate);
+    const double batch_seconds =
+        estimate * calls + (cell->late.rank < 0 ? 0 : 1e-3 * cell->late.ms);
+    int batches = clamp(seconds / batch_seconds, kBatchesMin, kBatchesMax);
     MPI_Bcast(&batches, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int batch = 0; batch < batches; ++batch) {
         times[batch] = time_batch(cell, batch + 1, calls, &wrong);
@@ -268,11 +290,15 @@ int main(int count, char** words) {
     if (!(seconds > 0)) return usage("SECONDS is a number above 0");
     int warmed[COLLECTIVES] = {0};
     struct cell cell;
-    for (int i = 2; i < count; ++i) {
-        if (!parse_cell(words[i], &cell)) return usage("bad COLLECTIVE:BYTES");
+    struct late late = {-1, 0};
+    const int first = parse_late(words[2], &late) ? 3 : 2;
+    if (first == 2) late.rank = -1;
+    for (int i = first; i < count; ++i) {
+        if (!parse_cell(words[i], &cell)) return usage("bad COLLECTIVE:BYTES or late=RANK:MS");
     }
     MPI_Init(&count, &words);
-    for (int i = 2; i < count; ++i) {
+    cell.late = late;
+    for (int i = first; i < count; ++i) {
         if (!parse_cell(words[i], &cell)) MPI_Abort(MPI_COMM_WORLD, 2);
         if (!warmed[cell.collective]++) warm_up(cell);
         open_cell(&cell);

@@ -13,7 +13,10 @@ from runs import MPIS, Column, Place, ms_text, ratio_text, size_text
 MULTICAST = "multicast"
 BCAST_SIZES = [8, 1 << 10, 16 << 10, 64 << 10, 1 << 20]
 QUICK_BCAST_SIZES = [8, 64 << 10, 1 << 20]
+LATE_SIZES = [8, 64 << 10]
 LOSS_PERCENT = 1
+# The first rank of the second host, which talks to the network for its node-mates.
+LATE_RANK, LATE_MS = 4, 50
 # A limit below this is not what takes the time, and is not shown.
 LIMIT_MS_MIN = 1.0
 
@@ -85,6 +88,9 @@ PARTS = {
                    (bare, MESSAGES, ALLGATHER)),
     "node": Part("broadcast, four ranks a host", "8,8", (Place(16, 4),), bcast_cells(BCAST_SIZES),
                  (bare, MESSAGES, every_process, BCAST)),
+    "late": Part("broadcast, four ranks a host, the other ranks while one host's first is late",
+                 "8,8", tuple(Place(16, 4, late=LATE_RANK, late_ms=ms) for ms in (0, LATE_MS)),
+                 bcast_cells(LATE_SIZES), (bare, MESSAGES, BCAST)),
 }
 
 
@@ -119,7 +125,8 @@ def row_of(name, where, by_column, columns, lab):
             kinds.setdefault(column.kind, []).append(middle[column.key])
     mine = max(kinds.pop(MULTICAST), default=None) if MULTICAST in kinds else None
     return {"part": name, "hosts": place.hosts, "ranks_per_host": place.per_host,
-            "order": place.order, "loss": place.loss, "collective": collective, "bytes": size,
+            "order": place.order, "loss": place.loss, "late_ms": place.late_ms,
+            "collective": collective, "bytes": size,
             "limit_ms": limit, "median_ms": middle, "rounds_ms": by_column,
             "gains": {kind: min(ms) / mine for kind, ms in kinds.items()} if mine else {},
             "times_limit": mine / limit if mine and limit else None}
@@ -129,13 +136,13 @@ def print_table(part, rows, columns, lab):
     print(f"\n{part.title}: leaves {lab.leaves}, {lab.rate}; ms\n")
     kinds = [kind for kind in dict.fromkeys(column.kind for column in columns)
              if kind != MULTICAST]
-    table = [["collective", "bytes", "hosts", "ranks", "loss", "limit",
+    table = [["collective", "bytes", "hosts", "ranks", "loss", "late", "limit",
               *(column.title for column in columns), *(f"gain on {kind}" for kind in kinds),
               "x limit"]]
     for row in rows:
         table.append([row["collective"], size_text(row["bytes"]), str(row["hosts"]),
                       str(row["hosts"] * row["ranks_per_host"]), f"{row['loss']:g} %",
-                      ms_text(row["limit_ms"]),
+                      f"{row['late_ms']:g} ms", ms_text(row["limit_ms"]),
                       *(ms_text(row["median_ms"].get(column.key)) for column in columns),
                       *(ratio_text(row["gains"].get(kind)) for kind in kinds),
                       ratio_text(row["times_limit"])])

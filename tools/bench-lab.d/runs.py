@@ -43,16 +43,24 @@ class Column:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the ranks of a run stand; `loss` is what every host loses of what comes to it."""
+    """Where the ranks of a run stand, and in what circumstances: `loss` is what every host loses of
+    what comes to it, `late` is the rank that comes `late_ms` late to every call."""
     hosts: int
     per_host: int
     placement: str = "block"
     order: str = "leaves"
     loss: float = 0
+    late: int = -1
+    late_ms: float = 0
 
     def text(self):
         text = f"{self.hosts} hosts, {self.per_host} a host"
-        return text + (f", {self.loss:g} % loss" if self.loss else "")
+        text += f", {self.loss:g} % loss" if self.loss else ""
+        return text + (f", rank {self.late} {self.late_ms:g} ms late" if self.late >= 0 else "")
+
+    def words(self):
+        """For the program."""
+        return [f"late={self.late}:{self.late_ms:g}"] if self.late >= 0 else []
 
 
 class Lab:
@@ -167,7 +175,7 @@ def run_column(lab, column, place, cells, chosen, book, told):
     """One launch with all cells; each is counted as soon as it is there."""
     report = WORK / f"report-{os.getpid()}.json"
     cells = [cell for cell in cells if cell[0] in column.collectives]
-    words = [str(chosen.seconds), *(f"{name}:{size}" for name, size in cells)]
+    words = [str(chosen.seconds), *place.words(), *(f"{name}:{size}" for name, size in cells)]
     command = lab.run_command(
         place, column.command(chosen.tutti, place.hosts * place.per_host, words, report))
     errors = WORK / "errors.log"
@@ -222,8 +230,19 @@ def print_markdown(table, left=1):
                                 for i, (text, width) in enumerate(zip(line, widths))) + " |")
 
 
+def multicast_text(row):
+    """A communicator's line in the report: its rate, and what was lost and repaired."""
+    if row["state"] != "on":
+        return f"multicast {row['state']} on {row['communicator']}: {row['reason']}"
+    quick = row["repaired_in_10_ms"] / row["repaired"] if row["repaired"] else 1
+    return (f"multicast on {row['communicator']}: {row['bytes_per_s'] * 8e-6:.4g} Mbit/s, "
+            f"{row['data_packets']} packets, {row['losses']} losses, {row['naks']} NAKs, "
+            f"{row['repairs_to_one']} repairs to one, {row['repairs_to_all']} to all; "
+            f"{100 * quick:.2f} % within 10 ms, slowest {1e3 * row['repair_s_max']:.1f} ms")
+
+
 def print_algorithms(book, columns, place):
-    """What made the figures of Tutti's columns."""
+    """What made the figures of Tutti's columns, and what their multicast met on the way."""
     for column in columns:
         if not column.tutti:
             continue
@@ -237,3 +256,5 @@ def print_algorithms(book, columns, place):
               + ("" if calls else ": these columns are the host MPI's own"))
         for row in mine:
             print(f"  {row['collective']} {row['size_class']}: {row['how']}")
+        for row in book.reports[place, column.key].get("multicast", []):
+            print(f"  {multicast_text(row)}")
