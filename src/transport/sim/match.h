@@ -38,9 +38,8 @@ struct Key {
 // complete.
 struct Message {
     Key key;
-    uint32_t next = kNone;     // in its chain of the table, or among the free ones
-    uint32_t waiting = kNone;  // the next one that waits for the same link
-    Ticket* send = nullptr;    // nullptr: not posted, or complete
+    uint32_t next = kNone;   // in its chain of the table, or among the free ones
+    Ticket* send = nullptr;  // nullptr: not posted, or complete
     Ticket* recv = nullptr;
     const std::byte* source = nullptr;
     std::byte* target = nullptr;
@@ -52,8 +51,6 @@ struct Message {
     bool is_requested = false;  // rendezvous: the request has come to the receiver
     bool is_arrived = false;
     uint64_t asked_ns = 0;  // when the receive was posted
-    uint64_t tail_ns = 0;   // when the last byte comes to where the head is
-    uint32_t hop = 0;
     Route route;
     Payloads::Bytes kept;  // what was sent before it was asked for
 };

@@ -37,7 +37,7 @@ bool Network::is_valid() const {
     const auto roots = std::count(parent_of_switch.begin(), parent_of_switch.end(), kNoSwitch);
     if (hosts() == 0 || roots != 1) return false;
     if (host_bits_per_s == 0 || trunk_bits_per_s == 0 || memory_bytes_per_s == 0) return false;
-    if (latency_ns < 2 || memory_ns < 1) return false;
+    if (latency_ns < 2 || memory_ns < 1 || multicast_slots < 1) return false;
     for (uint32_t at = 0; at < switches(); ++at) {
         const uint32_t parent = parent_of_switch[at];
         if (parent != kNoSwitch && parent >= switches()) return false;

@@ -37,6 +37,10 @@ struct Network {
     uint64_t memory_ns = 300;
     uint64_t memory_bytes_per_s = 8'000'000'000;
 
+    // A multicast sets out when all members have the one of so many numbers before: the slots of a
+    // node's ring.
+    uint32_t multicast_slots = 64;
+
     static Network one_switch(uint32_t hosts);
     // hosts_of_leaf[i] hosts on leaf i, ascending; above several leaves one switch.
     static Network leaves(std::span<const uint32_t> hosts_of_leaf);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "transport/sim/casts.h"
 
 namespace tutti::transport::sim {
 
@@ -46,7 +47,8 @@ World::World(const Network& network, std::span<const uint32_t> host_of_process,
       weather_(weather),
       prng_(weather.seed),
       processes_(host_of_process.size()),
-      links_(network.links()) {
+      links_(network.links()),
+      casts_(std::make_unique<Casts>(*this)) {
     TUTTI_ASSERT(network.is_valid(), "a network of hosts and switches");
     for (size_t i = 0; i < processes_.size(); ++i) {
         processes_[i].host = host_of_process[i];
@@ -70,6 +72,14 @@ uint32_t World::add_team(std::span<const uint32_t> process_of_rank) {
 Transport& World::endpoint(uint32_t team, Rank rank) {
     return *endpoints_[first_endpoint_[team] + rank];
 }
+
+Multicast& World::multicast_endpoint(uint32_t team, Rank rank) {
+    return casts_->endpoint(team, rank);
+}
+
+const Traffic& World::multicast_traffic() const { return casts_->traffic(); }
+
+size_t World::under_way() const { return messages_.under_way() + casts_->under_way(); }
 
 const Traffic& World::sent(uint32_t team, Rank rank) const {
     return endpoints_[first_endpoint_[team] + rank]->sent;
@@ -97,9 +107,9 @@ void World::wake(uint32_t process, uint64_t at_ns) {
     schedule(What::kWake, process, due_ns);
 }
 
-uint32_t World::host_of(uint32_t endpoint) const {
-    return processes_[endpoints_[endpoint]->process()].host;
-}
+uint32_t World::process_of(uint32_t endpoint) const { return endpoints_[endpoint]->process(); }
+
+uint32_t World::host_of(uint32_t endpoint) const { return processes_[process_of(endpoint)].host; }
 
 // Of a message without load.
 uint64_t World::way_ns(const Message& message) const {
@@ -185,55 +195,75 @@ void World::depart(uint32_t index, uint64_t at_ns) {
         return;
     }
     message.route = route(network_, from, to);
-    message.hop = 0;
-    message.tail_ns = at_ns;
-    schedule(What::kHead, index, at_ns);
+    Flight flight;
+    flight.owner = index;
+    flight.link = message.route[0];
+    flight.bytes = message.bytes;
+    flight.tail_ns = at_ns;
+    schedule(What::kHead, flights_.add(flight), at_ns);
 }
 
-void World::head_comes(uint32_t index) {
-    Message& message = messages_[index];
-    Link& link = links_[message.route[message.hop]];
+void World::head_comes(uint32_t flight) {
+    const uint32_t number = flights_[flight].link;
+    Link& link = links_[number];
     if (link.first_waiting == kNone && link.busy_until_ns <= now_ns_) {
-        take_link(index);
+        take_link(flight);
         return;
     }
     if (link.first_waiting == kNone) {
-        link.first_waiting = index;
-        schedule(What::kFree, message.route[message.hop], link.busy_until_ns);
+        link.first_waiting = flight;
+        schedule(What::kFree, number, link.busy_until_ns);
     } else {
-        messages_[link.last_waiting].waiting = index;
+        flights_[link.last_waiting].waiting = flight;
     }
-    link.last_waiting = index;
+    link.last_waiting = flight;
 }
 
 void World::take_link(uint32_t index) {
-    Message& message = messages_[index];
-    const uint32_t number = message.route[message.hop];
-    Link& link = links_[number];
-    const uint64_t own_ns = now_ns_ + bits_ns(message.bytes, network_.link_bits_per_s(number));
-    link.busy_until_ns = std::max(own_ns, message.tail_ns);
+    Flight& flight = flights_[index];
+    Link& link = links_[flight.link];
+    const uint64_t own_ns = now_ns_ + bits_ns(flight.bytes, network_.link_bits_per_s(flight.link));
+    link.busy_until_ns = std::max(own_ns, flight.tail_ns);
     ++link.traffic.messages;
-    link.traffic.bytes += message.bytes;
+    link.traffic.bytes += flight.bytes;
     // An odd latency's last nanosecond belongs to the second link.
     const uint64_t half = network_.latency_ns / 2;
-    const uint64_t latency_ns = message.hop % 2 == 0 ? half : network_.latency_ns - half;
-    message.tail_ns = link.busy_until_ns + latency_ns;
-    if (message.hop == 0 && !message.is_rendezvous) {
-        schedule(What::kSent, index, link.busy_until_ns);
+    const uint64_t latency_ns = flight.hop % 2 == 0 ? half : network_.latency_ns - half;
+    flight.tail_ns = link.busy_until_ns + latency_ns;
+    if (flight.hop++ == 0) {
+        if (flight.is_multicast) {
+            schedule(What::kCastLeft, flight.owner, link.busy_until_ns);
+        } else if (!messages_[flight.owner].is_rendezvous) {
+            schedule(What::kSent, flight.owner, link.busy_until_ns);
+        }
     }
-    ++message.hop;
-    if (message.hop < message.route.hops()) {
-        schedule(What::kHead, index, now_ns_ + latency_ns);
+    go_on(index, now_ns_ + latency_ns);
+}
+
+// To the next link, or what is behind the last one; the head is there at this time.
+void World::go_on(uint32_t index, uint64_t head_ns) {
+    Flight& flight = flights_[index];
+    if (flight.is_multicast) {
+        const Flight branch = flight;
+        flights_.release(index);
+        casts_->go_on(branch, head_ns);
+        return;
+    }
+    const Route& route = messages_[flight.owner].route;
+    if (flight.hop < route.hops()) {
+        flight.link = route[flight.hop];
+        schedule(What::kHead, index, head_ns);
     } else {
-        schedule(What::kArrive, index, message.tail_ns + delay_ns());
+        schedule(What::kArrive, flight.owner, flight.tail_ns + delay_ns());
+        flights_.release(index);
     }
 }
 
 void World::link_frees(uint32_t number) {
     Link& link = links_[number];
-    const uint32_t index = link.first_waiting;
-    link.first_waiting = std::exchange(messages_[index].waiting, kNone);
-    take_link(index);
+    const uint32_t flight = link.first_waiting;
+    link.first_waiting = std::exchange(flights_[flight].waiting, kNone);
+    take_link(flight);
     if (link.first_waiting != kNone) schedule(What::kFree, number, link.busy_until_ns);
 }
 
@@ -303,6 +333,12 @@ bool World::handle(const Event& event) {
             return false;
         case What::kArrive:
             arrive(event.index);
+            return false;
+        case What::kCastLeft:
+            casts_->leave(event.index);
+            return false;
+        case What::kCastCome:
+            casts_->come(event.index);
             return false;
         default:
             break;

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "transport/multicast.h"
+#include "transport/sim/flights.h"
 #include "transport/sim/match.h"
 #include "transport/sim/network.h"
 #include "transport/transport.h"
@@ -50,6 +52,8 @@ class World {
     uint32_t add_team(std::span<const uint32_t> process_of_rank);
     // Rank's end, used at the time of its process. Lives as long as the world.
     Transport& endpoint(uint32_t team, Rank rank);
+    // And its end of the team's multicast.
+    Multicast& multicast_endpoint(uint32_t team, Rank rank);
 
     [[nodiscard]] uint64_t now_ns() const { return now_ns_; }
     // Where the process stands: at the world's time, or ahead of it where it is at work.
@@ -68,19 +72,25 @@ class World {
     [[nodiscard]] const Traffic& memory_traffic() const { return memory_traffic_; }
     [[nodiscard]] const Traffic& link_traffic(uint32_t link) const { return links_[link].traffic; }
     [[nodiscard]] const Traffic& sent(uint32_t team, Rank rank) const;
-    // Messages of which the send or the receive is not complete.
-    [[nodiscard]] size_t under_way() const { return messages_.under_way(); }
+    // Multicasts, each counted once; on a link, each that passes it.
+    [[nodiscard]] const Traffic& multicast_traffic() const;
+    // Messages of which the send or the receive is not complete, and multicasts that are not
+    // complete on all ranks.
+    [[nodiscard]] size_t under_way() const;
     [[nodiscard]] uint64_t events() const { return events_count_; }
 
   private:
     class Endpoint;
+    class Casts;
     enum class What : uint8_t {
-        kHead,     // a message's head has come to its next link
-        kFree,     // a link for which messages wait has become free
-        kSent,     // the last byte of an eager message has left
-        kRequest,  // a rendezvous request has come
-        kArrive,   // the last byte has come
-        kWake      // a process
+        kHead,      // the head of a flight has come to its next link
+        kFree,      // a link for which flights wait has become free
+        kSent,      // the last byte of an eager message has left
+        kRequest,   // a rendezvous request has come
+        kArrive,    // the last byte has come
+        kCastLeft,  // the last byte of a multicast has left its sender
+        kCastCome,  // a multicast has come to a rank
+        kWake       // a process
     };
     struct Event {
         uint64_t at_ns;
@@ -110,12 +120,14 @@ class World {
     void post_recv(Endpoint& to, Rank peer, const MessageId& id, std::byte* data, size_t bytes,
                    Ticket& ticket);
     bool refuse_size(Message& message);
+    [[nodiscard]] uint32_t process_of(uint32_t endpoint) const;
     [[nodiscard]] uint32_t host_of(uint32_t endpoint) const;
     [[nodiscard]] uint64_t way_ns(const Message& message) const;
     uint64_t delay_ns();
     void depart(uint32_t index, uint64_t at_ns);
-    void head_comes(uint32_t index);
-    void take_link(uint32_t index);
+    void head_comes(uint32_t flight);
+    void take_link(uint32_t flight);
+    void go_on(uint32_t flight, uint64_t head_ns);
     void link_frees(uint32_t link);
     void leave(uint32_t index);
     void request_comes(uint32_t index);
@@ -136,6 +148,8 @@ class World {
     std::vector<std::unique_ptr<Endpoint>> endpoints_;
     std::vector<uint32_t> first_endpoint_;  // by team
     Messages messages_;
+    Flights flights_;
+    std::unique_ptr<Casts> casts_;
     Payloads payloads_;
     Traffic network_traffic_;
     Traffic memory_traffic_;
