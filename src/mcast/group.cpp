@@ -60,7 +60,7 @@ std::optional<Member> Group::failure() const {
 
 // ---------------------------------------------------------------- packets in
 
-void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {
+void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_t arrival_ns) {
     const auto packet = parse(bytes);
     if (!packet) {
         ++counters_.packets_malformed;
@@ -77,6 +77,7 @@ void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {
         return;
     }
     packet_bytes_ = bytes.size();
+    arrival_ns_ = std::min(arrival_ns, now_ns);
     watch_.heard(now_ns, packet->sender);
     std::visit([&](const auto& body) { on_body(now_ns, packet->sender, body); }, packet->body);
 }
@@ -135,11 +136,11 @@ void Group::on_body(uint64_t now_ns, Member, const Failure& failure) {
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Probe& probe) {
-    prober_.on_probe(now_ns, from, probe, packet_bytes_);
+    prober_.on_probe(now_ns, arrival_ns_, from, probe, packet_bytes_);
 }
 
 void Group::on_body(uint64_t now_ns, Member, const ProbeAnswer& answer) {
-    prober_.on_answer(now_ns, answer);
+    prober_.on_answer(now_ns, arrival_ns_, answer);
 }
 
 // ---------------------------------------------------------------- what follows from them

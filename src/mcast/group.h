@@ -65,7 +65,11 @@ class Group {
     void release(uint64_t now_ns, PostId id);
 
     // --- packets and time ---
-    void on_packet(uint64_t now_ns, std::span<const std::byte> bytes);
+    void on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {
+        on_packet(now_ns, bytes, now_ns);
+    }
+    // It came at `arrival_ns`, not after `now_ns`.
+    void on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_t arrival_ns);
     void tick(uint64_t now_ns);
     // kNever: nothing will happen unless a packet or a call comes.
     [[nodiscard]] uint64_t next_deadline() const;
@@ -139,6 +143,7 @@ class Group {
     std::vector<bool> is_queued_;
     uint64_t streams_ns_ = kNever;  // the earliest deadline of any stream, or earlier
     size_t packet_bytes_ = 0;       // of the packet being handled
+    uint64_t arrival_ns_ = 0;       // the same
     Member dead_ = kNobody;
     uint64_t notice_ns_ = kNever;
     uint64_t notice_interval_ns_ = 0;

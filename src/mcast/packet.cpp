@@ -215,6 +215,11 @@ Range Nak::range(uint32_t index) const {
             load<uint32_t>(ranges, kRangeBytes * index + 4)};
 }
 
+std::optional<uint32_t> group_of(std::span<const std::byte> bytes) {
+    if (bytes.size() < kHeaderBytes) return {};
+    return load<uint32_t>(bytes, 20);
+}
+
 std::optional<Packet> parse(std::span<const std::byte> bytes) {
     if (bytes.size() < kHeaderBytes) return {};
     if (load<uint8_t>(bytes, 16) != kMagic || load<uint8_t>(bytes, 17) != kVersion) return {};

@@ -129,6 +129,9 @@ struct Packet {
 // Nothing if it is none of ours, or damaged. Spans refer to `bytes`. Never allocates.
 std::optional<Packet> parse(std::span<const std::byte> bytes);
 
+// The group that a packet names, before anything else of it is known; nothing if it is too short.
+std::optional<uint32_t> group_of(std::span<const std::byte> bytes);
+
 // Writes the packet and zeroes where the code will be. Returns its length; `out` must be long
 // enough: kControlBytesMax, or kDataHeaderBytes and the payload.
 size_t write(const Packet& packet, std::span<std::byte> out);

@@ -69,6 +69,8 @@ struct Params {
     uint64_t bytes_per_s = 0;          // of the own stream on the wire; 0: not paced
     // A burst stands in the narrowest queue for as long as the stream lasts, and repairs behind it.
     uint32_t burst_bytes = 4 * 1024;
+    // Or as much as the rate makes in this time, if that is more: timers are no finer than that.
+    uint64_t burst_ns = 100 * kMicrosecond;
     uint32_t fan_out = 4;  // children in the acknowledgement tree
     uint32_t teams_max = 1024;
     uint32_t posts_max = 256;
@@ -77,6 +79,12 @@ struct Params {
     uint64_t seed = 1;  // of the random back-offs; different on every member
     Timing timing;
 };
+
+// How much a sender may send at once.
+inline uint64_t burst_bytes(const Params& params, uint64_t bytes_per_s) {
+    const uint64_t in_time = bytes_per_s / kMicrosecond * params.burst_ns / kMillisecond;
+    return in_time > params.burst_bytes ? in_time : params.burst_bytes;
+}
 
 // An error names the parameter.
 Result<Done> validate(const Params& params);

@@ -21,7 +21,8 @@ Prober::Prober(const Params& params)
       row_bytes_((params.members + 7u) / 8),
       interval_ns_(params.timing.probe_ns * (1 + params.members / kMembersAtFullPace)),
       matrix_(row_bytes_ * params.members),
-      peers_(params.members) {
+      peers_(params.members),
+      is_train_over_(params.member == 0 || params.train_packets == 0) {
     for (Member member = 0; member < params.members; ++member) mark(member, member);
 }
 
@@ -49,12 +50,16 @@ void Prober::merge(Member member, std::span<const std::byte> heard) {
     }
 }
 
-void Prober::on_probe(uint64_t now_ns, Member from, const Probe& probe, size_t packet_bytes) {
+void Prober::on_probe(uint64_t now_ns, uint64_t arrival_ns, Member from, const Probe& probe,
+                      size_t packet_bytes) {
     mark(params_.member, from);
     merge(from, probe.heard);
     Peer& peer = peers_[from];
     peer.bytes_per_s = std::max(peer.bytes_per_s, probe.bytes_per_s);
-    if (from == 0 && probe.is_train) on_train(now_ns, probe.number, packet_bytes);
+    if (from == 0 && probe.is_train) on_train(arrival_ns, probe.number, packet_bytes);
+    // Its last packet may be lost; member 0's other probes come behind it.
+    const bool is_last = !probe.is_train || probe.number + 1 >= params_.train_packets;
+    if (from == 0 && is_last) is_train_over_ = true;
     if (probe.answerer == params_.member) {
         if (!peer.must_answer) ++answers_due_;
         peer.must_answer = true;
@@ -69,27 +74,28 @@ void Prober::on_probe(uint64_t now_ns, Member from, const Probe& probe, size_t p
     }
 }
 
-void Prober::on_train(uint64_t now_ns, uint32_t number, size_t packet_bytes) {
+void Prober::on_train(uint64_t arrival_ns, uint32_t number, size_t packet_bytes) {
     if (number < params_.train_packets / 2) return;
     if (train_first_ns_ == kNever) {
-        train_first_ns_ = now_ns;
+        train_first_ns_ = arrival_ns;
         return;
     }
     train_bytes_ += packet_bytes + kWireBytes;
-    const uint64_t took_ns = now_ns - train_first_ns_;
-    if (took_ns > 0) peers_[params_.member].bytes_per_s = train_bytes_ * 1'000'000'000 / took_ns;
+    if (arrival_ns <= train_first_ns_) return;
+    const uint64_t took_ns = arrival_ns - train_first_ns_;
+    peers_[params_.member].bytes_per_s = train_bytes_ * 1'000'000'000 / took_ns;
 }
 
-void Prober::on_answer(uint64_t now_ns, const ProbeAnswer& answer) {
-    if (answer.sent_ns >= now_ns) return;
-    round_trip_ns_min_ = std::min(round_trip_ns_min_, now_ns - answer.sent_ns);
-    round_trip_ns_max_ = std::max(round_trip_ns_max_, now_ns - answer.sent_ns);
+void Prober::on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& answer) {
+    if (answer.sent_ns >= arrival_ns) return;
+    round_trip_ns_min_ = std::min(round_trip_ns_min_, arrival_ns - answer.sent_ns);
+    round_trip_ns_max_ = std::max(round_trip_ns_max_, arrival_ns - answer.sent_ns);
     look_whether_done(now_ns);
 }
 
 void Prober::look_whether_done(uint64_t now_ns) {
     const bool has_round_trip = round_trip_ns_max_ > 0;
-    if (is_done_ || !has_round_trip || !all_hear_all()) return;
+    if (is_done_ || !has_round_trip || !all_hear_all() || !is_train_over_) return;
     is_done_ = true;
     // Tells the others at once what they need in order to be done too.
     probe_ns_ = now_ns;

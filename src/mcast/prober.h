@@ -9,8 +9,8 @@
 // trains, cf. Dovrolis, Ramanathan, Moore 2001); the first half of the row is not counted, since
 // shapers let a burst pass.
 //
-// A member is done when its matrix is full and a round trip is known, or after probes_max probes;
-// it goes on answering those that are not.
+// A member is done when its matrix is full, a round trip is known and the row has passed, or after
+// probes_max probes; it goes on answering those that are not.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,11 @@ class Prober {
     explicit Prober(const Params& params);
 
     void start(uint64_t now_ns);
-    void on_probe(uint64_t now_ns, Member from, const Probe& probe, size_t packet_bytes);
-    void on_answer(uint64_t now_ns, const ProbeAnswer& answer);
+    // `arrival_ns` may lie before `now_ns`: what the train measures is when its packets came, not
+    // when somebody had time to look.
+    void on_probe(uint64_t now_ns, uint64_t arrival_ns, Member from, const Probe& probe,
+                  size_t packet_bytes);
+    void on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& answer);
     [[nodiscard]] uint64_t next_ns() const;
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
@@ -41,6 +44,8 @@ class Prober {
     [[nodiscard]] uint64_t round_trip_ns_max() const { return round_trip_ns_max_; }
     // Of the slowest member that measured it; 0: none did.
     [[nodiscard]] uint64_t bytes_per_s() const;
+    // Of this member; 0: no two of the full packets that count came.
+    [[nodiscard]] uint64_t own_bytes_per_s() const { return peers_[params_.member].bytes_per_s; }
 
   private:
     struct Peer {
@@ -58,7 +63,7 @@ class Prober {
     }
     void merge(Member member, std::span<const std::byte> heard);
     void mark(Member who, Member whom);
-    void on_train(uint64_t now_ns, uint32_t number, size_t packet_bytes);
+    void on_train(uint64_t arrival_ns, uint32_t number, size_t packet_bytes);
     void look_whether_done(uint64_t now_ns);
     size_t next_answer(std::span<std::byte> out, Member& to);
     size_t write_probe(uint64_t now_ns, bool is_train, std::span<std::byte> out);
@@ -73,6 +78,7 @@ class Prober {
     uint32_t train_left_ = 0;
     uint32_t probes_ = 0;
     uint64_t probe_ns_ = kNever;
+    bool is_train_over_;
     bool is_done_ = false;
     uint64_t train_first_ns_ = kNever;
     uint64_t train_bytes_ = 0;

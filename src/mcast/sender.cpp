@@ -10,7 +10,7 @@ namespace tutti::mcast {
 
 Sender::Sender(const Params& params)
     : params_(params),
-      pacer_(params.bytes_per_s, params.burst_bytes),
+      pacer_(params.bytes_per_s, burst_bytes(params, params.bytes_per_s)),
       copies_(size_t{params.window_packets} * params.packet_bytes_max),
       slots_(params.window_packets),
       repairs_(params.window_packets),

@@ -56,7 +56,9 @@ class Sender {
     void on_nak(uint64_t now_ns, Member asker, const Nak& nak);
     // Somebody wants to hear from this member.
     void on_ask(uint64_t now_ns) { beat_ns_ = now_ns; }
-    void set_rate(uint64_t bytes_per_s) { pacer_.set_rate(bytes_per_s, params_.burst_bytes); }
+    void set_rate(uint64_t bytes_per_s) {
+        pacer_.set_rate(bytes_per_s, burst_bytes(params_, bytes_per_s));
+    }
 
     // When next_packet() should be called again, if nothing else happens.
     [[nodiscard]] uint64_t next_ns() const;

@@ -172,5 +172,13 @@ TEST_F(Wire, ARepairIsTheSamePacketWithAFlag) {
     EXPECT_TRUE(std::get<Data>(packet->body).is_repair);
 }
 
+TEST(Packet, TheGroupBeforeAllElse) {
+    std::vector<std::byte> bytes(kControlBytesMax);
+    const size_t used = write({0x89abcdef, 3, Ask{1}}, bytes);
+    EXPECT_EQ(group_of(std::span(bytes).first(used)), 0x89abcdefu);
+    EXPECT_EQ(group_of(std::span(bytes).first(kHeaderBytes)), 0x89abcdefu);
+    EXPECT_FALSE(group_of(std::span(bytes).first(kHeaderBytes - 1)));
+}
+
 }  // namespace
 }  // namespace tutti::mcast

@@ -44,16 +44,19 @@ TEST_F(ProberTest, TheRateIsThatOfTheSecondHalf) {
     for (uint32_t i = 0; i < 20; ++i) {
         // A burst, then one packet of 1,000 bytes on the wire in a millisecond.
         const uint64_t now = i < 8 ? 0 : (i - 8) * kMillisecond;
-        prober.on_probe(now, 0, {i, kNobody, true, false, 0, 0, {&heard, 1}}, 1000 - kWireBytes);
+        // All are looked at late and at once.
+        prober.on_probe(50 * kMillisecond, now, 0, {i, kNobody, true, false, 0, 0, {&heard, 1}},
+                        1000 - kWireBytes);
     }
     EXPECT_EQ(prober.bytes_per_s(), 1'000'000u);
+    EXPECT_EQ(prober.own_bytes_per_s(), 1'000'000u);
 }
 
 TEST_F(ProberTest, AnswersWhomItIsToAnswer) {
     Prober prober(test_params(4, 1));
-    prober.on_probe(0, 2, {9, 3, false, false, 55, 0, {}}, 100);
+    prober.on_probe(0, 0, 2, {9, 3, false, false, 55, 0, {}}, 100);
     EXPECT_EQ(prober.next_ns(), kNever);
-    prober.on_probe(0, 2, {10, 1, false, false, 66, 0, {}}, 100);
+    prober.on_probe(0, 0, 2, {10, 1, false, false, 66, 0, {}}, 100);
     const auto packet = next(prober, 5, out_, to_);
     ASSERT_TRUE(packet);
     EXPECT_EQ(to_, 2);
@@ -89,25 +92,43 @@ TEST_F(ProberTest, IsDoneWhenItKnowsThatAllHearAll) {
     Prober prober(test_params(3, 1));
     prober.start(0);
     ASSERT_TRUE(next(prober, 0, out_, to_));
-    prober.on_answer(800, {0, 100});
+    prober.on_answer(800, 800, {0, 100});
     EXPECT_EQ(prober.round_trip_ns_min(), 700u);
     const std::byte all{7};
     const std::byte two{6};
-    prober.on_probe(900, 0, {0, kNobody, false, false, 0, 0, {&all, 1}}, 100);
-    prober.on_probe(900, 2, {0, kNobody, false, false, 0, 0, {&two, 1}}, 100);
+    prober.on_probe(900, 900, 0, {0, kNobody, false, false, 0, 0, {&all, 1}}, 100);
+    prober.on_probe(900, 900, 2, {0, kNobody, false, false, 0, 0, {&two, 1}}, 100);
     EXPECT_FALSE(prober.hears(2, 0));
     EXPECT_FALSE(prober.is_done());
-    prober.on_probe(950, 2, {1, kNobody, false, true, 0, 0, {&all, 1}}, 100);
+    prober.on_probe(950, 950, 2, {1, kNobody, false, true, 0, 0, {&all, 1}}, 100);
     EXPECT_TRUE(prober.is_done());
     // It tells the others at once, and then only those that are not done.
     const auto packet = next(prober, 950, out_, to_);
     ASSERT_TRUE(packet);
     EXPECT_TRUE(std::get<Probe>(packet->body).is_done);
     EXPECT_EQ(prober.next_ns(), kNever);
-    prober.on_probe(1000, 0, {5, kNobody, false, true, 0, 0, {&all, 1}}, 100);
+    prober.on_probe(1000, 1000, 0, {5, kNobody, false, true, 0, 0, {&all, 1}}, 100);
     EXPECT_EQ(prober.next_ns(), kNever);
-    prober.on_probe(1000, 0, {5, kNobody, false, false, 0, 0, {&all, 1}}, 100);
+    prober.on_probe(1000, 1000, 0, {5, kNobody, false, false, 0, 0, {&all, 1}}, 100);
     EXPECT_NE(prober.next_ns(), kNever);
+}
+
+TEST_F(ProberTest, IsNotDoneBeforeTheTrainHasPassed) {
+    const std::byte all{7};
+    for (const bool last_is_lost : {false, true}) {
+        Params params = test_params(3, 1);
+        params.train_packets = 4;
+        Prober prober(params);
+        prober.start(0);
+        prober.on_answer(800, 800, {0, 100});
+        prober.on_probe(900, 900, 2, {0, kNobody, false, false, 0, 0, {&all, 1}}, 100);
+        for (uint32_t i = 0; i < 3; ++i) {
+            prober.on_probe(900, 900, 0, {i, kNobody, true, false, 0, 0, {&all, 1}}, 1000);
+        }
+        EXPECT_FALSE(prober.is_done());
+        prober.on_probe(950, 950, 0, {3, kNobody, !last_is_lost, false, 0, 0, {&all, 1}}, 1000);
+        EXPECT_TRUE(prober.is_done());
+    }
 }
 
 }  // namespace

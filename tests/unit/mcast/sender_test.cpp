@@ -142,6 +142,7 @@ TEST_F(SenderTest, RepairsGoBeforeNewData) {
     Params params = test_params();
     params.bytes_per_s = 1'000'000;
     params.burst_bytes = 0;
+    params.burst_ns = 0;
     sender_ = Sender(params);
     write(0, 3);
     ASSERT_TRUE(next(0));
@@ -152,6 +153,19 @@ TEST_F(SenderTest, RepairsGoBeforeNewData) {
     const auto packet = next(ready);
     ASSERT_TRUE(packet);
     EXPECT_TRUE(std::get<Data>(packet->body).is_repair);
+}
+
+// No timer is as fine as the gap between two packets of a fast link.
+TEST_F(SenderTest, BurstsLastAsLongAsTimersTake) {
+    Params params = test_params();
+    params.window_packets = 256;
+    sender_ = Sender(params);
+    sender_.set_rate(1'000'000'000);
+    write(0, 256);
+    const uint64_t in_time = params.burst_ns / (kControlBytesMax + kWireBytes);
+    const size_t sent = drain(0).size();
+    EXPECT_GE(sent, in_time);
+    EXPECT_LE(sent, in_time + 2);
 }
 
 TEST_F(SenderTest, HeartbeatsBackOffAndEndWhenAllIsAcknowledged) {
