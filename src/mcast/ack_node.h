@@ -4,7 +4,8 @@
 //
 // Source: a k-ary tree of acknowledgements once a window is UCC's (mlx5 multicast); ours are the
 // grants that travel with them, and when: at every quarter of the window (so that three quarters
-// are in flight while one is acknowledged), when the sender asks, and after a delay.
+// are in flight while one is acknowledged), at the latest after so many packets, when the sender
+// asks, and after a delay.
 //
 // Members are numbered from the sender: v = (member - stream) mod members; the parent of v is
 // (v - 1) / k, its children k v + 1 ... k v + k. Example, k = 2, 6 members, stream 4:
@@ -29,6 +30,7 @@ namespace tutti::mcast {
 struct Reached {
     uint64_t received_end = 0;
     uint64_t granted_end = 0;
+    uint64_t placed_end = 0;  // all before are where they were posted for
 };
 
 class AckNode {
@@ -38,13 +40,13 @@ class AckNode {
           stream_(stream),
           fan_out_(params.fan_out),
           number_((params.member + params.members - stream) % params.members),
-          quarter_(std::max(1u, params.window_packets / 4)),
+          quarter_(std::clamp(params.window_packets / 4, 1u, params.ack_packets_max)),
           delay_ns_(params.timing.ack_delay_ns) {
         children_ = std::min(fan_out_, members_ - 1 - std::min(members_ - 1, fan_out_ * number_));
         own_.granted_end = params.window_packets;
         for (Reached& child : of_child_) child.granted_end = params.window_packets;
         reported_ = own_;
-        if (is_root()) own_ = {kSequenceMax, kSequenceMax};
+        if (is_root()) own_ = {kSequenceMax, kSequenceMax, kSequenceMax};
     }
 
     [[nodiscard]] bool is_root() const { return number_ == 0; }
@@ -66,6 +68,7 @@ class AckNode {
         Reached& child = of_child_[number - first];
         child.received_end = std::max(child.received_end, reached.received_end);
         child.granted_end = std::max(child.granted_end, reached.granted_end);
+        child.placed_end = std::max(child.placed_end, reached.placed_end);
         return true;
     }
     [[nodiscard]] const Reached& of_child(uint32_t index) const { return of_child_[index]; }
@@ -80,6 +83,7 @@ class AckNode {
         for (uint32_t i = 0; i < children_; ++i) {
             least.received_end = std::min(least.received_end, of_child_[i].received_end);
             least.granted_end = std::min(least.granted_end, of_child_[i].granted_end);
+            least.placed_end = std::min(least.placed_end, of_child_[i].placed_end);
         }
         return least;
     }
@@ -88,11 +92,12 @@ class AckNode {
         const Reached now = joined();
         const uint64_t received = now.received_end - reported_.received_end;
         const uint64_t granted = now.granted_end - reported_.granted_end;
+        const uint64_t placed = now.placed_end - reported_.placed_end;
         const bool has_all_asked =
             received > 0 && now.received_end >= asked_end_ && reported_.received_end < asked_end_;
         if (must_report_ || has_all_asked) return 0;
-        if (received >= quarter_ || granted >= quarter_) return 0;
-        if (received == 0 && granted == 0) return kNever;
+        if (std::max({received, granted, placed}) >= quarter_) return 0;
+        if (received == 0 && granted == 0 && placed == 0) return kNever;
         if (delayed_ns_ == kNever) delayed_ns_ = now_ns + delay_ns_;
         return delayed_ns_;
     }

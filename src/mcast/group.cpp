@@ -47,10 +47,19 @@ Result<PostId> Group::post(uint64_t now_ns, Member sender, const MessageName& na
     return posted;
 }
 
+Result<PostId> Group::post_any(uint64_t now_ns, const MessageName& name,
+                               std::span<std::byte> place) {
+    auto posted = inbox_.post_any(name, place);
+    if (!posted) return posted;
+    const Member sender = inbox_.sender(posted.value());
+    if (sender != kNobody) refresh(now_ns, sender);
+    return posted;
+}
+
 void Group::release(uint64_t now_ns, PostId id) {
     const Member sender = inbox_.sender(id);
     inbox_.release(id);
-    refresh_waits(now_ns, sender);
+    if (sender != kNobody) refresh_waits(now_ns, sender);
 }
 
 std::optional<Member> Group::failure() const {
@@ -121,7 +130,7 @@ void Group::on_body(uint64_t now_ns, Member from, const Ack& ack) {
         ++counters_.packets_malformed;
         return;
     }
-    const Reached reached{ack.received_end, ack.granted_end};
+    const Reached reached{ack.received_end, ack.granted_end, ack.placed_end};
     if (!streams_[ack.stream].acks.on_child(from, reached)) {
         ++counters_.packets_malformed;
         return;
@@ -149,12 +158,12 @@ void Group::on_body(uint64_t now_ns, Member, const ProbeAnswer& answer) {
 void Group::refresh(uint64_t now_ns, Member member) {
     Stream& stream = streams_[member];
     if (member == params_.member) {
-        const Reached joined = stream.acks.joined();
-        sender_.on_acknowledged(joined.received_end, joined.granted_end);
+        sender_.on_acknowledged(stream.acks.joined());
     } else {
         const Receiver& receiver = stream.receiver;
-        stream.acks.set_own(
-            {receiver.received_end(), receiver.granted_end(inbox_.pooled_packets(member))});
+        const uint64_t received_end = receiver.received_end();
+        stream.acks.set_own({received_end, receiver.granted_end(inbox_.pooled_packets(member)),
+                             inbox_.placed_end(member, received_end)});
         stream.ack_ns = stream.acks.due_ns(now_ns);
         if (stream.ack_ns <= now_ns) add_work(Work::kAck, member);
         if (receiver.nak_ns() <= now_ns) add_work(Work::kNak, member);
@@ -172,7 +181,7 @@ void Group::refresh_waits(uint64_t now_ns, Member member) {
     }
     const uint64_t end = is_own ? sender_.sent_end() : stream.receiver.highest();
     for (uint32_t i = 0; i < stream.acks.children(); ++i) {
-        const bool is_behind = stream.acks.of_child(i).received_end < end;
+        const bool is_behind = stream.acks.of_child(i).placed_end < end;
         set_wait(now_ns, stream.waits_for_child[i], is_behind, stream.acks.child(i));
     }
 }
@@ -265,7 +274,7 @@ size_t Group::write_ack(Member member, std::span<std::byte> out, Member& to) {
     stream.ack_ns = kNever;
     to = stream.acks.parent();
     ++counters_.acks_sent;
-    const Ack ack{member, reached.received_end, reached.granted_end};
+    const Ack ack{member, reached.received_end, reached.granted_end, reached.placed_end};
     return mcast::write({params_.group, params_.member, ack}, out);
 }
 

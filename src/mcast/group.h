@@ -61,8 +61,21 @@ class Group {
     // Errors: too many posts.
     Result<PostId> post(uint64_t now_ns, Member sender, const MessageName& name,
                         std::span<std::byte> place);
+    // For whichever member sends a message of this name, of at most the place's bytes. Nobody is
+    // waited for until its first packet has come: see expect().
+    Result<PostId> post_any(uint64_t now_ns, const MessageName& name, std::span<std::byte> place);
     [[nodiscard]] PostState state(PostId id) const { return inbox_.state(id); }
+    [[nodiscard]] size_t message_bytes(PostId id) const { return inbox_.message_bytes(id); }
     void release(uint64_t now_ns, PostId id);
+    [[nodiscard]] uint32_t pooled_packets() const { return inbox_.pooled_packets(); }
+    // The own stream reaches so far with all that was written, and so far it is with all members,
+    // at the places they posted.
+    [[nodiscard]] uint64_t written_end() const { return sender_.written_end(); }
+    [[nodiscard]] uint64_t placed_end() const { return sender_.placed_end(); }
+    // The user waits for something of this member, or no longer: one call of the second kind for
+    // each of the first. While it waits, a member that is gone is noticed.
+    void expect(uint64_t now_ns, Member member) { watch_.wait(now_ns, member); }
+    void end_expect(Member member) { watch_.end_wait(member); }
 
     // --- packets and time ---
     void on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {

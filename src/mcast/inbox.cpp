@@ -7,6 +7,13 @@
 #include "base/assert.h"
 
 namespace tutti::mcast {
+namespace {
+
+Error too_many() {
+    return {ErrorCode::kMemory, "multicast: too many messages posted on one group"};
+}
+
+}  // namespace
 
 Inbox::Inbox(const Params& params)
     : payload_bytes_(payload_bytes_max(params)),
@@ -67,29 +74,77 @@ void Inbox::take_from_pool(Member sender, Match match, Use use) {
         slot.next = free_;
         free_ = index;
         --pool.count;
+        --pooled_;
+    }
+    pool.lowest = UINT64_MAX;
+    for (uint32_t at = pool.first; at != kNone; at = slots_[at].next) {
+        pool.lowest = std::min(pool.lowest, slots_[at].sequence);
     }
 }
 
 Result<PostId> Inbox::post(Member sender, const MessageName& name, std::span<std::byte> place_at) {
     TUTTI_ASSERT(is_open(name.team), "a message of a team that is not open");
     TUTTI_ASSERT(find_post(sender, name) == kNone, "a message is posted twice");
-    uint32_t index = 0;
-    while (index < posts_end_ && posts_[index].is_used) ++index;
-    if (index == posts_.size()) {
-        return Error{ErrorCode::kMemory, "multicast: too many messages posted on one group"};
-    }
+    const uint32_t index = free_post();
+    if (index == kNone) return too_many();
     posts_end_ = std::max(posts_end_, index + 1);
     Post& post = posts_[index];
-    post = {sender, name, place_at, 0, PostState::kPending, true, post.generation + 1};
+    post = {.name = name, .place = place_at, .is_used = true, .generation = post.generation + 1};
+    bind(post, sender);
+    place_pooled(post);
+    return PostId{index, post.generation};
+}
+
+Result<PostId> Inbox::post_any(const MessageName& name, std::span<std::byte> place_at) {
+    TUTTI_ASSERT(is_open(name.team), "a message of a team that is not open");
+    TUTTI_ASSERT(find_post(kNobody, name) == kNone, "a message is posted twice");
+    const uint32_t index = free_post();
+    if (index == kNone) return too_many();
+    posts_end_ = std::max(posts_end_, index + 1);
+    Post& post = posts_[index];
+    post = {.name = name,
+            .place = place_at,
+            .is_any = true,
+            .state = PostState::kPending,
+            .is_used = true,
+            .generation = post.generation + 1};
+    const auto is_wanted = [&](const Pool& pool) {
+        for (uint32_t at = pool.first; at != kNone; at = slots_[at].next) {
+            if (slots_[at].name == name) return true;
+        }
+        return false;
+    };
+    // Mostly there is nothing in any pool.
+    const auto pool =
+        pooled_ > 0 ? std::find_if(pools_.begin(), pools_.end(), is_wanted) : pools_.end();
+    if (pool != pools_.end()) {
+        bind(post, static_cast<Member>(pool - pools_.begin()));
+        place_pooled(post);
+    }
+    return PostId{index, post.generation};
+}
+
+uint32_t Inbox::free_post() const {
+    uint32_t index = 0;
+    while (index < posts_end_ && posts_[index].is_used) ++index;
+    return index < posts_.size() ? index : kNone;
+}
+
+// From now on this member is waited for.
+void Inbox::bind(Post& post, Member sender) {
+    post.sender = sender;
+    post.state = PostState::kPending;
     ++pools_[sender].pending;
+}
+
+void Inbox::place_pooled(Post& post) {
     take_from_pool(
-        sender, [&](const Slot& slot) { return slot.name == name; },
+        post.sender, [&](const Slot& slot) { return slot.name == post.name; },
         [&](uint32_t at) {
             const Slot& slot = slots_[at];
             place(post, slot.offset, slot.total,
                   {payloads_.data() + at * payload_bytes_, slot.bytes});
         });
-    return PostId{index, post.generation};
 }
 
 PostState Inbox::state(PostId id) const {
@@ -99,22 +154,26 @@ PostState Inbox::state(PostId id) const {
 }
 
 void Inbox::release(PostId id) {
-    if (state(id) == PostState::kPending) --pools_[posts_[id.index].sender].pending;
-    posts_[id.index].is_used = false;
+    Post& post = posts_[id.index];
+    if (state(id) == PostState::kPending && post.sender != kNobody) --pools_[post.sender].pending;
+    post.is_used = false;
     while (posts_end_ > 0 && !posts_[posts_end_ - 1].is_used) --posts_end_;
 }
 
+// A post that waits for any member's message is everybody's.
 uint32_t Inbox::find_post(Member sender, const MessageName& name) const {
     for (uint32_t i = 0; i < posts_end_; ++i) {
         const Post& post = posts_[i];
-        if (post.is_used && post.sender == sender && post.name == name) return i;
+        if (!post.is_used || post.name != name) continue;
+        if (post.sender == sender || post.sender == kNobody || sender == kNobody) return i;
     }
     return kNone;
 }
 
 bool Inbox::place(Post& post, uint32_t offset, uint32_t total, std::span<const std::byte> payload) {
     if (post.state != PostState::kPending) return false;
-    if (total != post.place.size()) {
+    post.total = total;
+    if (post.is_any ? total > post.place.size() : total != post.place.size()) {
         post.state = PostState::kWrongSize;
     } else {
         TUTTI_ASSERT(offset + payload.size() <= post.place.size(), "data beyond its message");
@@ -132,7 +191,9 @@ bool Inbox::place(Post& post, uint32_t offset, uint32_t total, std::span<const s
 Inbox::Put Inbox::put(Member sender, const Data& data) {
     const uint32_t index = find_post(sender, data.name);
     if (index != kNone) {
-        const bool is_last = place(posts_[index], data.offset, data.total, data.payload);
+        Post& post = posts_[index];
+        if (post.sender == kNobody) bind(post, sender);
+        const bool is_last = place(post, data.offset, data.total, data.payload);
         return is_last ? Put::kCompleted : Put::kPlaced;
     }
     if (!is_open(data.name.team)) {
@@ -149,9 +210,12 @@ void Inbox::keep(Member sender, const Data& data) {
     const uint32_t index = free_;
     free_ = slots_[index].next;
     const auto bytes = static_cast<uint32_t>(data.payload.size());
-    slots_[index] = {data.name, data.offset, data.total, bytes, pools_[sender].first};
-    pools_[sender].first = index;
-    ++pools_[sender].count;
+    Pool& pool = pools_[sender];
+    slots_[index] = {data.name, data.sequence, data.offset, data.total, bytes, pool.first};
+    pool.first = index;
+    pool.lowest = std::min(pool.lowest, data.sequence);
+    ++pool.count;
+    ++pooled_;
     if (bytes > 0) {
         std::memcpy(payloads_.data() + index * payload_bytes_, data.payload.data(), bytes);
     }

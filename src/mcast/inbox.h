@@ -9,6 +9,7 @@
 // earlier.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,8 +40,14 @@ class Inbox {
     // The place must stay until the post is released. Messages of one sender that are posted or
     // under way at the same time have different names. Errors: as many posts as can be.
     Result<PostId> post(Member sender, const MessageName& name, std::span<std::byte> place);
+    // For the first member that sends a message of this name, of at most the place's bytes. No
+    // other member sends one.
+    Result<PostId> post_any(const MessageName& name, std::span<std::byte> place);
     [[nodiscard]] PostState state(PostId id) const;
+    // Of the message, when it is there.
+    [[nodiscard]] size_t message_bytes(PostId id) const { return posts_[id.index].total; }
     void release(PostId id);
+    // kNobody: not known yet.
     [[nodiscard]] Member sender(PostId id) const { return posts_[id.index].sender; }
 
     enum class Put : uint8_t { kPlaced, kCompleted, kPooled, kDropped };
@@ -48,6 +55,11 @@ class Inbox {
     Put put(Member sender, const Data& data);
 
     [[nodiscard]] uint32_t pooled_packets(Member sender) const { return pools_[sender].count; }
+    [[nodiscard]] uint32_t pooled_packets() const { return pooled_; }
+    // Of a stream that is here up to received_end: what is not in the pool before it.
+    [[nodiscard]] uint64_t placed_end(Member sender, uint64_t received_end) const {
+        return std::min(received_end, pools_[sender].lowest);
+    }
     [[nodiscard]] uint32_t pending_posts(Member sender) const { return pools_[sender].pending; }
     [[nodiscard]] uint64_t dropped_packets() const { return dropped_packets_; }
 
@@ -55,9 +67,11 @@ class Inbox {
     static constexpr uint32_t kNone = UINT32_MAX;
 
     struct Post {
-        Member sender = 0;
+        Member sender = kNobody;
         MessageName name;
         std::span<std::byte> place;
+        bool is_any = false;
+        size_t total = 0;
         size_t received_bytes = 0;
         PostState state = PostState::kDone;
         bool is_used = false;
@@ -65,6 +79,7 @@ class Inbox {
     };
     struct Slot {
         MessageName name;
+        uint64_t sequence = 0;
         uint32_t offset = 0;
         uint32_t total = 0;
         uint32_t bytes = 0;
@@ -74,10 +89,14 @@ class Inbox {
         uint32_t first = kNone;
         uint32_t count = 0;
         uint32_t pending = 0;
+        uint64_t lowest = UINT64_MAX;  // sequence
     };
 
     [[nodiscard]] bool is_open(uint32_t team) const;
     [[nodiscard]] uint32_t find_post(Member sender, const MessageName& name) const;
+    [[nodiscard]] uint32_t free_post() const;
+    void bind(Post& post, Member sender);
+    void place_pooled(Post& post);
     // True when that was the last of the message.
     bool place(Post& post, uint32_t offset, uint32_t total, std::span<const std::byte> payload);
     void keep(Member sender, const Data& data);
@@ -93,6 +112,7 @@ class Inbox {
     std::vector<std::byte> payloads_;
     uint32_t free_ = kNone;
     std::vector<Pool> pools_;  // by sender
+    uint32_t pooled_ = 0;      // in all pools
     uint64_t dropped_packets_ = 0;
 };
 

@@ -94,9 +94,11 @@ std::optional<Body> parse_nak(const Head& head, Bytes bytes) {
 }
 
 std::optional<Body> parse_ack(const Head& head, Bytes bytes) {
-    if (bytes.size() != kHeaderBytes + 16 || head.flag) return {};
-    const Ack ack{head.extra, load<uint64_t>(bytes, 28), load<uint64_t>(bytes, 36)};
+    if (bytes.size() != kHeaderBytes + 24 || head.flag) return {};
+    const Ack ack{head.extra, load<uint64_t>(bytes, 28), load<uint64_t>(bytes, 36),
+                  load<uint64_t>(bytes, 44)};
     if (ack.granted_end > kSequenceMax || ack.received_end > ack.granted_end) return {};
+    if (ack.placed_end > ack.received_end) return {};
     return ack;
 }
 
@@ -179,7 +181,8 @@ struct BodyWriter {
         head = {Kind::kAck, false, ack.stream};
         store(out, 28, ack.received_end);
         store(out, 36, ack.granted_end);
-        return kHeaderBytes + 16;
+        store(out, 44, ack.placed_end);
+        return kHeaderBytes + 24;
     }
     size_t operator()(const Ask& ask) {
         head = {Kind::kAsk, false, 0};

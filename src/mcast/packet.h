@@ -84,12 +84,13 @@ struct Nak {
     [[nodiscard]] Range range(uint32_t index) const;
 };
 
-// The subtree below the sender of this packet has all of `stream` before `received_end`, and room
-// for all before `granted_end`.
+// The subtree below the sender of this packet has all of `stream` before `received_end`, all before
+// `placed_end` where it was posted for, and room for all before `granted_end`.
 struct Ack {
     Member stream = 0;
     uint64_t received_end = 0;
     uint64_t granted_end = 0;
+    uint64_t placed_end = 0;
 };
 
 // Are you there? Answered by a heartbeat to everybody.

@@ -29,6 +29,7 @@ Result<Done> validate(const Params& params) {
     if (params.fan_out < 1 || params.fan_out > kFanOutMax) {
         return bad("the acknowledgement tree has a fan-out of 1 to 16");
     }
+    if (params.ack_packets_max == 0) return bad("packets are acknowledged");
     if (params.posts_max == 0) return bad("at least one message can be posted");
     if (params.teams_max == 0) return bad("at least one team can be open");
     if (timing.renak_ns_min <= timing.hold_off_ns) {

@@ -72,6 +72,10 @@ struct Params {
     // Or as much as the rate makes in this time, if that is more: timers are no finer than that.
     uint64_t burst_ns = 100 * kMicrosecond;
     uint32_t fan_out = 4;  // children in the acknowledgement tree
+    // Acknowledged at the latest after so many packets, if a quarter of the window is more: a user
+    // who keeps messages until all have them may have room for few (64 of one packet in a ring).
+    // 16 packets of data are 24 KB, their acknowledgement 94 bytes.
+    uint32_t ack_packets_max = 16;
     uint32_t teams_max = 1024;
     uint32_t posts_max = 256;
     // Full packets in a row from member 0 when probing; the first half fills shapers' bursts.

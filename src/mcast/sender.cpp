@@ -42,11 +42,13 @@ void Sender::add(const Outgoing& message, size_t payload_bytes) {
     ++next_;
 }
 
-void Sender::on_acknowledged(uint64_t received_end, uint64_t granted_end) {
-    TUTTI_ASSERT(received_end <= sent_, "packets acknowledged that were never sent");
-    base_ = std::max(base_, received_end);
-    granted_ = std::max(granted_, granted_end);
-    if (base_ == next_) beat_ns_ = kNever;
+void Sender::on_acknowledged(const Reached& reached) {
+    TUTTI_ASSERT(reached.received_end <= sent_, "packets acknowledged that were never sent");
+    TUTTI_ASSERT(reached.placed_end <= reached.received_end, "packets placed before they came");
+    base_ = std::max(base_, reached.received_end);
+    granted_ = std::max(granted_, reached.granted_end);
+    placed_ = std::max(placed_, reached.placed_end);
+    if (placed_ == next_) beat_ns_ = kNever;
 }
 
 void Sender::on_nak(uint64_t now_ns, Member asker, const Nak& nak) {
@@ -144,7 +146,7 @@ void Sender::restart_beats(uint64_t now_ns) {
 size_t Sender::next_heartbeat(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     if (beat_ns_ > now_ns) return 0;
     const bool is_blocked = sent_ < next_ && !can_send();
-    const bool is_open = base_ < next_;
+    const bool is_open = placed_ < next_;
     Heartbeat beat{sent_, ++beat_number_, false};
     beat.asks = is_open && (is_blocked || beats_since_data_ >= params_.timing.heartbeats_silent);
     ++beats_since_data_;

@@ -13,7 +13,8 @@
 // Invariants:
 //   I1  base_ <= sent_ <= next_ <= base_ + window: nothing is forgotten before all have it;
 //   I2  no packet at or beyond granted_ is ever sent: no receiver is overrun;
-//   I3  as long as anything is not acknowledged, a heartbeat is due.
+//   I3  as long as anything is not acknowledged, or not at its place everywhere, a heartbeat is
+//   due.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "mcast/ack_node.h"
 #include "mcast/pacer.h"
 #include "mcast/packet.h"
 #include "mcast/params.h"
@@ -51,8 +53,8 @@ class Sender {
 
     // Takes as much as there is room for; true when the message is taken whole.
     bool write(uint64_t now_ns, Outgoing& message);
-    // All members have everything before received_end and room for all before granted_end.
-    void on_acknowledged(uint64_t received_end, uint64_t granted_end);
+    // All members say so.
+    void on_acknowledged(const Reached& reached);
     void on_nak(uint64_t now_ns, Member asker, const Nak& nak);
     // Somebody wants to hear from this member.
     void on_ask(uint64_t now_ns) { beat_ns_ = now_ns; }
@@ -66,6 +68,8 @@ class Sender {
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
     [[nodiscard]] uint64_t sent_end() const { return sent_; }
+    [[nodiscard]] uint64_t written_end() const { return next_; }
+    [[nodiscard]] uint64_t placed_end() const { return placed_; }
     [[nodiscard]] bool is_acknowledged() const { return base_ == next_; }
     [[nodiscard]] const SenderCounters& counters() const { return counters_; }
 
@@ -102,6 +106,7 @@ class Sender {
     uint32_t repairs_first_ = 0;
     uint32_t repairs_count_ = 0;
     uint64_t base_ = 0;
+    uint64_t placed_ = 0;  // <= base_
     uint64_t sent_ = 0;
     uint64_t next_ = 0;
     uint64_t granted_ = 0;

@@ -87,6 +87,30 @@ TEST_F(InnerNode, ReportsAQuarterAtOnceAndLessAfterADelay) {
     EXPECT_EQ(node_.due_ns(400), 0u);
 }
 
+TEST_F(InnerNode, WhatIsAtItsPlaceIsReportedLikeWhatIsThere) {
+    const uint64_t delay = Timing{}.ack_delay_ns;
+    node_.set_own({8, 16, 0});
+    node_.on_child(1, {8, 16, 8});
+    node_.on_child(2, {8, 16, 8});
+    EXPECT_EQ(node_.report().placed_end, 0u);
+    node_.set_own({8, 16, 1});
+    EXPECT_EQ(node_.due_ns(0), delay);
+    node_.set_own({8, 16, 2});
+    EXPECT_EQ(node_.due_ns(0), 0u);
+    EXPECT_EQ(node_.report().placed_end, 2u);
+}
+
+TEST(AckNode, ALargeWindowIsAcknowledgedAfterSoManyPackets) {
+    Params params = test_params(2, 1);
+    params.window_packets = 256;
+    params.ack_packets_max = 10;
+    AckNode node(params, 0);
+    node.set_own({9, 256});
+    EXPECT_NE(node.due_ns(0), 0u);
+    node.set_own({10, 256});
+    EXPECT_EQ(node.due_ns(0), 0u);
+}
+
 TEST_F(InnerNode, AnswersWhenAskedAndAgainWhenAllIsThere) {
     node_.on_asked(1);
     EXPECT_EQ(node_.due_ns(0), 0u);

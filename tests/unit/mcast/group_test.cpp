@@ -44,6 +44,7 @@ TEST(GroupParams, BadOnesAreNamed) {
     EXPECT_NE(message([](Params& p) { p.packet_bytes_max = 70'000; }), "");
     EXPECT_NE(message([](Params& p) { p.fan_out = 0; }), "");
     EXPECT_NE(message([](Params& p) { p.fan_out = 17; }), "");
+    EXPECT_NE(message([](Params& p) { p.ack_packets_max = 0; }), "");
     EXPECT_NE(message([](Params& p) { p.posts_max = 0; }), "");
     EXPECT_NE(message([](Params& p) { p.timing.hold_off_ns = p.timing.renak_ns_min; }), "");
 }
@@ -91,6 +92,44 @@ TEST_F(GroupTest, AReleasedPostIsNotWaitedFor) {
     group_->release(0, id.value());
     for (int i = 0; i < 100; ++i) group_->tick(uint64_t(i) * 1'000'000'000);
     EXPECT_EQ(drain(100'000'000'000), 0u);
+    EXPECT_FALSE(group_->failure());
+}
+
+TEST_F(GroupTest, APostForAnyoneWaitsForWhoeverBegins) {
+    ASSERT_TRUE(group_->open_team(5));
+    std::vector<std::byte> place(1000);
+    const auto id = group_->post_any(0, {5, 0, 0, 0}, place);
+    ASSERT_TRUE(id);
+    EXPECT_EQ(group_->next_deadline(), kNever);
+    const auto payload = test_bytes(100);
+    deliver(0, 77, 2, Data{0, {5, 0, 0, 0}, 0, 200, false, payload});
+    EXPECT_EQ(group_->state(id.value()), PostState::kPending);
+    // The rest never comes: its sender is asked, and found gone.
+    for (uint64_t now = 0; now < 60'000'000'000 && !group_->failure(); now += 50'000'000) {
+        group_->tick(now);
+        drain(now);
+    }
+    EXPECT_EQ(group_->failure(), Member{2});
+}
+
+TEST_F(GroupTest, WhoIsExpectedIsAskedAndFoundGone) {
+    group_->expect(0, 3);
+    group_->expect(0, 3);
+    group_->end_expect(3);
+    for (uint64_t now = 0; now < 60'000'000'000 && !group_->failure(); now += 50'000'000) {
+        group_->tick(now);
+        drain(now);
+    }
+    EXPECT_EQ(group_->failure(), Member{3});
+}
+
+TEST_F(GroupTest, NobodyIsGoneWhoIsNoLongerExpected) {
+    group_->expect(0, 3);
+    group_->end_expect(3);
+    for (uint64_t now = 0; now < 60'000'000'000; now += 50'000'000) {
+        group_->tick(now);
+        EXPECT_EQ(drain(now), 0u);
+    }
     EXPECT_FALSE(group_->failure());
 }
 

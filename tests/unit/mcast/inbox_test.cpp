@@ -91,6 +91,68 @@ TEST_F(InboxTest, AWrongSizeIsToldAndWritesNothing) {
     EXPECT_EQ(inbox_.pending_posts(1), 0u);
 }
 
+TEST_F(InboxTest, APostForAnyoneTakesTheFirstSendersMessage) {
+    auto posted = inbox_.post_any({5, 0, 0, 0}, place_);
+    ASSERT_TRUE(posted);
+    const PostId id = posted.value();
+    EXPECT_EQ(inbox_.sender(id), kNobody);
+    EXPECT_EQ(inbox_.pending_posts(2), 0u) << "nobody is waited for yet";
+    EXPECT_EQ(put(2, 0, 30, 40, 70), Put::kPlaced) << "shorter than the place";
+    EXPECT_EQ(inbox_.sender(id), 2);
+    EXPECT_EQ(inbox_.pending_posts(2), 1u);
+    EXPECT_EQ(put(2, 0, 0, 30, 70), Put::kCompleted);
+    EXPECT_EQ(inbox_.pending_posts(2), 0u);
+    EXPECT_EQ(inbox_.state(id), PostState::kDone);
+    EXPECT_EQ(inbox_.message_bytes(id), 70u);
+    EXPECT_TRUE(std::equal(data_.begin(), data_.begin() + 70, place_.begin()));
+    EXPECT_EQ(place_[70], std::byte{0});
+}
+
+TEST_F(InboxTest, APostForAnyoneFindsWhatCameEarly) {
+    put(1, 1, 0, 100);
+    put(3, 0, 60, 40);
+    put(3, 1, 0, 100);
+    EXPECT_EQ(inbox_.pooled_packets(), 3u);
+    auto posted = inbox_.post_any({5, 0, 0, 0}, place_);
+    ASSERT_TRUE(posted);
+    EXPECT_EQ(inbox_.sender(posted.value()), 3);
+    EXPECT_EQ(inbox_.pending_posts(3), 1u);
+    EXPECT_EQ(inbox_.pooled_packets(), 2u);
+    EXPECT_EQ(put(3, 0, 0, 60), Put::kCompleted);
+    EXPECT_EQ(place_, data_);
+    // Whole before anybody asked, and longer than the place.
+    std::vector<std::byte> small(99);
+    auto wrong = inbox_.post_any({5, 1, 0, 0}, small);
+    ASSERT_TRUE(wrong);
+    EXPECT_EQ(inbox_.state(wrong.value()), PostState::kWrongSize);
+}
+
+TEST_F(InboxTest, APostForAnyoneCanBeReleasedBeforeAnythingCame) {
+    auto posted = inbox_.post_any({5, 0, 0, 0}, place_);
+    ASSERT_TRUE(posted);
+    inbox_.release(posted.value());
+    EXPECT_EQ(put(1, 0, 0, 100), Put::kPooled);
+    EXPECT_EQ(inbox_.pending_posts(1), 0u);
+}
+
+TEST_F(InboxTest, KnowsHowFarAllIsAtItsPlace) {
+    const auto keep = [&](uint64_t sequence, uint32_t call) {
+        inbox_.put(1, {sequence, {5, call, 0, 0}, 0, 100, false, data_});
+    };
+    EXPECT_EQ(inbox_.placed_end(1, 7), 7u);
+    keep(4, 0);
+    keep(3, 1);
+    keep(5, 2);
+    EXPECT_EQ(inbox_.placed_end(1, 7), 3u);
+    EXPECT_EQ(inbox_.placed_end(1, 2), 2u);
+    post(1, 1);
+    EXPECT_EQ(inbox_.placed_end(1, 7), 4u);
+    post(1, 2);
+    EXPECT_EQ(inbox_.placed_end(1, 7), 4u);
+    post(1, 0);
+    EXPECT_EQ(inbox_.placed_end(1, 7), 7u);
+}
+
 TEST_F(InboxTest, ForeignTeamsAreDropped) {
     EXPECT_EQ(inbox_.put(1, {0, {6, 0, 0, 0}, 0, 100, false, data_}), Put::kDropped);
     EXPECT_EQ(inbox_.dropped_packets(), 1u);

@@ -73,11 +73,12 @@ TEST_F(Wire, ControlPacketsAreReadBack) {
     EXPECT_EQ(std::get<Heartbeat>(packet->body).number, 8u);
     EXPECT_TRUE(std::get<Heartbeat>(packet->body).asks);
 
-    packet = there_and_back(Ack{2, 100, 130});
+    packet = there_and_back(Ack{2, 100, 130, 90});
     ASSERT_TRUE(packet);
     EXPECT_EQ(std::get<Ack>(packet->body).stream, 2);
     EXPECT_EQ(std::get<Ack>(packet->body).received_end, 100u);
     EXPECT_EQ(std::get<Ack>(packet->body).granted_end, 130u);
+    EXPECT_EQ(std::get<Ack>(packet->body).placed_end, 90u);
 
     packet = there_and_back(Ask{4});
     ASSERT_TRUE(packet);
@@ -135,6 +136,7 @@ TEST_F(Wire, DataMustLieInItsMessage) {
     EXPECT_TRUE(there_and_back(Data{0, {}, 0, 0, false, {}}));
     EXPECT_FALSE(there_and_back(Data{0, {}, 0, 1, false, {}}));
     EXPECT_FALSE(there_and_back(Ack{0, 11, 10}));
+    EXPECT_FALSE(there_and_back(Ack{0, 10, 20, 11}));
 }
 
 TEST_F(Wire, WhatIsNotOursIsNotRead) {

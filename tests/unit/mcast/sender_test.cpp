@@ -73,11 +73,11 @@ TEST_F(SenderTest, KeepsToTheGrantAndToItsWindow) {
     EXPECT_EQ(message_.taken_bytes, 8 * kPayload);
     EXPECT_EQ(drain(0), (Numbers{0, 1, 2, 3, 4, 5, 6, 7}));
     // Three are acknowledged, but only two more granted.
-    sender_.on_acknowledged(3, 10);
+    sender_.on_acknowledged({3, 10, 3});
     EXPECT_FALSE(sender_.write(1, message_));
     EXPECT_EQ(message_.taken_bytes, 11 * kPayload);
     EXPECT_EQ(drain(1), (Numbers{8, 9}));
-    sender_.on_acknowledged(3, 11);
+    sender_.on_acknowledged({3, 11, 3});
     EXPECT_EQ(drain(1), Numbers{10});
 }
 
@@ -129,12 +129,12 @@ TEST_F(SenderTest, AnswersOnceWithinTheHoldOff) {
 TEST_F(SenderTest, WhatIsAcknowledgedOrNeverSentIsNotRepaired) {
     write(0, 4);
     drain(0);
-    sender_.on_acknowledged(2, 10);
+    sender_.on_acknowledged({2, 10, 2});
     nak(10, 2, {{0, 2}, {4, 100}});
     EXPECT_EQ(drain(10), Numbers{});
     // Acknowledged between the question and the answer.
     nak(20, 2, {{2, 1}});
-    sender_.on_acknowledged(4, 12);
+    sender_.on_acknowledged({4, 12, 4});
     EXPECT_EQ(drain(20), Numbers{});
 }
 
@@ -182,15 +182,33 @@ TEST_F(SenderTest, HeartbeatsBackOffAndEndWhenAllIsAcknowledged) {
         EXPECT_EQ(beat.asks, i >= 2);
         due += first << (i + 1);
     }
-    sender_.on_acknowledged(2, 10);
+    sender_.on_acknowledged({2, 10, 2});
     EXPECT_EQ(sender_.next_ns(), kNever);
     EXPECT_TRUE(sender_.is_acknowledged());
+}
+
+TEST_F(SenderTest, HeartbeatsGoOnUntilAllIsAtItsPlace) {
+    write(0, 2);
+    drain(0);
+    sender_.on_acknowledged({2, 10, 1});
+    EXPECT_TRUE(sender_.is_acknowledged());
+    EXPECT_EQ(sender_.placed_end(), 1u);
+    for (int i = 0; i < 3; ++i) {
+        const auto packet = next(sender_.next_ns());
+        ASSERT_TRUE(packet);
+        EXPECT_EQ(std::get<Heartbeat>(packet->body).asks, i >= 2);
+    }
+    // An older one takes nothing back.
+    sender_.on_acknowledged({2, 10, 0});
+    EXPECT_EQ(sender_.placed_end(), 1u);
+    sender_.on_acknowledged({2, 10, 2});
+    EXPECT_EQ(sender_.next_ns(), kNever);
 }
 
 TEST_F(SenderTest, ABlockedSenderAsksAtOnce) {
     write(0, 8);
     drain(0);
-    sender_.on_acknowledged(8, 8);
+    sender_.on_acknowledged({8, 8, 8});
     EXPECT_EQ(sender_.next_ns(), kNever);
     write(100, 1);
     EXPECT_EQ(drain(100), Numbers{});
