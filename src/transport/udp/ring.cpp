@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/udp/ring.h"
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "base/assert.h"
+
+namespace tutti::transport::udp {
+namespace {
+
+constexpr size_t kPage = 4096;
+// Of RingSlot::readers: the service's share, beside the number of ranks.
+constexpr uint32_t kHold = 1u << 31;
+
+enum Kind : uint64_t { kFree, kFullHere, kFullNetwork, kClosed };
+
+constexpr uint64_t state_of(uint64_t number, Kind kind) { return number << 2 | kind; }
+
+constexpr size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+size_t waiters_at() { return sizeof(RingHeader); }
+size_t slots_at(uint32_t members) {
+    const size_t end = waiters_at() + members * sizeof(std::atomic<uint32_t>);
+    return (end + alignof(RingSlot) - 1) / alignof(RingSlot) * alignof(RingSlot);
+}
+size_t data_at(uint32_t members, uint32_t slots) {
+    return pages(slots_at(members) + slots * sizeof(RingSlot));
+}
+
+}  // namespace
+
+size_t ring_bytes(const RingParams& params) {
+    return data_at(params.members, params.slots) + params.slots * kMulticastBytesMax;
+}
+
+void Ring::format(std::byte* memory, const RingParams& params) {
+    TUTTI_ASSERT(params.slots >= 1, "a ring has slots");
+    TUTTI_ASSERT(params.slots <= kRingSlotsMax, "a ring has at most 64 slots");
+    TUTTI_ASSERT(params.ranks >= 1 && params.ranks < kHold, "a ring has ranks");
+    auto* header = ::new (memory) RingHeader;
+    header->slots = params.slots;
+    header->ranks = params.ranks;
+    header->members = params.members;
+    for (uint32_t i = 0; i < params.members; ++i) {
+        ::new (memory + waiters_at() + i * sizeof(std::atomic<uint32_t>)) std::atomic<uint32_t>(0);
+    }
+    for (uint32_t i = 0; i < params.slots; ++i) {
+        auto* slot = ::new (memory + slots_at(params.members) + i * sizeof(RingSlot)) RingSlot;
+        slot->state.store(state_of(i, kFree), std::memory_order_relaxed);
+    }
+}
+
+RingSlot& Ring::slot(uint64_t number) const {
+    auto* first = reinterpret_cast<RingSlot*>(memory_ + slots_at(members()));
+    return first[number % slots()];
+}
+
+std::byte* Ring::data(uint64_t number) const {
+    return memory_ + data_at(members(), slots()) + number % slots() * kMulticastBytesMax;
+}
+
+std::atomic<uint32_t>& Ring::waiters(mcast::Member member) const {
+    TUTTI_ASSERT(member < members(), "no such member");
+    return reinterpret_cast<std::atomic<uint32_t>*>(memory_ + waiters_at())[member];
+}
+
+// ---------------------------------------------------------------- ranks
+
+// The look at `failure` comes after the look at `state`, both sequentially consistent: who finds a
+// slot that was freed after freeze() went by also finds that the ring is frozen. A slot that was
+// free before is closed by freeze() or filled here, whichever comes first.
+Ring::Fill Ring::fill(uint64_t number, Rank sender, const std::byte* from, size_t bytes) const {
+    TUTTI_ASSERT(bytes <= kMulticastBytesMax, "a multicast longer than a slot");
+    RingSlot& slot = this->slot(number);
+    uint64_t state = slot.state.load(std::memory_order_seq_cst);
+    if (state == state_of(number, kClosed)) return Fill::kClosed;
+    const bool has_failed = header().failure.load(std::memory_order_seq_cst) != RingHeader::kNone;
+    if (state != state_of(number, kFree)) {
+        TUTTI_ASSERT(state < state_of(number, kFree), "a multicast number is filled twice");
+        // Whoever has to read it may be waiting for this very rank after a failure.
+        return has_failed ? Fill::kClosed : Fill::kNotFree;
+    }
+    if (has_failed) return Fill::kClosed;
+    if (bytes > 0) std::memcpy(data(number), from, bytes);
+    slot.bytes = static_cast<uint32_t>(bytes);
+    slot.sender = sender;
+    slot.readers.store((header().ranks - 1) | kHold, std::memory_order_relaxed);
+    if (!slot.state.compare_exchange_strong(state, state_of(number, kFullHere),
+                                            std::memory_order_seq_cst)) {
+        TUTTI_ASSERT(state == state_of(number, kClosed), "two ranks fill one multicast number");
+        return Fill::kClosed;
+    }
+    header().filled.fetch_add(1, std::memory_order_seq_cst);
+    return Fill::kDone;
+}
+
+bool Ring::has(uint64_t number) const {
+    const uint64_t state = slot(number).state.load(std::memory_order_acquire);
+    return state == state_of(number, kFullHere) || state == state_of(number, kFullNetwork);
+}
+
+bool Ring::release(uint64_t number) const {
+    if (!leave(slot(number), number, 1)) return false;
+    header().freed.fetch_add(1, std::memory_order_seq_cst);
+    return header().sleep.load(std::memory_order_seq_cst) == RingHeader::kWakeIfFilledOrFreed;
+}
+
+// Acquire and release on the count: all reads of all readers come before the next write.
+bool Ring::leave(RingSlot& slot, uint64_t number, uint32_t share) const {
+    const uint32_t before = slot.readers.fetch_sub(share, std::memory_order_acq_rel);
+    TUTTI_ASSERT(share == kHold ? (before & kHold) != 0 : (before & ~kHold) != 0,
+                 "a slot has more readers than it should");
+    if (before != share) return false;
+    slot.state.store(state_of(number + slots(), kFree), std::memory_order_seq_cst);
+    return true;
+}
+
+bool Ring::must_wake() const {
+    return header().sleep.load(std::memory_order_seq_cst) != RingHeader::kAwake;
+}
+
+bool Ring::is_held(uint64_t number) const {
+    return is_filled_here(number) &&
+           (slot(number).readers.load(std::memory_order_acquire) & kHold) != 0;
+}
+
+// ---------------------------------------------------------------- the service
+
+bool Ring::is_free(uint64_t number) const {
+    return slot(number).state.load(std::memory_order_seq_cst) == state_of(number, kFree);
+}
+
+bool Ring::is_filled_here(uint64_t number) const {
+    return slot(number).state.load(std::memory_order_seq_cst) == state_of(number, kFullHere);
+}
+
+void Ring::publish(uint64_t number, size_t bytes) const {
+    RingSlot& slot = this->slot(number);
+    TUTTI_ASSERT(is_free(number), "two ranks send one multicast number");
+    slot.bytes = static_cast<uint32_t>(bytes);
+    slot.readers.store(header().ranks, std::memory_order_relaxed);
+    slot.state.store(state_of(number, kFullNetwork), std::memory_order_release);
+}
+
+bool Ring::release_hold(uint64_t number) const { return leave(slot(number), number, kHold); }
+
+// First the word, then the slots; see fill(). Frozen is said when no slot can become full any more.
+void Ring::freeze(mcast::Member dead) const {
+    header().dead.store(dead, std::memory_order_relaxed);
+    header().failure.store(RingHeader::kFreezing, std::memory_order_seq_cst);
+    for (uint32_t i = 0; i < slots(); ++i) {
+        std::atomic<uint64_t>& word = slot(i).state;
+        uint64_t state = word.load(std::memory_order_seq_cst);
+        const bool is_free = (state & 3) == kFree;
+        if (is_free)
+            word.compare_exchange_strong(state, state | kClosed, std::memory_order_seq_cst);
+    }
+    header().failure.store(RingHeader::kFrozen, std::memory_order_release);
+}
+
+}  // namespace tutti::transport::udp

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team's multicasts in the shared memory of one node: slots that the ranks of the node and the
+// service of its carrier hand to each other. docs/protocol/multicast.md, "Ring", has who writes
+// which word, when, in which order.
+//
+// Multicast number n of the team lives in slot n % slots. A slot goes round like this:
+//
+//     free for n --a rank here copies its data in--> full(here) for n --the last reader--.
+//         | '-----a packet of n completes it-------> full(network) for n ---------------.|
+//         |                                                                             ||
+//         '--the group failed--> closed for n                   free for n + slots <----''
+//
+// Readers are the ranks of the node (without the sender), and of what a rank here sent the service,
+// until the data is at its place on every node: so whatever a failure leaves undelivered still
+// stands in the ring of its sender.
+//
+// Invariants:
+//   I1  only the one that finds a slot free for n makes it full; only its last reader makes it free
+//       again, for n + slots;
+//   I2  between full and free nobody writes the data, and everybody reads it who has to;
+//   I3  once the ring is frozen no slot becomes full any more.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mcast/packet.h"
+#include "transport/multicast.h"
+
+namespace tutti::transport::udp {
+
+// Twice what a rank has in flight: a rank may be a full flight ahead of the slowest one before it
+// waits. 1 MiB a team and node.
+inline constexpr uint32_t kRingSlots = 64;
+// One bit a slot in what ranks tell each other after a failure (recovery.h).
+inline constexpr uint32_t kRingSlotsMax = 64;
+
+struct RingParams {
+    uint32_t slots = kRingSlots;
+    uint32_t ranks = 0;    // of the team on this node
+    uint32_t members = 0;  // of the group: nodes of the team
+};
+
+// Of shared memory; the beginning must lie on a page.
+size_t ring_bytes(const RingParams& params);
+
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+struct RingHeader {
+    static constexpr size_t kLine = 64;
+    enum Sleep : uint32_t { kAwake, kWakeIfFilled, kWakeIfFilledOrFreed };
+    enum Failure : uint32_t { kNone, kFreezing, kFrozen };
+
+    // Written by format() only.
+    uint32_t slots = 0;
+    uint32_t ranks = 0;
+    uint32_t members = 0;
+    // Written by the service; ranks look at it after each deed.
+    alignas(kLine) std::atomic<uint32_t> sleep{kAwake};
+    alignas(kLine) std::atomic<uint32_t> failure{kNone};
+    std::atomic<uint32_t> dead{mcast::kNobody};
+    // Deeds of ranks, so that the service looks at slots only if there is something to see.
+    alignas(kLine) std::atomic<uint64_t> filled{0};
+    alignas(kLine) std::atomic<uint64_t> freed{0};
+    // Changes of waiters().
+    alignas(kLine) std::atomic<uint32_t> waits{0};
+    // For reports.
+    alignas(kLine) std::atomic<uint64_t> sent{0};  // messages of ranks here, taken by the group
+    std::atomic<uint64_t> received{0};             // messages of other nodes
+};
+
+struct RingSlot {
+    alignas(RingHeader::kLine) std::atomic<uint64_t> state{0};
+    // Plain: written before `state` becomes full, read after.
+    uint32_t bytes = 0;
+    Rank sender = 0;  // full(here): of the team
+    alignas(RingHeader::kLine) std::atomic<uint32_t> readers{0};
+};
+
+// A view; as cheap to copy as a pointer.
+class Ring {
+  public:
+    // Before anybody else has it.
+    static void format(std::byte* memory, const RingParams& params);
+    explicit Ring(std::byte* memory) : memory_(memory) {}
+
+    [[nodiscard]] uint32_t slots() const { return header().slots; }
+    [[nodiscard]] uint32_t members() const { return header().members; }
+    [[nodiscard]] RingHeader& header() const { return *reinterpret_cast<RingHeader*>(memory_); }
+
+    // --- ranks ---
+    enum class Fill : uint8_t { kNotFree, kDone, kClosed };
+    // Copies a rank's data in. kClosed: it does not go by multicast, for the group has failed.
+    [[nodiscard]] Fill fill(uint64_t number, Rank sender, const std::byte* data,
+                            size_t bytes) const;
+    // It is here and the caller has not released it.
+    [[nodiscard]] bool has(uint64_t number) const;
+    [[nodiscard]] uint32_t bytes(uint64_t number) const { return slot(number).bytes; }
+    [[nodiscard]] Rank sender(uint64_t number) const { return slot(number).sender; }
+    [[nodiscard]] std::byte* data(uint64_t number) const;
+    // The caller has read it. True if it was the last and the service wants to know.
+    [[nodiscard]] bool release(uint64_t number) const;
+    // The service sleeps and wants to know of what the caller just filled.
+    [[nodiscard]] bool must_wake() const;
+    // Ranks here that wait for something of a member, and have for long: then its silence counts.
+    [[nodiscard]] std::atomic<uint32_t>& waiters(mcast::Member member) const;
+    [[nodiscard]] bool is_frozen() const {
+        return header().failure.load(std::memory_order_acquire) == RingHeader::kFrozen;
+    }
+    // After is_frozen().
+    [[nodiscard]] mcast::Member dead() const {
+        return static_cast<mcast::Member>(header().dead.load(std::memory_order_relaxed));
+    }
+    // A rank here sent it and the service has not seen it delivered. When frozen: for ever.
+    [[nodiscard]] bool is_held(uint64_t number) const;
+
+    // --- the service ---
+    [[nodiscard]] bool is_free(uint64_t number) const;
+    [[nodiscard]] bool is_filled_here(uint64_t number) const;
+    // All of the data is in its place.
+    void publish(uint64_t number, size_t bytes) const;
+    // What a rank here sent is at its place on all nodes. True if it was the last reader.
+    bool release_hold(uint64_t number) const;
+    // Nothing comes or goes any more; what is full stays readable.
+    void freeze(mcast::Member dead) const;
+
+  private:
+    [[nodiscard]] RingSlot& slot(uint64_t number) const;
+    bool leave(RingSlot& slot, uint64_t number, uint32_t share) const;
+
+    std::byte* memory_;
+};
+
+}  // namespace tutti::transport::udp
