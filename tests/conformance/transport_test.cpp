@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transport.h promises, for every implementation. It replaces malloc to count allocations.
+// What transport.h promises, for every implementation.
 #include "transport/transport.h"
 
 #include <gtest/gtest.h>
@@ -8,27 +8,8 @@
 #include <deque>
 
 #include "base/prng.h"
+#include "conformance/allocations.h"
 #include "conformance/fabrics.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TUTTI_TEST_SANITIZED 1  // They bring a malloc of their own.
-#else
-#define TUTTI_TEST_SANITIZED 0
-#endif
-
-namespace {
-size_t allocations = 0;
-}  // namespace
-
-#if !TUTTI_TEST_SANITIZED
-extern "C" {
-void* __libc_malloc(size_t);
-void* malloc(size_t bytes) {
-    ++allocations;
-    return __libc_malloc(bytes);
-}
-}
-#endif
 
 namespace tutti::test {
 namespace {
@@ -210,7 +191,7 @@ TEST_P(Conformance, FailureIsReported) {
 }
 
 TEST_P(Conformance, AllocatesNothingMore) {
-    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    if (!counts_allocations()) GTEST_SKIP() << "a sanitizer has its own malloc";
     // Half of the receives are posted late, in slots of their own.
     for (uint32_t i = 0; i < 200; ++i)
         write(i % kRanks, (i + 1) % kRanks, {0, 0, i % 2, i}, i * 97);
@@ -228,9 +209,9 @@ TEST_P(Conformance, AllocatesNothingMore) {
         while (!turn()) ASSERT_LT(++turns, kTurnsMax);
     };
     for (uint32_t call = 0; call < 10; ++call) run(call);
-    const size_t before = allocations;
+    const size_t before = allocations();
     for (uint32_t call = 10; call < 15; ++call) run(call);
-    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(allocations(), before);
     EXPECT_GT(before, 0u);
     expect_all();
 }

@@ -215,7 +215,7 @@ void World::Casts::reach_host(uint32_t index, uint32_t host, uint64_t at_ns) {
 void World::Casts::leave(uint32_t index) {
     Cast& cast = *casts_[index];
     if (world_.weather_.has_data && cast.bytes > 0 && cast.left > 1) {
-        cast.kept = world_.payloads_.take(cast.bytes);
+        if (!cast.kept) cast.kept = std::make_unique<std::byte[]>(kMulticastBytesMax);
         std::memcpy(cast.kept.get(), cast.source, cast.bytes);
     }
     cast.has_left = true;
@@ -263,10 +263,11 @@ void World::Casts::count_down(uint32_t index) {
     while (true) {
         Cast& oldest = *casts_[cast_of(team, team.oldest)];
         if (!oldest.is_open || oldest.left > 0) return;
-        if (oldest.kept) world_.payloads_.give(std::move(oldest.kept), oldest.bytes);
-        std::vector<Share> shares = std::move(oldest.shares);
-        oldest = Cast{};
-        oldest.shares = std::move(shares);
+        Cast next_one;
+        // Memory stays for those that come after it.
+        next_one.shares = std::move(oldest.shares);
+        next_one.kept = std::move(oldest.kept);
+        oldest = std::move(next_one);
         --under_way_;
         ++team.oldest;
         const uint64_t admitted = team.oldest + world_.network_.multicast_slots - 1;

@@ -59,7 +59,7 @@ class World::Casts {
         uint32_t asked = 0;
         uint32_t left = 0;  // ranks that have not got it yet, and the sender while it is pending
         std::vector<Share> shares;  // by rank
-        Payloads::Bytes kept;
+        std::unique_ptr<std::byte[]> kept;  // what it says, when the sender's memory is free
     };
     struct Team {
         std::vector<std::unique_ptr<End>> ends;        // by rank

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conformance/multicast_fabrics.h"
+
+#include <numeric>
+
+#include "transport/faulty/faulty_multicast.h"
+#include "transport/sim/world.h"
+
+namespace tutti::test {
+namespace {
+
+using transport::Faults;
+using transport::FaultyMulticast;
+using transport::Multicast;
+using transport::Rank;
+using transport::sim::Network;
+using transport::sim::Weather;
+using transport::sim::World;
+
+class SimFabric final : public MulticastFabric {
+  public:
+    SimFabric(const Network& network, const std::vector<uint32_t>& hosts, const Weather& weather,
+              uint32_t teams)
+        : world_(network, hosts, weather), waits_for_all_(network.eager_bytes_max == 0) {
+        std::vector<uint32_t> everybody(hosts.size());
+        std::iota(everybody.begin(), everybody.end(), 0);
+        for (uint32_t team = 0; team < teams; ++team) world_.add_team(everybody);
+    }
+    Multicast& end(uint32_t team, Rank rank) override {
+        return world_.multicast_endpoint(team, rank);
+    }
+    void pump() override { world_.next(); }
+    [[nodiscard]] bool waits_for_all() const override { return waits_for_all_; }
+
+  private:
+    World world_;
+    bool waits_for_all_;
+};
+
+class FaultyFabric final : public MulticastFabric {
+  public:
+    FaultyFabric(std::unique_ptr<MulticastFabric> inner, uint32_t teams)
+        : inner_(std::move(inner)) {
+        for (uint32_t i = 0; i < teams * kMulticastRanks; ++i) {
+            const Faults faults{.seed = i + 1, .hold_tests_max = 20 * (i % 3)};
+            Multicast& end = inner_->end(i / kMulticastRanks, i % kMulticastRanks);
+            ends_.push_back(std::make_unique<FaultyMulticast>(end, faults));
+        }
+    }
+    Multicast& end(uint32_t team, Rank rank) override {
+        return *ends_[team * kMulticastRanks + rank];
+    }
+    void pump() override { inner_->pump(); }
+    [[nodiscard]] bool waits_for_all() const override { return inner_->waits_for_all(); }
+    [[nodiscard]] uint32_t turns_max() const override { return inner_->turns_max(); }
+
+  private:
+    std::unique_ptr<MulticastFabric> inner_;
+    std::vector<std::unique_ptr<FaultyMulticast>> ends_;
+};
+
+const std::vector<uint32_t> kHosts(std::begin(kHostOfRank), std::end(kHostOfRank));
+constexpr Weather kStorm{.seed = 7, .delay_ns_max = 50'000, .shuffles = true, .poisons = true};
+
+std::unique_ptr<MulticastFabric> sim(uint32_t teams, const Weather& weather) {
+    return std::make_unique<SimFabric>(Network::leaves(std::vector<uint32_t>{1, 2}), kHosts,
+                                       weather, teams);
+}
+
+// Sends end when all receives are posted, and few are kept.
+std::unique_ptr<MulticastFabric> sim_narrow(uint32_t teams) {
+    Network network = Network::one_switch(kMulticastHosts);
+    network.eager_bytes_max = 0;
+    network.multicast_slots = 2;
+    return std::make_unique<SimFabric>(network, kHosts, kStorm, teams);
+}
+
+std::unique_ptr<MulticastFabric> sim_one_host(uint32_t teams) {
+    return std::make_unique<SimFabric>(Network::one_switch(1),
+                                       std::vector<uint32_t>(kMulticastRanks, 0), Weather{}, teams);
+}
+
+}  // namespace
+
+const std::vector<MulticastFabricMaker>& multicast_fabrics() {
+    static const std::vector<MulticastFabricMaker> all = {
+        {"sim", [](uint32_t teams) { return sim(teams, {}); }},
+        {"sim_storm", [](uint32_t teams) { return sim(teams, kStorm); }},
+        {"sim_narrow", sim_narrow},
+        {"sim_one_host", sim_one_host},
+        {"faulty_sim",
+         [](uint32_t teams) { return std::make_unique<FaultyFabric>(sim(teams, kStorm), teams); }},
+    };
+    return all;
+}
+
+}  // namespace tutti::test
