@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algo/registry.h"
 #include "base/settings.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
@@ -60,16 +61,24 @@ uint64_t memory_for_buffers() {
     return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) / 2;
 }
 
+std::vector<std::string> algorithms_of(tutti_collective collective, const std::string& choice) {
+    if (choice.empty()) return {};
+    if (choice != "all") return {choice};
+    std::vector<std::string> names;
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (algorithm.collective == collective) names.emplace_back(algorithm.name);
+    }
+    return names;
+}
+
 std::vector<CellOrder> orders(const BenchOptions& options) {
     std::vector<CellOrder> all;
     const uint64_t memory = memory_for_buffers();
+    const std::vector<uint64_t> none{0};
     for (const tutti_collective collective : options.collectives) {
-        if (collective == TUTTI_BARRIER) {
-            all.push_back({collective, 0, options.batches, options.seconds, memory});
-            continue;
-        }
-        for (const uint64_t bytes : options.bytes) {
-            all.push_back({collective, bytes, options.batches, options.seconds, memory});
+        for (const uint64_t bytes : collective == TUTTI_BARRIER ? none : options.bytes) {
+            all.push_back({collective, bytes, options.batches, options.seconds, memory,
+                           algorithms_of(collective, options.algorithm), options.late});
         }
     }
     return all;
@@ -110,6 +119,7 @@ class Session {
     void clear_progress() { show_progress(""); }
     int measure_all(SharedPage& page);
     bool output_is_possible();
+    [[nodiscard]] std::string misfit() const;
 
     BenchMpi& mpi_;
     const BenchOptions& options_;
@@ -132,7 +142,7 @@ int Session::measure_all(SharedPage& page) {
             if (speaks_) complain(cell.error().message);
             return kExitFailed;
         }
-        say(table_row(cell.value()));
+        say(table_row(report_, cell.value()));
         report_.cells.push_back(cell.value());
     }
     clear_progress();
@@ -151,11 +161,29 @@ bool Session::output_is_possible() {
     return possible != 0;
 }
 
+// What the command line asks of this job and it has not.
+std::string Session::misfit() const {
+    if (report_.has_algorithms && !report_.has_tutti) {
+        return "--algorithm: Tutti is not here; start with `tutti run -- mpirun ...`";
+    }
+    if (report_.late && report_.late->rank >= report_.ranks) {
+        return "--late " + std::to_string(report_.late->rank) + ": there are " +
+               std::to_string(report_.ranks) + " ranks, counted from 0";
+    }
+    return {};
+}
+
 int Session::run(uint64_t warmup_calls) {
     report_.library = short_version(mpi_.library_version());
     report_.ranks = mpi_.place().size;
     report_.cores = cores();
     report_.has_tutti = mpi_.has_tutti();
+    report_.late = options_.late;
+    report_.has_algorithms = !options_.algorithm.empty();
+    if (auto problem = misfit(); !problem.empty()) {
+        if (speaks_) complain(problem);
+        return kExitUsage;
+    }
     if (!options_.json.empty() && !output_is_possible()) return kExitUsage;
     SharedPage page(mpi_);
     warm_up(mpi_, warmup_calls, number_);

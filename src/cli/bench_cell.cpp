@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include "base/text.h"
 #include "cli/bench_options.h"
@@ -55,7 +56,9 @@ class Buffers {
 // What one side has measured so far.
 struct SideState {
     Side side;
-    uint64_t calls = 1;  // a batch
+    std::string algorithm;  // empty: by the rules
+    std::string refused;    // why it cannot run
+    uint64_t calls = 1;     // a batch
     std::vector<double> seconds;
 };
 
@@ -63,23 +66,30 @@ class CellRun {
   public:
     CellRun(BenchMpi& mpi, SharedPage& page, const CellOrder& order, uint64_t& number)
         : mpi_(mpi), page_(page), order_(order), number_(number), place_(mpi.place()) {
-        sides_.push_back({Side::kHost, 1, {}});
-        if (mpi.has_tutti()) sides_.push_back({Side::kTutti, 1, {}});
+        sides_.push_back({Side::kHost, {}, {}, 1, {}});
+        if (!mpi.has_tutti()) return;
+        sides_.push_back({Side::kTutti, {}, {}, 1, {}});
+        for (const std::string& algorithm : order.algorithms) {
+            sides_.push_back({Side::kTutti, algorithm, {}, 1, {}});
+        }
     }
 
     Result<Cell> run();
 
   private:
     [[nodiscard]] std::string lack_of_memory();
-    double run_batch(Side side, uint64_t calls);
-    void check_calls(Side side);
-    void check_barriers(Side side);
+    double run_batch(const SideState& state, uint64_t calls);
+    void check_calls(const SideState& state);
+    void check_barriers(const SideState& state);
+    void choose(SideState& state);
     void calibrate(SideState& state);
     void measure();
     [[nodiscard]] bool go_on(double start, uint64_t done);
-    [[nodiscard]] Times times_of(SideState& state);
+    [[nodiscard]] Times times_of(const SideState& state, bool of_late_rank);
+    void put_times(Cell& cell);
     [[nodiscard]] std::optional<Error> agree_on_failure();
-    void note(Side side, const Batch& batch, const Mismatch& mismatch);
+    void note(const SideState& state, const Batch& batch, const Mismatch& mismatch);
+    [[nodiscard]] bool is_late() const { return order_.late && order_.late->rank == place_.rank; }
 
     BenchMpi& mpi_;
     SharedPage& page_;
@@ -88,6 +98,7 @@ class CellRun {
     const Place place_;
     Buffers buffers_;
     std::vector<SideState> sides_;
+    std::string forced_;   // the algorithm that Tutti's calls run by now
     std::string failure_;  // on this rank; the first
 };
 
@@ -120,11 +131,16 @@ std::string CellRun::lack_of_memory() {
     return failed == 0 ? "" : "not enough memory for the buffers on some rank";
 }
 
-void CellRun::note(Side side, const Batch& batch, const Mismatch& mismatch) {
+// How people call a side.
+std::string through(const SideState& state) {
+    if (state.side == Side::kHost) return "through the host MPI";
+    return "through Tutti" + (state.algorithm.empty() ? "" : " by " + state.algorithm);
+}
+
+void CellRun::note(const SideState& state, const Batch& batch, const Mismatch& mismatch) {
     if (!failure_.empty()) return;
     failure_ = std::string("wrong result: ") + collective_word(order_.collective) + " of " +
-               format_bytes(order_.bytes) + " through " +
-               (side == Side::kHost ? "the host MPI" : "Tutti") + ", rank " +
+               format_bytes(order_.bytes) + " " + through(state) + ", rank " +
                std::to_string(place_.rank) + ", call " +
                std::to_string(mismatch.call - batch.first_call) + " of " +
                std::to_string(batch.calls) + ", root " + std::to_string(mismatch.root) +
@@ -132,42 +148,54 @@ void CellRun::note(Side side, const Batch& batch, const Mismatch& mismatch) {
                " instead of " + whole(mismatch.expected);
 }
 
+// Planning is no part of what is timed.
+void CellRun::choose(SideState& state) {
+    if (state.side == Side::kHost || forced_ == state.algorithm) return;
+    state.refused = mpi_.force(order_.collective, order_.bytes, state.algorithm);
+    if (state.refused.empty()) forced_ = state.algorithm;
+}
+
 // Seconds on this rank. All ranks number batches and calls alike.
-double CellRun::run_batch(Side side, uint64_t calls) {
+double CellRun::run_batch(const SideState& state, uint64_t calls) {
     const Batch batch{order_.collective, order_.bytes / sizeof(double), number_, number_, calls};
     number_ += calls;
     fill(batch, place_, buffers_.view());
     page_.meet(mpi_);
-    const double seconds = mpi_.run(side, batch, buffers_.view());
+    if (is_late()) {
+        std::this_thread::sleep_for(
+            std::chrono::duration<double, std::milli>(order_.late->milliseconds));
+    }
+    const double seconds = mpi_.run(state.side, batch, buffers_.view());
     // Whoever leaves the batch first must not poll in the host's next call and so keep those who
     // are still in it from a processor.
     page_.meet(mpi_);
-    if (const auto mismatch = verify(batch, place_, buffers_.view())) note(side, batch, *mismatch);
+    if (const auto mismatch = verify(batch, place_, buffers_.view())) {
+        note(state, batch, *mismatch);
+    }
     return seconds;
 }
 
 // Every call by itself, every root, every buffer.
-void CellRun::check_calls(Side side) {
+void CellRun::check_calls(const SideState& state) {
     constexpr uint64_t kBytesChecked = 64u << 20;
     const uint64_t all = std::max<uint64_t>(kBufferCount, std::min<uint32_t>(place_.size, 64));
     const uint64_t affordable = kBytesChecked / (order_.bytes * place_.size);
     const uint64_t calls = std::clamp<uint64_t>(affordable, kBufferCount, all);
-    for (uint64_t i = 0; i < calls; ++i) run_batch(side, 1);
+    for (uint64_t i = 0; i < calls; ++i) run_batch(state, 1);
 }
 
 // A barrier has no result, but nobody may leave it before all have come.
-void CellRun::check_barriers(Side side) {
+void CellRun::check_barriers(const SideState& state) {
     constexpr int kBarriers = 16;
     for (int i = 0; i < kBarriers; ++i) {
         const Batch batch{order_.collective, 0, number_, number_, 1};
         ++number_;
         if (page_.all_attached()) page_.arrive(place_.rank, number_);
-        mpi_.run(side, batch, buffers_.view());
+        mpi_.run(state.side, batch, buffers_.view());
         if (!page_.all_attached() || !failure_.empty()) continue;
         if (const auto behind = page_.rank_behind(number_)) {
             failure_ = std::string("wrong result: rank ") + std::to_string(place_.rank) +
-                       " left a barrier through " +
-                       (side == Side::kHost ? "the host MPI" : "Tutti") + " before rank " +
+                       " left a barrier " + through(state) + " before rank " +
                        std::to_string(*behind) + " had come";
         }
     }
@@ -175,10 +203,12 @@ void CellRun::check_barriers(Side side) {
 
 // Finds how many calls make a batch long enough to be timed.
 void CellRun::calibrate(SideState& state) {
+    if (order_.late) return;  // it is late for every call, and a batch is one
+    choose(state);
     const double enough = page_.crowded() ? kCrowdedBatchSeconds : kBatchSeconds;
     const uint64_t calls_max = order_.bytes >= kFreshBytes ? kBufferCount : kCallsMax;
     while (state.calls < calls_max) {
-        double seconds = run_batch(state.side, state.calls);
+        double seconds = run_batch(state, state.calls);
         mpi_.max_in_place(&seconds, 1);
         if (seconds >= enough) return;
         const double wanted =
@@ -202,17 +232,38 @@ void CellRun::measure() {
         // Who comes first changes, so that neither always finds the other's traces in the caches.
         for (size_t i = 0; i < sides_.size(); ++i) {
             SideState& state = sides_[(i + done) % sides_.size()];
-            state.seconds.push_back(run_batch(state.side, state.calls));
+            if (!state.refused.empty()) continue;
+            choose(state);
+            state.seconds.push_back(run_batch(state, state.calls));
         }
     }
 }
 
-Times CellRun::times_of(SideState& state) {
-    mpi_.max_in_place(state.seconds.data(), state.seconds.size());
-    std::sort(state.seconds.begin(), state.seconds.end());
+Times CellRun::times_of(const SideState& state, bool of_late_rank) {
+    std::vector<double> seconds = state.seconds;
+    if (order_.late && is_late() != of_late_rank) std::fill(seconds.begin(), seconds.end(), 0.0);
+    mpi_.max_in_place(seconds.data(), seconds.size());
+    std::sort(seconds.begin(), seconds.end());
     const double scale = 1e6 / static_cast<double>(state.calls);
-    return {quantile(state.seconds, 0.10) * scale, quantile(state.seconds, 0.50) * scale,
-            quantile(state.seconds, 0.99) * scale, state.seconds.size(), state.calls};
+    return {quantile(seconds, 0.10) * scale, quantile(seconds, 0.50) * scale,
+            quantile(seconds, 0.99) * scale, seconds.size(), state.calls};
+}
+
+void CellRun::put_times(Cell& cell) {
+    for (const SideState& state : sides_) {
+        AlgorithmTimes of{state.algorithm, state.refused, {}, {}};
+        if (of.refused.empty()) {
+            of.times = times_of(state, false);
+            if (order_.late) of.late = times_of(state, true);
+        }
+        if (!state.algorithm.empty()) {
+            cell.algorithms.push_back(of);
+            continue;
+        }
+        const bool is_host = state.side == Side::kHost;
+        (is_host ? cell.host : cell.tutti.emplace()) = of.times;
+        if (order_.late) (is_host ? cell.host_late : cell.tutti_late) = of.late;
+    }
 }
 
 std::optional<Error> CellRun::agree_on_failure() {
@@ -233,25 +284,23 @@ Result<Cell> CellRun::run() {
     cell.skipped = lack_of_memory();
     if (!cell.skipped.empty()) return cell;
     for (SideState& state : sides_) {
+        choose(state);
+        if (!state.refused.empty()) continue;
         if (order_.collective == TUTTI_BARRIER) {
-            check_barriers(state.side);
+            check_barriers(state);
         } else {
-            check_calls(state.side);
+            check_calls(state);
         }
         if (auto error = agree_on_failure()) return std::move(*error);
     }
     cell.flag_us = page_.flag_us(mpi_);
     if (place_.rank == 0 && order_.bytes > 0) cell.copy_us = copy_us(order_.bytes);
-    for (SideState& state : sides_) calibrate(state);
-    measure();
     for (SideState& state : sides_) {
-        const Times times = times_of(state);
-        if (state.side == Side::kHost) {
-            cell.host = times;
-        } else {
-            cell.tutti = times;
-        }
+        if (state.refused.empty()) calibrate(state);
     }
+    measure();
+    put_times(cell);
+    if (!forced_.empty()) mpi_.force(order_.collective, order_.bytes, {});
     if (auto error = agree_on_failure()) return std::move(*error);
     return cell;
 }

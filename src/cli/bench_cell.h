@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "cli/bench_limits.h"
 #include "cli/bench_mpi.h"
+#include "cli/bench_options.h"
 
 namespace tutti::cli {
 
@@ -19,9 +20,13 @@ struct CellOrder {
     uint64_t batches_max;
     double seconds;
     uint64_t memory_bytes;  // of this node, for all ranks' buffers together
+    // Beside the rules' choice, in turn with it.
+    std::vector<std::string> algorithms = {};
+    std::optional<LateRank> late = {};
 };
 
-// Microseconds a call, over the batches; a batch counts with its slowest rank.
+// Microseconds a call, over the batches; a batch counts with its slowest rank, or where one rank is
+// late, with the slowest of the others.
 struct Times {
     double p10_us = 0;  // what it takes when nothing else disturbs this machine
     double p50_us = 0;
@@ -30,12 +35,23 @@ struct Times {
     uint64_t calls_per_batch = 0;
 };
 
+struct AlgorithmTimes {
+    std::string name;
+    std::string refused;  // why it cannot run this call; empty where it was measured
+    Times times;
+    Times late;
+};
+
 struct Cell {
     tutti_collective collective{};
     uint64_t bytes = 0;
     std::string skipped;  // why; empty where it was measured
     Times host;
     std::optional<Times> tutti;
+    std::vector<AlgorithmTimes> algorithms;
+    // The late rank's own time inside the calls, where there is one.
+    std::optional<Times> host_late;
+    std::optional<Times> tutti_late;
     std::optional<double> flag_us;
     double copy_us = 0;  // 0 for the barrier
 };

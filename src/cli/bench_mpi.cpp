@@ -4,11 +4,13 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <chrono>
 #include <climits>
 #include <string_view>
 
 #include "mpi/abi/abi.h"
+#include "mpi/abi/bench_force.h"
 
 namespace tutti::cli {
 namespace {
@@ -167,6 +169,17 @@ class Measured final : public BenchMpi {
         const double seconds = now_seconds() - start;
         must(status);
         return seconds;
+    }
+
+    std::string force(tutti_collective collective, uint64_t bytes,
+                      const std::string& algorithm) override {
+        const auto function = reinterpret_cast<decltype(&tutti_bench_force)>(
+            dlsym(RTLD_DEFAULT, "tutti_bench_force"));
+        if (!function) return "this library of Tutti cannot be told";
+        std::array<char, 512> message{};
+        const char* name = algorithm.empty() ? nullptr : algorithm.c_str();
+        const int status = function(collective, bytes, name, message.data(), message.size());
+        return status == 0 ? std::string() : std::string(message.data());
     }
 
     void barrier() override { must(host_.barrier(handles_.comm_world)); }

@@ -25,6 +25,11 @@ class BenchMpi {
     // Makes the calls of the batch; seconds on this rank. The stamps are written as it goes.
     virtual double run(Side side, const Batch& batch, const BatchBuffers& buffers) = 0;
 
+    // Tutti's calls of this collective run by this algorithm from now on; empty: by the rules.
+    // Collective. Returns why blocks of so many bytes cannot run so, or an empty text.
+    virtual std::string force(tutti_collective collective, uint64_t bytes,
+                              const std::string& algorithm) = 0;
+
     // The host's own calls on all ranks, for the benchmark's own use.
     virtual void barrier() = 0;
     virtual void bcast(void* data, size_t bytes, uint32_t root) = 0;

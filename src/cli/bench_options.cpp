@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "select/rules.h"
 
 namespace tutti::cli {
 namespace {
@@ -24,8 +25,8 @@ constexpr auto kWords = std::to_array<Word>({
     {"allgather", TUTTI_ALLGATHER},
 });
 
-constexpr auto kOptionNames =
-    std::to_array<std::string_view>({"--bytes", "--json", "--batches", "--seconds", "--help"});
+constexpr auto kOptionNames = std::to_array<std::string_view>(
+    {"--bytes", "--json", "--batches", "--seconds", "--algorithm", "--late", "--help"});
 
 constexpr auto kDefaultBytes = std::to_array<uint64_t>(
     {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
@@ -67,9 +68,29 @@ std::optional<Error> set_bytes(BenchOptions& options, std::string_view list) {
     return std::nullopt;
 }
 
+std::optional<Error> set_late(BenchOptions& options, std::string_view text) {
+    constexpr uint64_t kRanksMax = 1u << 24;
+    constexpr double kMillisecondsMax = 60'000;
+    const std::vector<std::string_view> parts = split(text, ':');
+    const auto rank = parse_count(parts[0]);
+    const double milliseconds = parts.size() == 2 ? parse_decimal(parts[1]).value_or(-1) : -1;
+    if (!rank || *rank > kRanksMax || milliseconds < 0 || milliseconds > kMillisecondsMax) {
+        return wrong("--late '" + std::string(text) +
+                     "': expected RANK:MILLISECONDS, such as 3:50, of at most a minute");
+    }
+    options.late = LateRank{static_cast<uint32_t>(*rank), milliseconds};
+    return std::nullopt;
+}
+
 std::optional<Error> set_option(BenchOptions& options, std::string_view name,
                                 std::string_view value) {
     if (name == "--bytes") return set_bytes(options, value);
+    if (name == "--late") return set_late(options, value);
+    if (name == "--algorithm") {
+        if (value.empty()) return wrong("--algorithm: expected a name, or all");
+        options.algorithm = value;
+        return std::nullopt;
+    }
     if (name == "--json") {
         if (value.empty()) return wrong("--json: expected a file name");
         options.json = value;
@@ -125,6 +146,11 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
             "which collective? Name one or more of barrier, bcast, reduce, allreduce, "
             "gather, scatter, allgather, or all");
     }
+    if (options.algorithm.empty() || options.algorithm == "all") return options;
+    for (const tutti_collective collective : options.collectives) {
+        const auto forced = select::parse_forced(collective, options.algorithm);
+        if (!forced) return wrong("--algorithm: " + forced.error().message);
+    }
     return options;
 }
 
@@ -147,6 +173,10 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
   --json FILE     also writes everything that was measured to FILE
   --batches N     batches of each side, at most (default: 100)
   --seconds S     time for each line of the table, about (default: 1)
+  --algorithm A   also runs calls by the algorithm A (as TUTTI_ALLREDUCE takes it: ring,
+                  ring:segment=64K), or by all that the collective has, in turn with the others
+  --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
+                  slowest other rank inside the call, and, apart, of the late one
 
 The elements are doubles, reductions sum them, and roots and buffers change with every call. A
 batch lasts 200 us or more; its time is that of the slowest rank, divided by its calls. Columns: the

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,12 @@ namespace tutti::cli {
 inline constexpr uint64_t kBenchBytesMax = 1ull << 30;
 inline constexpr uint64_t kBenchBatchesMin = 5;
 
+// A rank that enters every call late.
+struct LateRank {
+    uint32_t rank = 0;
+    double milliseconds = 0;
+};
+
 struct BenchOptions {
     bool help = false;
     std::vector<tutti_collective> collectives;
@@ -23,6 +30,8 @@ struct BenchOptions {
     std::string json;             // empty: none
     uint64_t batches = 100;       // of each side, at most
     double seconds = 1.0;         // for each line of the table, about
+    std::string algorithm;  // as TUTTI_ALLREDUCE takes it, or "all"; empty: by the rules alone
+    std::optional<LateRank> late;
 };
 
 // arguments: what follows the word "bench".

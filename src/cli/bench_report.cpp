@@ -26,12 +26,31 @@ std::string microseconds(double us) {
 
 constexpr auto kRow = "{:<10} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8} {:>10}\n";
 
+// One way of running a cell, where there are more than two columns' worth.
+constexpr auto kWay = "{:<10} {:>8}  {:<28} {:>10} {:>10} {:>8}";
+
 nlohmann::ordered_json json_of(const Times& times) {
     return {{"p10_us", times.p10_us},
             {"p50_us", times.p50_us},
             {"p99_us", times.p99_us},
             {"batches", times.batches},
             {"calls_per_batch", times.calls_per_batch}};
+}
+
+nlohmann::ordered_json json_of(const std::vector<AlgorithmTimes>& algorithms, const Times& host) {
+    auto all = nlohmann::ordered_json::array();
+    for (const AlgorithmTimes& one : algorithms) {
+        nlohmann::ordered_json json = {{"algorithm", one.name}};
+        if (one.refused.empty()) {
+            json["times"] = json_of(one.times);
+            json["ratio"] = host.p50_us / one.times.p50_us;
+            if (one.late.batches > 0) json["late"] = json_of(one.late);
+        } else {
+            json["refused"] = one.refused;
+        }
+        all.push_back(std::move(json));
+    }
+    return all;
 }
 
 nlohmann::ordered_json json_of(const Cell& cell) {
@@ -46,6 +65,9 @@ nlohmann::ordered_json json_of(const Cell& cell) {
         json["tutti"] = json_of(*cell.tutti);
         json["ratio"] = cell.host.p50_us / cell.tutti->p50_us;
     }
+    if (cell.host_late) json["host_late"] = json_of(*cell.host_late);
+    if (cell.tutti_late) json["tutti_late"] = json_of(*cell.tutti_late);
+    if (!cell.algorithms.empty()) json["algorithms"] = json_of(cell.algorithms, cell.host);
     if (cell.flag_us) json["flag_us"] = *cell.flag_us;
     json["copy_us"] = cell.copy_us;
     return json;
@@ -54,6 +76,32 @@ nlohmann::ordered_json json_of(const Cell& cell) {
 Error file_error(const std::string& path) {
     return {ErrorCode::kSystem, "cannot write " + path + ": " + std::strerror(errno)};
 }
+
+std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes& way) {
+    const std::string name = collective_word(cell.collective);
+    const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
+    if (!way.refused.empty()) {
+        return fmt::format("{:<10} {:>8}  {:<28} cannot: {}\n", name, bytes, way.name, way.refused);
+    }
+    std::string row = fmt::format(kWay, name, bytes, way.name, microseconds(way.times.p50_us),
+                                  microseconds(way.times.p99_us),
+                                  fmt::format("{:.2f}", cell.host.p50_us / way.times.p50_us));
+    if (run.late) row += fmt::format(" {:>10}", microseconds(way.late.p50_us));
+    return row + "\n";
+}
+
+std::string way_rows(const BenchRun& run, const Cell& cell) {
+    std::string rows =
+        way_row(run, cell, {"host", "", cell.host, cell.host_late.value_or(Times{})});
+    if (cell.tutti) {
+        rows += way_row(run, cell,
+                        {"tutti (its choice)", "", *cell.tutti, cell.tutti_late.value_or(Times{})});
+    }
+    for (const AlgorithmTimes& way : cell.algorithms) rows += way_row(run, cell, way);
+    return rows;
+}
+
+bool has_ways(const BenchRun& run) { return run.has_algorithms || run.late; }
 
 }  // namespace
 
@@ -64,16 +112,25 @@ std::string table_head(const BenchRun& run) {
         text += fmt::format("limit: a barrier of bare yields takes {} us\n",
                             microseconds(*run.yield_barrier_us));
     }
+    if (run.late) {
+        text += fmt::format("rank {} enters each call {} ms late; us: the slowest other rank\n",
+                            run.late->rank, run.late->milliseconds);
+    }
+    if (has_ways(run)) {
+        text += fmt::format(kWay, "collective", "bytes", "by", "us", "p99", "ratio");
+        return text + (run.late ? "    late us\n" : "\n");
+    }
     return text + fmt::format(kRow, "collective", "bytes", "host us", "p99", "Tutti us", "p99",
                               "ratio", "limit us");
 }
 
-std::string table_row(const Cell& cell) {
+std::string table_row(const BenchRun& run, const Cell& cell) {
     const std::string name = collective_word(cell.collective);
     const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
     if (!cell.skipped.empty()) {
         return fmt::format("{:<10} {:>8} not measured: {}\n", name, bytes, cell.skipped);
     }
+    if (has_ways(run)) return way_rows(run, cell);
     const std::string limit = cell.flag_us ? microseconds(*cell.flag_us + cell.copy_us) : "-";
     if (!cell.tutti) {
         return fmt::format(kRow, name, bytes, microseconds(cell.host.p50_us),
@@ -96,6 +153,9 @@ std::string to_json(const BenchRun& run) {
                                    {"ranks", run.ranks},
                                    {"cores", run.cores},
                                    {"has_tutti", run.has_tutti}};
+    if (run.late) {
+        json["late"] = {{"rank", run.late->rank}, {"milliseconds", run.late->milliseconds}};
+    }
     if (run.yield_barrier_us) json["yield_barrier_us"] = *run.yield_barrier_us;
     json["cells"] = nlohmann::ordered_json::array();
     for (const Cell& cell : run.cells) json["cells"].push_back(json_of(cell));

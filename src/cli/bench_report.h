@@ -16,13 +16,16 @@ struct BenchRun {
     uint32_t ranks = 0;
     uint32_t cores = 0;
     bool has_tutti = false;
+    bool has_algorithms = false;
+    std::optional<LateRank> late;
     std::optional<double> yield_barrier_us;  // only where ranks outnumber cores
     std::vector<Cell> cells;
 };
 
-// All end with a newline. The columns are the same for all rows.
+// All end with a newline. The columns are the same for all rows; where algorithms are
+// compared or a rank is late, a cell has a row for each way.
 std::string table_head(const BenchRun& run);
-std::string table_row(const Cell& cell);
+std::string table_row(const BenchRun& run, const Cell& cell);
 // Without a newline; to be overwritten by the next one.
 std::string progress_line(size_t done, size_t all, const Cell& next);
 

@@ -187,6 +187,18 @@ const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
     return team_of(team).algorithm(*call);
 }
 
+tutti_status tutti_team_force(tutti_team* team, const tutti_call* call, const char* algorithm,
+                              char* message, size_t message_bytes) {
+    return guarded(
+        [&] {
+            const auto forced = team_of(team).force(*call, algorithm ? algorithm : "");
+            if (forced) return TUTTI_OK;
+            const tutti_status status = report(forced.error(), message, message_bytes);
+            return status == TUTTI_ERR_ARGUMENT ? TUTTI_ERR_ALGORITHM : status;
+        },
+        message, message_bytes);
+}
+
 tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
     return team_of(team).check_foreign(label);
 }

@@ -11,6 +11,8 @@ namespace {
 // Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
 // it microseconds and no more memory.
 constexpr size_t kPlansMax = 64;
+// Algorithms that a team is told to run, one after the other: more than there are.
+constexpr size_t kForcesMax = 1024;
 
 }  // namespace
 
@@ -48,9 +50,12 @@ Result<Done> Network::reserve(Plan& plan) {
 Result<Plan> Network::make(const sched::Shape& shape) {
     Plan plan;
     plan.shape = shape;
+    plan.force = force_[shape.collective];
+    Settings settings = context_.settings();
+    if (plan.force != 0) settings.forced[shape.collective] = forces_[plan.force - 1];
     const char* host_mpi = context_.params().host_mpi;
-    const auto choice = select::choose(context_.rules(), context_.settings(), shape, placement_,
-                                       host_mpi ? host_mpi : "");
+    const auto choice =
+        select::choose(context_.rules(), settings, shape, placement_, host_mpi ? host_mpi : "");
     if (!choice) return choice.error();
     plan.is_host = choice.value().runs == select::Runs::kHost;
     if (plan.is_host) return plan;
@@ -61,7 +66,7 @@ Result<Plan> Network::make(const sched::Shape& shape) {
 Result<Plan*> Network::plan(const sched::Shape& shape) {
     ++look_ups_;
     for (Plan& plan : plans_) {
-        if (plan.shape != shape) continue;
+        if (plan.shape != shape || plan.force != force_[shape.collective]) continue;
         plan.used = look_ups_;
         return &plan;
     }
@@ -81,6 +86,27 @@ Result<Plan*> Network::plan(const sched::Shape& shape) {
                          [&](const Plan& a, const Plan& b) { return age(a) < age(b); });
     *oldest = std::move(made.value());
     return &*oldest;
+}
+
+Result<Done> Network::force(const sched::Shape& shape, const std::string& algorithm) {
+    uint32_t& force = force_[shape.collective];
+    const uint32_t before = force;
+    force = 0;
+    if (!algorithm.empty()) {
+        const auto known = std::find(forces_.begin(), forces_.end(), algorithm);
+        force = 1 + static_cast<uint32_t>(known - forces_.begin());
+        if (known == forces_.end()) {
+            if (forces_.size() == kForcesMax) {
+                force = before;
+                return Error{ErrorCode::kArgument, "too many different algorithms"};
+            }
+            forces_.push_back(algorithm);
+        }
+    }
+    const auto planned = plan(shape);
+    if (planned) return Done{};
+    force = before;
+    return planned.error();
 }
 
 Result<Done> Network::plan_check(size_t bytes) {

@@ -3,6 +3,7 @@
 // others, and the plans of the calls that it has seen.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@ namespace tutti::engine {
 // How the calls of one shape run, on this rank.
 struct Plan {
     sched::Shape shape;
+    uint32_t force = 0;                       // as Network::force_
     bool is_host = false;                     // the embedder's own collective is better
     const char* name = "host";                // of the algorithm
     std::unique_ptr<sched::Program> program;  // none where is_host
@@ -51,6 +53,10 @@ class Network {
     // The plan of a shape, made where it is new. An error is the same on all ranks, unless memory
     // ran out. Valid until the next one is asked for, or while it runs.
     Result<Plan*> plan(const sched::Shape& shape);
+    // Calls of the shape's collective run by this algorithm from now on, whatever the settings say;
+    // empty: by settings and rules again. All ranks alike, between calls. An error says why this
+    // shape cannot, and changes nothing.
+    Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
     // The plan of the comparison under TUTTI_CHECK: an allgather of `bytes` a rank that no rule and
     // no setting touches.
     Result<Done> plan_check(size_t bytes);
@@ -80,6 +86,10 @@ class Network {
     std::unique_ptr<exec::Executor> executor_;
     std::vector<std::string> host_names_;
     std::vector<Plan> plans_;
+    // Algorithms that force() was asked for, so that plans of each are kept apart; and by
+    // collective the one in force, counted from 1, or 0.
+    std::vector<std::string> forces_;
+    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> force_{};
     Plan check_;
     const sched::Program* running_ = nullptr;  // the last that was started
     uint64_t look_ups_ = 0;

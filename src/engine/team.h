@@ -48,6 +48,8 @@ class Team {
     // operator count.
     bool prefers_host(const tutti_call& call);
     const char* algorithm(const tutti_call& call);
+    // See tutti_team_force().
+    Result<Done> force(const tutti_call& call, const std::string& algorithm);
     // TUTTI_OK, or TUTTI_ERR_ARGUMENT.
     tutti_status describe(const tutti_call& call, Request& request);
     // The short way for a blocking call: describe, start, wait.

@@ -78,6 +78,18 @@ const char* Team::algorithm(const tutti_call& call) {
     return plan ? plan.value()->name : "none";
 }
 
+Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
+    if (describe(call, ask_) != TUTTI_OK) {
+        return Error{ErrorCode::kArgument, "the call is malformed"};
+    }
+    if (!network_) {
+        if (algorithm.empty()) return Done{};
+        return Error{ErrorCode::kArgument,
+                     "all ranks are on one host, where shared memory runs every call"};
+    }
+    return network_->force(shape_of(ask_.op.call, ask_.commutes, size_), algorithm);
+}
+
 void Team::begin_cards(Request& request) {
     const exec::Arguments cards{reinterpret_cast<const std::byte*>(&request.card),
                                 reinterpret_cast<std::byte*>(cards_.data()),

@@ -40,6 +40,16 @@ TEST(BenchOptions, ReadsCollectivesAndOptions) {
     EXPECT_EQ(o.seconds, 0.5);
 }
 
+TEST(BenchOptions, ReadsAlgorithmsAndTheLateRank) {
+    const auto options = parse({"bcast", "--algorithm", "chain:segment=64K", "--late=3:50"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options.value().algorithm, "chain:segment=64K");
+    ASSERT_TRUE(options.value().late);
+    EXPECT_EQ(options.value().late->rank, 3u);
+    EXPECT_EQ(options.value().late->milliseconds, 50);
+    EXPECT_EQ(parse({"all", "--algorithm", "all"}).value().algorithm, "all");
+}
+
 TEST(BenchOptions, AllIsSevenCollectivesAndTenSizes) {
     const auto options = parse({"all"});
     ASSERT_TRUE(options);
@@ -56,6 +66,15 @@ TEST(BenchOptions, NamesWhatIsWrong) {
     for (const char* bad : {"", "7", "12", "0", "2G", "8,", "x", "-8", "8 K"}) {
         EXPECT_TRUE(problem({"all", "--bytes", bad}).starts_with("--bytes '")) << bad;
     }
+    for (const char* bad :
+         {"", "1", ":5", "1:", "x:5", "1:x", "1:-5", "-1:5", "1:60001", "1:2:3"}) {
+        EXPECT_TRUE(problem({"all", "--late", bad}).starts_with("--late '")) << bad;
+    }
+    EXPECT_EQ(problem({"bcast", "--algorithm="}), "--algorithm: expected a name, or all");
+    EXPECT_NE(problem({"bcast", "--algorithm", "chian"}).find("did you mean chain"),
+              std::string::npos);
+    // Every collective that is named must have it.
+    EXPECT_NE(problem({"bcast", "barrier", "--algorithm", "chain"}), "none");
     for (const char* bad : {"", "4", "100001", "x", "-7"}) {
         EXPECT_TRUE(problem({"all", "--batches", bad}).starts_with("--batches '")) << bad;
     }
@@ -299,10 +318,32 @@ TEST_F(BenchReport, RowsAlign) {
     const BenchRun run = some_run();
     const std::string head = table_head(run);
     const std::string names = head.substr(head.find('\n') + 1);
-    const std::string row = table_row(run.cells[0]);
+    const std::string row = table_row(run, run.cells[0]);
     EXPECT_EQ(row.size(), names.size());
     EXPECT_NE(row.find("3.00"), std::string::npos) << row;
-    EXPECT_NE(table_row(run.cells[1]).find("not measured: too large"), std::string::npos);
+    EXPECT_NE(table_row(run, run.cells[1]).find("not measured: too large"), std::string::npos);
+}
+
+TEST_F(BenchReport, ARowForEachWay) {
+    BenchRun run = some_run();
+    run.has_algorithms = true;
+    run.late = LateRank{1, 50};
+    Cell& cell = run.cells[0];
+    cell.host_late = cell.tutti_late = cell.host;
+    cell.algorithms = {{"chain", "", cell.host, cell.host}, {"tree", "needs wings", {}, {}}};
+    const std::string head = table_head(run);
+    EXPECT_NE(head.find("rank 1 enters each call 50 ms late"), std::string::npos) << head;
+    EXPECT_NE(head.find("late us\n"), std::string::npos) << head;
+    const std::string rows = table_row(run, cell);
+    EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 4) << rows;
+    EXPECT_NE(rows.find(" tree                         cannot: needs wings\n"), std::string::npos)
+        << rows;
+    const auto json = nlohmann::json::parse(to_json(run));
+    EXPECT_EQ(json["late"]["rank"], 1);
+    EXPECT_EQ(json["cells"][0]["algorithms"][0]["algorithm"], "chain");
+    EXPECT_EQ(json["cells"][0]["algorithms"][0]["ratio"], 1.0);
+    EXPECT_EQ(json["cells"][0]["algorithms"][1]["refused"], "needs wings");
+    EXPECT_TRUE(json["cells"][0].contains("tutti_late"));
 }
 
 }  // namespace

@@ -137,6 +137,48 @@ TEST(Hosts, CheckNamesTheMismatch) {
     });
 }
 
+// Several algorithms in turn on one team; what cannot run is refused on all ranks alike and changes
+// nothing.
+TEST(Hosts, AlgorithmsInTurn) {
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=3"});
+    run_hosts(context.get(), 3, [&](uint32_t, tutti_team* team) {
+        uint32_t values[1024] = {};
+        tutti_call call{};
+        call.collective = TUTTI_ALLREDUCE;
+        call.send = TUTTI_IN_PLACE;
+        call.recv = values;
+        call.bytes = sizeof(values);
+        call.dtype = TUTTI_UINT32;
+        const std::string by_rules = tutti_algorithm(team, &call);
+        char message[256] = "";
+        const auto force = [&](const char* name) {
+            return tutti_team_force(team, &call, name, message, sizeof(message));
+        };
+        for (int turn = 0; turn < 2; ++turn) {
+            for (const char* name : {"ring:segment=1K", "pairwise", "rabenseifner"}) {
+                ASSERT_EQ(force(name), TUTTI_OK) << message;
+                EXPECT_TRUE(std::string(name).starts_with(tutti_algorithm(team, &call)));
+                std::fill(std::begin(values), std::end(values), 1u);
+                ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);
+                EXPECT_EQ(values[1023], 3u);
+                EXPECT_EQ(force("rung"), TUTTI_ERR_ALGORITHM);
+                EXPECT_NE(std::string(message).find("ring"), std::string::npos) << message;
+                EXPECT_TRUE(std::string(name).starts_with(tutti_algorithm(team, &call)));
+            }
+            ASSERT_EQ(force(nullptr), TUTTI_OK);
+            EXPECT_EQ(tutti_algorithm(team, &call), by_rules);
+        }
+    });
+    const ContextPtr alone = make_context({});
+    run_hosts(alone.get(), 2, [&](uint32_t, tutti_team* team) {
+        char message[256] = "";
+        const tutti_call barrier{};
+        EXPECT_EQ(tutti_team_force(team, &barrier, "tree", message, sizeof(message)),
+                  TUTTI_ERR_ALGORITHM);
+        EXPECT_STREQ(message, "all ranks are on one host, where shared memory runs every call");
+    });
+}
+
 TEST(Hosts, RequestsQueueAndStartAgain) {
     constexpr uint32_t kRanks = 5;
     Prng prng(5);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `tutti bench --algorithm` asks of the preloaded library, which it finds by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Calls of this collective (a tutti_collective) on MPI_COMM_WORLD run by this algorithm from now
+// on; nullptr: by settings and rules again. Collective; plans them for all roots. 0 where blocks of
+// `bytes` doubles can run so; else `message` says why not, and nothing has changed.
+extern "C" [[gnu::visibility("default")]] int tutti_bench_force(int collective, uint64_t bytes,
+                                                                const char* algorithm,
+                                                                char* message,
+                                                                size_t message_bytes);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/abi/bench_force.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi/comm_state.h"
+
+namespace tutti::mpi {
+namespace {
+
+// What `tutti bench` will call: doubles, summed.
+tutti_call call_of(int collective, uint64_t bytes, uint32_t root) {
+    tutti_call call{};
+    call.collective = static_cast<tutti_collective>(collective);
+    call.root = root;
+    call.bytes = bytes;
+    call.dtype = TUTTI_DOUBLE;
+    call.op = TUTTI_SUM;
+    return call;
+}
+
+}  // namespace
+}  // namespace tutti::mpi
+
+extern "C" int tutti_bench_force(int collective, uint64_t bytes, const char* algorithm,
+                                 char* message, size_t message_bytes) {
+    using namespace tutti::mpi;
+    // As many as a team remembers plans of.
+    constexpr uint32_t kRootsMax = 64;
+    const CommState* state = find_state(front.handles.comm_world);
+    if (state == nullptr || state->team == nullptr) {
+        std::strncpy(message, state != nullptr ? state->why : "Tutti is off", message_bytes - 1);
+        return 1;
+    }
+    const tutti_call call = call_of(collective, bytes, 0);
+    if (tutti_team_force(state->team, &call, algorithm, message, message_bytes) != TUTTI_OK) {
+        return 1;
+    }
+    for (uint32_t root = 1; root < std::min(state->size, kRootsMax); ++root) {
+        const tutti_call next = call_of(collective, bytes, root);
+        tutti_algorithm(state->team, &next);
+    }
+    return 0;
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tutti bench` under real launchers: every algorithm of a collective in one run, a late rank."""
+import json
+
+import pytest
+
+from harness import BARE, TUTTI
+
+pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
+
+
+def bench(mpi, tmp_path, ranks, *words, options=("--hosts=2",)):
+    file = tmp_path / "bench.json"
+    outcome = mpi.launch(TUTTI, ranks, "bench", *words, "--seconds=0.05", "--batches=5",
+                         f"--json={file}", options=options, with_report=False)
+    return outcome, json.loads(file.read_text()) if file.exists() else None
+
+
+def test_all_algorithms_of_a_collective(mpi, tmp_path):
+    outcome, found = bench(mpi, tmp_path, 3, "allreduce", "barrier", "--bytes=8,64K",
+                           "--algorithm=all")
+    assert outcome.status == 0, outcome
+    assert len(found["cells"]) == 3
+    for cell in found["cells"]:
+        names = {one["algorithm"]: one for one in cell["algorithms"]}
+        expected = {"pairwise", "rabenseifner", "ring", "chain"}
+        if cell["collective"] == "barrier":
+            expected = {"dissemination", "pairwise", "tree"}
+        assert expected <= names.keys()
+        for name, one in names.items():
+            # Who cannot run says why, and whoever can was measured.
+            assert one.get("refused") or one["times"]["p50_us"] > 0, name
+        assert all("times" in names[name] for name in expected)
+
+
+def test_one_host_has_no_choice(openmpi, tmp_path):
+    outcome, found = bench(openmpi, tmp_path, 2, "bcast", "--bytes=8", "--algorithm=chain",
+                           options=())
+    assert outcome.status == 0, outcome
+    assert found["cells"][0]["algorithms"] == [
+        {"algorithm": "chain",
+         "refused": "all ranks are on one host, where shared memory runs every call"}]
+
+
+def test_a_late_rank(openmpi, tmp_path):
+    outcome, found = bench(openmpi, tmp_path, 3, "barrier", "--late=1:20")
+    assert outcome.status == 0, outcome
+    cell = found["cells"][0]
+    assert found["late"] == {"rank": 1, "milliseconds": 20}
+    # Nobody leaves a barrier before the late rank came; that one waits for nobody.
+    for side in ("host", "tutti"):
+        assert cell[side]["p50_us"] > 19_000
+        assert cell[f"{side}_late"]["p50_us"] < cell[side]["p50_us"]
+
+
+@pytest.mark.parametrize("words, line", [
+    (["--algorithm=rung"], "did you mean ring?"), (["--late=7:1"], "there are 2 ranks"),
+    (["--late=1"], "expected RANK:MILLISECONDS")])
+def test_what_cannot_be_is_said_once(openmpi, tmp_path, words, line):
+    outcome, _ = bench(openmpi, tmp_path, 2, "allreduce", "--bytes=8", *words)
+    assert outcome.status == 2
+    assert outcome.err.count(line) == 1, outcome
