@@ -130,7 +130,7 @@ class Plan final : public Program {
     [[nodiscard]] const Placement& placement() const { return *layout_.placement; }
     [[nodiscard]] tutti_collective collective() const { return layout_.shape.collective; }
     [[nodiscard]] bool is_root() const {
-        return is_rooted(collective()) && rank_ == layout_.shape.root;
+        return has_root(collective()) && rank_ == layout_.shape.root;
     }
 
     Layout layout_;

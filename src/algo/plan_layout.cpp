@@ -55,7 +55,7 @@ Shape Layout::inner(uint64_t bytes) const {
 }
 
 Rank Layout::leader(uint32_t node, uint64_t lane) const {
-    if (is_rooted(shape.collective) && node == placement->node_of(shape.root)) return shape.root;
+    if (has_root(shape.collective) && node == placement->node_of(shape.root)) return shape.root;
     const std::span<const uint32_t> members = placement->members(node);
     const uint64_t leaders = std::clamp<uint64_t>(tuning.leaders, 1, members.size());
     return members[lane % leaders];

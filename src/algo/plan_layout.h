@@ -11,21 +11,10 @@
 
 namespace tutti::algo {
 
-inline bool is_vector(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
-inline bool is_rooted(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
-           collective == TUTTI_SCATTER;
-}
-inline bool has_blocks(tutti_collective collective) {
-    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
-           collective == TUTTI_ALLGATHER;
-}
-
-inline bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
+using sched::has_blocks;
+using sched::has_root;
+using sched::is_reduction;
+using sched::is_vector;
 
 struct Layout {
     Layout(const Algorithm& algorithm, const Shape& call, const topo::Placement& where,

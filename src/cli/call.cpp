@@ -44,15 +44,6 @@ Result<tutti_collective> read_collective(std::string_view command, const Words& 
     return *collective;
 }
 
-bool has_root(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
-           collective == TUTTI_SCATTER;
-}
-
-bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
-
 Result<Done> read_team(std::string_view command, const Words& words, Call& call) {
     if (!words.has("--ranks")) return wrong(fmt::format("{}: --ranks is missing", command));
     const auto ranks = words.count("--ranks", 0, 1, kRanksMax);
@@ -64,7 +55,7 @@ Result<Done> read_team(std::string_view command, const Words& words, Call& call)
     const auto root = words.count("--root", 0, 0, call.ranks - 1);
     if (!root) return root.error();
     call.root = static_cast<uint32_t>(root.value());
-    if (words.has("--root") && !has_root(call.collective)) {
+    if (words.has("--root") && !sched::has_root(call.collective)) {
         return wrong(fmt::format("--root: {} has none", select::collective_word(call.collective)));
     }
     if (const std::string* word = words.find("--placement")) {
@@ -74,7 +65,7 @@ Result<Done> read_team(std::string_view command, const Words& words, Call& call)
         call.is_round_robin = *word == "round-robin";
     }
     call.is_commutative = !words.has("--non-commutative");
-    if (!call.is_commutative && !is_reduction(call.collective)) {
+    if (!call.is_commutative && !sched::is_reduction(call.collective)) {
         return wrong(fmt::format("--non-commutative: {} has no operator",
                                  select::collective_word(call.collective)));
     }
@@ -114,7 +105,7 @@ sched::Shape Call::shape(uint64_t bytes) const {
     shape.root = root;
     shape.bytes = bytes;
     shape.is_commutative = is_commutative;
-    if (is_reduction(collective)) {
+    if (sched::is_reduction(collective)) {
         shape.element_bytes = 8;
         while (bytes % shape.element_bytes != 0) shape.element_bytes /= 2;
     }
@@ -129,11 +120,11 @@ topo::Placement Call::placement() const {
 std::string Call::text(uint64_t bytes) const {
     std::string text(select::collective_word(collective));
     if (collective != TUTTI_BARRIER) text += " of " + format_bytes(bytes);
-    if (collective >= TUTTI_GATHER) text += " a rank";
+    if (sched::has_blocks(collective)) text += " a rank";
     text += fmt::format(", {} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts,
                         hosts == 1 ? "" : "s");
     if (is_round_robin && hosts > 1 && hosts < ranks) text += ", round-robin";
-    if (has_root(collective)) text += fmt::format(", root {}", root);
+    if (sched::has_root(collective)) text += fmt::format(", root {}", root);
     if (!is_commutative) text += ", not commutative";
     return text;
 }

@@ -86,7 +86,7 @@ uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
 }
 
 uint64_t data_bytes(const sched::Shape& shape) {
-    const bool has_blocks = shape.collective >= TUTTI_GATHER;
+    const bool has_blocks = sched::has_blocks(shape.collective);
     return uint64_t{shape.ranks} * shape.bytes * (has_blocks ? shape.ranks + 1 : 2);
 }
 

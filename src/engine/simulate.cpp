@@ -7,6 +7,7 @@
 
 #include "base/prng.h"
 #include "engine/cluster_simulator.h"
+#include "sched/shape.h"
 
 namespace tutti::engine {
 namespace {
@@ -68,7 +69,7 @@ class Buffers {
     // The first rank whose output is wrong, or the number of ranks.
     [[nodiscard]] uint32_t first_wrong() {
         if (!has_data_ || output_bytes_ == 0) return shape_.ranks;
-        if (shape_.collective == TUTTI_REDUCE || shape_.collective == TUTTI_ALLREDUCE) fold();
+        if (sched::is_reduction(shape_.collective)) fold();
         for (uint32_t rank = 0; rank < shape_.ranks; ++rank) {
             const std::byte* right = inputs_.data();
             if (!expected_.empty()) right = expected_.data();

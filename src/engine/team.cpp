@@ -8,6 +8,7 @@
 #include "engine/bell.h"
 #include "engine/make_node.h"
 #include "engine/messages.h"
+#include "sched/shape.h"
 
 namespace tutti::engine {
 namespace {
@@ -15,11 +16,6 @@ namespace {
 // Calls that never waited still let the embedder progress now and then: a program that only calls
 // collectives in a loop must not starve a message under way. At 150 ns a call, 1 in 128 costs 1 ns.
 constexpr uint32_t kCallsPerProgress = 128;
-
-bool is_rooted(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
-           collective == TUTTI_SCATTER;
-}
 
 // False where operator, type and bytes do not go together.
 bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) {
@@ -38,10 +34,6 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
     return call.bytes % element == 0;
 }
 
-bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
-
 }  // namespace
 
 Team::~Team() {
@@ -56,12 +48,12 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     request.team = this;
     node::Call& target = request.op.call;
     target.collective = call.collective;
-    target.root = is_rooted(call.collective) ? call.root : 0;
+    target.root = sched::has_root(call.collective) ? call.root : 0;
     if (target.root >= size_) return TUTTI_ERR_ARGUMENT;
     target.bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
     target.send = call.send == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(call.send);
     target.recv = call.recv == TUTTI_IN_PLACE ? nullptr : static_cast<std::byte*>(call.recv);
-    if (is_reduction(call.collective)) {
+    if (sched::is_reduction(call.collective)) {
         if (!set_reducer(call, context_->isa(), target.reducer)) return TUTTI_ERR_ARGUMENT;
     } else {
         target.reducer.user_fn = nullptr;
@@ -71,7 +63,7 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
         request.card = CallCard{};
         request.card.collective = call.collective;
         request.card.root = target.root;
-        request.card.op = is_reduction(call.collective) ? call.op : 0;
+        request.card.op = sched::is_reduction(call.collective) ? call.op : 0;
         request.card.bytes = target.bytes;
     }
     return TUTTI_OK;

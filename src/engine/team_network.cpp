@@ -2,13 +2,10 @@
 // What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
 #include "engine/messages.h"
 #include "engine/team.h"
+#include "sched/shape.h"
 
 namespace tutti::engine {
 namespace {
-
-bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
 
 sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks) {
     sched::Shape shape;
@@ -16,7 +13,7 @@ sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks) {
     shape.ranks = ranks;
     shape.root = call.root;
     shape.bytes = call.bytes;
-    if (is_reduction(call.collective)) {
+    if (sched::is_reduction(call.collective)) {
         shape.element_bytes = call.reducer.element_bytes;
         shape.is_commutative = commutes;
     }

@@ -19,10 +19,6 @@ namespace tutti::sched {
 // Bytes of a rank's buffer that the call gives it; 0 where it is not significant. Not for scratch.
 uint64_t buffer_bytes(const Shape& shape, Rank rank, Buffer buffer);
 
-constexpr bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
-
 // The blocks of an operation that it reads and writes.
 struct Touched {
     Block reads[2];  // operands that stay as they are

@@ -13,6 +13,24 @@ namespace tutti::sched {
 // A rank's number in the team.
 using Rank = uint32_t;
 
+// What operands are folded; only these have an operator.
+constexpr bool is_reduction(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+}
+// One vector, which may be cut anywhere between elements.
+constexpr bool is_vector(tutti_collective collective) {
+    return collective == TUTTI_BCAST || is_reduction(collective);
+}
+// Every rank has a block of its own, which travels whole.
+constexpr bool has_blocks(tutti_collective collective) {
+    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
+           collective == TUTTI_ALLGATHER;
+}
+constexpr bool has_root(tutti_collective collective) {
+    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
+           collective == TUTTI_SCATTER;
+}
+
 // The participants of a schedule are the ranks of a team, or its nodes: then participant i is the
 // node i of the placement, and its block in gather, scatter and allgather holds the blocks of all
 // its ranks, in the order of Placement::members.

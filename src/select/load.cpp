@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "sched/shape.h"
 #include "select/rules.h"
 
 namespace tutti::select {
@@ -21,8 +22,7 @@ std::optional<Error> forced_fault(const Settings& settings) {
         };
         const auto forced = parse_forced(collective, settings.forced[i]);
         if (!forced) return fault(forced.error().message);
-        const bool is_reduction = collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-        if (settings.reproducible && is_reduction &&
+        if (settings.reproducible && sched::is_reduction(collective) &&
             forced.value().algorithm != kReproducibleAlgorithm) {
             return fault("under TUTTI_REPRODUCIBLE only " + std::string(kReproducibleAlgorithm) +
                          " may run");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sched/shape.h"
+
 namespace tutti::select {
 namespace {
 
@@ -30,10 +32,6 @@ bool covers(const Rule& wide, const Rule& narrow) {
            covers(wide.hosts, narrow.hosts) && covers(wide.ranks_per_host, narrow.ranks_per_host);
 }
 
-bool is_reduction(size_t collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
-
 }  // namespace
 
 Fault never_fits(const Rule& rule) {
@@ -57,14 +55,14 @@ Fault never_fits(const Rule& rule) {
     }
     for (size_t one = 0; one < rule.collectives.size(); ++one) {
         if (!rule.collectives[one]) continue;
-        if (one == TUTTI_BARRIER && rule.bytes && rule.bytes->low > 0) {
+        const auto collective = static_cast<tutti_collective>(one);
+        if (collective == TUTTI_BARRIER && rule.bytes && rule.bytes->low > 0) {
             return "never fits: a barrier has no bytes";
         }
-        if (rule.commutative && !*rule.commutative && !is_reduction(one)) {
+        if (rule.commutative && !*rule.commutative && !sched::is_reduction(collective)) {
             return "never fits: only reduce and allreduce have an operator";
         }
-        const algo::Algorithm* algorithm =
-            algo::find(static_cast<tutti_collective>(one), rule.algorithm);
+        const algo::Algorithm* algorithm = algo::find(collective, rule.algorithm);
         if (rule.multicast && !*rule.multicast && algorithm && algorithm->has_multicast) {
             return "never fits: " + rule.algorithm + " needs multicast";
         }

@@ -19,8 +19,7 @@ struct Call {
 
     [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
     [[nodiscard]] bool is_reproducible() const {
-        return settings.reproducible &&
-               (shape.collective == TUTTI_REDUCE || shape.collective == TUTTI_ALLREDUCE);
+        return settings.reproducible && sched::is_reduction(shape.collective);
     }
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "sched/shape.h"
 #include "select/rules.h"
 #include "transport/transport.h"
 
@@ -48,11 +49,6 @@ Fault set_flat(algo::Tuning& tuning, std::string_view value) {
     if (value != "1" && value != "0") return "flat=" + printable(value) + ": expected 0 or 1";
     tuning.flat = value == "1";
     return std::nullopt;
-}
-
-// Of the others every rank has blocks of its own, which travel whole.
-bool is_vector(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
 }
 
 }  // namespace
@@ -99,8 +95,8 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
         if (tuning == algo::Tuning{}) return std::nullopt;
         return std::string(algorithm) + " takes no options";
     }
-    const bool is_cut = is_vector(collective) || (one != nullptr && one->has_pieces);
-    if ((has_lanes && !is_vector(collective)) || (tuning.segment_bytes != 0 && !is_cut)) {
+    const bool is_cut = sched::is_vector(collective) || (one != nullptr && one->has_pieces);
+    if ((has_lanes && !sched::is_vector(collective)) || (tuning.segment_bytes != 0 && !is_cut)) {
         return word +
                " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
                "allreduce, segment for allgather ring";

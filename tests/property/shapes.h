@@ -15,17 +15,9 @@
 
 namespace tutti::algo {
 
-inline bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
-inline bool has_blocks(tutti_collective collective) {
-    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
-           collective == TUTTI_ALLGATHER;
-}
-inline bool has_root(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
-           collective == TUTTI_SCATTER;
-}
+using sched::has_blocks;
+using sched::has_root;
+using sched::is_reduction;
 
 // Powers of two +- 1 and primes beyond 64.
 inline std::vector<Rank> rank_counts() {
