@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 
+#include "base/faults.h"
 #include "base/result.h"
 #include "mcast/group.h"
 #include "transport/udp/client.h"
@@ -43,6 +44,7 @@ struct CarrierParams {
     uint32_t receive_buffer_bytes = 4 * 1024 * 1024;  // asked for; the system may grant less
     uint32_t groups_max = 8;
     bool has_thread = true;
+    FaultPlan faults;  // done to packets that come in
 };
 
 struct JoinParams {
@@ -65,12 +67,13 @@ struct JoinParams {
 struct CarrierCounters {
     uint64_t packets_in = 0;
     uint64_t packets_out = 0;
-    uint64_t rejected = 0;              // without their group's code
-    uint64_t own = 0;                   // looped back
-    uint64_t ungrouped = 0;             // of a group that this process is not, or no longer, in
-    uint64_t unsent = 0;                // that the system refused
-    uint64_t overflowed = 0;            // came while a socket's buffer was full
-    uint64_t wakeups = 0;               // of the thread
+    uint64_t rejected = 0;    // without their group's code
+    uint64_t own = 0;         // looped back
+    uint64_t ungrouped = 0;   // of a group that this process is not, or no longer, in
+    uint64_t unsent = 0;      // that the system refused
+    uint64_t overflowed = 0;  // came while a socket's buffer was full
+    uint64_t faults = 0;      // done on purpose, to packets of groups that are still there
+    uint64_t wakeups = 0;     // of the thread
     uint32_t receive_buffer_bytes = 0;  // of each socket, as the system counts it
 };
 
@@ -80,6 +83,7 @@ struct ProbeState {
     // If not: the first one, and whom it does not hear, as far as this member knows.
     mcast::Member deaf = mcast::kNobody;
     mcast::Member unheard = mcast::kNobody;
+    uint32_t heard = 0;  // members that this one hears, itself among them
     // At which this member received member 0's full packets; 0: it got none (or is member 0).
     uint64_t bytes_per_s = 0;
     uint64_t round_trip_ns_min = 0;  // 0: not known
@@ -105,6 +109,8 @@ class Carrier {
     virtual Result<Membership*> join(const JoinParams& params) = 0;
     // At once for the caller: the client is gone. The group lingers until nobody needs it any more.
     virtual void leave(Membership* membership) = 0;
+    // For a group that not all have joined, or that nobody has used: it goes at once.
+    virtual void drop(Membership* membership) = 0;
     // Groups that linger: once no process writes any more and this is 0 everywhere, nobody misses
     // this carrier.
     [[nodiscard]] virtual uint32_t lingering() = 0;

@@ -100,7 +100,9 @@ bool is_meant(const InterfaceAddress& one, const std::string& wanted,
 std::string obstacle_of(const InterfaceAddress& one) {
     const std::string interface = "interface " + one.name;
     if (!one.is_up) return interface + " is down";
-    if (!one.can_multicast && !one.is_loopback) return interface + " cannot multicast";
+    // IPv4 goes over a loopback interface all the same; for IPv6 there is no route.
+    const bool can_loop = one.is_loopback && one.family == Family::kIpv4;
+    if (!one.can_multicast && !can_loop) return interface + " cannot multicast";
     if (packet_bytes_of(one) < mcast::kControlBytesMax) {
         return interface + " has an MTU of " + std::to_string(one.mtu) + ", which is too small";
     }

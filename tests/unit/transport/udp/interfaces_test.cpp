@@ -89,6 +89,8 @@ TEST(Interfaces, ErrorsSayWhatIsWrong) {
     all[3].mtu = 500;
     EXPECT_EQ(message("auto"), "interface auto has an MTU of 500, which is too small");
     EXPECT_EQ(message("lo"), "no error");
+    all[0].family = Family::kIpv6;
+    EXPECT_EQ(message("lo", Family::kIpv6), "interface lo cannot multicast");
 }
 
 TEST(Interfaces, ThisHostHasLoopback) {

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/udp/membership.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/assert.h"
+#include "transport/multicast.h"
+#include "transport/udp/feed.h"
+
+namespace tutti::transport::udp {
+namespace {
+
+constexpr uint32_t kByeTeam = kRingTeam + 1;
+// In which it answers for others whose acknowledgements pass through it: ten of the slowest
+// heartbeats, each of which asks again.
+constexpr uint64_t kAnswerNs = 1'000 * mcast::kMillisecond;
+// Whoever needs something of this member says so several times a second.
+constexpr uint64_t kQuietNs = 30'000 * mcast::kMillisecond;
+
+mcast::Params group_params(const JoinParams& join, const Path& path) {
+    mcast::Params params;
+    params.group = join.group;
+    params.member = join.member;
+    params.members = static_cast<mcast::Member>(join.endpoints.size());
+    params.window_packets = join.window_packets;
+    params.packet_bytes_max = path.packet_bytes_max;
+    params.bytes_per_s = join.bytes_per_s;
+    params.teams_max = 2;
+    // The ring's slots, and one at a time for byes.
+    params.posts_max = kRingSlotsMax + 1;
+    params.seed = join.seed;
+    return params;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Membership>> Membership::create(const JoinParams& params, Family family,
+                                                       uint16_t group_port,
+                                                       const FaultPlan& faults) {
+    if (params.endpoints.size() < 2 || params.endpoints.size() > mcast::kMembersMax) {
+        return Error{ErrorCode::kArgument, "multicast: a group has 2 to 4096 members"};
+    }
+    if (params.address.family != family) {
+        return Error{ErrorCode::kArgument, "multicast: the group's address is of another family"};
+    }
+    auto path = choose_path(params.endpoints, params.member);
+    if (!path) return path.error();
+    const uint32_t packet_bytes_max = path.value().packet_bytes_max;
+    try {
+        auto group = mcast::Group::create(group_params(params, path.value()));
+        if (!group) return group.error();
+        std::unique_ptr<Membership> made(
+            new Membership(params, std::move(path.value()), std::move(group.value())));
+        made->resolve(params, family, group_port);
+        if (faults.is_any()) made->faults_.emplace(faults, params.member, packet_bytes_max);
+        return made;
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::kMemory, "multicast: no memory for a group"};
+    }
+}
+
+Membership::Membership(const JoinParams& params, Path path, std::unique_ptr<mcast::Group> group)
+    : group_(std::move(group)),
+      key_(params.key),
+      address_(params.address),
+      path_(std::move(path)),
+      has_bye_(params.endpoints.size()),
+      byes_left_(static_cast<uint32_t>(params.endpoints.size()) - 1) {
+    sink_ = [this](std::span<const std::byte> packet) {
+        group_->on_packet(now_ns_, packet, arrival_ns_);
+    };
+    for (const uint32_t team : {kRingTeam, kByeTeam}) {
+        const auto opened = group_->open_team(team);
+        TUTTI_ASSERT(opened, "a new group has room for its two teams");
+    }
+}
+
+void Membership::resolve(const JoinParams& params, Family family, uint16_t group_port) {
+    to_all_ = socket_address(family, address_.bytes, group_port, path_.own.interface);
+    via_ = Via(family, path_.own);
+    for (size_t member = 0; member < params.endpoints.size(); ++member) {
+        to_member_.push_back(socket_address(family, path_.of_member[member].address,
+                                            params.endpoints[member].port, path_.own.interface));
+    }
+}
+
+uint64_t Membership::faults() const {
+    return faults_ ? faults_->dropped() + faults_->doubled() + faults_->held_back() : 0;
+}
+
+void Membership::start_probe(uint64_t now_ns) { group_->start_probe(now_ns); }
+
+ProbeState Membership::probe_state() const {
+    const mcast::Prober& prober = group_->prober();
+    const mcast::Member members = group_->params().members;
+    const mcast::Member own = group_->params().member;
+    ProbeState state;
+    state.is_done = prober.is_done();
+    state.all_hear_all = prober.all_hear_all();
+    state.bytes_per_s = prober.own_bytes_per_s();
+    if (prober.round_trip_ns_max() > 0) {
+        state.round_trip_ns_min = prober.round_trip_ns_min();
+        state.round_trip_ns_max = prober.round_trip_ns_max();
+    }
+    for (mcast::Member member = 0; member < members; ++member) {
+        state.heard += prober.hears(own, member) ? 1 : 0;
+    }
+    // What it hears itself it knows for certain; of the others, what they told.
+    for (mcast::Member i = 0; i < members && state.deaf == mcast::kNobody; ++i) {
+        const auto who = static_cast<mcast::Member>((own + i) % members);
+        for (mcast::Member whom = 0; whom < members; ++whom) {
+            if (prober.hears(who, whom)) continue;
+            state.deaf = who;
+            state.unheard = whom;
+            break;
+        }
+    }
+    return state;
+}
+
+void Membership::on_packet(uint64_t now_ns, uint64_t arrival_ns,
+                           std::span<const std::byte> packet) {
+    now_ns_ = now_ns;
+    arrival_ns_ = arrival_ns;
+    heard_ns_ = now_ns;
+    must_look_ = true;
+    if (faults_) {
+        faults_->pass(now_ns, packet, sink_);
+    } else {
+        group_->on_packet(now_ns, packet, arrival_ns);
+    }
+}
+
+void Membership::advance(uint64_t now_ns) {
+    if (faults_ && faults_->next_ns() <= now_ns) {
+        now_ns_ = now_ns;
+        arrival_ns_ = now_ns;
+        faults_->release(now_ns, sink_);
+    }
+    if (client_) client_->advance(now_ns);
+    if (is_leaving_) advance_leaving(now_ns);
+    group_->tick(now_ns);
+}
+
+uint64_t Membership::next_deadline() const {
+    uint64_t next = group_->next_deadline();
+    if (faults_) next = std::min(next, faults_->next_ns());
+    return std::min(next, over_ns_);
+}
+
+size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, const SocketAddress*& to,
+                               const Via*& via) {
+    mcast::Member member = mcast::kNobody;
+    const size_t bytes = group_->next_packet(now_ns, out, member);
+    if (bytes == 0) return 0;
+    seal(key_, out.first(bytes));
+    const bool is_to_all = member == mcast::kEverybody;
+    to = is_to_all ? &to_all_ : &to_member_[member];
+    via = &via_;
+    return bytes;
+}
+
+void Membership::start_leaving(uint64_t now_ns) {
+    is_leaving_ = true;
+    client_.reset();
+    group_->close_team(now_ns, kRingTeam);
+    bye_ = {{kByeTeam, group_->params().member, 0, 0}, bye_data_, 0, false};
+    heard_ns_ = now_ns;
+    must_look_ = true;
+    advance_leaving(now_ns);
+}
+
+void Membership::advance_leaving(uint64_t now_ns) {
+    if (group_->failure()) {
+        // What is left of the notices, then nothing.
+        if (group_->next_deadline() == mcast::kNever) over_ns_ = now_ns;
+        return;
+    }
+    if (!bye_.is_taken) group_->write(now_ns, bye_);
+    if (must_look_) look_for_byes(now_ns);
+    const bool is_done = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
+    if (!is_done) {
+        over_ns_ = heard_ns_ + kQuietNs;
+    } else if (over_ns_ == mcast::kNever || over_ns_ > now_ns + kAnswerNs) {
+        over_ns_ = now_ns + kAnswerNs;
+    }
+}
+
+// A post that stays would make the group wait for members that may leave much later.
+void Membership::look_for_byes(uint64_t now_ns) {
+    must_look_ = false;
+    for (mcast::Member member = 0; member < group_->params().members; ++member) {
+        if (member == group_->params().member || has_bye_[member]) continue;
+        std::array<std::byte, 1> data{};
+        const auto posted = group_->post(now_ns, member, {kByeTeam, member, 0, 0}, data);
+        TUTTI_ASSERT(posted, "the ring's posts are gone, so there is room");
+        if (group_->state(posted.value()) == mcast::PostState::kDone) {
+            has_bye_[member] = true;
+            --byes_left_;
+        }
+        group_->release(now_ns, posted.value());
+    }
+}
+
+}  // namespace tutti::transport::udp

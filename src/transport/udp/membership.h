@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One group of a carrier: the protocol's machine, its client, and where its packets go. Under the
+// carrier's lock.
+//
+// Source: ours. A group outlives its client, since others may still need this member (docs/
+// protocol/multicast.md, "Leaving"): it says bye in a message of its own, and is over when it has
+// all members' byes, all have acknowledged its own, and a second has passed in which it answered
+// for the others; when it has failed and said so; or when nobody has been heard for long.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "mcast/group.h"
+#include "transport/faulty/packets.h"
+#include "transport/udp/carrier.h"
+#include "transport/udp/code.h"
+#include "transport/udp/endpoint.h"
+#include "transport/udp/sockets.h"
+
+namespace tutti::transport::udp {
+
+class Membership {
+  public:
+    // Errors: parameters that do not fit, no way to the others, no memory.
+    static Result<std::unique_ptr<Membership>> create(const JoinParams& params, Family family,
+                                                      uint16_t group_port, const FaultPlan& faults);
+    Membership(const Membership&) = delete;
+    Membership& operator=(const Membership&) = delete;
+
+    [[nodiscard]] uint32_t number() const { return group_->params().group; }
+    [[nodiscard]] const Key& key() const { return key_; }
+    [[nodiscard]] const Path& path() const { return path_; }
+    [[nodiscard]] const GroupAddress& address() const { return address_; }
+    mcast::Group& group() { return *group_; }
+    [[nodiscard]] uint64_t faults() const;
+
+    void make_client(const JoinParams& params) { client_ = params.make_client(*group_); }
+    // None when it is leaving.
+    Client* client() { return client_.get(); }
+
+    void start_probe(uint64_t now_ns);
+    // Probes may come before this member has begun itself.
+    [[nodiscard]] bool may_probe() const { return !group_->prober().is_done(); }
+    [[nodiscard]] ProbeState probe_state() const;
+
+    // A packet whose code is right.
+    void on_packet(uint64_t now_ns, uint64_t arrival_ns, std::span<const std::byte> packet);
+    void advance(uint64_t now_ns);
+    [[nodiscard]] uint64_t next_deadline() const;
+    // Writes the next packet with its code, and where it goes.
+    size_t next_packet(uint64_t now_ns, std::span<std::byte> out, const SocketAddress*& to,
+                       const Via*& via);
+
+    void start_leaving(uint64_t now_ns);
+    [[nodiscard]] bool is_leaving() const { return is_leaving_; }
+    [[nodiscard]] bool is_over(uint64_t now_ns) const { return is_leaving_ && now_ns >= over_ns_; }
+
+  private:
+    Membership(const JoinParams& params, Path path, std::unique_ptr<mcast::Group> group);
+    void resolve(const JoinParams& params, Family family, uint16_t group_port);
+    void advance_leaving(uint64_t now_ns);
+    void look_for_byes(uint64_t now_ns);
+
+    std::unique_ptr<mcast::Group> group_;
+    std::unique_ptr<Client> client_;
+    Key key_;
+    GroupAddress address_;
+    Path path_;
+    SocketAddress to_all_;
+    std::vector<SocketAddress> to_member_;
+    Via via_;
+    std::optional<PacketFaults> faults_;
+    PacketFaults::Sink sink_;
+    uint64_t now_ns_ = 0;      // of the packet being handled
+    uint64_t arrival_ns_ = 0;  // the same
+    uint64_t heard_ns_ = 0;
+
+    bool is_leaving_ = false;
+    std::array<std::byte, 1> bye_data_{};
+    mcast::Outgoing bye_;
+    std::vector<bool> has_bye_;  // by member
+    uint32_t byes_left_ = 0;
+    bool must_look_ = false;  // packets came since byes were last looked for
+    uint64_t over_ns_ = mcast::kNever;
+};
+
+}  // namespace tutti::transport::udp

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/udp/service.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <system_error>
+
+#include "base/assert.h"
+#include "transport/udp/waker.h"
+
+namespace tutti::transport::udp {
+namespace {
+
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
+Error failed(const char* what) {
+    return {ErrorCode::kSystem, std::string("multicast: ") + what + ": " + std::strerror(errno)};
+}
+
+uint64_t read_clock(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+uint64_t Service::now_ns() { return read_clock(CLOCK_MONOTONIC); }
+
+uint64_t Service::real_ns() { return read_clock(CLOCK_REALTIME); }
+
+Result<Done> Service::open_pipe() {
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return failed("pipe");
+    pipe_reader_ = Fd(ends[0]);
+    const Fd writer(ends[1]);
+    // With a reading end of its own: who writes into a pipe that nobody reads is killed.
+    const std::string path = "/proc/self/fd/" + std::to_string(writer.get());
+    pipe_writer_ = Fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    if (pipe_writer_.get() < 0) return failed(path.c_str());
+    return Done{};
+}
+
+Result<Done> Service::watch(int fd, uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.fd = fd;
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return failed("epoll_ctl");
+    return Done{};
+}
+
+Result<Done> Service::start(Work& work, std::mutex& lock, int group, int own) {
+    if (const auto opened = open_pipe(); !opened) return opened.error();
+    timer_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (timer_.get() < 0) return failed("timerfd_create");
+    epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+    if (epoll_.get() < 0) return failed("epoll_create1");
+    own_ = own;
+    for (const int fd : {pipe_reader_.get(), timer_.get(), group, own}) {
+        if (const auto watched = watch(fd, EPOLLIN); !watched) return watched.error();
+    }
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::string trouble;
+    try {
+        thread_ = std::thread([this, &work, &lock] { run(work, lock); });
+        pthread_setname_np(thread_.native_handle(), "tutti-mcast");
+    } catch (const std::system_error& error) {
+        trouble = error.what();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!trouble.empty()) {
+        return Error{ErrorCode::kSystem, "multicast: the service thread: " + trouble};
+    }
+    return Done{};
+}
+
+void Service::stop() {
+    if (!thread_.joinable()) return;
+    is_stopping_.store(true);
+    ring();
+    thread_.join();
+}
+
+void Service::abandon() {
+    if (thread_.joinable()) thread_.detach();
+}
+
+void Service::ring() const { PipeWaker(pipe_writer_.get()).wake(); }
+
+void Service::run(Work& work, std::mutex& lock) {
+    while (true) {
+        if (!sleep()) return;
+        bool has_more = true;
+        while (has_more && !is_stopping_.load()) {
+            // Let go between turns: others want to join, leave and look.
+            const std::lock_guard guard(lock);
+            const Turn turn = work.turn();
+            has_more = turn.has_more;
+            if (!has_more) prepare_sleep(turn);
+        }
+    }
+}
+
+// Until something happens. False: it is over.
+bool Service::sleep() {
+    std::array<epoll_event, 4> events;
+    const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (count < 0) {
+        TUTTI_ASSERT(errno == EINTR, "epoll_wait waits");
+        return !is_stopping_.load();
+    }
+    std::array<char, 64> bytes{};
+    while (read(pipe_reader_.get(), bytes.data(), bytes.size()) > 0) continue;
+    return !is_stopping_.load();
+}
+
+void Service::prepare_sleep(const Turn& turn) {
+    set_timer(turn.deadline_ns);
+    if (turn.wants_to_send == watches_room_) return;
+    watches_room_ = turn.wants_to_send;
+    epoll_event event{};
+    event.events = EPOLLIN | (watches_room_ ? static_cast<uint32_t>(EPOLLOUT) : 0);
+    event.data.fd = own_;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, own_, &event);
+}
+
+// Setting it again makes it unreadable, so nobody need read it.
+void Service::set_timer(uint64_t deadline_ns) {
+    if (deadline_ns == timer_ns_) return;
+    timer_ns_ = deadline_ns;
+    itimerspec when{};
+    if (deadline_ns != mcast::kNever) {
+        when.it_value.tv_sec = static_cast<time_t>(deadline_ns / kNsPerSecond);
+        when.it_value.tv_nsec = static_cast<long>(deadline_ns % kNsPerSecond);
+    }
+    timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void Service::hand_over(const Turn& turn) {
+    if (turn.has_more) {
+        ring();
+    } else {
+        prepare_sleep(turn);
+    }
+}
+
+}  // namespace tutti::transport::udp

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carriers with real sockets, on the loopback interface.
+#include "transport/udp/carrier.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "unit/transport/udp/cluster.h"
+
+namespace tutti::transport::udp {
+namespace {
+
+TEST(Carrier, EverybodyGetsEverything) {
+    Cluster cluster(on_port(20'101));
+    ASSERT_EQ(cluster.open(), "");
+    EXPECT_EQ(exchange(cluster, 0, 300), "");
+    const CarrierCounters counters = cluster.carrier(0).counters();
+    EXPECT_GT(counters.packets_in, 300u);
+    EXPECT_GT(counters.own, 0u);
+    EXPECT_EQ(counters.rejected, 0u);
+    EXPECT_EQ(counters.ungrouped, 0u);
+    EXPECT_EQ(counters.unsent, 0u);
+    EXPECT_NE(cluster.carrier(0).describe(cluster.membership(0)).find("127.0.0.1, packets of 8972"),
+              std::string::npos);
+}
+
+TEST(Carrier, SmallPackets) {
+    ClusterParams params = on_port(20'102, 3);
+    params.carrier.packet_bytes_max = 1472;
+    params.wakes_by_pipe = true;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    EXPECT_EQ(exchange(cluster, 0, 300), "");
+}
+
+TEST(Carrier, WithoutAThread) {
+    ClusterParams params = on_port(20'103);
+    params.carrier.has_thread = false;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_TRUE(cluster.probe());
+    EXPECT_TRUE(cluster.carrier(0).probe_state(cluster.membership(0)).all_hear_all);
+    EXPECT_EQ(exchange(cluster, 0, 300), "");
+    EXPECT_EQ(cluster.carrier(0).counters().wakeups, 0u);
+}
+
+TEST(Carrier, Ipv6) {
+    ClusterParams params = on_port(20'104);
+    params.address = "ff15::77";
+    params.carrier.family = Family::kIpv6;
+    Cluster cluster(params);
+    const std::string error = cluster.open();
+    // It takes an interface beside loopback.
+    const bool has_none = error.find("IPv6") != std::string::npos ||
+                          error.find("cannot multicast") != std::string::npos;
+    if (has_none) GTEST_SKIP() << error;
+    ASSERT_EQ(error, "");
+    ASSERT_TRUE(cluster.probe());
+    EXPECT_TRUE(cluster.carrier(1).probe_state(cluster.membership(1)).all_hear_all);
+    EXPECT_EQ(exchange(cluster, 0, 100), "");
+}
+
+TEST(Carrier, LossesAreRepaired) {
+    ClusterParams params = on_port(20'105);
+    params.carrier.packet_bytes_max = 1472;
+    params.carrier.faults = {50'000, 10'000, 8, 7};
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    EXPECT_EQ(exchange(cluster, 0, 400), "");
+    uint64_t repaired = 0;
+    for (uint32_t i = 0; i < cluster.size(); ++i) {
+        repaired += cluster.carrier(i).group_counters(cluster.membership(i)).received.repaired;
+        EXPECT_GT(cluster.carrier(i).counters().faults, 0u);
+    }
+    EXPECT_GT(repaired, 0u);
+}
+
+TEST(Carrier, ProbesTellRatesAndRoundTrips) {
+    Cluster cluster(on_port(20'106));
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_TRUE(cluster.probe());
+    for (uint32_t i = 0; i < cluster.size(); ++i) {
+        const ProbeState state = cluster.carrier(i).probe_state(cluster.membership(i));
+        EXPECT_TRUE(state.all_hear_all);
+        EXPECT_EQ(state.deaf, mcast::kNobody);
+        EXPECT_EQ(state.heard, 4u);
+        EXPECT_EQ(state.bytes_per_s > 0, i > 0) << "host " << i;
+        EXPECT_GT(state.round_trip_ns_max, 0u);
+        EXPECT_LE(state.round_trip_ns_min, state.round_trip_ns_max);
+        cluster.carrier(i).set_rate(cluster.membership(i), 100'000'000);
+    }
+    EXPECT_EQ(exchange(cluster, 0, 50), "");
+}
+
+// As behind a switch that drops multicast: the probe ends and names the host.
+TEST(Carrier, ProbesNameTheDeaf) {
+    ClusterParams params = on_port(20'107);
+    params.deaf_host = 2;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_TRUE(cluster.probe());
+    const ProbeState deaf = cluster.carrier(2).probe_state(cluster.membership(2));
+    EXPECT_FALSE(deaf.all_hear_all);
+    EXPECT_EQ(deaf.deaf, 2u);
+    EXPECT_EQ(deaf.unheard, 0u);
+    EXPECT_EQ(deaf.heard, 1u);
+    EXPECT_EQ(deaf.bytes_per_s, 0u);
+    const ProbeState other = cluster.carrier(1).probe_state(cluster.membership(1));
+    EXPECT_FALSE(other.all_hear_all);
+    EXPECT_EQ(other.deaf, 1u);
+    EXPECT_EQ(other.unheard, 2u);
+    for (uint32_t i = 0; i < cluster.size(); ++i) cluster.carrier(i).drop(cluster.membership(i));
+    EXPECT_EQ(cluster.carrier(0).lingering(), 0u);
+}
+
+// Asleep until something happens: an idle group makes no wake-ups.
+TEST(Carrier, IdleIsAsleep) {
+    Cluster cluster(on_port(20'108));
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_TRUE(cluster.probe());
+    ASSERT_EQ(exchange(cluster, 0, 50), "");
+    const auto wakeups = [&] {
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < cluster.size(); ++i) sum += cluster.carrier(i).counters().wakeups;
+        return sum;
+    };
+    EXPECT_GT(wakeups(), 0u);
+    // The last acknowledgements take their time; then nothing comes for ten times as long as
+    // anything of the protocol that repeats.
+    uint64_t before = 0;
+    EXPECT_TRUE(eventually([&] {
+        before = wakeups();
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        return wakeups() == before;
+    }));
+    EXPECT_EQ(exchange(cluster, 50, 50), "");
+}
+
+TEST(Carrier, SeveralGroupsShareTheSockets) {
+    Cluster one(on_port(20'109, 2));
+    ASSERT_EQ(one.open(), "");
+    // A second group of the same carriers, under the same address.
+    const std::vector<Endpoint> endpoints{one.carrier(0).endpoint(), one.carrier(1).endpoint()};
+    class Quiet : public Client {
+        void advance(uint64_t) override {}
+        bool may_sleep() override { return true; }
+        void wake_up() override {}
+    };
+    std::vector<Membership*> second;
+    for (mcast::Member i = 0; i < 2; ++i) {
+        JoinParams join;
+        join.address = parse_group_address("239.192.77.1").value();
+        join.group = 78;
+        join.key = random_key().value();
+        join.member = i;
+        join.endpoints = endpoints;
+        join.make_client = [](mcast::Group&) { return std::make_unique<Quiet>(); };
+        const auto joined = one.carrier(i).join(join);
+        ASSERT_TRUE(joined) << joined.error().message;
+        second.push_back(joined.value());
+        const auto again = one.carrier(i).join(join);
+        ASSERT_FALSE(again);
+        EXPECT_EQ(again.error().message, "multicast: the group is there already");
+    }
+    EXPECT_EQ(exchange(one, 0, 50), "");
+    for (uint32_t i = 0; i < 2; ++i) one.carrier(i).drop(second[i]);
+    EXPECT_EQ(exchange(one, 50, 50), "") << "the address is still joined";
+}
+
+TEST(Carrier, GroupsAreBounded) {
+    ClusterParams params = on_port(20'110, 2);
+    params.carrier.groups_max = 0;
+    Cluster cluster(params);
+    EXPECT_NE(cluster.open().find("0 groups are there already (TUTTI_MCAST_TEAMS)"),
+              std::string::npos);
+}
+
+// Who leaves first stays as long as the others need it, whatever is lost.
+TEST(Carrier, LeavesWhenNobodyNeedsIt) {
+    ClusterParams params = on_port(20'111);
+    params.carrier.packet_bytes_max = 1472;
+    params.carrier.faults = {200'000, 0, 0, 3};
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_EQ(exchange(cluster, 0, 40), "");
+    cluster.leave();
+    for (uint32_t i = 0; i < cluster.size(); ++i) {
+        EXPECT_TRUE(cluster.wait([&] { return cluster.carrier(i).lingering() == 0; })) << i;
+    }
+}
+
+TEST(Carrier, BadInterfaces) {
+    CarrierParams params;
+    params.port = 20'112;
+    params.interface = "no-such-0";
+    const auto opened = Carrier::open(params);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().message.find("no network interface is 'no-such-0'"), 0u);
+}
+
+// The thread leaves signals to the program's own.
+TEST(Carrier, ThreadBlocksSignals) {
+    CarrierParams params;
+    params.port = 20'113;
+    const auto opened = Carrier::open(params);
+    ASSERT_TRUE(opened) << opened.error().message;
+    uint32_t found = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        if (name != "tutti-mcast") continue;
+        ++found;
+        std::ifstream status(task.path() / "status");
+        std::string line;
+        while (std::getline(status, line) && line.rfind("SigBlk:", 0) != 0) continue;
+        const uint64_t blocked =
+            std::stoull(line.substr(line.find_last_of(" \t") + 1), nullptr, 16);
+        for (const int signal : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD, SIGPROF}) {
+            EXPECT_NE(blocked >> (signal - 1) & 1, 0u) << "signal " << signal;
+        }
+    }
+    EXPECT_EQ(found, 1u);
+}
+
+// A child process has no thread, and what it ends must not end the parent's groups.
+TEST(Carrier, ForkLeavesTheParentAlone) {
+    auto cluster = std::make_unique<Cluster>(on_port(20'114, 2));
+    ASSERT_EQ(cluster->open(), "");
+    ASSERT_EQ(exchange(*cluster, 0, 20), "");
+    const pid_t child = fork();
+    if (child == 0) {
+        cluster.reset();
+        _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(exchange(*cluster, 20, 20), "");
+}
+
+}  // namespace
+}  // namespace tutti::transport::udp

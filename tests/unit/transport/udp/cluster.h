@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several carriers in one process as the hosts of a group, on the loopback interface, each with a
+// ring and one rank.
+#pragma once
+
+#include <fcntl.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "transport/udp/carrier.h"
+#include "transport/udp/feed.h"
+#include "transport/udp/ring.h"
+#include "transport/udp/route.h"
+
+namespace tutti::transport::udp {
+
+// Polls until it is so; false after long enough for any machine. Other threads do the work.
+inline bool eventually(const std::function<bool()>& is_so) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!is_so()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+struct ClusterParams {
+    uint32_t hosts = 4;
+    CarrierParams carrier;
+    uint16_t port = 20'001;
+    uint32_t group = 77;
+    Key key{{std::byte{1}, std::byte{2}}};
+    std::string address = "239.192.77.1";
+    // This one joins another address: as if no multicast reached it.
+    uint32_t deaf_host = UINT32_MAX;
+    uint64_t bytes_per_s = 50'000'000;
+    bool wakes_by_pipe = false;
+};
+
+inline ClusterParams on_port(uint16_t port, uint32_t hosts = 4) {
+    ClusterParams params;
+    params.port = port;
+    params.hosts = hosts;
+    return params;
+}
+
+class Cluster {
+  public:
+    explicit Cluster(const ClusterParams& params) : params_(params) {
+        for (uint32_t i = 0; i < params.hosts; ++i) numbers_.push_back(static_cast<uint16_t>(i));
+    }
+    ~Cluster() {
+        routes_.clear();
+        hosts_.clear();
+    }
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+
+    // An error's text, or nothing.
+    std::string open() {
+        std::vector<Endpoint> endpoints;
+        for (uint32_t i = 0; i < params_.hosts; ++i) {
+            CarrierParams own = params_.carrier;
+            own.port = params_.port;
+            auto opened = Carrier::open(own);
+            if (!opened) return opened.error().message;
+            hosts_.push_back({std::move(opened.value()), nullptr, nullptr, Fd(), nullptr});
+            endpoints.push_back(hosts_.back().carrier->endpoint());
+        }
+        for (uint32_t i = 0; i < params_.hosts; ++i) {
+            const std::string error = join(i, endpoints);
+            if (!error.empty()) return error;
+        }
+        return "";
+    }
+
+    Carrier& carrier(uint32_t host) { return *hosts_[host].carrier; }
+    Membership* membership(uint32_t host) { return hosts_[host].membership; }
+    Route& route(uint32_t host) { return *routes_[host]; }
+    [[nodiscard]] uint32_t size() const { return params_.hosts; }
+
+    // What a rank that waits does.
+    void poll() {
+        if (params_.carrier.has_thread) return;
+        for (Host& host : hosts_) host.carrier->poll();
+    }
+    bool wait(const std::function<bool()>& is_so) {
+        return eventually([&] {
+            poll();
+            return is_so();
+        });
+    }
+
+    bool probe() {
+        for (Host& host : hosts_) host.carrier->start_probe(host.membership);
+        return wait([&] {
+            for (Host& host : hosts_) {
+                if (!host.carrier->probe_state(host.membership).is_done) return false;
+            }
+            return true;
+        });
+    }
+
+    void leave() {
+        routes_.clear();
+        for (Host& host : hosts_) host.carrier->leave(host.membership);
+    }
+
+  private:
+    struct Host {
+        std::unique_ptr<Carrier> carrier;
+        Membership* membership = nullptr;
+        std::unique_ptr<std::byte, void (*)(void*)> ring{nullptr, &std::free};
+        Fd pipe;
+        std::unique_ptr<Waker> waker;
+
+        Host(std::unique_ptr<Carrier> opened, Membership*, std::nullptr_t, Fd, std::nullptr_t)
+            : carrier(std::move(opened)) {}
+        Host(Host&&) = default;
+        // The carrier uses the ring until it is gone.
+        ~Host() { carrier.reset(); }
+    };
+
+    std::string join(uint32_t index, const std::vector<Endpoint>& endpoints) {
+        Host& host = hosts_[index];
+        const RingParams ring{kRingSlots, 1, params_.hosts};
+        const size_t bytes = (ring_bytes(ring) + 4095) / 4096 * 4096;
+        host.ring.reset(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
+        Ring::format(host.ring.get(), ring);
+        JoinParams join;
+        join.address =
+            parse_group_address(index == params_.deaf_host ? "239.192.77.9" : params_.address)
+                .value();
+        join.key = params_.key;
+        join.group = params_.group;
+        join.member = static_cast<mcast::Member>(index);
+        join.endpoints = endpoints;
+        join.bytes_per_s = params_.bytes_per_s;
+        join.seed = index + 1;
+        join.make_client = [&host](mcast::Group& group) {
+            return std::make_unique<Feed>(Ring(host.ring.get()), group);
+        };
+        const auto joined = host.carrier->join(join);
+        if (!joined) return joined.error().message;
+        host.membership = joined.value();
+        Waker* waker = &host.carrier->waker();
+        if (params_.wakes_by_pipe) {
+            const std::string path = "/proc/self/fd/" + std::to_string(host.carrier->wake_fd());
+            host.pipe = Fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+            host.waker = std::make_unique<PipeWaker>(host.pipe.get());
+            waker = host.waker.get();
+        }
+        routes_.push_back(
+            std::make_unique<Route>(Ring(host.ring.get()), *waker, RouteParams{index, numbers_}));
+        return "";
+    }
+
+    ClusterParams params_;
+    std::vector<mcast::Member> numbers_;
+    std::vector<Host> hosts_;
+    std::vector<std::unique_ptr<Route>> routes_;
+};
+
+inline std::vector<std::byte> message_of(uint64_t number) {
+    const size_t sizes[] = {0, 1, 1416, 1417, 5000, kMulticastBytesMax};
+    std::vector<std::byte> data(sizes[number % 6]);
+    for (size_t i = 0; i < data.size(); ++i) {
+        data[i] = static_cast<std::byte>(i * 7 + number * 31 + i / 251);
+    }
+    return data;
+}
+
+// Numbers from `first` on, sent by each host in turn; all of it posted as far as may be. What went
+// wrong, or nothing.
+inline std::string exchange(Cluster& cluster, uint64_t first, uint32_t count) {
+    struct Rank {
+        std::vector<Ticket> tickets;
+        std::vector<std::vector<std::byte>> data;
+        uint32_t posted = 0;
+        uint32_t done = 0;
+    };
+    std::vector<Rank> ranks(cluster.size());
+    for (Rank& rank : ranks) {
+        rank.tickets.resize(count);
+        rank.data.resize(count);
+    }
+    const auto step = [&](uint32_t host) {
+        Rank& rank = ranks[host];
+        Route& route = cluster.route(host);
+        if (rank.posted < count && rank.posted - rank.done < kMulticastsInFlightMax) {
+            const uint64_t number = first + rank.posted;
+            const auto sender = static_cast<uint32_t>(number % cluster.size());
+            std::vector<std::byte>& data = rank.data[rank.posted];
+            data = message_of(number);
+            Ticket& ticket = rank.tickets[rank.posted++];
+            if (sender == host) {
+                route.multicast(number, data.data(), data.size(), ticket);
+            } else {
+                std::fill(data.begin(), data.end(), std::byte{0xee});
+                route.recv_multicast(number, sender, data.data(), data.size(), ticket);
+            }
+        }
+        for (uint32_t i = rank.done; i < rank.posted; ++i) {
+            if (route.test(rank.tickets[i]) == State::kFailed) return false;
+        }
+        while (rank.done < rank.posted && rank.tickets[rank.done].state == State::kDone) {
+            ++rank.done;
+        }
+        return true;
+    };
+    std::string error;
+    const bool is_over = cluster.wait([&] {
+        bool all = true;
+        for (uint32_t host = 0; host < cluster.size(); ++host) {
+            if (!step(host))
+                error = "host " + std::to_string(host) + ": " + cluster.route(host).error();
+            all &= ranks[host].done == count;
+        }
+        return all || !error.empty();
+    });
+    if (!error.empty()) return error;
+    if (!is_over) return "not all arrived";
+    for (uint32_t host = 0; host < cluster.size(); ++host) {
+        for (uint32_t i = 0; i < count; ++i) {
+            if (ranks[host].data[i] != message_of(first + i)) {
+                return "host " + std::to_string(host) + " has a wrong message " +
+                       std::to_string(first + i);
+            }
+        }
+    }
+    return "";
+}
+
+}  // namespace tutti::transport::udp

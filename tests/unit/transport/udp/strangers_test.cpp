@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Others on the same address and port: floods, packets of other jobs, packets played again.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/prng.h"
+#include "unit/transport/udp/cluster.h"
+
+namespace tutti::transport::udp {
+namespace {
+
+constexpr const char* kAddress = "239.192.77.1";
+
+// Anybody's socket on the loopback interface.
+class Stranger {
+  public:
+    explicit Stranger(uint16_t port) : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+        to_.sin_family = AF_INET;
+        to_.sin_port = htons(port);
+        inet_pton(AF_INET, kAddress, &to_.sin_addr);
+        ip_mreqn request{};
+        request.imr_multiaddr = to_.sin_addr;
+        request.imr_ifindex = 1;
+        const int yes = 1;
+        setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+        setsockopt(socket_.get(), IPPROTO_IP, IP_MULTICAST_IF, &request, sizeof(request));
+        setsockopt(socket_.get(), IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof(request));
+        bind(socket_.get(), reinterpret_cast<const sockaddr*>(&to_), sizeof(to_));
+    }
+    void send(std::span<const std::byte> packet) const {
+        sendto(socket_.get(), packet.data(), packet.size(), 0,
+               reinterpret_cast<const sockaddr*>(&to_), sizeof(to_));
+    }
+    // Whatever waits.
+    std::vector<std::vector<std::byte>> record() const {
+        std::vector<std::vector<std::byte>> packets;
+        std::vector<std::byte> packet(65'536);
+        for (;;) {
+            const ssize_t got = recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
+            if (got < 0) return packets;
+            packets.emplace_back(packet.begin(), packet.begin() + got);
+        }
+    }
+
+  private:
+    Fd socket_;
+    sockaddr_in to_{};
+};
+
+uint64_t rejected(Cluster& cluster) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < cluster.size(); ++i) sum += cluster.carrier(i).counters().rejected;
+    return sum;
+}
+
+TEST(Strangers, FloodsChangeNothing) {
+    Cluster cluster(on_port(20'201, 3));
+    ASSERT_EQ(cluster.open(), "");
+    std::atomic<bool> is_over{false};
+    std::thread flood([&] {
+        const Stranger stranger(20'201);
+        Prng prng(5);
+        std::vector<std::byte> packet(200);
+        while (!is_over.load()) {
+            for (std::byte& byte : packet) byte = static_cast<std::byte>(prng.below(256));
+            // Every second one names the group.
+            if (prng.below(2) == 0) {
+                const uint8_t head[] = {0xc7, 1, static_cast<uint8_t>(1 + prng.below(8)), 0, 77, 0,
+                                        0,    0};
+                std::copy(std::begin(head), std::end(head),
+                          reinterpret_cast<uint8_t*>(packet.data()) + 16);
+            }
+            const auto bytes = static_cast<size_t>(prng.below(packet.size() + 1));
+            stranger.send(std::span(packet).first(bytes));
+            if (prng.below(8) == 0) std::this_thread::yield();
+        }
+    });
+    EXPECT_EQ(exchange(cluster, 0, 200), "");
+    EXPECT_TRUE(eventually(
+        [&] { return rejected(cluster) > 0 && cluster.carrier(0).counters().ungrouped > 0; }));
+    is_over.store(true);
+    flood.join();
+    for (uint32_t i = 0; i < cluster.size(); ++i) {
+        const auto counters = cluster.carrier(i).group_counters(cluster.membership(i));
+        EXPECT_EQ(counters.packets_malformed, 0u) << "nothing of theirs was looked at";
+        EXPECT_EQ(counters.packets_foreign, 0u);
+    }
+}
+
+TEST(Strangers, TwoJobsOnOneAddressAndPort) {
+    Cluster one(on_port(20'202, 3));
+    ClusterParams params = on_port(20'202, 3);
+    // The same number by chance; the key makes the difference.
+    params.key.bytes[5] = std::byte{9};
+    Cluster other(params);
+    ASSERT_EQ(one.open(), "");
+    ASSERT_EQ(other.open(), "");
+    std::string error_of_other;
+    std::thread second([&] { error_of_other = exchange(other, 0, 200); });
+    EXPECT_EQ(exchange(one, 0, 200), "");
+    second.join();
+    EXPECT_EQ(error_of_other, "");
+    EXPECT_GT(rejected(one), 0u);
+    EXPECT_GT(rejected(other), 0u);
+}
+
+TEST(Strangers, RecordedPackets) {
+    const Stranger stranger(20'203);
+    std::vector<std::vector<std::byte>> packets;
+    {
+        Cluster before(on_port(20'203, 3));
+        ASSERT_EQ(before.open(), "");
+        ASSERT_EQ(exchange(before, 0, 20), "");
+        packets = stranger.record();
+        ASSERT_GT(packets.size(), 20u);
+        // Of this very job: duplicates, and what is long known.
+        for (const auto& packet : packets) stranger.send(packet);
+        EXPECT_TRUE(eventually([&] {
+            uint64_t duplicates = 0;
+            for (uint32_t i = 0; i < before.size(); ++i) {
+                duplicates +=
+                    before.carrier(i).group_counters(before.membership(i)).received.duplicates;
+            }
+            // Each message has at least one packet, and all but its sender have it already.
+            return duplicates >= 40;
+        }));
+        EXPECT_EQ(exchange(before, 20, 20), "");
+        EXPECT_EQ(rejected(before), 0u);
+    }
+    ClusterParams params = on_port(20'203, 3);
+    params.key.bytes[0] = std::byte{77};
+    Cluster after(params);
+    ASSERT_EQ(after.open(), "");
+    for (const auto& packet : packets) stranger.send(packet);
+    EXPECT_EQ(exchange(after, 0, 40), "");
+    EXPECT_TRUE(eventually([&] { return rejected(after) >= packets.size(); }));
+}
+
+}  // namespace
+}  // namespace tutti::transport::udp
