@@ -28,6 +28,8 @@ using mcast::kEverybody;
 using mcast::kNever;
 using mcast::Member;
 
+uint64_t allocations_so_far() { return g_allocations; }
+
 McastWorld::McastWorld(const mcast::Params& params, const Weather& weather, uint64_t seed)
     : weather_(weather), prng_(seed), nodes_(params.members), out_(params.packet_bytes_max) {
     for (Member member = 0; member < params.members; ++member) {
@@ -112,7 +114,9 @@ uint64_t McastWorld::wake_ns(const Node& node) const {
 
 void McastWorld::wake(Member member) {
     Node& node = nodes_[member];
+    const bool is_due = node.group->next_deadline() <= now_ns_;
     counted([&] { node.group->tick(now_ns_); });
+    if (is_due && service_) service_(member);
     if (node.app_ns <= now_ns_) node.app_ns = kNever;
     if (app_) app_(member);
     flush(member);
@@ -130,6 +134,7 @@ void McastWorld::arrive() {
     if (!node.is_dead) {
         const std::vector<std::byte>& bytes = buffers_[flight.buffer];
         counted([&] { node.group->on_packet(now_ns_, bytes); });
+        if (service_) service_(flight.to);
         if (app_) app_(flight.to);
         flush(flight.to);
     }

@@ -16,6 +16,9 @@
 
 namespace tutti::test {
 
+// Of the whole process so far.
+uint64_t allocations_so_far();
+
 struct Weather {
     uint64_t latency_ns = 200'000;
     uint64_t jitter_ns = 0;  // up to so much more; what overtakes is reordered
@@ -48,6 +51,10 @@ class McastWorld {
     void wake_app(mcast::Member member, uint64_t ns) { nodes_[member].app_ns = ns; }
     // Called whenever something happened at a member and it is not stopped.
     void set_app(std::function<void(mcast::Member)> app) { app_ = std::move(app); }
+
+    // Called after packets and timers of a member, before the application: what a carrier does
+    // then.
+    void set_service(std::function<void(mcast::Member)> service) { service_ = std::move(service); }
 
     // Sends what a member has to send; after calls from outside run().
     void flush(mcast::Member member);
@@ -91,6 +98,7 @@ class McastWorld {
     Prng prng_;
     Filter filter_;
     std::function<void(mcast::Member)> app_;
+    std::function<void(mcast::Member)> service_;
     std::vector<Node> nodes_;
     std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flights_;
     std::vector<std::vector<std::byte>> buffers_;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From rank to rank through ring, service, group and a lossy network: first safety, then the
+// weather clears and completion is demanded, every slot free again and silence.
+#include <gtest/gtest.h>
+
+#include "sim/mcast_world.h"
+#include "sim/ring_traffic.h"
+#include "sim/seeds.h"
+
+namespace tutti::test {
+namespace {
+
+using mcast::kMillisecond;
+using mcast::Member;
+using mcast::Params;
+using transport::Rank;
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+Params draw_params(Prng& prng) {
+    Params params;
+    params.members = static_cast<Member>(2 + prng.below(5));
+    params.window_packets = static_cast<uint32_t>(4u << prng.below(5));
+    params.packet_bytes_max = prng.below(2) == 0 ? mcast::kControlBytesMax : 1472;
+    params.fan_out = static_cast<uint32_t>(1 + prng.below(3));
+    params.posts_max = transport::udp::kRingSlotsMax;
+    params.teams_max = 1;
+    if (prng.below(3) == 0) params.bytes_per_s = 3'000'000 << prng.below(5);
+    return params;
+}
+
+Weather draw_weather(Prng& prng) {
+    Weather weather;
+    weather.latency_ns = 2'000u << prng.below(8);
+    if (prng.below(2) == 0) weather.jitter_ns = 1'000u << prng.below(10);
+    if (prng.below(4) != 0) weather.loss = static_cast<double>(prng.below(151)) / 1000;
+    if (prng.below(3) == 0) weather.shared_loss = static_cast<double>(prng.below(101)) / 1000;
+    if (prng.below(3) == 0) weather.doubled = static_cast<double>(prng.below(101)) / 1000;
+    return weather;
+}
+
+std::vector<Member> draw_members(Prng& prng, Member members) {
+    std::vector<Member> member_of_rank;
+    for (Member member = 0; member < members; ++member) {
+        const uint64_t ranks = 1 + prng.below(4);
+        member_of_rank.insert(member_of_rank.end(), ranks, member);
+    }
+    for (size_t i = member_of_rank.size(); i > 1; --i) {
+        std::swap(member_of_rank[i - 1], member_of_rank[prng.below(i)]);
+    }
+    return member_of_rank;
+}
+
+RingPlan draw_plan(Prng& prng, Member members) {
+    RingPlan plan;
+    plan.member_of_rank = draw_members(prng, members);
+    // A ring has two flights of slots.
+    plan.in_flight = static_cast<uint32_t>(1u << prng.below(6));
+    plan.slots = 2 * plan.in_flight;
+    const uint64_t ranks = plan.member_of_rank.size();
+    const uint64_t senders = prng.below(2) == 0 ? 1 : 1 + prng.below(ranks);
+    const bool is_in_turn = prng.below(2) == 0;
+    const uint64_t count = 1 + prng.below(200);
+    for (uint64_t i = 0; i < count; ++i) {
+        const auto sender = static_cast<Rank>(is_in_turn ? i % senders : prng.below(senders));
+        const uint64_t kind = prng.below(8);
+        const size_t bytes = kind == 0   ? prng.below(transport::kMulticastBytesMax + 1)
+                             : kind == 1 ? 0
+                                         : prng.below(900);
+        plan.messages.push_back({sender, bytes});
+    }
+    if (prng.below(2) == 0) plan.poll_ns_max = 2'000;
+    if (prng.below(2) == 0) {
+        plan.pause_every = static_cast<uint32_t>(1u << (3 + prng.below(6)));
+        plan.pause_ns_max = 1'000u << prng.below(13);
+    }
+    return plan;
+}
+
+// Empty, or what went wrong.
+std::string run_seed(uint64_t seed) {
+    Prng prng(seed);
+    const Params params = draw_params(prng);
+    McastWorld world(params, draw_weather(prng), prng.next());
+    const RingPlan plan = draw_plan(prng, params.members);
+    RingTraffic traffic(world, plan, prng.next());
+    for (uint64_t stops = prng.below(3); stops > 0; --stops) {
+        world.run(world.now_ns() + prng.below(20 * kMillisecond), [] { return false; });
+        if (prng.below(2) == 0) {
+            const auto member = static_cast<Member>(prng.below(params.members));
+            world.stop_until(member, world.now_ns() + prng.below(kSecond));
+        } else {
+            const auto rank = static_cast<Rank>(prng.below(plan.member_of_rank.size()));
+            traffic.pause(rank, world.now_ns() + prng.below(3 * kSecond));
+        }
+    }
+    const auto is_over = [&] { return traffic.is_done() || !traffic.wrong().empty(); };
+    if (!world.run(world.now_ns() + 2 * kSecond, is_over)) {
+        world.set_weather(Weather{});
+        if (!world.run(world.now_ns() + 30 * kSecond, is_over)) return "not complete";
+    }
+    if (!traffic.wrong().empty()) return traffic.wrong();
+    world.set_weather(Weather{});
+    if (!world.run(world.now_ns() + 5 * kSecond, [&] { return world.is_silent(); })) {
+        return "not silent";
+    }
+    for (Member member = 0; member < params.members; ++member) {
+        if (world.group(member).failure()) return "a living member was given up";
+    }
+    if (traffic.allocations() > 0) return "allocations: " + std::to_string(traffic.allocations());
+    return traffic.not_free();
+}
+
+TEST(RingSim, EverythingReachesEveryRankOnceAndRight) {
+    const Seeds seeds = Seeds::wanted(1000);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        const std::string wrong = run_seed(seed);
+        ASSERT_EQ(wrong, "") << "seed " << seed << replay(seed);
+    }
+}
+
+// One rank sends all; on another node one of two ranks is away. The others go on to the end of the
+// slots, there and at the sender, and wait without being lost; then all completes.
+TEST(RingSim, ALateRankHoldsTheOthersAndNothingIsLost) {
+    Params params;
+    params.members = 3;
+    params.packet_bytes_max = mcast::kControlBytesMax;
+    params.window_packets = 16;
+    params.posts_max = 64;
+    McastWorld world(params, Weather{}, 1);
+    RingPlan plan;
+    plan.member_of_rank = {0, 1, 1, 2};
+    plan.messages.assign(300, {0, 200});
+    RingTraffic traffic(world, plan, 2);
+    traffic.pause(2, world.now_ns() + 20 * kSecond);
+    world.run(world.now_ns() + 10 * kSecond, [] { return false; });
+    EXPECT_EQ(traffic.done(0), 128u) << "64 in the slots of node 1, 64 in those of node 0";
+    EXPECT_EQ(traffic.done(1), 64u) << "its node's ring turns no further";
+    EXPECT_EQ(traffic.done(3), 64u + 16u) << "what node 1 may have in its pool";
+    EXPECT_EQ(traffic.done(2), 0u);
+    for (Member member = 0; member < 3; ++member) EXPECT_FALSE(world.group(member).failure());
+    EXPECT_TRUE(world.run(world.now_ns() + 30 * kSecond, [&] { return traffic.is_done(); }));
+    EXPECT_EQ(traffic.wrong(), "");
+}
+
+}  // namespace
+}  // namespace tutti::test

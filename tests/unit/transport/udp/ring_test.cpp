@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/udp/ring.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "unit/transport/udp/ring_support.h"
+
+namespace tutti::transport::udp {
+namespace {
+
+using test::ring_bytes_of;
+using Fill = Ring::Fill;
+
+constexpr RingParams kParams{4, 3, 2};
+
+class RingTest : public testing::Test {
+  protected:
+    test::RingMemory memory_{kParams};
+    Ring ring_ = memory_.ring();
+
+    Fill fill(uint64_t number, size_t bytes = 100) {
+        const auto data = ring_bytes_of(number, bytes);
+        return ring_.fill(number, 7, data.data(), bytes);
+    }
+    void publish(uint64_t number, size_t bytes = 100) {
+        const auto data = ring_bytes_of(number, bytes);
+        std::copy(data.begin(), data.end(), ring_.data(number));
+        ring_.publish(number, bytes);
+    }
+    bool is_right(uint64_t number, size_t bytes = 100) {
+        const auto data = ring_bytes_of(number, bytes);
+        return ring_.bytes(number) == bytes &&
+               std::equal(data.begin(), data.end(), ring_.data(number));
+    }
+    bool read_all(uint64_t number, int readers) {
+        bool must_wake = false;
+        for (int i = 0; i < readers; ++i) {
+            EXPECT_TRUE(ring_.has(number));
+            EXPECT_FALSE(ring_.is_free(number + 4));
+            must_wake = ring_.release(number);
+        }
+        return must_wake;
+    }
+};
+
+TEST(RingMemoryTest, SlotsAreApartAndOnPages) {
+    test::RingMemory memory({64, 2, 4096});
+    const Ring ring = memory.ring();
+    auto* begin = reinterpret_cast<std::byte*>(&ring.header());
+    EXPECT_EQ(static_cast<size_t>(ring.data(63) - begin) + kMulticastBytesMax,
+              ring_bytes({64, 2, 4096}));
+    for (uint64_t number = 0; number < 64; ++number) {
+        EXPECT_EQ(static_cast<size_t>(ring.data(number) - begin) % 4096, 0u);
+        EXPECT_TRUE(ring.is_free(number));
+        EXPECT_EQ(ring.data(number), ring.data(number + 64));
+    }
+    for (mcast::Member member = 0; member < 4096; ++member) EXPECT_EQ(ring.waiters(member), 0u);
+}
+
+TEST_F(RingTest, WhatARankFillsIsReadByTheOthersAndHeldByTheService) {
+    EXPECT_FALSE(ring_.has(1));
+    EXPECT_EQ(fill(1), Fill::kDone);
+    EXPECT_TRUE(is_right(1));
+    EXPECT_EQ(ring_.sender(1), 7u);
+    EXPECT_TRUE(ring_.is_filled_here(1));
+    EXPECT_TRUE(ring_.is_held(1));
+    read_all(1, 2);
+    EXPECT_FALSE(ring_.is_free(5)) << "not delivered yet";
+    EXPECT_TRUE(ring_.release_hold(1));
+    EXPECT_TRUE(ring_.is_free(5));
+    EXPECT_FALSE(ring_.has(1));
+    EXPECT_FALSE(ring_.is_held(1));
+}
+
+TEST_F(RingTest, TheLastReaderFreesASlotThatIsDelivered) {
+    EXPECT_EQ(fill(1), Fill::kDone);
+    EXPECT_FALSE(ring_.release_hold(1));
+    EXPECT_FALSE(ring_.is_held(1));
+    read_all(1, 2);
+    EXPECT_TRUE(ring_.is_free(5));
+}
+
+TEST_F(RingTest, WhatCameIsReadByAll) {
+    publish(2);
+    EXPECT_TRUE(is_right(2));
+    EXPECT_FALSE(ring_.is_filled_here(2));
+    EXPECT_FALSE(ring_.is_held(2));
+    read_all(2, 3);
+    EXPECT_TRUE(ring_.is_free(6));
+}
+
+TEST_F(RingTest, GoesRoundAndRound) {
+    for (uint64_t number = 0; number < 40; ++number) {
+        if (number % 3 == 0) {
+            ASSERT_EQ(fill(number, number), Fill::kDone);
+            ring_.release_hold(number);
+        } else {
+            publish(number, number);
+        }
+        ASSERT_TRUE(is_right(number, number));
+        ASSERT_EQ(fill(number + 4), Fill::kNotFree);
+        read_all(number, number % 3 == 0 ? 2 : 3);
+    }
+}
+
+TEST_F(RingTest, EmptyAndLongestMessages) {
+    EXPECT_EQ(ring_.fill(0, 1, nullptr, 0), Fill::kDone);
+    EXPECT_EQ(ring_.bytes(0), 0u);
+    EXPECT_EQ(fill(1, kMulticastBytesMax), Fill::kDone);
+    EXPECT_EQ(fill(2, kMulticastBytesMax), Fill::kDone);
+    EXPECT_TRUE(is_right(1, kMulticastBytesMax));
+    EXPECT_TRUE(is_right(2, kMulticastBytesMax));
+}
+
+TEST_F(RingTest, OnlyAServiceThatSleepsIsWoken) {
+    EXPECT_FALSE(ring_.must_wake());
+    ring_.header().sleep = RingHeader::kWakeIfFilled;
+    EXPECT_TRUE(ring_.must_wake());
+    publish(0);
+    EXPECT_FALSE(read_all(0, 3)) << "it does not wait for slots";
+    ring_.header().sleep = RingHeader::kWakeIfFilledOrFreed;
+    publish(1);
+    EXPECT_FALSE(ring_.release(1));
+    EXPECT_FALSE(ring_.release(1));
+    EXPECT_TRUE(ring_.release(1));
+    EXPECT_TRUE(ring_.must_wake());
+}
+
+TEST_F(RingTest, AFrozenRingTakesNothingMoreAndKeepsWhatItHas) {
+    EXPECT_EQ(fill(0), Fill::kDone);
+    publish(1);
+    ring_.freeze(1);
+    EXPECT_TRUE(ring_.is_frozen());
+    EXPECT_EQ(ring_.dead(), 1);
+    EXPECT_TRUE(ring_.is_held(0));
+    EXPECT_TRUE(ring_.has(1));
+    EXPECT_FALSE(ring_.has(2));
+    EXPECT_EQ(fill(2), Fill::kClosed);
+    EXPECT_EQ(fill(4), Fill::kClosed) << "before its slot is free";
+    read_all(1, 3);
+    EXPECT_EQ(fill(5), Fill::kClosed) << "after its slot was freed";
+    EXPECT_FALSE(ring_.has(5));
+    EXPECT_TRUE(is_right(0));
+}
+
+using RingDeathTest = RingTest;
+
+TEST_F(RingDeathTest, WhatMustNotHappenIsNoticed) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    publish(0);
+    EXPECT_DEATH(ring_.publish(0, 1), "two ranks send one multicast number");
+    EXPECT_DEATH(static_cast<void>(fill(0)), "filled twice");
+    EXPECT_DEATH(static_cast<void>(fill(1, kMulticastBytesMax + 1)), "longer than a slot");
+    EXPECT_DEATH(static_cast<void>(ring_.release_hold(0)), "more readers");
+    EXPECT_DEATH(static_cast<void>(ring_.waiters(2)), "no such member");
+}
+
+}  // namespace
+}  // namespace tutti::transport::udp

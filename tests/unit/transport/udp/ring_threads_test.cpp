@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads as ranks and as the services of three nodes, with a wire between them that loses packets:
+// every word of the ring under the thread sanitizer.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/prng.h"
+#include "transport/udp/feed.h"
+#include "transport/udp/route.h"
+#include "unit/transport/udp/ring_support.h"
+
+namespace tutti::transport::udp {
+namespace {
+
+using mcast::Member;
+using test::ring_bytes_of;
+
+constexpr Member kMembers = 3;
+constexpr std::array<Member, 7> kMemberOf{0, 1, 2, 0, 1, 0, 1};
+constexpr uint64_t kMessages = 400;
+constexpr uint32_t kSlots = 8;
+constexpr uint32_t kInFlight = 4;
+constexpr uint64_t kLossPercent = 3;
+
+uint64_t clock_ns() {
+    return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+Rank sender_of(uint64_t number) {
+    return static_cast<Rank>(Prng(number / 3).below(kMemberOf.size()));
+}
+size_t length_of(uint64_t number) { return Prng(number + 1000).below(3000); }
+
+class Service final : public Waker {
+  public:
+    explicit Service(Member member)
+        : memory_({kSlots,
+                   static_cast<uint32_t>(std::count(kMemberOf.begin(), kMemberOf.end(), member)),
+                   kMembers}),
+          loss_(member) {
+        mcast::Params params;
+        params.member = member;
+        params.members = kMembers;
+        params.window_packets = 16;
+        params.posts_max = kSlots;
+        params.seed = member + 1u;
+        group_ = std::move(mcast::Group::create(params).value());
+        EXPECT_TRUE(group_->open_team(kRingTeam));
+        feed_ = std::make_unique<Feed>(memory_.ring(), *group_);
+    }
+    [[nodiscard]] Ring ring() const { return memory_.ring(); }
+    void wake() override {
+        const std::lock_guard lock(mutex_);
+        is_woken_ = true;
+        bell_.notify_one();
+    }
+    void stop() {
+        const std::lock_guard lock(mutex_);
+        is_stopped_ = true;
+        bell_.notify_one();
+    }
+    void run(std::span<const std::unique_ptr<Service>> all) {
+        for (;;) {
+            feed_->wake_up();
+            receive();
+            group_->tick(clock_ns());
+            feed_->advance(clock_ns());
+            send(all);
+            if (!feed_->may_sleep()) continue;
+            std::unique_lock lock(mutex_);
+            if (is_stopped_) return;
+            if (!is_woken_ && packets_.empty()) sleep(lock);
+            is_woken_ = false;
+        }
+    }
+
+  private:
+    void sleep(std::unique_lock<std::mutex>& lock) {
+        const uint64_t due_ns = group_->next_deadline();
+        const uint64_t now_ns = clock_ns();
+        if (due_ns == mcast::kNever) {
+            bell_.wait(lock);
+        } else if (due_ns > now_ns) {
+            bell_.wait_for(lock, std::chrono::nanoseconds(due_ns - now_ns));
+        }
+    }
+    void receive() {
+        for (;;) {
+            std::vector<std::byte> packet;
+            {
+                const std::lock_guard lock(mutex_);
+                if (packets_.empty()) return;
+                packet = std::move(packets_.front());
+                packets_.pop_front();
+            }
+            group_->on_packet(clock_ns(), packet);
+        }
+    }
+    void send(std::span<const std::unique_ptr<Service>> all) {
+        std::array<std::byte, 1472> out{};
+        Member to = mcast::kNobody;
+        while (const size_t bytes = group_->next_packet(clock_ns(), out, to)) {
+            for (const auto& other : all) {
+                const Member member = other->group_->params().member;
+                if (other.get() == this || (to != mcast::kEverybody && to != member)) continue;
+                if (loss_.below(100) < kLossPercent) continue;
+                const std::lock_guard lock(other->mutex_);
+                other->packets_.emplace_back(out.begin(),
+                                             out.begin() + static_cast<std::ptrdiff_t>(bytes));
+                other->bell_.notify_one();
+            }
+        }
+    }
+
+    test::RingMemory memory_;
+    Prng loss_;
+    std::unique_ptr<mcast::Group> group_;
+    std::unique_ptr<Feed> feed_;
+    std::mutex mutex_;
+    std::condition_variable bell_;
+    std::deque<std::vector<std::byte>> packets_;
+    bool is_woken_ = false;
+    bool is_stopped_ = false;
+};
+
+struct Flight {
+    Ticket ticket;
+    std::vector<std::byte> data;
+};
+
+void carry_out(Route& route, Rank rank) {
+    std::array<Flight, kInFlight> flights;
+    Prng pace(rank);
+    for (uint64_t number = 0; number < kMessages + kInFlight; ++number) {
+        Flight& flight = flights[number % kInFlight];
+        while (route.test(flight.ticket) == State::kPending) std::this_thread::yield();
+        if (number >= kInFlight) {
+            ASSERT_EQ(flight.ticket.state, State::kDone) << route.error();
+            ASSERT_EQ(flight.data, ring_bytes_of(number - kInFlight, flight.data.size()));
+        }
+        if (number >= kMessages) continue;
+        if (pace.below(50) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        const size_t bytes = length_of(number);
+        if (sender_of(number) == rank) {
+            flight.data = ring_bytes_of(number, bytes);
+            route.multicast(number, flight.data.data(), bytes, flight.ticket);
+        } else {
+            flight.data.assign(bytes, std::byte{0});
+            route.recv_multicast(number, sender_of(number), flight.data.data(), bytes,
+                                 flight.ticket);
+        }
+    }
+}
+
+TEST(RingThreads, RanksAndServicesOfThreeNodes) {
+    std::vector<std::unique_ptr<Service>> services;
+    for (Member member = 0; member < kMembers; ++member) {
+        services.push_back(std::make_unique<Service>(member));
+    }
+    std::vector<std::thread> nodes;
+    nodes.reserve(kMembers);
+    for (const auto& service : services) {
+        nodes.emplace_back([&services, &service] { service->run(services); });
+    }
+    std::vector<std::thread> ranks;
+    ranks.reserve(kMemberOf.size());
+    for (Rank rank = 0; rank < kMemberOf.size(); ++rank) {
+        Service& service = *services[kMemberOf[rank]];
+        ranks.emplace_back([&service, rank] {
+            Route route(service.ring(), service, {rank, kMemberOf});
+            carry_out(route, rank);
+        });
+    }
+    for (std::thread& rank : ranks) rank.join();
+    for (const auto& service : services) service->stop();
+    for (std::thread& node : nodes) node.join();
+}
+
+}  // namespace
+}  // namespace tutti::transport::udp
