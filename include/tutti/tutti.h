@@ -250,6 +250,45 @@ TUTTI_API tutti_status tutti_check_foreign(tutti_team *team, const char *label);
 /* The line that tells what the last TUTTI_ERR_MISMATCH on this team was. */
 TUTTI_API const char *tutti_team_message(const tutti_team *team);
 
+/* Hardware multicast of a team: one packet of a host, replicated by the switches for all others. */
+typedef enum tutti_multicast_state {
+    TUTTI_MULTICAST_NONE,  /* not tried: one host, no way between hosts, or switched off */
+    TUTTI_MULTICAST_ON,
+    TUTTI_MULTICAST_OFF,   /* tried in vain: reason says why */
+    TUTTI_MULTICAST_FAILED /* in use until a host was gone: reason says which */
+} tutti_multicast_state;
+
+/* Texts are cut where they are longer and end with a null character. */
+typedef struct tutti_multicast_info {
+    size_t struct_bytes; /* sizeof(tutti_multicast_info) */
+    tutti_multicast_state state;
+    uint32_t hosts;
+    uint32_t group;      /* equal on all members; 0: none */
+    int carries;         /* 1: this process carries its host's packets; all that follows up to name
+                            is 0 elsewhere */
+    uint64_t bytes_per_s; /* at which this host sends */
+    uint64_t round_trip_ns;
+    uint64_t data_packets; /* sent, repairs not counted */
+    uint64_t repairs_to_one;
+    uint64_t repairs_to_all;
+    uint64_t losses; /* packets noticed missing */
+    uint64_t naks;   /* sent */
+    uint64_t repaired;
+    uint64_t repaired_in_10_ms;
+    uint64_t repair_ns_max;
+    uint64_t duplicates;
+    uint64_t rejected;  /* packets without the right code */
+    uint64_t malformed; /* with it, but wrong */
+    uint64_t wakeups;   /* of the service thread, for all teams of the process */
+    char name[64];      /* of the team */
+    char interface_name[32];
+    char address[64]; /* with the port */
+    char reason[192];
+} tutti_multicast_info;
+
+/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
+TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
+
 TUTTI_API const char *tutti_status_text(tutti_status status);
 TUTTI_API const char *tutti_collective_name(tutti_collective collective);
 

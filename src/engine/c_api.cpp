@@ -205,6 +205,15 @@ tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
 
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message().c_str(); }
 
+tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* info) {
+    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
+    const auto describe = [&]() -> tutti_status {
+        team_of(team).describe_multicast(*info);
+        return TUTTI_OK;
+    };
+    return guarded(describe, nullptr, 0);
+}
+
 const char* tutti_status_text(tutti_status status) {
     switch (status) {
         case TUTTI_OK:

@@ -68,6 +68,8 @@ class Team {
     uint32_t size() const { return size_; }
     const std::string& message() const { return message_; }
     const std::string& name() const { return name_; }
+    // All but struct_bytes.
+    void describe_multicast(tutti_multicast_info& info) const;
 
   private:
     friend class TeamMaker;

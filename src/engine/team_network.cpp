@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
+#include <cstring>
+
 #include "engine/messages.h"
 #include "engine/team.h"
 #include "sched/shape.h"
@@ -85,6 +87,13 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
                      "all ranks are on one host, where shared memory runs every call"};
     }
     return network_->force(shape_of(ask_.op.call, ask_.commutes, size_), algorithm);
+}
+
+void Team::describe_multicast(tutti_multicast_info& info) const {
+    const size_t struct_bytes = info.struct_bytes;
+    info = {};
+    info.struct_bytes = struct_bytes;
+    std::strncpy(info.name, name_.c_str(), sizeof(info.name) - 1);
 }
 
 void Team::begin_cards(Request& request) {

@@ -28,8 +28,20 @@ void unlink_state(CommState& state) {
     if (state.next != nullptr) state.next->link = state.link;
 }
 
+void note_multicast(MulticastLog& log, const CommState& state) {
+    if (state.team == nullptr) return;
+    tutti_multicast_info info{};
+    info.struct_bytes = sizeof info;
+    tutti_team_multicast(state.team, &info);
+    log.add(info, state.rank, state.size);
+}
+
 void destroy_state(CommState* state) {
     unlink_state(*state);
+    if (front.report) {
+        const std::lock_guard lock(front.mutex_states);
+        note_multicast(front.multicasts, *state);
+    }
     if (state->team != nullptr) tutti_team_destroy(state->team);
     delete state;
 }
@@ -217,6 +229,15 @@ void settle(CommState& state) {
 bool create_comm_keyval() {
     return front.host.comm_create_keyval(never_copy, delete_state, &front.comm_key, nullptr) ==
            abi::kSuccess;
+}
+
+MulticastLog gather_multicasts() {
+    const std::lock_guard lock(front.mutex_states);
+    MulticastLog log = front.multicasts;
+    for (const CommState* state = front.states; state != nullptr; state = state->next) {
+        note_multicast(log, *state);
+    }
+    return log;
 }
 
 void destroy_leftover_states() {

@@ -4,10 +4,13 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "mpi/comm_state.h"
 #include "mpi/front.h"
 #include "mpi/report_table.h"
 
@@ -25,17 +28,17 @@ std::vector<ReportRecord> as_of_all(std::vector<ReportRecord> records) {
     return records;
 }
 
-// Collective over the world; at rank 0 the records of all ranks.
-std::vector<ReportRecord> gather_records() {
+// Collective over the world; at rank 0 the records of all ranks, or nothing where an int cannot
+// place them all.
+template <class Record>
+std::optional<std::vector<Record>> gather_records(std::span<const Record> mine) {
     const abi::Datatype integer = front.handles.type[abi::kTypeInt];
     const abi::Datatype byte = front.handles.type[abi::kTypeByte];
-    const std::vector<ReportRecord> mine = front.counters.records();
-    const int bytes = static_cast<int>(mine.size() * sizeof(ReportRecord));
+    const int bytes = static_cast<int>(mine.size_bytes());
     const bool root = front.world_rank == 0;
     const auto ranks = static_cast<size_t>(root ? front.world_size : 0);
     std::vector<int> sizes(ranks + 1), offsets(ranks + 1);
     front.host.gather(&bytes, 1, integer, sizes.data(), 1, integer, 0, front.handles.comm_world);
-    // Beyond what an int can place, rank 0's own records stand for those of all.
     int64_t total = 0;
     for (size_t rank = 0; rank < ranks; ++rank) {
         offsets[rank] = static_cast<int>(total);
@@ -43,8 +46,8 @@ std::vector<ReportRecord> gather_records() {
     }
     int fits = total <= INT_MAX ? 1 : 0;
     front.host.bcast(&fits, 1, integer, 0, front.handles.comm_world);
-    if (fits == 0) return as_of_all(mine);
-    std::vector<ReportRecord> all(static_cast<size_t>(total) / sizeof(ReportRecord));
+    if (fits == 0) return std::nullopt;
+    std::vector<Record> all(static_cast<size_t>(total) / sizeof(Record));
     front.host.gatherv(mine.data(), bytes, byte, all.data(), sizes.data(), offsets.data(), byte, 0,
                        front.handles.comm_world);
     return all;
@@ -72,18 +75,24 @@ void touch(const char* path) {
 }  // namespace
 
 void finish_report(const char* target, const char* mark) {
-    const std::vector<ReportRecord> records = gather_records();
+    const std::vector<ReportRecord> mine = front.counters.records();
+    const auto records = gather_records(std::span(mine));
+    const MulticastLog log = gather_multicasts();
+    const auto multicasts = gather_records(log.records());
     if (front.world_rank != 0) return;
-    const std::vector<ReportRow> rows = merge_records(records);
+    // Where there are too many, rank 0's own stand for those of all.
+    const std::vector<ReportRow> rows = merge_records(records ? *records : as_of_all(mine));
+    const auto groups =
+        multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
     const ReportHead head{host_version(), static_cast<uint32_t>(front.world_size),
                           faults != nullptr ? faults : ""};
     if (strcmp(target, "1") == 0) {
-        const std::string text = report_text(head, rows);
+        const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);
         fflush(stderr);
     } else {
-        const std::string problem = write_atomically(target, report_json(head, rows));
+        const std::string problem = write_atomically(target, report_json(head, rows, groups));
         if (!problem.empty()) print_line(problem.c_str());
     }
     if (mark != nullptr && *mark != '\0') touch(mark);

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "mpi/abi/abi.h"
+#include "mpi/multicast_table.h"
 #include "mpi/ops.h"
 #include "mpi/report.h"
 #include "mpi/types.h"
@@ -49,6 +50,7 @@ struct Front {
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states
+    MulticastLog multicasts;      // of communicators that are gone, under mutex_states
     std::mutex mutex_states;
 };
 

@@ -116,7 +116,10 @@ void progress(void*) {
                       abi::status_ignore());
 }
 
-void log_line(void*, tutti_log_level, const char* line) { print_line(line); }
+// What is for information stands in the report.
+void log_line(void*, tutti_log_level level, const char* line) {
+    if (level != TUTTI_LOG_INFO) print_line(line);
+}
 
 // As rules call it.
 const char* host_name() {

@@ -128,7 +128,8 @@ std::vector<ReportRow> merge_records(std::span<const ReportRecord> records) {
     return sorted;
 }
 
-std::string report_text(const ReportHead& head, std::span<const ReportRow> rows) {
+std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
+                        std::span<const MulticastRecord> multicasts) {
     const std::string ranks = std::to_string(head.ranks) + (head.ranks == 1 ? " rank" : " ranks");
     std::string text = "tutti: " + head.host + ", " + ranks + ": ";
     if (rows.empty()) return text + "no collective operation was seen in this run\n";
@@ -146,10 +147,11 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows)
              duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
              by_host(row.how) ? row.how : "tutti: " + row.how});
     }
-    return text + align(lines, "lrlrrrrl");
+    return text + align(lines, "lrlrrrrl") + multicast_text(multicasts);
 }
 
-std::string report_json(const ReportHead& head, std::span<const ReportRow> rows) {
+std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
+                        std::span<const MulticastRecord> multicasts) {
     nlohmann::ordered_json json;
     json["tutti"] = TUTTI_VERSION_STRING;
     json["host"] = head.host;
@@ -169,6 +171,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows)
         entry[host ? "reason" : "algorithm"] = host ? row.how.substr(6) : row.how;
         json["collectives"].push_back(std::move(entry));
     }
+    json["multicast"] = multicast_json(multicasts);
     // Texts may hold a message cut in the middle of a character.
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

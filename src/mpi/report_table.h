@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "mpi/multicast_table.h"
+
 namespace tutti::mpi {
 
 // One rank's count of one kind of call; sent to rank 0 as bytes.
@@ -42,8 +44,10 @@ const char* size_class_name(uint8_t size_class);
 
 // In the order of kind, ranks, size class; what Tutti ran before what the host did.
 std::vector<ReportRow> merge_records(std::span<const ReportRecord> records);
-std::string report_text(const ReportHead& head, std::span<const ReportRow> rows);
-std::string report_json(const ReportHead& head, std::span<const ReportRow> rows);
+std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
+                        std::span<const MulticastRecord> multicasts = {});
+std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
+                        std::span<const MulticastRecord> multicasts = {});
 
 // Writes to a temporary file beside `path` and renames it. An empty string, or what went wrong.
 std::string write_atomically(const std::string& path, const std::string& text);

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/multicast_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace tutti::mpi {
+namespace {
+
+tutti_multicast_info info_of(tutti_multicast_state state, uint32_t group, const char* name) {
+    tutti_multicast_info info{};
+    info.struct_bytes = sizeof info;
+    info.state = state;
+    info.hosts = 4;
+    info.group = group;
+    info.carries = 1;
+    strncpy(info.name, name, sizeof info.name - 1);
+    return info;
+}
+
+tutti_multicast_info without(const char* name, const char* reason) {
+    tutti_multicast_info info = info_of(TUTTI_MULTICAST_OFF, 0, name);
+    info.carries = 0;
+    strncpy(info.reason, reason, sizeof info.reason - 1);
+    return info;
+}
+
+TEST(MulticastLog, OneVoiceForEachHostAndForEachReason) {
+    MulticastLog log;
+    log.add(info_of(TUTTI_MULTICAST_NONE, 0, "a"), 0, 8);
+    tutti_multicast_info info = info_of(TUTTI_MULTICAST_ON, 7, "a");
+    info.carries = 0;
+    log.add(info, 0, 8);
+    log.add(without("a", "why"), 3, 8);
+    EXPECT_TRUE(log.records().empty());
+    info.carries = 1;
+    log.add(info, 3, 8);
+    log.add(without("a", "why"), 0, 8);
+    log.add(without("b", "why"), 0, 8);
+    log.add(without("b", "something else"), 0, 8);
+    ASSERT_EQ(log.records().size(), 3u);
+    EXPECT_EQ(log.records()[0].teams, 1u);
+    EXPECT_EQ(log.records()[1].teams, 2u);
+    EXPECT_STREQ(log.records()[1].info.name, "a");
+}
+
+TEST(MulticastLog, AFullTableAddsToItsLastRow) {
+    MulticastLog log;
+    for (uint32_t group = 1; group <= 1000; ++group) {
+        tutti_multicast_info info = info_of(TUTTI_MULTICAST_ON, group, "a");
+        info.data_packets = 10;
+        log.add(info, 0, 8);
+    }
+    uint64_t packets = 0;
+    uint32_t teams = 0;
+    for (const MulticastRecord& record : log.records()) {
+        packets += record.info.data_packets;
+        teams += record.teams;
+    }
+    EXPECT_LT(log.records().size(), 100u);
+    EXPECT_EQ(packets, 10'000u);
+    EXPECT_EQ(teams, 1000u);
+}
+
+std::vector<MulticastRecord> three_hosts() {
+    std::vector<MulticastRecord> records;
+    for (uint64_t host = 0; host < 3; ++host) {
+        MulticastRecord record{8, 1, info_of(TUTTI_MULTICAST_ON, 7, "MPI_COMM_WORLD")};
+        tutti_multicast_info& info = record.info;
+        info.hosts = 3;
+        info.bytes_per_s = 3'125'000;
+        info.round_trip_ns = 400'000;
+        info.data_packets = 100;
+        info.losses = info.naks = info.repaired = 2 * host;
+        info.repaired_in_10_ms = host;
+        info.repair_ns_max = host * 7'000'000;
+        info.repairs_to_one = 5;
+        info.repairs_to_all = 1;
+        info.duplicates = 3;
+        info.rejected = 4;
+        info.malformed = 1;
+        strcpy(info.interface_name, "eth0");
+        strcpy(info.address, "239.1.2.3:17717");
+        records.push_back(record);
+    }
+    return records;
+}
+
+TEST(MulticastTable, AddsUpTheHostsOfAGroup) {
+    std::vector<MulticastRecord> records = three_hosts();
+    records.push_back({4, 1, without("rows", "h3: why")});
+    records.push_back({4, 2, without("columns", "h3: why")});
+    const auto rows = merge_multicasts(records);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(
+        multicast_text(rows),
+        "tutti: multicast on MPI_COMM_WORLD (8 ranks, 3 hosts): eth0, 239.1.2.3:17717, 25 "
+        "Mbit/s, round trip 0.4 ms; 300 packets, 6 losses, 6 NAKs, 15 repairs to one and 3 to "
+        "all (50 % within 10 ms, at most 14 ms), 9 duplicates, 12 rejected, 3 malformed\n"
+        "tutti: multicast off on rows (4 ranks, 4 hosts) and 2 more: h3: why\n");
+    const auto json = multicast_json(rows);
+    ASSERT_EQ(json.size(), 2u);
+    EXPECT_EQ(json[0]["state"], "on");
+    EXPECT_EQ(json[0]["communicators"], 1);
+    EXPECT_EQ(json[0]["data_packets"], 300);
+    EXPECT_EQ(json[0]["repaired_in_10_ms"], 3);
+    EXPECT_EQ(json[0]["repair_s_max"], 0.014);
+    EXPECT_FALSE(json[0].contains("reason"));
+    EXPECT_EQ(json[1]["state"], "off");
+    EXPECT_EQ(json[1]["reason"], "h3: why");
+    EXPECT_EQ(json[1]["communicators"], 3);
+    EXPECT_FALSE(json[1].contains("data_packets"));
+}
+
+TEST(MulticastTable, AFailureIsNamedWhoeverNoticedIt) {
+    std::vector<MulticastRecord> records = three_hosts();
+    records[1].info.state = TUTTI_MULTICAST_FAILED;
+    strcpy(records[1].info.reason, "h2 is gone");
+    const std::string text = multicast_text(merge_multicasts(records));
+    EXPECT_TRUE(
+        text.starts_with("tutti: multicast until a failure on MPI_COMM_WORLD (8 ranks, 3 "
+                         "hosts): h2 is gone; eth0, "))
+        << text;
+    EXPECT_EQ(multicast_json(merge_multicasts(records))[0]["reason"], "h2 is gone");
+}
+
+TEST(MulticastTable, WithoutItIsSilent) {
+    EXPECT_EQ(multicast_text({}), "");
+    EXPECT_TRUE(multicast_json({}).empty());
+}
+
+}  // namespace
+}  // namespace tutti::mpi
