@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "conformance/udp_fabric.h"
 #include "transport/faulty/faulty_multicast.h"
 #include "transport/sim/world.h"
 
@@ -80,17 +81,43 @@ std::unique_ptr<MulticastFabric> sim_one_host(uint32_t teams) {
                                        std::vector<uint32_t>(kMulticastRanks, 0), Weather{}, teams);
 }
 
+// The same over loopback and over the hosts of a lab.
+void add_udp(const std::string& name, const std::vector<std::string>& namespaces,
+             std::vector<MulticastFabricMaker>* all) {
+    const auto add = [&](const std::string& suffix, const UdpFabricParams& params) {
+        all->push_back(
+            {name + suffix, [params](uint32_t teams) { return udp_fabric(params, teams); }});
+    };
+    UdpFabricParams params;
+    params.namespaces = namespaces;
+    add("", params);
+    params.carrier.has_thread = false;
+    add("_polled", params);
+    params.carrier.has_thread = true;
+    params.carrier.family = transport::udp::Family::kIpv6;
+    params.carrier.faults = {.drop_ppm = 50'000, .dup_ppm = 10'000, .reorder = 8, .seed = 7};
+    add("_6_faulty", params);
+}
+
 }  // namespace
 
 const std::vector<MulticastFabricMaker>& multicast_fabrics() {
-    static const std::vector<MulticastFabricMaker> all = {
-        {"sim", [](uint32_t teams) { return sim(teams, {}); }},
-        {"sim_storm", [](uint32_t teams) { return sim(teams, kStorm); }},
-        {"sim_narrow", sim_narrow},
-        {"sim_one_host", sim_one_host},
-        {"faulty_sim",
-         [](uint32_t teams) { return std::make_unique<FaultyFabric>(sim(teams, kStorm), teams); }},
-    };
+    static const std::vector<MulticastFabricMaker> all = [] {
+        std::vector<MulticastFabricMaker> makers = {
+            {"sim", [](uint32_t teams) { return sim(teams, {}); }},
+            {"sim_storm", [](uint32_t teams) { return sim(teams, kStorm); }},
+            {"sim_narrow", sim_narrow},
+            {"sim_one_host", sim_one_host},
+            {"faulty_sim",
+             [](uint32_t teams) {
+                 return std::make_unique<FaultyFabric>(sim(teams, kStorm), teams);
+             }},
+        };
+        add_udp("udp", {}, &makers);
+        const std::vector<std::string> lab = test_namespaces();
+        if (!lab.empty()) add_udp("udp_lab", lab, &makers);
+        return makers;
+    }();
     return all;
 }
 

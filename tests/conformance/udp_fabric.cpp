@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conformance/udp_fabric.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "base/fd.h"
+#include "transport/udp/feed.h"
+#include "transport/udp/ring.h"
+#include "transport/udp/route.h"
+
+namespace tutti::test {
+namespace {
+
+using namespace transport::udp;
+using transport::Multicast;
+using transport::Rank;
+
+constexpr size_t kPageBytes = 4096;
+// Fast enough for tests, slow enough for the queues of a lab's links of 200 Mbit/s.
+constexpr uint64_t kBytesPerS = 20'000'000;
+
+template <typename T>
+T value_of(Result<T> result) {
+    if (!result) throw std::runtime_error(result.error().message);
+    return std::move(result.value());
+}
+
+// This thread stands in another network while it lives. Sockets stay where they were made.
+class InNetwork {
+  public:
+    explicit InNetwork(const std::string& file)
+        : home_(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
+        const Fd there(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+        if (setns(there.get(), CLONE_NEWNET) != 0) throw std::runtime_error("cannot enter " + file);
+    }
+    ~InNetwork() {
+        if (setns(home_.get(), CLONE_NEWNET) != 0) std::abort();
+    }
+    InNetwork(const InNetwork&) = delete;
+    InNetwork& operator=(const InNetwork&) = delete;
+
+  private:
+    Fd home_;
+};
+
+struct RingMemory {
+    std::unique_ptr<std::byte, void (*)(void*)> memory{nullptr, &std::free};
+
+    explicit RingMemory(const RingParams& params) {
+        const size_t bytes = (ring_bytes(params) + kPageBytes - 1) / kPageBytes * kPageBytes;
+        memory.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
+        Ring::format(memory.get(), params);
+    }
+    [[nodiscard]] Ring ring() const { return Ring(memory.get()); }
+};
+
+// One team: its ring on each host, and each rank's end.
+struct Team {
+    std::vector<RingMemory> rings;
+    std::vector<std::unique_ptr<Route>> routes;
+};
+
+class UdpFabric final : public MulticastFabric {
+  public:
+    UdpFabric(const UdpFabricParams& params, uint32_t teams) : params_(params) {
+        for (const uint32_t host : kHostOfRank) {
+            member_of_rank_.push_back(static_cast<mcast::Member>(host));
+        }
+        // Tests of several processes at once keep out of each other's way.
+        params_.carrier.port = static_cast<uint16_t>(20'000 + getpid() % 20'000);
+        for (uint32_t host = 0; host < kMulticastHosts; ++host) open_carrier(host);
+        for (uint32_t team = 0; team < teams; ++team) add_team(team + 1);
+    }
+    ~UdpFabric() override {
+        // Carriers use the rings until they are gone.
+        for (Team& team : teams_) team.routes.clear();
+        carriers_.clear();
+    }
+    Multicast& end(uint32_t team, Rank rank) override { return *teams_[team].routes[rank]; }
+    void pump() override {
+        if (params_.carrier.has_thread) {
+            std::this_thread::yield();
+        } else {
+            for (const auto& carrier : carriers_) carrier->poll();
+        }
+    }
+    // A turn is a few microseconds of real time.
+    [[nodiscard]] uint32_t turns_max() const override { return 50'000'000; }
+
+  private:
+    void open_carrier(uint32_t host) {
+        if (params_.namespaces.empty()) {
+            carriers_.push_back(value_of(Carrier::open(params_.carrier)));
+        } else {
+            const InNetwork there(params_.namespaces[host]);
+            carriers_.push_back(value_of(Carrier::open(params_.carrier)));
+        }
+        endpoints_.push_back(carriers_.back()->endpoint());
+    }
+
+    void add_team(uint32_t group) {
+        Team& team = teams_.emplace_back();
+        JoinParams join;
+        join.address = make_group_address(params_.carrier.family, group);
+        join.key = value_of(random_key());
+        join.group = group;
+        join.endpoints = endpoints_;
+        join.bytes_per_s = kBytesPerS;
+        for (uint32_t host = 0; host < kMulticastHosts; ++host) {
+            const auto ranks = std::ranges::count(kHostOfRank, host);
+            team.rings.emplace_back(
+                RingParams{kRingSlots, static_cast<uint32_t>(ranks), kMulticastHosts});
+            join.member = static_cast<mcast::Member>(host);
+            join.seed = host + 1;
+            join.make_client = [ring = team.rings.back().ring()](mcast::Group& of) {
+                return std::make_unique<Feed>(ring, of);
+            };
+            value_of(carriers_[host]->join(join));
+        }
+        for (Rank rank = 0; rank < kMulticastRanks; ++rank) {
+            const uint32_t host = kHostOfRank[rank];
+            team.routes.push_back(std::make_unique<Route>(team.rings[host].ring(),
+                                                          carriers_[host]->waker(),
+                                                          RouteParams{rank, member_of_rank_}));
+        }
+    }
+
+    UdpFabricParams params_;
+    std::vector<mcast::Member> member_of_rank_;
+    std::vector<Endpoint> endpoints_;
+    std::vector<std::unique_ptr<Carrier>> carriers_;
+    std::vector<Team> teams_;
+};
+
+}  // namespace
+
+std::unique_ptr<MulticastFabric> udp_fabric(const UdpFabricParams& params, uint32_t teams) {
+    return std::make_unique<UdpFabric>(params, teams);
+}
+
+std::vector<std::string> test_namespaces() {
+    const char* text = std::getenv("TUTTI_TEST_NAMESPACES");
+    std::vector<std::string> files;
+    for (std::string rest = text == nullptr ? "" : text; !rest.empty();) {
+        const size_t comma = std::min(rest.find(','), rest.size());
+        files.push_back(rest.substr(0, comma));
+        rest.erase(0, comma + 1);
+    }
+    if (!files.empty() && files.size() != kMulticastHosts) {
+        throw std::runtime_error("TUTTI_TEST_NAMESPACES: one for each of " +
+                                 std::to_string(kMulticastHosts) + " hosts");
+    }
+    return files;
+}
+
+}  // namespace tutti::test

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The real route: rings, feeds, carriers and sockets, all hosts in one process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/multicast_fabrics.h"
+#include "transport/udp/carrier.h"
+
+namespace tutti::test {
+
+struct UdpFabricParams {
+    transport::udp::CarrierParams carrier;  // without the port
+    // A file of the network namespace of each host, as /proc/PID/ns/net; none: all hosts are this
+    // one, and their packets go round its loopback interface.
+    std::vector<std::string> namespaces;
+};
+
+std::unique_ptr<MulticastFabric> udp_fabric(const UdpFabricParams& params, uint32_t teams);
+
+// Those that TUTTI_TEST_NAMESPACES names, separated by commas: the hosts of a lab (tools/lab).
+std::vector<std::string> test_namespaces();
+
+}  // namespace tutti::test
