@@ -22,9 +22,9 @@ namespace {
 
 // More is a grey surface, not a drawing.
 constexpr uint32_t kRanksDrawnMax = 128;
-constexpr size_t kMessagesDrawnMax = 5000;
+constexpr size_t kArrowsDrawnMax = 5000;
 // With more the numbers of bytes stand on each other; they remain as tooltips.
-constexpr size_t kMessagesLabelledMax = 400;
+constexpr size_t kArrowsLabelledMax = 400;
 
 // Pixels.
 constexpr int kColumn = 56;
@@ -34,6 +34,7 @@ constexpr int kTop = 84;
 constexpr int kSlope = 36;  // how far an arrow falls: less than a step
 constexpr int kBeside = 4;
 constexpr double kHead = 8;
+constexpr int kPoint = 4;  // radius: less than a head, so that arrows that end there are seen
 constexpr int kTitleLetter = 8;
 
 // By lane, in turn; told apart by people who see few colours too (Okabe, Ito 2008).
@@ -42,9 +43,13 @@ constexpr auto kColours = std::to_array<std::string_view>(
 
 using Steps = std::vector<std::vector<sched::Passage>>;
 
-size_t messages(const Steps& steps) {
+size_t arrows(const topo::Placement& placement, const Steps& steps) {
     size_t count = 0;
-    for (const auto& step : steps) count += step.size();
+    for (const auto& step : steps) {
+        for (const sched::Passage& one : step) {
+            count += one.is_multicast ? placement.ranks() - 1 : 1;
+        }
+    }
     return count;
 }
 
@@ -78,7 +83,7 @@ class Drawing {
     Drawing(const topo::Placement& placement, const Steps& steps)
         : placement_(placement),
           steps_(steps),
-          has_labels_(messages(steps) <= kMessagesLabelledMax) {}
+          has_labels_(arrows(placement, steps) <= kArrowsLabelledMax) {}
 
     std::string whole(const std::string& title) {
         const int width = std::max(column_x(placement_.ranks() - 1) + kLeft,
@@ -135,18 +140,46 @@ class Drawing {
         int beside = 0;
         const sched::Passage* before = nullptr;
         for (const sched::Passage& one : steps_[step]) {
-            const bool is_pair =
-                before && before->sender == one.sender && before->receiver == one.receiver;
+            const bool is_pair = before && before->sender == one.sender &&
+                                 before->receiver == one.receiver &&
+                                 before->is_multicast == one.is_multicast;
             beside = is_pair ? (beside + kBeside) % (kStep - kSlope) : 0;
-            put_arrow(one, y + beside);
+            if (one.is_multicast) {
+                put_multicast(one, y + beside);
+            } else {
+                put_message(one, y + beside);
+            }
             before = &one;
         }
     }
 
-    void put_arrow(const sched::Passage& one, int y) {
+    void put_message(const sched::Passage& one, int y) {
+        put_arrow(one, one.receiver, y,
+                  fmt::format("{} to {}: {}, lane {}, message {}", one.sender, one.receiver,
+                              format_bytes(one.bytes), one.lane, one.message));
+        put_label(one, one.receiver, y);
+    }
+
+    // All arrows begin at one point, since the sender sends once.
+    void put_multicast(const sched::Passage& one, int y) {
+        const std::string tip = fmt::format("{} to all: {}, lane {}, multicast {}", one.sender,
+                                            format_bytes(one.bytes), one.lane, one.message);
+        for (uint32_t rank = 0; rank < placement_.ranks(); ++rank) {
+            if (rank != one.sender) put_arrow(one, rank, y, tip);
+        }
+        put(R"(<circle cx="{}" cy="{}" r="{}" fill="{}"/>)", column_x(one.sender), y, kPoint,
+            colour_of(one));
+        if (placement_.ranks() > 1) put_label(one, one.sender == 0 ? 1 : one.sender - 1, y);
+    }
+
+    static std::string_view colour_of(const sched::Passage& one) {
+        return kColours[one.lane % kColours.size()];
+    }
+
+    void put_arrow(const sched::Passage& one, uint32_t receiver, int y, const std::string& tip) {
         const int from = column_x(one.sender);
-        const int to = column_x(one.receiver);
-        const std::string_view colour = kColours[one.lane % kColours.size()];
+        const int to = column_x(receiver);
+        const std::string_view colour = colour_of(one);
         // The head is a triangle of its own, since markers do not take a line's colour everywhere.
         const double length = std::hypot(to - from, kSlope);
         const double along_x = (to - from) / length;
@@ -158,9 +191,13 @@ class Drawing {
         put(R"(<path d="M{} {}L{} {}L{}L{}L{} {}z" stroke="{}" fill="{}">)"
             R"(<title>{}</title></path>)",
             from, y, to, y + kSlope, corner(0.4), corner(-0.4), to, y + kSlope, colour, colour,
-            fmt::format("{} to {}: {}, lane {}, message {}", one.sender, one.receiver,
-                        format_bytes(one.bytes), one.lane, one.message));
+            tip);
+    }
+
+    void put_label(const sched::Passage& one, uint32_t receiver, int y) {
         if (!has_labels_ || one.bytes == 0) return;
+        const int from = column_x(one.sender);
+        const int to = column_x(receiver);
         // A third of the way, where arrows that meet in one rank are still apart.
         put(R"(<text x="{}" y="{}" font-size="9" text-anchor="middle">{}</text>)",
             from + (to - from) / 3, y + kSlope / 3 - 3, short_bytes(one.bytes));
@@ -189,6 +226,11 @@ Result<Done> write_whole(const std::string& file, const std::string& text) {
 
 }  // namespace
 
+std::string drawing(const std::string& title, const topo::Placement& placement,
+                    const Steps& steps) {
+    return Drawing(placement, steps).whole(title);
+}
+
 Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algorithm,
                            const sched::Shape& shape, const topo::Placement& placement,
                            const algo::Tuning& tuning, const std::string& file) {
@@ -198,14 +240,14 @@ Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algo
     }
     const Programs programs = make_plans(algorithm, shape, placement, tuning);
     const Steps steps = sched::steps(placement, programs);
-    if (messages(steps) > kMessagesDrawnMax) {
-        return Error{ErrorCode::kArgument,
-                     fmt::format("--svg: {} messages; a drawing holds at most {}", messages(steps),
-                                 kMessagesDrawnMax)};
+    if (const size_t count = arrows(placement, steps); count > kArrowsDrawnMax) {
+        return Error{
+            ErrorCode::kArgument,
+            fmt::format("--svg: {} messages; a drawing holds at most {}", count, kArrowsDrawnMax)};
     }
     const std::string heading =
         fmt::format("{} {}: {} rounds", algorithm.name, title, steps.size());
-    return write_whole(file, Drawing(placement, steps).whole(heading));
+    return write_whole(file, drawing(heading, placement, steps));
 }
 
 }  // namespace tutti::cli

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algo/plan.h"
@@ -29,37 +31,58 @@ constexpr auto kOwnOptions = std::to_array<OptionDoc>({
 // Longer schedules are for programs, not for people.
 constexpr uint64_t kPrintedOperationsMax = 1'000'000;
 
-// Returns whether the rounds are known.
-bool print_cost(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                const topo::Placement& placement, const algo::Tuning& tuning, bool is_chosen) {
-    const char* mark = is_chosen ? "*" : " ";
-    const auto obstacle = algo::plan_obstacle(algorithm, shape, placement, tuning);
-    if (!obstacle.empty()) {
-        fmt::print("{} {:<18} cannot run this: {}\n", mark, algorithm.name, obstacle);
-        return true;
+struct Row {
+    const algo::Algorithm* algorithm;
+    bool is_chosen;
+    std::string_view obstacle;  // why it cannot run this; then it has no cost
+    Cost cost;
+};
+
+void print_row(const Row& row, bool has_multicasts) {
+    const char* mark = row.is_chosen ? "*" : " ";
+    if (!row.obstacle.empty()) {
+        fmt::print("{} {:<18} cannot run this: {}\n", mark, row.algorithm->name, row.obstacle);
+        return;
     }
-    const Cost cost = cost_of(algorithm, shape, placement, tuning);
-    fmt::print("{} {:<18} {:>7} {:>9} {:>12} {:>12} {:>8}  {}\n", mark, algorithm.name,
-               cost.is_followed ? std::to_string(cost.rounds) : "-", cost.most.messages_sent,
-               format_bytes(cost.most.bytes_sent), format_bytes(cost.most.reduced_bytes),
-               cost.most.node_operations, algorithm.summary);
-    return cost.is_followed;
+    const sched::Count& most = row.cost.most;
+    fmt::print("{} {:<18} {:>7} {:>9} {:>12} ", mark, row.algorithm->name,
+               row.cost.is_followed ? std::to_string(row.cost.rounds) : "-", most.messages_sent,
+               format_bytes(most.bytes_sent));
+    if (has_multicasts) {
+        fmt::print("{:>10} {:>12} ", most.multicasts_sent, format_bytes(most.multicast_bytes_sent));
+    }
+    fmt::print("{:>12} {:>8}  {}\n", format_bytes(most.reduced_bytes), most.node_operations,
+               row.algorithm->summary);
 }
 
 void print_table(const sched::Shape& shape, const topo::Placement& placement,
                  const select::Choice& choice) {
-    fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>8}\n", "", "rounds", "messages", "bytes sent",
-               "folded", "node ops");
+    std::vector<Row> rows;
     bool are_followed = true;
+    bool has_multicasts = false;
     for (const algo::Algorithm& one : algo::algorithms()) {
         if (one.collective != shape.collective) continue;
         const bool is_chosen = choice.algorithm == &one;
         const algo::Tuning tuning = is_chosen ? choice.tuning : algo::Tuning{};
-        are_followed &= print_cost(one, shape, placement, tuning, is_chosen);
+        Row row{&one, is_chosen, algo::plan_obstacle(one, shape, placement, tuning), {}};
+        if (row.obstacle.empty()) {
+            row.cost = cost_of(one, shape, placement, tuning);
+            are_followed &= row.cost.is_followed;
+            has_multicasts |= row.cost.most.multicasts_sent != 0;
+        }
+        rows.push_back(std::move(row));
     }
+    const std::string multicasts =
+        has_multicasts ? fmt::format("{:>10} {:>12} ", "multicasts", "bytes") : "";
+    fmt::print("\n{:20} {:>7} {:>9} {:>12} {}{:>12} {:>8}\n", "", "rounds", "messages",
+               "bytes sent", multicasts, "folded", "node ops");
+    for (const Row& row : rows) print_row(row, has_multicasts);
     fmt::print(
         "\nrounds: messages of the longest chain that wait for each other. All else: of the "
         "rank that has most.\n");
+    if (has_multicasts) {
+        fmt::print("multicasts, bytes: what that rank sends so, once for all that receive it\n");
+    }
     if (!are_followed) {
         fmt::print(
             "-: more than {} operations, too many to follow; the rest from {} of the ranks\n",
