@@ -34,6 +34,32 @@ class ClusterSimulator::Meter final : public transport::Transport {
     Transport& inner_;
 };
 
+// And its end of the team's multicast, which the world makes when it is first used.
+class ClusterSimulator::CastMeter final : public transport::Multicast {
+  public:
+    CastMeter(ClusterSimulator& owner, Member& member, uint32_t team)
+        : owner_(owner), member_(member), team_(team) {}
+    void multicast(uint64_t number, const std::byte* data, size_t bytes,
+                   transport::Ticket& ticket) override {
+        owner_.charge(member_);
+        inner().multicast(number, data, bytes, ticket);
+    }
+    void recv_multicast(uint64_t number, transport::Rank sender, std::byte* data, size_t bytes,
+                        transport::Ticket& ticket) override {
+        owner_.charge(member_);
+        inner().recv_multicast(number, sender, data, bytes, ticket);
+    }
+    transport::State test(transport::Ticket& ticket) override { return inner().test(ticket); }
+    [[nodiscard]] std::string error() const override { return inner().error(); }
+
+  private:
+    [[nodiscard]] Multicast& inner() const;
+
+    ClusterSimulator& owner_;
+    Member& member_;
+    uint32_t team_;
+};
+
 // A rank of a team.
 struct ClusterSimulator::Member {
     struct Call {
@@ -46,6 +72,7 @@ struct ClusterSimulator::Member {
     uint32_t process = 0;
     std::unique_ptr<node::Team> node;  // none where the rank is alone on its host
     std::unique_ptr<Meter> network;
+    std::unique_ptr<CastMeter> route;
     std::unique_ptr<exec::Executor> executor;
     std::vector<Call> calls;
     size_t next_call = 0;
@@ -53,6 +80,10 @@ struct ClusterSimulator::Member {
     uint64_t done_ns = 0;
     exec::Work charged;
 };
+
+transport::Multicast& ClusterSimulator::CastMeter::inner() const {
+    return owner_.world_.multicast_endpoint(team_, member_.rank);
+}
 
 struct ClusterSimulator::Team {
     std::unique_ptr<topo::Placement> placement;
@@ -143,7 +174,9 @@ uint32_t ClusterSimulator::add_team(std::span<const uint32_t> process_of_rank) {
                 sim_rank(part, *team.slices[at], team.placement->index_on_node(rank)));
         }
         member.network = std::make_unique<Meter>(*this, member, world_.endpoint(number, rank));
-        member.executor = std::make_unique<exec::Executor>(member.node.get(), *member.network);
+        member.route = std::make_unique<CastMeter>(*this, member, number);
+        member.executor = std::make_unique<exec::Executor>(member.node.get(), *member.network,
+                                                           member.route.get());
     }
     return number;
 }

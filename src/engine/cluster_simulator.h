@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Teams across hosts in virtual time: every rank runs its Program with the real executor, over the
-// simulated network and the real state machines of its node, all in one thread. Only ranks to which
-// something happened are stepped, so that thousands of them are no trouble.
+// simulated network with its multicast and the real state machines of its node, all in one thread.
+// Only ranks to which something happened are stepped, so that thousands of them are no trouble.
 //
 // Within a node a change of what others can see wakes those who wait there, NodeCosts::flag_ns
 // later (who looks for another reason sees it at once); copying and folding take their time at the
@@ -62,6 +62,7 @@ class ClusterSimulator {
 
   private:
     class Meter;
+    class CastMeter;
     struct Member;
     struct Team;
     struct Process;

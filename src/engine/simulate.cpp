@@ -137,6 +137,8 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
     }
     result.messages = world.network_traffic().messages;
     result.bytes = world.network_traffic().bytes;
+    result.multicasts = world.multicast_traffic().messages;
+    result.multicast_bytes = world.multicast_traffic().bytes;
     result.memory_messages = world.memory_traffic().messages;
     result.memory_bytes = world.memory_traffic().bytes;
     for (uint32_t link = 0; link < request.network.links(); ++link) {

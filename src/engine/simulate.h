@@ -40,6 +40,8 @@ struct SimulationResult {
     std::vector<uint64_t> rank_ns;  // when each was
     uint64_t messages = 0;          // between ranks of different hosts
     uint64_t bytes = 0;             // of these
+    uint64_t multicasts = 0;        // each counted once
+    uint64_t multicast_bytes = 0;   // of these
     uint64_t memory_messages = 0;   // between ranks of one host that the schedule sends
     uint64_t memory_bytes = 0;
     std::vector<uint64_t> link_bytes;  // by link, see Network::links

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The whole stack across hosts, by seed: random clusters, overlapping teams, collectives,
-// algorithms and sizes, under delays, reordering and slow ranks, compared with a direct
-// computation.
+// algorithms and sizes, and multicasts of no collective, under delays, reordering and slow ranks,
+// compared with a direct computation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "algo/plan.h"
 #include "engine/cluster_simulator.h"
+#include "sim/multicast_mix.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 
@@ -33,6 +34,7 @@ ClusterParams draw_cluster(Prng& prng, uint64_t seed, uint32_t processes_max) {
                                         : transport::sim::Network::leaves(std::vector<uint32_t>{
                                               first_leaf, hosts - first_leaf});
     params.network.eager_bytes_max = pick<size_t>(prng, {0, 100, 1'000'000});
+    params.network.multicast_slots = pick<uint32_t>(prng, {1, 5, 64});
     params.network.overhead_ns = pick<uint64_t>(prng, {0, 150});
     params.network.trunk_bits_per_s = pick<uint64_t>(prng, {100'000'000'000, 500'000'000});
     const auto processes = static_cast<uint32_t>(2 + prng.below(processes_max - 1));
@@ -163,6 +165,20 @@ std::unique_ptr<Exchange> add_call(ClusterSimulator& simulator, uint32_t team, s
     return exchange;
 }
 
+// And one of multicasts alone.
+std::unique_ptr<MulticastMix> add_mix(ClusterSimulator& simulator, uint32_t team, Prng& prng,
+                                      std::string& what) {
+    const uint32_t ranks = simulator.placement(team).ranks();
+    auto mix = std::make_unique<MulticastMix>(prng, ranks);
+    what += "\n  team " + std::to_string(team) + ": " + mix->text();
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        const auto added = simulator.add_call(team, rank, mix->program(prng, rank),
+                                              mix->arguments(rank), prng.below(2) == 0);
+        if (!added) what += added.error().message;
+    }
+    return mix;
+}
+
 // Empty, or what went wrong.
 std::string run_seed(uint64_t seed, uint32_t processes_max) {
     Prng prng(seed);
@@ -175,14 +191,23 @@ std::string run_seed(uint64_t seed, uint32_t processes_max) {
     // The second part begins where the first has left the counters.
     for (int part = 0; part < 2; ++part) {
         std::vector<std::unique_ptr<Exchange>> exchanges;
+        std::vector<std::unique_ptr<MulticastMix>> mixes;
         for (uint64_t calls = 1 + prng.below(5); calls > 0; --calls) {
             const auto team = static_cast<uint32_t>(prng.below(teams));
+            if (prng.below(4) == 0) {
+                mixes.push_back(add_mix(simulator, team, prng, what));
+                continue;
+            }
             exchanges.push_back(add_call(simulator, team, params.chunk_bytes, prng, what));
         }
         const auto done = simulator.run();
         if (!done) return done.error().message + what;
         for (const auto& exchange : exchanges) {
             const std::string wrong = exchange->check();
+            if (!wrong.empty()) return wrong + what;
+        }
+        for (const auto& mix : mixes) {
+            const std::string wrong = mix->check();
             if (!wrong.empty()) return wrong + what;
         }
     }

@@ -105,12 +105,14 @@ TEST(Simulate, ThousandsOfRanks) {
     }
 }
 
-// One send or one receive.
+// One send or one receive, or one end of a multicast.
 class OneMessage final : public sched::Program {
   public:
     explicit OneMessage(const sched::Operation& operation) : operation_(operation) {}
     [[nodiscard]] std::string_view name() const override { return "one"; }
-    [[nodiscard]] sched::Extent extent() const override { return {1, 1, 1, 0}; }
+    [[nodiscard]] sched::Extent extent() const override {
+        return {1, 1, 1, 0, sched::is_multicast(operation_.kind) ? 1u : 0u};
+    }
     void read(uint64_t, uint64_t, sched::Round& out) const override {
         out.clear();
         out.add(operation_);
@@ -164,6 +166,56 @@ TEST(ClusterSimulator, WorkDelaysWhatFollowsIt) {
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_GE(result.value().time_ns, 2 * (kLatency + 3000 + 6000));
     EXPECT_LE(result.value().time_ns, 2 * (kLatency + 3000 + 6000) + 4) << "and copies of 1 ns";
+}
+
+// Three ranks on two hosts; two calls, each of one multicast, after one without any: a byte takes a
+// nanosecond on links and in memory.
+TEST(ClusterSimulator, MulticastsPassOnce) {
+    ClusterParams params = two_hosts();
+    params.host_of_process = {0, 1, 1};
+    params.network.host_bits_per_s = 8'000'000'000;
+    params.network.memory_bytes_per_s = 1'000'000'000;
+    ClusterSimulator simulator(params);
+    const uint32_t team = simulator.add_team(std::array<uint32_t, 3>{0, 1, 2});
+    std::array<std::array<std::byte, 2000>, 3> memory{};
+    memory[0].fill(std::byte{7});
+    const auto add = [&](uint32_t rank, const sched::Operation& operation) {
+        ASSERT_TRUE(simulator.add_call(team, rank, std::make_unique<OneMessage>(operation),
+                                       {nullptr, memory[rank].data(), {}}, true));
+    };
+    const auto block = sched::output(0, 2000);
+    for (const uint32_t rank : {0u, 1u, 2u}) {
+        add(rank, sched::copy(block, block));
+        for (const uint32_t sender : {0u, 2u}) {
+            add(rank, rank == sender ? sched::multicast(0, block)
+                                     : sched::recv_multicast(sender, 0, block));
+        }
+    }
+    const auto done = simulator.run();
+    ASSERT_TRUE(done) << done.error().message;
+    for (const auto& one : memory) EXPECT_EQ(one[1999], std::byte{7});
+    // Over two links, and through the host's memory to both ranks there.
+    const uint64_t first_ns = kLatency + 2000 + 2000 + 300;
+    EXPECT_EQ(simulator.done_ns(team, 0), 2 * first_ns);
+    EXPECT_EQ(simulator.done_ns(team, 1), first_ns + 2000 + 300) << "beside the second sender";
+    EXPECT_EQ(simulator.done_ns(team, 2), first_ns + 2000) << "when the last byte has left";
+    EXPECT_EQ(simulator.world().multicast_traffic().messages, 2u);
+    EXPECT_EQ(simulator.world().multicast_traffic().bytes, 4000u);
+    EXPECT_EQ(simulator.world().network_traffic().messages, 0u);
+    for (uint32_t link = 0; link < 4; ++link) {
+        EXPECT_EQ(simulator.world().link_traffic(link).bytes, 2000u);
+    }
+    EXPECT_EQ(simulator.world().under_way(), 0u);
+}
+
+TEST(ClusterSimulator, NamesWhoseMulticastIsMissing) {
+    ClusterSimulator simulator(two_hosts());
+    const uint32_t team = simulator.add_team(std::array<uint32_t, 2>{0, 1});
+    ASSERT_TRUE(simulator.add_call(
+        team, 0, std::make_unique<OneMessage>(sched::recv_multicast(1, 0, {})), {}, true));
+    const auto done = simulator.run();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, "seed 5: deadlock of team 0 rank 0 in call 0 waits for rank 1");
 }
 
 }  // namespace
