@@ -65,6 +65,8 @@ class Group {
     // waited for until its first packet has come: see expect().
     Result<PostId> post_any(uint64_t now_ns, const MessageName& name, std::span<std::byte> place);
     [[nodiscard]] PostState state(PostId id) const { return inbox_.state(id); }
+    // kNobody: of a post for any member's message, nothing has come.
+    [[nodiscard]] Member sender(PostId id) const { return inbox_.sender(id); }
     [[nodiscard]] size_t message_bytes(PostId id) const { return inbox_.message_bytes(id); }
     void release(uint64_t now_ns, PostId id);
     [[nodiscard]] uint32_t pooled_packets() const { return inbox_.pooled_packets(); }

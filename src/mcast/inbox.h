@@ -40,8 +40,8 @@ class Inbox {
     // The place must stay until the post is released. Messages of one sender that are posted or
     // under way at the same time have different names. Errors: as many posts as can be.
     Result<PostId> post(Member sender, const MessageName& name, std::span<std::byte> place);
-    // For the first member that sends a message of this name, of at most the place's bytes. No
-    // other member sends one.
+    // For the first member that sends a message of this name, of at most the place's bytes. What
+    // others send under it goes to later posts.
     Result<PostId> post_any(const MessageName& name, std::span<std::byte> place);
     [[nodiscard]] PostState state(PostId id) const;
     // Of the message, when it is there.

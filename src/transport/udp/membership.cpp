@@ -12,6 +12,8 @@ namespace tutti::transport::udp {
 namespace {
 
 constexpr uint32_t kByeTeam = kRingTeam + 1;
+// Of one packet, so that those of several members may have one name.
+constexpr mcast::MessageName kBye{kByeTeam, 0, 0, 0};
 // In which it answers for others whose acknowledgements pass through it: ten of the slowest
 // heartbeats, each of which asks again.
 constexpr uint64_t kAnswerNs = 1'000 * mcast::kMillisecond;
@@ -74,6 +76,7 @@ Membership::Membership(const JoinParams& params, Path path, std::unique_ptr<mcas
         const auto opened = group_->open_team(team);
         TUTTI_ASSERT(opened, "a new group has room for its two teams");
     }
+    post_bye(0);
 }
 
 void Membership::resolve(const JoinParams& params, Family family, uint16_t group_port) {
@@ -139,6 +142,7 @@ void Membership::advance(uint64_t now_ns) {
         faults_->release(now_ns, sink_);
     }
     if (client_) client_->advance(now_ns);
+    if (must_look_) look_for_byes(now_ns);
     if (is_leaving_) advance_leaving(now_ns);
     group_->tick(now_ns);
 }
@@ -165,7 +169,7 @@ void Membership::start_leaving(uint64_t now_ns) {
     is_leaving_ = true;
     client_.reset();
     group_->close_team(now_ns, kRingTeam);
-    bye_ = {{kByeTeam, group_->params().member, 0, 0}, bye_data_, 0, false};
+    bye_ = {kBye, bye_data_, 0, false};
     heard_ns_ = now_ns;
     must_look_ = true;
     advance_leaving(now_ns);
@@ -178,7 +182,6 @@ void Membership::advance_leaving(uint64_t now_ns) {
         return;
     }
     if (!bye_.is_taken) group_->write(now_ns, bye_);
-    if (must_look_) look_for_byes(now_ns);
     const bool is_done = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
     if (!is_done) {
         over_ns_ = heard_ns_ + kQuietNs;
@@ -187,19 +190,22 @@ void Membership::advance_leaving(uint64_t now_ns) {
     }
 }
 
-// A post that stays would make the group wait for members that may leave much later.
+// For whoever leaves next, so nobody is waited for who may leave much later. A bye must not stay in
+// the pool either: as long as anything of a stream is not at its place, its sender says so.
+void Membership::post_bye(uint64_t now_ns) {
+    const auto posted = group_->post_any(now_ns, kBye, heard_bye_);
+    TUTTI_ASSERT(posted, "there is one post more than the ring has slots");
+    bye_post_ = posted.value();
+}
+
 void Membership::look_for_byes(uint64_t now_ns) {
     must_look_ = false;
-    for (mcast::Member member = 0; member < group_->params().members; ++member) {
-        if (member == group_->params().member || has_bye_[member]) continue;
-        std::array<std::byte, 1> data{};
-        const auto posted = group_->post(now_ns, member, {kByeTeam, member, 0, 0}, data);
-        TUTTI_ASSERT(posted, "the ring's posts are gone, so there is room");
-        if (group_->state(posted.value()) == mcast::PostState::kDone) {
-            has_bye_[member] = true;
-            --byes_left_;
-        }
-        group_->release(now_ns, posted.value());
+    while (group_->state(bye_post_) != mcast::PostState::kPending) {
+        const mcast::Member member = group_->sender(bye_post_);
+        if (!has_bye_[member]) --byes_left_;
+        has_bye_[member] = true;
+        group_->release(now_ns, bye_post_);
+        post_bye(now_ns);
     }
 }
 

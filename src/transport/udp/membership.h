@@ -66,6 +66,7 @@ class Membership {
     Membership(const JoinParams& params, Path path, std::unique_ptr<mcast::Group> group);
     void resolve(const JoinParams& params, Family family, uint16_t group_port);
     void advance_leaving(uint64_t now_ns);
+    void post_bye(uint64_t now_ns);
     void look_for_byes(uint64_t now_ns);
 
     std::unique_ptr<mcast::Group> group_;
@@ -85,6 +86,8 @@ class Membership {
     bool is_leaving_ = false;
     std::array<std::byte, 1> bye_data_{};
     mcast::Outgoing bye_;
+    std::array<std::byte, 1> heard_bye_{};
+    mcast::PostId bye_post_;     // of the next one, whosever it is
     std::vector<bool> has_bye_;  // by member
     uint32_t byes_left_ = 0;
     bool must_look_ = false;  // packets came since byes were last looked for
