@@ -11,6 +11,7 @@
 #include "sched/check.h"
 #include "sched/count.h"
 #include "sched/goal.h"
+#include "sched/list_program.h"
 #include "sched/text.h"
 
 namespace {
@@ -23,15 +24,34 @@ void demand(bool condition) {
 constexpr uint64_t kRoundsMax = 256;
 constexpr uint32_t kRanksMax = 4;
 
-// The first rank does what the text says, the others nothing: hardly ever right, and so all that
-// tells people what is wrong is tried.
+// The same, but every multicast is one that the first rank sends.
+std::unique_ptr<tutti::sched::Program> other_ends(const tutti::sched::Program& program) {
+    namespace sched = tutti::sched;
+    const sched::Extent extent = program.extent();
+    auto other = std::make_unique<sched::ListProgram>("other", extent);
+    sched::Round round;
+    for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
+        for (uint64_t k = 0; k < extent.rounds; ++k) {
+            program.read(lane, k, round);
+            for (const sched::Operation& op : round) {
+                const bool is_end = op.kind == sched::Kind::kMulticast;
+                other->add(lane, k,
+                           is_end ? sched::recv_multicast(0, op.order, op.left, op.after) : op);
+            }
+        }
+    }
+    return other;
+}
+
+// Every rank does what the text says, only that what one multicasts the others receive: hardly ever
+// right, and so all that tells people what is wrong is tried.
 void try_checks(const tutti::sched::ParsedProgram& parsed, std::string_view text) {
     namespace sched = tutti::sched;
     std::vector<std::unique_ptr<sched::Program>> programs;
     for (uint32_t r = 0; r < parsed.shape.ranks; ++r) {
         auto again = sched::parse(text, "again");
         demand(static_cast<bool>(again));
-        programs.push_back(std::move(again.value()));
+        programs.push_back(r == 0 ? std::move(again.value()) : other_ends(*again.value()));
     }
     for (const uint32_t nodes : {1u, parsed.shape.ranks}) {
         const auto placement = tutti::topo::Placement::blocks(parsed.shape.ranks, nodes);
@@ -44,6 +64,16 @@ void try_checks(const tutti::sched::ParsedProgram& parsed, std::string_view text
     static_cast<void>(sched::print_goal(programs, 1.0, 1.0));
 }
 
+// So many multicasts the header must announce.
+size_t multicasts_in(std::string_view text) {
+    const std::string_view word = "multicast";
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; at += word.size()) {
+        ++count;
+    }
+    return count;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
@@ -52,8 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     if (!text.starts_with("schedule")) {
         text =
             "schedule 1\ncollective allreduce\nranks 2\nroot 0\nbytes 16\nelement 8\nrank 0\n"
-            "name a\nlanes 2\nin_flight 1\nrounds 3\nscratch 16\nlane 0\nround 0\n" +
-            text;
+            "name a\nlanes 2\nin_flight 1\nrounds 3\nscratch 16\nmulticasts " +
+            std::to_string(multicasts_in(text)) + "\nlane 0\nround 0\n" + text;
     }
     const auto parsed = tutti::sched::parse_program(text, "fuzz");
     if (!parsed) {
