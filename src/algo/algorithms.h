@@ -42,10 +42,12 @@ constexpr Stretch piece(const Shape& shape, uint64_t i) {
 }
 
 std::unique_ptr<Program> barrier_dissemination(const Shape&, Rank, const Tuning&);
+std::unique_ptr<Program> barrier_gather_multicast(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> barrier_pairwise(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> barrier_tree(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> bcast_binomial(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> bcast_chain(const Shape&, Rank, const Tuning&);
+std::unique_ptr<Program> bcast_multicast(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> bcast_scatter_allgather(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> reduce_binomial(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> reduce_chain(const Shape&, Rank, const Tuning&);
@@ -54,12 +56,15 @@ std::unique_ptr<Program> allreduce_pairwise(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allreduce_rabenseifner(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allreduce_ring(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allreduce_chain(const Shape&, Rank, const Tuning&);
+std::unique_ptr<Program> allreduce_gather_multicast(const Shape&, Rank, const Tuning&);
+std::unique_ptr<Program> allreduce_multicast(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> gather_direct(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> gather_binomial(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> scatter_direct(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> scatter_binomial(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allgather_ring(const Shape&, Rank, const Tuning&);
 std::unique_ptr<Program> allgather_recursive_doubling(const Shape&, Rank, const Tuning&);
+std::unique_ptr<Program> allgather_multicast(const Shape&, Rank, const Tuning&);
 
 uint64_t reduce_binomial_scratch(const Shape&, const Tuning&);
 uint64_t reduce_chain_scratch(const Shape&, const Tuning&);
@@ -67,6 +72,8 @@ uint64_t allreduce_pairwise_scratch(const Shape&, const Tuning&);
 uint64_t allreduce_rabenseifner_scratch(const Shape&, const Tuning&);
 uint64_t allreduce_ring_scratch(const Shape&, const Tuning&);
 uint64_t allreduce_chain_scratch(const Shape&, const Tuning&);
+uint64_t allreduce_gather_multicast_scratch(const Shape&, const Tuning&);
+uint64_t allreduce_multicast_scratch(const Shape&, const Tuning&);
 uint64_t gather_binomial_scratch(const Shape&, const Tuning&);
 uint64_t scatter_binomial_scratch(const Shape&, const Tuning&);
 

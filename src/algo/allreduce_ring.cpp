@@ -6,9 +6,10 @@
 // the lower bound of their Lemma 2. On a switch tree the ring is free of contention if neighbouring
 // ranks follow a depth-first walk (Lemmas 4 and 5). Letters: p ranks, r own rank, n bytes, s step.
 //
-// Reduce-scatter: in step s, r sends block r - s - 1 and folds the incoming block r - s - 2 into
-// its own; after p - 1 steps it holds the whole result of block r. Allgather: in step s it sends
-// block r - s and receives block r - s - 1. All numbers modulo p; to r + 1, from r - 1.
+// Reduce-scatter: algo/ring_fold.h; in step s, r sends block r - s - 1 and folds the incoming block
+// r - s - 2 into its own; after p - 1 steps it holds the whole result of block r. Allgather: in
+// step s it sends block r - s and receives block r - s - 1. All numbers modulo p; to r + 1, from r
+// - 1.
 //
 // Block b is folded along b + 1, b + 2, ..., b: rotated, so the operator must commute. Every rank
 // gets the same bits, since each block is folded once.
@@ -23,6 +24,7 @@
 //   I2  two landing areas, used by turns, so that a receive is posted one round ahead
 //   I3  empty blocks (fewer elements than ranks) are not sent
 #include "algo/algorithms.h"
+#include "algo/ring_fold.h"
 
 namespace tutti::algo {
 namespace {
@@ -35,7 +37,7 @@ class AllreduceRing final : public Program {
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         if (p_ == 1) return {1, 1, 1, 0};
-        return {1, 1, 2 * (uint64_t{p_} - 1), 2 * align_up(piece(shape_, 0).bytes)};
+        return {1, 1, 2 * (uint64_t{p_} - 1), ring_fold_scratch(shape_)};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
@@ -43,15 +45,23 @@ class AllreduceRing final : public Program {
             out.add(sched::copy(sched::output(0, shape_.bytes), sched::input(0, shape_.bytes)));
             return;
         }
+        if (round < p_ - 1) {
+            add_ring_fold(shape_, r_, round, out);
+            return;
+        }
         const Stretch coming = block(round + 2);
         const Stretch going = block(round + 1);
-        // The receive of the round before, where its block was sent on.
-        const uint64_t after = round == 0 ? sched::kAfterNone : sched::after_op(0);
         const auto message = static_cast<uint32_t>(round);
-        if (coming.bytes > 0) out.add(arrival(round, message, coming));
+        if (coming.bytes > 0) {
+            // In place, p = 2: the block just sent is the one that is received now.
+            out.add(sched::recv((r_ + p_ - 1) % p_, message,
+                                sched::output(coming.offset, coming.bytes),
+                                p_ == 2 ? sched::kAfterAll : sched::kAfterNone));
+        }
         if (going.bytes == 0) return;
-        const auto source = round == 0 ? sched::Buffer::kInput : sched::Buffer::kOutput;
-        out.add(sched::send((r_ + 1) % p_, message, {source, going.offset, going.bytes}, after));
+        // The receive of the round before is the block that is sent on.
+        out.add(sched::send((r_ + 1) % p_, message, sched::output(going.offset, going.bytes),
+                            sched::after_op(0)));
     }
 
   private:
@@ -59,19 +69,6 @@ class AllreduceRing final : public Program {
     // round p - 1 + s, and r - s is r - (round + 1) + p.
     [[nodiscard]] Stretch block(uint64_t back) const {
         return piece(shape_, (r_ + 2 * uint64_t{p_} - back) % p_);
-    }
-    [[nodiscard]] sched::Operation arrival(uint64_t round, uint32_t message,
-                                           const Stretch& coming) const {
-        const Rank from = (r_ + p_ - 1) % p_;
-        const sched::Block to = sched::output(coming.offset, coming.bytes);
-        if (round >= p_ - 1) {
-            // In place, p = 2: the block just sent is the one that is received now.
-            return sched::recv(from, message, to, p_ == 2 ? sched::kAfterAll : sched::kAfterNone);
-        }
-        const uint64_t area = round % 2 == 0 ? 0 : align_up(piece(shape_, 0).bytes);
-        return sched::recv_reduce_left(from, message, to, sched::scratch(area, coming.bytes),
-                                       sched::input(coming.offset, coming.bytes),
-                                       sched::kAfterNone);
     }
 
     Shape shape_;
@@ -86,7 +83,7 @@ std::unique_ptr<Program> allreduce_ring(const Shape& shape, Rank rank, const Tun
 }
 
 uint64_t allreduce_ring_scratch(const Shape& shape, const Tuning&) {
-    return shape.ranks == 1 ? 0 : 2 * align_up(piece(shape, 0).bytes);
+    return ring_fold_scratch(shape);
 }
 
 }  // namespace tutti::algo

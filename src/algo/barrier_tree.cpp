@@ -2,12 +2,11 @@
 // Barrier by gathering up a tree of settable fan-in and telling all down the same tree.
 //
 // Source: Kini 2003, section 4.1.3 (RGM, here without multicast). Letters:
-//   N ranks, l the fan-in, at most l messages a level; base l + 1, level j.
+//   N ranks, l the fan-in, at most l messages a level.
 //
-// Rank i is a node of an (l+1)-nomial tree: with i written in base l + 1, its parent has the lowest
-// digit that is not 0 replaced by 0, and its children are i + c (l+1)^j for c = 1 ... l and each
-// level j below that digit. It waits for all its children, tells its parent, waits to be told and
-// tells its children, the largest subtrees first. ceil(log_{l+1} N) levels up and as many down.
+// The tree is that of algo/gather_tree.h. A rank waits for all its children, tells its parent,
+// waits to be told and tells its children, the largest subtrees first. ceil(log_{l+1} N) levels up
+// and as many down.
 //
 // Example, N = 8, l = 3:  up 1,2,3->0, 5,6,7->4;  4->0   down 0->4, 0->3,2,1, 4->7,6,5
 //
@@ -17,28 +16,20 @@
 //   I1  a rank tells its parent only when its whole subtree has arrived
 //   I2  a round has at most kRoundOpsMax operations, however large fan_in is
 #include "algo/algorithms.h"
+#include "algo/gather_tree.h"
 
 namespace tutti::algo {
 namespace {
 
-constexpr uint32_t kFanInDefault = 7;
-
 class BarrierTree final : public Program {
   public:
     BarrierTree(const Shape& shape, Rank rank, const Tuning& tuning)
-        : n_(shape.ranks), i_(rank), l_(tuning.fan_in == 0 ? kFanInDefault : tuning.fan_in) {
-        const uint64_t base = l_ + 1;
-        uint64_t stride = 1;
-        for (; stride < n_ && i_ / stride % base == 0; stride *= base) {
-            children_ += children_at(stride);
-        }
-        parent_ = static_cast<Rank>(i_ - i_ / stride % base * stride);
-        chunks_ = (children_ + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
-    }
+        : tree_(shape.ranks, rank, tuning),
+          chunks_((tree_.children() + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax) {}
 
     [[nodiscard]] std::string_view name() const override { return "tree"; }
     [[nodiscard]] sched::Extent extent() const override {
-        return {1, 1, 2 * chunks_ + (i_ == 0 ? 0 : 2), 0};
+        return {1, 1, 2 * chunks_ + (tree_.is_root() ? 0 : 2), 0};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
@@ -47,9 +38,9 @@ class BarrierTree final : public Program {
             return;
         }
         uint64_t step = round - chunks_;
-        if (i_ != 0) {
-            if (step == 0) out.add(sched::send(parent_, 0, {}));
-            if (step == 1) out.add(sched::recv(parent_, 0, {}, sched::kAfterNone));
+        if (!tree_.is_root()) {
+            if (step == 0) out.add(sched::send(tree_.parent(), 0, {}));
+            if (step == 1) out.add(sched::recv(tree_.parent(), 0, {}, sched::kAfterNone));
             if (step < 2) return;
             step -= 2;
         }
@@ -57,33 +48,19 @@ class BarrierTree final : public Program {
     }
 
   private:
-    // Children at the level of this stride that exist.
-    [[nodiscard]] uint64_t children_at(uint64_t stride) const {
-        return std::min<uint64_t>(l_, (n_ - 1 - i_) / stride);
-    }
-    // Child number c, the lowest level first.
-    [[nodiscard]] Rank child(uint64_t c) const {
-        uint64_t stride = 1;
-        for (; c >= children_at(stride); stride *= l_ + 1) c -= children_at(stride);
-        return static_cast<Rank>(i_ + (c + 1) * stride);
-    }
     void gather(uint64_t first, sched::Round& out) const {
-        for (uint64_t c = first; c < std::min(first + sched::kRoundOpsMax, children_); ++c) {
-            out.add(sched::recv(child(c), 0, {}, sched::kAfterNone));
+        for (uint64_t c = first; c < std::min(first + sched::kRoundOpsMax, tree_.children()); ++c) {
+            out.add(sched::recv(tree_.child(c), 0, {}, sched::kAfterNone));
         }
     }
     void tell(uint64_t first, sched::Round& out) const {
-        for (uint64_t c = first; c < std::min(first + sched::kRoundOpsMax, children_); ++c) {
-            out.add(sched::send(child(children_ - 1 - c), 0, {}));
+        for (uint64_t c = first; c < std::min(first + sched::kRoundOpsMax, tree_.children()); ++c) {
+            out.add(sched::send(tree_.child(tree_.children() - 1 - c), 0, {}));
         }
     }
 
-    uint64_t n_;
-    uint64_t i_;
-    uint64_t l_;
-    uint64_t children_ = 0;
-    uint64_t chunks_ = 0;  // rounds that hear, or tell, all children
-    Rank parent_ = 0;
+    GatherTree tree_;
+    uint64_t chunks_;  // rounds that hear, or tell, all children
 };
 
 }  // namespace

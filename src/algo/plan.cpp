@@ -11,6 +11,9 @@
 //   scatter    packing at root           input -> scratch           node scatter
 //   allgather  node gather -> output     output, in place           node bcast output    all
 //
+// Where the inner rounds multicast there is no closing: the node's other members have inner rounds
+// too, in which they receive into output what the leader multicasts or receives by multicast.
+//
 // At the root the scratch is left out: what it would hold stands in output (gather, reduce) or
 // input (scatter) already. Packing and unpacking only where nodes are not contiguous: then the
 // blocks travel in scratch, in the order of nodes.
@@ -45,6 +48,8 @@ struct Inner {
     // before it waits for: it reads what the inner rounds wrote and need not wait for their sends.
     uint64_t closing_round = 0;
     uint64_t closing_after = sched::kAfterAll;
+    // The first round of those with multicasts, which are the last ones.
+    uint64_t telling_round = 0;
 };
 
 uint64_t mask_of_writers(const Round& round) {
@@ -73,6 +78,26 @@ void place_closing(Inner& inner) {
     inner.closing_after = mask_of_writers(round);
 }
 
+uint64_t first_telling_round(const Inner& inner) {
+    const auto tells = [&](uint64_t k) {
+        Round round;
+        inner.program->read(0, k, round);
+        return std::ranges::any_of(
+            round, [](const Operation& operation) { return sched::is_multicast(operation.kind); });
+    };
+    uint64_t low = 0;
+    uint64_t high = inner.extent.rounds;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (tells(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
 class Plan final : public Program {
   public:
     Plan(const Algorithm& algorithm, const Layout& layout, Rank rank);
@@ -93,7 +118,8 @@ class Plan final : public Program {
         uint64_t bytes = 0;   // of the segment, or of a rank's block
         Rank leader = 0;
         bool is_leader = false;
-        const Inner* inner = nullptr;  // the leader's, and every member's of a streamed allgather
+        // The leader's, and every member's of a streamed allgather or where there are multicasts.
+        const Inner* inner = nullptr;
     };
 
     void make_inner(const Algorithm& algorithm);
@@ -121,6 +147,7 @@ class Plan final : public Program {
 
     void add_packing(uint64_t round, bool packs, Round& out) const;
     void add_inner(const Lane& lane, uint64_t round, Round& out) const;
+    void add_heard(const Lane& lane, uint64_t round, Round& out) const;
     void add_streamed(const Lane& lane, uint64_t round, Round& out) const;
     [[nodiscard]] Operation opening(const Lane& lane) const;
     [[nodiscard]] Operation closing(const Lane& lane) const;
@@ -140,6 +167,7 @@ class Plan final : public Program {
     uint64_t members_ = 1;  // of the own node; 1 where flat
     bool has_opening_ = false;
     bool has_closing_ = false;
+    bool is_told_ = false;  // by multicasts; may lead or not
     Inner full_;
     Inner last_;  // of a shorter last segment
     uint64_t own_scratch_ = 0;
@@ -157,12 +185,14 @@ Plan::Plan(const Algorithm& algorithm, const Layout& layout, Rank rank)
     if (!layout_.is_flat) members_ = placement().members(node_).size();
     const bool is_shared = members_ > 1;
     has_opening_ = is_shared && collective() != TUTTI_BCAST && collective() != TUTTI_SCATTER;
-    has_closing_ = is_shared && collective() != TUTTI_REDUCE && collective() != TUTTI_GATHER;
+    is_told_ = is_shared && layout_.has_multicast;
+    has_closing_ =
+        is_shared && !is_told_ && collective() != TUTTI_REDUCE && collective() != TUTTI_GATHER;
     closings_ = has_closing_ ? 1 : 0;
     make_inner(algorithm);
     if (collective() == TUTTI_ALLGATHER && has_closing_ && !layout_.is_packed) plan_stream();
-    // The other members' view of their leader's Program is needed for streaming only.
-    if (!is_streamed_ && !leads_any_lane()) full_ = Inner{};
+    // The other members' view of their leader's Program is needed for these only.
+    if (!is_streamed_ && !is_told_ && !leads_any_lane()) full_ = Inner{};
     make_extent();
 }
 
@@ -183,9 +213,10 @@ void Plan::make_inner(const Algorithm& algorithm) {
         inner.extent = inner.program->extent();
         TUTTI_ASSERT(inner.extent.lanes == 1, "algorithms have one lane");
         place_closing(inner);
+        if (is_told_) inner.telling_round = first_telling_round(inner);
         return inner;
     };
-    if (!leads_any_lane() && collective() != TUTTI_ALLGATHER) return;
+    if (!leads_any_lane() && !is_told_ && collective() != TUTTI_ALLGATHER) return;
     full_ = make(layout_.segment_bytes);
     const uint64_t last_bytes = layout_.bytes_of(layout_.lanes - 1);
     if (last_bytes != layout_.segment_bytes) last_ = make(last_bytes);
@@ -204,8 +235,11 @@ void Plan::make_extent() {
     own_scratch_ = align_up(own_scratch_);
     extent_.lanes = layout_.lanes;
     extent_.lanes_in_flight = layout_.lanes_in_flight;
-    extent_.scratch_bytes =
-        own_scratch_ + std::max(full_.extent.scratch_bytes, last_.extent.scratch_bytes);
+    const uint64_t inner_scratch = std::max(full_.extent.scratch_bytes, last_.extent.scratch_bytes);
+    extent_.scratch_bytes = own_scratch_ + (leads_any_lane() ? inner_scratch : 0);
+    const uint64_t last_multicasts =
+        last_.program ? last_.extent.multicasts : full_.extent.multicasts;
+    extent_.multicasts = (layout_.lanes - 1) * full_.extent.multicasts + last_multicasts;
     // Lanes differ by their leader and by the length of the last one.
     const uint64_t turns = std::min<uint64_t>(layout_.lanes, std::max(layout_.tuning.leaders, 1u));
     for (uint64_t lane = 0; lane < std::min(turns, members_); ++lane) {
@@ -252,7 +286,7 @@ Plan::Lane Plan::lane_at(uint64_t number) const {
     lane.leader = layout_.is_flat ? rank_ : layout_.leader(node_, number);
     lane.is_leader = lane.leader == rank_;
     const bool is_last = last_.program != nullptr && number + 1 == layout_.lanes;
-    if (lane.is_leader || is_streamed_) lane.inner = is_last ? &last_ : &full_;
+    if (lane.is_leader || is_streamed_ || is_told_) lane.inner = is_last ? &last_ : &full_;
     return lane;
 }
 
@@ -273,6 +307,7 @@ uint64_t Plan::closing_round(const Lane& lane) const {
 uint64_t Plan::unpacking_round(const Lane& lane) const {
     uint64_t end = opening_rounds();
     if (lane.is_leader) end += lane.inner->extent.rounds;
+    if (!lane.is_leader && is_told_) end += lane.inner->extent.rounds - lane.inner->telling_round;
     return has_closing_ ? std::max(end, closing_round(lane) + 1) : end;
 }
 
@@ -302,6 +337,8 @@ void Plan::read(uint64_t number, uint64_t round, Round& out) const {
     }
     if (lane.is_leader && round - opening_end < lane.inner->extent.rounds) {
         add_inner(lane, round - opening_end, out);
+    } else if (is_told_) {
+        add_heard(lane, round - opening_end, out);
     }
     if (is_streamed_) {
         add_streamed(lane, round - opening_end, out);
@@ -391,7 +428,10 @@ void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
                               operation.after == sched::kAfterNone &&
                               (operation.to.buffer == Buffer::kScratch || !is_vector(collective()));
         if (follows_opening && !may_land) operation.after = sched::kAfterAll;
-        if (sched::is_message(operation.kind)) {
+        if (sched::is_multicast(operation.kind)) {
+            operation.order += lane.number * full_.extent.multicasts;
+        }
+        if (sched::is_message(operation.kind) || operation.kind == Kind::kRecvMulticast) {
             operation.peer = layout_.rank_of(operation.peer, lane.number);
         }
         move(operation.to);
@@ -401,6 +441,26 @@ void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
         if (operation.kind == Kind::kCopy && operation.to == operation.left) {
             operation.to = operation.left = Block{};
         }
+    }
+}
+
+// A member's part of its leader's inner rounds from the first that tells on. Blocks stand at the
+// same place on all ranks; nothing of its own is under way that a message from another rank could
+// overtake but the opening.
+void Plan::add_heard(const Lane& lane, uint64_t round, Round& out) const {
+    Round leaders;
+    lane.inner->program->read(0, lane.inner->telling_round + round, leaders);
+    const uint64_t after = round == 0 ? sched::kAfterAll : sched::kAfterNone;
+    for (const Operation& operation : leaders) {
+        if (!sched::is_multicast(operation.kind)) continue;
+        const bool is_leaders = operation.kind == Kind::kMulticast;
+        const Block& block = is_leaders ? operation.left : operation.to;
+        TUTTI_ASSERT(block.bytes == 0 || block.buffer == Buffer::kOutput, "results are multicast");
+        const Rank sender = is_leaders ? lane.leader : layout_.rank_of(operation.peer, lane.number);
+        const uint64_t order = operation.order + lane.number * full_.extent.multicasts;
+        const Place place = block.bytes == 0 ? Place{} : output_place(lane);
+        out.add(sched::recv_multicast(sender, order, block_at(place, block.offset, block.bytes),
+                                      after));
     }
 }
 

@@ -12,11 +12,13 @@
 //   gather     node gather; gather of the leaders (blocks of a node together)
 //   scatter    scatter of the leaders; node scatter
 //   allgather  node gather; allgather of the leaders; node bcast of what came
+// What the leaders multicast reaches all ranks of all nodes, so it takes the place of the node's
+// closing operation: the other members receive what their leader multicasts or receives so.
 // Node operations are numbered so that all members of a node run them in the same order: with W
 // lanes in flight, the W first lanes' opening operations, then by turns a lane's closing ones and
 // the opening ones of the lane that takes its slot. Non-commutative operators over nodes whose
 // ranks are not consecutive, and gather, scatter and allgather of blocks beyond kPackedBytesMax
-// over such nodes, run without the node level (flat).
+// over such nodes, run without the node level (flat); so do algorithms that ask for it.
 #pragma once
 
 #include <memory>

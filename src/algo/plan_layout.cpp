@@ -26,7 +26,8 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     : shape(call), placement(&where), tuning(tuned) {
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
-    is_flat = tuning.flat || must_be_flat(shape, where);
+    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(shape, where);
+    has_multicast = algorithm.has_multicast;
     is_packed = !is_flat && has_blocks(shape.collective) && !where.is_contiguous();
     segment_bytes = shape.bytes;
     if (!is_vector(shape.collective)) return;

@@ -36,8 +36,9 @@ struct Layout {
     Shape shape;
     const topo::Placement* placement;
     Tuning tuning;
-    bool is_flat = false;    // every rank is a participant
-    bool is_packed = false;  // blocks travel in scratch, in the order of nodes
+    bool is_flat = false;        // every rank is a participant
+    bool is_packed = false;      // blocks travel in scratch, in the order of nodes
+    bool has_multicast = false;  // results reach all ranks of a node without a closing operation
     uint64_t segment_bytes = 0;
     uint64_t lanes = 1;
     uint32_t lanes_in_flight = 1;

@@ -19,6 +19,27 @@ std::string_view unless_commutative(const Shape& shape) {
     return "needs an operator that commutes";
 }
 
+constexpr std::string_view kNoMulticast = "needs a multicast route, which this team has not";
+// A multicast holds an element at least.
+constexpr std::string_view kTooLongForMulticast = "a multicast would be longer than 16 KiB";
+static_assert(sched::kMulticastBytesMax == 16 * 1024);
+
+std::string_view unless_multicast(const Shape& shape) {
+    return shape.has_multicast ? std::string_view() : kNoMulticast;
+}
+
+// A lane is one multicast.
+std::string_view unless_one_multicast(const Shape& shape) {
+    if (!shape.has_multicast) return kNoMulticast;
+    return shape.bytes > sched::kMulticastBytesMax ? kTooLongForMulticast : std::string_view();
+}
+
+std::string_view unless_multicast_commutes(const Shape& shape) {
+    if (!shape.has_multicast) return kNoMulticast;
+    if (shape.element_bytes > sched::kMulticastBytesMax) return kTooLongForMulticast;
+    return unless_commutative(shape);
+}
+
 std::string_view if_block_too_long(const Shape& shape) {
     const uint64_t blocks = shape.nodes ? shape.nodes->members_max() : 1;
     return shape.bytes > sched::kBlockBytesMax / blocks ? kTooLong : std::string_view();
@@ -52,6 +73,9 @@ constexpr uint64_t kChainSegment = uint64_t{16} << 10;
 // (tutti simulate, 25 Mbit/s): reduce to rank 0 4.1 times with 4 lanes, 1.24 with 16; allreduce 4.4
 // and 1.58.
 constexpr uint32_t kReturningLanes = sched::kLanesInFlightMax;
+// A multicast of 16 KiB takes 5 ms at 25 Mbit/s, 13 us at 10 Gbit/s: 16 of them cover any round
+// trip of a cluster, and leave room for the next call's within kMulticastsInFlightMax.
+constexpr uint32_t kMulticastLanes = sched::kLanesInFlightMax;
 // A ring cuts each segment into p blocks. 4 MiB: 256 KiB blocks on 16 hosts, long against any
 // start-up, and both blocks that are under way at a time fit the caches.
 constexpr uint64_t kRingSegment = uint64_t{4} << 20;
@@ -63,6 +87,15 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
      never, barrier_pairwise, no_scratch, 0},
     {"tree", TUTTI_BARRIER, "up and down a tree of settable fan-in", never, barrier_tree,
      no_scratch, 0, true},
+    {.name = "gather_multicast",
+     .collective = TUTTI_BARRIER,
+     .summary = "up a tree of settable fan-in, then one multicast",
+     .obstacle = unless_multicast,
+     .make = barrier_gather_multicast,
+     .scratch_bytes = no_scratch,
+     .segment_bytes = 0,
+     .has_fan_in = true,
+     .has_multicast = true},
 
     {"binomial", TUTTI_BCAST, "whole vectors down a binomial tree", never, bcast_binomial,
      no_scratch, 0},
@@ -70,6 +103,17 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
      bcast_chain, no_scratch, kChainSegment},
     {"scatter_allgather", TUTTI_BCAST, "pieces down a binomial tree, then around a ring", never,
      bcast_scatter_allgather, no_scratch, 0},
+    {.name = "multicast",
+     .collective = TUTTI_BCAST,
+     .summary = "segments by multicast: every link carries each byte once",
+     .obstacle = unless_one_multicast,
+     .make = bcast_multicast,
+     .scratch_bytes = no_scratch,
+     .segment_bytes = sched::kMulticastBytesMax,
+     .lanes_in_flight = kMulticastLanes,
+     .segment_bytes_max = sched::kMulticastBytesMax,
+     .has_multicast = true,
+     .is_flat = true},
 
     {"binomial", TUTTI_REDUCE, "whole vectors up a binomial tree, in the order of ranks", never,
      reduce_binomial, reduce_binomial_scratch, 0},
@@ -86,6 +130,26 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
      allreduce_ring, allreduce_ring_scratch, kRingSegment},
     {"chain", TUTTI_ALLREDUCE, "segments up and down a chain: the canonical order", never,
      allreduce_chain, allreduce_chain_scratch, kChainSegment, false, false, kReturningLanes},
+    {.name = "gather_multicast",
+     .collective = TUTTI_ALLREDUCE,
+     .summary = "up a tree of settable fan-in, then one multicast",
+     .obstacle = unless_one_multicast,
+     .make = allreduce_gather_multicast,
+     .scratch_bytes = allreduce_gather_multicast_scratch,
+     .segment_bytes = sched::kMulticastBytesMax,
+     .has_fan_in = true,
+     .segment_bytes_max = sched::kMulticastBytesMax,
+     .has_multicast = true},
+    {.name = "multicast",
+     .collective = TUTTI_ALLREDUCE,
+     .summary = "blocks around a ring, then multicast in turn",
+     .obstacle = unless_multicast_commutes,
+     .make = allreduce_multicast,
+     .scratch_bytes = allreduce_multicast_scratch,
+     .segment_bytes = kRingSegment,
+     .has_fan_in = true,
+     .fan_in_max = sched::kMulticastsInFlightMax,
+     .has_multicast = true},
 
     {"direct", TUTTI_GATHER, "every rank sends to the root", if_block_too_long, gather_direct,
      no_scratch, 0, true},
@@ -101,6 +165,19 @@ constexpr auto kAlgorithms = std::to_array<Algorithm>({
      allgather_ring, no_scratch, 0, false, true},
     {"recursive_doubling", TUTTI_ALLGATHER, "all that one holds, at distances that double",
      if_half_too_long, allgather_recursive_doubling, no_scratch, 0},
+    {.name = "multicast",
+     .collective = TUTTI_ALLGATHER,
+     .summary = "blocks by multicast in turn: every link carries each once",
+     .obstacle = unless_multicast,
+     .make = allgather_multicast,
+     .scratch_bytes = no_scratch,
+     .segment_bytes = 0,
+     .has_fan_in = true,
+     .has_pieces = true,
+     .segment_bytes_max = sched::kMulticastBytesMax,
+     .fan_in_max = sched::kMulticastsInFlightMax,
+     .has_multicast = true,
+     .is_flat = true},
 });
 
 }  // namespace

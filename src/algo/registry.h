@@ -23,7 +23,7 @@ struct Tuning {
     uint64_t segment_bytes =
         0;  // vectors are cut into lanes, blocks into messages of so many bytes
     uint32_t lanes_in_flight = 0;  // at most sched::kLanesInFlightMax
-    uint32_t fan_in = 0;           // children of a tree's inner node
+    uint32_t fan_in = 0;           // children of a tree's inner node, messages at a time
     uint32_t leaders = 0;          // ranks of a node that talk to other nodes, in turn by lane
     bool flat = false;             // no node level: every rank is a participant by itself
     bool operator==(const Tuning&) const = default;
@@ -49,7 +49,11 @@ struct Algorithm {
     // Lanes in flight when nothing else is said and segments are short; 0: as many as suit the node
     // level.
     uint32_t lanes_in_flight = 0;
-    // Its Programs multicast, so the team needs a route for it: Shape::has_multicast.
+    // Tuning::segment_bytes and Tuning::fan_in at most; 0: whatever the options allow.
+    uint64_t segment_bytes_max = 0;
+    uint32_t fan_in_max = 0;
+    // Its Programs multicast, so the team needs a route for it: Shape::has_multicast. Unless
+    // is_flat they do so in their last rounds only, every one of these, and from output.
     bool has_multicast = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;

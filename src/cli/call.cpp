@@ -105,6 +105,7 @@ sched::Shape Call::shape(uint64_t bytes) const {
     shape.root = root;
     shape.bytes = bytes;
     shape.is_commutative = is_commutative;
+    shape.has_multicast = has_multicast && hosts > 1;
     if (sched::is_reduction(collective)) {
         shape.element_bytes = 8;
         while (bytes % shape.element_bytes != 0) shape.element_bytes /= 2;
@@ -126,6 +127,7 @@ std::string Call::text(uint64_t bytes) const {
     if (is_round_robin && hosts > 1 && hosts < ranks) text += ", round-robin";
     if (sched::has_root(collective)) text += fmt::format(", root {}", root);
     if (!is_commutative) text += ", not commutative";
+    if (has_multicast) text += ", with multicast";
     return text;
 }
 

@@ -32,6 +32,7 @@ struct Call {
     uint32_t root = 0;
     bool is_round_robin = false;
     bool is_commutative = true;
+    bool has_multicast = false;
     std::string host_mpi;  // empty: none
     Settings settings;     // the environment's, then the options'
     select::Rules rules;

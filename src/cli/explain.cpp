@@ -24,6 +24,7 @@ namespace tutti::cli {
 namespace {
 
 constexpr auto kOwnOptions = std::to_array<OptionDoc>({
+    {"--multicast", "", "The team has a multicast route"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
     {"--svg", "FILE", "Draw it: ranks side by side, time downwards"},
 });
@@ -129,6 +130,7 @@ Result<Done> explain(const Words& words) {
     auto read = read_call("explain", words, tutti_entries(environ));
     if (!read) return read.error();
     Call& call = read.value();
+    call.has_multicast = words.has("--multicast");
     const auto sizes = read_bytes("explain", words, call);
     if (!sizes) return sizes.error();
     if (sizes.value().size() > 1) {
@@ -147,7 +149,8 @@ Result<Done> explain(const Words& words) {
     }
     const sched::Shape shape = call.shape(bytes);
     const topo::Placement placement = call.placement();
-    const auto choice = select::choose(call.rules, call.settings, shape, placement, call.host_mpi);
+    const auto choice = select::choose(call.rules, call.settings, shape, placement, call.host_mpi,
+                                       "see --multicast");
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg"}) {

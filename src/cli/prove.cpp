@@ -76,6 +76,7 @@ std::vector<Case> cases_of(const algo::Algorithm& algorithm, const topo::Placeme
     sched::Shape shape;
     shape.collective = algorithm.collective;
     shape.ranks = placement.ranks();
+    shape.has_multicast = true;  // for the algorithms that need it; the others do not look
     const auto add = [&] {
         for (const algo::Tuning& tuning : tunings_of(shape, placement)) {
             if (algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) {

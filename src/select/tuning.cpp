@@ -99,13 +99,25 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
     if ((has_lanes && !sched::is_vector(collective)) || (tuning.segment_bytes != 0 && !is_cut)) {
         return word +
                " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
-               "allreduce, segment for allgather ring";
+               "allreduce, segment for allgather ring and multicast";
+    }
+    const uint64_t segment_max = one != nullptr ? one->segment_bytes_max : 0;
+    if (segment_max != 0 && tuning.segment_bytes > segment_max) {
+        return "segment=" + std::to_string(tuning.segment_bytes) + ": " + word + " " +
+               std::string(algorithm) + " has segments up to " + format_bytes(segment_max);
     }
     if (tuning.fan_in != 0 && (one == nullptr || !one->has_fan_in)) {
         return word + " " + printable(algorithm) + " has no fan_in";
     }
+    if (one != nullptr && one->fan_in_max != 0 && tuning.fan_in > one->fan_in_max) {
+        return "fan_in=" + std::to_string(tuning.fan_in) + ": " + word + " " +
+               std::string(algorithm) + " has at most " + std::to_string(one->fan_in_max);
+    }
     if (tuning.flat && tuning.leaders != 0) {
         return "leaders: where flat is set, every rank is its own";
+    }
+    if (one != nullptr && one->is_flat && tuning.leaders != 0) {
+        return "leaders: in " + word + " " + std::string(algorithm) + " every rank is its own";
     }
     return std::nullopt;
 }

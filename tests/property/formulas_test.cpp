@@ -21,6 +21,11 @@ struct Totals {
     uint64_t bytes_sent = 0;      // the most by one rank
     uint64_t bytes_received = 0;  // the most by one rank
     uint64_t reduced_bytes = 0;   // of all ranks together
+    // Sent, which is once a multicast; and received by the rank that receives most.
+    uint64_t multicasts = 0;
+    uint64_t multicast_bytes = 0;
+    uint64_t multicasts_sent = 0;  // the most by one rank
+    uint64_t multicast_bytes_received = 0;
 };
 
 Totals totals(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning = {}) {
@@ -32,12 +37,16 @@ Totals totals(const Algorithm& algorithm, const Shape& shape, const Tuning& tuni
         all.messages += counts.back().messages_sent;
         all.bytes += counts.back().bytes_sent;
         all.reduced_bytes += counts.back().reduced_bytes;
+        all.multicasts += counts.back().multicasts_sent;
+        all.multicast_bytes += counts.back().multicast_bytes_sent;
     }
     const sched::Count most = sched::maximum(counts);
     all.rounds = most.rounds;
     all.messages_sent = most.messages_sent;
     all.bytes_sent = most.bytes_sent;
     all.bytes_received = most.bytes_received;
+    all.multicasts_sent = most.multicasts_sent;
+    all.multicast_bytes_received = most.multicast_bytes_received;
     const topo::Placement apart = topo::Placement::blocks(shape.ranks, shape.ranks);
     all.steps = sched::critical_rounds(apart, programs);
     return all;
@@ -57,7 +66,8 @@ void for_every_p(tutti_collective collective, const char* name, Check check) {
                                  .ranks = p,
                                  .root = has_root(collective) ? root : 0,
                                  .bytes = uint64_t{24} * p,
-                                 .element_bytes = 8};
+                                 .element_bytes = 8,
+                                 .has_multicast = true};
             SCOPED_TRACE(testing::Message() << name << ", " << p << " ranks, root " << root);
             check(shape, totals(algorithm, shape));
             if (testing::Test::HasFailure()) return;
@@ -91,6 +101,14 @@ TEST(Formulas, BarrierPairwise) {
     });
 }
 
+// ceil(log_{l+1} N), and (l+1) to that power.
+std::pair<uint64_t, uint64_t> tree_levels(Rank p, uint32_t l) {
+    uint64_t levels = 0;
+    uint64_t power = 1;
+    for (; power < p; power *= l + 1) ++levels;
+    return {levels, power};
+}
+
 TEST(Formulas, BarrierTree) {
     for (const uint32_t l : {1U, 3U, 7U, 15U}) {
         Tuning tuning;
@@ -99,9 +117,7 @@ TEST(Formulas, BarrierTree) {
             const Shape shape = {.collective = TUTTI_BARRIER, .ranks = p};
             const Totals all = totals(*find(TUTTI_BARRIER, "tree"), shape, tuning);
             // ceil(log_{l+1} N) levels each way, section 4.1.3.
-            uint64_t levels = 0;
-            uint64_t power = 1;
-            for (; power < p; power *= l + 1) ++levels;
+            const auto [levels, power] = tree_levels(p, l);
             SCOPED_TRACE(testing::Message() << p << " ranks, fan-in " << l);
             EXPECT_LE(all.steps, 2 * levels);
             if (power == p) {
@@ -111,6 +127,45 @@ TEST(Formulas, BarrierTree) {
             EXPECT_LE(all.messages_sent, l * levels + 1);
         }
     }
+}
+
+// Kini 2003, sections 4.1.3 and 5.2.2: as many levels up, one step down.
+TEST(Formulas, GatherMulticast) {
+    for (const uint32_t l : {1U, 3U, 7U, 15U}) {
+        Tuning tuning;
+        tuning.fan_in = l;
+        for (const Rank p : rank_counts()) {
+            Shape shape = {.collective = TUTTI_BARRIER, .ranks = p, .has_multicast = true};
+            const auto [levels, power] = tree_levels(p, l);
+            for (const uint64_t n : {0U, 24U}) {
+                shape.collective = n == 0 ? TUTTI_BARRIER : TUTTI_ALLREDUCE;
+                shape.bytes = n;
+                const Totals all =
+                    totals(*find(shape.collective, "gather_multicast"), shape, tuning);
+                SCOPED_TRACE(testing::Message() << p << " ranks, fan-in " << l << ", bytes " << n);
+                EXPECT_LE(all.steps, levels + 1);
+                if (power == p) {
+                    EXPECT_EQ(all.steps, levels + 1);
+                }
+                EXPECT_EQ(all.messages, p - uint64_t{1});
+                EXPECT_EQ(all.bytes, (p - uint64_t{1}) * n);
+                EXPECT_EQ(all.reduced_bytes, (p - uint64_t{1}) * n);
+                EXPECT_LE(all.messages_sent, 1U);
+                EXPECT_EQ(all.multicasts, 1U);
+                EXPECT_EQ(all.multicast_bytes, n);
+            }
+        }
+    }
+}
+
+TEST(Formulas, BcastMulticast) {
+    for_every_p(TUTTI_BCAST, "multicast", [](const Shape& shape, const Totals& all) {
+        EXPECT_EQ(all.steps, 1U);
+        EXPECT_EQ(all.messages, 0U);
+        EXPECT_EQ(all.multicasts, 1U);
+        EXPECT_EQ(all.multicast_bytes, shape.bytes);
+        EXPECT_EQ(all.multicast_bytes_received, shape.bytes);
+    });
 }
 
 TEST(Formulas, BcastBinomial) {
@@ -220,6 +275,21 @@ TEST(Formulas, AllreduceRing) {
     });
 }
 
+TEST(Formulas, AllreduceMulticast) {
+    for_every_p(TUTTI_ALLREDUCE, "multicast", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        // Shares are short: 32 of them are under way at a time.
+        EXPECT_EQ(all.steps, p - 1 + (p + 31) / 32);
+        EXPECT_EQ(all.messages, p * (p - 1));
+        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes / p);
+        EXPECT_EQ(all.multicasts, p);
+        EXPECT_EQ(all.multicast_bytes, shape.bytes);
+        // Down to a rank no more than around the ring all the way.
+        EXPECT_EQ(all.bytes_received + all.multicast_bytes_received, 2 * (p - 1) * shape.bytes / p);
+        EXPECT_EQ(all.reduced_bytes, (p - 1) * shape.bytes);
+    });
+}
+
 TEST(Formulas, AllreduceChain) {
     for_every_p(TUTTI_ALLREDUCE, "chain", [](const Shape& shape, const Totals& all) {
         EXPECT_EQ(all.steps, 2 * (shape.ranks - 1));
@@ -271,6 +341,40 @@ TEST(Formulas, AllgatherRing) {
         EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
         EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
     });
+}
+
+TEST(Formulas, AllgatherMulticast) {
+    for (const uint64_t m : {1U, 2U, 4U}) {
+        for (const uint32_t under_way : {1U, 2U, 4U, 32U}) {
+            const auto check = [&](const Shape& shape, const Totals& all) {
+                const uint64_t p = shape.ranks;
+                SCOPED_TRACE(testing::Message() << m << " pieces, " << under_way << " under way");
+                EXPECT_EQ(all.messages, 0U);
+                EXPECT_EQ(all.multicasts, p * m);
+                EXPECT_EQ(all.multicasts_sent, m);
+                EXPECT_EQ(all.multicast_bytes, p * shape.bytes);
+                EXPECT_EQ(all.multicast_bytes_received, (p - 1) * shape.bytes);
+                EXPECT_EQ(all.rounds, (p * m + under_way - 1) / under_way);
+                // One after the other, as many at a time as may be under way. What a rank has to
+                // send at once has no order among itself.
+                EXPECT_LE(all.steps, all.rounds);
+                if (m <= under_way) {
+                    EXPECT_EQ(all.steps, all.rounds);
+                }
+            };
+            for (const Rank p : rank_counts()) {
+                if (p == 1) continue;
+                const Shape shape = {
+                    .collective = TUTTI_ALLGATHER, .ranks = p, .bytes = 40, .has_multicast = true};
+                Tuning tuning;
+                tuning.segment_bytes = 40 / m;
+                tuning.fan_in = under_way;
+                SCOPED_TRACE(testing::Message() << p << " ranks");
+                check(shape, totals(*find(TUTTI_ALLGATHER, "multicast"), shape, tuning));
+                if (testing::Test::HasFailure()) return;
+            }
+        }
+    }
 }
 
 TEST(Formulas, AllgatherRecursiveDoubling) {

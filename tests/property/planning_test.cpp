@@ -47,7 +47,8 @@ TEST(Planning, IsOneSmallAllocationForARankOfMillions) {
                                  .ranks = p,
                                  .root = has_root(algorithm.collective) ? p / 3 : 0,
                                  .bytes = 4096,
-                                 .element_bytes = 8};
+                                 .element_bytes = 8,
+                                 .has_multicast = true};
             for (const Rank rank : {Rank{0}, p / 3, p / 2, p - 1}) {
                 allocations = 0;
                 allocated_bytes = 0;

@@ -47,7 +47,7 @@ TEST_P(Proof, EveryShape) {
 
 TEST_P(Proof, BlocksOfUnequalNodes) {
     const Algorithm& algorithm = *GetParam();
-    if (!has_blocks(algorithm.collective)) return;
+    if (!has_blocks(algorithm.collective) || algorithm.is_flat) return;
     for (Rank p = 1; p <= 19; ++p) {
         const topo::Placement nodes = unequal_nodes(p);
         for (const Rank root : roots(algorithm.collective, p)) {
@@ -63,11 +63,14 @@ TEST_P(Proof, BlocksOfUnequalNodes) {
 
 TEST_P(Proof, EveryFanIn) {
     const Algorithm& algorithm = *GetParam();
-    if (algorithm.name != "tree" && algorithm.name != "direct") return;
+    if (!algorithm.has_fan_in) return;
     for (const Rank p : {1U, 2U, 5U, 8U, 31U, 64U, 65U, 129U, 257U}) {
         for (const uint32_t fan_in : {1U, 2U, 3U, 7U, 15U, 62U, 63U, 64U, 65U, 200U, 4294967295U}) {
-            const Shape shape = {
-                .collective = algorithm.collective, .ranks = p, .root = p / 2, .bytes = 8};
+            const Shape shape = {.collective = algorithm.collective,
+                                 .ranks = p,
+                                 .root = has_root(algorithm.collective) ? p / 2 : 0,
+                                 .bytes = 8,
+                                 .has_multicast = true};
             Tuning tuning;
             tuning.fan_in = fan_in;
             ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
@@ -84,10 +87,38 @@ TEST_P(Proof, EveryPieceOfABlock) {
         for (const uint64_t segment : {1U, 5U, 24U, 100U, 1000U}) {
             Tuning tuning;
             tuning.segment_bytes = segment;
-            Shape shape = {.collective = TUTTI_ALLGATHER, .ranks = p, .bytes = 24};
+            Shape shape = {
+                .collective = TUTTI_ALLGATHER, .ranks = p, .bytes = 24, .has_multicast = true};
             ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+            if (algorithm.is_flat) continue;
             shape.nodes = &nodes;
             ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+        }
+    }
+}
+
+// Shares of one multicast and of several, some of them an element shorter, few and many of them
+// under way.
+TEST_P(Proof, SharesOfSeveralMulticasts) {
+    const Algorithm& algorithm = *GetParam();
+    if (!algorithm.has_multicast || algorithm.segment_bytes <= sched::kMulticastBytesMax) return;
+    for (const Rank p : {1U, 2U, 3U, 7U, 16U, 33U}) {
+        for (const uint32_t element : {8U, 12U, 10'000U}) {
+            for (const uint64_t each : {sched::kMulticastBytesMax / element,
+                                        3 * sched::kMulticastBytesMax / element + 1}) {
+                for (const uint64_t more : {uint64_t{0}, p / 2 + uint64_t{1}}) {
+                    const Shape shape = {.collective = algorithm.collective,
+                                         .ranks = p,
+                                         .bytes = (each * p + more) * element,
+                                         .element_bytes = element,
+                                         .has_multicast = true};
+                    for (const uint32_t under_way : {0U, 1U, 2U, 5U, 32U}) {
+                        Tuning tuning;
+                        tuning.fan_in = under_way;
+                        ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape, tuning));
+                    }
+                }
+            }
         }
     }
 }
@@ -101,7 +132,8 @@ TEST_P(Proof, ManyRanks) {
                              .root = has_root(algorithm.collective) ? p / 3 : 0,
                              .bytes = 16,
                              .element_bytes = 8,
-                             .is_commutative = false};
+                             .is_commutative = false,
+                             .has_multicast = true};
         const bool has_many =
             algorithm.collective == TUTTI_ALLGATHER || algorithm.name == "scatter_allgather";
         if (has_many) continue;

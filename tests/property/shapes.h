@@ -37,9 +37,10 @@ inline std::vector<Rank> roots(tutti_collective collective, Rank p) {
     return some;
 }
 
-// Of one count and root: sizes at the edges, elements of odd sizes, both kinds of operator.
+// Of one count and root: sizes at the edges, elements of odd sizes, both kinds of operator. The
+// team has multicast, for those that need it.
 inline std::vector<Shape> shapes(tutti_collective collective, Rank p, Rank root) {
-    Shape shape = {.collective = collective, .ranks = p, .root = root};
+    Shape shape = {.collective = collective, .ranks = p, .root = root, .has_multicast = true};
     if (collective == TUTTI_BARRIER) return {shape};
     std::vector<Shape> all;
     if (has_blocks(collective)) {

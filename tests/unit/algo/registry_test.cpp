@@ -13,7 +13,8 @@
 namespace tutti::algo {
 namespace {
 
-// "recv 3, send 1; send 2": the messages of each round with their peers.
+// "recv 3, send 1; send 2": the messages of each round with their peers; "all 0", "hear 2/1": the
+// multicasts with their order.
 std::string peers(const Algorithm& algorithm, const Shape& shape, Rank rank,
                   const Tuning& tuning = {}) {
     const auto program = algorithm.make(shape, rank, tuning);
@@ -24,11 +25,17 @@ std::string peers(const Algorithm& algorithm, const Shape& shape, Rank rank,
         text += k == 0 ? "" : "; ";
         bool is_first = true;
         for (const sched::Operation& op : round) {
-            if (!sched::is_message(op.kind)) continue;
+            if (!sched::is_message(op.kind) && !sched::is_multicast(op.kind)) continue;
             text += is_first ? "" : ", ";
+            is_first = false;
+            if (sched::is_multicast(op.kind)) {
+                const std::string from = std::to_string(op.peer) + "/";
+                text += op.kind == sched::Kind::kMulticast ? "all " : "hear " + from;
+                text += std::to_string(op.order);
+                continue;
+            }
             text += op.kind == sched::Kind::kSend ? "send " : "recv ";
             text += std::to_string(op.peer);
-            is_first = false;
         }
     }
     return text;
@@ -70,6 +77,46 @@ TEST(Obstacles, TheRingNeedsAnOperatorThatCommutes) {
     shape.is_commutative = false;
     EXPECT_EQ(find(TUTTI_ALLREDUCE, "ring")->obstacle(shape), "needs an operator that commutes");
     EXPECT_EQ(find(TUTTI_ALLREDUCE, "rabenseifner")->obstacle(shape), "");
+}
+
+// Where a team has none, no algorithm that needs it runs, whatever else is right.
+TEST(Obstacles, MulticastNeedsARoute) {
+    size_t there = 0;
+    for (const Algorithm& one : algorithms()) {
+        Shape shape = shape_of(one.collective, 7, 0);
+        if (one.collective == TUTTI_BARRIER) shape.bytes = 0;
+        EXPECT_EQ(one.obstacle(shape),
+                  one.has_multicast ? "needs a multicast route, which this team has not" : "")
+            << one.name;
+        shape.has_multicast = true;
+        EXPECT_EQ(one.obstacle(shape), "") << one.name;
+        there += one.has_multicast ? 1 : 0;
+    }
+    EXPECT_EQ(there, 5U);
+}
+
+TEST(Obstacles, MulticastsEndAt16Kibibytes) {
+    for (const tutti_collective collective : {TUTTI_BCAST, TUTTI_ALLREDUCE}) {
+        const Algorithm& one =
+            *find(collective, collective == TUTTI_BCAST ? "multicast" : "gather_multicast");
+        Shape shape = shape_of(collective, 7, 0);
+        shape.has_multicast = true;
+        shape.bytes = sched::kMulticastBytesMax;
+        EXPECT_EQ(one.obstacle(shape), "");
+        ++shape.bytes;
+        EXPECT_EQ(one.obstacle(shape), "a multicast would be longer than 16 KiB");
+    }
+    Shape shape = shape_of(TUTTI_ALLREDUCE, 7, 0);
+    shape.has_multicast = true;
+    shape.element_bytes = 20'000;
+    shape.bytes = 140'000;
+    EXPECT_EQ(find(TUTTI_ALLREDUCE, "multicast")->obstacle(shape),
+              "a multicast would be longer than 16 KiB");
+    shape.element_bytes = 7;
+    EXPECT_EQ(find(TUTTI_ALLREDUCE, "multicast")->obstacle(shape), "");
+    shape.is_commutative = false;
+    EXPECT_EQ(find(TUTTI_ALLREDUCE, "multicast")->obstacle(shape),
+              "needs an operator that commutes");
 }
 
 // What the longest message of an algorithm holds, in blocks of 8 ranks, root 3.
@@ -163,6 +210,55 @@ TEST(Examples, BarrierTree) {
     EXPECT_EQ(peers(tree, shape, 4, tuning),
               "recv 5, recv 6, recv 7; send 0; recv 0; send 7, send 6, send 5");
     EXPECT_EQ(peers(tree, shape, 6, tuning), "send 4; recv 4");
+}
+
+TEST(Examples, GatherMulticast) {
+    Tuning tuning;
+    tuning.fan_in = 3;
+    const Algorithm& barrier = *find(TUTTI_BARRIER, "gather_multicast");
+    const Shape shape = shape_of(TUTTI_BARRIER, 8, 0);
+    EXPECT_EQ(peers(barrier, shape, 0, tuning), "recv 1, recv 2, recv 3, recv 4; all 0");
+    EXPECT_EQ(peers(barrier, shape, 4, tuning), "recv 5, recv 6, recv 7; hear 0/0, send 0");
+    EXPECT_EQ(peers(barrier, shape, 6, tuning), "hear 0/0, send 4");
+    const Algorithm& allreduce = *find(TUTTI_ALLREDUCE, "gather_multicast");
+    const Shape vector = shape_of(TUTTI_ALLREDUCE, 8, 0);
+    EXPECT_EQ(peers(allreduce, vector, 0, tuning), "recv 1, recv 2, recv 3; ; ; ; recv 4; ; all 0");
+    EXPECT_EQ(peers(allreduce, vector, 4, tuning),
+              "recv 5, recv 6, recv 7; ; ; ; send 0; hear 0/0");
+    EXPECT_EQ(peers(allreduce, vector, 6, tuning), "send 4; hear 0/0");
+}
+
+TEST(Examples, Multicast) {
+    EXPECT_EQ(peers(*find(TUTTI_BCAST, "multicast"), shape_of(TUTTI_BCAST, 4, 2), 2), "all 0");
+    EXPECT_EQ(peers(*find(TUTTI_BCAST, "multicast"), shape_of(TUTTI_BCAST, 4, 2), 3), "hear 2/0");
+    Tuning tuning;
+    tuning.segment_bytes = 120;
+    tuning.fan_in = 2;
+    EXPECT_EQ(
+        peers(*find(TUTTI_ALLGATHER, "multicast"), shape_of(TUTTI_ALLGATHER, 3, 0), 1, tuning),
+        "hear 0/0, hear 0/1; all 2, all 3; hear 2/4, hear 2/5");
+    EXPECT_EQ(
+        peers(*find(TUTTI_ALLREDUCE, "multicast"), shape_of(TUTTI_ALLREDUCE, 3, 0), 0, tuning),
+        "recv 2, send 1; recv 2, send 1; all 0, hear 1/1; hear 2/2");
+}
+
+// A rank's first piece waits for all numbers but the two before it, which stand first in the round
+// before; its other pieces wait for nothing more.
+TEST(Examples, ATurnBeginsBehindTheLastButOnePieceOfTheRankBefore) {
+    Tuning tuning;
+    tuning.segment_bytes = 80;
+    tuning.fan_in = 2;
+    const auto program =
+        find(TUTTI_ALLGATHER, "multicast")->make(shape_of(TUTTI_ALLGATHER, 3, 0), 1, tuning);
+    sched::Round round;
+    program->read(0, 1, round);
+    ASSERT_EQ(round.size(), 2U);
+    EXPECT_EQ(round[1].kind, sched::Kind::kMulticast);
+    EXPECT_EQ(round[1].order, 3U);
+    EXPECT_EQ(round[1].after, sched::after_op(0) | sched::after_op(1));
+    program->read(0, 2, round);
+    EXPECT_EQ(round[0].order, 4U);
+    EXPECT_EQ(round[0].after, sched::kAfterNone);
 }
 
 TEST(Examples, BarrierPairwise) {

@@ -70,6 +70,7 @@ TEST(Simulate, TimeAloneNeedsNoData) {
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         auto request = request_of(algorithm.collective, "", placement, 4000);
         request.algorithm = &algorithm;
+        request.shape.has_multicast = true;
         request.costs = {};
         const auto with = simulate(request);
         request.has_data = false;

@@ -59,7 +59,16 @@ TEST(Forced, SaysWhatIsWrong) {
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes"), "lanes: a value is missing");
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes=2"),
               "barrier moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
-              "allreduce, segment for allgather ring");
+              "allreduce, segment for allgather ring and multicast");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=16K,lanes=4"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:segment=17K"),
+              "segment=17408: bcast multicast has segments up to 16 KiB");
+    EXPECT_EQ(complaint(TUTTI_ALLREDUCE, "gather_multicast:fan_in=64,flat"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_ALLGATHER, "multicast:segment=8K,fan_in=32"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_ALLGATHER, "multicast:fan_in=33"),
+              "fan_in=33: allgather multicast has at most 32");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:leaders=2"),
+              "leaders: in bcast multicast every rank is its own");
     EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
     EXPECT_EQ(complaint(TUTTI_BCAST, "node"),
               "node is what runs on one host; it cannot be forced on several");

@@ -63,7 +63,7 @@ TEST_F(Choosing, TheFirstRuleThatFits) {
     // Of other collectives these rules say nothing.
     const auto barrier = choose(shape_of(TUTTI_BARRIER, 0, 8));
     EXPECT_EQ(name(barrier), "dissemination");
-    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 8 (barrier, hosts 2 and more): "))
+    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 12 (barrier, hosts 2 and more): "))
         << barrier.value().reason;
 }
 
@@ -120,6 +120,36 @@ TEST_F(Choosing, RulesAboutMulticast) {
     const auto with = choose(shape);
     EXPECT_EQ(name(with), "chain");
     EXPECT_EQ(with.value().reason, "rule 1 of r.toml (bcast, with multicast)");
+}
+
+TEST_F(Choosing, WithoutMulticastItIsSaidWhy) {
+    settings_.forced[TUTTI_BCAST] = "multicast:segment=4K";
+    auto shape = shape_of(TUTTI_BCAST, 8, 8);
+    const std::string cannot =
+        "TUTTI_BCAST=multicast: cannot run this call: multicast needs a multicast route, which "
+        "this "
+        "team has not";
+    EXPECT_EQ(name(choose(shape)), cannot);
+    const auto placement = Placement::blocks(shape.ranks, hosts_);
+    const auto told =
+        select::choose(rules_, settings_, shape, placement, "", "h3 does not hear h1");
+    EXPECT_EQ(name(told), cannot + ": h3 does not hear h1");
+    shape.has_multicast = true;
+    const auto choice = choose(shape);
+    EXPECT_EQ(name(choice), "multicast");
+    EXPECT_EQ(choice.value().tuning.segment_bytes, 4096U);
+    // A rule is passed over.
+    settings_.forced[TUTTI_BCAST] = "";
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"multicast\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"chain\"\n");
+    EXPECT_EQ(name(choose(shape)), "multicast");
+    shape.has_multicast = false;
+    const auto chain = select::choose(rules_, settings_, shape, placement, "", "TUTTI_MCAST=off");
+    EXPECT_EQ(name(chain), "chain");
+    EXPECT_EQ(chain.value().reason,
+              "rule 2 of r.toml (bcast); rule 1 of r.toml passed over: multicast needs a multicast "
+              "route, which this team has not: TUTTI_MCAST=off");
 }
 
 TEST_F(Choosing, OneHostNeedsNoMessages) {
@@ -198,10 +228,11 @@ TEST_F(Choosing, TheBuiltInRulesKnowEveryCall) {
     for (uint32_t one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
         for (const uint32_t ranks : {2u, 3u, 8u, 16u, 33u, 100u, 4096u}) {
             for (const uint64_t bytes : {0ull, 8ull, 4096ull, 65536ull, 1ull << 20, 1ull << 28}) {
-                for (const bool is_commutative : {true, false}) {
+                for (const uint32_t kind : {0u, 1u, 2u, 3u}) {
                     hosts_ = ranks;
                     auto shape = shape_of(static_cast<tutti_collective>(one), bytes, ranks);
-                    shape.is_commutative = is_commutative;
+                    shape.is_commutative = kind % 2 == 0;
+                    shape.has_multicast = kind / 2 == 0;
                     const auto choice = choose(shape, "");
                     ASSERT_TRUE(choice) << choice.error().message << " " << ranks << " " << bytes;
                     EXPECT_EQ(choice.value().runs, Runs::kPlan);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Broadcast by multicast: the root sends each segment once, the network hands it to everybody.
+//
+// Source: Mamidala, Chai, Jin, Panda 2006, "Efficient SMP-aware MPI-level broadcast over
+// InfiniBand's hardware multicast", doi:10.1109/IPDPS.2006.1639562 (abstract: multicast between
+// nodes, shared memory inside). Letters: p ranks, n bytes, S lanes.
+// Differs from the paper: one process a node receives for all of them whatever its rank does, and
+// hands on through shared memory; that is the route's business (docs/protocol/multicast.md), not
+// the schedule's. So every rank is a participant here, wherever it is.
+//
+// One lane is one multicast of a segment; the lanes make the pipeline, in which the node's shared
+// memory fills with one segment while the next is on its way. Every link carries each byte once:
+// S segments and one latency, whatever p and the root.
+//
+// Example, p = 4, root 2, one lane:  2 -> all
+//
+// Invariants (checked in sched/check.cpp and the property test):
+//   I1  a lane has one multicast, so that lanes, segments and multicasts are numbered alike
+#include "algo/algorithms.h"
+
+namespace tutti::algo {
+namespace {
+
+class BcastMulticast final : public Program {
+  public:
+    BcastMulticast(const Shape& shape, Rank rank)
+        : root_(shape.root), rank_(rank), n_(shape.bytes) {}
+
+    [[nodiscard]] std::string_view name() const override { return "multicast"; }
+    [[nodiscard]] sched::Extent extent() const override {
+        if (n_ == 0) return {1, 1, 0, 0, 0};
+        return {1, 1, 1, 0, 1};
+    }
+    void read(uint64_t, uint64_t, sched::Round& out) const override {
+        out.clear();
+        const sched::Block segment = sched::output(0, n_);
+        out.add(rank_ == root_ ? sched::multicast(0, segment)
+                               : sched::recv_multicast(root_, 0, segment));
+    }
+
+  private:
+    Rank root_;
+    Rank rank_;
+    uint64_t n_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> bcast_multicast(const Shape& shape, Rank rank, const Tuning&) {
+    return std::make_unique<BcastMulticast>(shape, rank);
+}
+
+}  // namespace tutti::algo
