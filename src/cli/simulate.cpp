@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/call.h"
 #include "cli/cost.h"
+#include "cli/fabric.h"
 #include "cli/words.h"
 #include "engine/simulate.h"
 #include "select/select.h"
@@ -21,8 +22,7 @@ namespace tutti::cli {
 namespace {
 
 constexpr auto kOwnOptions = std::to_array<OptionDoc>({
-    {"--rate", "RATE", "Of each host's link, each way (default: 100Gbit)"},
-    {"--latency", "TIME", "From host to host over the one switch (default: 1us)"},
+    {"--multicast", "", "The team has a multicast route"},
     {"--seed", "N", "Order of what happens at the same time (default: 1)"},
 });
 
@@ -30,60 +30,6 @@ constexpr auto kOwnOptions = std::to_array<OptionDoc>({
 constexpr uint64_t kDataBytesMax = 256u << 20;
 // Where the engine runs longer than a minute.
 constexpr uint64_t kSimulatedOperationsMax = 30'000'000;
-
-struct Fabric {
-    uint64_t bits_per_s = 100'000'000'000;
-    uint64_t latency_ns = 1000;
-    uint64_t seed = 1;
-};
-
-Result<Fabric> read_fabric(const Words& words) {
-    Fabric fabric;
-    if (const std::string* text = words.find("--rate")) {
-        const auto rate = parse_rate(*text);
-        if (!rate) return wrong_value("--rate", *text, "a rate such as 100Gbit or 25mbit");
-        fabric.bits_per_s = *rate;
-    }
-    if (const std::string* text = words.find("--latency")) {
-        const auto time = parse_duration(*text);
-        if (!time) return wrong_value("--latency", *text, "a time such as 1us or 1.5ms");
-        fabric.latency_ns = *time;
-    }
-    const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
-    if (!seed) return seed.error();
-    fabric.seed = seed.value();
-    return fabric;
-}
-
-// What the busiest link must carry one way, whoever sends when: no schedule without multicast is
-// faster than that and one latency.
-uint64_t bound_bytes(const sched::Shape& shape, const topo::Placement& placement) {
-    const uint64_t hosts = placement.nodes();
-    const uint64_t root_members = placement.members(placement.node_of(shape.root)).size();
-    switch (shape.collective) {
-        case TUTTI_BCAST:
-        case TUTTI_REDUCE:
-            return shape.bytes;
-        case TUTTI_ALLREDUCE:
-            // Patarasuk, Yuan 2007, lemma 1, with hosts for processes.
-            return 2 * (hosts - 1) * (shape.bytes / hosts) +
-                   2 * (hosts - 1) * (shape.bytes % hosts) / hosts;
-        case TUTTI_GATHER:
-        case TUTTI_SCATTER:
-            return (placement.ranks() - root_members) * shape.bytes;
-        case TUTTI_ALLGATHER:
-            return (placement.ranks() - placement.members_min()) * shape.bytes;
-        default:
-            return 0;
-    }
-}
-
-uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
-                  const Fabric& fabric) {
-    const double bits = static_cast<double>(bound_bytes(shape, placement)) * 8;
-    return fabric.latency_ns +
-           static_cast<uint64_t>(bits * 1e9 / static_cast<double>(fabric.bits_per_s));
-}
 
 uint64_t data_bytes(const sched::Shape& shape) {
     const bool has_blocks = sched::has_blocks(shape.collective);
@@ -93,6 +39,7 @@ uint64_t data_bytes(const sched::Shape& shape) {
 struct Run {
     const Call& call;
     const Fabric& fabric;
+    uint64_t seed;
     sched::Shape shape;
     topo::Placement placement;
 
@@ -118,38 +65,42 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.shape = shape;
     request.placement = &placement;
     request.tuning = tuning;
-    request.network = transport::sim::Network::one_switch(placement.nodes());
-    request.network.host_bits_per_s = fabric.bits_per_s;
-    request.network.latency_ns = fabric.latency_ns;
+    request.network = fabric.network(placement.nodes());
     request.has_data = data_bytes(shape) <= kDataBytesMax;
-    request.seed = fabric.seed;
+    request.seed = seed;
     const auto result = engine::simulate(request);
     if (!result) return result.error();
     const Cost cost = cost_of(algorithm, shape, placement, tuning);
     const auto& found = result.value();
     const auto bound =
         static_cast<double>(std::max<uint64_t>(bound_ns(shape, placement, fabric), 1));
-    fmt::print("{} {:<18} {:>10} {:>8.2f} {:>7} {:>9} {:>12}\n", mark, algorithm.name,
+    fmt::print("{} {:<18} {:>10} {:>8.2f} {:>7} {:>9} {:>12}", mark, algorithm.name,
                format_duration(found.time_ns), static_cast<double>(found.time_ns) / bound,
                cost.is_followed ? std::to_string(cost.rounds) : "-", found.messages,
                format_bytes(found.bytes));
+    if (shape.has_multicast) {
+        fmt::print(" {:>10} {:>12}", found.multicasts, format_bytes(found.multicast_bytes));
+    }
+    fmt::print("\n");
     return Done{};
 }
 
-Result<Done> simulate_one(const Call& call, const Fabric& fabric, uint64_t bytes, bool are_all) {
-    const Run run{call, fabric, call.shape(bytes), call.placement()};
-    const auto choice =
-        select::choose(call.rules, call.settings, run.shape, run.placement, call.host_mpi);
+Result<Done> simulate_one(const Call& call, const Fabric& fabric, uint64_t seed, uint64_t bytes,
+                          bool are_all) {
+    const Run run{call, fabric, seed, call.shape(bytes), call.placement()};
+    const auto choice = select::choose(call.rules, call.settings, run.shape, run.placement,
+                                       call.host_mpi, "see --multicast");
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
     if (chosen.algorithm == nullptr && !are_all) {
         return Error{ErrorCode::kArgument,
                      fmt::format("simulate: nothing of ours is sent here ({})", chosen.reason)};
     }
-    fmt::print("{}, {} Mbit/s, {}\n", call.text(bytes),
-               static_cast<double>(fabric.bits_per_s) / 1e6, format_duration(fabric.latency_ns));
-    fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}\n", "", "time", "x bound", "rounds",
-               "messages", "bytes");
+    fmt::print("{}, {}\n", call.text(bytes), fabric.text());
+    fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", "time", "x bound", "rounds", "messages",
+               "bytes");
+    if (run.shape.has_multicast) fmt::print(" {:>10} {:>12}", "multicasts", "bytes");
+    fmt::print("\n");
     for (const algo::Algorithm& one : algo::algorithms()) {
         const bool is_chosen = chosen.algorithm == &one;
         if (one.collective != call.collective || (!are_all && !is_chosen)) continue;
@@ -165,10 +116,13 @@ Result<Done> simulate(const Words& words) {
     auto read = read_call("simulate", words, tutti_entries(environ));
     if (!read) return read.error();
     Call& call = read.value();
+    call.has_multicast = words.has("--multicast");
     const auto sizes = read_bytes("simulate", words, call);
     if (!sizes) return sizes.error();
-    const auto fabric = read_fabric(words);
+    const auto fabric = read_fabric(words, call.hosts);
     if (!fabric) return fabric.error();
+    const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
+    if (!seed) return seed.error();
     if (call.hosts == 1) {
         return Error{ErrorCode::kArgument, "simulate: on one host no message is sent; see --hosts"};
     }
@@ -184,7 +138,7 @@ Result<Done> simulate(const Words& words) {
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
         is_first = false;
-        const auto done = simulate_one(call, fabric.value(), bytes, are_all);
+        const auto done = simulate_one(call, fabric.value(), seed.value(), bytes, are_all);
         if (!done) return done.error();
     }
     return Done{};
@@ -194,6 +148,8 @@ Result<Done> simulate(const Words& words) {
 
 int simulate_main(std::span<const std::string> arguments) {
     std::vector<OptionDoc> options(call_options().begin(), call_options().end());
+    const auto fabric = fabric_options();
+    options.insert(options.end(), fabric.begin(), fabric.end());
     options.insert(options.end(), kOwnOptions.begin(), kOwnOptions.end());
     const auto words = Words::parse("simulate", arguments, options);
     if (words && words.value().wants_help()) {

@@ -198,6 +198,29 @@ TEST_F(Transcript, SimulateAChain) {
     }
 }
 
+// Hosts 0 1 | 2 3: the first round's message from 1 to 2 and all of the second round go over two
+// switches more, 20 us each; so does something of every collective.
+TEST_F(Transcript, SimulateLeaves) {
+    const Answer answer =
+        tutti("simulate barrier --ranks 4 --latency 10us --leaves 2,2 --algorithm dissemination");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(answer.out.substr(0, answer.out.find('\n')),
+              "barrier, 4 ranks on 4 hosts, 100000 Mbit/s, 10 us, leaves of 2, 2 hosts, 100000 "
+              "Mbit/s between them");
+    const auto found = row(answer.out, "dissemination");
+    ASSERT_GE(found.size(), 4u) << answer.out;
+    EXPECT_EQ(found[1] + " " + found[2], "40 us");
+    EXPECT_EQ(found[3], "2.00");
+    // The trunk at a quarter of the rate takes 4 ms, the two switches more 2 ms.
+    const Answer chain = tutti(
+        "simulate bcast --ranks 2 --bytes 1K --rate 8192kbit --trunk 2048kbit --latency 1ms "
+        "--leaves 1,1 --algorithm chain");
+    const auto slow = row(chain.out, "chain");
+    ASSERT_GE(slow.size(), 4u) << chain.out << chain.err;
+    EXPECT_EQ(slow[1] + " " + slow[2], "6 ms");
+    EXPECT_EQ(slow[3], "1.00");
+}
+
 struct Wrong {
     const char* before;
     const char* arguments;
@@ -281,6 +304,16 @@ INSTANTIATE_TEST_SUITE_P(
                           "--rate=fast: expected a rate such as 100Gbit or 25mbit"},
                     Wrong{"", "simulate barrier --ranks 4 --latency 1",
                           "--latency=1: expected a time such as 1us or 1.5ms"},
+                    Wrong{"", "simulate barrier --ranks 4 --leaves 2,1",
+                          "--leaves=2,1: expected 4 hosts together"},
+                    Wrong{"", "simulate barrier --ranks 4 --leaves 2,two",
+                          "--leaves=2,two: expected hosts on each leaf, such as 8,8"},
+                    Wrong{"", "simulate barrier --ranks 4 --leaves 4,0",
+                          "--leaves=4,0: expected hosts on each leaf, such as 8,8"},
+                    Wrong{"", "simulate barrier --ranks 4 --trunk 1Gbit",
+                          "--trunk: there is but one switch; see --leaves"},
+                    Wrong{"", "simulate barrier --ranks 4 --leaves 2,2 --trunk fast",
+                          "--trunk=fast: expected a rate such as 100Gbit or 25mbit"},
                     Wrong{"", "simulate barrier --ranks 4 --seed -1",
                           "--seed=-1: expected a number from 0 to 18446744073709551615"},
                     Wrong{"", "simulate barrier --ranks 4 --hosts 1",
