@@ -41,6 +41,18 @@ TEST(Network, UnevenTree) {
     EXPECT_EQ(links(network, 2, 1), (std::vector<uint32_t>{4, 10, 3}));
 }
 
+// Rounded up, and right for more than 2^64 / 10^9 bytes.
+TEST(Network, TimeOfManyBytes) {
+    EXPECT_EQ(bytes_ns(0, 3), 0u);
+    EXPECT_EQ(bytes_ns(1, 3), 333'333'334u);
+    EXPECT_EQ(bytes_ns(3, 3), 1'000'000'000u);
+    EXPECT_EQ(bytes_ns(8'000'000'001, 8'000'000'000), 1'000'000'001u);
+    EXPECT_EQ(bytes_ns(uint64_t{64} << 30, uint64_t{1} << 30), 64'000'000'000u);
+    EXPECT_EQ(bytes_ns(uint64_t{64} << 30, uint64_t{1} << 40), 62'500'000u);
+    EXPECT_EQ(bits_ns(uint64_t{64} << 30, 100'000'000'000), 5'497'558'139u);
+    EXPECT_EQ(bits_ns(125, 1'000'000'000), 1000u);
+}
+
 TEST(Network, RefusesWhatIsNoTree) {
     Network network = Network::one_switch(2);
     network.parent_of_switch = {1, 0};
