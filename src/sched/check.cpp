@@ -207,24 +207,21 @@ Value Prover::fold_one(const Live& live, const Value& left, const Value& right, 
 
 bool Prover::agree(std::span<Live* const> members) {
     const Operation& first = members[0]->op;
-    const auto bytes = [](const Operation& op) {
-        return op.kind == Kind::kNodeBcast || op.kind == Kind::kNodeScatter ? op.to.bytes
-                                                                            : op.left.bytes;
-    };
     for (const Live* member : members) {
         const Operation& op = member->op;
-        if (op.kind != first.kind || op.peer != first.peer || bytes(op) != bytes(first)) {
+        if (op.kind != first.kind || op.peer != first.peer || node_bytes(op) != node_bytes(first)) {
             fault(*member, "it does not agree with " + label(*members[0]));
             return false;
         }
     }
     const Live& root = *members[first.peer];
-    const uint64_t all = bytes(first) * members.size();
-    const bool is_wrong = (first.kind == Kind::kNodeReduce && root.op.to.bytes != bytes(first)) ||
-                          (first.kind == Kind::kNodeGather && root.op.to.bytes != all) ||
-                          (first.kind == Kind::kNodeScatter && root.op.left.bytes != all);
+    const uint64_t all = node_bytes(first) * members.size();
+    const bool is_wrong =
+        (first.kind == Kind::kNodeReduce && root.op.to.bytes != node_bytes(first)) ||
+        (first.kind == Kind::kNodeGather && root.op.to.bytes != all) ||
+        (first.kind == Kind::kNodeScatter && root.op.left.bytes != all);
     if (is_wrong) {
-        fault(root, "the root's blocks do not fit " + std::to_string(bytes(first)) +
+        fault(root, "the root's blocks do not fit " + std::to_string(node_bytes(first)) +
                         " bytes from or to each of " + std::to_string(members.size()) + " ranks");
     }
     return !is_wrong;
@@ -240,6 +237,10 @@ void Prover::node(std::span<Live* const> members) {
     if (!is_barrier()) return;
     const bool from_all = first.kind != Kind::kNodeBcast && first.kind != Kind::kNodeScatter;
     const bool to_all = first.kind != Kind::kNodeReduce && first.kind != Kind::kNodeGather;
+    if (!is_meeting(first)) {
+        for (Live* member : members) member->behind = member->before;
+        return;
+    }
     uint64_t known = members[first.peer]->before;
     if (from_all) {
         for (const Live* member : members) known = join(known, member->before);

@@ -18,7 +18,7 @@
 //     written;
 //   - blocks stay within their buffers, lanes and rounds within their bounds, vectors are cut
 //     between elements only;
-//   - node operations agree on all members of a node.
+//   - node operations agree on all members of a node; those that move nothing make nobody wait.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sched/form.h"
 #include "sched/run.h"
 
 namespace tutti::sched {
@@ -24,7 +25,9 @@ class StepWatcher final : public Watcher {
     void node(std::span<Live* const> members) override {
         uint64_t longest = 0;
         for (const Live* member : members) longest = std::max(longest, member->before);
-        for (Live* member : members) member->behind = longest;
+        for (Live* member : members) {
+            member->behind = is_meeting(member->op) ? longest : member->before;
+        }
     }
     void multicast(std::span<Live* const> ends) override {
         uint64_t step = 0;

@@ -260,6 +260,11 @@ uint64_t buffer_bytes(const Shape& shape, Rank rank, Buffer buffer) {
     return 0;
 }
 
+uint64_t node_bytes(const Operation& op) {
+    return op.kind == Kind::kNodeBcast || op.kind == Kind::kNodeScatter ? op.to.bytes
+                                                                        : op.left.bytes;
+}
+
 Touched touched(const Operation& op, bool is_root) {
     Touched blocks;
     switch (op.kind) {

@@ -28,6 +28,13 @@ struct Touched {
 // is_root: of a node operation.
 Touched touched(const Operation& op, bool is_root);
 
+// What a node operation moves from or to each member, the root too.
+uint64_t node_bytes(const Operation& op);
+// Whether its members wait for each other: where nothing moves, each is done at once by itself.
+inline bool is_meeting(const Operation& op) {
+    return op.kind == Kind::kNodeBarrier || node_bytes(op) != 0;
+}
+
 // Appends lines to `faults`, which it leaves at most `lines_max` long.
 void check_form(const Shape& shape, const topo::Placement& placement,
                 std::span<const std::unique_ptr<Program>> programs, size_t lines_max,

@@ -354,6 +354,18 @@ TEST(CheckNode, MembersDisagree) {
                  "the root's blocks do not fit 8 bytes from or to each of 2 ranks");
 }
 
+// Only a barrier meets without moving anything.
+TEST(CheckNode, EmptyOperationsTellNothing) {
+    const Shape shape = shape_of(TUTTI_BARRIER, 2, 0);
+    const std::string gather = "node_gather root 0 - = - order 0\nround 1\n";
+    const std::string bcast = "node_bcast root 0 - order 1\n";
+    expect_fault(faults_of(shape, kOneNode, {1, 1, 2, 0}, {gather + bcast, gather + bcast}),
+                 "rank 0 leaves the barrier when it knows only of ranks 0");
+    const std::string barrier = "node_barrier order 0\nround 1\n";
+    EXPECT_EQ(faults_of(shape, kOneNode, {1, 1, 2, 0}, {barrier + bcast, barrier + bcast}),
+              Lines{});
+}
+
 TEST(CheckNode, NodeOrderOrdersLanes) {
     // Lanes 0 and 1 are in flight together and use the same bytes of output: only the order of the
     // node operations keeps them apart.

@@ -76,6 +76,12 @@ TEST(Count, ChainsGoThroughNodeOperations) {
                  "recv 0 from 2 output[0+4]\n"});
     const std::array<uint64_t, 4> nodes{0, 1, 1, 2};
     EXPECT_EQ(critical_rounds(topo::Placement(nodes), programs), 2u);
+    // Nobody waits where nothing moves.
+    const Programs empty =
+        written(shape_of(TUTTI_BCAST, 4, 0), {1, 1, 3, 0},
+                {"send 0 to 1 -\n", "recv 0 from 0 -\nround 1\nnode_bcast root 0 - order 0\n",
+                 "node_bcast root 0 - order 0\nround 1\nsend 0 to 3 -\n", "recv 0 from 2 -\n"});
+    EXPECT_EQ(critical_rounds(topo::Placement(nodes), empty), 1u);
 }
 
 // 1 -> 0, which multicasts, then 2 -> 1: a multicast is one passage and one step for all.
