@@ -75,13 +75,14 @@ TEST_F(Transcript, ExplainObeysVariablesAndOptions) {
         << order.out;
 }
 
-// Of 1 MiB the root multicasts 64 times 16 KiB, one after the other or at once; 16 ranks tell 0 of a
-// barrier over two levels of 7 children, and 0 tells all.
+// Of 1 MiB the root multicasts 64 times 16 KiB, one after the other or at once; 16 ranks tell 0 of
+// a barrier over two levels of 7 children, and 0 tells all.
 TEST_F(Transcript, ExplainCountsMulticasts) {
     const Answer answer = tutti("explain bcast --bytes 1M --ranks 16 --multicast");
     EXPECT_EQ(answer.status, 0) << answer.err;
-    EXPECT_TRUE(answer.out.starts_with("bcast of 1 MiB, 16 ranks on 16 hosts, root 0, with multicast\n"
-                                       "runs:  multicast, segments of 16 KiB\n"))
+    EXPECT_TRUE(
+        answer.out.starts_with("bcast of 1 MiB, 16 ranks on 16 hosts, root 0, with multicast\n"
+                               "runs:  multicast, segments of 16 KiB\n"))
         << answer.out;
     auto found = row(answer.out, "multicast");
     ASSERT_GE(found.size(), 8u);
@@ -102,8 +103,9 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
               "tutti: TUTTI_BCAST=multicast: cannot run this call: multicast needs a multicast "
               "route, which this team has not: see --multicast\n");
     // Every other rank of a host receives what its leader does, and the schedule is proved.
-    (void)shell("\"$T\" explain barrier --ranks 4 --hosts 2 --multicast --schedule "
-                "--algorithm gather_multicast >s.txt");
+    (void)shell(
+        "\"$T\" explain barrier --ranks 4 --hosts 2 --multicast --schedule "
+        "--algorithm gather_multicast >s.txt");
     EXPECT_EQ(tutti("check --file s.txt --hosts 2").out, "proved: 4 ranks on 2 hosts\n");
 }
 
