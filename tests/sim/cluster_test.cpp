@@ -83,6 +83,7 @@ sched::Shape shape_of(const Spec& spec, uint32_t ranks) {
     shape.ranks = ranks;
     shape.root = spec.root;
     shape.bytes = spec.bytes;
+    shape.has_multicast = true;
     if (spec.collective == TUTTI_REDUCE || spec.collective == TUTTI_ALLREDUCE) {
         shape.element_bytes = static_cast<uint32_t>(fold_bytes(spec.fold));
         shape.is_commutative = !is_user(spec.fold);
