@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/arena.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -142,7 +140,7 @@ Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_byte
                  "reserving " + format_bytes(bytes) + " of shared memory: " + std::strerror(error)};
 }
 
-Result<Fd> open_through_proc(const ProcessId& owner, int fd) {
+Result<Fd> open_through_proc(const ProcessId& owner, int fd, mode_t type, int flags) {
     const std::string path = "/proc/" + std::to_string(owner.pid) + "/fd/" + std::to_string(fd);
     // /proc names another process by the same number where the pid namespaces differ; the token
     // would tell, but opening a stranger's file could block or have effects.
@@ -150,10 +148,10 @@ Result<Fd> open_through_proc(const ProcessId& owner, int fd) {
         return Error{ErrorCode::kSystem, path + ": another pid namespace"};
     }
     struct stat info {};
-    if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (stat(path.c_str(), &info) != 0 || (info.st_mode & S_IFMT) != type) {
         return system_error(ErrorCode::kSystem, path);
     }
-    Fd opened(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    Fd opened(open(path.c_str(), flags | O_CLOEXEC));
     if (opened.get() < 0) return system_error(ErrorCode::kSystem, path);
     return opened;
 }

@@ -6,6 +6,8 @@
 // hands out slices; the others map them. A slice is used again when all members have left it.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -82,8 +84,10 @@ class Arena {
 // process.
 Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_bytes);
 
-// Another process's descriptor through /proc.
-Result<Fd> open_through_proc(const ProcessId& owner, int fd);
+// Another process's descriptor through /proc, if it is of this type (S_IFREG ...); opened with
+// these flags.
+Result<Fd> open_through_proc(const ProcessId& owner, int fd, mode_t type = S_IFREG,
+                             int flags = O_RDWR);
 
 // The same where /proc does not lead there (other pid namespaces, hidepid): the leader offers the
 // descriptor on an abstract socket under an unpredictable name, to `receivers` processes.

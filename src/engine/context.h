@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "engine/arena.h"
+#include "engine/multicast_desk.h"
 #include "engine/process.h"
 #include "engine/tags.h"
 #include "node/kernels/kernels.h"
@@ -42,6 +43,7 @@ class Context {
     std::string host_of(uint32_t team_rank, uint32_t team_size) const;
     uint64_t machine() const { return machine_; }
     TagBook& tags() { return tags_; }
+    MulticastDesk& multicast_desk() { return multicast_desk_; }
     const select::Rules& rules() const { return rules_; }
     uint64_t settings_hash() const { return settings_hash_; }
     node::Isa isa() const { return isa_; }
@@ -82,6 +84,7 @@ class Context {
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     TagBook tags_;
+    MulticastDesk multicast_desk_;
     select::Rules rules_;
     std::map<std::string, std::string> setting_texts_;
 

@@ -421,6 +421,7 @@ void NodeMaker::prepare() {
 // The part is whole; from here on its end leaves the slice.
 NodePart NodeMaker::finish() {
     part_.arena = arena_;
+    part_.leader = leader_;
     part_.mapping = mapping_;
     return std::move(part_);
 }

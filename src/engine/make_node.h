@@ -15,6 +15,7 @@ struct NodePart {
     std::shared_ptr<Arena> arena;  // none for a member that is alone on its node
     std::shared_ptr<Mapping> mapping;
     node::Team node;
+    uint32_t leader = 0;             // who owns the arena: its number in the circle
     bool is_crowded = false;         // more ranks than processors
     bool has_many_sessions = false;  // scheduling_group() differs between members
 

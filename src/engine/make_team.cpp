@@ -9,6 +9,8 @@
 //             node then go over it
 //   after 2   all: has everybody got it?
 //   3         all: the names of the hosts, for messages, where there are not too many
+//   4 to 7    multicast, where it is wanted (make_multicast.cpp)
+//   8         all: has everybody what runs plans?
 //
 // A member whose memory runs out says so in the next round (circle.h). What needs memory is done
 // before the last round in which that can be said.
@@ -17,6 +19,7 @@
 #include <optional>
 
 #include "engine/circle.h"
+#include "engine/make_multicast.h"
 #include "engine/make_node.h"
 #include "engine/network.h"
 #include "engine/peer_gather.h"
@@ -55,9 +58,10 @@ class TeamMaker {
     Result<Done> make_alone();
     Result<Done> make_network();
     Result<Done> make_across();
-    Result<Done> make_node_part();
-    Report make_nodes();
+    Report make_node_part();
     Result<Done> name_hosts();
+    Report make_multicast();
+    Report attach();
     void take(NodePart& part);
     void finish();
 
@@ -66,6 +70,8 @@ class TeamMaker {
     Circle all_;
     Machine mine_;
     std::optional<PeerGather> node_gather_;  // outlives what is under way of it
+    std::optional<Circle> node_;             // across hosts: the members of the own node
+    uint32_t node_leader_ = 0;
     std::unique_ptr<Team> team_;
     std::vector<uint64_t> nodes_;  // by rank
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
@@ -114,6 +120,7 @@ void TeamMaker::take(NodePart& part) {
     team_->arena_ = std::move(part.arena);
     team_->mapping_ = std::move(part.mapping);
     team_->node_ = std::move(part.node);
+    node_leader_ = part.leader;
     is_crowded_ |= part.is_crowded;
     has_many_sessions_ |= part.has_many_sessions;
 }
@@ -138,39 +145,26 @@ Result<Done> TeamMaker::make_network() {
                                       std::move(peers), std::move(tags.value()));
         Network& network = *team_->network_;
         const topo::Placement& placement = network.placement();
-        node_gather_.emplace(network.transport(),
-                             placement.members(placement.node_of(params_.rank)),
-                             placement.index_on_node(params_.rank));
+        const auto members = placement.members(placement.node_of(params_.rank));
+        node_gather_.emplace(network.transport(), members, placement.index_on_node(params_.rank));
+        node_.emplace(placement.index_on_node(params_.rank), static_cast<uint32_t>(members.size()),
+                      PeerGather::allgather, &*node_gather_);
+        node_->names = members;
         return Report{};
     };
     return all_.agree_briefly(guarded(make));
 }
 
-// Among the members of this node. An error has the same text on all of them.
-Result<Done> TeamMaker::make_node_part() {
-    Network& network = *team_->network_;
-    const topo::Placement& placement = network.placement();
-    const auto members = placement.members(placement.node_of(params_.rank));
-    Circle node(placement.index_on_node(params_.rank), static_cast<uint32_t>(members.size()),
-                PeerGather::allgather, &*node_gather_);
-    node.names = members;
-    auto part = make_node(context_, node, {});
-    if (!part) return part.error();
-    take(part.value());
-    return Done{};
-}
-
-Report TeamMaker::make_nodes() {
-    if (const auto part = make_node_part(); !part) {
+// Among the members of this node. A report of trouble has the same text on all of them.
+Report TeamMaker::make_node_part() {
+    auto part = make_node(context_, *node_, {});
+    if (!part) {
         Report report = report_of(part.error());
         report.is_named = 1;
         return report;
     }
-    Network& network = *team_->network_;
-    network.attach(network.placement().members_max() > 1 ? &team_->node_ : nullptr);
-    if (!context_.settings().check) return {};
-    const auto planned = network.plan_check(sizeof(CallCard));
-    return planned ? Report{} : report_of(planned.error());
+    take(part.value());
+    return {};
 }
 
 Result<Done> TeamMaker::name_hosts() {
@@ -183,7 +177,7 @@ Result<Done> TeamMaker::name_hosts() {
     }));
     const auto all = all_.exchange(mine);
     if (!all) return all.error();
-    // Nobody can say any more that memory is short; numbers do where names are missing.
+    // Numbers do where names are missing.
     static_cast<void>(guarded([&] {
         const topo::Placement& placement = team_->network_->placement();
         std::vector<std::string> names;
@@ -196,6 +190,29 @@ Result<Done> TeamMaker::name_hosts() {
     return Done{};
 }
 
+// A report of trouble is about the team as a whole: whoever has no multicast goes without.
+Report TeamMaker::make_multicast() {
+    Network& network = *team_->network_;
+    const NodeMembers node{*node_, team_->arena_.get(), node_leader_};
+    auto made = engine::make_multicast(context_, all_, node, network);
+    if (!made) return report_of(made.error());
+    const std::string& obstacle = made.value().obstacle;
+    if (!obstacle.empty() && params_.rank == 0 && context_.multicast_desk().is_new(obstacle)) {
+        const bool is_wanted = context_.settings().mcast.choice == McastChoice::kOn;
+        context_.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO,
+                     team_->name_ + " has no multicast: " + obstacle);
+    }
+    network.set_multicast(std::move(made.value()));
+    return {};
+}
+
+Report TeamMaker::attach() {
+    Network& network = *team_->network_;
+    network.attach(network.placement().members_max() > 1 ? &team_->node_ : nullptr);
+    const auto planned = network.plan_helpers(context_.settings().check ? sizeof(CallCard) : 0);
+    return planned ? Report{} : report_of(planned.error());
+}
+
 Result<Done> TeamMaker::make_across() {
     if (!params_.p2p) {
         return Error{ErrorCode::kNode,
@@ -203,10 +220,13 @@ Result<Done> TeamMaker::make_across() {
                      "between them"};
     }
     if (auto made = make_network(); !made) return made;
-    if (auto agreed = all_.agree_briefly(guarded([&] { return make_nodes(); })); !agreed)
+    if (auto agreed = all_.agree_briefly(guarded([&] { return make_node_part(); })); !agreed)
         return agreed;
     team_->host_choice_.reset();  // rules for hosts speak
-    return name_hosts();
+    if (auto named = name_hosts(); !named) return named;
+    Report report = guarded([&] { return make_multicast(); });
+    if (report.obstacle == Obstacle::kNone) report = guarded([&] { return attach(); });
+    return all_.agree_briefly(report);
 }
 
 void TeamMaker::finish() {

@@ -2,6 +2,7 @@
 #include "engine/network.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "algo/plan.h"
 
@@ -32,7 +33,13 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
 }
 
 void Network::attach(node::Team* node) {
-    executor_ = std::make_unique<exec::Executor>(node, transport());
+    executor_ = std::make_unique<exec::Executor>(
+        node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
+}
+
+void Network::set_multicast(MulticastOutcome outcome) {
+    multicast_ = std::move(outcome);
+    polls_ = multicast_.route && !context_.settings().mcast.thread;
 }
 
 void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
@@ -54,8 +61,8 @@ Result<Plan> Network::make(const sched::Shape& shape) {
     Settings settings = context_.settings();
     if (plan.force != 0) settings.forced[shape.collective] = forces_[plan.force - 1];
     const char* host_mpi = context_.params().host_mpi;
-    const auto choice =
-        select::choose(context_.rules(), settings, shape, placement_, host_mpi ? host_mpi : "");
+    const auto choice = select::choose(context_.rules(), settings, shape, placement_,
+                                       host_mpi ? host_mpi : "", multicast_.obstacle);
     if (!choice) return choice.error();
     plan.is_host = choice.value().runs == select::Runs::kHost;
     if (plan.is_host) return plan;
@@ -63,7 +70,8 @@ Result<Plan> Network::make(const sched::Shape& shape) {
     return plan;
 }
 
-Result<Plan*> Network::plan(const sched::Shape& shape) {
+Result<Plan*> Network::plan(sched::Shape shape) {
+    shape.has_multicast = multicast_.route != nullptr;
     ++look_ups_;
     for (Plan& plan : plans_) {
         if (plan.shape != shape || plan.force != force_[shape.collective]) continue;
@@ -109,17 +117,48 @@ Result<Done> Network::force(const sched::Shape& shape, const std::string& algori
     return planned.error();
 }
 
-Result<Done> Network::plan_check(size_t bytes) {
-    check_.shape.collective = TUTTI_ALLGATHER;
-    check_.shape.ranks = placement_.ranks();
-    check_.shape.bytes = bytes;
+Result<Done> Network::plan_plain(Plan& plan, tutti_collective collective, size_t bytes) {
+    plan.shape.collective = collective;
+    plan.shape.ranks = placement_.ranks();
+    plan.shape.bytes = bytes;
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
-        if (algorithm.collective != TUTTI_ALLGATHER) continue;
-        if (!algo::plan_obstacle(algorithm, check_.shape, placement_, {}).empty()) continue;
-        fill(check_, algorithm, {});
-        return reserve(check_);
+        if (algorithm.collective != collective) continue;
+        if (!algo::plan_obstacle(algorithm, plan.shape, placement_, {}).empty()) continue;
+        fill(plan, algorithm, {});
+        return reserve(plan);
     }
-    return Error{ErrorCode::kSystem, "no algorithm for the comparison of calls"};
+    return Error{ErrorCode::kSystem,
+                 std::string("no plain algorithm for ") + tutti_collective_name(collective)};
+}
+
+Result<Done> Network::plan_helpers(size_t card_bytes) {
+    if (card_bytes > 0) {
+        auto planned = plan_plain(check_, TUTTI_ALLGATHER, card_bytes);
+        if (!planned) return planned;
+    }
+    return polls_ ? plan_plain(barrier_, TUTTI_BARRIER, 0) : Result<Done>(Done{});
+}
+
+// Without a thread nobody repairs what others miss once this rank has left the call, and the
+// embedder's own messages may then wait for theirs. So a call with multicasts ends when all that
+// was sent is with everybody, and everybody knows: a barrier of the embedder's messages, which it
+// moves by itself.
+exec::Step Network::step_polling() {
+    multicast_.route->poll();
+    if (wake_ == Wake::kDelivery) {
+        if (!multicast_.route->is_delivered()) return exec::Step::kBlocked;
+        wake_ = Wake::kBarrier;
+        executor_->start(*barrier_.program, ++call_, {});
+        return exec::Step::kAdvanced;
+    }
+    const exec::Step step = executor_->step();
+    if (step != exec::Step::kDone) return step;
+    if (wake_ == Wake::kNone && running_->extent().multicasts > 0) {
+        wake_ = Wake::kDelivery;
+        return exec::Step::kAdvanced;
+    }
+    wake_ = Wake::kNone;
+    return exec::Step::kDone;
 }
 
 Result<Done> Network::start(Plan& plan, const exec::Arguments& arguments) {
@@ -128,6 +167,22 @@ Result<Done> Network::start(Plan& plan, const exec::Arguments& arguments) {
     running_ = plan.program.get();
     executor_->start(*plan.program, ++call_, arguments);
     return reserved;
+}
+
+std::string Network::host_text(uint32_t node) const {
+    if (node < host_names_.size()) return host_names_[node];
+    return "the host of rank " + std::to_string(placement_.members(node)[0]);
+}
+
+void Network::describe(tutti_multicast_info& info) const {
+    info.hosts = placement_.nodes();
+    if (multicast_.route) {
+        info.state = TUTTI_MULTICAST_ON;
+        multicast_.route->describe(info);
+    } else if (!multicast_.obstacle.empty()) {
+        info.state = TUTTI_MULTICAST_OFF;
+        std::strncpy(info.reason, multicast_.obstacle.c_str(), sizeof(info.reason) - 1);
+    }
 }
 
 std::string Network::rank_text(uint32_t rank) const {

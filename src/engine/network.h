@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/context.h"
 #include "engine/tags.h"
+#include "engine/team_multicast.h"
 #include "exec/executor.h"
 #include "node/team.h"
 #include "select/select.h"
@@ -46,33 +47,43 @@ class Network {
     }
     // The names of the nodes, for messages; may be left away.
     void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
+    // "HOST".
+    [[nodiscard]] std::string host_text(uint32_t node) const;
+    // Once, before attach().
+    void set_multicast(MulticastOutcome outcome);
     // Once, when the node's part is there; it stays where it is. nullptr where every node has one
     // rank.
     void attach(node::Team* node);
+    // Plans that no rule and no setting touches: for the comparison of calls, if its cards have
+    // bytes, and for what follows a call with multicasts where no thread serves them.
+    Result<Done> plan_helpers(size_t card_bytes);
 
     // The plan of a shape, made where it is new. An error is the same on all ranks, unless memory
     // ran out. Valid until the next one is asked for, or while it runs.
-    Result<Plan*> plan(const sched::Shape& shape);
+    Result<Plan*> plan(sched::Shape shape);
     // Calls of the shape's collective run by this algorithm from now on, whatever the settings say;
     // empty: by settings and rules again. All ranks alike, between calls. An error says why this
     // shape cannot, and changes nothing.
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
-    // The plan of the comparison under TUTTI_CHECK: an allgather of `bytes` a rank that no rule and
-    // no setting touches.
-    Result<Done> plan_check(size_t bytes);
     [[nodiscard]] Plan& check_plan() { return check_; }
 
     // Begins a call; no other is under way. Allocates only at a plan's first call.
     Result<Done> start(Plan& plan, const exec::Arguments& arguments);
-    exec::Step step() { return executor_->step(); }
+    exec::Step step() { return polls_ ? step_polling() : executor_->step(); }
     // The number of the call under way, of this team; from 1.
     [[nodiscard]] uint32_t call() const { return call_; }
     [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
     // "rank 3 (on HOST)".
     [[nodiscard]] std::string rank_text(uint32_t rank) const;
+    // All but the name.
+    void describe(tutti_multicast_info& info) const;
 
   private:
+    // What still happens to a call with multicasts, where no thread serves them.
+    enum class Wake { kNone, kDelivery, kBarrier };
     Result<Plan> make(const sched::Shape& shape);
+    Result<Done> plan_plain(Plan& plan, tutti_collective collective, size_t bytes);
+    exec::Step step_polling();
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning);
     Result<Done> reserve(Plan& plan);
 
@@ -83,6 +94,8 @@ class Network {
     TagLease tags_;
     transport::P2p transport_;
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
+    MulticastOutcome multicast_;
+    bool polls_ = false;  // has multicast, and no thread that serves it
     std::unique_ptr<exec::Executor> executor_;
     std::vector<std::string> host_names_;
     std::vector<Plan> plans_;
@@ -91,6 +104,8 @@ class Network {
     std::vector<std::string> forces_;
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> force_{};
     Plan check_;
+    Plan barrier_;
+    Wake wake_ = Wake::kNone;
     const sched::Program* running_ = nullptr;  // the last that was started
     uint64_t look_ups_ = 0;
     uint32_t call_ = 0;

@@ -94,6 +94,7 @@ void Team::describe_multicast(tutti_multicast_info& info) const {
     info = {};
     info.struct_bytes = struct_bytes;
     std::strncpy(info.name, name_.c_str(), sizeof(info.name) - 1);
+    if (network_) network_->describe(info);
 }
 
 void Team::begin_cards(Request& request) {

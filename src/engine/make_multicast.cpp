@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Giving a team across hosts its hardware multicast: docs/protocol/multicast.md, "Joining". Every
+// round is one allgather, in which each member also says whether it can go on; if one cannot, all
+// do without.
+//
+//   1  all: endpoints of those that carry packets for their nodes; key, group, address of rank 0
+//   2  node, then all: the ring is in everybody's memory
+//   3  all: those that carry have joined
+//   4  all: who hears whom, at what rate
+//
+// What needs memory is done before the last round.
+#include "engine/make_multicast.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "node/slice.h"
+#include "transport/udp/feed.h"
+#include "transport/udp/ring.h"
+
+namespace tutti::engine {
+
+namespace udp = transport::udp;
+
+namespace {
+
+// What rank 0 hands out.
+struct Grant {
+    udp::Key key;
+    udp::GroupAddress address;
+    uint32_t group = 0;
+};
+
+struct Card {
+    Obstacle obstacle = Obstacle::kNone;
+    uint32_t carries = 0;
+    udp::Endpoint endpoint;
+    Grant grant;
+};
+
+// Of the rank that carries.
+struct RingOffer {
+    Report report;
+    ProcessId process;
+    int64_t offset = 0;
+    int64_t wake_fd = -1;
+    uint64_t mapping = 0;  // address of its shared_ptr, for threads of its process
+};
+
+struct Finding {
+    Obstacle obstacle = Obstacle::kNone;
+    uint64_t bytes_per_s = 0;  // 0: not measured here
+    uint64_t round_trip_ns = 0;
+};
+
+// A member keeps a window of every other one's packets, and of its own: 16 MB a team hold 256
+// packets of 1,500 bytes of 41 members, or 30 of 350. Larger windows gain nothing, since
+// acknowledgements come at every quarter.
+constexpr uint64_t kGroupBytesMax = 16'000'000;
+constexpr uint64_t kWindowPacketsMax = 256;
+constexpr uint64_t kWindowPacketsMin = 16;
+
+constexpr long kLookAgainNs = 200'000;
+
+void nap() {
+    const timespec time{0, kLookAgainNs};
+    nanosleep(&time, nullptr);
+}
+
+size_t slice_bytes(const udp::RingParams& ring) {
+    const size_t bytes = node::kPageBytes + udp::ring_bytes(ring);
+    return (bytes + node::kPageBytes - 1) / node::kPageBytes * node::kPageBytes;
+}
+
+// Pretended hosts have one kernel in common, but ports of their own.
+uint64_t host_number(const udp::Endpoint& endpoint) {
+    return hash_text(std::to_string(endpoint.port), endpoint.host);
+}
+
+}  // namespace
+
+class MulticastMaker {
+  public:
+    MulticastMaker(Context& context, Circle& all, const NodeMembers& node, const Network& network)
+        : context_(context),
+          desk_(context.multicast_desk()),
+          all_(all),
+          node_(node),
+          network_(network),
+          placement_(network.placement()),
+          carries_(node.circle.rank == node.leader),
+          ring_{udp::kRingSlots, node.circle.size, placement_.nodes()} {}
+    MulticastMaker(const MulticastMaker&) = delete;
+    MulticastMaker& operator=(const MulticastMaker&) = delete;
+    ~MulticastMaker();
+
+    Result<MulticastOutcome> make();
+
+  private:
+    // Between two rounds: nothing more once this member cannot go on.
+    template <class Step>
+    void attempt(Step step) {
+        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
+    }
+    Result<Done> introduce();
+    Result<Done> share_ring();
+    Result<Done> join();
+    Result<Done> probe();
+    Report open(Card& card);
+    Report draw(Grant& grant);
+    Report look_at_endpoints();
+    Report make_ring(RingOffer& offer);
+    Report take_ring(const RingOffer& offer);
+    Report join_group();
+    Report look_around(Finding& finding);
+    void take_over();
+    void remember_failure(const std::string& reason);
+    [[nodiscard]] Report trouble(const std::string& what) const;
+    [[nodiscard]] std::vector<uint64_t> host_numbers() const;
+
+    Context& context_;
+    MulticastDesk& desk_;
+    Circle& all_;
+    const NodeMembers& node_;
+    const Network& network_;
+    const topo::Placement& placement_;
+    const bool carries_;  // this rank, for its node
+    const udp::RingParams ring_;
+    Report mine_;                           // the first that kept this member from going on
+    std::vector<udp::Endpoint> endpoints_;  // by node
+    Grant grant_;
+    uint32_t window_packets_ = 0;
+    std::shared_ptr<Mapping> slice_;
+    off_t offset_ = -1;  // of the slice, where this rank took it from the node's arena
+    Fd wake_fd_;
+    udp::Membership* membership_ = nullptr;
+    MulticastOutcome made_;
+};
+
+// About this host.
+Report MulticastMaker::trouble(const std::string& what) const {
+    const uint32_t node = placement_.node_of(all_.rank);
+    Report report = report_of(Obstacle::kNetwork, network_.host_text(node) + ": " + what);
+    report.is_named = 1;
+    return report;
+}
+
+Report MulticastMaker::open(Card& card) {
+    endpoints_.resize(placement_.nodes());
+    if (!carries_) return {};
+    const auto carrier = desk_.open(context_.settings(), context_.params().job_rank);
+    if (!carrier) return trouble(carrier.error().message);
+    card.carries = 1;
+    card.endpoint = carrier.value()->endpoint();
+    return {};
+}
+
+Report MulticastMaker::draw(Grant& grant) {
+    const auto key = udp::random_key();
+    if (!key) return trouble(key.error().message);
+    grant.key = key.value();
+    // Zero means no group to those who read reports.
+    grant.group = static_cast<uint32_t>(random_token()) | 1u;
+    const McastSettings& settings = context_.settings().mcast;
+    if (settings.address.empty()) {
+        grant.address = udp::make_group_address(mcast_family(settings), random_token());
+        return {};
+    }
+    const auto address = udp::parse_group_address(settings.address);
+    if (!address) return trouble(address.error().message);
+    grant.address = address.value();
+    return {};
+}
+
+Result<Done> MulticastMaker::introduce() {
+    Card mine;
+    attempt([&] { return open(mine); });
+    attempt([&] { return all_.rank == 0 ? draw(mine.grant) : Report{}; });
+    mine.obstacle = mine_.obstacle;
+    const auto cards = all_.exchange(mine);
+    if (!cards) return cards.error();
+    bool is_good = true;
+    for (const Card& card : cards.value()) is_good &= card.obstacle == Obstacle::kNone;
+    if (!is_good) return all_.agree(mine_);
+    for (uint32_t rank = 0; rank < all_.size; ++rank) {
+        const Card& card = cards.value()[rank];
+        if (card.carries != 0) endpoints_[placement_.node_of(rank)] = card.endpoint;
+    }
+    grant_ = cards.value()[0].grant;
+    return Done{};
+}
+
+std::vector<uint64_t> MulticastMaker::host_numbers() const {
+    std::vector<uint64_t> hosts;
+    for (const udp::Endpoint& endpoint : endpoints_) hosts.push_back(host_number(endpoint));
+    return hosts;
+}
+
+Report MulticastMaker::look_at_endpoints() {
+    if (const auto known = desk_.known_failure(host_numbers())) {
+        Report report = report_of(Obstacle::kNetwork, *known);
+        report.is_named = 1;
+        return report;
+    }
+    const auto member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
+    const auto path = udp::choose_path(endpoints_, member);
+    if (!path) return trouble(path.error().message);
+    const uint64_t packet_bytes = path.value().packet_bytes_max;
+    const uint64_t window = kGroupBytesMax / (packet_bytes * endpoints_.size());
+    if (window < kWindowPacketsMin) return trouble("too many hosts for the memory of multicast");
+    window_packets_ = static_cast<uint32_t>(std::min(window, kWindowPacketsMax));
+    return {};
+}
+
+// The carrying rank's.
+Report MulticastMaker::make_ring(RingOffer& offer) {
+    const size_t bytes = slice_bytes(ring_);
+    if (ring_.ranks == 1) {
+        auto mapping = Mapping::anonymous(bytes);
+        if (!mapping) return trouble(mapping.error().message);
+        slice_ = mapping.value();
+        new (slice_->base()) node::SliceHeader{};
+        udp::Ring::format(ring_memory(*slice_), ring_);
+        return {};
+    }
+    Arena& arena = *node_.arena;
+    const uint64_t limit = context_.settings().memory_bytes;
+    if (arena.used_bytes() + bytes > limit) {
+        return trouble("no shared memory left for multicast (TUTTI_MEMORY is " +
+                       format_bytes(limit) + ")");
+    }
+    // The carrier uses the slice as well, and longer.
+    auto taken = arena.take(bytes, ring_.ranks + 1);
+    if (!taken) return trouble(taken.error().message);
+    offset_ = taken.value().offset;
+    slice_ = taken.value().mapping;
+    const auto reserved = reserve(arena.fd(), offset_, bytes, bytes);
+    if (!reserved) return trouble(reserved.error().message);
+    udp::Ring::format(ring_memory(*slice_), ring_);
+    offer.process = context_.process();
+    offer.offset = offset_;
+    offer.wake_fd = desk_.carrier()->wake_fd();
+    offer.mapping = reinterpret_cast<uint64_t>(&slice_);
+    return {};
+}
+
+Report MulticastMaker::take_ring(const RingOffer& offer) {
+    auto pipe = open_through_proc(offer.process, static_cast<int>(offer.wake_fd), S_IFIFO,
+                                  O_RDWR | O_NONBLOCK);
+    if (!pipe) return trouble(pipe.error().message);
+    wake_fd_ = std::move(pipe.value());
+    if (offer.process == context_.process()) {
+        slice_ = *reinterpret_cast<std::shared_ptr<Mapping>*>(offer.mapping);
+        return {};
+    }
+    auto mapping = Mapping::map(node_.arena->fd(), offer.offset, slice_bytes(ring_));
+    if (!mapping) return trouble(mapping.error().message);
+    slice_ = mapping.value();
+    return {};
+}
+
+Result<Done> MulticastMaker::share_ring() {
+    RingOffer offer;
+    if (carries_) {
+        attempt([&] { return look_at_endpoints(); });
+        attempt([&] { return make_ring(offer); });
+    }
+    if (ring_.ranks > 1) {
+        offer.report = mine_;
+        const auto offers = node_.circle.exchange(offer);
+        if (offers) offer = offers.value()[node_.leader];
+        attempt([&] { return offers ? offer.report : report_of(offers.error()); });
+        if (!carries_) attempt([&] { return take_ring(offer); });
+    }
+    return all_.agree_briefly(mine_);
+}
+
+Report MulticastMaker::join_group() {
+    desk_.tidy();
+    udp::JoinParams params;
+    params.address = grant_.address;
+    params.key = grant_.key;
+    params.group = grant_.group;
+    params.member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
+    params.endpoints = endpoints_;
+    params.window_packets = window_packets_;
+    params.bytes_per_s = context_.settings().mcast.bits_per_s / 8;
+    params.seed = random_token();
+    std::byte* const memory = ring_memory(*slice_);
+    params.make_client = [memory](mcast::Group& group) {
+        return std::make_unique<udp::Feed>(udp::Ring(memory), group);
+    };
+    const auto joined = desk_.carrier()->join(params);
+    if (!joined) return trouble(joined.error().message);
+    membership_ = joined.value();
+    return {};
+}
+
+Result<Done> MulticastMaker::join() {
+    if (carries_) attempt([&] { return join_group(); });
+    return all_.agree_briefly(mine_);
+}
+
+// The carrying rank's. The others' probes come in meanwhile; it is over within a bound.
+Report MulticastMaker::look_around(Finding& finding) {
+    udp::Carrier& carrier = *desk_.carrier();
+    carrier.start_probe(membership_);
+    udp::ProbeState state = carrier.probe_state(membership_);
+    while (!state.is_done) {
+        nap();
+        carrier.poll();
+        state = carrier.probe_state(membership_);
+    }
+    finding.bytes_per_s = state.bytes_per_s;
+    finding.round_trip_ns = state.round_trip_ns_max;
+    if (state.all_hear_all) return {};
+    if (state.unheard == mcast::kNobody) return trouble("no multicast packet came");
+    Report report = report_of(Obstacle::kNetwork, network_.host_text(state.deaf) +
+                                                      " does not hear the multicast of " +
+                                                      network_.host_text(state.unheard));
+    report.is_named = 1;
+    return report;
+}
+
+// All that the team has of it is made; from here on its end takes everything apart.
+void MulticastMaker::take_over() {
+    TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
+    made_.route = std::make_unique<TeamMulticast>(desk_, std::move(parts), all_.rank, placement_);
+    membership_ = nullptr;
+    offset_ = -1;
+    MulticastFacts& facts = made_.route->facts();
+    facts.group = grant_.group;
+    facts.hosts = placement_.nodes();
+    facts.address = udp::to_text(grant_.address.family, grant_.address.bytes) + " port " +
+                    std::to_string(context_.settings().mcast.port);
+}
+
+void MulticastMaker::remember_failure(const std::string& reason) {
+    if (carries_) desk_.remember_failure(host_numbers(), reason);
+}
+
+Result<Done> MulticastMaker::probe() {
+    Finding finding;
+    if (carries_) attempt([&] { return look_around(finding); });
+    attempt([&] {
+        take_over();
+        return Report{};
+    });
+    finding.obstacle = mine_.obstacle;
+    const auto findings = all_.exchange(finding);
+    if (!findings) return findings.error();
+    bool is_good = true;
+    uint64_t slowest = UINT64_MAX;
+    uint64_t round_trip_ns = 0;
+    for (const Finding& one : findings.value()) {
+        is_good &= one.obstacle == Obstacle::kNone;
+        if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);
+        round_trip_ns = std::max(round_trip_ns, one.round_trip_ns);
+    }
+    if (!is_good) {
+        if (made_.route) made_.route->drop();
+        auto agreed = all_.agree(mine_);
+        if (!agreed) remember_failure(agreed.error().message);
+        return agreed;
+    }
+    const uint64_t wanted = context_.settings().mcast.bits_per_s / 8;
+    if (wanted == 0 && slowest == UINT64_MAX) {
+        made_.route->drop();
+        return Error{ErrorCode::kNetwork, "no host could measure the rate; set TUTTI_MCAST_RATE"};
+    }
+    MulticastFacts& facts = made_.route->facts();
+    facts.round_trip_ns = round_trip_ns;
+    facts.bytes_per_s = wanted > 0 ? wanted : slowest;
+    made_.route->set_rate(facts.bytes_per_s);
+    return Done{};
+}
+
+Result<MulticastOutcome> MulticastMaker::make() {
+    using Round = Result<Done> (MulticastMaker::*)();
+    for (const Round round : {&MulticastMaker::introduce, &MulticastMaker::share_ring,
+                              &MulticastMaker::join, &MulticastMaker::probe}) {
+        const auto done = (this->*round)();
+        if (done) continue;
+        if (done.error().code == ErrorCode::kBootstrap) return done.error();
+        return MulticastOutcome{nullptr, done.error().message};
+    }
+    return std::move(made_);
+}
+
+// What was begun and is not taken over.
+MulticastMaker::~MulticastMaker() {
+    if (membership_) desk_.carrier()->drop(membership_);
+    if (offset_ >= 0) node_.arena->give_back(offset_);
+}
+
+Result<MulticastOutcome> make_multicast(Context& context, Circle& all, const NodeMembers& node,
+                                        const Network& network) {
+    const Settings& settings = context.settings();
+    // Pretended hosts have no need of it, except for tests.
+    const bool is_tried = settings.mcast.choice == McastChoice::kOn ||
+                          (settings.mcast.choice == McastChoice::kAuto && settings.hosts == 0);
+    if (!is_tried) return MulticastOutcome{};
+    return MulticastMaker(context, all, node, network).make();
+}
+
+}  // namespace tutti::engine

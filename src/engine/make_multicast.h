@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/arena.h"
+#include "engine/circle.h"
+#include "engine/context.h"
+#include "engine/network.h"
+#include "engine/team_multicast.h"
+
+namespace tutti::engine {
+
+// The members of a team on the own node.
+struct NodeMembers {
+    Circle& circle;
+    Arena* arena = nullptr;  // none for a member that is alone
+    uint32_t leader = 0;     // who owns the arena
+};
+
+// Collective over `all`, the members of a team across hosts. All get multicast or none does.
+// Errors: the members cannot talk to each other, and then there is no team.
+Result<MulticastOutcome> make_multicast(Context& context, Circle& all, const NodeMembers& node,
+                                        const Network& network);
+
+}  // namespace tutti::engine

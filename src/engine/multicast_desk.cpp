@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/multicast_desk.h"
+
+#include <algorithm>
+
+#include "node/slice.h"
+
+namespace tutti::engine {
+
+using transport::udp::Carrier;
+using transport::udp::CarrierParams;
+using transport::udp::Family;
+
+Family mcast_family(const McastSettings& settings) {
+    const bool is_ipv6 = settings.address.find(':') != std::string::npos ||
+                         settings.interface.find(':') != std::string::npos;
+    return is_ipv6 ? Family::kIpv6 : Family::kIpv4;
+}
+
+Result<Carrier*> MulticastDesk::open(const Settings& all, uint32_t process) {
+    const McastSettings& settings = all.mcast;
+    const std::lock_guard lock(mutex_);
+    if (error_) return *error_;
+    if (carrier_) return carrier_.get();
+    CarrierParams params;
+    params.family = mcast_family(settings);
+    params.interface = settings.interface;
+    params.port = static_cast<uint16_t>(settings.port);
+    params.ttl = static_cast<uint32_t>(settings.ttl);
+    params.groups_max = static_cast<uint32_t>(settings.teams);
+    params.has_thread = settings.thread;
+    params.faults = all.faults;
+    params.faults.seed += process;
+    auto opened = Carrier::open(params);
+    if (!opened) {
+        error_ = opened.error();
+        return opened.error();
+    }
+    carrier_ = std::move(opened.value());
+    put_away_.reserve(settings.teams);  // a group is put away where nothing may fail
+    return carrier_.get();
+}
+
+void MulticastDesk::put_away(CarriedGroup group) {
+    const std::lock_guard lock(mutex_);
+    put_away_.push_back(std::move(group));
+}
+
+void MulticastDesk::tidy() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(put_away_, [&](const CarriedGroup& group) {
+        auto& header = *reinterpret_cast<node::SliceHeader*>(group.slice->base());
+        if (header.detached.load(std::memory_order_acquire) < group.ranks) return false;
+        carrier_->leave(group.membership);
+        // The carrier was the last to use the slice.
+        header.detached.fetch_add(1, std::memory_order_release);
+        return true;
+    });
+}
+
+void MulticastDesk::remember_failure(std::vector<uint64_t> hosts, std::string reason) {
+    std::sort(hosts.begin(), hosts.end());
+    const std::lock_guard lock(mutex_);
+    if (failures_.size() < kFailuresMax) failures_.push_back({std::move(hosts), std::move(reason)});
+}
+
+std::optional<std::string> MulticastDesk::known_failure(std::vector<uint64_t> hosts) {
+    std::sort(hosts.begin(), hosts.end());
+    const std::lock_guard lock(mutex_);
+    for (const Failure& failure : failures_) {
+        if (std::includes(hosts.begin(), hosts.end(), failure.hosts.begin(), failure.hosts.end())) {
+            return failure.reason;
+        }
+    }
+    return std::nullopt;
+}
+
+bool MulticastDesk::is_new(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    return reasons_.size() < kReasonsMax && reasons_.insert(reason).second;
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one process has for the hardware multicast of all its teams: the carrier, opened with the
+// first of them, and the groups whose teams are gone here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/settings.h"
+#include "engine/arena.h"
+#include "transport/udp/carrier.h"
+
+namespace tutti::engine {
+
+// A group in the hands of the process that carries it for its node.
+struct CarriedGroup {
+    transport::udp::Membership* membership = nullptr;
+    // The node's ring stands in it, behind a node::SliceHeader.
+    std::shared_ptr<Mapping> slice;
+    uint32_t ranks = 0;  // of the node
+};
+
+// IPv6 where an address among the settings is one.
+transport::udp::Family mcast_family(const McastSettings& settings);
+
+class MulticastDesk {
+  public:
+    // Errors: why this process can have no multicast; nothing is tried again. process: its number
+    // among those that draw faults by the same seed.
+    Result<transport::udp::Carrier*> open(const Settings& settings, uint32_t process);
+    // nullptr before open().
+    [[nodiscard]] transport::udp::Carrier* carrier() const { return carrier_.get(); }
+
+    // The team is gone on this rank. Its group goes when the team is gone on all ranks of the node:
+    // the last one's data may still be in the ring. Looked after by the next call of tidy().
+    void put_away(CarriedGroup group);
+    void tidy();
+
+    // A group of these hosts, or of more, would fail like an earlier one did: another probe would
+    // only take time. Hosts by number, in any order.
+    void remember_failure(std::vector<uint64_t> hosts, std::string reason);
+    std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
+
+    // True the first time.
+    bool is_new(const std::string& reason);
+
+  private:
+    struct Failure {
+        std::vector<uint64_t> hosts;  // ascending
+        std::string reason;
+    };
+    static constexpr size_t kFailuresMax = 16;
+    static constexpr size_t kReasonsMax = 16;
+
+    std::mutex mutex_;
+    std::vector<CarriedGroup> put_away_;  // outlives the carrier, which uses the slices
+    std::unique_ptr<transport::udp::Carrier> carrier_;
+    std::optional<Error> error_;
+    std::vector<Failure> failures_;
+    std::set<std::string> reasons_;
+};
+
+}  // namespace tutti::engine

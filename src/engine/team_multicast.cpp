@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/team_multicast.h"
+
+#include <cstring>
+
+#include "node/slice.h"
+#include "transport/udp/ring.h"
+
+namespace tutti::engine {
+
+namespace udp = transport::udp;
+
+namespace {
+
+template <size_t size>
+void set_text(char (&target)[size], const std::string& text) {
+    std::strncpy(target, text.c_str(), size - 1);
+    target[size - 1] = '\0';
+}
+
+}  // namespace
+
+std::byte* ring_memory(const Mapping& slice) { return slice.base() + node::kPageBytes; }
+
+TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
+                             const topo::Placement& placement)
+    : desk_(desk), parts_(std::move(parts)) {
+    for (uint32_t one = 0; one < placement.ranks(); ++one) {
+        member_of_rank_.push_back(static_cast<mcast::Member>(placement.node_of(one)));
+    }
+    udp::Waker* waker = nullptr;
+    if (carries()) {
+        waker = &desk_.carrier()->waker();
+    } else {
+        waker = &waker_.emplace(parts_.wake_fd.get());
+    }
+    route_ = std::make_unique<udp::Route>(udp::Ring(ring_memory(*parts_.slice)), *waker,
+                                          udp::RouteParams{rank, member_of_rank_});
+}
+
+TeamMulticast::~TeamMulticast() {
+    route_.reset();
+    leave(1);
+    if (carries()) desk_.put_away({parts_.membership, parts_.slice, parts_.ranks_on_node});
+    desk_.tidy();
+}
+
+void TeamMulticast::leave(uint32_t users) {
+    auto& header = *reinterpret_cast<node::SliceHeader*>(parts_.slice->base());
+    header.detached.fetch_add(users, std::memory_order_release);
+}
+
+void TeamMulticast::drop() {
+    if (!carries()) return;
+    desk_.carrier()->drop(parts_.membership);
+    parts_.membership = nullptr;
+    leave(1);  // the carrier, too, has done with the slice
+}
+
+void TeamMulticast::set_rate(uint64_t bytes_per_s) {
+    if (carries()) desk_.carrier()->set_rate(parts_.membership, bytes_per_s);
+}
+
+void TeamMulticast::poll() {
+    if (udp::Carrier* carrier = desk_.carrier()) carrier->poll();
+}
+
+bool TeamMulticast::is_delivered() const {
+    if (!carries()) return true;
+    const udp::RingHeader& header = udp::Ring(ring_memory(*parts_.slice)).header();
+    return header.filled.load(std::memory_order_acquire) ==
+               header.sent.load(std::memory_order_acquire) &&
+           desk_.carrier()->is_acknowledged(parts_.membership);
+}
+
+void TeamMulticast::describe(tutti_multicast_info& info) const {
+    info.hosts = facts_.hosts;
+    info.group = facts_.group;
+    info.bytes_per_s = facts_.bytes_per_s;
+    info.round_trip_ns = facts_.round_trip_ns;
+    set_text(info.address, facts_.address);
+    if (!carries()) return;
+    udp::Carrier& carrier = *desk_.carrier();
+    const mcast::GroupCounters group = carrier.group_counters(parts_.membership);
+    const udp::CarrierCounters all = carrier.counters();
+    info.carries = 1;
+    info.data_packets = group.sent.data;
+    info.repairs_to_one = group.sent.repairs_to_one;
+    info.repairs_to_all = group.sent.repairs_to_all;
+    info.losses = group.received.gaps;
+    info.naks = group.received.naks;
+    info.repaired = group.received.repaired;
+    info.repaired_in_10_ms = group.received.repaired_in_10_ms;
+    info.repair_ns_max = group.received.repair_ns_max;
+    info.duplicates = group.received.duplicates;
+    info.rejected = all.rejected;
+    info.malformed = group.packets_malformed;
+    info.wakeups = all.wakeups;
+    set_text(info.interface_name, carrier.describe(parts_.membership));
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a team across hosts has where it has hardware multicast: this rank's end of the node's ring,
+// and in the process that carries the team's packets for its node the group.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/arena.h"
+#include "engine/multicast_desk.h"
+#include "mcast/packet.h"
+#include "topo/placement.h"
+#include "transport/udp/carrier.h"
+#include "transport/udp/route.h"
+#include "transport/udp/waker.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class TeamMulticast;
+
+// Where the ring stands in a slice: behind the node::SliceHeader.
+std::byte* ring_memory(const Mapping& slice);
+
+// How making it went.
+struct MulticastOutcome {
+    std::unique_ptr<TeamMulticast> route;
+    // Without: why; the same text on all members. Empty: nobody wanted it.
+    std::string obstacle;
+};
+
+// What all members of a team agree on, and say in reports.
+struct MulticastFacts {
+    uint32_t group = 0;
+    uint32_t hosts = 0;
+    std::string address;
+    uint64_t bytes_per_s = 0;
+    uint64_t round_trip_ns = 0;
+};
+
+class TeamMulticast {
+  public:
+    struct Parts {
+        std::shared_ptr<Mapping> slice;  // in which the ring stands, behind a node::SliceHeader
+        Fd wake_fd;                      // of a rank that does not carry
+        transport::udp::Membership* membership = nullptr;  // of the one that does
+        uint32_t ranks_on_node = 1;
+    };
+    TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
+                  const topo::Placement& placement);
+    TeamMulticast(const TeamMulticast&) = delete;
+    TeamMulticast& operator=(const TeamMulticast&) = delete;
+    ~TeamMulticast();
+
+    [[nodiscard]] MulticastFacts& facts() { return facts_; }
+    [[nodiscard]] transport::Multicast& route() { return *route_; }
+    [[nodiscard]] bool carries() const { return parts_.membership != nullptr; }
+
+    // Nobody has used it nor will: the group goes at once.
+    void drop();
+    // At which this node sends; on ranks that do not carry it does nothing.
+    void set_rate(uint64_t bytes_per_s);
+    // Where there is no thread: does what is due for all groups of this process.
+    void poll();
+    // All that this node has sent is with all members, as far as this rank knows: the one that
+    // carries does, the others say yes.
+    [[nodiscard]] bool is_delivered() const;
+    // All but name, state and reason.
+    void describe(tutti_multicast_info& info) const;
+
+  private:
+    void leave(uint32_t users);
+
+    MulticastDesk& desk_;
+    Parts parts_;
+    std::vector<mcast::Member> member_of_rank_;
+    std::optional<transport::udp::PipeWaker> waker_;
+    std::unique_ptr<transport::udp::Route> route_;
+    MulticastFacts facts_;
+};
+
+}  // namespace tutti::engine

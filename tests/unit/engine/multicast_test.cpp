@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams across pretended hosts with hardware multicast over the loopback interface: threads as
+// ranks, each with a context of its own, as processes have.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "conformance/mailbox.h"
+#include "sim/script.h"
+#include "unit/engine/crew.h"
+
+namespace tutti::test {
+namespace {
+
+using Settings = std::vector<const char*>;
+
+tutti_multicast_info info_of(tutti_team* team) {
+    tutti_multicast_info info{};
+    info.struct_bytes = sizeof(info);
+    EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_OK);
+    return info;
+}
+
+// Ranks that meet more than once.
+struct Job {
+    explicit Job(uint32_t size, const Settings& settings) : ranks(size) {
+        for (uint32_t rank = 0; rank < size; ++rank) {
+            contexts.push_back(make_context(settings, &log));
+        }
+    }
+    // A team of all ranks; body(rank, team) on each.
+    void run(const std::function<void(uint32_t, tutti_team*)>& body) {
+        Meeting meeting(ranks);
+        Mailbox mailbox(ranks);
+        run_threads(ranks, [&](uint32_t rank) {
+            const tutti_p2p p2p = mailbox.callbacks(rank);
+            const Made made = make_team(contexts[rank].get(), meeting, rank, "the crew", &p2p);
+            ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+            body(rank, made.team.get());
+        });
+    }
+    std::vector<tutti_multicast_info> infos() {
+        std::vector<tutti_multicast_info> all(ranks);
+        run([&](uint32_t rank, tutti_team* team) {
+            all[rank] = info_of(team);
+            const tutti_call barrier{};
+            EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+        });
+        return all;
+    }
+
+    uint32_t ranks;
+    Log log;
+    std::vector<ContextPtr> contexts;
+};
+
+constexpr const char* kOn = "TUTTI_MCAST=on";
+constexpr const char* kLoopback = "TUTTI_MCAST_IF=lo";
+
+TEST(Multicast, AllOfATeamHaveIt) {
+    Job job(5, {kOn, kLoopback, "TUTTI_HOSTS=3"});
+    const auto infos = job.infos();
+    int carriers = 0;
+    for (const tutti_multicast_info& info : infos) {
+        EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+        EXPECT_EQ(info.hosts, 3u);
+        EXPECT_NE(info.group, 0u);
+        EXPECT_EQ(info.group, infos[0].group);
+        EXPECT_STREQ(info.address, infos[0].address);
+        EXPECT_STREQ(info.name, "the crew");
+        EXPECT_EQ(info.bytes_per_s, infos[0].bytes_per_s);
+        EXPECT_GT(info.bytes_per_s, 0u);
+        EXPECT_EQ(info.carries == 1, info.interface_name[0] != '\0');
+        carriers += info.carries;
+    }
+    EXPECT_EQ(carriers, 3);
+    EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
+}
+
+TEST(Multicast, SettingsHoldForTheGroup) {
+    Job job(2, {kOn, kLoopback, "TUTTI_HOSTS=2", "TUTTI_MCAST_ADDRESS=239.9.8.7",
+                "TUTTI_MCAST_PORT=17718", "TUTTI_MCAST_RATE=80mbit"});
+    for (const tutti_multicast_info& info : job.infos()) {
+        EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+        EXPECT_STREQ(info.address, "239.9.8.7 port 17718");
+        EXPECT_EQ(info.bytes_per_s, 10'000'000u);
+    }
+}
+
+TEST(Multicast, NobodyTriesWhatIsNotWanted) {
+    for (const Settings& settings : {Settings{"TUTTI_MCAST=off", "TUTTI_HOSTS=2"},
+                                     Settings{"TUTTI_HOSTS=2"}, Settings{kOn, kLoopback}}) {
+        Job job(2, settings);
+        for (const tutti_multicast_info& info : job.infos()) {
+            EXPECT_EQ(info.state, TUTTI_MULTICAST_NONE);
+            EXPECT_EQ(info.group, 0u);
+        }
+    }
+}
+
+TEST(Multicast, AnObstacleIsNamedOnceAndTheTeamGoesWithout) {
+    Job job(3, {kOn, "TUTTI_MCAST_IF=nosuch0", "TUTTI_HOSTS=3"});
+    for (int team = 0; team < 2; ++team) {
+        for (const tutti_multicast_info& info : job.infos()) {
+            EXPECT_EQ(info.state, TUTTI_MULTICAST_OFF);
+            const std::string reason = info.reason;
+            EXPECT_TRUE(reason.starts_with("pretended host 0: ")) << reason;
+            EXPECT_NE(reason.find("nosuch0"), std::string::npos) << reason;
+        }
+    }
+    const auto lines = job.log.lines();
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_TRUE(lines[0].starts_with("the crew has no multicast: pretended host 0: ")) << lines[0];
+}
+
+TEST(Multicast, TeamsBeyondTheLimitGoWithout) {
+    Job job(2, {kOn, kLoopback, "TUTTI_HOSTS=2", "TUTTI_MCAST_TEAMS=1"});
+    job.run([&](uint32_t rank, tutti_team* first) {
+        EXPECT_EQ(info_of(first).state, TUTTI_MULTICAST_ON);
+        static Meeting meeting(2);
+        static Mailbox mailbox(2);
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        const Made second = make_team(job.contexts[rank].get(), meeting, rank, "more", &p2p);
+        ASSERT_EQ(second.status, TUTTI_OK) << second.message;
+        EXPECT_EQ(info_of(second.team.get()).state, TUTTI_MULTICAST_OFF);
+        const tutti_call barrier{};
+        EXPECT_EQ(tutti_run(second.team.get(), &barrier), TUTTI_OK);
+    });
+}
+
+size_t open_files() {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        count += entry.path().empty() ? 0 : 1;
+    }
+    return count;
+}
+
+// Whatever a team's group took is there for the next one, at the latest when nobody needs it more.
+TEST(Multicast, TeamsComeAndGo) {
+    Job job(4, {kOn, kLoopback, "TUTTI_HOSTS=2", "TUTTI_MCAST_TEAMS=3"});
+    std::set<uint32_t> groups;
+    size_t files = 0;
+    for (int team = 0; team < 12; ++team) {
+        const auto infos = job.infos();
+        for (const tutti_multicast_info& info : infos) {
+            EXPECT_EQ(info.state, infos[0].state) << info.reason;
+            if (info.state == TUTTI_MULTICAST_ON) groups.insert(info.group);
+        }
+        if (team == 1) files = open_files();
+        EXPECT_TRUE(team < 1 || open_files() <= files);
+    }
+    EXPECT_GE(groups.size(), 2u);
+}
+
+TEST(Multicast, AQuestionOfAnotherVersionIsRefused) {
+    Job job(2, {"TUTTI_HOSTS=2"});
+    job.run([&](uint32_t, tutti_team* team) {
+        tutti_multicast_info info{};
+        EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_ERR_ARGUMENT);
+        EXPECT_EQ(tutti_team_multicast(team, nullptr), TUTTI_ERR_ARGUMENT);
+    });
+}
+
+}  // namespace
+}  // namespace tutti::test
