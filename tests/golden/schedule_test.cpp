@@ -223,6 +223,27 @@ TEST_F(Transcript, SimulateLeaves) {
     EXPECT_EQ(slow[3], "1.00");
 }
 
+// By multicast the vector takes one latency and its time on one link, whatever there are of hosts;
+// from a host's memory to its ranks it takes less than is printed.
+TEST_F(Transcript, SimulateAMulticast) {
+    const std::string command =
+        "simulate bcast --ranks 9 --hosts 5 --bytes 1K --rate 8192kbit --latency 1ms ";
+    const Answer answer = tutti(command + "--multicast --algorithm multicast");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    const auto found = row(answer.out, "multicast");
+    ASSERT_GE(found.size(), 11u) << answer.out;
+    EXPECT_EQ(found[1] + " " + found[2], "2 ms");
+    EXPECT_EQ(found[3], "1.00");
+    EXPECT_EQ(found[5], "0") << "messages";
+    EXPECT_EQ(found[8], "1") << "multicast";
+    EXPECT_EQ(found[9] + " " + found[10], "1 KiB");
+    const Answer without = tutti(command + "--algorithm multicast");
+    EXPECT_EQ(without.status, 2);
+    EXPECT_EQ(without.err,
+              "tutti: TUTTI_BCAST=multicast: cannot run this call: multicast needs a multicast "
+              "route, which this team has not: see --multicast\n");
+}
+
 struct Wrong {
     const char* before;
     const char* arguments;

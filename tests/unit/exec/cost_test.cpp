@@ -141,9 +141,13 @@ TEST(ExecutorCost, CallsAllocateNothing) {
     for (uint32_t rank = 0; rank < 4; ++rank) {
         nodes.push_back(engine::sim_rank(team, slices[rank / 2], rank % 2));
     }
+    Bus bus(4);
+    std::deque<Bus::End> routes;
     std::vector<std::unique_ptr<exec::Executor>> executors;
     for (uint32_t rank = 0; rank < 4; ++rank) {
-        executors.push_back(std::make_unique<exec::Executor>(&nodes[rank], ends[rank / 2]));
+        routes.emplace_back(bus, rank);
+        executors.push_back(
+            std::make_unique<exec::Executor>(&nodes[rank], ends[rank / 2], &routes.back()));
     }
     uint32_t call = 0;
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
@@ -152,6 +156,7 @@ TEST(ExecutorCost, CallsAllocateNothing) {
         shape.ranks = 4;
         shape.bytes = algorithm.collective == TUTTI_BARRIER ? 0 : 6000;
         shape.element_bytes = 4;
+        shape.has_multicast = true;
         if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
         std::vector<std::unique_ptr<sched::Program>> programs;
         std::vector<std::vector<uint32_t>> in(4, std::vector<uint32_t>(6000));
@@ -180,68 +185,14 @@ TEST(ExecutorCost, CallsAllocateNothing) {
     }
 }
 
-constexpr uint32_t kBusRanks = 3;
-
-// The multicast routes of some ranks, in memory made beforehand. A multicast is complete when all
-// have it.
-class Bus {
-    struct Cast {
-        const std::byte* source = nullptr;
-        size_t bytes = 0;
-        std::array<std::byte*, kBusRanks> targets{};
-        std::array<transport::Ticket*, kBusRanks> tickets{};
-        uint32_t posts = 0;
-    };
-
-  public:
-    class End final : public transport::Multicast {
-      public:
-        End(Bus& bus, uint32_t rank) : bus_(bus), rank_(rank) {}
-        void multicast(uint64_t number, const std::byte* data, size_t bytes,
-                       transport::Ticket& ticket) override {
-            Cast& cast = bus_.cast(number);
-            cast.source = data;
-            cast.bytes = bytes;
-            post(cast, ticket);
-        }
-        void recv_multicast(uint64_t number, transport::Rank, std::byte* data, size_t,
-                            transport::Ticket& ticket) override {
-            Cast& cast = bus_.cast(number);
-            cast.targets[rank_] = data;
-            post(cast, ticket);
-        }
-        transport::State test(transport::Ticket& ticket) override { return ticket.state; }
-        [[nodiscard]] std::string error() const override { return {}; }
-
-      private:
-        void post(Cast& cast, transport::Ticket& ticket) {
-            ticket.state = transport::State::kPending;
-            cast.tickets[rank_] = &ticket;
-            if (++cast.posts < kBusRanks) return;
-            for (uint32_t rank = 0; rank < kBusRanks; ++rank) {
-                if (cast.targets[rank]) {
-                    std::memcpy(cast.targets[rank], cast.source, cast.bytes);
-                }
-                cast.tickets[rank]->state = transport::State::kDone;
-            }
-            cast = {};
-        }
-        Bus& bus_;
-        uint32_t rank_;
-    };
-
-  private:
-    // No rank is further ahead of another than what may be in flight.
-    Cast& cast(uint64_t number) { return casts_[number % casts_.size()]; }
-    std::array<Cast, 2 * size_t{sched::kMulticastsInFlightMax}> casts_;
-};
+constexpr uint32_t kChoirRanks = 3;
 
 // 200 words, each from another rank than the one before.
 ListProgram in_turn(uint32_t rank) {
     ListProgram::Lane lane;
     for (uint32_t number = 0; number < 200; ++number) {
         if (number % 40 == 0) lane.emplace_back();
-        const uint32_t sender = number % kBusRanks;
+        const uint32_t sender = number % kChoirRanks;
         const auto place = sched::output(uint64_t{number} * 4, 4);
         lane.back().push_back(
             sender == rank ? sched::multicast(number, place, sched::kAfterNone)
@@ -253,17 +204,17 @@ ListProgram in_turn(uint32_t rank) {
 // Ranks that multicast in turn, call after call.
 struct Choir {
     Choir() {
-        for (uint32_t rank = 0; rank < kBusRanks; ++rank) {
+        for (uint32_t rank = 0; rank < kChoirRanks; ++rank) {
             ends.emplace_back(network, rank);
             routes.emplace_back(bus, rank);
             executors.emplace_back(nullptr, ends.back(), &routes.back());
             programs.push_back(in_turn(rank));
             EXPECT_TRUE(executors.back().reserve(programs.back().extent(), 0));
-            for (uint32_t i = 0; i < 200; ++i) out[rank][i] = i % kBusRanks == rank ? i + 1 : 0;
+            for (uint32_t i = 0; i < 200; ++i) out[rank][i] = i % kChoirRanks == rank ? i + 1 : 0;
         }
     }
     void call(uint32_t number) {
-        for (uint32_t rank = 0; rank < kBusRanks; ++rank) {
+        for (uint32_t rank = 0; rank < kChoirRanks; ++rank) {
             executors[rank].start(programs[rank], number, {nullptr, bytes_of(out[rank]), {}});
         }
         for (uint32_t running = 1; running > 0;) {
@@ -272,12 +223,12 @@ struct Choir {
         }
     }
     Network network;
-    Bus bus;
+    Bus bus{kChoirRanks};
     std::deque<Network::Endpoint> ends;
     std::deque<Bus::End> routes;
     std::deque<exec::Executor> executors;
     std::vector<ListProgram> programs;
-    std::vector<std::vector<uint32_t>> out{kBusRanks, std::vector<uint32_t>(200)};
+    std::vector<std::vector<uint32_t>> out{kChoirRanks, std::vector<uint32_t>(200)};
 };
 
 TEST(ExecutorCost, MulticastsAllocateNothing) {

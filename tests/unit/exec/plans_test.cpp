@@ -42,7 +42,7 @@ struct Case {
 class Run {
   public:
     Run(const Case& what, const Placement& placement)
-        : case_(what), shape_(what.shape), placement_(placement) {
+        : case_(what), shape_(what.shape), placement_(placement), bus_(placement.ranks()) {
         for (uint32_t node = 0; node < placement.nodes(); ++node) {
             const auto members = static_cast<uint32_t>(placement.members(node).size());
             slices_.push_back(std::make_unique<engine::SimSlice>(members, 1024));
@@ -70,12 +70,14 @@ class Run {
 
   private:
     struct Place {
-        Place(Network& network, uint32_t rank, node::Team team)
+        Place(Network& network, Bus& bus, uint32_t rank, node::Team team)
             : node(std::move(team)),
               endpoint(network, rank),
-              executor(node.size > 1 ? &node : nullptr, endpoint) {}
+              route(bus, rank),
+              executor(node.size > 1 ? &node : nullptr, endpoint, &route) {}
         node::Team node;
         Network::Endpoint endpoint;
+        Bus::End route;
         exec::Executor executor;
         std::vector<Affine> input;
         std::vector<Affine> output;
@@ -90,7 +92,7 @@ class Run {
         team.ranks = static_cast<uint32_t>(placement_.members(node).size());
         team.chunk_bytes = 1024;
         places_.push_back(std::make_unique<Place>(
-            network_, rank,
+            network_, bus_, rank,
             engine::sim_rank(team, *slices_[node], placement_.index_on_node(rank))));
     }
 
@@ -194,6 +196,7 @@ class Run {
     Shape shape_;
     const Placement& placement_;
     Network network_;
+    Bus bus_;
     std::vector<std::unique_ptr<engine::SimSlice>> slices_;
     std::vector<std::unique_ptr<Place>> places_;
     uint32_t call_ = 0;
@@ -236,6 +239,7 @@ TEST_P(Plans, GiveTheRightBytes) {
     Case what;
     what.shape.collective = static_cast<tutti_collective>(GetParam());
     what.shape.element_bytes = sizeof(Affine);
+    what.shape.has_multicast = true;
     uint64_t seed = 1;
     for (const Placement& placement : placements()) {
         what.shape.ranks = placement.ranks();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -138,6 +139,92 @@ class Network {
     std::mutex mutex_;
     std::map<Way, Queues> queues_;
     std::deque<bool> flags_;
+};
+
+// The multicast routes of some ranks, in memory made beforehand. A multicast is complete when all
+// have posted it: no route may be later. Demands that all say the same of it.
+class Bus {
+    // No rank is further ahead of another than what may be in flight.
+    static constexpr size_t kCasts = 2 * size_t{sched::kMulticastsInFlightMax};
+    struct Cast {
+        uint32_t sender = 0;
+        const std::byte* source = nullptr;
+        size_t bytes = 0;
+        uint32_t posts = 0;
+        std::vector<std::byte*> targets;  // by rank
+        std::vector<bool*> done;
+    };
+
+  public:
+    explicit Bus(uint32_t ranks) : ranks_(ranks), casts_(kCasts) {
+        for (Cast& cast : casts_) {
+            cast.targets.resize(ranks);
+            cast.done.resize(ranks);
+        }
+    }
+
+    class End final : public transport::Multicast {
+      public:
+        End(Bus& bus, uint32_t rank) : bus_(bus), rank_(rank) {}
+        void multicast(uint64_t number, const std::byte* data, size_t bytes,
+                       transport::Ticket& ticket) override {
+            const std::lock_guard lock(bus_.mutex_);
+            bus_.cast(number).source = data;
+            post(number, rank_, nullptr, bytes, ticket);
+        }
+        void recv_multicast(uint64_t number, transport::Rank sender, std::byte* data, size_t bytes,
+                            transport::Ticket& ticket) override {
+            EXPECT_NE(sender, rank_);
+            const std::lock_guard lock(bus_.mutex_);
+            post(number, sender, data, bytes, ticket);
+        }
+        transport::State test(transport::Ticket& ticket) override {
+            const std::lock_guard lock(bus_.mutex_);
+            if (*static_cast<bool*>(ticket.handle)) ticket.state = transport::State::kDone;
+            return ticket.state;
+        }
+        [[nodiscard]] std::string error() const override { return {}; }
+
+      private:
+        void post(uint64_t number, uint32_t sender, std::byte* target, size_t bytes,
+                  transport::Ticket& ticket) {
+            EXPECT_EQ(number, next_++);
+            Cast& cast = bus_.cast(number);
+            if (cast.posts++ == 0) {
+                cast.sender = sender;
+                cast.bytes = bytes;
+            }
+            EXPECT_EQ(cast.sender, sender) << "multicast " << number;
+            EXPECT_EQ(cast.bytes, bytes) << "multicast " << number;
+            bool& is_done = done_[number % kCasts];
+            is_done = false;
+            cast.targets[rank_] = target;
+            cast.done[rank_] = &is_done;
+            ticket.state = transport::State::kPending;
+            ticket.handle = &is_done;
+            if (cast.posts == bus_.ranks_) bus_.pass(cast);
+        }
+        Bus& bus_;
+        uint32_t rank_;
+        uint64_t next_ = 0;
+        std::array<bool, kCasts> done_{};  // by number
+    };
+
+  private:
+    void pass(Cast& cast) const {
+        for (uint32_t rank = 0; rank < ranks_; ++rank) {
+            if (rank != cast.sender && cast.bytes > 0) {
+                std::memcpy(cast.targets[rank], cast.source, cast.bytes);
+            }
+            *cast.done[rank] = true;
+        }
+        cast.posts = 0;
+    }
+    Cast& cast(uint64_t number) { return casts_[number % kCasts]; }
+
+    std::mutex mutex_;
+    uint32_t ranks_;
+    std::vector<Cast> casts_;
 };
 
 inline node::Reducer sum_u32() {

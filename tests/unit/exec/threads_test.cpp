@@ -14,16 +14,18 @@ constexpr uint32_t kRanks = 5;
 constexpr uint32_t kCalls = 30;
 
 // One rank's calls, one after the other, with no waiting between them: fast ranks run ahead.
-void allreduce_often(Network& network, node::Team team, const topo::Placement& placement,
+void allreduce_often(Network& network, Bus& bus, node::Team team, const topo::Placement& placement,
                      uint32_t rank, const algo::Algorithm& algorithm) {
     constexpr size_t kCount = 700;
     Network::Endpoint endpoint(network, rank);
-    exec::Executor executor(&team, endpoint);
+    Bus::End route(bus, rank);
+    exec::Executor executor(&team, endpoint, &route);
     sched::Shape shape;
     shape.collective = TUTTI_ALLREDUCE;
     shape.ranks = kRanks;
     shape.bytes = kCount * 4;
     shape.element_bytes = 4;
+    shape.has_multicast = true;
     const algo::Tuning tuning{400, 3, 0, 2, false};
     const auto program = algo::make_plan(algorithm, shape, placement, rank, tuning);
     ASSERT_TRUE(static_cast<bool>(executor.reserve(program->extent(), 1u << 20)));
@@ -44,6 +46,7 @@ TEST(ExecutorThreads, RunOverNodesAndNetwork) {
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != TUTTI_ALLREDUCE) continue;
         Network network;
+        Bus bus(kRanks);
         const engine::SimSlice slices[2] = {{3, 1024}, {2, 1024}};
         std::vector<std::thread> threads;
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -52,7 +55,7 @@ TEST(ExecutorThreads, RunOverNodesAndNetwork) {
             team.ranks = static_cast<uint32_t>(placement.members(node).size());
             team.chunk_bytes = 1024;
             threads.emplace_back([&, rank, node, team] {
-                allreduce_often(network,
+                allreduce_often(network, bus,
                                 engine::sim_rank(team, slices[node], placement.index_on_node(rank)),
                                 placement, rank, algorithm);
             });
