@@ -149,7 +149,7 @@ void Group::on_body(uint64_t now_ns, Member from, const Probe& probe) {
 }
 
 void Group::on_body(uint64_t now_ns, Member, const ProbeAnswer& answer) {
-    prober_.on_answer(now_ns, arrival_ns_, answer, packet_bytes_);
+    prober_.on_answer(now_ns, arrival_ns_, answer);
 }
 
 // ---------------------------------------------------------------- what follows from them

@@ -56,12 +56,13 @@ void Prober::on_probe(uint64_t now_ns, uint64_t arrival_ns, Member from, const P
     merge(from, probe.heard);
     Peer& peer = peers_[from];
     peer.bytes_per_s = std::max(peer.bytes_per_s, probe.bytes_per_s);
-    const bool is_train = from == 0 && probe.is_train;
-    if (is_train) on_train(arrival_ns, probe.number, packet_bytes);
-    if (!is_train) between_bytes_ += packet_bytes + kWireBytes;
+    if (from == 0 && probe.is_train) on_train(arrival_ns, probe.number, packet_bytes);
     // Its last packet may be lost; member 0's other probes come behind it.
     const bool is_last = !probe.is_train || probe.number + 1 >= params_.train_packets;
     if (from == 0 && is_last) is_train_over_ = true;
+    if (!is_train_over_ && from == 0 && probe_ns_ != kNever) {
+        probe_ns_ = std::max(probe_ns_, now_ns + interval_ns_);
+    }
     if (probe.answerer == params_.member) {
         if (!peer.must_answer) ++answers_due_;
         peer.must_answer = true;
@@ -80,19 +81,15 @@ void Prober::on_train(uint64_t arrival_ns, uint32_t number, size_t packet_bytes)
     if (number < params_.train_packets / 2) return;
     if (train_first_ns_ == kNever) {
         train_first_ns_ = arrival_ns;
-        between_bytes_ = 0;
         return;
     }
-    train_bytes_ += packet_bytes + kWireBytes + between_bytes_;
-    between_bytes_ = 0;
+    train_bytes_ += packet_bytes + kWireBytes;
     if (arrival_ns <= train_first_ns_) return;
     const uint64_t took_ns = arrival_ns - train_first_ns_;
     peers_[params_.member].bytes_per_s = train_bytes_ * 1'000'000'000 / took_ns;
 }
 
-void Prober::on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& answer,
-                       size_t packet_bytes) {
-    between_bytes_ += packet_bytes + kWireBytes;
+void Prober::on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& answer) {
     if (answer.sent_ns >= arrival_ns) return;
     round_trip_ns_min_ = std::min(round_trip_ns_min_, arrival_ns - answer.sent_ns);
     round_trip_ns_max_ = std::max(round_trip_ns_max_, arrival_ns - answer.sent_ns);

@@ -7,7 +7,8 @@
 // once. Each probe names one member that answers it: that gives round trips. Member 0 begins with
 // a row of full packets whose spacing at arrival gives the rate of the narrowest link (packet
 // trains, cf. Dovrolis, Ramanathan, Moore 2001); the first half of the row is not counted, since
-// shapers let a burst pass. Other members' probes take their share of the link meanwhile and count.
+// shapers let a burst pass. Who hears the row keeps its own probes until it has passed, or they
+// would take their share of the link.
 //
 // A member is done when its matrix is full, a round trip is known and the row has passed, or after
 // probes_max probes; it goes on answering those that are not.
@@ -32,8 +33,7 @@ class Prober {
     // when somebody had time to look.
     void on_probe(uint64_t now_ns, uint64_t arrival_ns, Member from, const Probe& probe,
                   size_t packet_bytes);
-    void on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& answer,
-                   size_t packet_bytes);
+    void on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& answer);
     [[nodiscard]] uint64_t next_ns() const;
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
@@ -83,7 +83,6 @@ class Prober {
     bool is_done_ = false;
     uint64_t train_first_ns_ = kNever;
     uint64_t train_bytes_ = 0;
-    uint64_t between_bytes_ = 0;  // of other probes and answers since the train's last packet
     uint64_t round_trip_ns_min_ = kNever;
     uint64_t round_trip_ns_max_ = 0;
 };

@@ -52,21 +52,25 @@ TEST_F(ProberTest, TheRateIsThatOfTheSecondHalf) {
     EXPECT_EQ(prober.own_bytes_per_s(), 1'000'000u);
 }
 
-TEST_F(ProberTest, WhatElseComesMeanwhileCounts) {
+TEST_F(ProberTest, KeepsItsProbesWhileTheTrainPasses) {
     Params params = test_params(4, 1);
-    params.train_packets = 20;
+    params.train_packets = 4;
     Prober prober(params);
+    prober.start(0);
+    ASSERT_TRUE(next(prober, 0, out_, to_));
     const std::byte heard{0};
-    for (uint32_t i = 0; i < 20; ++i) {
-        const uint64_t now = i * kMillisecond;
-        // 1,000 bytes a millisecond, of which the train has 700.
-        prober.on_probe(now, now, 2, {i, kNobody, false, false, 0, 0, {&heard, 1}},
-                        200 - kWireBytes);
-        prober.on_answer(now, now, {i, 0}, 100 - kWireBytes);
-        prober.on_probe(now, now, 0, {i, kNobody, true, false, 0, 0, {&heard, 1}},
-                        700 - kWireBytes);
+    const uint64_t interval = params.timing.probe_ns;
+    for (uint32_t i = 0; i < 3; ++i) {
+        const uint64_t now = (i + 1) * (interval - 1);
+        EXPECT_EQ(prober.next_packet(now, out_, to_), 0u);
+        prober.on_probe(now, now, 0, {i, kNobody, true, false, 0, 0, {&heard, 1}}, 1000);
+        EXPECT_EQ(prober.next_ns(), now + interval);
     }
-    EXPECT_EQ(prober.own_bytes_per_s(), 1'000'000u);
+    // It is over, or the rest is lost: on with it.
+    const uint64_t last = 3 * (interval - 1) + 1;
+    prober.on_probe(last, last, 0, {3, kNobody, true, false, 0, 0, {&heard, 1}}, 1000);
+    EXPECT_EQ(prober.next_ns(), last - 1 + interval);
+    EXPECT_TRUE(next(prober, last - 1 + interval, out_, to_));
 }
 
 TEST_F(ProberTest, AnswersWhomItIsToAnswer) {
@@ -109,7 +113,7 @@ TEST_F(ProberTest, IsDoneWhenItKnowsThatAllHearAll) {
     Prober prober(test_params(3, 1));
     prober.start(0);
     ASSERT_TRUE(next(prober, 0, out_, to_));
-    prober.on_answer(800, 800, {0, 100}, 100);
+    prober.on_answer(800, 800, {0, 100});
     EXPECT_EQ(prober.round_trip_ns_min(), 700u);
     const std::byte all{7};
     const std::byte two{6};
@@ -137,7 +141,7 @@ TEST_F(ProberTest, IsNotDoneBeforeTheTrainHasPassed) {
         params.train_packets = 4;
         Prober prober(params);
         prober.start(0);
-        prober.on_answer(800, 800, {0, 100}, 100);
+        prober.on_answer(800, 800, {0, 100});
         prober.on_probe(900, 900, 2, {0, kNobody, false, false, 0, 0, {&all, 1}}, 100);
         for (uint32_t i = 0; i < 3; ++i) {
             prober.on_probe(900, 900, 0, {i, kNobody, true, false, 0, 0, {&all, 1}}, 1000);
