@@ -11,9 +11,9 @@ namespace {
 
 using sched::Block;
 using sched::Kind;
+using sched::kLanesInFlightMax;
 using sched::Operation;
-using transport::kSlotsMax;
-static_assert(sched::kLanesInFlightMax == kSlotsMax);
+static_assert(kLanesInFlightMax == transport::kRecoverySlot);
 static_assert(sched::kBlockBytesMax == transport::kMessageBytesMax);
 
 constexpr uint64_t all_of(uint32_t count) {
@@ -28,7 +28,7 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
     // After a failure the network may still write where it was told to: nothing is moved then.
     if (has_failed) return Error{ErrorCode::kSystem, error};
     TUTTI_ASSERT(lanes_left == 0, "memory is not moved under a call");
-    TUTTI_ASSERT(wanted.lanes_in_flight <= kSlotsMax, "a transport has kSlotsMax slots");
+    TUTTI_ASSERT(wanted.lanes_in_flight <= kLanesInFlightMax, "a lane in flight has a slot");
     const uint64_t lanes = std::min<uint64_t>(wanted.lanes_in_flight, wanted.lanes);
     const uint64_t bytes = lanes * aligned(wanted.scratch_bytes);
     if (bytes > scratch_bytes_max) {

@@ -74,7 +74,7 @@ struct Block {
 enum class Incoming : uint8_t { kLeft, kRight };
 
 inline constexpr uint32_t kRoundOpsMax = 64;
-inline constexpr uint32_t kLanesInFlightMax = 16;  // transport::kSlotsMax
+inline constexpr uint32_t kLanesInFlightMax = 16;  // slots of a transport
 // Of a message; the blocks of other operations may be longer.
 inline constexpr uint64_t kBlockBytesMax = uint64_t{1} << 30;  // transport::kMessageBytesMax
 // Of a multicast; longer ones are cut (transport/multicast.h).

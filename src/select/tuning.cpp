@@ -80,7 +80,7 @@ Fault set_tuning(algo::Tuning& tuning, std::string_view key,
     if (!value) return std::string(key) + ": a value is missing";
     if (key == "segment") return set_segment(tuning, *value);
     if (key == "lanes") {
-        return set_number(tuning.lanes_in_flight, key, *value, 1, transport::kSlotsMax);
+        return set_number(tuning.lanes_in_flight, key, *value, 1, sched::kLanesInFlightMax);
     }
     if (key == "leaders") return set_number(tuning.leaders, key, *value, 1, kLeadersMax);
     return set_number(tuning.fan_in, key, *value, 2, kFanInMax);

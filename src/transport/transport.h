@@ -23,7 +23,10 @@ struct MessageId {
     bool operator==(const MessageId&) const = default;
 };
 
-inline constexpr uint32_t kSlotsMax = 16;
+// One for each lane of a schedule that may be in flight, and one for what is none of a schedule's:
+// how ranks go on after a multicast group has failed (udp/recovery.h).
+inline constexpr uint32_t kRecoverySlot = 16;
+inline constexpr uint32_t kSlotsMax = kRecoverySlot + 1;
 // Longer blocks are cut by whoever makes the schedule.
 inline constexpr size_t kMessageBytesMax = size_t{1} << 30;
 

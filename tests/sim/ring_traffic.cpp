@@ -20,11 +20,17 @@ namespace {
 // From a wake to the service's first look.
 constexpr uint64_t kWakeNsMax = 50'000;
 constexpr uint64_t kNapNs = 1'000'000;
+// A call that lasts longer makes its rank suspicious.
+constexpr uint64_t kLongNs = 1'000'000'000;
 
 }  // namespace
 
 RingTraffic::RingTraffic(McastWorld& world, const RingPlan& plan, uint64_t seed)
-    : world_(world), plan_(plan), prng_(seed), actors_(plan.member_of_rank.size()) {
+    : world_(world),
+      plan_(plan),
+      prng_(seed),
+      mailbox_(static_cast<uint32_t>(plan.member_of_rank.size())),
+      actors_(plan.member_of_rank.size()) {
     for (Member member = 0; member < world_.members(); ++member) {
         const auto ranks = static_cast<uint32_t>(
             std::count(plan_.member_of_rank.begin(), plan_.member_of_rank.end(), member));
@@ -41,8 +47,12 @@ RingTraffic::RingTraffic(McastWorld& world, const RingPlan& plan, uint64_t seed)
         Node& node = *nodes_[actor.member];
         node.ranks.push_back(rank);
         actor.wake_ns = world_.now_ns() + prng_.below(plan_.poll_ns_max);
-        actor.route = std::make_unique<Route>(
-            node.memory.ring(), node, transport::udp::RouteParams{rank, plan_.member_of_rank});
+        transport::udp::RouteParams params{rank, plan_.member_of_rank, nullptr};
+        if (plan_.has_network) {
+            actor.network = std::make_unique<transport::P2p>(mailbox_.callbacks(rank), 0);
+            params.network = actor.network.get();
+        }
+        actor.route = std::make_unique<Route>(node.memory.ring(), node, params);
     }
     world_.set_service([this](Member member) { serve(member); });
     world_.set_app([this](Member member) { app(member); });
@@ -101,12 +111,15 @@ void RingTraffic::app(Member member) {
 
 void RingTraffic::step(Actor& actor) {
     const uint64_t before = actor.done + actor.next;
+    if (plan_.has_network) recover(actor);
     test(actor);
     post(actor);
-    if (actor.done == plan_.messages.size()) {
+    // After a failure others may need a rank that has done everything.
+    if (actor.done == plan_.messages.size() && !plan_.has_network) {
         actor.wake_ns = kNever;
         return;
     }
+    if (actor.done + actor.next > before) actor.progress_ns = world_.now_ns();
     // Whoever finds nothing looks less and less often.
     actor.poll_ns = actor.done + actor.next > before ? plan_.poll_ns_max : actor.poll_ns * 9 / 8;
     actor.poll_ns = std::clamp<uint64_t>(actor.poll_ns, 1'000, kNapNs);
@@ -114,6 +127,15 @@ void RingTraffic::step(Actor& actor) {
     if (plan_.pause_every > 0 && prng_.below(plan_.pause_every) == 0) {
         actor.wake_ns += prng_.below(plan_.pause_ns_max);
     }
+}
+
+// What the engine does in every turn.
+void RingTraffic::recover(Actor& actor) {
+    if (counted([&] { return actor.route->step(); }) == State::kFailed && wrong_.empty()) {
+        wrong_ = "rank " + std::to_string(actor.rank) + " cannot go on: " + actor.route->error();
+    }
+    const uint64_t idle_ns = world_.now_ns() - actor.progress_ns;
+    actor.route->watch_all(idle_ns > kLongNs && !actor.route->has_failed());
 }
 
 void RingTraffic::test(Actor& actor) {
@@ -134,6 +156,12 @@ void RingTraffic::post(Actor& actor) {
         if (!actor.flights.empty() &&
             actor.next >= actor.flights.front().number + plan_.in_flight) {
             return;
+        }
+        const bool begins_call = actor.next % plan_.call_messages == 0;
+        if (plan_.has_network && begins_call) {
+            // Which calls multicast is not known before all have agreed.
+            if (actor.route->has_failed() && !actor.route->is_decided()) return;
+            actor.route->begin_call(actor.next / plan_.call_messages);
         }
         const uint64_t number = actor.next++;
         const RingPlan::Message& message = plan_.messages[number];
@@ -172,6 +200,22 @@ void RingTraffic::finish(Actor& actor, Flight& flight) {
 bool RingTraffic::is_done() const {
     return std::all_of(actors_.begin(), actors_.end(),
                        [&](const Actor& actor) { return actor.done == plan_.messages.size(); });
+}
+
+bool RingTraffic::is_settled() const {
+    return std::all_of(actors_.begin(), actors_.end(), [](const Actor& actor) {
+        return actor.route->is_decided() && actor.route->step() == State::kDone;
+    });
+}
+
+std::string RingTraffic::not_recovered() const {
+    if (mailbox_.under_way() > 0) return "messages that nobody receives";
+    for (const Actor& actor : actors_) {
+        if (!actor.route->has_failed()) return "a node that does not know";
+        if (!actor.route->is_decided()) return "a rank that has not agreed";
+        if (actor.route->calls_end() != actors_[0].route->calls_end()) return "ranks disagree";
+    }
+    return {};
 }
 
 std::string RingTraffic::not_free() const {

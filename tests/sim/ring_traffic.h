@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "conformance/mailbox.h"
 #include "sim/mcast_world.h"
+#include "transport/p2p/p2p.h"
 #include "transport/udp/feed.h"
 #include "transport/udp/route.h"
 #include "unit/transport/udp/ring_support.h"
@@ -29,6 +31,9 @@ struct RingPlan {
     // One step of a rank in so many is followed by a pause; 0: none.
     uint32_t pause_every = 0;
     uint64_t pause_ns_max = 0;
+    // The ranks go on after a failure; so many messages are a call.
+    bool has_network = false;
+    uint64_t call_messages = 8;
 };
 
 class RingTraffic {
@@ -45,6 +50,9 @@ class RingTraffic {
     // The first thing that went wrong, or a slot that is not free at the end; empty if nothing.
     [[nodiscard]] const std::string& wrong() const { return wrong_; }
     [[nodiscard]] std::string not_free() const;
+    // After a failure: nobody owes anything, all have agreed, nothing is under way. Else says what.
+    [[nodiscard]] std::string not_recovered() const;
+    [[nodiscard]] bool is_settled() const;
     // By routes and feeds, after they were made.
     [[nodiscard]] uint64_t allocations() const { return allocations_; }
     [[nodiscard]] transport::udp::Route& route(transport::Rank rank) {
@@ -63,7 +71,9 @@ class RingTraffic {
     struct Actor {
         transport::Rank rank = 0;
         mcast::Member member = 0;
+        std::unique_ptr<transport::P2p> network;
         std::unique_ptr<transport::udp::Route> route;
+        uint64_t progress_ns = 0;  // the last time
         std::deque<Flight> flights;
         uint64_t next = 0;
         uint64_t done = 0;
@@ -89,6 +99,7 @@ class RingTraffic {
     void test(Actor& actor);
     void post(Actor& actor);
     void finish(Actor& actor, Flight& flight);
+    void recover(Actor& actor);
     template <class Call>
     auto counted(Call call);
 
@@ -96,6 +107,7 @@ class RingTraffic {
     RingPlan plan_;
     Prng prng_;
     std::vector<std::unique_ptr<Node>> nodes_;
+    Mailbox mailbox_;
     std::vector<Actor> actors_;
     std::string wrong_;
     uint64_t allocations_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/udp/ring.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -124,6 +125,16 @@ bool Ring::must_wake() const {
 bool Ring::is_held(uint64_t number) const {
     return is_filled_here(number) &&
            (slot(number).readers.load(std::memory_order_acquire) & kHold) != 0;
+}
+
+uint32_t Ring::held_by(Rank rank, std::span<uint64_t, kRingSlotsMax> numbers) const {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < slots(); ++i) {
+        const uint64_t number = slot(i).state.load(std::memory_order_acquire) >> 2;
+        if (is_held(number) && sender(number) == rank) numbers[count++] = number;
+    }
+    std::sort(numbers.begin(), numbers.begin() + count);
+    return count;
 }
 
 // ---------------------------------------------------------------- the service

@@ -24,6 +24,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "mcast/packet.h"
 #include "transport/multicast.h"
@@ -114,6 +115,8 @@ class Ring {
     }
     // A rank here sent it and the service has not seen it delivered. When frozen: for ever.
     [[nodiscard]] bool is_held(uint64_t number) const;
+    // All that a rank sent and that is held, ascending; returns how many. When frozen.
+    uint32_t held_by(Rank rank, std::span<uint64_t, kRingSlotsMax> numbers) const;
 
     // --- the service ---
     [[nodiscard]] bool is_free(uint64_t number) const;

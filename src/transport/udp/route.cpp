@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/udp/route.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/assert.h"
@@ -13,23 +14,31 @@ namespace {
 // beside the seconds after which a silent member counts as gone.
 constexpr uint32_t kLongTries = 1000;
 
+constexpr uint32_t bit_of(uint64_t number) { return 1u << number % kMulticastsInFlightMax; }
+
 }  // namespace
 
 Route::Route(Ring ring, Waker& waker, const RouteParams& params)
-    : ring_(ring), waker_(waker), params_(params) {}
+    : ring_(ring), waker_(waker), params_(params) {
+    if (!params.network) return;
+    const auto ranks = static_cast<Rank>(params.member_of_rank.size());
+    recovery_.emplace(ring, *params.network, params.rank, ranks);
+}
 
 Route::~Route() {
     for (Posted& posted : posted_) end_wait(posted);
+    watch_all(false);
 }
 
 Route::Posted& Route::post(uint64_t number, size_t bytes, Ticket& ticket) {
-    TUTTI_ASSERT(number == next_, "multicasts are posted in the order of their numbers");
+    TUTTI_ASSERT(number == progress_.next, "multicasts are posted in the order of their numbers");
     TUTTI_ASSERT(bytes <= kMulticastBytesMax, "a multicast longer than agreed");
-    ++next_;
     Posted& posted = this->posted(number);
-    TUTTI_ASSERT(!posted.is_used, "more multicasts under way than agreed");
+    TUTTI_ASSERT((progress_.under_way & bit_of(number)) == 0,
+                 "more multicasts under way than agreed");
+    ++progress_.next;
+    progress_.under_way |= bit_of(number);
     posted = {};
-    posted.is_used = true;
     posted.number = number;
     posted.bytes = bytes;
     ticket.number = number;
@@ -43,6 +52,7 @@ void Route::multicast(uint64_t number, const std::byte* data, size_t bytes, Tick
     posted.is_send = true;
     posted.from = data;
     posted.sender = params_.rank;
+    if (has_handed_over_) make_message(posted);
     test(ticket);
 }
 
@@ -53,17 +63,23 @@ void Route::recv_multicast(uint64_t number, Rank sender, std::byte* data, size_t
     Posted& posted = post(number, bytes, ticket);
     posted.to = data;
     posted.sender = sender;
+    if (has_handed_over_) make_message(posted);
     test(ticket);
 }
 
 State Route::test(Ticket& ticket) {
     if (ticket.state != State::kPending) return ticket.state;
     Posted& posted = this->posted(ticket.number);
-    TUTTI_ASSERT(posted.is_used && posted.number == ticket.number, "a ticket of another multicast");
-    ticket.state = posted.is_send ? test_send(posted) : test_recv(posted);
+    TUTTI_ASSERT(progress_.is_under_way(ticket.number), "a multicast that is not under way");
+    if (has_failed()) step();
+    if (posted.is_message) {
+        ticket.state = test_message(posted);
+    } else {
+        ticket.state = posted.is_send ? test_send(posted) : test_recv(posted);
+    }
     if (ticket.state != State::kPending) {
         end_wait(posted);
-        posted.is_used = false;
+        progress_.under_way &= ~bit_of(ticket.number);
     }
     return ticket.state;
 }
@@ -73,7 +89,7 @@ State Route::test_send(Posted& posted) {
         case Ring::Fill::kNotFree:
             return State::kPending;
         case Ring::Fill::kClosed:
-            return State::kFailed;
+            return without_ring();
         case Ring::Fill::kDone:
             break;
     }
@@ -83,8 +99,10 @@ State Route::test_send(Posted& posted) {
 }
 
 State Route::test_recv(Posted& posted) {
+    // In this order: what a frozen ring does not show it never will.
+    const bool is_frozen = ring_.is_frozen();
     if (!ring_.has(posted.number)) {
-        if (ring_.is_frozen()) return State::kFailed;
+        if (is_frozen) return without_ring();
         if (++posted.tries == kLongTries) begin_wait(posted);
         return State::kPending;
     }
@@ -108,8 +126,7 @@ void Route::begin_wait(Posted& posted) {
     const mcast::Member member = params_.member_of_rank[posted.sender];
     if (member == params_.member_of_rank[params_.rank]) return;
     posted.is_waiting = true;
-    ring_.waiters(member).fetch_add(1, std::memory_order_relaxed);
-    ring_.header().waits.fetch_add(1, std::memory_order_seq_cst);
+    change_waiters(member, true);
     if (ring_.must_wake()) wake();
 }
 
@@ -117,12 +134,77 @@ void Route::begin_wait(Posted& posted) {
 void Route::end_wait(Posted& posted) {
     if (!posted.is_waiting) return;
     posted.is_waiting = false;
-    const mcast::Member member = params_.member_of_rank[posted.sender];
-    ring_.waiters(member).fetch_sub(1, std::memory_order_relaxed);
+    change_waiters(params_.member_of_rank[posted.sender], false);
+}
+
+void Route::change_waiters(mcast::Member member, bool is_more) {
+    std::atomic<uint32_t>& waiters = ring_.waiters(member);
+    if (is_more) {
+        waiters.fetch_add(1, std::memory_order_relaxed);
+    } else {
+        waiters.fetch_sub(1, std::memory_order_relaxed);
+    }
     ring_.header().waits.fetch_add(1, std::memory_order_seq_cst);
 }
 
+void Route::watch_all(bool is_wanted) {
+    if (is_wanted == watches_all_) return;
+    watches_all_ = is_wanted;
+    for (mcast::Member member = 0; member < ring_.members(); ++member) {
+        if (member != params_.member_of_rank[params_.rank]) change_waiters(member, is_wanted);
+    }
+    if (is_wanted && ring_.must_wake()) wake();
+}
+
+// ---------------------------------------------------------------- after a failure
+
+void Route::begin_call(uint64_t call) {
+    if (recovery_) recovery_->begin_call(call);
+}
+
+State Route::step() {
+    if (!has_failed()) return State::kDone;
+    if (!recovery_) return State::kFailed;
+    recovery_->step(progress_);
+    if (recovery_->has_failed()) return State::kFailed;
+    if (recovery_->is_ready() && !has_handed_over_) hand_over();
+    return recovery_->is_settled() ? State::kDone : State::kPending;
+}
+
+State Route::without_ring() const {
+    return recovery_ && !recovery_->has_failed() ? State::kPending : State::kFailed;
+}
+
+// All that is under way and cannot come by the ring, in the order of numbers.
+void Route::hand_over() {
+    has_handed_over_ = true;
+    counters_.missed_by_others = recovery_->missed_by_others();
+    const uint64_t behind = std::min<uint64_t>(progress_.next, kMulticastsInFlightMax);
+    for (uint64_t number = progress_.next - behind; number < progress_.next; ++number) {
+        if (progress_.is_under_way(number)) make_message(posted(number));
+    }
+}
+
+void Route::make_message(Posted& posted) {
+    if (posted.is_send) {
+        posted.item = recovery_->send(posted.number, posted.from, posted.bytes);
+    } else if (!ring_.has(posted.number)) {
+        recovery_->recv(posted.number, posted.sender, posted.to, posted.bytes, posted.ticket);
+        ++counters_.received_as_messages;
+    } else {
+        return;
+    }
+    posted.is_message = true;
+}
+
+State Route::test_message(Posted& posted) {
+    if (recovery_->has_failed()) return State::kFailed;
+    if (!posted.is_send) return recovery_->test(posted.ticket);
+    return recovery_->is_sent(posted.item) ? State::kDone : State::kPending;
+}
+
 std::string Route::error() const {
+    if (has_failed() && recovery_) return params_.network->error();
     if (has_wrong_size_) return "multicast: a message has not the length that its receiver expects";
     return "multicast: node " + std::to_string(ring_.dead()) + " of the team is gone";
 }

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's end of a team's multicast route: through the ring of its node.
+// A rank's end of a team's multicast route: through the ring of its node; after the group has
+// failed over the team's messages (recovery.h).
+//
+// What the engine does besides handing it to the executor:
+//
+//     begin_call(call) when it plans a call with multicast; where has_failed(), it first goes on
+//         with step() until is_decided(), and plans calls from calls_end() on without;
+//     step() once a turn of its wait loop, in every call of the team and, before the team is freed,
+//         until it is done: others may miss what this rank sent;
+//     watch_all(true) when a call has lasted long: a node that waits for no multicast may not know
+//         that the others have given the group up.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "mcast/packet.h"
 #include "transport/multicast.h"
+#include "transport/udp/recovery.h"
 #include "transport/udp/ring.h"
 #include "transport/udp/waker.h"
 
@@ -18,12 +30,17 @@ struct RouteParams {
     Rank rank = 0;  // own, in the team
     // Member of the group of each rank of the team: its node. Must outlive the route.
     std::span<const mcast::Member> member_of_rank;
+    // The way on after a failure; must outlive the route. Without one a failure is final.
+    Transport* network = nullptr;
 };
 
 struct RouteCounters {
     uint64_t sent = 0;
     uint64_t received = 0;
     uint64_t wakes = 0;  // of the service
+    // After a failure: multicasts received one by one, and those the ring held that others missed.
+    uint64_t received_as_messages = 0;
+    uint64_t missed_by_others = 0;
 };
 
 class Route final : public Multicast {
@@ -39,8 +56,20 @@ class Route final : public Multicast {
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
 
-    // The group has failed, so far as this node knows.
+    // --- after a failure ---
+    // The group has failed, so far as this node knows; whose silence was the cause.
     [[nodiscard]] bool has_failed() const { return ring_.is_frozen(); }
+    [[nodiscard]] mcast::Member dead() const { return ring_.dead(); }
+    // Calls are numbered alike on all ranks.
+    void begin_call(uint64_t call);
+    // kDone: the rank owes others nothing, so far as it knows. kFailed: there is no way on.
+    State step();
+    // All ranks have said what calls they have begun; calls from calls_end() on, the same on all
+    // ranks, go without multicast.
+    [[nodiscard]] bool is_decided() const { return recovery_ && recovery_->is_decided(); }
+    [[nodiscard]] uint64_t calls_end() const { return recovery_->calls_end(); }
+    // The service finds out whether all nodes are there, until this is false again.
+    void watch_all(bool is_wanted);
     [[nodiscard]] const RouteCounters& counters() const { return counters_; }
 
   private:
@@ -51,9 +80,11 @@ class Route final : public Multicast {
         size_t bytes = 0;
         Rank sender = 0;
         uint32_t tries = 0;
-        bool is_used = false;
         bool is_send = false;
         bool is_waiting = false;  // counted in the ring's waiters
+        bool is_message = false;  // after a failure
+        uint64_t item = 0;        // of the recovery: a multicast
+        Ticket ticket;            // of the network: a receive
     };
 
     [[nodiscard]] Posted& posted(uint64_t number) {
@@ -62,14 +93,22 @@ class Route final : public Multicast {
     Posted& post(uint64_t number, size_t bytes, Ticket& ticket);
     State test_send(Posted& posted);
     State test_recv(Posted& posted);
+    State test_message(Posted& posted);
+    void make_message(Posted& posted);
+    void hand_over();
+    [[nodiscard]] State without_ring() const;
     void begin_wait(Posted& posted);
     void end_wait(Posted& posted);
+    void change_waiters(mcast::Member member, bool is_more);
     void wake();
 
     Ring ring_;
     Waker& waker_;
     RouteParams params_;
-    uint64_t next_ = 0;
+    Progress progress_;
+    std::optional<Recovery> recovery_;
+    bool has_handed_over_ = false;
+    bool watches_all_ = false;
     std::array<Posted, kMulticastsInFlightMax> posted_;
     RouteCounters counters_;
     bool has_wrong_size_ = false;

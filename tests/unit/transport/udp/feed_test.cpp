@@ -260,6 +260,54 @@ TEST_F(FeedTest, WhoIsWaitedForLongAndGoneIsNoticed) {
     EXPECT_EQ(routes_[2]->error(), "multicast: node 0 of the team is gone");
 }
 
+// One look of the service finds a whole message and the failure that came behind it.
+TEST_F(FeedTest, WhatWasAcknowledgedBeforeAFailureIsReadable) {
+    make(4, 64);
+    Ticket ticket;
+    send(0, 0, 100, ticket);
+    nodes_[0]->feed->advance(now_ns_);
+    nodes_[1]->feed->advance(now_ns_);
+    std::array<std::byte, 1472> packet{};
+    Member to = mcast::kNobody;
+    size_t bytes = nodes_[0]->group->next_packet(now_ns_, packet, to);
+    nodes_[1]->group->on_packet(now_ns_, std::span<const std::byte>(packet).first(bytes));
+    bytes = mcast::write({0, 0, mcast::Failure{1}}, packet);
+    nodes_[1]->group->on_packet(now_ns_, std::span<const std::byte>(packet).first(bytes));
+    ASSERT_TRUE(nodes_[1]->group->failure());
+    EXPECT_FALSE(nodes_[1]->feed->may_sleep());
+    nodes_[1]->feed->advance(now_ns_);
+    EXPECT_TRUE(nodes_[1]->feed->may_sleep());
+    EXPECT_TRUE(routes_[2]->has_failed());
+    EXPECT_EQ(routes_[2]->dead(), 1);
+    EXPECT_TRUE(receive(2, 0, 0, 100));
+    EXPECT_TRUE(receive(3, 0, 0, 100));
+    EXPECT_FALSE(receive(2, 0, 1, 100)) << "without a network a failure is final";
+    EXPECT_EQ(routes_[2]->step(), State::kFailed);
+    EXPECT_FALSE(routes_[2]->is_decided());
+}
+
+TEST_F(FeedTest, WhoWatchesAllFindsOutThatNobodyIsThere) {
+    make(4, 64);
+    is_cut_ = true;
+    routes_[2]->watch_all(true);
+    routes_[2]->watch_all(true);
+    routes_[3]->watch_all(true);
+    routes_[3]->watch_all(false);
+    run(now_ns_ + 10'000 * kMs);
+    EXPECT_TRUE(routes_[3]->has_failed());
+    EXPECT_EQ(routes_[3]->dead(), 0);
+}
+
+TEST_F(FeedTest, WhoWatchesNoLongerAccusesNobody) {
+    make(4, 64);
+    is_cut_ = true;
+    routes_[2]->watch_all(true);
+    run(now_ns_ + 1'000 * kMs);
+    routes_[2]->watch_all(false);
+    run(now_ns_ + 10'000 * kMs);
+    EXPECT_FALSE(routes_[2]->has_failed());
+}
+
 TEST_F(FeedTest, AWaitThatEndsAccusesNobody) {
     make(4, 64);
     std::vector<std::byte> place(10);
