@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "algo/plan.h"
@@ -71,7 +70,7 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
             are_followed &= row.cost.is_followed;
             has_multicasts |= row.cost.most.multicasts_sent != 0;
         }
-        rows.push_back(std::move(row));
+        rows.push_back(row);
     }
     const std::string multicasts =
         has_multicasts ? fmt::format("{:>10} {:>12} ", "multicasts", "bytes") : "";

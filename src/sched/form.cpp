@@ -131,9 +131,9 @@ class Form {
 
     void check_lengths() {
         const bool is_fold = op_->kind == Kind::kRecvReduce || op_->kind == Kind::kReduce;
-        if ((is_fold || op_->kind == Kind::kCopy) && op_->to.bytes != op_->left.bytes) {
-            fault("its blocks differ in length");
-        } else if (is_fold && op_->to.bytes != op_->right.bytes) {
+        const bool has_left = is_fold || op_->kind == Kind::kCopy;
+        if ((has_left && op_->to.bytes != op_->left.bytes) ||
+            (is_fold && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
         }
     }

@@ -176,7 +176,8 @@ std::string many(const std::string& operation, uint32_t lanes, uint32_t in_a_lan
         if (i != 0 && i % in_a_lane == 0) {
             text += "lane " + std::to_string(i / in_a_lane) + "\nround 0\n";
         }
-        text += operation + " output[" + number + "+1] order " + number + "\n";
+        text.append(operation).append(" output[").append(number).append("+1] order ");
+        text.append(number).append("\n");
     }
     return text;
 }
