@@ -215,6 +215,23 @@ TEST(CheckMulticast, BarrierLetsItsSenderGoEarly) {
                  "rank 0 leaves the barrier when it knows only of ranks 0-1");
 }
 
+// Rank 0 begins number 1 behind number 0, and that behind the message of rank 1: so who hears from
+// it behind number 1, in whatever lane, hears of rank 1.
+TEST(CheckMulticast, BeginningInOrderTellsOfWhatWasBefore) {
+    const std::string lane = "lane 1\nround 0\nrecv_multicast from 2 - order 1\n";
+    Lines all = {"recv 0 from 1 -\nround 1\nrecv_multicast from 2 - order 0\n" + lane +
+                     "round 1\nsend 0 to 1 -\nsend 0 to 2 -\n",
+                 "send 0 to 0 -\nrecv_multicast from 2 - order 0\n" + lane + "recv 0 from 0 -\n",
+                 "multicast - order 0\nlane 1\nround 0\nmulticast - order 1\nrecv 0 from 0 -\n"};
+    const Shape shape = shape_of(TUTTI_BARRIER, 3, 0);
+    const Extent extent{2, 2, 2, 0, 2};
+    EXPECT_EQ(faults_of(shape, extent, all), Lines{});
+    const std::string behind = "order 0\n";
+    all[0].replace(all[0].find(behind), behind.size(), "order 0 after none\n");
+    EXPECT_EQ(faults_of(shape, extent, all),
+              Lines{"rank 2 leaves the barrier when it knows only of ranks 0, 2"});
+}
+
 TEST(CheckMulticast, BlockTouchedEarly) {
     const Shape shape = shape_of(TUTTI_BCAST, 2, 8);
     const Extent extent{1, 1, 2, 8, 1};
