@@ -256,6 +256,12 @@ int finalize() {
         const HostGuard guard;
         finish_report(setting("TUTTI_REPORT"), getenv("TUTTI_REPORT_MARK"));
     }
+    // Who has left its last collective may still have to repair what others missed of it. Those
+    // that are called from within the host's own end have no such care taken of them.
+    if (strcmp(setting("TUTTI_MCAST"), "off") != 0 && front.world_size > 1) {
+        const HostGuard guard;
+        front.host.barrier(front.handles.comm_world);
+    }
     front.host.comm_free(&front.quiet_comm);
     front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end
     const int status = front.host.finalize();

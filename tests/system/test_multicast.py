@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hardware multicast under real MPIs: pretended hosts whose packets go over the loopback interface."""
+import concurrent.futures
+
+import pytest
+
+from harness import BARE
+from test_hosts import quick
+
+pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
+
+ON = ["--mcast=on", "--mcast-if=lo", "--mcast-teams=64"]
+# Whatever has an algorithm by multicast runs by it, in teams that have multicast.
+RULES = """
+[[rule]]
+collective = "barrier"
+multicast = true
+algorithm = "gather_multicast"
+[[rule]]
+collective = "bcast"
+multicast = true
+algorithm = "multicast"
+[[rule]]
+collective = "allreduce"
+bytes = "..16K"
+multicast = true
+algorithm = "gather_multicast"
+[[rule]]
+collective = "allreduce"
+multicast = true
+algorithm = "multicast"
+[[rule]]
+collective = "allgather"
+multicast = true
+algorithm = "multicast"
+"""
+
+
+@pytest.fixture
+def on(tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text(RULES)
+    return [*ON, f"--rules={rules}"]
+
+
+def groups(outcome, state="on"):
+    return [row for row in outcome.report.data["multicast"] if row["state"] == state]
+
+
+def expect_multicast(outcome, hosts=4):
+    rows = groups(outcome)
+    assert rows and max(row["hosts"] for row in rows) == hosts, outcome.report.data["multicast"]
+    assert sum(row["data_packets"] for row in rows) > 0, rows
+    assert all(row["malformed"] == 0 for row in rows), rows
+    return rows
+
+
+def test_random_mixed(mpi, on):
+    outcome = mpi.launch("random_mixed", 4, "--seed", 11, "--calls", 200, "--threads", 1,
+                         options=[*on, "--hosts=4", *quick(mpi)], timeout=120).passed()
+    expect_multicast(outcome)
+    names = {row["algorithm"] for row in outcome.report.rows if row["run_by"] == "tutti"}
+    assert {"gather_multicast", "multicast"} <= names, names
+
+
+def test_ranks_of_a_host_share_what_comes(openmpi, on):
+    outcome = openmpi.launch("random_mixed", 4, "--seed", 12, "--calls", 200, "--threads", 1,
+                             options=[*on, "--hosts=2"]).passed()
+    expect_multicast(outcome, hosts=2)
+
+
+def test_threads_with_communicators_of_their_own(mpi, on):
+    outcome = mpi.launch("random_mixed", 4, "--seed", 13, "--calls", 200,
+                         options=[*on, "--hosts=4", *quick(mpi)], timeout=120).passed()
+    expect_multicast(outcome)
+
+
+def test_without_the_thread(openmpi, on):
+    outcome = openmpi.launch("random_mixed", 4, "--seed", 14, "--calls", 100, "--threads", 1,
+                             options=[*on, "--hosts=4", "--mcast-thread=0"], timeout=120).passed()
+    rows = expect_multicast(outcome)
+    assert all(row["wakeups"] == 0 for row in rows), rows
+
+
+def test_losses_are_repaired_and_counted(openmpi, on):
+    outcome = openmpi.launch("random_mixed", 4, "--seed", 15, "--calls", 200, "--threads", 1,
+                             options=[*on, "--hosts=4"], timeout=120,
+                             env={"TUTTI_FAULTS": "drop:0.05,dup:0.01,seed:3"}).passed()
+    rows = expect_multicast(outcome)
+    for what in ("losses", "repaired", "duplicates"):
+        assert sum(row[what] for row in rows) > 0, rows
+
+
+def test_off_and_not_wanted(openmpi):
+    for options in (["--mcast=off", "--hosts=4"], ["--hosts=4"], ["--mcast=on"]):
+        outcome = openmpi.launch("simple", 4, options=options).passed()
+        assert outcome.report.data["multicast"] == [], outcome.report.data
+        assert not outcome.lines(), str(outcome)
+
+
+def test_an_interface_that_is_not_there(openmpi):
+    outcome = openmpi.launch("simple", 4, options=["--mcast=on", "--hosts=4",
+                                                   "--mcast-if=nosuch0"]).passed()
+    lines = outcome.lines()
+    assert len(lines) == 1 and "pretended host 0" in lines[0] and "nosuch0" in lines[0], lines
+    assert groups(outcome, "off")[0]["reason"] in lines[0], outcome.report.data
+
+
+def test_two_jobs_share_address_and_port(openmpi, on):
+    options = [*on, "--hosts=4", "--mcast-address=239.77.1.2", "--mcast-port=17999"]
+
+    def job(seed):
+        return openmpi.launch("random_mixed", 4, "--seed", seed, "--calls", 300, "--threads", 1,
+                              options=options, timeout=180).passed()
+
+    openmpi.compile("random_mixed")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for outcome in pool.map(job, (16, 17)):
+            rows = expect_multicast(outcome)
+            assert all(row["address"] == "239.77.1.2 port 17999" for row in rows), rows
+
+
+def test_many_communicators(openmpi):
+    outcome = openmpi.launch("comms", 2, 1000, timeout=180,
+                             options=["--mcast=on", "--mcast-if=lo", "--hosts=2"]).passed()
+    assert groups(outcome), outcome.report.data
+
+
+def test_killed_rank_ends_the_job(openmpi):
+    outcome = openmpi.launch("misuse", 3, "killed", timeout=60, wrap=(),
+                             options=["--mcast=on", "--mcast-if=lo", "--hosts=3"])
+    assert outcome.status != 0, str(outcome)
