@@ -85,7 +85,7 @@ uint64_t host_number(const udp::Endpoint& endpoint) {
 
 class MulticastMaker {
   public:
-    MulticastMaker(Context& context, Circle& all, const NodeMembers& node, const Network& network)
+    MulticastMaker(Context& context, Circle& all, const NodeMembers& node, Network& network)
         : context_(context),
           desk_(context.multicast_desk()),
           all_(all),
@@ -126,7 +126,7 @@ class MulticastMaker {
     MulticastDesk& desk_;
     Circle& all_;
     const NodeMembers& node_;
-    const Network& network_;
+    Network& network_;
     const topo::Placement& placement_;
     const bool carries_;  // this rank, for its node
     const udp::RingParams ring_;
@@ -329,7 +329,8 @@ Report MulticastMaker::look_around(Finding& finding) {
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
     TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
-    made_.route = std::make_unique<TeamMulticast>(desk_, std::move(parts), all_.rank, placement_);
+    made_.route = std::make_unique<TeamMulticast>(desk_, std::move(parts), all_.rank, placement_,
+                                                  network_.transport());
     membership_ = nullptr;
     offset_ = -1;
     MulticastFacts& facts = made_.route->facts();
@@ -398,7 +399,7 @@ MulticastMaker::~MulticastMaker() {
 }
 
 Result<MulticastOutcome> make_multicast(Context& context, Circle& all, const NodeMembers& node,
-                                        const Network& network) {
+                                        Network& network) {
     const Settings& settings = context.settings();
     // Pretended hosts have no need of it, except for tests.
     const bool is_tried = settings.mcast.choice == McastChoice::kOn ||

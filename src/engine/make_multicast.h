@@ -19,6 +19,6 @@ struct NodeMembers {
 // Collective over `all`, the members of a team across hosts. All get multicast or none does.
 // Errors: the members cannot talk to each other, and then there is no team.
 Result<MulticastOutcome> make_multicast(Context& context, Circle& all, const NodeMembers& node,
-                                        const Network& network);
+                                        Network& network);
 
 }  // namespace tutti::engine

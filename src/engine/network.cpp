@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/network.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +14,8 @@ namespace {
 // Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
 // it microseconds and no more memory.
 constexpr size_t kPlansMax = 64;
+// How long the end of a team waits for those who miss something of it after a failure.
+constexpr uint64_t kSettleNsMax = 5'000'000'000;
 // Algorithms that a team is told to run, one after the other: more than there are.
 constexpr size_t kForcesMax = 1024;
 
@@ -54,15 +58,34 @@ Result<Done> Network::reserve(Plan& plan) {
     return reserved;
 }
 
+// Multicast is there, or was when the next call is made.
+bool Network::has_multicast() const {
+    if (!multicast_.route) return false;
+    const transport::udp::Route& route = multicast_.route->route();
+    return !route.is_decided() || call_ + 1 < route.calls_end();
+}
+
+// What was forced by name is out of the question where only its multicast fails it.
+Result<select::Choice> Network::choose(const sched::Shape& shape) const {
+    Settings settings = context_.settings();
+    const uint32_t force = force_[shape.collective];
+    if (force != 0) settings.forced[shape.collective] = forces_[force - 1];
+    const char* host = context_.params().host_mpi;
+    const bool has_lost = multicast_.route && !shape.has_multicast;
+    const char* host_mpi = host && !has_lost ? host : "";
+    auto choice = select::choose(context_.rules(), settings, shape, placement_, host_mpi,
+                                 multicast_.obstacle);
+    if (choice || !has_lost) return choice;
+    settings.forced[shape.collective].clear();
+    return select::choose(context_.rules(), settings, shape, placement_, host_mpi,
+                          multicast_.obstacle);
+}
+
 Result<Plan> Network::make(const sched::Shape& shape) {
     Plan plan;
     plan.shape = shape;
     plan.force = force_[shape.collective];
-    Settings settings = context_.settings();
-    if (plan.force != 0) settings.forced[shape.collective] = forces_[plan.force - 1];
-    const char* host_mpi = context_.params().host_mpi;
-    const auto choice = select::choose(context_.rules(), settings, shape, placement_,
-                                       host_mpi ? host_mpi : "", multicast_.obstacle);
+    const auto choice = choose(shape);
     if (!choice) return choice.error();
     plan.is_host = choice.value().runs == select::Runs::kHost;
     if (plan.is_host) return plan;
@@ -70,8 +93,23 @@ Result<Plan> Network::make(const sched::Shape& shape) {
     return plan;
 }
 
-Result<Plan*> Network::plan(sched::Shape shape) {
-    shape.has_multicast = multicast_.route != nullptr;
+Result<Plan*> Network::plan(const sched::Shape& shape) {
+    sched::Shape next = shape;
+    next.has_multicast = multicast_.route != nullptr;
+    auto found = find(next);
+    if (!found || found.value()->is_host || has_multicast() == next.has_multicast) return found;
+    next.has_multicast = false;
+    return find(next);
+}
+
+bool Network::prefers_host(const sched::Shape& shape) {
+    sched::Shape next = shape;
+    next.has_multicast = multicast_.route != nullptr;
+    const auto found = find(next);
+    return found && found.value()->is_host;  // tutti_run says what an error is
+}
+
+Result<Plan*> Network::find(const sched::Shape& shape) {
     ++look_ups_;
     for (Plan& plan : plans_) {
         if (plan.shape != shape || plan.force != force_[shape.collective]) continue;
@@ -143,7 +181,11 @@ Result<Done> Network::plan_helpers(size_t card_bytes) {
 // embedder's own messages may then wait for theirs. So a call with multicasts ends when all that
 // was sent is with everybody, and everybody knows: a barrier of the embedder's messages, which it
 // moves by itself.
-exec::Step Network::step_polling() {
+exec::Step Network::step_multicast() {
+    transport::udp::Route& route = multicast_.route->route();
+    // Others may miss what this rank sent.
+    if (route.has_failed()) static_cast<void>(route.step());
+    if (!polls_) return executor_->step();
     multicast_.route->poll();
     if (wake_ == Wake::kDelivery) {
         if (!multicast_.route->is_delivered()) return exec::Step::kBlocked;
@@ -161,12 +203,56 @@ exec::Step Network::step_polling() {
     return exec::Step::kDone;
 }
 
+bool Network::is_undecided() const {
+    if (!multicast_.route) return false;
+    const transport::udp::Route& route = multicast_.route->route();
+    return route.has_failed() && !route.is_decided();
+}
+
+transport::State Network::decide() {
+    if (polls_) multicast_.route->poll();
+    const transport::State state = multicast_.route->route().step();
+    if (state == transport::State::kFailed) return state;
+    return is_undecided() ? transport::State::kPending : transport::State::kDone;
+}
+
+std::string Network::tell_failure() {
+    if (!multicast_.route || has_told_failure_) return {};
+    const transport::udp::Route& route = multicast_.route->route();
+    if (!route.has_failed() || !route.is_decided()) return {};
+    has_told_failure_ = true;
+    // The first rank that is not on the host in question.
+    uint32_t first = 0;
+    while (first + 1 < placement_.ranks() && placement_.node_of(first) == route.dead()) ++first;
+    if (first != rank_) return {};
+    return host_text(route.dead()) + " no longer answers multicast; from call " +
+           std::to_string(route.calls_end()) + " on messages do its work";
+}
+
+void Network::announce(bool is_long) {
+    if (multicast_.route) multicast_.route->route().watch_all(is_long);
+}
+
 Result<Done> Network::start(Plan& plan, const exec::Arguments& arguments) {
     auto reserved = reserve(plan);
     if (!reserved) return reserved;
     running_ = plan.program.get();
-    executor_->start(*plan.program, ++call_, arguments);
+    ++call_;
+    if (multicast_.route) multicast_.route->route().begin_call(call_);
+    executor_->start(*plan.program, call_, arguments);
     return reserved;
+}
+
+// What others miss of this rank's multicasts goes to them as messages, if they come for it soon.
+Network::~Network() {
+    if (!multicast_.route) return;
+    transport::udp::Route& route = multicast_.route->route();
+    const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
+    while (route.has_failed() && route.step() == transport::State::kPending &&
+           context_.clock().now_ns() < end_ns) {
+        context_.progress();
+        sched_yield();
+    }
 }
 
 std::string Network::host_text(uint32_t node) const {
@@ -177,7 +263,12 @@ std::string Network::host_text(uint32_t node) const {
 void Network::describe(tutti_multicast_info& info) const {
     info.hosts = placement_.nodes();
     if (multicast_.route) {
-        info.state = TUTTI_MULTICAST_ON;
+        const transport::udp::Route& route = multicast_.route->route();
+        info.state = route.has_failed() ? TUTTI_MULTICAST_FAILED : TUTTI_MULTICAST_ON;
+        if (route.has_failed()) {
+            const std::string reason = host_text(route.dead()) + " no longer answers";
+            std::strncpy(info.reason, reason.c_str(), sizeof(info.reason) - 1);
+        }
         multicast_.route->describe(info);
     } else if (!multicast_.obstacle.empty()) {
         info.state = TUTTI_MULTICAST_OFF;

@@ -39,6 +39,7 @@ class Network {
   public:
     Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
             std::vector<uint32_t> peers, TagLease tags);
+    ~Network();
 
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
     [[nodiscard]] transport::Transport& transport() {
@@ -58,9 +59,12 @@ class Network {
     // bytes, and for what follows a call with multicasts where no thread serves them.
     Result<Done> plan_helpers(size_t card_bytes);
 
-    // The plan of a shape, made where it is new. An error is the same on all ranks, unless memory
-    // ran out. Valid until the next one is asked for, or while it runs.
-    Result<Plan*> plan(sched::Shape shape);
+    // The plan of the next call, of this shape, made where it is new. An error is the same on all
+    // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs.
+    Result<Plan*> plan(const sched::Shape& shape);
+    // Whether that call is the embedder's. It stays so when multicast fails: a rank may learn of
+    // that later than another, and must not wait in the embedder's call for one that waits in ours.
+    bool prefers_host(const sched::Shape& shape);
     // Calls of the shape's collective run by this algorithm from now on, whatever the settings say;
     // empty: by settings and rules again. All ranks alike, between calls. An error says why this
     // shape cannot, and changes nothing.
@@ -69,7 +73,16 @@ class Network {
 
     // Begins a call; no other is under way. Allocates only at a plan's first call.
     Result<Done> start(Plan& plan, const exec::Arguments& arguments);
-    exec::Step step() { return polls_ ? step_polling() : executor_->step(); }
+    exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
+
+    // Multicast has failed, as far as this rank knows, and the ranks have not agreed yet from which
+    // call on they do without: there is no plan of the next one before decide() has gone on.
+    [[nodiscard]] bool is_undecided() const;
+    transport::State decide();
+    // Once, when that is decided, on the one rank that says it: the line to say; else empty.
+    std::string tell_failure();
+    // The call under way has lasted long, or is over.
+    void announce(bool is_long);
     // The number of the call under way, of this team; from 1.
     [[nodiscard]] uint32_t call() const { return call_; }
     [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
@@ -81,9 +94,12 @@ class Network {
   private:
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
+    Result<Plan*> find(const sched::Shape& shape);
     Result<Plan> make(const sched::Shape& shape);
+    Result<select::Choice> choose(const sched::Shape& shape) const;
+    [[nodiscard]] bool has_multicast() const;
     Result<Done> plan_plain(Plan& plan, tutti_collective collective, size_t bytes);
-    exec::Step step_polling();
+    exec::Step step_multicast();
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning);
     Result<Done> reserve(Plan& plan);
 
@@ -106,6 +122,7 @@ class Network {
     Plan check_;
     Plan barrier_;
     Wake wake_ = Wake::kNone;
+    bool has_told_failure_ = false;
     const sched::Program* running_ = nullptr;  // the last that was started
     uint64_t look_ups_ = 0;
     uint32_t call_ = 0;

@@ -81,6 +81,9 @@ class Team {
     void begin_plan(Request& request);
     void compare_cards(Request& request);
     bool advance_network();
+    bool advance_decision();
+    void fail_front(const std::string& why);
+    void tell_failure();
     bool wait_turn(Waiter& waiter, node::Op& op);
     bool sleep_turn(node::Op& op);
     void wait_network_turn(Waiter& waiter);
@@ -108,8 +111,10 @@ class Team {
     node::Op exchange_;            // of the cards
     bool checks_ = false;
     bool is_broken_ = false;  // a message failed: no further call runs
-    Request run_;             // run()'s own, so that a call allocates nothing
-    Request ask_;             // for questions that run nothing
+    // The call in front waits for what all ranks agree on after multicast failed.
+    bool waits_for_decision_ = false;
+    Request run_;  // run()'s own, so that a call allocates nothing
+    Request ask_;  // for questions that run nothing
     Request* head_ = nullptr;
     Request* tail_ = nullptr;
     uint32_t calls_since_progress_ = 0;

@@ -23,7 +23,7 @@ void set_text(char (&target)[size], const std::string& text) {
 std::byte* ring_memory(const Mapping& slice) { return slice.base() + node::kPageBytes; }
 
 TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
-                             const topo::Placement& placement)
+                             const topo::Placement& placement, transport::Transport& network)
     : desk_(desk), parts_(std::move(parts)) {
     for (uint32_t one = 0; one < placement.ranks(); ++one) {
         member_of_rank_.push_back(static_cast<mcast::Member>(placement.node_of(one)));
@@ -35,7 +35,7 @@ TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
         waker = &waker_.emplace(parts_.wake_fd.get());
     }
     route_ = std::make_unique<udp::Route>(udp::Ring(ring_memory(*parts_.slice)), *waker,
-                                          udp::RouteParams{rank, member_of_rank_});
+                                          udp::RouteParams{rank, member_of_rank_, &network});
 }
 
 TeamMulticast::~TeamMulticast() {
@@ -66,7 +66,7 @@ void TeamMulticast::poll() {
 }
 
 bool TeamMulticast::is_delivered() const {
-    if (!carries()) return true;
+    if (!carries() || route_->has_failed()) return true;
     const udp::RingHeader& header = udp::Ring(ring_memory(*parts_.slice)).header();
     return header.filled.load(std::memory_order_acquire) ==
                header.sent.load(std::memory_order_acquire) &&

@@ -49,14 +49,16 @@ class TeamMulticast {
         transport::udp::Membership* membership = nullptr;  // of the one that does
         uint32_t ranks_on_node = 1;
     };
-    TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
-                  const topo::Placement& placement);
+    // network: the way on when the group has failed; outlives this.
+    TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank, const topo::Placement& placement,
+                  transport::Transport& network);
     TeamMulticast(const TeamMulticast&) = delete;
     TeamMulticast& operator=(const TeamMulticast&) = delete;
     ~TeamMulticast();
 
     [[nodiscard]] MulticastFacts& facts() { return facts_; }
-    [[nodiscard]] transport::Multicast& route() { return *route_; }
+    [[nodiscard]] transport::udp::Route& route() { return *route_; }
+    [[nodiscard]] const transport::udp::Route& route() const { return *route_; }
     [[nodiscard]] bool carries() const { return parts_.membership != nullptr; }
 
     // Nobody has used it nor will: the group goes at once.
@@ -66,7 +68,7 @@ class TeamMulticast {
     // Where there is no thread: does what is due for all groups of this process.
     void poll();
     // All that this node has sent is with all members, as far as this rank knows: the one that
-    // carries does, the others say yes.
+    // carries does, the others say yes. Of a group that has failed nothing more is expected.
     [[nodiscard]] bool is_delivered() const;
     // All but name, state and reason.
     void describe(tutti_multicast_info& info) const;

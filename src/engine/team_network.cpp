@@ -65,8 +65,7 @@ bool Team::prefers_host(const tutti_call& call) {
     if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
     const sched::Shape shape = shape_of(ask_.op.call, ask_.commutes, size_);
     if (host_choice_) return host_choice_->prefers_host(shape);
-    const auto plan = network_->plan(shape);
-    return plan && plan.value()->is_host;  // tutti_run says what an error is
+    return network_->prefers_host(shape);
 }
 
 const char* Team::algorithm(const tutti_call& call) {
@@ -107,6 +106,8 @@ void Team::begin_cards(Request& request) {
 }
 
 void Team::begin_plan(Request& request) {
+    waits_for_decision_ = network_->is_undecided();
+    if (waits_for_decision_) return;
     const auto plan = network_->plan(shape_of(request.op.call, request.commutes, size_));
     Result<Done> started = Done{};
     if (!plan) {
@@ -123,21 +124,48 @@ void Team::begin_plan(Request& request) {
     finish(request, is_memory ? TUTTI_ERR_MEMORY : TUTTI_ERR_ALGORITHM);
 }
 
+bool Team::advance_decision() {
+    switch (network_->decide()) {
+        case transport::State::kPending:
+            return false;
+        case transport::State::kDone:
+            begin_plan(*head_);
+            return true;
+        case transport::State::kFailed:
+            break;
+    }
+    waits_for_decision_ = false;
+    fail_front("no way on after multicast failed");
+    return true;
+}
+
+void Team::tell_failure() {
+    const std::string line = network_->tell_failure();
+    if (!line.empty()) context_->log(TUTTI_LOG_WARN, name_ + ": " + line);
+}
+
+void Team::fail_front(const std::string& why) {
+    is_broken_ = true;
+    message_ = name_ + ": rank " + std::to_string(rank_) + ": " + why;
+    finish(*head_, TUTTI_ERR_NETWORK);
+}
+
 bool Team::advance_network() {
+    if (waits_for_decision_) return advance_decision();
     switch (network_->step()) {
         case exec::Step::kBlocked:
             return false;
         case exec::Step::kAdvanced:
             return true;
         case exec::Step::kDone:
+            network_->announce(false);
+            tell_failure();
             finish_front();
             return true;
         case exec::Step::kFailed:
             break;
     }
-    is_broken_ = true;
-    message_ = name_ + ": rank " + std::to_string(rank_) + ": " + network_->executor().error();
-    finish(*head_, TUTTI_ERR_NETWORK);
+    fail_front(network_->executor().error());
     return true;
 }
 
@@ -167,6 +195,7 @@ void Team::wait_network_turn(Waiter& waiter) {
             break;
         case Waiter::Advice::kAnnounce:
             if (const node::Op* op = network_->executor().node_op()) node::announce(node_, *op);
+            network_->announce(true);
             break;
         case Waiter::Advice::kReport:
             report_network_stall(waiter.waited_ns());

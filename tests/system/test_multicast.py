@@ -91,6 +91,25 @@ def test_losses_are_repaired_and_counted(openmpi, on):
         assert sum(row[what] for row in rows) > 0, rows
 
 
+def test_losses_are_repaired_while_the_root_computes(openmpi, on, tmp_path):
+    outcome = openmpi.launch("absent", 4, "computing", tmp_path / "arrived",
+                             options=[*on, "--hosts=4"], timeout=120,
+                             env={"TUTTI_FAULTS": "drop:0.05,seed:5"}).passed()
+    assert sum(row["repaired"] for row in expect_multicast(outcome)) > 0
+
+
+def test_a_host_that_no_longer_answers(openmpi, on):
+    outcome = openmpi.launch("absent", 4, "stopped", options=[*on, "--hosts=4"],
+                             timeout=120).passed()
+    lines = outcome.lines()
+    assert len(lines) == 1 and "pretended host 1 no longer answers" in lines[0], str(outcome)
+    failed = groups(outcome, "failed")
+    assert len(failed) == 1 and "pretended host 1" in failed[0]["reason"], failed
+    names = {row["algorithm"] for row in outcome.report.rows if row["run_by"] == "tutti"}
+    # Before, and after.
+    assert "multicast" in names and names - {"multicast", "gather_multicast"}, names
+
+
 def test_off_and_not_wanted(openmpi):
     for options in (["--mcast=off", "--hosts=4"], ["--hosts=4"], ["--mcast=on"]):
         outcome = openmpi.launch("simple", 4, options=options).passed()
