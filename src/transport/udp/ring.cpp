@@ -40,6 +40,7 @@ void Ring::format(std::byte* memory, const RingParams& params) {
     TUTTI_ASSERT(params.slots >= 1, "a ring has slots");
     TUTTI_ASSERT(params.slots <= kRingSlotsMax, "a ring has at most 64 slots");
     TUTTI_ASSERT(params.ranks >= 1 && params.ranks < kHold, "a ring has ranks");
+    TUTTI_ASSERT(params.members <= mcast::kMembersMax, "a group has at most 4096 members");
     auto* header = ::new (memory) RingHeader;
     header->slots = params.slots;
     header->ranks = params.ranks;

@@ -87,7 +87,9 @@ class Ring {
     explicit Ring(std::byte* memory) : memory_(memory) {}
 
     [[nodiscard]] uint32_t slots() const { return header().slots; }
-    [[nodiscard]] uint32_t members() const { return header().members; }
+    [[nodiscard]] mcast::Member members() const {
+        return static_cast<mcast::Member>(header().members);
+    }
     [[nodiscard]] RingHeader& header() const { return *reinterpret_cast<RingHeader*>(memory_); }
 
     // --- ranks ---

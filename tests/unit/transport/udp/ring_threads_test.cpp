@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -12,6 +13,8 @@
 #include <thread>
 
 #include "base/prng.h"
+#include "conformance/mailbox.h"
+#include "transport/p2p/p2p.h"
 #include "transport/udp/feed.h"
 #include "transport/udp/route.h"
 #include "unit/transport/udp/ring_support.h"
@@ -37,12 +40,19 @@ Rank sender_of(uint64_t number) {
 }
 size_t length_of(uint64_t number) { return Prng(number + 1000).below(3000); }
 
+// All that the nodes share.
+struct Wire {
+    std::vector<std::unique_ptr<class Service>> services;
+    std::atomic<bool> is_cut = false;
+};
+
 class Service final : public Waker {
   public:
-    explicit Service(Member member)
+    Service(Wire& wire, Member member, const mcast::Timing& timing)
         : memory_({kSlots,
                    static_cast<uint32_t>(std::count(kMemberOf.begin(), kMemberOf.end(), member)),
                    kMembers}),
+          wire_(wire),
           loss_(member) {
         mcast::Params params;
         params.member = member;
@@ -50,6 +60,7 @@ class Service final : public Waker {
         params.window_packets = 16;
         params.posts_max = kSlots;
         params.seed = member + 1u;
+        params.timing = timing;
         group_ = std::move(mcast::Group::create(params).value());
         EXPECT_TRUE(group_->open_team(kRingTeam));
         feed_ = std::make_unique<Feed>(memory_.ring(), *group_);
@@ -65,13 +76,13 @@ class Service final : public Waker {
         is_stopped_ = true;
         bell_.notify_one();
     }
-    void run(std::span<const std::unique_ptr<Service>> all) {
+    void run() {
         for (;;) {
             feed_->wake_up();
             receive();
             group_->tick(clock_ns());
             feed_->advance(clock_ns());
-            send(all);
+            send();
             if (!feed_->may_sleep()) continue;
             std::unique_lock lock(mutex_);
             if (is_stopped_) return;
@@ -102,14 +113,14 @@ class Service final : public Waker {
             group_->on_packet(clock_ns(), packet);
         }
     }
-    void send(std::span<const std::unique_ptr<Service>> all) {
+    void send() {
         std::array<std::byte, 1472> out{};
         Member to = mcast::kNobody;
         while (const size_t bytes = group_->next_packet(clock_ns(), out, to)) {
-            for (const auto& other : all) {
+            for (const auto& other : wire_.services) {
                 const Member member = other->group_->params().member;
                 if (other.get() == this || (to != mcast::kEverybody && to != member)) continue;
-                if (loss_.below(100) < kLossPercent) continue;
+                if (wire_.is_cut || loss_.below(100) < kLossPercent) continue;
                 const std::lock_guard lock(other->mutex_);
                 other->packets_.emplace_back(out.begin(),
                                              out.begin() + static_cast<std::ptrdiff_t>(bytes));
@@ -119,6 +130,7 @@ class Service final : public Waker {
     }
 
     test::RingMemory memory_;
+    Wire& wire_;
     Prng loss_;
     std::unique_ptr<mcast::Group> group_;
     std::unique_ptr<Feed> feed_;
@@ -134,12 +146,17 @@ struct Flight {
     std::vector<std::byte> data;
 };
 
-void carry_out(Route& route, Rank rank) {
+template <class Turn>
+void carry_out(Route& route, Rank rank, Turn turn) {
     std::array<Flight, kInFlight> flights;
     Prng pace(rank);
     for (uint64_t number = 0; number < kMessages + kInFlight; ++number) {
         Flight& flight = flights[number % kInFlight];
-        while (route.test(flight.ticket) == State::kPending) std::this_thread::yield();
+        turn(number);
+        while (route.test(flight.ticket) == State::kPending) {
+            turn(number);
+            std::this_thread::yield();
+        }
         if (number >= kInFlight) {
             ASSERT_EQ(flight.ticket.state, State::kDone) << route.error();
             ASSERT_EQ(flight.data, ring_bytes_of(number - kInFlight, flight.data.size()));
@@ -158,28 +175,65 @@ void carry_out(Route& route, Rank rank) {
     }
 }
 
-TEST(RingThreads, RanksAndServicesOfThreeNodes) {
-    std::vector<std::unique_ptr<Service>> services;
+// Runs the services and, for each rank, `play(service, rank)`.
+template <class Play>
+void run_nodes(Wire& wire, const mcast::Timing& timing, Play play) {
     for (Member member = 0; member < kMembers; ++member) {
-        services.push_back(std::make_unique<Service>(member));
+        wire.services.push_back(std::make_unique<Service>(wire, member, timing));
     }
     std::vector<std::thread> nodes;
     nodes.reserve(kMembers);
-    for (const auto& service : services) {
-        nodes.emplace_back([&services, &service] { service->run(services); });
+    for (const auto& service : wire.services) {
+        nodes.emplace_back([&service] { service->run(); });
     }
     std::vector<std::thread> ranks;
     ranks.reserve(kMemberOf.size());
     for (Rank rank = 0; rank < kMemberOf.size(); ++rank) {
-        Service& service = *services[kMemberOf[rank]];
-        ranks.emplace_back([&service, rank] {
-            Route route(service.ring(), service, {rank, kMemberOf});
-            carry_out(route, rank);
-        });
+        Service& service = *wire.services[kMemberOf[rank]];
+        ranks.emplace_back([&service, &play, rank] { play(service, rank); });
     }
     for (std::thread& rank : ranks) rank.join();
-    for (const auto& service : services) service->stop();
+    for (const auto& service : wire.services) service->stop();
     for (std::thread& node : nodes) node.join();
+}
+
+TEST(RingThreads, RanksAndServicesOfThreeNodes) {
+    Wire wire;
+    run_nodes(wire, {}, [](Service& service, Rank rank) {
+        Route route(service.ring(), service, {rank, kMemberOf});
+        carry_out(route, rank, [](uint64_t) {});
+    });
+}
+
+// In the midst nothing comes through any more. All find out by themselves, and go on by messages.
+TEST(RingThreads, RanksGoOnWhenTheWireIsCut) {
+    mcast::Timing timing;
+    timing.ask_ns_first = 20 * mcast::kMillisecond;
+    timing.ask_ns_again = 10 * mcast::kMillisecond;
+    Wire wire;
+    test::Mailbox mailbox(static_cast<uint32_t>(kMemberOf.size()));
+    std::atomic<size_t> done = 0;
+    std::array<uint64_t, kMemberOf.size()> ends{};
+    run_nodes(wire, timing, [&](Service& service, Rank rank) {
+        P2p network(mailbox.callbacks(rank), 0);
+        Route route(service.ring(), service, {rank, kMemberOf, &network});
+        carry_out(route, rank, [&](uint64_t number) {
+            if (number == kMessages / 2) wire.is_cut = true;
+            route.watch_all(number > kMessages / 2);
+            if (number < kMessages) route.begin_call(number);
+            route.step();
+        });
+        ++done;
+        while (done < kMemberOf.size() || route.step() == State::kPending) {
+            route.step();
+            std::this_thread::yield();
+        }
+        EXPECT_TRUE(route.is_decided());
+        EXPECT_EQ(route.step(), State::kDone);
+        ends[rank] = route.calls_end();
+    });
+    for (const uint64_t end : ends) EXPECT_EQ(end, ends[0]);
+    EXPECT_EQ(mailbox.under_way(), 0u);
 }
 
 }  // namespace
