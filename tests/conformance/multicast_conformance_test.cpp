@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "base/prng.h"
@@ -93,7 +94,9 @@ class MulticastConformance : public testing::TestWithParam<MulticastFabricMaker>
         for (size_t number = run.first[rank]; number < run.posted[rank]; ++number) {
             Letter& letter = run.letters[number];
             if (letter.is_done[rank]) continue;
-            if (fabric_->end(team, rank).test(letter.tickets[rank]) != State::kDone) continue;
+            const State state = fabric_->end(team, rank).test(letter.tickets[rank]);
+            if (state == State::kFailed) failure_ = fabric_->end(team, rank).error();
+            if (state != State::kDone) continue;
             letter.is_done[rank] = true;
             if (letter.sender == rank) std::ranges::fill(letter.source, kSpent);
         }
@@ -111,6 +114,7 @@ class MulticastConformance : public testing::TestWithParam<MulticastFabricMaker>
         for (uint32_t turns = 0;; ++turns) {
             if (std::ranges::all_of(runs_, &TeamRun::is_complete)) return;
             ASSERT_LT(turns, fabric_->turns_max()) << "multicasts do not complete";
+            ASSERT_EQ(failure_, "");
             turn();
         }
     }
@@ -134,6 +138,7 @@ class MulticastConformance : public testing::TestWithParam<MulticastFabricMaker>
     Prng prng_{99};
     std::unique_ptr<MulticastFabric> fabric_;
     std::vector<TeamRun> runs_;
+    std::string failure_;  // what a route last said
 };
 
 TEST_P(MulticastConformance, Sizes) {
