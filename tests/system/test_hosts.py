@@ -11,8 +11,8 @@ from test_cluster import HOSTS, UNFINISHED, cluster, on  # noqa: F401, a fixture
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 PLACEMENTS = ["--hosts=2", "--hosts=3:round-robin"]
 # What a team across hosts runs; the node level alone has other names.
-ACROSS = {"binomial", "chain", "direct", "dissemination", "pairwise", "rabenseifner",
-          "recursive_doubling", "ring", "rotated_chain", "scatter_allgather", "tree"}
+ACROSS = {"binomial", "chain", "direct", "dissemination", "gather_multicast", "multicast", "pairwise",
+          "rabenseifner", "recursive_doubling", "ring", "rotated_chain", "scatter_allgather", "tree"}
 
 
 def expect_across(report, ranks, collectives):

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "conformance/mailbox.h"
 #include "sim/script.h"
+#include "sim/seeds.h"
 #include "unit/engine/crew.h"
 
 namespace tutti::test {
@@ -128,6 +128,74 @@ TEST(Multicast, TeamsBeyondTheLimitGoWithout) {
         const tutti_call barrier{};
         EXPECT_EQ(tutti_run(second.team.get(), &barrier), TUTTI_OK);
     });
+}
+
+// Whatever has an algorithm by multicast runs by it.
+constexpr const char* kRules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "barrier"
+multicast = true
+algorithm = "gather_multicast"
+[[rule]]
+collective = "bcast"
+multicast = true
+algorithm = "multicast"
+[[rule]]
+collective = "allreduce"
+bytes = "..4K"
+multicast = true
+algorithm = "gather_multicast"
+[[rule]]
+collective = "allreduce"
+multicast = true
+algorithm = "multicast"
+[[rule]]
+collective = "allgather"
+multicast = true
+algorithm = "multicast"
+)";
+
+void run_mixed(uint64_t seed, const Settings& settings) {
+    Prng prng(seed);
+    const auto ranks = static_cast<uint32_t>(2 + seed % 5);
+    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false};
+    std::vector<std::unique_ptr<Exchange>> exchanges;
+    for (uint32_t i = 0; i < 30; ++i) {
+        exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
+    }
+    Job job(ranks, settings);
+    std::atomic<uint64_t> packets = 0;
+    job.run([&](uint32_t rank, tutti_team* team) {
+        for (const auto& exchange : exchanges) {
+            const tutti_call call = exchange->call(rank);
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
+                << describe(exchange->spec()) << replay(seed) << tutti_team_message(team);
+            ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
+        }
+        packets += info_of(team).data_packets;
+    });
+    EXPECT_GT(packets, 0u) << replay(seed);
+    EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
+}
+
+TEST(Multicast, RandomMixed) {
+    const Seeds seeds = Seeds::wanted(10);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        run_mixed(seed, {kOn, kLoopback, kRules, "TUTTI_CHUNK=1K",
+                         seed % 2 == 0 ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=3:round-robin",
+                         seed % 3 == 0 ? "TUTTI_FAULTS=drop:0.02,dup:0.01" : "TUTTI_CHECK=1"});
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST(Multicast, RandomMixedWithoutAThread) {
+    const Seeds seeds = Seeds::wanted(6);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        run_mixed(seed, {kOn, kLoopback, kRules, "TUTTI_CHUNK=1K", "TUTTI_MCAST_THREAD=0",
+                         seed % 2 == 0 ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=3:round-robin",
+                         seed % 3 == 0 ? "TUTTI_FAULTS=drop:0.02" : "TUTTI_CHECK=0"});
+        ASSERT_FALSE(HasFailure());
+    }
 }
 
 size_t open_files() {
