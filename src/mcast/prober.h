@@ -82,7 +82,8 @@ class Prober {
     bool is_train_over_;
     bool is_done_ = false;
     uint64_t train_first_ns_ = kNever;
-    uint64_t train_bytes_ = 0;
+    uint32_t train_first_ = 0;    // number of that packet
+    uint64_t train_arrived_ = 0;  // since then
     uint64_t round_trip_ns_min_ = kNever;
     uint64_t round_trip_ns_max_ = 0;
 };

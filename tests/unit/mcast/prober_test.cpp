@@ -52,6 +52,27 @@ TEST_F(ProberTest, TheRateIsThatOfTheSecondHalf) {
     EXPECT_EQ(prober.own_bytes_per_s(), 1'000'000u);
 }
 
+TEST_F(ProberTest, WhatIsLostOfTheTrain) {
+    const auto rate = [](auto is_lost) {
+        Params params = test_params(4, 1);
+        params.train_packets = 64;
+        Prober prober(params);
+        const std::byte heard{0};
+        for (uint32_t i = 0; i < 64; ++i) {
+            if (is_lost(i)) continue;
+            const uint64_t now = i * kMillisecond;
+            prober.on_probe(now, now, 0, {i, kNobody, true, false, 0, 0, {&heard, 1}},
+                            1000 - kWireBytes);
+        }
+        return prober.own_bytes_per_s();
+    };
+    EXPECT_EQ(rate([](uint32_t i) { return i == 40 || i == 50 || i == 55; }), 1'000'000u);
+    // A queue that takes every second packet.
+    EXPECT_NEAR(static_cast<double>(rate([](uint32_t i) { return i % 2 == 1; })), 500'000, 20'000);
+    // One of them is not enough.
+    EXPECT_EQ(rate([](uint32_t i) { return i > 32; }), 0u);
+}
+
 TEST_F(ProberTest, KeepsItsProbesWhileTheTrainPasses) {
     Params params = test_params(4, 1);
     params.train_packets = 4;
