@@ -93,9 +93,16 @@ Result<Plan> Network::make(const sched::Shape& shape) {
     return plan;
 }
 
+// With what was agreed when the team was made.
+sched::Shape Network::agreed(sched::Shape shape) const {
+    shape.has_multicast = multicast_.route != nullptr;
+    if (!shape.has_multicast) return shape;
+    shape.multicast_mbit = multicast_.route->facts().bytes_per_s * 8 / 1'000'000;
+    return shape;
+}
+
 Result<Plan*> Network::plan(const sched::Shape& shape) {
-    sched::Shape next = shape;
-    next.has_multicast = multicast_.route != nullptr;
+    sched::Shape next = agreed(shape);
     auto found = find(next);
     if (!found || found.value()->is_host || has_multicast() == next.has_multicast) return found;
     next.has_multicast = false;
@@ -103,9 +110,7 @@ Result<Plan*> Network::plan(const sched::Shape& shape) {
 }
 
 bool Network::prefers_host(const sched::Shape& shape) {
-    sched::Shape next = shape;
-    next.has_multicast = multicast_.route != nullptr;
-    const auto found = find(next);
+    const auto found = find(agreed(shape));
     return found && found.value()->is_host;  // tutti_run says what an error is
 }
 

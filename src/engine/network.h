@@ -95,6 +95,7 @@ class Network {
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
     Result<Plan*> find(const sched::Shape& shape);
+    [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     Result<Plan> make(const sched::Shape& shape);
     Result<select::Choice> choose(const sched::Shape& shape) const;
     [[nodiscard]] bool has_multicast() const;

@@ -45,6 +45,8 @@ struct Shape {
     bool is_commutative = true;
     // The team has a multicast route, agreed when it was made: Programs may multicast.
     bool has_multicast = false;
+    // The rate at which it sends, in Mbit/s, agreed likewise; 0 where that is not known.
+    uint64_t multicast_mbit = 0;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
 

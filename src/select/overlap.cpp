@@ -28,6 +28,7 @@ bool covers(const Rule& wide, const Rule& narrow) {
     }
     if (wide.commutative && wide.commutative != narrow.commutative) return false;
     if (wide.multicast && wide.multicast != narrow.multicast) return false;
+    if (!covers(wide.multicast_mbit, narrow.multicast_mbit)) return false;
     return covers(wide.bytes, narrow.bytes) && covers(wide.ranks, narrow.ranks) &&
            covers(wide.hosts, narrow.hosts) && covers(wide.ranks_per_host, narrow.ranks_per_host);
 }
@@ -46,6 +47,9 @@ Fault never_fits(const Rule& rule) {
     const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;
     if (is_network && hosts.high == 1) {
         return "never fits: on one host only host and node run";
+    }
+    if (rule.multicast_mbit && !rule.multicast.value_or(false)) {
+        return "multicast_mbit: needs multicast = true";
     }
     if (rule.multicast && *rule.multicast && hosts.high == 1) {
         return "never fits: on one host there is no multicast";

@@ -75,6 +75,7 @@ std::string describe(const Rule& rule) {
     for (const std::string& mpi : rule.mpis) text += ", " + mpi;
     if (rule.commutative) text += *rule.commutative ? ", commutative" : ", not commutative";
     if (rule.multicast) text += *rule.multicast ? ", with multicast" : ", without multicast";
+    describe_counts(text, rule.multicast_mbit, "multicast Mbit/s");
     return text;
 }
 

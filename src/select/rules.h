@@ -51,6 +51,7 @@ struct Rule {
     std::vector<std::string> mpis;        // empty: any
     std::optional<bool> commutative;
     std::optional<bool> multicast;
+    std::optional<Range> multicast_mbit;
     // What it says.
     std::string algorithm;
     algo::Tuning tuning;

@@ -22,7 +22,7 @@ constexpr uint32_t kRulesMax = 1000;
 constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "rule"});
 constexpr auto kRuleKeys = std::to_array<std::string_view>(
     {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "mpi", "commutative", "multicast",
-     "algorithm", "segment", "lanes", "leaders", "fan_in", "flat", "why"});
+     "multicast_mbit", "algorithm", "segment", "lanes", "leaders", "fan_in", "flat", "why"});
 
 // What is wrong, and where.
 struct Complaint {
@@ -161,6 +161,7 @@ Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
     if (word == "bytes") return read_range(node, word, rule.bytes);
     if (word == "ranks") return read_range(node, word, rule.ranks);
     if (word == "hosts") return read_range(node, word, rule.hosts);
+    if (word == "multicast_mbit") return read_range(node, word, rule.multicast_mbit);
     if (word == "ranks_per_host") return read_range(node, word, rule.ranks_per_host);
     if (word == "mpi") return read_mpis(node, rule);
     if (word == "algorithm") return read_text(node, word, rule.algorithm);

@@ -46,6 +46,7 @@ bool fits(const Rule& rule, const Call& call) {
     }
     if (rule.commutative && *rule.commutative != call.shape.is_commutative) return false;
     if (rule.multicast && *rule.multicast != call.shape.has_multicast) return false;
+    if (!fits(rule.multicast_mbit, call.shape.multicast_mbit)) return false;
     // On one host no message is sent, so rules about messages say nothing there.
     const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;
     return call.is_on_one_host() ? !is_network : rule.algorithm != kNodeLevel;

@@ -63,7 +63,8 @@ TEST_F(Choosing, TheFirstRuleThatFits) {
     // Of other collectives these rules say nothing.
     const auto barrier = choose(shape_of(TUTTI_BARRIER, 0, 8));
     EXPECT_EQ(name(barrier), "dissemination");
-    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 12 (barrier, hosts 2 and more): "))
+    EXPECT_TRUE(
+        barrier.value().reason.starts_with("built-in rule 12 (barrier, hosts 2 and more): "))
         << barrier.value().reason;
 }
 
@@ -120,6 +121,15 @@ TEST_F(Choosing, RulesAboutMulticast) {
     const auto with = choose(shape);
     EXPECT_EQ(name(with), "chain");
     EXPECT_EQ(with.value().reason, "rule 1 of r.toml (bcast, with multicast)");
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"bcast\"\nmulticast = true\nmulticast_mbit = \"..1000\"\n"
+        "algorithm = \"chain\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"binomial\"\n");
+    shape.multicast_mbit = 1000;
+    EXPECT_EQ(choose(shape).value().reason,
+              "rule 1 of r.toml (bcast, with multicast, multicast Mbit/s up to 1000)");
+    shape.multicast_mbit = 1001;
+    EXPECT_EQ(name(choose(shape)), "binomial");
 }
 
 TEST_F(Choosing, WithoutMulticastItIsSaidWhy) {
@@ -195,7 +205,9 @@ TEST_F(Choosing, AForcedAlgorithmRunsOrIsAnError) {
 TEST_F(Choosing, ReproducibleReductionsAreFlatChains) {
     settings_.reproducible = true;
     for (const auto collective : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
-        const auto choice = choose(shape_of(collective, 8, 8));
+        auto shape = shape_of(collective, 8, 8);
+        shape.has_multicast = collective == TUTTI_ALLREDUCE;
+        const auto choice = choose(shape);
         EXPECT_EQ(name(choice), "chain");
         EXPECT_TRUE(choice.value().tuning.flat);
     }

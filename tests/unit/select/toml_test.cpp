@@ -161,6 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
               "4:13: never fits: a barrier has no bytes"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\ncommutative = false\nalgorithm = \"host\"",
               "4:13: never fits: only reduce and allreduce have an operator"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast_mbit = \"..9\"\nalgorithm = \"host\"",
+              "4:13: multicast_mbit: needs multicast = true"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = false\nalgorithm = \"multicast\"",
               "4:13: never fits: multicast needs a multicast route"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = true\nhosts = 1\nalgorithm = \"host\"",
