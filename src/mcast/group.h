@@ -65,6 +65,7 @@ class Group {
     // waited for until its first packet has come: see expect().
     Result<PostId> post_any(uint64_t now_ns, const MessageName& name, std::span<std::byte> place);
     [[nodiscard]] PostState state(PostId id) const { return inbox_.state(id); }
+    [[nodiscard]] uint64_t completed_posts() const { return inbox_.completed_posts(); }
     // kNobody: of a post for any member's message, nothing has come.
     [[nodiscard]] Member sender(PostId id) const { return inbox_.sender(id); }
     [[nodiscard]] size_t message_bytes(PostId id) const { return inbox_.message_bytes(id); }

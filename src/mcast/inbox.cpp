@@ -184,6 +184,7 @@ bool Inbox::place(Post& post, uint32_t offset, uint32_t total, std::span<const s
         if (post.received_bytes == total) post.state = PostState::kDone;
     }
     if (post.state == PostState::kPending) return false;
+    ++completed_posts_;
     --pools_[post.sender].pending;
     return true;
 }

@@ -61,6 +61,8 @@ class Inbox {
         return std::min(received_end, pools_[sender].lowest);
     }
     [[nodiscard]] uint32_t pending_posts(Member sender) const { return pools_[sender].pending; }
+    // Posts that are no longer pending, so far: whether there is anything to look for.
+    [[nodiscard]] uint64_t completed_posts() const { return completed_posts_; }
     [[nodiscard]] uint64_t dropped_packets() const { return dropped_packets_; }
 
   private:
@@ -113,6 +115,7 @@ class Inbox {
     uint32_t free_ = kNone;
     std::vector<Pool> pools_;  // by sender
     uint32_t pooled_ = 0;      // in all pools
+    uint64_t completed_posts_ = 0;
     uint64_t dropped_packets_ = 0;
 };
 

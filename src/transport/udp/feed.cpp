@@ -117,6 +117,9 @@ void Feed::release_delivered() {
 // ---------------------------------------------------------------- from the others to here
 
 void Feed::finish_posts(uint64_t now_ns) {
+    const uint64_t completed = group_.completed_posts();
+    if (completed == completed_seen_) return;
+    completed_seen_ = completed;
     uint32_t received = 0;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
         Place& place = places_[i];

@@ -48,7 +48,7 @@ class Feed final : public Client {
         uint64_t held_until = 0;  // kHeld: the end of the message in the own stream
     };
 
-    [[nodiscard]] Place& place(uint64_t number) { return places_[number % ring_.slots()]; }
+    [[nodiscard]] Place& place(uint64_t number) { return places_[number & (ring_.slots() - 1)]; }
     void collect_filled(uint64_t now_ns);
     bool collect_once(uint64_t now_ns);
     void write_filled(uint64_t now_ns);
@@ -68,6 +68,7 @@ class Feed final : public Client {
     mcast::Outgoing outgoing_;
     bool is_writing_ = false;
     uint32_t held_ = 0;
+    uint64_t completed_seen_ = 0;  // of the group's counter
     // Of the ring's counters; and slots that the service itself was the last to leave.
     uint64_t filled_seen_ = 0;
     uint64_t freed_seen_ = UINT64_MAX;

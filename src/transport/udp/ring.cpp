@@ -2,6 +2,7 @@
 #include "transport/udp/ring.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -37,7 +38,7 @@ size_t ring_bytes(const RingParams& params) {
 }
 
 void Ring::format(std::byte* memory, const RingParams& params) {
-    TUTTI_ASSERT(params.slots >= 1, "a ring has slots");
+    TUTTI_ASSERT(std::has_single_bit(params.slots), "the slots of a ring are a power of two");
     TUTTI_ASSERT(params.slots <= kRingSlotsMax, "a ring has at most 64 slots");
     TUTTI_ASSERT(params.ranks >= 1 && params.ranks < kHold, "a ring has ranks");
     TUTTI_ASSERT(params.members <= mcast::kMembersMax, "a group has at most 4096 members");
@@ -56,11 +57,11 @@ void Ring::format(std::byte* memory, const RingParams& params) {
 
 RingSlot& Ring::slot(uint64_t number) const {
     auto* first = reinterpret_cast<RingSlot*>(memory_ + slots_at(members()));
-    return first[number % slots()];
+    return first[number & (slots() - 1)];
 }
 
 std::byte* Ring::data(uint64_t number) const {
-    return memory_ + data_at(members(), slots()) + number % slots() * kMulticastBytesMax;
+    return memory_ + data_at(members(), slots()) + (number & (slots() - 1)) * kMulticastBytesMax;
 }
 
 std::atomic<uint32_t>& Ring::waiters(mcast::Member member) const {

@@ -38,9 +38,9 @@ inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kRingSlotsMax = 64;
 
 struct RingParams {
-    uint32_t slots = kRingSlots;
-    uint32_t ranks = 0;    // of the team on this node
-    uint32_t members = 0;  // of the group: nodes of the team
+    uint32_t slots = kRingSlots;  // a power of two
+    uint32_t ranks = 0;           // of the team on this node
+    uint32_t members = 0;         // of the group: nodes of the team
 };
 
 // Of shared memory; the beginning must lie on a page.

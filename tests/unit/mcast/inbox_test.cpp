@@ -104,6 +104,7 @@ TEST_F(InboxTest, APostForAnyoneTakesTheFirstSendersMessage) {
     EXPECT_EQ(inbox_.pending_posts(2), 0u);
     EXPECT_EQ(inbox_.state(id), PostState::kDone);
     EXPECT_EQ(inbox_.message_bytes(id), 70u);
+    EXPECT_EQ(inbox_.completed_posts(), 1u);
     EXPECT_TRUE(std::equal(data_.begin(), data_.begin() + 70, place_.begin()));
     EXPECT_EQ(place_[70], std::byte{0});
 }
