@@ -398,6 +398,7 @@ Result<std::unique_ptr<Carrier>> Carrier::open(const CarrierParams& params) {
         Sockets::open({params.family, params.port, params.ttl, params.receive_buffer_bytes});
     if (!sockets) return sockets.error();
     endpoint.value().port = sockets.value().own_port();
+    endpoint.value().receive_bytes = sockets.value().receive_buffer_bytes();
     auto carrier =
         std::make_unique<UdpCarrier>(params, endpoint.value(), std::move(sockets.value()));
     const auto started = carrier->start();

@@ -57,8 +57,8 @@ struct JoinParams {
     uint32_t group = 0;  // of this process's groups, those included that linger, no other has it
     mcast::Member member = 0;
     std::span<const Endpoint> endpoints;  // of all members
-    uint32_t window_packets = 256;
-    uint64_t bytes_per_s = 0;  // 0: as set_rate() says later
+    uint32_t window_packets = 256;        // at most; fewer if a member's receive buffer holds fewer
+    uint64_t bytes_per_s = 0;             // 0: as set_rate() says later
     uint64_t seed = 1;
     // Made under the lock, with the group's only team open; destroyed by leave().
     std::function<std::unique_ptr<Client>(mcast::Group&)> make_client;

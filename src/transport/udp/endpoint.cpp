@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -14,6 +15,9 @@
 
 namespace tutti::transport::udp {
 namespace {
+
+// The protocol's least would wait for acknowledgements all the time.
+constexpr uint32_t kWindowPacketsMin = 16;
 
 std::span<const Candidate> candidates_of(const Endpoint& endpoint) {
     return std::span(endpoint.candidate)
@@ -89,6 +93,15 @@ std::optional<std::vector<Candidate>> choose_loopback(std::span<const Endpoint> 
     return chosen;
 }
 
+// The system counts what it allocates for a packet: a power of two for data, headers and its own
+// notes, and 256 bytes. A quarter is left for acknowledgements and other small packets.
+uint32_t packets_in(uint32_t buffer_bytes, uint32_t packet_bytes) {
+    constexpr uint32_t kNotesBytes = 400;
+    constexpr uint32_t kHeadBytes = 256;
+    const uint32_t one = std::bit_ceil(packet_bytes + kNotesBytes) + kHeadBytes;
+    return buffer_bytes / 4 * 3 / one;
+}
+
 }  // namespace
 
 Result<Path> choose_path(std::span<const Endpoint> endpoints, mcast::Member own) {
@@ -108,11 +121,15 @@ Result<Path> choose_path(std::span<const Endpoint> endpoints, mcast::Member own)
     }
     path.own = path.of_member[own];
     path.packet_bytes_max = path.own.packet_bytes_max;
+    uint32_t receive_bytes = UINT32_MAX;
     for (size_t member = 0; member < endpoints.size(); ++member) {
         path.packet_bytes_max =
             std::min(path.packet_bytes_max, path.of_member[member].packet_bytes_max);
+        receive_bytes = std::min(receive_bytes, endpoints[member].receive_bytes);
         if (member != own && endpoints[member].host == endpoints[own].host) path.shares_host = true;
     }
+    path.window_packets_max =
+        std::max(kWindowPacketsMin, packets_in(receive_bytes, path.packet_bytes_max));
     return path;
 }
 

@@ -43,6 +43,8 @@ struct Endpoint {
     uint32_t family = 0;
     uint16_t port = 0;  // of packets to this member alone, network order
     uint16_t candidates = 0;
+    uint32_t receive_bytes = 0;  // of a socket's buffer, as the system counts
+    uint32_t unused = 0;
     std::array<Candidate, kCandidatesMax> candidate;
     bool operator==(const Endpoint&) const = default;
 };
@@ -51,7 +53,9 @@ struct Endpoint {
 struct Path {
     Candidate own;
     uint32_t packet_bytes_max = 0;  // the least of all members
-    bool shares_host = false;       // with another member: own packets must be looped back
+    // As many packets as every member's buffer holds, so that one sender overflows none.
+    uint32_t window_packets_max = 0;
+    bool shares_host = false;  // with another member: own packets must be looped back
     std::vector<Candidate> of_member;
 };
 

@@ -25,7 +25,7 @@ mcast::Params group_params(const JoinParams& join, const Path& path) {
     params.group = join.group;
     params.member = join.member;
     params.members = static_cast<mcast::Member>(join.endpoints.size());
-    params.window_packets = join.window_packets;
+    params.window_packets = std::min(join.window_packets, path.window_packets_max);
     params.packet_bytes_max = path.packet_bytes_max;
     params.bytes_per_s = join.bytes_per_s;
     // A second in all: members that share processors may get none of them for long, and who is not

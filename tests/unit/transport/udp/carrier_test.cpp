@@ -37,6 +37,16 @@ TEST(Carrier, SmallPackets) {
     EXPECT_EQ(exchange(cluster, 0, 300), "");
 }
 
+TEST(Carrier, SmallReceiveBuffers) {
+    ClusterParams params = on_port(20'115);
+    params.carrier.packet_bytes_max = 1472;
+    params.carrier.receive_buffer_bytes = 60'000;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    EXPECT_LT(cluster.carrier(0).counters().receive_buffer_bytes, 200'000u);
+    EXPECT_EQ(exchange(cluster, 0, 300), "");
+}
+
 TEST(Carrier, WithoutAThread) {
     ClusterParams params = on_port(20'103);
     params.carrier.has_thread = false;

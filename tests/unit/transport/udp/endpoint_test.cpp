@@ -92,6 +92,18 @@ TEST(Endpoint, LoopbackLeadsToNoOtherHost) {
               std::string::npos);
 }
 
+TEST(Endpoint, TheSmallestBufferBoundsTheWindow) {
+    std::vector<Endpoint> all{endpoint(1, {candidate(ipv4(10, 1, 0, 1))}),
+                              endpoint(2, {candidate(ipv4(10, 1, 0, 2))})};
+    // What Linux grants an ordinary user, twice net.core.rmem_max; 2,304 bytes a full packet.
+    all[0].receive_bytes = 425'984;
+    all[1].receive_bytes = 8'000'000;
+    EXPECT_EQ(choose_path(all, 0).value().window_packets_max, 425'984u / 4 * 3 / 2304);
+    EXPECT_EQ(choose_path(all, 1).value().window_packets_max, 425'984u / 4 * 3 / 2304);
+    all[1].receive_bytes = 2304;
+    EXPECT_EQ(choose_path(all, 0).value().window_packets_max, 16u);
+}
+
 TEST(Endpoint, FamiliesMustAgree) {
     std::vector<Endpoint> all{endpoint(1, {candidate(ipv4(10, 1, 0, 1))}),
                               endpoint(2, {candidate(ipv4(10, 1, 0, 2))})};
