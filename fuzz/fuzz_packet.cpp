@@ -120,14 +120,20 @@ class Trial {
     void post() {
         if (is_posted_) return;
         place_.assign(source_.next(), std::byte{0});
-        const auto sender = static_cast<Member>(1 + source_.next() % (kMembers - 1));
-        auto posted = group_->post(now_ns_, sender, {kTeam, source_.next(), 0, 0}, place_);
+        const auto sender = static_cast<Member>(source_.next() % kMembers);
+        const MessageName name{kTeam, source_.next(), 0, 0};
+        // The own number: for anybody's message.
+        auto posted = sender == 0 ? group_->post_any(now_ns_, name, place_)
+                                  : group_->post(now_ns_, sender, name, place_);
         demand(static_cast<bool>(posted));
         post_ = posted.value();
         is_posted_ = true;
     }
     void release() {
-        if (is_posted_) group_->release(now_ns_, post_);
+        if (!is_posted_) return;
+        const bool is_done = group_->state(post_) == PostState::kDone;
+        demand(!is_done || group_->message_bytes(post_) <= place_.size());
+        group_->release(now_ns_, post_);
         is_posted_ = false;
     }
 
