@@ -278,6 +278,7 @@ typedef struct tutti_multicast_info {
     uint64_t repair_ns_max;
     uint64_t duplicates;
     uint64_t rejected;  /* packets without the right code */
+    uint64_t ungrouped; /* packets of other jobs, and of groups that are gone here */
     uint64_t malformed; /* with it, but wrong */
     uint64_t wakeups;   /* of the service thread, for all teams of the process */
     char name[64];      /* of the team */

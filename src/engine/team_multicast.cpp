@@ -94,6 +94,7 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.repair_ns_max = group.received.repair_ns_max;
     info.duplicates = group.received.duplicates;
     info.rejected = all.rejected;
+    info.ungrouped = all.ungrouped;
     info.malformed = group.packets_malformed;
     info.wakeups = all.wakeups;
     set_text(info.interface_name, carrier.describe(parts_.membership));

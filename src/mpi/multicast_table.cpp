@@ -32,6 +32,7 @@ constexpr Figure kSums[] = {
     {"repaired_in_10_ms", &Info::repaired_in_10_ms},
     {"duplicates", &Info::duplicates},
     {"rejected", &Info::rejected},
+    {"ungrouped", &Info::ungrouped},
     {"malformed", &Info::malformed},
     {"wakeups", &Info::wakeups},
 };
@@ -84,7 +85,8 @@ std::string figures_text(const Info& info) {
            std::to_string(info.repairs_to_all) + " to all (" + quick + " within 10 ms, at most " +
            milliseconds(info.repair_ns_max) + "), " + std::to_string(info.duplicates) +
            " duplicates, " + std::to_string(info.rejected) + " rejected, " +
-           std::to_string(info.malformed) + " malformed";
+           std::to_string(info.ungrouped) + " ungrouped, " + std::to_string(info.malformed) +
+           " malformed";
 }
 
 }  // namespace

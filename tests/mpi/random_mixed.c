@@ -3,16 +3,22 @@
 // compared, byte by byte, with the host MPI's own. A failure prints the seed that replays it.
 //
 // random_mixed [--seed N] [--calls N] [--threads N]
+// random_mixed [--seed N] --seconds N [--mark FILE]
+//
+// With seconds one thread goes on for so long, rank 0 makes FILE once it is well under way, and no
+// rank's memory may grow from then on beyond what a few hundred shapes of calls explain.
 //
 // Every rank derives the same sequence from (seed, thread, step). What one rank may decide alone
 // (address, alignment) is drawn from its own stream.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "support.h"
 
 enum { kThreadsMax = 8, kKinds = 7, kBlockMax = 40000 };
+enum { kStepsAgreed = 16, kStepsBeforeMark = 160, kGrowthKilobytesMax = 64 << 10 };
 enum { kBarrier, kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather };
 
 static const char* const kNames[kKinds] = {"Barrier", "Bcast",   "Reduce",   "Allreduce",
@@ -146,6 +152,8 @@ static void fill_input(const Step* s, void* data, size_t bytes, uint64_t key) {
 typedef struct Job {
     int thread;
     int calls;
+    double seconds;  // 0: so many calls
+    const char* mark;
     uint64_t seed;
     Calls host;
     Group groups[kGroupsMax];
@@ -182,26 +190,66 @@ static void try_step(const Job* job, const Group* g, const Step* s, int step, ui
     drop_buffer(&in, s->label);
 }
 
+static long resident_kilobytes(void) {
+    long pages = 0;
+    FILE* file = fopen("/proc/self/statm", "r");
+    const int found = file ? fscanf(file, "%*d %ld", &pages) : 0;
+    if (file) fclose(file);
+    return found == 1 ? pages * (sysconf(_SC_PAGESIZE) / 1024) : -1;
+}
+
+// Whether all go on with this step: rank 0's clock decides for all, by way of the host.
+static int goes_on(const Job* job, int step, double start) {
+    if (job->seconds == 0) return step < job->calls;
+    if (step % kStepsAgreed != 0) return 1;
+    int more = MPI_Wtime() - start < job->seconds;
+    job->host.bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return more;
+}
+
+static void make_mark(const Job* job, int rank) {
+    if (rank != 0 || !job->mark) return;
+    FILE* file = fopen(job->mark, "w");
+    expect(file != NULL, "cannot write %s", job->mark);
+    if (file) fclose(file);
+}
+
 static void* work(void* argument) {
     Job* job = argument;
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     uint64_t own = mix(job->seed + (uint64_t)rank * 31 + (uint64_t)job->thread);
-    for (int step = 0; step < job->calls; ++step) {
+    const double start = MPI_Wtime();
+    long marked_kilobytes = -1;
+    for (int step = 0; goes_on(job, step, start); ++step) {
+        if (job->seconds > 0 && step == kStepsBeforeMark) {
+            marked_kilobytes = resident_kilobytes();
+            make_mark(job, rank);
+        }
         uint64_t common = mix(job->seed ^ mix((uint64_t)job->thread * 1000003 + (uint64_t)step));
         const Group* g = &job->groups[draw(&common) % (uint64_t)job->group_count];
         if (g->comm == MPI_COMM_NULL) continue;
         const Step s = draw_step(&common, g);
         try_step(job, g, &s, step, &own);
     }
+    if (job->seconds > 0) {
+        const long growth = resident_kilobytes() - marked_kilobytes;
+        expect(marked_kilobytes > 0, "only %g s: the mark was not reached", job->seconds);
+        expect(growth <= kGrowthKilobytesMax, "memory grew by %ld KB", growth);
+    }
+    return NULL;
+}
+
+static const char* word(int argc, char** argv, const char* name) {
+    for (int i = 1; i + 1 < argc; ++i) {
+        if (!strcmp(argv[i], name)) return argv[i + 1];
+    }
     return NULL;
 }
 
 static uint64_t option(int argc, char** argv, const char* name, uint64_t fallback) {
-    for (int i = 1; i + 1 < argc; ++i) {
-        if (!strcmp(argv[i], name)) return strtoull(argv[i + 1], NULL, 10);
-    }
-    return fallback;
+    const char* found = word(argc, argv, name);
+    return found ? strtoull(found, NULL, 10) : fallback;
 }
 
 int main(int argc, char** argv) {
@@ -212,11 +260,14 @@ int main(int argc, char** argv) {
     int count = (int)option(argc, argv, "--threads", 3);
     const int calls = (int)option(argc, argv, "--calls", 1000);
     const uint64_t seed = option(argc, argv, "--seed", 1);
-    if (provided < MPI_THREAD_MULTIPLE) count = 1;
+    const double seconds = (double)option(argc, argv, "--seconds", 0);
+    if (provided < MPI_THREAD_MULTIPLE || seconds > 0) count = 1;
     if (count > kThreadsMax) count = kThreadsMax;
     const Calls host = host_calls();
     for (int t = 0; t < count; ++t) {
         jobs[t] = (Job){.thread = t, .calls = calls / count + 1, .seed = seed, .host = host};
+        jobs[t].seconds = seconds;
+        jobs[t].mark = word(argc, argv, "--mark");
         jobs[t].group_count = make_groups(jobs[t].groups);
         // World is one communicator, which one thread only may use at a time.
         if (t > 0) {

@@ -80,6 +80,7 @@ std::vector<MulticastRecord> three_hosts() {
         info.repairs_to_all = 1;
         info.duplicates = 3;
         info.rejected = 4;
+        info.ungrouped = 2;
         info.malformed = 1;
         strcpy(info.interface_name, "eth0");
         strcpy(info.address, "239.1.2.3:17717");
@@ -98,7 +99,8 @@ TEST(MulticastTable, AddsUpTheHostsOfAGroup) {
         multicast_text(rows),
         "tutti: multicast on MPI_COMM_WORLD (8 ranks, 3 hosts): eth0, 239.1.2.3:17717, 25 "
         "Mbit/s, round trip 0.4 ms; 300 packets, 6 losses, 6 NAKs, 15 repairs to one and 3 to "
-        "all (50 % within 10 ms, at most 14 ms), 9 duplicates, 12 rejected, 3 malformed\n"
+        "all (50 % within 10 ms, at most 14 ms), 9 duplicates, 12 rejected, 6 ungrouped, 3 "
+        "malformed\n"
         "tutti: multicast off on rows (4 ranks, 4 hosts) and 2 more: h3: why\n");
     const auto json = multicast_json(rows);
     ASSERT_EQ(json.size(), 2u);
