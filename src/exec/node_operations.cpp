@@ -57,10 +57,14 @@ void Executor::State::count_node(const node::Call& next) {
 // Starts the next node operation in order, if it is ready. Empty ones are over at once, on all
 // members alike.
 bool Executor::State::start_node() {
-    for (size_t i = 0; i < node_ready.size(); ++i) {
+    size_t i = 0;
+    while (i < node_ready.size()) {
         const Ref ref = node_ready[i];
         const Operation& operation = operation_of(ref);
-        if (operation.order != node_next) continue;
+        if (operation.order != node_next) {
+            ++i;
+            continue;
+        }
         TUTTI_ASSERT(node != nullptr, "node operations need the node's team");
         node_ready[i] = node_ready.back();
         node_ready.pop_back();
@@ -68,7 +72,8 @@ bool Executor::State::start_node() {
         const node::Call next = node_call(slot_of(ref), operation);
         if (next.is_empty()) {
             complete(ref);
-            return start_node();
+            i = 0;  // The next one may be ready by that.
+            continue;
         }
         count_node(next);
         node_busy = true;
