@@ -46,10 +46,12 @@ def suite(tmp_path_factory):
     return tests
 
 
-def test_own_suite_of_mpi4py(mpi4py, suite):
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_own_suite_of_mpi4py(mpi4py, suite, hosts):
     """Its blocking collectives on buffers and objects; its own runner decides what passes."""
     chosen = ["-i", "test_cco_buf.py", "-i", "test_cco_obj.py"]
-    outcome = mpi4py.launch(mpi4py.python, 2, suite / "main.py", "-q", "-f", *chosen, timeout=150)
+    outcome = mpi4py.launch(mpi4py.python, 2, suite / "main.py", "-q", "-f", *chosen,
+                            options=[f"--hosts={hosts}"], timeout=150)
     assert outcome.status == 0, str(outcome)
     # Two ranks write at once, so that one's line may begin in the middle of the other's.
     assert outcome.err.count("OK") == 2, str(outcome)
