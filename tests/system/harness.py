@@ -185,23 +185,23 @@ class Mpi:
             return f"{self.compiler} is not installed"
         return None
 
-    def compile_command(self, source, target, shared):
+    def compile_command(self, source, target, shared, extra=()):
         flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-pthread"]
         flags += ["-shared", "-fPIC"] if shared else []
         if self.root is None:
-            return [self.compiler, *flags, source, "-o", target, "-ldl"]
+            return [self.compiler, *flags, source, "-o", target, *extra, "-ldl"]
         lib = self.root / "lib"
         return ["gcc", *flags, source, "-o", target, f"-I{self.root / 'include'}", f"-L{lib}",
-                "-lmpi", f"-Wl,-rpath,{lib}", "-ldl"]
+                "-lmpi", f"-Wl,-rpath,{lib}", *extra, "-ldl"]
 
-    def compile(self, name, shared=False):
+    def compile(self, name, shared=False, flags=()):
         """tests/mpi/NAME.c -> build/systest/MPI/NAME, made anew only where it is older."""
         source = PROGRAMS / f"{name}.c"
         target = WORK / self.name / (name + (".so" if shared else ""))
         newest = max(source.stat().st_mtime, (PROGRAMS / "support.h").stat().st_mtime)
         if not target.exists() or target.stat().st_mtime < newest:
             target.parent.mkdir(parents=True, exist_ok=True)
-            made = subprocess.run([str(p) for p in self.compile_command(source, target, shared)],
+            made = subprocess.run([str(p) for p in self.compile_command(source, target, shared, flags)],
                                   capture_output=True, text=True)
             assert made.returncode == 0, made.stderr
             assert "warning" not in made.stderr, made.stderr
