@@ -156,6 +156,10 @@ typedef struct tutti_p2p {
     int (*recv)(void *user, void *data, size_t bytes, uint32_t peer, uint32_t tag, void **request);
     /* *done = 1: the message is complete and *request is gone. Lets messages progress. */
     int (*test)(void *user, void **request, int *done);
+    /* *there = 1: a message with this tag has come that nobody has posted a receive for, from *peer;
+     * a receive would be complete soon. May be NULL, or lie beyond struct_bytes: then ranks do not
+     * learn that another one gave up, and stall reports know less. */
+    int (*probe)(void *user, uint32_t tag, uint32_t *peer, int *there);
 } tutti_p2p;
 
 typedef struct tutti_team_params {
@@ -247,7 +251,11 @@ TUTTI_API tutti_status tutti_team_force(tutti_team *team, const tutti_call *call
  * to call. TUTTI_OK where they agree or the check is off. `label` names the collective. */
 TUTTI_API tutti_status tutti_check_foreign(tutti_team *team, const char *label);
 
-/* The line that tells what the last TUTTI_ERR_MISMATCH on this team was. */
+/* This member cannot take part in the call that the others are in or will come to, nor in any
+ * later one: its calls and theirs end with TUTTI_ERR_MEMORY and a message that says why. */
+TUTTI_API void tutti_team_give_up(tutti_team *team, const char *why);
+
+/* The line that tells what the last error on this team was. */
 TUTTI_API const char *tutti_team_message(const tutti_team *team);
 
 /* Hardware multicast of a team: one packet of a host, replicated by the switches for all others. */

@@ -165,7 +165,8 @@ tutti_status tutti_request_test(tutti_request* request) {
     }
     if (inner.stage == Request::Stage::kIdle) return inner.status;
     inner.team->context().progress();
-    return TUTTI_PENDING;
+    inner.team->look_around();
+    return inner.stage == Request::Stage::kIdle ? inner.status : TUTTI_PENDING;
 }
 
 tutti_status tutti_request_wait(tutti_request* request) {
@@ -201,6 +202,10 @@ tutti_status tutti_team_force(tutti_team* team, const tutti_call* call, const ch
 
 tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
     return team_of(team).check_foreign(label);
+}
+
+void tutti_team_give_up(tutti_team* team, const char* why) {
+    team_of(team).give_up(TUTTI_ERR_MEMORY, why ? why : "it cannot go on");
 }
 
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message().c_str(); }

@@ -8,6 +8,12 @@
 #include <cstdio>
 
 namespace tutti::engine {
+namespace {
+
+// Choosing an algorithm and making its plan takes a few KiB.
+constexpr size_t kFundBytes = size_t{64} << 10;
+
+}  // namespace
 
 uint64_t RealClock::now_ns() {
     timespec now{};
@@ -50,6 +56,7 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
         context->usable_cpus_ = std::max(1u, std::min(context->usable_cpus_, *quota));
     }
     context->fill_setting_texts();
+    context->fill_fund();
     return context;
 }
 
@@ -149,6 +156,22 @@ void Context::keep_arena(const std::shared_ptr<Arena>& arena) {
     std::erase_if(arenas_, [](const auto& entry) { return entry.second.expired(); });
     std::erase_if(led_, [](const auto& entry) { return entry.second.expired(); });
     arenas_[arena->id()] = arena;
+}
+
+void Context::keep_for_good(std::unique_ptr<Keepsake> what) {
+    const std::lock_guard lock(mutex_);
+    what->next = std::move(kept_);
+    kept_ = std::move(what);
+}
+
+void Context::spend_fund() {
+    const std::lock_guard lock(mutex_);
+    fund_.reset();
+}
+
+void Context::fill_fund() {
+    const std::lock_guard lock(mutex_);
+    if (!fund_) fund_.reset(new (std::nothrow) std::byte[kFundBytes]);
 }
 
 }  // namespace tutti::engine

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ namespace tutti::engine {
 class RealClock final : public Clock {
   public:
     uint64_t now_ns() override;
+};
+
+// What may outlive its team; a list, so that keeping it takes no memory.
+struct Keepsake {
+    Keepsake() = default;
+    Keepsake(const Keepsake&) = delete;
+    Keepsake& operator=(const Keepsake&) = delete;
+    virtual ~Keepsake() = default;
+    std::unique_ptr<Keepsake> next;
 };
 
 // One embedder in one process: settings, callbacks, and the segments it shares with others.
@@ -67,9 +77,32 @@ class Context {
     Result<std::shared_ptr<Arena>> own_arena(const std::vector<ProcessId>& members);
     void keep_arena(const std::shared_ptr<Arena>& arena);
 
+    // Into this, messages may still be written: it goes with the context.
+    void keep_for_good(std::unique_ptr<Keepsake> what);
+    // Runs a step that returns a Result and may be run twice: the second time with a little memory
+    // that was put aside for when there is none.
+    template <class Step>
+    auto with_fund(Step step) -> decltype(step()) {
+        try {
+            return step();
+        } catch (const std::bad_alloc&) {
+            spend_fund();
+        }
+        try {
+            auto result = step();
+            fill_fund();
+            return result;
+        } catch (const std::bad_alloc&) {
+            fill_fund();
+            return Error{ErrorCode::kMemory, "out of memory"};
+        }
+    }
+
   private:
     Context() = default;
     void fill_setting_texts();
+    void spend_fund();
+    void fill_fund();
     // The number of the pretended host.
     uint64_t pretended_host(uint32_t team_rank, uint32_t team_size) const;
 
@@ -92,6 +125,8 @@ class Context {
     std::mutex mutex_;
     std::map<uint64_t, std::weak_ptr<Arena>> arenas_;
     std::map<std::vector<ProcessId>, std::weak_ptr<Arena>> led_;
+    std::unique_ptr<Keepsake> kept_;
+    std::unique_ptr<std::byte[]> fund_;
 };
 
 }  // namespace tutti::engine

@@ -56,7 +56,7 @@ class TeamMaker {
     Report prepare();
     Result<Done> meet();
     Result<Done> make_alone();
-    Result<Done> make_network();
+    Result<Done> make_network(const tutti_p2p& p2p);
     Result<Done> make_across();
     Report make_node_part();
     Result<Done> name_hosts();
@@ -85,6 +85,7 @@ Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
     team_.reset(new Team);
     team_->name_ = params_.name ? params_.name : "a team";
+    team_->message_.reserve(team_->name_.size() + sizeof(Note));
     team_->checks_ = context_.settings().check && params_.size > 1;
     if (team_->checks_) team_->cards_.resize(params_.size);
     team_->host_choice_ = HostChoice::create(context_, params_.size);
@@ -134,15 +135,14 @@ Result<Done> TeamMaker::make_alone() {
     return Done{};
 }
 
-Result<Done> TeamMaker::make_network() {
-    auto tags = agree_on_tags(context_.tags(), *params_.p2p, all_);
+Result<Done> TeamMaker::make_network(const tutti_p2p& p2p) {
+    auto tags = agree_on_tags(context_.tags(), p2p, all_);
     if (!tags) return tags.error();
     const auto make = [&] {
         std::vector<uint32_t> peers;
         if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
-        team_->network_ =
-            std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank, *params_.p2p,
-                                      std::move(peers), std::move(tags.value()));
+        team_->network_ = std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank,
+                                                    p2p, std::move(peers), std::move(tags.value()));
         Network& network = *team_->network_;
         const topo::Placement& placement = network.placement();
         const auto members = placement.members(placement.node_of(params_.rank));
@@ -219,7 +219,10 @@ Result<Done> TeamMaker::make_across() {
                      "its ranks are on several hosts, and there is no way "
                      "between them"};
     }
-    if (auto made = make_network(); !made) return made;
+    // What an embedder of an older version does not know stays null.
+    tutti_p2p p2p{};
+    std::memcpy(&p2p, params_.p2p, std::min(params_.p2p->struct_bytes, sizeof(p2p)));
+    if (auto made = make_network(p2p); !made) return made;
     if (auto agreed = all_.agree_briefly(guarded([&] { return make_node_part(); })); !agreed)
         return agreed;
     team_->host_choice_.reset();  // rules for hosts speak

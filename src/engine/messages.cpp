@@ -69,23 +69,36 @@ std::string mismatch_message(const std::string& team_name, uint64_t call,
     return text;
 }
 
-std::string stall_message(const Stall& stall, const std::vector<uint32_t>& not_arrived,
-                          const std::vector<std::string>& silent) {
+namespace {
+
+std::string stall_head(const Stall& stall) {
     char seconds[32];
     std::snprintf(seconds, sizeof(seconds), "%.1f s", static_cast<double>(stall.waited_ns) / 1e9);
-    std::string text = "rank " + std::to_string(stall.rank) + " of " + stall.team_name +
-                       " has waited " + seconds + " in " + tutti_collective_name(stall.collective) +
-                       " (call " + std::to_string(stall.call) + " of this communicator): ";
-    if (not_arrived.empty() && silent.empty()) {
-        return text + "all ranks have arrived, still waiting for data";
-    }
-    if (!not_arrived.empty()) text += "not arrived: " + rank_list(not_arrived);
-    const char* separator = not_arrived.empty() ? "" : "; ";
-    for (const std::string& one : silent) {
-        text += separator + (&one == &silent[0] ? "waits for messages of " + one : one);
-        separator = ", ";
-    }
-    return text;
+    return "rank " + std::to_string(stall.rank) + " of " + stall.team_name + " has waited " +
+           seconds + " in " + tutti_collective_name(stall.collective) + " (call " +
+           std::to_string(stall.call) + " of this communicator): ";
+}
+
+constexpr const char* kNobodyIsMissing = "all ranks have arrived, still waiting for data";
+
+}  // namespace
+
+std::string stall_message(const Stall& stall, const std::vector<uint32_t>& not_arrived) {
+    if (not_arrived.empty()) return stall_head(stall) + kNobodyIsMissing;
+    return stall_head(stall) + "not arrived: " + rank_list(not_arrived);
+}
+
+std::string stall_message(const Stall& stall, const StallAcross& across) {
+    std::string text;
+    const auto add = [&](const char* what, const std::vector<std::string>& names) {
+        if (names.empty()) return;
+        text += (text.empty() ? "" : "; ") + std::string(what);
+        for (const std::string& name : names) text += (&name == &names[0] ? "" : ", ") + name;
+    };
+    add(across.was_asked ? "not arrived: " : "waits for messages of ", across.silent);
+    add("waiting too: ", across.waiting);
+    add("in another call: ", across.elsewhere);
+    return stall_head(stall) + (text.empty() ? kNobodyIsMissing : text);
 }
 
 }  // namespace tutti::engine

@@ -25,9 +25,16 @@ struct Stall {
     uint64_t call = 0;  // the number in its team
 };
 
-// Who has not arrived, for TUTTI_STALL. not_arrived: ranks of the own node, ascending; silent:
-// ranks elsewhere from which a message is missing, as text.
-std::string stall_message(const Stall& stall, const std::vector<uint32_t>& not_arrived,
-                          const std::vector<std::string>& silent = {});
+// Who has not arrived, for TUTTI_STALL: ranks of the own node, ascending.
+std::string stall_message(const Stall& stall, const std::vector<uint32_t>& not_arrived);
+
+// The same across nodes: ranks as text.
+struct StallAcross {
+    std::vector<std::string> silent;     // have not answered
+    std::vector<std::string> waiting;    // in the same call
+    std::vector<std::string> elsewhere;  // in another call
+    bool was_asked = true;               // false: nobody can be asked; all are silent
+};
+std::string stall_message(const Stall& stall, const StallAcross& across);
 
 }  // namespace tutti::engine

@@ -28,7 +28,8 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       rank_(rank),
       peers_(std::move(peers)),
       tags_(std::move(tags)),
-      transport_(p2p, tags_.first_tag(), peers_) {
+      transport_(p2p, tags_.first_tag(), peers_),
+      notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()) {
     plans_.reserve(kPlansMax);
     const FaultPlan& faults = context_.settings().faults;
     if (faults.reorder == 0) return;
@@ -238,14 +239,12 @@ void Network::announce(bool is_long) {
     if (multicast_.route) multicast_.route->route().watch_all(is_long);
 }
 
-Result<Done> Network::start(Plan& plan, const exec::Arguments& arguments) {
-    auto reserved = reserve(plan);
-    if (!reserved) return reserved;
+void Network::start(Plan& plan, const exec::Arguments& arguments) {
+    TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     running_ = plan.program.get();
     ++call_;
     if (multicast_.route) multicast_.route->route().begin_call(call_);
     executor_->start(*plan.program, call_, arguments);
-    return reserved;
 }
 
 // What others miss of this rank's multicasts goes to them as messages, if they come for it soon.

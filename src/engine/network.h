@@ -12,6 +12,7 @@
 #include "algo/registry.h"
 #include "base/result.h"
 #include "engine/context.h"
+#include "engine/notes.h"
 #include "engine/tags.h"
 #include "engine/team_multicast.h"
 #include "exec/executor.h"
@@ -35,7 +36,7 @@ struct Plan {
     uint64_t used = 0;                        // when last looked up, in look-ups
 };
 
-class Network {
+class Network final : public Keepsake {
   public:
     Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
             std::vector<uint32_t> peers, TagLease tags);
@@ -46,6 +47,7 @@ class Network {
         if (faulty_) return *faulty_;
         return transport_;
     }
+    [[nodiscard]] Notes& notes() { return notes_; }
     // The names of the nodes, for messages; may be left away.
     void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
     // "HOST".
@@ -71,8 +73,10 @@ class Network {
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
     [[nodiscard]] Plan& check_plan() { return check_; }
 
-    // Begins a call; no other is under way. Allocates only at a plan's first call.
-    Result<Done> start(Plan& plan, const exec::Arguments& arguments);
+    // Makes the memory that a plan needs, before its first call.
+    Result<Done> reserve(Plan& plan);
+    // Begins a call of a plan that has its memory; no other is under way.
+    void start(Plan& plan, const exec::Arguments& arguments);
     exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
 
     // Multicast has failed, as far as this rank knows, and the ranks have not agreed yet from which
@@ -102,7 +106,6 @@ class Network {
     Result<Done> plan_plain(Plan& plan, tutti_collective collective, size_t bytes);
     exec::Step step_multicast();
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning);
-    Result<Done> reserve(Plan& plan);
 
     Context& context_;
     topo::Placement placement_;
@@ -111,6 +114,7 @@ class Network {
     TagLease tags_;
     transport::P2p transport_;
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
+    Notes notes_;
     MulticastOutcome multicast_;
     bool polls_ = false;  // has multicast, and no thread that serves it
     std::unique_ptr<exec::Executor> executor_;

@@ -13,6 +13,7 @@ namespace {
 
 // Teams across nodes that one process can be in at a time.
 constexpr uint32_t kRangesMax = 1u << 16;
+constexpr uint32_t kTeamTags = transport::kSlotsMax + 1;
 // Ranges that members compare at a time.
 constexpr uint32_t kWindow = 64;
 // More than one or two are needed only when several threads make teams at once.
@@ -33,7 +34,7 @@ uint32_t nth_bit(uint64_t bits, uint64_t n) {
 }
 
 uint32_t ranges_of(const tutti_p2p& p2p) {
-    const uint64_t ranges = (uint64_t{p2p.tag_max} + 1) / transport::kSlotsMax;
+    const uint64_t ranges = (uint64_t{p2p.tag_max} + 1) / kTeamTags;
     return static_cast<uint32_t>(std::min<uint64_t>(ranges, kRangesMax));
 }
 
@@ -70,7 +71,8 @@ void TagBook::give_back(const void* endpoint, uint32_t range) {
     if (taken.empty()) taken_.erase(found);
 }
 
-uint32_t TagLease::first_tag() const { return range_ * transport::kSlotsMax; }
+uint32_t TagLease::first_tag() const { return range_ * kTeamTags; }
+uint32_t TagLease::note_tag() const { return first_tag() + transport::kSlotsMax; }
 
 Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circle) {
     const uint32_t limit = ranges_of(p2p);
@@ -87,14 +89,15 @@ Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circ
         }
         // Teams that are made at the same time may have looked at the same ranges, in another order
         // on each rank; from the second attempt on, chance keeps them apart.
-        const uint64_t chance = attempt == 0 ? 0 : offers.value()[0].chance;
+        const uint64_t token = offers.value()[0].chance;
+        const uint64_t chance = attempt == 0 ? 0 : token;
         const uint32_t range =
             first + nth_bit(free, chance % static_cast<uint64_t>(std::popcount(free)));
         std::optional<TagLease> lease;
         Got outcome = Got::kNothing;
         const Report taken = guarded([&] {
             if (!book.take(p2p.user, range)) return Report{};
-            lease.emplace(book, p2p.user, range);
+            lease.emplace(book, p2p.user, range, token);
             outcome = Got::kRange;
             return Report{};
         });

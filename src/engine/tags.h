@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which tags of a way between processes belong to which team. A team across nodes owns one range of
-// transport::kSlotsMax consecutive tags on all of its members; it goes with the team, on each
-// member by itself.
+// kTeamTags consecutive tags on all of its members: one for every slot of the transport, then one
+// for notes (notes.h). It goes with the team, on each member by itself.
 //
 // A member may free its range while another one still waits in the team's last call. Nothing can be
 // mistaken for all that: a team of the same range and of the same two processes is made only when
-// both have freed it, and by then all their messages have been received.
+// both have freed it, and by then all their messages have been received. Notes may be left; they
+// carry the team's token.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,13 @@ class TagBook {
 // A range, given back at the end.
 class TagLease {
   public:
-    TagLease(TagBook& book, const void* endpoint, uint32_t range)
-        : book_(&book), endpoint_(endpoint), range_(range) {}
+    TagLease(TagBook& book, const void* endpoint, uint32_t range, uint64_t token)
+        : book_(&book), endpoint_(endpoint), range_(range), token_(token) {}
     TagLease(TagLease&& other) noexcept
-        : book_(other.book_), endpoint_(other.endpoint_), range_(other.range_) {
+        : book_(other.book_),
+          endpoint_(other.endpoint_),
+          range_(other.range_),
+          token_(other.token_) {
         other.book_ = nullptr;
     }
     TagLease& operator=(TagLease&&) = delete;
@@ -47,11 +51,15 @@ class TagLease {
         if (book_) book_->give_back(endpoint_, range_);
     }
     [[nodiscard]] uint32_t first_tag() const;
+    [[nodiscard]] uint32_t note_tag() const;
+    // A random number, the same on all members.
+    [[nodiscard]] uint64_t token() const { return token_; }
 
   private:
     TagBook* book_;
     const void* endpoint_;
     uint32_t range_;
+    uint64_t token_;
 };
 
 // Collective over the circle: a range that is free on all members, the lowest one unless other

@@ -37,6 +37,10 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
 }  // namespace
 
 Team::~Team() {
+    if (network_) network_->notes().drain();
+    // After a failure messages may still write into its memory, and its tags are not used again.
+    const bool is_kept = network_ && (broken_ != TUTTI_OK || network_->notes().is_busy());
+    if (is_kept) context_->keep_for_good(std::move(network_));
     network_.reset();  // the executor knows the node's part
     if (mapping_) leave(node_);
 }
@@ -69,7 +73,7 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     return TUTTI_OK;
 }
 
-// What follows a fruitless step of `op`. True if it was completed after all.
+// What follows a fruitless step of `op`. True if it was completed after all, or never will be.
 inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
     switch (waiter.turn()) {
         case Waiter::Advice::kPoll:
@@ -81,6 +85,10 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
         case Waiter::Advice::kAnnounce:
             node::announce(node_, op);
             break;
+        case Waiter::Advice::kListen:
+            context_->progress();
+            listen();
+            return broken_ != TUTTI_OK;
         case Waiter::Advice::kReport:
             report_stall(op, waiter.waited_ns());
             break;
@@ -120,7 +128,7 @@ inline void Team::call_done() {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
-    if (head_ || checks_ || network_) {
+    if (head_ || checks_ || network_ || broken_ != TUTTI_OK) {
         start(run_);
         return wait(run_);
     }
@@ -138,7 +146,7 @@ tutti_status Team::run(const tutti_call& call) {
     }
     if (policy_.sleeps) ring_done(run_.op);
     call_done();
-    return TUTTI_OK;
+    return broken_;
 }
 
 tutti_status Team::check_foreign(const char* label) {
@@ -166,7 +174,7 @@ void Team::start(Request& request) {
 }
 
 void Team::begin(Request& request) {
-    if (is_broken_) return finish(request, TUTTI_ERR_NETWORK);
+    if (broken_ != TUTTI_OK) return finish(request, broken_);
     if (!checks_) return begin_main(request);
     request.stage = Request::Stage::kChecking;
     begin_exchange(request);
@@ -217,6 +225,7 @@ node::Op& Team::front_op() {
 
 // The call in front is done: on to what follows it.
 void Team::finish_front() {
+    if (broken_ != TUTTI_OK) return finish(*head_, broken_);
     if (policy_.sleeps && !network_) ring_done(front_op());
     Request& request = *head_;
     if (request.stage == Request::Stage::kChecking) {

@@ -8,6 +8,7 @@
 #include "engine/arena.h"
 #include "engine/context.h"
 #include "engine/host_choice.h"
+#include "engine/inquiry.h"
 #include "engine/network.h"
 #include "engine/wait.h"
 #include "node/team.h"
@@ -61,6 +62,12 @@ class Team {
     // Moves the request in front a little. True if anything moved.
     bool advance();
     tutti_status wait(Request& request);
+    // This member takes part in no further call: all others are told, and their calls end with
+    // `status`. Allocates nothing.
+    void give_up(tutti_status status, const char* why);
+    // After a fruitless test: now and then looks for news that came outside the calls, as wait()
+    // does by itself.
+    void look_around();
     bool is_idle() const { return head_ == nullptr; }
 
     Context& context() const { return *context_; }
@@ -82,13 +89,21 @@ class Team {
     void compare_cards(Request& request);
     bool advance_network();
     bool advance_decision();
-    void fail_front(const std::string& why);
     void tell_failure();
+    void listen();
+    void hear_all();
+    void hear(const Note& note);
+    void answer(const Note& question);
+    void ask_on();
+    void pass_on(tutti_status status, const char* text);
+    void fall_silent(tutti_status status, const char* text);
+    void report_inquiry();
     bool wait_turn(Waiter& waiter, node::Op& op);
     bool sleep_turn(node::Op& op);
     void wait_network_turn(Waiter& waiter);
     void report_stall(const node::Op& op, uint64_t waited_ns);
-    void report_network_stall(uint64_t waited_ns);
+    void begin_inquiry(uint64_t waited_ns);
+    [[nodiscard]] std::vector<uint32_t> waits_for();
     void finish_front();
     node::Op& front_op();
     void call_done();
@@ -110,9 +125,13 @@ class Team {
     std::vector<CallCard> cards_;  // one a member, for TUTTI_CHECK
     node::Op exchange_;            // of the cards
     bool checks_ = false;
-    bool is_broken_ = false;  // a message failed: no further call runs
+    // Not TUTTI_OK: a message failed, or a member gave up. No further call runs.
+    tutti_status broken_ = TUTTI_OK;
     // The call in front waits for what all ranks agree on after multicast failed.
     bool waits_for_decision_ = false;
+    Inquiry inquiry_;
+    uint64_t inquiry_waited_ns_ = 0;
+    uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing
     Request ask_;  // for questions that run nothing
     Request* head_ = nullptr;

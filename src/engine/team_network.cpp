@@ -57,22 +57,29 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
 }  // namespace
 
 bool Team::prefers_host(const tutti_call& call) {
-    if ((!network_ && !host_choice_) || is_broken_) return false;
+    if ((!network_ && !host_choice_) || broken_ != TUTTI_OK) return false;
     // A collective that is none is describe()'s to refuse.
     const bool is_known = call.collective >= 0 && call.collective < TUTTI_COLLECTIVE_COUNT;
     const uint64_t bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
     if (host_choice_ && is_known && !host_choice_->may_leave(call.collective, bytes)) return false;
     if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
     const sched::Shape shape = shape_of(ask_.op.call, ask_.commutes, size_);
-    if (host_choice_) return host_choice_->prefers_host(shape);
-    return network_->prefers_host(shape);
+    const auto is_host = context_->with_fund([&]() -> Result<bool> {
+        if (host_choice_) return host_choice_->prefers_host(shape);
+        return network_->prefers_host(shape);
+    });
+    if (is_host) return is_host.value();
+    // Without an answer this rank cannot follow the others; tutti_run says so.
+    give_up(TUTTI_ERR_MEMORY, "out of memory");
+    return false;
 }
 
 const char* Team::algorithm(const tutti_call& call) {
     if (describe(call, ask_) != TUTTI_OK) return "none";
     if (!network_) return node::algorithm_name(node_, ask_.op.call);
-    if (ask_.op.call.is_empty()) return "none";
-    const auto plan = network_->plan(shape_of(ask_.op.call, ask_.commutes, size_));
+    if (ask_.op.call.is_empty() || broken_ != TUTTI_OK) return "none";
+    const auto plan = context_->with_fund(
+        [&] { return network_->plan(shape_of(ask_.op.call, ask_.commutes, size_)); });
     return plan ? plan.value()->name : "none";
 }
 
@@ -100,28 +107,32 @@ void Team::begin_cards(Request& request) {
     const exec::Arguments cards{reinterpret_cast<const std::byte*>(&request.card),
                                 reinterpret_cast<std::byte*>(cards_.data()),
                                 {}};
-    // The memory was reserved with the team.
-    const auto started = network_->start(network_->check_plan(), cards);
-    TUTTI_ASSERT(started, "the comparison of calls has its memory");
+    network_->start(network_->check_plan(), cards);  // reserved with the team
 }
 
+// The error of a plan that cannot be made is the same on all ranks; want of memory is this rank's
+// own, and the others hear of it.
 void Team::begin_plan(Request& request) {
     waits_for_decision_ = network_->is_undecided();
     if (waits_for_decision_) return;
-    const auto plan = network_->plan(shape_of(request.op.call, request.commutes, size_));
-    Result<Done> started = Done{};
-    if (!plan) {
-        started = plan.error();
-    } else if (plan.value()->is_host) {
-        const char* collective = tutti_collective_name(request.op.call.collective);
-        started = Error{ErrorCode::kArgument, std::string(collective) + " is for the host MPI"};
+    const auto ready = context_->with_fund([&]() -> Result<Plan*> {
+        auto plan = network_->plan(shape_of(request.op.call, request.commutes, size_));
+        if (!plan) return plan;
+        if (plan.value()->is_host) {
+            const char* collective = tutti_collective_name(request.op.call.collective);
+            return Error{ErrorCode::kArgument, std::string(collective) + " is for the host MPI"};
+        }
+        auto reserved = network_->reserve(*plan.value());
+        return reserved ? plan : Result<Plan*>(reserved.error());
+    });
+    if (ready) {
+        network_->start(*ready.value(), arguments_of(request.op.call, rank_));
+    } else if (ready.error().code == ErrorCode::kMemory) {
+        give_up(TUTTI_ERR_MEMORY, ready.error().message.c_str());
     } else {
-        started = network_->start(*plan.value(), arguments_of(request.op.call, rank_));
+        message_ = name_ + ": " + ready.error().message;
+        finish(request, TUTTI_ERR_ALGORITHM);
     }
-    if (started) return;
-    message_ = name_ + ": " + started.error().message;
-    const bool is_memory = started.error().code == ErrorCode::kMemory;
-    finish(request, is_memory ? TUTTI_ERR_MEMORY : TUTTI_ERR_ALGORITHM);
 }
 
 bool Team::advance_decision() {
@@ -135,19 +146,13 @@ bool Team::advance_decision() {
             break;
     }
     waits_for_decision_ = false;
-    fail_front("no way on after multicast failed");
+    give_up(TUTTI_ERR_NETWORK, "no way on after multicast failed");
     return true;
 }
 
 void Team::tell_failure() {
     const std::string line = network_->tell_failure();
     if (!line.empty()) context_->log(TUTTI_LOG_WARN, name_ + ": " + line);
-}
-
-void Team::fail_front(const std::string& why) {
-    is_broken_ = true;
-    message_ = name_ + ": rank " + std::to_string(rank_) + ": " + why;
-    finish(*head_, TUTTI_ERR_NETWORK);
 }
 
 bool Team::advance_network() {
@@ -165,24 +170,8 @@ bool Team::advance_network() {
         case exec::Step::kFailed:
             break;
     }
-    fail_front(network_->executor().error());
+    give_up(TUTTI_ERR_NETWORK, network_->executor().error().c_str());
     return true;
-}
-
-void Team::report_network_stall(uint64_t waited_ns) {
-    const Request& request = *head_;
-    const Stall stall{name_, rank_, waited_ns, request.op.call.collective, network_->call()};
-    std::vector<uint32_t> late;
-    if (const node::Op* op = network_->executor().node_op()) {
-        const topo::Placement& placement = network_->placement();
-        const auto members = placement.members(placement.node_of(rank_));
-        for (const node::Rank index : node::not_arrived(node_, *op)) late.push_back(members[index]);
-    }
-    std::vector<std::string> silent;
-    for (const sched::Rank rank : network_->executor().waits_for()) {
-        silent.push_back(network_->rank_text(rank));
-    }
-    context_->log(TUTTI_LOG_WARN, stall_message(stall, late, silent));
 }
 
 void Team::wait_network_turn(Waiter& waiter) {
@@ -197,8 +186,13 @@ void Team::wait_network_turn(Waiter& waiter) {
             if (const node::Op* op = network_->executor().node_op()) node::announce(node_, *op);
             network_->announce(true);
             break;
+        case Waiter::Advice::kListen:
+            context_->progress();
+            listen();
+            if (broken_ != TUTTI_OK) finish(*head_, broken_);
+            break;
         case Waiter::Advice::kReport:
-            report_network_stall(waiter.waited_ns());
+            begin_inquiry(waiter.waited_ns());
             break;
         case Waiter::Advice::kSleep:
             break;  // of one node's teams only

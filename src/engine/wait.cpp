@@ -54,6 +54,10 @@ Waiter::Advice Waiter::slow_turn() {
         next_report_ns_ = 2 * waited;
         return Advice::kReport;
     }
+    if (waited >= next_listen_ns_) {
+        next_listen_ns_ = waited + kListenNs;
+        return Advice::kListen;
+    }
     if (policy_.sleeps) return Advice::kProgress;
     if (policy_.naps && waited >= kNapAfterNs) {
         sleep_ns(std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax));

@@ -28,6 +28,7 @@ class Waiter {
         kPoll,      // poll again
         kProgress,  // let the embedder progress, then poll again
         kAnnounce,  // once a wait: it has become a long one
+        kListen,    // the wait is long: look for news that came outside the call, then as kProgress
         kReport,    // the stall time has passed (again)
         kSleep      // sleep until the bell rings, at most kSleepNsMax
     };
@@ -40,6 +41,7 @@ class Waiter {
         begin_ns_ = 0;
         is_yielding_ = policy_.is_crowded;
         has_announced_ = false;
+        next_listen_ns_ = kListenNs;
     }
     // After a fruitless poll. Yields or sleeps where it is time to.
     Advice turn() {
@@ -50,6 +52,8 @@ class Waiter {
     uint64_t waited_ns() { return clock_.now_ns() - begin_ns_; }
 
     static constexpr uint64_t kSleepNsMax = 1'000'000;
+    // From one look for news to the next: beside the sleeps of such a wait it costs nothing.
+    static constexpr uint64_t kListenNs = 10'000'000;
 
   private:
     // About a microsecond of polling before the clock is first read.
@@ -80,6 +84,7 @@ class Waiter {
     uint64_t turns_ = 0;
     uint64_t begin_ns_ = 0;
     uint64_t next_report_ns_ = 0;
+    uint64_t next_listen_ns_ = kListenNs;
     bool is_yielding_;
     bool has_announced_ = false;
 };

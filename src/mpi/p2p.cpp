@@ -48,11 +48,25 @@ int recv(void*, void* data, size_t bytes, uint32_t peer, uint32_t tag, void** ha
 }
 
 int test(void*, void** handle, int* done) {
+    *done = 0;
+    if (!front.active.load(std::memory_order_acquire)) return 0;
     const HostGuard guard;
     abi::Request request = to_request(*handle);
     const int status = front.host.test(&request, done, abi::status_ignore());
     *handle = to_handle(request);
     return status;
+}
+
+// Teams go after the host's own end, and look for a last time.
+int probe(void*, uint32_t tag, uint32_t* peer, int* there) {
+    *there = 0;
+    if (!front.active.load(std::memory_order_acquire)) return 0;
+    const HostGuard guard;
+    abi::Status status{};
+    const int outcome =
+        front.host.iprobe(abi::kAnySource, static_cast<int>(tag), front.p2p_comm, there, &status);
+    if (outcome == abi::kSuccess && *there != 0) *peer = static_cast<uint32_t>(status.source);
+    return outcome;
 }
 
 }  // namespace
@@ -80,6 +94,7 @@ tutti_p2p p2p_callbacks() {
     callbacks.send = send;
     callbacks.recv = recv;
     callbacks.test = test;
+    callbacks.probe = probe;
     return callbacks;
 }
 

@@ -5,7 +5,7 @@ namespace tutti::mpi {
 
 int run_failed(CommState& state, tutti_status status) {
     const bool has_message = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ALGORITHM ||
-                             status == TUTTI_ERR_NETWORK;
+                             status == TUTTI_ERR_NETWORK || status == TUTTI_ERR_MEMORY;
     // Each rank sees its own message fail; the rest all see alike.
     const bool is_alike = has_message && status != TUTTI_ERR_NETWORK;
     if (state.rank == 0 || !is_alike) {
@@ -18,7 +18,9 @@ int run_failed(CommState& state, tutti_status status) {
 }
 
 int no_memory(CommState& state) {
-    print_line("no memory to pack a datatype with gaps");
+    constexpr const char* kWhy = "no memory to pack a datatype with gaps";
+    print_line(kWhy);
+    tutti_team_give_up(state.team, kWhy);
     front.host.comm_call_errhandler(state.comm, abi::kErrNoMem);
     return abi::kErrNoMem;
 }

@@ -13,7 +13,8 @@ namespace tutti::mpi {
 int run_failed(CommState& state, tutti_status status);
 int run_reported(CommState& state, const tutti_call& call);
 
-// There is no memory to pack into: one line, then the error handler.
+// There is no memory to pack into: one line, then the error handler; the others are told, since
+// they may be in the call already.
 int no_memory(CommState& state);
 
 inline int run(CommState& state, const tutti_call& call) {

@@ -67,7 +67,13 @@ struct SliceHeader {
     // the number of ranks asleep or about to be, counted up and down by themselves.
     alignas(kControlStride) std::atomic<uint32_t> bell{0};
     alignas(kControlStride) std::atomic<uint32_t> sleepers{0};
+    // A member takes part in no further call: 0 nobody; 1 the first one is writing why; 2 it is
+    // written (release), for good. Read by members that have waited long.
+    alignas(kControlStride) std::atomic<uint32_t> gave_up{0};
+    uint32_t gave_up_status = 0;  // a tutti_status
+    char gave_up_text[128] = {};  // who and why, zero-terminated
 };
+static_assert(sizeof(SliceHeader) <= kPageBytes);
 
 // Pointers into a mapped slice.
 struct Slice {

@@ -11,7 +11,7 @@ Mailbox::Mailbox(uint32_t ranks) {
 }
 
 tutti_p2p Mailbox::callbacks(uint32_t rank) {
-    return {sizeof(tutti_p2p), &users_[rank], kTagMax, send, recv, test};
+    return {sizeof(tutti_p2p), &users_[rank], kTagMax, send, recv, test, probe};
 }
 
 int Mailbox::send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
@@ -67,6 +67,18 @@ int Mailbox::test(void* user, void** request, int* done) {
     self.free_.push_back(posted);
     *request = nullptr;
     return outcome;
+}
+
+int Mailbox::probe(void* user, uint32_t tag, uint32_t* peer, int* there) {
+    const User& me = *static_cast<User*>(user);
+    const std::lock_guard lock(me.mailbox->mutex_);
+    const auto& waiting = me.mailbox->waiting_;
+    const auto found = std::find_if(waiting.begin(), waiting.end(), [&](const Request* one) {
+        return one->is_send && one->to == me.rank && one->tag == tag;
+    });
+    *there = found != waiting.end() ? 1 : 0;
+    if (*there != 0) *peer = (*found)->from;
+    return 0;
 }
 
 }  // namespace tutti::test

@@ -42,6 +42,7 @@ class Mailbox {
     static int recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag,
                     void** request);
     static int test(void* user, void** request, int* done);
+    static int probe(void* user, uint32_t tag, uint32_t* peer, int* there);
     int post(const Request& request, void** handle);
     static void match(Request& send, Request& recv);
 

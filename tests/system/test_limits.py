@@ -82,3 +82,12 @@ def test_tiny_dev_shm(openmpi):
     assert not outcome.lines(), str(outcome)
     assert "left in shm" not in outcome.out, str(outcome)
     assert outcome.report.calls("tutti", "barrier", 3) > 0, outcome.report.rows
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_no_memory_to_pack_on_one_rank(debian_mpi, hosts):
+    """The others are told, wherever they wait (a stall time keeps the rules from the host MPI)."""
+    outcome = debian_mpi.launch("give_up", 4, options=[f"--hosts={hosts}", "--stall=100"]).passed()
+    assert any("no memory to pack" in line for line in outcome.lines()), str(outcome)
+    told = [line for line in outcome.lines() if "rank 3: no memory to pack" in line]
+    assert told, str(outcome)

@@ -282,7 +282,7 @@ TEST(Hosts, NoTagsAreLeft) {
         Meeting meeting(kRanks);
         run_threads(kRanks, [&](uint32_t rank) {
             tutti_p2p p2p = mailbox.callbacks(rank);
-            p2p.tag_max = 50;  // three teams' tags
+            p2p.tag_max = 53;  // three teams' tags
             Made made = make_team(context.get(), meeting, rank, "a team", &p2p);
             EXPECT_EQ(made.status, count < 3 ? TUTTI_OK : TUTTI_ERR_NETWORK);
             if (count == 3) {
@@ -409,16 +409,62 @@ TEST(Hosts, FailedMessages) {
     });
 }
 
-// Who waits says on whom, with its host.
+// Who waits says who has not come, with its host, and who waits as well: 2 lacks a message of 1,
+// which lacks one of 0, which has not arrived.
 TEST(Hosts, StallNamesWhoIsMissing) {
+    const char* rules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "bcast"
+algorithm = "chain"
+)";
+    Log log;
+    const ContextPtr context = make_context({rules, "TUTTI_STALL=0.01", "TUTTI_HOSTS=3"}, &log);
+    Hosts hosts{3};
+    const auto line_of_2 = [&]() -> std::string {
+        for (const std::string& line : log.lines()) {
+            if (line.find("rank 2 of") == 0 && line.find("too: rank 1") != std::string::npos) {
+                return line;
+            }
+        }
+        return {};
+    };
+    run_threads(3, [&](uint32_t rank) {
+        const Made made = hosts.make(context.get(), rank);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        if (rank == 0) {
+            while (line_of_2().empty()) std::this_thread::yield();
+        }
+        uint32_t value = rank + 5;
+        tutti_call call{};
+        call.collective = TUTTI_BCAST;
+        call.recv = &value;
+        call.bytes = sizeof(value);
+        EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_OK);
+        EXPECT_EQ(value, 5u);
+    });
+    const std::string line = line_of_2();
+    EXPECT_NE(line.find("rank 2 of the hosts has waited 0."), std::string::npos) << line;
+    EXPECT_NE(line.find("s in bcast (call 1 of this communicator): not arrived: rank 0 (on "
+                        "pretended host 0); waiting too: rank 1 (on pretended host 1)"),
+              std::string::npos)
+        << line;
+}
+
+// An embedder that cannot look for messages.
+TEST(Hosts, StallWithoutAProbe) {
     Log log;
     const ContextPtr context = make_context({kRules, "TUTTI_STALL=0.01", "TUTTI_HOSTS=2"}, &log);
-    run_hosts(context.get(), 2, [&](uint32_t rank, tutti_team* team) {
+    Hosts hosts{2};
+    run_threads(2, [&](uint32_t rank) {
+        tutti_p2p p2p = hosts.mailbox.callbacks(rank);
+        p2p.struct_bytes = offsetof(tutti_p2p, probe);
+        const Made made = make_team(context.get(), hosts.meeting, rank, "the hosts", &p2p);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
         if (rank == 1) {
             while (log.is_empty()) std::this_thread::yield();
         }
         const tutti_call barrier{};
-        EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+        EXPECT_EQ(tutti_run(made.team.get(), &barrier), TUTTI_OK);
     });
     const std::string line = log.lines().front();
     EXPECT_NE(line.find("rank 0 of the hosts has waited 0.0 s in barrier (call 1 of this "

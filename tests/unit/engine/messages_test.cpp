@@ -73,15 +73,22 @@ struct Stalled {
     }
 };
 
-TEST(Stall, NamesWhoIsSilentElsewhere) {
+TEST(Stall, TellsWhoIsMissingFromWhoWaits) {
     const Stall stall{"world", 4, 2'000'000'000, TUTTI_BCAST, 7};
-    EXPECT_EQ(
-        stall_message(stall, {5}, {"rank 0 (on a)", "rank 2 (on b)"}),
-        "rank 4 of world has waited 2.0 s in bcast (call 7 of this communicator): not arrived: "
-        "rank 5; waits for messages of rank 0 (on a), rank 2 (on b)");
-    EXPECT_EQ(stall_message(stall, {}, {"rank 0 (on a)"}),
-              "rank 4 of world has waited 2.0 s in bcast (call 7 of this communicator): waits for "
-              "messages of rank 0 (on a)");
+    const std::string head =
+        "rank 4 of world has waited 2.0 s in bcast (call 7 of this communicator): ";
+    EXPECT_EQ(stall_message(stall, StallAcross{{"rank 0 (on a)", "rank 2 (on b)"},
+                                               {"rank 1 (on a)"},
+                                               {"rank 3 (on b)"}}),
+              head +
+                  "not arrived: rank 0 (on a), rank 2 (on b); waiting too: rank 1 (on a); in "
+                  "another call: rank 3 (on b)");
+    EXPECT_EQ(stall_message(stall, StallAcross{{}, {"rank 1 (on a)"}, {}}),
+              head + "waiting too: rank 1 (on a)");
+    EXPECT_EQ(stall_message(stall, StallAcross{{"rank 0 (on a)"}, {}, {}, false}),
+              head + "waits for messages of rank 0 (on a)");
+    EXPECT_EQ(stall_message(stall, StallAcross{}),
+              head + "all ranks have arrived, still waiting for data");
 }
 
 TEST(Stall, NamesWhoHasNotArrived) {

@@ -26,7 +26,9 @@ class Wire {
     class End {
       public:
         End(Wire& wire, uint32_t rank) : wire_(wire), rank_(rank) {}
-        tutti_p2p callbacks() { return {sizeof(tutti_p2p), this, kTags - 1, send, recv, test}; }
+        tutti_p2p callbacks() {
+            return {sizeof(tutti_p2p), this, kTags - 1, send, recv, test, nullptr};
+        }
 
       private:
         struct Request {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A member that cannot go on tells the others, wherever they wait for it.
+#include "conformance/mailbox.h"
+#include "unit/engine/crew.h"
+
+namespace tutti::test {
+namespace {
+
+Made make(tutti_context* context, Meeting& meeting, Mailbox& mailbox, uint32_t rank) {
+    const tutti_p2p p2p = mailbox.callbacks(rank);
+    return make_team(context, meeting, rank, "the crew", &p2p);
+}
+
+constexpr uint32_t kRanks = 4;
+constexpr uint32_t kWhoGivesUp = 2;
+constexpr const char* kMessage = "the crew: rank 2: it has had enough";
+
+tutti_call barrier() { return {}; }
+
+class GiveUp : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GiveUp, EndsTheCallsOfAll) {
+    const ContextPtr context = make_context({GetParam(), "TUTTI_MCAST=off"});
+    Meeting meeting(kRanks);
+    Mailbox mailbox(kRanks);
+    run_threads(kRanks, [&](uint32_t rank) {
+        const Made made = make(context.get(), meeting, mailbox, rank);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        tutti_team* team = made.team.get();
+        const tutti_call call = barrier();
+        ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);
+        if (rank == kWhoGivesUp) tutti_team_give_up(team, "it has had enough");
+        for (int turn = 0; turn < 3; ++turn) {
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MEMORY);
+            EXPECT_STREQ(tutti_team_message(team), kMessage);
+        }
+        EXPECT_EQ(tutti_prefers_host(team, &call), 0);
+    });
+}
+
+// Also those who only test, and whatever stands in the queue.
+TEST_P(GiveUp, EndsRequests) {
+    const ContextPtr context = make_context({GetParam(), "TUTTI_MCAST=off"});
+    Meeting meeting(kRanks);
+    Mailbox mailbox(kRanks);
+    run_threads(kRanks, [&](uint32_t rank) {
+        const Made made = make(context.get(), meeting, mailbox, rank);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        tutti_team* team = made.team.get();
+        const tutti_call call = barrier();
+        tutti_request* requests[2] = {};
+        for (tutti_request*& request : requests) {
+            ASSERT_EQ(tutti_request_create(team, &call, &request), TUTTI_OK);
+        }
+        if (rank == kWhoGivesUp) tutti_team_give_up(team, "it has had enough");
+        for (tutti_request* request : requests) {
+            ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+        }
+        for (tutti_request* request : requests) {
+            tutti_status status = TUTTI_PENDING;
+            while ((status = tutti_request_test(request)) == TUTTI_PENDING) {
+            }
+            EXPECT_EQ(status, TUTTI_ERR_MEMORY);
+            tutti_request_free(request);
+        }
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, GiveUp,
+                         ::testing::Values("TUTTI_HOSTS=1", "TUTTI_HOSTS=2", "TUTTI_HOSTS=4"));
+
+// A message that fails on one rank ends the calls of all.
+TEST(Hosts, AFailedMessageIsNotedToAll) {
+    const ContextPtr context = make_context({"TUTTI_HOSTS=2", "TUTTI_MCAST=off"});
+    Meeting meeting(2);
+    Mailbox mailbox(2);
+    run_threads(2, [&](uint32_t rank) {
+        tutti_p2p p2p = mailbox.callbacks(rank);
+        if (rank == 0) {
+            p2p.recv = [](void*, void*, size_t, uint32_t, uint32_t, void**) { return 19; };
+        }
+        const Made made = make_team(context.get(), meeting, rank, "the crew", &p2p);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        const tutti_call call = barrier();
+        EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_ERR_NETWORK);
+        const std::string message = tutti_team_message(made.team.get());
+        EXPECT_NE(message.find("rank 0: the receive of 0 bytes from rank 1 failed with status 19"),
+                  std::string::npos)
+            << message;
+    });
+}
+
+}  // namespace
+}  // namespace tutti::test
