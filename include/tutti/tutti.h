@@ -285,12 +285,12 @@ typedef struct tutti_multicast_info {
     uint64_t repaired_in_10_ms;
     uint64_t repair_ns_max;
     uint64_t duplicates;
-    uint64_t rejected;  /* packets without the right code */
+    uint64_t malformed; /* packets with the right code that are wrong all the same */
+    uint64_t rejected;  /* without it; for all teams of the process, as what follows */
     uint64_t ungrouped; /* packets of other jobs, and of groups that are gone here */
-    uint64_t malformed; /* with it, but wrong */
-    uint64_t wakeups;   /* of the service thread, for all teams of the process */
+    uint64_t wakeups;   /* of the service thread */
     char name[64];      /* of the team */
-    char interface_name[32];
+    char interface_name[96]; /* with its address and the bytes of a packet */
     char address[64]; /* with the port */
     char reason[192];
 } tutti_multicast_info;

@@ -72,7 +72,8 @@ std::optional<std::string> MulticastDesk::known_failure(std::vector<uint64_t> ho
             return failure.reason;
         }
     }
-    return std::nullopt;
+    if (failures_.size() < kFailuresMax) return std::nullopt;
+    return failures_.back().reason;
 }
 
 bool MulticastDesk::is_new(const std::string& reason) {

@@ -44,7 +44,7 @@ class MulticastDesk {
     void tidy();
 
     // A group of these hosts, or of more, would fail like an earlier one did: another probe would
-    // only take time. Hosts by number, in any order.
+    // only take time. After a few failures nothing is tried any more. Hosts by number, in any order.
     void remember_failure(std::vector<uint64_t> hosts, std::string reason);
     std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
 
@@ -56,7 +56,7 @@ class MulticastDesk {
         std::vector<uint64_t> hosts;  // ascending
         std::string reason;
     };
-    static constexpr size_t kFailuresMax = 16;
+    static constexpr size_t kFailuresMax = 4;  // a second each
     static constexpr size_t kReasonsMax = 16;
 
     std::mutex mutex_;

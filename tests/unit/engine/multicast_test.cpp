@@ -7,6 +7,7 @@
 #include <set>
 
 #include "conformance/mailbox.h"
+#include "engine/multicast_desk.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/crew.h"
@@ -221,6 +222,21 @@ TEST(Multicast, TeamsComeAndGo) {
         EXPECT_TRUE(team < 1 || open_files() <= files);
     }
     EXPECT_GE(groups.size(), 2u);
+}
+
+TEST(MulticastDesk, RemembersWhoDidNotHearWhom) {
+    engine::MulticastDesk desk;
+    EXPECT_FALSE(desk.known_failure({1, 2, 3}));
+    desk.remember_failure({3, 1}, "1 does not hear 3");
+    EXPECT_EQ(desk.known_failure({3, 2, 1}), "1 does not hear 3");
+    EXPECT_EQ(desk.known_failure({1, 3}), "1 does not hear 3");
+    EXPECT_FALSE(desk.known_failure({1, 2}));
+    EXPECT_FALSE(desk.known_failure({3}));
+    // After so many, nothing is tried.
+    for (uint64_t host = 4; host < 7; ++host) desk.remember_failure({host}, "again");
+    EXPECT_EQ(desk.known_failure({1, 2}), "again");
+    EXPECT_TRUE(desk.is_new("why"));
+    EXPECT_FALSE(desk.is_new("why"));
 }
 
 TEST(Multicast, AQuestionOfAnotherVersionIsRefused) {
