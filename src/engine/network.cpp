@@ -103,11 +103,11 @@ sched::Shape Network::agreed(sched::Shape shape) const {
 }
 
 Result<Plan*> Network::plan(const sched::Shape& shape) {
-    sched::Shape next = agreed(shape);
-    auto found = find(next);
-    if (!found || found.value()->is_host || has_multicast() == next.has_multicast) return found;
-    next.has_multicast = false;
-    return find(next);
+    sched::Shape wanted = agreed(shape);
+    auto found = find(wanted);
+    if (!found || found.value()->is_host || has_multicast() == wanted.has_multicast) return found;
+    wanted.has_multicast = false;
+    return find(wanted);
 }
 
 bool Network::prefers_host(const sched::Shape& shape) {

@@ -22,9 +22,10 @@ struct CommState;
 struct Front {
     std::atomic<bool> loaded{false};  // host and tools are filled
     std::atomic<bool> active{false};  // between MPI_Init and the end of MPI_Finalize, unless off
-    bool check = false;               // TUTTI_CHECK
-    bool report = false;              // TUTTI_REPORT
-    uint32_t warmup_calls = 0;        // TUTTI_WARMUP
+    std::atomic<bool> host_ended{false};  // teams outlive the host, and must not call it any more
+    bool check = false;                   // TUTTI_CHECK
+    bool report = false;                  // TUTTI_REPORT
+    uint32_t warmup_calls = 0;            // TUTTI_WARMUP
     // Raised whenever a communicator or a datatype loses its attribute: caches of older generations
     // may name an object that is gone, whose handle the host has given to another.
     std::atomic<uint64_t> generation{1};

@@ -111,6 +111,7 @@ uint32_t count_ranks_on_node() {
 // Lets messages that the program has under way go on. The probe finds nothing of interest: whatever
 // it finds stays where it is.
 void progress(void*) {
+    if (front.host_ended.load(std::memory_order_relaxed)) return;
     int found = 0;
     front.host.iprobe(abi::kAnySource, front.probe_tag, front.handles.comm_world, &found,
                       abi::status_ignore());
@@ -265,6 +266,7 @@ int finalize() {
     front.host.comm_free(&front.quiet_comm);
     front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end
     const int status = front.host.finalize();
+    front.host_ended.store(true, std::memory_order_relaxed);
     front.active.store(false, std::memory_order_release);
     destroy_leftover_states();
     tutti_context_destroy(front.context);

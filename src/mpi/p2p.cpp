@@ -26,7 +26,7 @@ abi::Request to_request(const void* handle) {
 }
 
 int send(void*, const void* data, size_t bytes, uint32_t peer, uint32_t tag, void** handle) {
-    if (bytes > INT_MAX) return 1;
+    if (bytes > INT_MAX || front.host_ended.load(std::memory_order_relaxed)) return 1;
     const HostGuard guard;
     abi::Request request{};
     const int status =
@@ -37,7 +37,7 @@ int send(void*, const void* data, size_t bytes, uint32_t peer, uint32_t tag, voi
 }
 
 int recv(void*, void* data, size_t bytes, uint32_t peer, uint32_t tag, void** handle) {
-    if (bytes > INT_MAX) return 1;
+    if (bytes > INT_MAX || front.host_ended.load(std::memory_order_relaxed)) return 1;
     const HostGuard guard;
     abi::Request request{};
     const int status =
@@ -48,6 +48,7 @@ int recv(void*, void* data, size_t bytes, uint32_t peer, uint32_t tag, void** ha
 }
 
 int test(void*, void** handle, int* done) {
+    if (front.host_ended.load(std::memory_order_relaxed)) return 1;
     *done = 0;
     if (!front.active.load(std::memory_order_acquire)) return 0;
     const HostGuard guard;
