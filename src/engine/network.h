@@ -78,6 +78,10 @@ class Network final : public Keepsake {
     // Begins a call of a plan that has its memory; no other is under way.
     void start(Plan& plan, const exec::Arguments& arguments);
     exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
+    // What the call under way waits for, the service thread will bring.
+    [[nodiscard]] bool waits_for_service() const {
+        return context_.settings().mcast.thread && executor_->waits_for_multicasts();
+    }
 
     // Multicast has failed, as far as this rank knows, and the ranks have not agreed yet from which
     // call on they do without: there is no plan of the next one before decide() has gone on.

@@ -175,7 +175,8 @@ bool Team::advance_network() {
 }
 
 void Team::wait_network_turn(Waiter& waiter) {
-    switch (waiter.turn()) {
+    // Polling would keep the thread that is waited for from a processor.
+    switch (waiter.turn(network_->waits_for_service())) {
         case Waiter::Advice::kPoll:
             break;
         case Waiter::Advice::kProgress:

@@ -35,7 +35,7 @@ Waiter::Advice Waiter::poll_turn() {
     return Advice::kProgress;
 }
 
-Waiter::Advice Waiter::slow_turn() {
+Waiter::Advice Waiter::slow_turn(bool may_nap) {
     if (!is_yielding_) return poll_turn();
     if (policy_.sleeps && turns_ % 2 == 1) return Advice::kSleep;
     if (!policy_.sleeps && !has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {
@@ -59,7 +59,7 @@ Waiter::Advice Waiter::slow_turn() {
         return Advice::kListen;
     }
     if (policy_.sleeps) return Advice::kProgress;
-    if (policy_.naps && waited >= kNapAfterNs) {
+    if ((policy_.naps || may_nap) && waited >= kNapAfterNs) {
         sleep_ns(std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax));
     } else if (waited < kSleepAfterNs) {
         sched_yield();

@@ -43,11 +43,12 @@ class Waiter {
         has_announced_ = false;
         next_listen_ns_ = kListenNs;
     }
-    // After a fruitless poll. Yields or sleeps where it is time to.
-    Advice turn() {
+    // After a fruitless poll. Yields or sleeps where it is time to. may_nap: what is waited for
+    // comes without this rank's doing.
+    Advice turn(bool may_nap = false) {
         ++turns_;
         if (!policy_.is_crowded && turns_ < kQuickTurns) return Advice::kPoll;
-        return slow_turn();
+        return slow_turn(may_nap);
     }
     uint64_t waited_ns() { return clock_.now_ns() - begin_ns_; }
 
@@ -76,7 +77,7 @@ class Waiter {
     static constexpr uint64_t kNapNsMin = 50'000;
     static constexpr uint64_t kNapShare = 4;
 
-    Advice slow_turn();
+    Advice slow_turn(bool may_nap);
     Advice poll_turn();
 
     const WaitPolicy& policy_;

@@ -286,6 +286,12 @@ std::vector<sched::Rank> Executor::waits_for() const {
     return ranks;
 }
 
+bool Executor::waits_for_multicasts() const {
+    const State& state = *state_;
+    return state.multicasts.first < state.multicasts.next && state.messages.empty() &&
+           !state.node_busy && state.work.is_empty();
+}
+
 const node::Op* Executor::node_op() const { return state_->node_busy ? &state_->node_op : nullptr; }
 
 const Work& Executor::work() const { return state_->totals; }

@@ -59,6 +59,8 @@ class Executor {
     // Ranks that have not sent what this rank waits for, or not taken what it sent to them alone:
     // for messages to people. Ascending.
     [[nodiscard]] std::vector<sched::Rank> waits_for() const;
+    // Multicasts are all that is under way: they come and go without this rank's doing.
+    [[nodiscard]] bool waits_for_multicasts() const;
     // The node's operation that is under way, or nullptr.
     [[nodiscard]] const node::Op* node_op() const;
     [[nodiscard]] const Work& work() const;

@@ -20,14 +20,21 @@ class Pacer {
     [[nodiscard]] uint64_t ready_ns() const {
         return full_ns_ > burst_ns_ ? full_ns_ - burst_ns_ : 0;
     }
-    void spend(uint64_t now_ns, uint64_t bytes) {
-        full_ns_ = std::max(full_ns_, now_ns) + cost_ns(bytes);
+    // has_waited: the packet was there when it might have left, and left late for want of a
+    // processor. What the link could have carried meanwhile is made up for, up to kLateNsMax of it,
+    // and no longer queue stands anywhere than if it had left in time.
+    void spend(uint64_t now_ns, uint64_t bytes, bool has_waited) {
+        const uint64_t late_ns = has_waited ? std::min(now_ns, kLateNsMax) : 0;
+        full_ns_ = std::max(full_ns_, now_ns - late_ns) + cost_ns(bytes);
     }
     // At once; what was spent stays spent.
     void set_rate(uint64_t bytes_per_s, uint64_t burst_bytes) {
         bytes_per_s_ = bytes_per_s;
         burst_ns_ = cost_ns(burst_bytes);
     }
+
+    // A few turns of other processes.
+    static constexpr uint64_t kLateNsMax = 10'000'000;
 
   private:
     [[nodiscard]] uint64_t cost_ns(uint64_t bytes) const {

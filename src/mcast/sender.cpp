@@ -98,7 +98,8 @@ size_t Sender::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to
     if (may_send) bytes = next_repair(now_ns, out, to);
     if (may_send && bytes == 0) bytes = next_data(now_ns, out, to);
     if (bytes > 0) {
-        pacer_.spend(now_ns, bytes + kWireBytes);
+        pacer_.spend(now_ns, bytes + kWireBytes, has_more_);
+        has_more_ = repairs_count_ > 0 || can_send();
         return bytes;
     }
     return next_heartbeat(now_ns, out, to);

@@ -100,6 +100,7 @@ class Sender {
 
     Params params_;
     Pacer pacer_;
+    bool has_more_ = false;  // when the last packet left, another one was there already
     std::vector<std::byte> copies_;
     std::vector<Slot> slots_;
     std::vector<uint64_t> repairs_;  // a ring of sequence numbers, each at most once

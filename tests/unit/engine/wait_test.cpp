@@ -85,6 +85,21 @@ TEST(Waiter, CrowdedRanksOfSeveralHostsSoonNap) {
     }
 }
 
+// Nobody is crowded, but what is waited for comes without this rank's doing.
+TEST(Waiter, WhoMayNapSoonDoes) {
+    for (const bool may_nap : {false, true}) {
+        SteppingClock clock(50'000);
+        const WaitPolicy policy{.spin_ns = 20'000};
+        Waiter waiter(policy, clock);
+        ASSERT_GT(turns_until(waiter, Advice::kAnnounce), 0u);
+        while (waiter.waited_ns() < 200'000) waiter.turn(may_nap);
+        const long before = sleeps_so_far();
+        for (int turn = 0; turn < 40; ++turn) waiter.turn(may_nap);
+        // Yields in between, as ever.
+        EXPECT_EQ(sleeps_so_far() > before, may_nap);
+    }
+}
+
 TEST(Waiter, ReportsAStallAgainAndAgainButEverMoreSeldom) {
     SteppingClock clock(10'000);
     const WaitPolicy policy{.spin_ns = 20'000, .stall_ns = 1'000'000};
