@@ -76,6 +76,27 @@ std::optional<std::string> MulticastDesk::known_failure(std::vector<uint64_t> ho
     return failures_.back().reason;
 }
 
+void MulticastDesk::enroll(Attended& team) {
+    const std::lock_guard lock(attended_mutex_);
+    attended_.push_back(&team);
+}
+
+void MulticastDesk::withdraw(Attended& team) {
+    const std::lock_guard lock(attended_mutex_);
+    std::erase(attended_, &team);
+}
+
+void MulticastDesk::attend_all() {
+    const std::unique_lock lock(attended_mutex_, std::try_to_lock);
+    if (!lock) return;
+    for (Attended* team : attended_) team->attend();
+}
+
+void MulticastDesk::watch_all_for_others(bool is_wanted) {
+    const std::lock_guard lock(attended_mutex_);
+    for (Attended* team : attended_) team->watch_for_others(is_wanted);
+}
+
 bool MulticastDesk::is_new(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     return reasons_.size() < kReasonsMax && reasons_.insert(reason).second;

@@ -27,6 +27,19 @@ struct CarriedGroup {
     uint32_t ranks = 0;  // of the node
 };
 
+// A team that may have to go on by messages when its group fails. All its ranks take part in that
+// (transport/udp/recovery.h), also those that have left the call in which others still wait, and
+// now wait for them in a call of another team.
+class Attended {
+  public:
+    virtual ~Attended() = default;
+    // Goes on with that, if there is anything to do.
+    virtual void attend() = 0;
+    // Whether a call of another team has waited for long: its cause may be a failure of this team's
+    // group that is not known here yet.
+    virtual void watch_for_others(bool is_wanted) = 0;
+};
+
 // IPv6 where an address among the settings is one.
 transport::udp::Family mcast_family(const McastSettings& settings);
 
@@ -48,6 +61,14 @@ class MulticastDesk {
     void remember_failure(std::vector<uint64_t> hosts, std::string reason);
     std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
 
+    // Teams with multicast, from when they have it until withdraw(), each at most once.
+    void enroll(Attended& team);
+    void withdraw(Attended& team);
+    // In long waits of any team, and of no team in particular: lets every one of them go on. Does
+    // nothing while another thread is at it.
+    void attend_all();
+    void watch_all_for_others(bool is_wanted);
+
     // True the first time.
     bool is_new(const std::string& reason);
 
@@ -65,6 +86,10 @@ class MulticastDesk {
     std::optional<Error> error_;
     std::vector<Failure> failures_;
     std::set<std::string> reasons_;
+
+    // Not mutex_: others look at carriers and failures meanwhile.
+    std::mutex attended_mutex_;
+    std::vector<Attended*> attended_;
 };
 
 }  // namespace tutti::engine

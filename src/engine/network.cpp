@@ -45,6 +45,7 @@ void Network::attach(node::Team* node) {
 void Network::set_multicast(MulticastOutcome outcome) {
     multicast_ = std::move(outcome);
     polls_ = multicast_.route && !context_.settings().mcast.thread;
+    if (multicast_.route) context_.multicast_desk().enroll(*this);
 }
 
 void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
@@ -188,6 +189,11 @@ Result<Done> Network::plan_helpers(size_t card_bytes) {
 // was sent is with everybody, and everybody knows: a barrier of the embedder's messages, which it
 // moves by itself.
 exec::Step Network::step_multicast() {
+    const auto held = hold();
+    return step_under_lock();
+}
+
+exec::Step Network::step_under_lock() {
     transport::udp::Route& route = multicast_.route->route();
     // Others may miss what this rank sent.
     if (route.has_failed()) static_cast<void>(route.step());
@@ -216,6 +222,7 @@ bool Network::is_undecided() const {
 }
 
 transport::State Network::decide() {
+    const auto held = hold();
     if (polls_) multicast_.route->poll();
     const transport::State state = multicast_.route->route().step();
     if (state == transport::State::kFailed) return state;
@@ -224,6 +231,7 @@ transport::State Network::decide() {
 
 std::string Network::tell_failure() {
     if (!multicast_.route || has_told_failure_) return {};
+    const auto held = hold();
     const transport::udp::Route& route = multicast_.route->route();
     if (!route.has_failed() || !route.is_decided()) return {};
     has_told_failure_ = true;
@@ -236,7 +244,38 @@ std::string Network::tell_failure() {
 }
 
 void Network::announce(bool is_long) {
-    if (multicast_.route) multicast_.route->route().watch_all(is_long);
+    // Others only read the reason, under the lock.
+    if (!multicast_.route || is_announced_ == is_long) return;
+    const auto held = hold();
+    change_watch(is_announced_, is_long);
+}
+
+void Network::change_watch(bool& reason, bool is_wanted) {
+    reason = is_wanted;
+    multicast_.route->route().watch_all(is_announced_ || is_watched_for_others_);
+}
+
+std::unique_lock<std::mutex> Network::hold() {
+    if (!multicast_.route) return {};
+    return std::unique_lock(multicast_mutex_);
+}
+
+void Network::withdraw() {
+    if (multicast_.route) context_.multicast_desk().withdraw(*this);
+}
+
+// Whoever holds it goes on by itself.
+void Network::attend() {
+    const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
+    if (!lock) return;
+    transport::udp::Route& route = multicast_.route->route();
+    if (polls_) multicast_.route->poll();
+    if (route.has_failed()) static_cast<void>(route.step());
+}
+
+void Network::watch_for_others(bool is_wanted) {
+    const auto held = hold();
+    if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
 }
 
 void Network::start(Plan& plan, const exec::Arguments& arguments) {
@@ -249,12 +288,14 @@ void Network::start(Plan& plan, const exec::Arguments& arguments) {
 
 // What others miss of this rank's multicasts goes to them as messages, if they come for it soon.
 Network::~Network() {
+    withdraw();
     if (!multicast_.route) return;
     transport::udp::Route& route = multicast_.route->route();
     const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
     while (route.has_failed() && route.step() == transport::State::kPending &&
            context_.clock().now_ns() < end_ns) {
         context_.progress();
+        context_.multicast_desk().attend_all();
         sched_yield();
     }
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,16 @@ struct Plan {
     uint64_t used = 0;                        // when last looked up, in look-ups
 };
 
-class Network final : public Keepsake {
+class Network final : public Keepsake, private Attended {
   public:
     Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
             std::vector<uint32_t> peers, TagLease tags);
-    ~Network();
+    ~Network() override;
+    // What is done to multicasts is done under this lock: threads that wait in calls of other teams
+    // help this one on after a failure. Of nothing where the team has no multicast.
+    [[nodiscard]] std::unique_lock<std::mutex> hold();
+    // No help from others any more: the team is gone, and this is only kept.
+    void withdraw();
 
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
     [[nodiscard]] transport::Transport& transport() {
@@ -61,6 +67,8 @@ class Network final : public Keepsake {
     // bytes, and for what follows a call with multicasts where no thread serves them.
     Result<Done> plan_helpers(size_t card_bytes);
 
+    // From here to start(), where not said otherwise, under hold().
+    //
     // The plan of the next call, of this shape, made where it is new. An error is the same on all
     // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs.
     Result<Plan*> plan(const sched::Shape& shape);
@@ -77,14 +85,16 @@ class Network final : public Keepsake {
     Result<Done> reserve(Plan& plan);
     // Begins a call of a plan that has its memory; no other is under way.
     void start(Plan& plan, const exec::Arguments& arguments);
+
+    // Not under hold(), these and what follows.
     exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
     // What the call under way waits for, the service thread will bring.
     [[nodiscard]] bool waits_for_service() const {
         return context_.settings().mcast.thread && executor_->waits_for_multicasts();
     }
-
-    // Multicast has failed, as far as this rank knows, and the ranks have not agreed yet from which
-    // call on they do without: there is no plan of the next one before decide() has gone on.
+    // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
+    // yet from which call on they do without: there is no plan of the next one before decide() has
+    // gone on.
     [[nodiscard]] bool is_undecided() const;
     transport::State decide();
     // Once, when that is decided, on the one rank that says it: the line to say; else empty.
@@ -102,6 +112,10 @@ class Network final : public Keepsake {
   private:
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
+    void attend() override;
+    void watch_for_others(bool is_wanted) override;
+    void change_watch(bool& reason, bool is_wanted);
+    exec::Step step_under_lock();
     Result<Plan*> find(const sched::Shape& shape);
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     Result<Plan> make(const sched::Shape& shape);
@@ -120,6 +134,9 @@ class Network final : public Keepsake {
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     Notes notes_;
     MulticastOutcome multicast_;
+    std::mutex multicast_mutex_;
+    bool is_announced_ = false;  // the own call has lasted long
+    bool is_watched_for_others_ = false;
     bool polls_ = false;  // has multicast, and no thread that serves it
     std::unique_ptr<exec::Executor> executor_;
     std::vector<std::string> host_names_;

@@ -40,6 +40,7 @@ Team::~Team() {
     if (network_) network_->notes().drain();
     // After a failure messages may still write into its memory, and its tags are not used again.
     const bool is_kept = network_ && (broken_ != TUTTI_OK || network_->notes().is_busy());
+    if (is_kept) network_->withdraw();
     if (is_kept) context_->keep_for_good(std::move(network_));
     network_.reset();  // the executor knows the node's part
     if (mapping_) leave(node_);
@@ -88,6 +89,7 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
         case Waiter::Advice::kListen:
             context_->progress();
             listen();
+            watch_others(waiter.waited_ns());
             return broken_ != TUTTI_OK;
         case Waiter::Advice::kReport:
             report_stall(op, waiter.waited_ns());
@@ -120,6 +122,10 @@ bool Team::sleep_turn(node::Op& op) {
 }
 
 inline void Team::call_done() {
+    if (watches_others_) {
+        watches_others_ = false;
+        context_->multicast_desk().watch_all_for_others(false);
+    }
     if (++calls_since_progress_ < kCallsPerProgress) return;
     calls_since_progress_ = 0;
     context_->progress();

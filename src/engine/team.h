@@ -91,6 +91,7 @@ class Team {
     bool advance_decision();
     void tell_failure();
     void listen();
+    void watch_others(uint64_t waited_ns);
     void hear_all();
     void hear(const Note& note);
     void answer(const Note& question);
@@ -137,7 +138,8 @@ class Team {
     Request* head_ = nullptr;
     Request* tail_ = nullptr;
     uint32_t calls_since_progress_ = 0;
-    bool has_slept_ = false;  // in the call under way
+    bool has_slept_ = false;       // in the call under way
+    bool watches_others_ = false;  // the call under way has made other teams watch their groups
 };
 
 // Collective; see tutti_team_create().

@@ -66,6 +66,7 @@ bool Team::prefers_host(const tutti_call& call) {
     const sched::Shape shape = shape_of(ask_.op.call, ask_.commutes, size_);
     const auto is_host = context_->with_fund([&]() -> Result<bool> {
         if (host_choice_) return host_choice_->prefers_host(shape);
+        const auto held = network_->hold();
         return network_->prefers_host(shape);
     });
     if (is_host) return is_host.value();
@@ -78,6 +79,7 @@ const char* Team::algorithm(const tutti_call& call) {
     if (describe(call, ask_) != TUTTI_OK) return "none";
     if (!network_) return node::algorithm_name(node_, ask_.op.call);
     if (ask_.op.call.is_empty() || broken_ != TUTTI_OK) return "none";
+    const auto held = network_->hold();
     const auto plan = context_->with_fund(
         [&] { return network_->plan(shape_of(ask_.op.call, ask_.commutes, size_)); });
     return plan ? plan.value()->name : "none";
@@ -92,6 +94,7 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
         return Error{ErrorCode::kArgument,
                      "all ranks are on one host, where shared memory runs every call"};
     }
+    const auto held = network_->hold();
     return network_->force(shape_of(ask_.op.call, ask_.commutes, size_), algorithm);
 }
 
@@ -100,19 +103,23 @@ void Team::describe_multicast(tutti_multicast_info& info) const {
     info = {};
     info.struct_bytes = struct_bytes;
     std::strncpy(info.name, name_.c_str(), sizeof(info.name) - 1);
-    if (network_) network_->describe(info);
+    if (!network_) return;
+    const auto held = network_->hold();
+    network_->describe(info);
 }
 
 void Team::begin_cards(Request& request) {
     const exec::Arguments cards{reinterpret_cast<const std::byte*>(&request.card),
                                 reinterpret_cast<std::byte*>(cards_.data()),
                                 {}};
+    const auto held = network_->hold();
     network_->start(network_->check_plan(), cards);  // reserved with the team
 }
 
 // The error of a plan that cannot be made is the same on all ranks; want of memory is this rank's
 // own, and the others hear of it.
 void Team::begin_plan(Request& request) {
+    auto held = network_->hold();
     waits_for_decision_ = network_->is_undecided();
     if (waits_for_decision_) return;
     const auto ready = context_->with_fund([&]() -> Result<Plan*> {
@@ -126,8 +133,10 @@ void Team::begin_plan(Request& request) {
         return reserved ? plan : Result<Plan*>(reserved.error());
     });
     if (ready) {
-        network_->start(*ready.value(), arguments_of(request.op.call, rank_));
-    } else if (ready.error().code == ErrorCode::kMemory) {
+        return network_->start(*ready.value(), arguments_of(request.op.call, rank_));
+    }
+    if (held) held.unlock();  // what follows may begin the next call
+    if (ready.error().code == ErrorCode::kMemory) {
         give_up(TUTTI_ERR_MEMORY, ready.error().message.c_str());
     } else {
         message_ = name_ + ": " + ready.error().message;
@@ -190,6 +199,7 @@ void Team::wait_network_turn(Waiter& waiter) {
         case Waiter::Advice::kListen:
             context_->progress();
             listen();
+            watch_others(waiter.waited_ns());
             if (broken_ != TUTTI_OK) finish(*head_, broken_);
             break;
         case Waiter::Advice::kReport:

@@ -25,6 +25,10 @@ constexpr uint64_t kAnswerNsMax = 1'000'000'000;
 // Each test lets the embedder progress, which costs more than a look.
 constexpr uint32_t kTestsPerLook = 64;
 
+// From when on a wait may have to do with a failure of another team's group. Long beside what calls
+// take, so that idle groups stay idle; short beside the time in which a silent member is given up.
+constexpr uint64_t kWatchOthersAfterNs = 1'000'000'000;
+
 }  // namespace
 
 void Team::fall_silent(tutti_status status, const char* text) {
@@ -65,7 +69,15 @@ void Team::give_up(tutti_status status, const char* why) {
     if (head_) finish(*head_, broken_);
 }
 
+void Team::watch_others(uint64_t waited_ns) {
+    if (watches_others_ || waited_ns < kWatchOthersAfterNs) return;
+    watches_others_ = true;
+    context_->multicast_desk().watch_all_for_others(true);
+}
+
 void Team::listen() {
+    // What this rank waits for may be a rank that needs this one to go on in another team.
+    context_->multicast_desk().attend_all();
     if (broken_ != TUTTI_OK) return;
     const node::SliceHeader& header = node_.slice.header();
     if (header.gave_up.load(std::memory_order_acquire) == kWritten) {

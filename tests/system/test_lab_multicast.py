@@ -362,6 +362,25 @@ def wait_for(path):
         time.sleep(0.02)
 
 
+def test_a_host_cut_off_from_multicast_midway(fabric, one_of_each, rules, tmp_path):
+    """Its messages still arrive, so all go on by messages alone, and the host is named."""
+    mark = tmp_path / "mark"
+
+    def cut():
+        wait_for(mark)
+        fabric.lose(100, "--at", "h2")
+    thread = threading.Thread(target=cut)
+    thread.start()
+    try:
+        outcome = fabric.launch(one_of_each, "several", "--seed", 11, "--seconds", 12,
+                                "--mark", mark, per_host=1, options=[rules]).passed()
+    finally:
+        mark.touch()
+        thread.join()
+    assert any("h2" in row["reason"] for row in groups_of(outcome, "failed"))
+    assert [line for line in outcome.lines() if "h2" in line], str(outcome)
+
+
 def test_a_host_that_dies_ends_the_job(one_of_each, rules, tmp_path):
     """The launcher notices; no rank of another host stays behind waiting for it."""
     mark = tmp_path / "mark"

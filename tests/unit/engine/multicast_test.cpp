@@ -239,6 +239,38 @@ TEST(MulticastDesk, RemembersWhoDidNotHearWhom) {
     EXPECT_FALSE(desk.is_new("why"));
 }
 
+struct Counted : engine::Attended {
+    void attend() override { ++attended; }
+    void watch_for_others(bool is_wanted) override {
+        ++changes;
+        is_watched = is_wanted;
+    }
+    int attended = 0;
+    int changes = 0;
+    bool is_watched = false;
+};
+
+TEST(MulticastDesk, LongWaitsAttendToAllTeamsThatAreThere) {
+    engine::MulticastDesk desk;
+    Counted first;
+    Counted second;
+    desk.attend_all();
+    desk.enroll(first);
+    desk.enroll(second);
+    desk.attend_all();
+    desk.watch_all_for_others(true);
+    desk.withdraw(first);
+    desk.withdraw(first);  // it may have gone earlier
+    desk.attend_all();
+    desk.watch_all_for_others(false);
+    EXPECT_EQ(first.attended, 1);
+    EXPECT_EQ(second.attended, 2);
+    EXPECT_TRUE(first.is_watched);
+    EXPECT_FALSE(second.is_watched);
+    EXPECT_EQ(first.changes, 1);
+    EXPECT_EQ(second.changes, 2);
+}
+
 TEST(Multicast, AQuestionOfAnotherVersionIsRefused) {
     Job job(2, {"TUTTI_HOSTS=2"});
     job.run([&](uint32_t, tutti_team* team) {
