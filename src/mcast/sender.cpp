@@ -48,7 +48,8 @@ void Sender::on_acknowledged(const Reached& reached) {
     base_ = std::max(base_, reached.received_end);
     granted_ = std::max(granted_, reached.granted_end);
     placed_ = std::max(placed_, reached.placed_end);
-    if (placed_ == next_) beat_ns_ = kNever;
+    // Who asked wants an answer, whatever came with the question.
+    if (placed_ == next_ && !is_asked_) beat_ns_ = kNever;
 }
 
 void Sender::on_nak(uint64_t now_ns, Member asker, const Nak& nak) {
@@ -146,6 +147,7 @@ void Sender::restart_beats(uint64_t now_ns) {
 
 size_t Sender::next_heartbeat(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     if (beat_ns_ > now_ns) return 0;
+    is_asked_ = false;
     const bool is_blocked = sent_ < next_ && !can_send();
     const bool is_open = placed_ < next_;
     Heartbeat beat{sent_, ++beat_number_, false};

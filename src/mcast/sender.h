@@ -57,7 +57,10 @@ class Sender {
     void on_acknowledged(const Reached& reached);
     void on_nak(uint64_t now_ns, Member asker, const Nak& nak);
     // Somebody wants to hear from this member.
-    void on_ask(uint64_t now_ns) { beat_ns_ = now_ns; }
+    void on_ask(uint64_t now_ns) {
+        beat_ns_ = now_ns;
+        is_asked_ = true;
+    }
     void set_rate(uint64_t bytes_per_s) {
         pacer_.set_rate(bytes_per_s, burst_bytes(params_, bytes_per_s));
     }
@@ -113,6 +116,7 @@ class Sender {
     uint64_t granted_ = 0;
     uint64_t beat_ns_ = kNever;
     uint64_t beat_interval_ns_ = 0;
+    bool is_asked_ = false;  // and has not answered by a heartbeat
     uint32_t beats_since_data_ = 0;
     uint32_t beat_number_ = 0;
     SenderCounters counters_;

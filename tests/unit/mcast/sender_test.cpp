@@ -67,6 +67,18 @@ TEST_F(SenderTest, AnEmptyMessageIsOnePacket) {
     EXPECT_EQ(drain(0), Numbers{0});
 }
 
+TEST_F(SenderTest, AnswersWhoAsksWhateverComesWithTheQuestion) {
+    write(0, 1);
+    EXPECT_EQ(drain(0), Numbers{0});
+    sender_.on_ask(1);
+    sender_.on_acknowledged({1, 9, 1});
+    EXPECT_EQ(sender_.next_ns(), 1u);
+    const auto answer = next(1);
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(std::holds_alternative<Heartbeat>(answer->body));
+    EXPECT_EQ(sender_.next_ns(), kNever);
+}
+
 TEST_F(SenderTest, KeepsToTheGrantAndToItsWindow) {
     write(0, 20);
     EXPECT_FALSE(message_.is_taken);
