@@ -32,6 +32,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
           inflow_(params.packet_bytes_max),
           outflow_(params.packet_bytes_max) {
         groups_.reserve(params.groups_max);
+        to_leave_.reserve(params.groups_max);
     }
     ~UdpCarrier() override;
     UdpCarrier(const UdpCarrier&) = delete;
@@ -65,7 +66,14 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     // Service::Work: what the thread does, under the lock.
     Service::Turn turn() override;
 
-    Result<Done> admit(const JoinParams& params, std::unique_ptr<Membership> made);
+    struct Address {
+        AddressBytes bytes{};
+        uint32_t interface = 0;
+    };
+
+    [[nodiscard]] Result<Done> check_room(const JoinParams& params) const;
+    void admit(const JoinParams& params, std::unique_ptr<Membership> made);
+    void leave_addresses();
     void remove(Membership* membership);
     void refresh_options();
     bool receive(uint64_t now_ns, int socket);
@@ -87,8 +95,11 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     Inflow inflow_;
     Outflow outflow_;
     std::vector<std::unique_ptr<Membership>> groups_;
-    size_t first_ = 0;         // whose turn it is to send first
-    bool is_blocked_ = false;  // the system takes no more packets now
+    // Of groups that are gone, until the next one joins or a rank leaves one.
+    std::vector<Address> to_leave_;
+    std::mutex addresses_mutex_;  // before mutex_; the thread never takes it
+    size_t first_ = 0;            // whose turn it is to send first
+    bool is_blocked_ = false;     // the system takes no more packets now
     bool has_timestamps_ = false;
     CarrierCounters counters_;
     uint64_t past_faults_ = 0;  // of groups that are gone
@@ -116,13 +127,34 @@ Result<Membership*> UdpCarrier::join(const JoinParams& params) {
     auto made = Membership::create(params, params_.family, sockets_.group_port(), params_.faults);
     if (!made) return made.error();
     Membership* const membership = made.value().get();
+    const Lock changing(addresses_mutex_);
+    leave_addresses();
+    const Address address{params.address.bytes, membership->path().own.interface};
+    {
+        const Lock lock(mutex_);
+        if (const auto possible = check_room(params); !possible) return possible.error();
+    }
+    const auto joined = sockets_.join(address.bytes, address.interface);
+    if (!joined) return joined.error();
     const Lock lock(mutex_);
-    const auto admitted = admit(params, std::move(made.value()));
-    if (!admitted) return admitted.error();
+    admit(params, std::move(made.value()));
     return membership;
 }
 
-Result<Done> UdpCarrier::admit(const JoinParams& params, std::unique_ptr<Membership> made) {
+// What the service found to be over. The system changes addresses under one lock of all network
+// settings, which it may hold for seconds (hosts with many containers): in that time the service
+// must go on, or others would give this member up.
+void UdpCarrier::leave_addresses() {
+    std::vector<Address> left;
+    left.reserve(params_.groups_max);
+    {
+        const Lock lock(mutex_);
+        left.swap(to_leave_);
+    }
+    for (const Address& address : left) sockets_.leave(address.bytes, address.interface);
+}
+
+Result<Done> UdpCarrier::check_room(const JoinParams& params) const {
     if (groups_.size() == params_.groups_max) {
         return Error{ErrorCode::kMemory,
                      "multicast: " + std::to_string(params_.groups_max) +
@@ -132,17 +164,20 @@ Result<Done> UdpCarrier::admit(const JoinParams& params, std::unique_ptr<Members
         if (group->number() != params.group) continue;
         return Error{ErrorCode::kArgument, "multicast: the group is there already"};
     }
-    const auto joined = sockets_.join(params.address.bytes, made->path().own.interface);
-    if (!joined) return joined.error();
+    return Done{};
+}
+
+void UdpCarrier::admit(const JoinParams& params, std::unique_ptr<Membership> made) {
     made->make_client(params);
     groups_.push_back(std::move(made));
     refresh_options();
     follow_up();
-    return Done{};
 }
 
 void UdpCarrier::leave(Membership* membership) {
     if (is_child()) return;
+    const Lock changing(addresses_mutex_);
+    leave_addresses();
     const Lock lock(mutex_);
     membership->start_leaving(Service::now_ns());
     follow_up();
@@ -150,9 +185,13 @@ void UdpCarrier::leave(Membership* membership) {
 
 void UdpCarrier::drop(Membership* membership) {
     if (is_child()) return;
-    const Lock lock(mutex_);
-    remove(membership);
-    follow_up();
+    const Lock changing(addresses_mutex_);
+    {
+        const Lock lock(mutex_);
+        remove(membership);
+        follow_up();
+    }
+    leave_addresses();
 }
 
 void UdpCarrier::remove(Membership* membership) {
@@ -161,7 +200,7 @@ void UdpCarrier::remove(Membership* membership) {
     TUTTI_ASSERT(at != groups_.end(), "the carrier has the group");
     // What waits to be sent refers to the group's addresses.
     if (!outflow_.flush(sockets_.own())) outflow_.drop();
-    sockets_.leave(membership->address().bytes, membership->path().own.interface);
+    to_leave_.push_back({membership->address().bytes, membership->path().own.interface});
     past_faults_ += membership->faults();
     groups_.erase(at);
     refresh_options();
