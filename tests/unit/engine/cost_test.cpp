@@ -270,11 +270,12 @@ TEST(Cost, MemoryOfALargeTeam) {
     params.struct_bytes = sizeof(params);
     params.rank = 4711;
     params.size = kRanks;
-    // All say what this rank says, but for the first word of what tells the node.
+    // All say what this rank says, but for the first word of what tells the node; before that come
+    // votes, of a byte each.
     uint32_t round = 0;
     params.allgather_user = &round;
     params.allgather = [](void* user, const void* in, void* out, size_t bytes) {
-        const bool is_first = (*static_cast<uint32_t*>(user))++ == 0;
+        const bool is_first = bytes > 1 && (*static_cast<uint32_t*>(user))++ == 0;
         for (uint64_t rank = 0; rank < kRanks; ++rank) {
             char* one = static_cast<char*>(out) + rank * bytes;
             std::memcpy(one, in, bytes);
