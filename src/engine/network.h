@@ -90,7 +90,7 @@ class Network final : public Keepsake, private Attended {
     exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
     // What the call under way waits for, the service thread will bring.
     [[nodiscard]] bool waits_for_service() const {
-        return context_.settings().mcast.thread && executor_->waits_for_multicasts();
+        return multicast_.route && !polls_ && executor_->waits_for_multicasts();
     }
     // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
     // yet from which call on they do without: there is no plan of the next one before decide() has
