@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "algo/plan.h"
 
@@ -312,12 +311,12 @@ void Network::describe(tutti_multicast_info& info) const {
         info.state = route.has_failed() ? TUTTI_MULTICAST_FAILED : TUTTI_MULTICAST_ON;
         if (route.has_failed()) {
             const std::string reason = host_text(route.dead()) + " no longer answers";
-            std::strncpy(info.reason, reason.c_str(), sizeof(info.reason) - 1);
+            set_text(info.reason, reason);
         }
         multicast_.route->describe(info);
     } else if (!multicast_.obstacle.empty()) {
         info.state = TUTTI_MULTICAST_OFF;
-        std::strncpy(info.reason, multicast_.obstacle.c_str(), sizeof(info.reason) - 1);
+        set_text(info.reason, multicast_.obstacle);
     }
 }
 

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/team_multicast.h"
 
-#include <cstring>
-
 #include "node/slice.h"
 #include "transport/udp/ring.h"
 
 namespace tutti::engine {
 
 namespace udp = transport::udp;
-
-namespace {
-
-template <size_t size>
-void set_text(char (&target)[size], const std::string& text) {
-    std::strncpy(target, text.c_str(), size - 1);
-    target[size - 1] = '\0';
-}
-
-}  // namespace
 
 std::byte* ring_memory(const Mapping& slice) { return slice.base() + node::kPageBytes; }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,13 @@
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
+
+// Into a field of tutti_multicast_info, as much as there is room for.
+template <size_t size>
+void set_text(char (&target)[size], const std::string& text) {
+    std::strncpy(target, text.c_str(), size - 1);
+    target[size - 1] = '\0';
+}
 
 class TeamMulticast;
 

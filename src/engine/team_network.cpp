@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
-#include <cstring>
-
 #include "engine/messages.h"
 #include "engine/team.h"
 #include "sched/shape.h"
@@ -102,7 +100,7 @@ void Team::describe_multicast(tutti_multicast_info& info) const {
     const size_t struct_bytes = info.struct_bytes;
     info = {};
     info.struct_bytes = struct_bytes;
-    std::strncpy(info.name, name_.c_str(), sizeof(info.name) - 1);
+    set_text(info.name, name_);
     if (!network_) return;
     const auto held = network_->hold();
     network_->describe(info);
