@@ -229,6 +229,17 @@ def test_every_link_has_its_rate_both_ways(four):
                        "p0": "leaf0", "p1": "leaf0", "p2": "leaf1", "p3": "leaf1"}
 
 
+def test_one_switch_asks_for_members_and_is_told(four):
+    """Two that ask elect one of them, which is not always the one that all members' answers reach."""
+    links = {link["ifname"]: link["linkinfo"] for link in
+             json.loads(on(four, "switch", "ip", "-d", "-j", "link")) if "linkinfo" in link}
+    asking = {name for name, link in links.items() if link["info_kind"] == "bridge" and
+              link["info_data"]["mcast_querier"]}
+    assert asking == {"root"}
+    for port in ("up0", "up1"):
+        assert links[port]["info_slave_data"]["multicast_router"] == 2
+
+
 def test_uplinks_and_queues_have_their_own_sizes(able):
     name = fresh_name()
     try:

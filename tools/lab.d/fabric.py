@@ -105,14 +105,15 @@ def shaped(device, bits, queue_bytes):
     return f"qdisc add dev {device} root tbf rate {bits}bit burst {burst} limit {limit}"
 
 
-def bridge_lines(name, number):
-    """A switch that learns who listens to which group.
+def bridge_lines(name, number, querier):
+    """A switch that learns who listens to which group; times in 1/100 s.
 
-    The querier needs an address: ports that hear queries from nobody are not taken for the way to
-    other switches. The root has the lowest, so it is the one that asks. Times in 1/100 s.
+    One switch of a fabric asks, with an address, since ports that hear queries from nobody are not
+    taken for the way to others. Were the leaves to ask as well, a root that hears one of them
+    before its own first query would keep silent for minutes, and hear of no members.
     """
     return [f"link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 1 "
-            f"mcast_querier 1 mcast_query_use_ifaddr 1 mcast_query_interval 1000 "
+            f"mcast_querier {int(querier)} mcast_query_use_ifaddr 1 mcast_query_interval 1000 "
             f"mcast_query_response_interval 100 mcast_startup_query_interval 100 "
             f"mcast_startup_query_count 5",
             f"addr add 10.77.255.{number + 1}/16 dev {name}",
@@ -126,14 +127,17 @@ class Wiring:
         self.plan = plan
         self.links, self.shapes = [], []
         leaves = plan["leaves"]
-        if len(leaves) > 1:
-            self.links += bridge_lines("root", 0)
+        tree = len(leaves) > 1
+        if tree:
+            self.links += bridge_lines("root", 0, querier=True)
         index = 0
         for leaf, count in enumerate(leaves):
-            self.links += bridge_lines(f"leaf{leaf}", leaf + 1)
-            if len(leaves) > 1:
+            self.links += bridge_lines(f"leaf{leaf}", leaf + 1, querier=not tree)
+            if tree:
                 self.links.append(f"link add up{leaf} type veth peer name down{leaf}")
                 self.join(f"up{leaf}", f"leaf{leaf}", plan["uplink_bits"])
+                # What its hosts listen to is told upwards from the first packet on.
+                self.links.append(f"link set up{leaf} type bridge_slave mcast_router 2")
                 self.join(f"down{leaf}", "root", plan["uplink_bits"])
             for _ in range(count):
                 self.links.append(f"link add {PORT}{index} type veth peer name eth0 netns "
