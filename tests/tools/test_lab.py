@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 import uuid
 
@@ -144,6 +145,29 @@ def test_what_is_not_up_is_said(able):
         assert (done.returncode, done.stderr) == \
             (2, f"lab: no lab is up under the name '{name}'\n")
     assert well(lab("down", "--name", name)) == f"lab: no lab is up under the name '{name}'\n"
+
+
+def test_one_at_a_time_while_the_folder_comes_and_goes(tmp_path):
+    """Everybody takes the folder of all labs away before the lock is given back, as the last `down`
+    does; whoever waits, or has just looked, begins again."""
+    program = textwrap.dedent("""
+        import os, pathlib, sys
+        sys.path.insert(0, sys.argv[1])
+        import fabric
+        fabric.STATE = pathlib.Path(sys.argv[2], "labs")
+        inside = pathlib.Path(sys.argv[2], "inside")
+        for _ in range(100):
+            with fabric.locked():
+                os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+                assert fabric.names() == []
+                inside.unlink()
+                fabric.STATE.rmdir()
+            fabric.names()
+    """)
+    words = [sys.executable, "-c", program, str(ROOT / "tools" / "lab.d"), str(tmp_path)]
+    racing = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    ended = [(one.communicate(timeout=TIMEOUT_S)[1], one.returncode) for one in racing]
+    assert ended == [("", 0)] * len(racing)
 
 
 def test_nothing_is_left_behind(able):

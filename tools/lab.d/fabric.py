@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import namespaces
@@ -38,15 +38,31 @@ def locked():
     waited for it then locked a folder that is no more, and begins again.
     """
     while True:
-        STATE.mkdir(mode=0o755, exist_ok=True)
-        folder = os.open(STATE, os.O_RDONLY | os.O_CLOEXEC)
+        folder = open_state()
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
-            if STATE.exists() and os.path.samestat(os.fstat(folder), os.stat(STATE)):
+            if is_state(folder):
                 yield
                 return
         finally:
             os.close(folder)
+
+
+def open_state():
+    """The folder of all labs, made where there is none; another's `down` may remove it in between,
+    and whatever one looked at before."""
+    while True:
+        with suppress(FileExistsError):
+            os.mkdir(STATE, mode=0o755)
+        with suppress(FileNotFoundError):
+            return os.open(STATE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def is_state(folder):
+    try:
+        return os.path.samestat(os.fstat(folder), os.stat(STATE))
+    except FileNotFoundError:
+        return False
 
 
 class Lab:
@@ -286,4 +302,6 @@ def down(name):
 
 
 def names():
-    return sorted(entry.name for entry in STATE.iterdir()) if STATE.exists() else []
+    with suppress(FileNotFoundError):
+        return sorted(entry.name for entry in STATE.iterdir())
+    return []
