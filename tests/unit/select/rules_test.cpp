@@ -54,6 +54,11 @@ TEST(Forced, SaysWhatIsWrong) {
               "unknown option lane; did you mean lanes?");
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes=99"),
               "lanes=99: expected a number from 1 to 16");
+    EXPECT_EQ(complaint(TUTTI_ALLREDUCE, "ring:leaders=1024"), "(accepted)");
+    for (const char* number : {"0", "1025"}) {
+        EXPECT_EQ(complaint(TUTTI_ALLREDUCE, ("ring:leaders=" + std::string(number)).c_str()),
+                  "leaders=" + std::string(number) + ": expected a number from 1 to 1024");
+    }
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:segment=64"),
               "segment=64: expected bytes from 256 B to 1 GiB");
     EXPECT_EQ(complaint(TUTTI_BARRIER, "dissemination:lanes"), "lanes: a value is missing");
