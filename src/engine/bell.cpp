@@ -6,23 +6,41 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <climits>
 
 namespace tutti::engine {
 namespace {
 
-long futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* timeout) {
-    return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, timeout,
-                   nullptr, 0);
+// end: absolute, on the monotonic clock; nullptr where nobody waits.
+long futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* end,
+           Ringers who) {
+    return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, end, nullptr,
+                   who);
+}
+
+timespec after_ns(uint64_t ns) {
+    constexpr long kSecondNs = 1'000'000'000;
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_sec += static_cast<time_t>(ns) / kSecondNs;
+    time.tv_nsec += static_cast<long>(ns) % kSecondNs;
+    if (time.tv_nsec >= kSecondNs) {
+        time.tv_nsec -= kSecondNs;
+        ++time.tv_sec;
+    }
+    return time;
 }
 
 }  // namespace
 
-void ring(node::SliceHeader& header) {
+uint32_t ring(node::SliceHeader& header, Ringers who) {
     // An addition of nothing instead of a fence before a load: race detectors understand it.
-    if (header.sleepers.fetch_add(0, std::memory_order_seq_cst) == 0) return;
+    if (header.sleepers.fetch_add(0, std::memory_order_seq_cst) == 0) return 0;
     header.bell.fetch_add(1, std::memory_order_seq_cst);
-    futex(header.bell, FUTEX_WAKE, INT_MAX, nullptr);
+    const long woken = futex(header.bell, FUTEX_WAKE_BITSET, INT_MAX, nullptr, who);
+    return static_cast<uint32_t>(std::max(woken, 0L));
 }
 
 Sleeper::Sleeper(node::SliceHeader& header)
@@ -32,9 +50,10 @@ Sleeper::Sleeper(node::SliceHeader& header)
 
 Sleeper::~Sleeper() { header_.sleepers.fetch_sub(1, std::memory_order_seq_cst); }
 
-void Sleeper::sleep(uint64_t ns_max) {
-    const timespec timeout{0, static_cast<long>(ns_max)};
-    futex(header_.bell, FUTEX_WAIT, rung_, &timeout);
+bool Sleeper::sleep(uint64_t ns_max, Ringers for_whom) {
+    const timespec end = after_ns(ns_max);
+    const long outcome = futex(header_.bell, FUTEX_WAIT_BITSET, rung_, &end, for_whom);
+    return outcome == 0 || errno != ETIMEDOUT;
 }
 
 }  // namespace tutti::engine

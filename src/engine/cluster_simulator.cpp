@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/messages.h"
+#include "engine/standing.h"
 
 namespace tutti::engine {
 
@@ -97,39 +98,6 @@ struct ClusterSimulator::Process {
     std::vector<Member*> running;
     uint32_t waits_for = 0;  // calls under way that must be complete before the next begins
     uint64_t look_ns = 0;
-};
-
-// What the others of a node can see of a rank, and where it stands itself: if nothing of it has
-// changed, nobody can have got further by the rank's step.
-struct ClusterSimulator::Visible {
-    explicit Visible(const Member& member) {
-        const node::Team& team = *member.node;
-        const node::DoneWords& done = team.slice.done(team.rank);
-        published = team.slice.ready(team.rank).published.load(std::memory_order_relaxed);
-        calls_done = done.calls_done.load(std::memory_order_relaxed);
-        consumed = done.chunks_consumed.load(std::memory_order_relaxed);
-        const node::Op* op = member.executor->node_op();
-        number = team.call;
-        if (!op) return;
-        is_busy = true;
-        phase = op->phase;
-        next = op->next;
-        posted = op->posted;
-        taken = op->taken;
-        line = op->line;
-    }
-    bool operator==(const Visible&) const = default;
-
-    uint64_t published = 0;
-    uint64_t calls_done = 0;
-    uint64_t consumed = 0;
-    uint64_t number = 0;
-    bool is_busy = false;
-    uint32_t phase = 0;
-    node::Rank next = 0;
-    uint64_t posted = 0;
-    uint64_t taken = 0;
-    uint64_t line = 0;
 };
 
 ClusterSimulator::ClusterSimulator(const ClusterParams& params)
@@ -231,13 +199,16 @@ bool ClusterSimulator::start_calls(uint32_t number) {
     return has_started;
 }
 
-// Those that wait inside a node operation look again when the change has come to them.
+// Those that wait inside a node operation, perhaps for this rank, look again when the change has
+// come to them.
 void ClusterSimulator::wake_node(Member& member) {
     const uint64_t seen_ns = world_.time_of(member.process) + params_.costs.flag_ns;
     const Team& team = *member.team;
     for (const uint32_t rank : team.placement->members(team.placement->node_of(member.rank))) {
         const Member& other = *team.members[rank];
-        if (&other != &member && other.is_running && other.executor->node_op()) {
+        if (&other == &member || !other.is_running) continue;
+        const node::Op* op = other.executor->node_op();
+        if (op && node::may_await(*other.node, *op, member.node->rank)) {
             world_.wake(other.process, seen_ns);
         }
     }
@@ -258,9 +229,10 @@ bool ClusterSimulator::step_once(Process& process, Member& member, std::string& 
     exec::Step result = exec::Step::kBlocked;
     bool is_seen = false;
     if (member.node) {
-        const Visible before(member);
+        const exec::Executor& executor = *member.executor;
+        const Standing before(*member.node, executor.node_op());
         result = member.executor->step();
-        is_seen = Visible(member) != before;
+        is_seen = Standing(*member.node, executor.node_op()) != before;
     } else {
         result = member.executor->step();
     }

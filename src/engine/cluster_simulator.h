@@ -66,7 +66,6 @@ class ClusterSimulator {
     struct Member;
     struct Team;
     struct Process;
-    struct Visible;
 
     void charge(Member& member);
     bool start_calls(uint32_t process);

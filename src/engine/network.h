@@ -92,6 +92,8 @@ class Network final : public Keepsake, private Attended {
     [[nodiscard]] bool waits_for_service() const {
         return multicast_.route && !polls_ && executor_->waits_for_multicasts();
     }
+    // What the call under way waits for, other ranks of this node will do.
+    [[nodiscard]] bool waits_for_node() const { return !polls_ && executor_->waits_for_node(); }
     // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
     // yet from which call on they do without: there is no plan of the next one before decide() has
     // gone on.

@@ -250,7 +250,7 @@ bool Team::advance() {
 }
 
 tutti_status Team::wait(Request& request) {
-    Waiter waiter(policy_, context_->clock());
+    Waiter waiter(policy_, context_->clock(), progressed_ns_);
     while (request.stage != Request::Stage::kIdle) {
         if (advance()) {
             waiter.reset();

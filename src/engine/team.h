@@ -88,6 +88,7 @@ class Team {
     void begin_plan(Request& request);
     void compare_cards(Request& request);
     bool advance_network();
+    exec::Step step_network();
     bool advance_decision();
     void tell_failure();
     void listen();
@@ -102,6 +103,8 @@ class Team {
     bool wait_turn(Waiter& waiter, node::Op& op);
     bool sleep_turn(node::Op& op);
     void wait_network_turn(Waiter& waiter);
+    [[nodiscard]] Waiter::From awaited() const;
+    bool sleep_for_node();
     void report_stall(const node::Op& op, uint64_t waited_ns);
     void begin_inquiry(uint64_t waited_ns);
     [[nodiscard]] std::vector<uint32_t> waits_for();
@@ -138,6 +141,7 @@ class Team {
     Request* head_ = nullptr;
     Request* tail_ = nullptr;
     uint32_t calls_since_progress_ = 0;
+    uint64_t progressed_ns_ = 0;   // see Waiter
     bool has_slept_ = false;       // in the call under way
     bool watches_others_ = false;  // the call under way has made other teams watch their groups
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
+#include "engine/bell.h"
 #include "engine/messages.h"
+#include "engine/standing.h"
 #include "engine/team.h"
 #include "sched/shape.h"
 
@@ -162,9 +164,22 @@ void Team::tell_failure() {
     if (!line.empty()) context_->log(TUTTI_LOG_WARN, name_ + ": " + line);
 }
 
+// Where ranks sleep for their node, whoever has done something there wakes those that may wait for
+// it.
+exec::Step Team::step_network() {
+    if (!policy_.naps || node_.size == 1) return network_->step();
+    const exec::Executor& executor = network_->executor();
+    const Standing before(node_, executor.node_op());
+    const exec::Step step = network_->step();
+    if (Standing(node_, executor.node_op()) != before) {
+        ring(node_.slice.header(), ringer(node_.rank));
+    }
+    return step;
+}
+
 bool Team::advance_network() {
     if (waits_for_decision_) return advance_decision();
-    switch (network_->step()) {
+    switch (step_network()) {
         case exec::Step::kBlocked:
             return false;
         case exec::Step::kAdvanced:
@@ -181,9 +196,29 @@ bool Team::advance_network() {
     return true;
 }
 
-void Team::wait_network_turn(Waiter& waiter) {
+Waiter::From Team::awaited() const {
+    if (waits_for_decision_) return Waiter::From::kAnywhere;
+    if (network_->waits_for_node()) return Waiter::From::kNode;
     // Polling would keep the thread that is waited for from a processor.
-    switch (waiter.turn(network_->waits_for_service())) {
+    return network_->waits_for_service() ? Waiter::From::kService : Waiter::From::kAnywhere;
+}
+
+// Sleeps unless the last look moves the call. True if it did.
+bool Team::sleep_for_node() {
+    Sleeper sleeper(node_.slice.header());
+    if (advance_network()) return true;
+    const node::Op* op = network_->executor().node_op();
+    if (!op) return false;
+    Ringers awaited = 0;
+    for (node::Rank rank = 0; rank < node_.size; ++rank) {
+        if (rank != node_.rank && node::may_await(node_, *op, rank)) awaited |= ringer(rank);
+    }
+    sleeper.sleep(Waiter::kSleepNsMax, awaited);
+    return false;
+}
+
+void Team::wait_network_turn(Waiter& waiter) {
+    switch (waiter.turn(awaited())) {
         case Waiter::Advice::kPoll:
             break;
         case Waiter::Advice::kProgress:
@@ -204,7 +239,8 @@ void Team::wait_network_turn(Waiter& waiter) {
             begin_inquiry(waiter.waited_ns());
             break;
         case Waiter::Advice::kSleep:
-            break;  // of one node's teams only
+            if (sleep_for_node()) waiter.reset();
+            break;
     }
 }
 

@@ -35,10 +35,19 @@ Waiter::Advice Waiter::poll_turn() {
     return Advice::kProgress;
 }
 
-Waiter::Advice Waiter::slow_turn(bool may_nap) {
+// Between two sleeps for the node.
+Waiter::Advice Waiter::rested(uint64_t now) {
+    if (now - *progressed_ns_ < kProgressNs) return Advice::kPoll;
+    *progressed_ns_ = now;
+    return Advice::kProgress;
+}
+
+Waiter::Advice Waiter::slow_turn(From from) {
     if (!is_yielding_) return poll_turn();
-    if (policy_.sleeps && turns_ % 2 == 1) return Advice::kSleep;
-    if (!policy_.sleeps && !has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {
+    const bool rests = policy_.naps && from == From::kNode;
+    const bool sleeps = policy_.sleeps || rests;
+    if (sleeps && turns_ % 2 == 1) return Advice::kSleep;
+    if (!sleeps && !has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {
         sched_yield();
         return Advice::kPoll;
     }
@@ -58,8 +67,9 @@ Waiter::Advice Waiter::slow_turn(bool may_nap) {
         next_listen_ns_ = waited + kListenNs;
         return Advice::kListen;
     }
-    if (policy_.sleeps) return Advice::kProgress;
-    if ((policy_.naps || may_nap) && waited >= kNapAfterNs) {
+    if (rests) return rested(now);
+    if (sleeps) return Advice::kProgress;
+    if ((policy_.naps || from == From::kService) && waited >= kNapAfterNs) {
         sleep_ns(std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax));
     } else if (waited < kSleepAfterNs) {
         sched_yield();

@@ -292,6 +292,12 @@ bool Executor::waits_for_multicasts() const {
            !state.node_busy && state.work.is_empty();
 }
 
+bool Executor::waits_for_node() const {
+    const State& state = *state_;
+    return state.node_busy && state.messages.empty() && state.work.is_empty() &&
+           state.multicasts.first == state.multicasts.next;
+}
+
 const node::Op* Executor::node_op() const { return state_->node_busy ? &state_->node_op : nullptr; }
 
 const Work& Executor::work() const { return state_->totals; }

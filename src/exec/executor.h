@@ -61,6 +61,8 @@ class Executor {
     [[nodiscard]] std::vector<sched::Rank> waits_for() const;
     // Multicasts are all that is under way: they come and go without this rank's doing.
     [[nodiscard]] bool waits_for_multicasts() const;
+    // The node's operation is all that is under way.
+    [[nodiscard]] bool waits_for_node() const;
     // The node's operation that is under way, or nullptr.
     [[nodiscard]] const node::Op* node_op() const;
     [[nodiscard]] const Work& work() const;

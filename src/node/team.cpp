@@ -118,6 +118,13 @@ bool waits_for_all(const Op& op) {
     return op.step == small_barrier || op.step == small_allgather || op.step == chunk_allreduce;
 }
 
+bool may_await(const Team& team, const Op& op, Rank other) {
+    if (op.call.root == team.rank || op.call.root == other) return true;
+    const bool is_flat_bcast =
+        op.step == small_bcast || (op.step == chunk_bcast && team.layout.flat);
+    return !is_flat_bcast && op.step != small_scatter && op.step != chunk_scatter;
+}
+
 void announce(Team& team, const Op& op) {
     team.slice.done(team.rank).calls_entered.store(op.number, std::memory_order_relaxed);
 }

@@ -119,6 +119,10 @@ const char* algorithm_name(const Team& team, const Call& call);
 // allgather): only the last one's arrival can end anybody's wait.
 bool waits_for_all(const Op& op);
 
+// Whether the deeds of `other` can end this rank's wait in a blocked operation. False only where it
+// is clear whom the rank waits for: in a flat broadcast or scatter, the root.
+bool may_await(const Team& team, const Op& op, Rank other);
+
 // For messages: says to the others that this rank has entered the call in flight.
 void announce(Team& team, const Op& op);
 // Ranks that are not known to have entered the call.

@@ -85,16 +85,40 @@ TEST(Waiter, CrowdedRanksOfSeveralHostsSoonNap) {
     }
 }
 
+// Every second turn; in between the embedder has its turn once a millisecond, over all waits.
+TEST(Waiter, CrowdedRanksOfSeveralHostsSleepForTheirNode) {
+    constexpr uint64_t kStepNs = 100'000;
+    SteppingClock clock(kStepNs);
+    const WaitPolicy policy{.spin_ns = 20'000, .is_crowded = true, .naps = true};
+    uint64_t progressed_ns = clock.now_ns();
+    const uint64_t begin_ns = progressed_ns;
+    uint32_t progresses = 0;
+    for (int wait = 0; wait < 100; ++wait) {
+        Waiter waiter(policy, clock, progressed_ns);
+        for (int turn = 0; turn < 5; ++turn) {
+            ASSERT_EQ(waiter.turn(Waiter::From::kNode), Advice::kSleep);
+            progresses += waiter.turn(Waiter::From::kNode) == Advice::kProgress ? 1 : 0;
+        }
+    }
+    const uint64_t passed_ns = clock.now_ns() - begin_ns;
+    EXPECT_LE(progresses, passed_ns / Waiter::kProgressNs);
+    EXPECT_GE(progresses, passed_ns / (2 * Waiter::kProgressNs));
+    // Who waits for something else as well does not sleep.
+    Waiter waiter(policy, clock, progressed_ns);
+    EXPECT_EQ(turns_until(waiter, Advice::kSleep, 100), 0u);
+}
+
 // Nobody is crowded, but what is waited for comes without this rank's doing.
 TEST(Waiter, WhoMayNapSoonDoes) {
     for (const bool may_nap : {false, true}) {
+        const Waiter::From from = may_nap ? Waiter::From::kService : Waiter::From::kAnywhere;
         SteppingClock clock(50'000);
         const WaitPolicy policy{.spin_ns = 20'000};
         Waiter waiter(policy, clock);
         ASSERT_GT(turns_until(waiter, Advice::kAnnounce), 0u);
-        while (waiter.waited_ns() < 200'000) waiter.turn(may_nap);
+        while (waiter.waited_ns() < 200'000) waiter.turn(from);
         const long before = sleeps_so_far();
-        for (int turn = 0; turn < 40; ++turn) waiter.turn(may_nap);
+        for (int turn = 0; turn < 40; ++turn) waiter.turn(from);
         // Yields in between, as ever.
         EXPECT_EQ(sleeps_so_far() > before, may_nap);
     }

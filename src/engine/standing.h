@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the others of a node can see of a rank, and where it stands itself: if nothing of it has
+// changed by the rank's step, nobody can get further by that step. So a change is when to wake
+// others; the simulated clusters, which do so at nothing else, prove it.
+#pragma once
+
+#include <cstdint>
+
+#include "node/team.h"
+
+namespace tutti::engine {
+
+class Standing {
+  public:
+    // op: the node's operation that is under way, or nullptr.
+    Standing(const node::Team& team, const node::Op* op) {
+        const node::DoneWords& done = team.slice.done(team.rank);
+        published_ = team.slice.ready(team.rank).published.load(std::memory_order_relaxed);
+        calls_done_ = done.calls_done.load(std::memory_order_relaxed);
+        consumed_ = done.chunks_consumed.load(std::memory_order_relaxed);
+        number_ = team.call;
+        if (!op) return;
+        is_busy_ = true;
+        phase_ = op->phase;
+        next_ = op->next;
+        posted_ = op->posted;
+        taken_ = op->taken;
+        line_ = op->line;
+    }
+    bool operator==(const Standing&) const = default;
+
+  private:
+    uint64_t published_ = 0;
+    uint64_t calls_done_ = 0;
+    uint64_t consumed_ = 0;
+    uint64_t number_ = 0;
+    bool is_busy_ = false;
+    uint32_t phase_ = 0;
+    node::Rank next_ = 0;
+    uint64_t posted_ = 0;
+    uint64_t taken_ = 0;
+    uint64_t line_ = 0;
+};
+
+}  // namespace tutti::engine
