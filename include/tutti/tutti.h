@@ -139,6 +139,10 @@ TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
                                             size_t message_bytes);
 /* All teams of the context must have been destroyed. */
 TUTTI_API void tutti_context_destroy(tutti_context *context);
+/* For waits of the embedder's own, now and then: lets this process do what ranks that wait in a call
+ * need of it after multicast has failed. With has_waited_long it also finds out whether it has. Never
+ * waits. */
+TUTTI_API void tutti_context_attend(tutti_context *context, int has_waited_long);
 /* A setting as it is in force: "1" or "0" for switches, decimal bytes, calls or seconds, text as it
  * was given (empty where it was not). NULL for a name that is not a setting. */
 TUTTI_API const char *tutti_context_setting(const tutti_context *context, const char *variable);

@@ -105,7 +105,7 @@ sched::Shape Network::agreed(sched::Shape shape) const {
 Result<Plan*> Network::plan(const sched::Shape& shape) {
     sched::Shape wanted = agreed(shape);
     auto found = find(wanted);
-    if (!found || found.value()->is_host || has_multicast() == wanted.has_multicast) return found;
+    if (!found || !found.value()->multicasts() || has_multicast()) return found;
     wanted.has_multicast = false;
     return find(wanted);
 }
@@ -214,10 +214,8 @@ exec::Step Network::step_under_lock() {
     return exec::Step::kDone;
 }
 
-bool Network::is_undecided() const {
-    if (!multicast_.route) return false;
-    const transport::udp::Route& route = multicast_.route->route();
-    return route.has_failed() && !route.is_decided();
+bool Network::is_undecided(const Plan& plan) const {
+    return plan.multicasts() && multicast_.route->route().is_undecided();
 }
 
 transport::State Network::decide() {
@@ -225,7 +223,8 @@ transport::State Network::decide() {
     if (polls_) multicast_.route->poll();
     const transport::State state = multicast_.route->route().step();
     if (state == transport::State::kFailed) return state;
-    return is_undecided() ? transport::State::kPending : transport::State::kDone;
+    return multicast_.route->route().is_decided() ? transport::State::kDone
+                                                  : transport::State::kPending;
 }
 
 std::string Network::tell_failure() {

@@ -35,6 +35,7 @@ struct Plan {
     std::unique_ptr<sched::Program> program;  // none where is_host
     bool is_reserved = false;                 // the executor has memory for it
     uint64_t used = 0;                        // when last looked up, in look-ups
+    [[nodiscard]] bool multicasts() const { return program && program->extent().multicasts > 0; }
 };
 
 class Network final : public Keepsake, private Attended {
@@ -95,9 +96,9 @@ class Network final : public Keepsake, private Attended {
     // What the call under way waits for, other ranks of this node will do.
     [[nodiscard]] bool waits_for_node() const { return !polls_ && executor_->waits_for_node(); }
     // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
-    // yet from which call on they do without: there is no plan of the next one before decide() has
-    // gone on.
-    [[nodiscard]] bool is_undecided() const;
+    // yet from which call on they do without: whether the next one goes by this plan is not known
+    // before decide() has gone on. A plan without multicasts stands, whatever they agree on.
+    [[nodiscard]] bool is_undecided(const Plan& plan) const;
     transport::State decide();
     // Once, when that is decided, on the one rank that says it: the line to say; else empty.
     std::string tell_failure();

@@ -120,8 +120,7 @@ void Team::begin_cards(Request& request) {
 // own, and the others hear of it.
 void Team::begin_plan(Request& request) {
     auto held = network_->hold();
-    waits_for_decision_ = network_->is_undecided();
-    if (waits_for_decision_) return;
+    waits_for_decision_ = false;
     const auto ready = context_->with_fund([&]() -> Result<Plan*> {
         auto plan = network_->plan(shape_of(request.op.call, request.commutes, size_));
         if (!plan) return plan;
@@ -129,9 +128,12 @@ void Team::begin_plan(Request& request) {
             const char* collective = tutti_collective_name(request.op.call.collective);
             return Error{ErrorCode::kArgument, std::string(collective) + " is for the host MPI"};
         }
+        waits_for_decision_ = network_->is_undecided(*plan.value());
+        if (waits_for_decision_) return plan;
         auto reserved = network_->reserve(*plan.value());
         return reserved ? plan : Result<Plan*>(reserved.error());
     });
+    if (waits_for_decision_) return;
     if (ready) {
         return network_->start(*ready.value(), arguments_of(request.op.call, rank_));
     }

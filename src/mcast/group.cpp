@@ -7,6 +7,15 @@
 
 namespace tutti::mcast {
 
+namespace {
+
+bool is_to_everybody(const Body& body) {
+    if (const auto* data = std::get_if<Data>(&body)) return !data->is_repair;
+    return std::holds_alternative<Heartbeat>(body) || std::holds_alternative<Nak>(body);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Group>> Group::create(const Params& params) {
     if (const auto valid = validate(params); !valid) return valid.error();
     return std::unique_ptr<Group>(new Group(params));
@@ -20,7 +29,11 @@ Group::Group(const Params& params)
       watch_(params),
       prober_(params),
       work_(size_t{kWorkKinds} * params.members),
-      is_queued_(size_t{kWorkKinds} * params.members) {
+      is_queued_(size_t{kWorkKinds} * params.members),
+      is_flushed_(params.members),
+      flushes_left_(params.members - 1u),
+      copied_(params.packet_bytes_max),
+      bytes_per_s_(params.bytes_per_s) {
     streams_.reserve(params.members);
     for (Member member = 0; member < params.members; ++member)
         streams_.emplace_back(params, member);
@@ -34,7 +47,8 @@ void Group::close_team(uint64_t now_ns, uint32_t team) {
 }
 
 bool Group::write(uint64_t now_ns, Outgoing& message) {
-    if (dead_ != kNobody) return false;
+    TUTTI_ASSERT(!is_writing_ended_, "the client has ended writing");
+    if (failure()) return false;
     return sender_.write(now_ns, message);
 }
 
@@ -62,9 +76,21 @@ void Group::release(uint64_t now_ns, PostId id) {
     if (sender != kNobody) refresh_waits(now_ns, sender);
 }
 
-std::optional<Member> Group::failure() const {
+std::optional<Member> Group::given_up() const {
     if (dead_ == kNobody) return {};
     return dead_;
+}
+
+std::optional<Member> Group::failure() const {
+    if (phase_ != Failure::Phase::kOver) return {};
+    return dead_;
+}
+
+// On the detour each packet to everybody leaves once to all and once to each of the others.
+void Group::set_rate(uint64_t bytes_per_s) {
+    bytes_per_s_ = bytes_per_s;
+    const uint64_t copies = dead_ == kNobody ? 1 : params_.members;
+    sender_.set_rate((bytes_per_s + copies - 1) / copies);
 }
 
 // ---------------------------------------------------------------- packets in
@@ -80,14 +106,16 @@ void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_
         ++counters_.packets_foreign;
         return;
     }
-    if (dead_ != kNobody) {
+    if (failure()) {
         // Who still works does not know yet.
-        if (!std::holds_alternative<Failure>(packet->body)) repeat_notice(now_ns);
+        const auto* notice = std::get_if<Failure>(&packet->body);
+        if (!notice || notice->phase != Failure::Phase::kOver) repeat_notice(now_ns);
         return;
     }
     packet_bytes_ = bytes.size();
     arrival_ns_ = std::min(arrival_ns, now_ns);
-    watch_.heard(now_ns, packet->sender);
+    // What came to this member alone says nothing of what the switches copy.
+    if (dead_ != kNobody || is_to_everybody(packet->body)) watch_.heard(now_ns, packet->sender);
     std::visit([&](const auto& body) { on_body(now_ns, packet->sender, body); }, packet->body);
 }
 
@@ -138,10 +166,33 @@ void Group::on_body(uint64_t now_ns, Member from, const Ack& ack) {
     refresh(now_ns, ack.stream);
 }
 
-void Group::on_body(uint64_t now_ns, Member, const Ask&) { sender_.on_ask(now_ns); }
+void Group::on_body(uint64_t now_ns, Member, const Ask& ask) {
+    sender_.on_ask(now_ns);
+    if (ask.stream < params_.members && ask.stream != params_.member) {
+        // Perhaps the stream's own heartbeats do not come here, or this member's acknowledgement of
+        // it was lost.
+        streams_[ask.stream].receiver.reveal(now_ns, ask.end, prng_);
+        streams_[ask.stream].acks.on_asked(ask.end);
+        refresh(now_ns, ask.stream);
+    }
+    // Perhaps it waits for a notice that was lost.
+    if (dead_ != kNobody) repeat_notice(now_ns);
+}
 
-void Group::on_body(uint64_t now_ns, Member, const Failure& failure) {
-    if (failure.dead < params_.members) fail(now_ns, failure.dead);
+void Group::on_body(uint64_t now_ns, Member from, const Failure& notice) {
+    if (notice.dead >= params_.members) {
+        ++counters_.packets_malformed;
+        return;
+    }
+    if (dead_ == kNobody) give_up(now_ns, notice.dead);
+    if (notice.phase == Failure::Phase::kOver) {
+        fail(now_ns);
+    } else if (notice.phase == Failure::Phase::kFlushed && !is_flushed_[from]) {
+        is_flushed_[from] = true;
+        --flushes_left_;
+        watch_.end_wait(from);
+        refresh_flush(now_ns);
+    }
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Probe& probe) {
@@ -159,6 +210,7 @@ void Group::refresh(uint64_t now_ns, Member member) {
     Stream& stream = streams_[member];
     if (member == params_.member) {
         sender_.on_acknowledged(stream.acks.joined());
+        refresh_flush(now_ns);
     } else {
         const Receiver& receiver = stream.receiver;
         const uint64_t received_end = receiver.received_end();
@@ -197,7 +249,7 @@ void Group::set_wait(uint64_t now_ns, bool& waits, bool wanted, Member member) {
 }
 
 void Group::tick(uint64_t now_ns) {
-    if (dead_ != kNobody) return;
+    if (failure()) return;
     if (streams_ns_ <= now_ns) tick_streams(now_ns);
     if (watch_.next_ns() <= now_ns) tick_watch(now_ns);
 }
@@ -226,8 +278,12 @@ void Group::tick_watch(uint64_t now_ns) {
         const Watch::Finding finding = watch_.check(now_ns, member);
         if (finding == Watch::Finding::kNothing) return;
         if (finding == Watch::Finding::kDead) {
-            fail(now_ns, member);
-            return;
+            if (dead_ != kNobody) {
+                fail(now_ns);
+                return;
+            }
+            give_up(now_ns, member);
+            continue;
         }
         add_work(Work::kAsk, member);
     }
@@ -250,12 +306,7 @@ size_t Group::do_work(uint64_t now_ns, std::span<std::byte> out, Member& to) {
         work_first_ = (work_first_ + 1) % static_cast<uint32_t>(work_.size());
         --work_count_;
         is_queued_[static_cast<size_t>(work) * params_.members + member] = false;
-        if (work == Work::kAsk) {
-            to = member;
-            ++counters_.asks_sent;
-            const Ask ask{static_cast<uint32_t>(counters_.asks_sent)};
-            return mcast::write({params_.group, params_.member, ask}, out);
-        }
+        if (work == Work::kAsk) return write_ask(member, out, to);
         if (work == Work::kAck) return write_ack(member, out, to);
         Receiver& receiver = streams_[member].receiver;
         const size_t bytes = receiver.write_nak(now_ns, out, prng_);
@@ -266,6 +317,29 @@ size_t Group::do_work(uint64_t now_ns, std::span<std::byte> out, Member& to) {
         if (bytes > 0) return bytes;
     }
     return 0;
+}
+
+size_t Group::write_ask(Member member, std::span<std::byte> out, Member& to) {
+    const Member stream = stream_behind(member);
+    const bool is_own = stream == params_.member;
+    const uint64_t end = is_own ? sender_.sent_end() : streams_[stream].receiver.highest();
+    to = member;
+    ++counters_.asks_sent;
+    const Ask ask{static_cast<uint32_t>(counters_.asks_sent), stream, end};
+    return mcast::write({params_.group, params_.member, ask}, out);
+}
+
+// One in which this member waits for the other's acknowledgement; another one each time.
+Member Group::stream_behind(Member member) const {
+    for (Member i = 0; i < params_.members; ++i) {
+        const auto number =
+            static_cast<Member>((params_.member + counters_.asks_sent + i) % params_.members);
+        const Stream& stream = streams_[number];
+        for (uint32_t child = 0; child < stream.acks.children(); ++child) {
+            if (stream.waits_for_child[child] && stream.acks.child(child) == member) return number;
+        }
+    }
+    return params_.member;
 }
 
 size_t Group::write_ack(Member member, std::span<std::byte> out, Member& to) {
@@ -279,13 +353,35 @@ size_t Group::write_ack(Member member, std::span<std::byte> out, Member& to) {
 }
 
 uint64_t Group::next_deadline() const {
-    if (dead_ != kNobody) return notice_ns_;
-    return std::min({streams_ns_, watch_.next_ns(), sender_.next_ns(), prober_.next_ns()});
+    if (failure()) return notice_ns_;
+    return std::min(
+        {streams_ns_, watch_.next_ns(), sender_.next_ns(), prober_.next_ns(), notice_ns_});
 }
 
 size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     TUTTI_ASSERT(out.size() >= params_.packet_bytes_max, "no room for a packet");
-    if (dead_ != kNobody) return next_notice(now_ns, out, to);
+    if (copied_for_ != kNobody) return next_copy(out, to);
+    const size_t bytes = generate(now_ns, out, to);
+    if (bytes == 0 || to != kEverybody || dead_ == kNobody) return bytes;
+    // The one to everybody goes first: perhaps it is the ways to single members that are cut off.
+    std::copy_n(out.begin(), bytes, copied_.begin());
+    copied_bytes_ = bytes;
+    copied_for_ = 0;
+    return bytes;
+}
+
+size_t Group::next_copy(std::span<std::byte> out, Member& to) {
+    if (copied_for_ == params_.member) ++copied_for_;
+    to = copied_for_++;
+    std::copy_n(copied_.begin(), copied_bytes_, out.begin());
+    const bool is_last = copied_for_ == params_.members ||
+                         (copied_for_ == params_.member && copied_for_ + 1u == params_.members);
+    if (is_last) copied_for_ = kNobody;
+    return copied_bytes_;
+}
+
+size_t Group::generate(uint64_t now_ns, std::span<std::byte> out, Member& to) {
+    if (const size_t bytes = next_notice(now_ns, out, to); bytes > 0 || failure()) return bytes;
     if (const size_t bytes = do_work(now_ns, out, to); bytes > 0) return bytes;
     if (const size_t bytes = prober_.next_packet(now_ns, out, to); bytes > 0) return bytes;
     const uint64_t sent_end = sender_.sent_end();
@@ -296,8 +392,39 @@ size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to)
 
 // ---------------------------------------------------------------- the end
 
-void Group::fail(uint64_t now_ns, Member dead) {
+void Group::give_up(uint64_t now_ns, Member dead) {
     dead_ = dead;
+    set_rate(bytes_per_s_);
+    // Who cannot say that all is done is waited for, whatever else this member wants.
+    for (Member member = 0; member < params_.members; ++member) {
+        if (member != params_.member) watch_.wait(now_ns, member);
+    }
+    watch_.restart(now_ns);
+    begin_notices(now_ns);
+}
+
+void Group::end_writing(uint64_t now_ns) {
+    TUTTI_ASSERT(dead_ != kNobody, "a group that works may be written to at any time");
+    is_writing_ended_ = true;
+    refresh_flush(now_ns);
+}
+
+// All that this member wrote is at its place, and then all that all members wrote.
+void Group::refresh_flush(uint64_t now_ns) {
+    if (!is_writing_ended_ || failure()) return;
+    if (phase_ == Failure::Phase::kDetour && sender_.placed_end() == sender_.written_end()) {
+        phase_ = Failure::Phase::kFlushed;
+        begin_notices(now_ns);
+    }
+    if (phase_ == Failure::Phase::kFlushed && flushes_left_ == 0) fail(now_ns);
+}
+
+void Group::fail(uint64_t now_ns) {
+    phase_ = Failure::Phase::kOver;
+    begin_notices(now_ns);
+}
+
+void Group::begin_notices(uint64_t now_ns) {
     notices_left_ = params_.timing.notices;
     notice_interval_ns_ = params_.timing.notice_ns;
     notice_ns_ = now_ns + prng_.below(params_.timing.notice_ns);
@@ -316,7 +443,7 @@ size_t Group::next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to)
     notice_ns_ = notices_left_ > 0 ? now_ns + notice_interval_ns_ : kNever;
     notice_interval_ns_ *= 2;
     to = kEverybody;
-    return mcast::write({params_.group, params_.member, Failure{dead_}}, out);
+    return mcast::write({params_.group, params_.member, Failure{dead_, phase_}}, out);
 }
 
 GroupCounters Group::counters() const {

@@ -13,6 +13,11 @@
 // places that post() names. A packet may be lost between next_packet() and the wire: that is a loss
 // like any other. Nothing allocates after create().
 //
+// A member that is not heard any more makes all give the group up: from then on packets to
+// everybody go to each member by itself, which still works where switches have stopped to replicate
+// (a detour). The client begins nothing new and says end_writing(); when all that anybody wrote is
+// at its place, or a member does not answer on the detour either, the group has failed.
+//
 // Invariants: those of the machines (sender.h, receiver.h, inbox.h, ack_node.h); and once the group
 // has failed it carries nothing more and says so to whoever still talks to it.
 #pragma once
@@ -93,10 +98,14 @@ class Group {
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
     // --- the group ---
+    // Who was not heard: the group is on the detour, or has failed.
+    [[nodiscard]] std::optional<Member> given_up() const;
+    // Given up, and nothing more will be written here.
+    void end_writing(uint64_t now_ns);
     void start_probe(uint64_t now_ns) { prober_.start(now_ns); }
     [[nodiscard]] const Prober& prober() const { return prober_; }
-    void set_rate(uint64_t bytes_per_s) { sender_.set_rate(bytes_per_s); }
-    // Who is gone; the group is of no use from then on.
+    void set_rate(uint64_t bytes_per_s);
+    // Who was not heard, when the group is of no use any more.
     [[nodiscard]] std::optional<Member> failure() const;
     // All that this member wrote is with all members. When that is so on every member, and not
     // before, they may leave.
@@ -139,10 +148,17 @@ class Group {
     void add_work(Work work, Member member);
     size_t do_work(uint64_t now_ns, std::span<std::byte> out, Member& to);
     size_t write_ack(Member stream, std::span<std::byte> out, Member& to);
+    size_t write_ask(Member member, std::span<std::byte> out, Member& to);
+    [[nodiscard]] Member stream_behind(Member member) const;
     void tick_streams(uint64_t now_ns);
     void schedule(uint64_t now_ns, const Stream& stream);
     void tick_watch(uint64_t now_ns);
-    void fail(uint64_t now_ns, Member dead);
+    size_t generate(uint64_t now_ns, std::span<std::byte> out, Member& to);
+    size_t next_copy(std::span<std::byte> out, Member& to);
+    void give_up(uint64_t now_ns, Member dead);
+    void refresh_flush(uint64_t now_ns);
+    void fail(uint64_t now_ns);
+    void begin_notices(uint64_t now_ns);
     void repeat_notice(uint64_t now_ns);
     size_t next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
@@ -160,7 +176,16 @@ class Group {
     uint64_t streams_ns_ = kNever;  // the earliest deadline of any stream, or earlier
     size_t packet_bytes_ = 0;       // of the packet being handled
     uint64_t arrival_ns_ = 0;       // the same
+    // After it was given up.
     Member dead_ = kNobody;
+    Failure::Phase phase_ = Failure::Phase::kDetour;
+    bool is_writing_ended_ = false;
+    std::vector<bool> is_flushed_;   // by member
+    uint32_t flushes_left_ = 0;      // of the others
+    std::vector<std::byte> copied_;  // a packet to everybody, on its way to each
+    size_t copied_bytes_ = 0;
+    Member copied_for_ = kNobody;  // the next one to get it
+    uint64_t bytes_per_s_ = 0;
     uint64_t notice_ns_ = kNever;
     uint64_t notice_interval_ns_ = 0;
     uint64_t noticed_ns_ = 0;

@@ -102,6 +102,20 @@ std::optional<Body> parse_ack(const Head& head, Bytes bytes) {
     return ack;
 }
 
+std::optional<Body> parse_ask(const Head& head, Bytes bytes) {
+    if (bytes.size() != kHeaderBytes + 12 || head.flag) return {};
+    const Ask ask{load<uint32_t>(bytes, 28), head.extra, load<uint64_t>(bytes, 32)};
+    if (ask.end > kSequenceMax) return {};
+    return ask;
+}
+
+std::optional<Body> parse_failure(const Head& head, Bytes bytes) {
+    if (bytes.size() != kHeaderBytes + 4 || head.flag) return {};
+    const auto phase = load<uint32_t>(bytes, 28);
+    if (phase > static_cast<uint32_t>(Failure::Phase::kOver)) return {};
+    return Failure{head.extra, static_cast<Failure::Phase>(phase)};
+}
+
 std::optional<Body> parse_probe(const Head& head, Bytes bytes) {
     if (bytes.size() < kHeaderBytes + 24) return {};
     Probe probe;
@@ -132,11 +146,9 @@ std::optional<Body> parse_body(const Head& head, Bytes bytes) {
         case Kind::kAck:
             return parse_ack(head, bytes);
         case Kind::kAsk:
-            if (bytes.size() != kHeaderBytes + 4 || head.flag || head.extra != 0) return {};
-            return Ask{load<uint32_t>(bytes, 28)};
+            return parse_ask(head, bytes);
         case Kind::kFailure:
-            if (bytes.size() != kHeaderBytes || head.flag) return {};
-            return Failure{head.extra};
+            return parse_failure(head, bytes);
         case Kind::kProbe:
             return parse_probe(head, bytes);
         case Kind::kProbeAnswer:
@@ -185,13 +197,15 @@ struct BodyWriter {
         return kHeaderBytes + 24;
     }
     size_t operator()(const Ask& ask) {
-        head = {Kind::kAsk, false, 0};
+        head = {Kind::kAsk, false, ask.stream};
         store(out, 28, ask.number);
-        return kHeaderBytes + 4;
+        store(out, 32, ask.end);
+        return kHeaderBytes + 12;
     }
     size_t operator()(const Failure& failure) {
         head = {Kind::kFailure, false, failure.dead};
-        return kHeaderBytes;
+        store(out, 28, static_cast<uint32_t>(failure.phase));
+        return kHeaderBytes + 4;
     }
     size_t operator()(const Probe& probe) {
         head = {Kind::kProbe, probe.is_train, probe.answerer};

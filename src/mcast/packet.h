@@ -93,14 +93,24 @@ struct Ack {
     uint64_t placed_end = 0;
 };
 
-// Are you there? Answered by a heartbeat to everybody.
+// Are you there? Answered by a heartbeat to everybody. And `stream`, in whose tree the sender of
+// this packet may be waiting for the other's acknowledgement, reaches up to `end`.
 struct Ask {
     uint32_t number = 0;
+    Member stream = 0;
+    uint64_t end = 0;
 };
 
-// The group cannot go on, since this member is gone.
+// The group is given up, since this member was not heard any more. Packets to everybody go to each
+// member by itself from then on, until nobody needs anything or that fails too.
 struct Failure {
+    enum class Phase : uint32_t {
+        kDetour,   // the sender of this packet goes on by itself
+        kFlushed,  // and all that it ever wrote is at its place on all members
+        kOver      // it carries nothing more
+    };
     Member dead = 0;
+    Phase phase = Phase::kDetour;
 };
 
 // One of several from each member when a group is made.

@@ -29,6 +29,16 @@ void Watch::end_wait(Member member) {
     if (--peer.reasons == 0) peer.check_ns = kNever;
 }
 
+void Watch::restart(uint64_t now_ns) {
+    for (Peer& peer : peers_) {
+        if (peer.reasons == 0) continue;
+        peer.heard_ns = now_ns;
+        peer.asks = 0;
+        peer.check_ns = now_ns + timing_.ask_ns_first;
+    }
+    next_ns_ = std::min(next_ns_, now_ns + timing_.ask_ns_first);
+}
+
 Watch::Finding Watch::check(uint64_t now_ns, Member& member) {
     if (next_ns_ > now_ns) return Finding::kNothing;
     for (size_t i = 0; i < peers_.size(); ++i) {

@@ -26,6 +26,8 @@ class Watch {
     // One reason more or less to wait for a member.
     void wait(uint64_t now_ns, Member member);
     void end_wait(Member member);
+    // All get another chance.
+    void restart(uint64_t now_ns);
     void heard(uint64_t now_ns, Member member) {
         peers_[member].heard_ns = now_ns;
         peers_[member].asks = 0;

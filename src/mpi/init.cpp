@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/init.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -221,6 +222,28 @@ void start() {
     front.active.store(true, std::memory_order_release);
 }
 
+// Who has left its last collective may still have to repair what others missed of it, so nobody
+// ends before all are here; and who is here still helps those who are not.
+void wait_for_all() {
+    constexpr int kLooks = 1000;  // as long as another takes that comes at the same time
+    constexpr int kLong = kLooks + 1000;
+    const HostGuard guard;
+    abi::Request request{};
+    if (front.host.ibarrier(front.handles.comm_world, &request) != abi::kSuccess) return;
+    for (int looks = 0;; looks += looks < kLong ? 1 : 0) {
+        int done = 0;
+        const int status = front.host.test(&request, &done, abi::status_ignore());
+        if (status != abi::kSuccess || done != 0) break;
+        tutti_context_attend(front.context, looks == kLong ? 1 : 0);
+        if (looks < kLooks) {
+            sched_yield();
+        } else {
+            usleep(1000);
+        }
+    }
+    tutti_context_attend(front.context, 0);
+}
+
 }  // namespace
 
 int init(int* argc, char*** argv) {
@@ -257,12 +280,8 @@ int finalize() {
         const HostGuard guard;
         finish_report(setting("TUTTI_REPORT"), getenv("TUTTI_REPORT_MARK"));
     }
-    // Who has left its last collective may still have to repair what others missed of it. Those
-    // that are called from within the host's own end have no such care taken of them.
-    if (strcmp(setting("TUTTI_MCAST"), "off") != 0 && front.world_size > 1) {
-        const HostGuard guard;
-        front.host.barrier(front.handles.comm_world);
-    }
+    // Functions that are called from within the host's own end have no such care taken of them.
+    if (strcmp(setting("TUTTI_MCAST"), "off") != 0 && front.world_size > 1) wait_for_all();
     front.host.comm_free(&front.quiet_comm);
     front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end
     const int status = front.host.finalize();

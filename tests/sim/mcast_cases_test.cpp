@@ -302,19 +302,27 @@ TEST(McastCases, ALargeMessageKeepsTheLinkBusy) {
 
 // ---------------------------------------------------------------- death
 
-// Counted from when the member dies: 5/4 of the first ask's delay and 16 asks.
+// Counted from when the member dies: 5/4 of the first ask's delay and 16 asks; then the same again
+// on the detour.
 constexpr uint64_t kNamedNs = 5 * kSecond;
 
 void expect_named(McastWorld& world, Member dead) {
     const uint64_t died_ns = world.now_ns();
     world.kill(dead);
-    const auto all_know = [&] {
+    const auto all_live = [&](auto condition) {
         for (Member member = 0; member < world.members(); ++member) {
-            if (member != dead && !world.group(member).failure()) return false;
+            if (member != dead && !condition(world.group(member))) return false;
         }
         return true;
     };
+    const auto all_know = [&] {
+        return all_live([](mcast::Group& group) { return group.given_up().has_value(); });
+    };
     ASSERT_TRUE(world.run(died_ns + kNamedNs, all_know)) << "dead: " << dead;
+    const auto all_failed = [&] {
+        return all_live([](mcast::Group& group) { return group.failure().has_value(); });
+    };
+    ASSERT_TRUE(world.run(died_ns + 2 * kNamedNs, all_failed)) << "dead: " << dead;
     for (Member member = 0; member < world.members(); ++member) {
         if (member == dead) continue;
         EXPECT_EQ(world.group(member).failure(), dead);

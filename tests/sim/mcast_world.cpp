@@ -86,6 +86,7 @@ void McastWorld::flush(Member member) {
         const bool is_lost = chance(weather_.shared_loss);
         for (Member peer = 0; peer < nodes_.size(); ++peer) {
             if (peer == member || (to != kEverybody && to != peer)) continue;
+            if (to == kEverybody && (replicated_to_ >> peer & 1) == 0) continue;
             transmit(member, peer, bytes, is_lost, leaves_ns);
         }
     }

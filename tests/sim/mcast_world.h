@@ -42,6 +42,8 @@ class McastWorld {
         return static_cast<mcast::Member>(nodes_.size());
     }
     void set_weather(const Weather& weather) { weather_ = weather; }
+    // What is for everybody reaches only those, by a bit each, to whom the switches still copy it.
+    void replicate_to(uint64_t members) { replicated_to_ = members; }
     void set_filter(Filter filter) { filter_ = std::move(filter); }
     // The member does nothing until then; what comes for it waits.
     void stop_until(mcast::Member member, uint64_t ns) { nodes_[member].stopped_ns = ns; }
@@ -97,6 +99,7 @@ class McastWorld {
     Weather weather_;
     Prng prng_;
     Filter filter_;
+    uint64_t replicated_to_ = ~uint64_t{0};
     std::function<void(mcast::Member)> app_;
     std::function<void(mcast::Member)> service_;
     std::vector<Node> nodes_;

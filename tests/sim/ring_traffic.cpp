@@ -115,7 +115,9 @@ void RingTraffic::step(Actor& actor) {
     test(actor);
     post(actor);
     // After a failure others may need a rank that has done everything.
-    if (actor.done == plan_.messages.size() && !plan_.has_network) {
+    const bool leaves = !plan_.has_network || plan_.leaves_when_done;
+    if (actor.done == plan_.messages.size() && leaves) {
+        actor.route->watch_all(false);
         actor.wake_ns = kNever;
         return;
     }
@@ -160,7 +162,7 @@ void RingTraffic::post(Actor& actor) {
         const bool begins_call = actor.next % plan_.call_messages == 0;
         if (plan_.has_network && begins_call) {
             // Which calls multicast is not known before all have agreed.
-            if (actor.route->has_failed() && !actor.route->is_decided()) return;
+            if (actor.route->is_undecided()) return;
             actor.route->begin_call(actor.next / plan_.call_messages);
         }
         const uint64_t number = actor.next++;

@@ -33,6 +33,8 @@ struct RingPlan {
     uint64_t pause_ns_max = 0;
     // The ranks go on after a failure; so many messages are a call.
     bool has_network = false;
+    // Who has done everything does nothing more, as a rank that waits elsewhere in its program.
+    bool leaves_when_done = false;
     uint64_t call_messages = 8;
 };
 

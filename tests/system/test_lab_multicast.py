@@ -381,6 +381,22 @@ def test_a_host_cut_off_from_multicast_midway(fabric, one_of_each, rules, tmp_pa
     assert [line for line in outcome.lines() if "h2" in line], str(outcome)
 
 
+def test_switches_that_stop_to_copy_midway(fabric, one_of_each, tmp_path):
+    """What the root sent last still reaches all, though it is outside MPI; then messages do it."""
+    def stop():
+        wait_for(tmp_path / "has-4-3")
+        fabric.lose(0, "--no-multicast")
+    thread = threading.Thread(target=stop)
+    thread.start()
+    try:
+        outcome = fabric.launch(one_of_each, "apart", "root", 0, 40000, 200, tmp_path,
+                                options=["--bcast=multicast"]).passed()
+    finally:
+        (tmp_path / "has-4-3").touch()
+        thread.join()
+    groups_of(outcome, "failed")
+
+
 def test_a_host_that_dies_ends_the_job(one_of_each, rules, tmp_path):
     """The launcher notices; no rank of another host stays behind waiting for it."""
     mark = tmp_path / "mark"

@@ -85,6 +85,7 @@ struct HostTable {
     int (*iprobe)(int, int, Comm, int*, Status*);
 
     int (*barrier)(Comm);
+    int (*ibarrier)(Comm, Request*);
     int (*bcast)(void*, int, Type, int, Comm);
     int (*reduce)(const void*, void*, int, Type, Op, int, Comm);
     int (*allreduce)(const void*, void*, int, Type, Op, Comm);
@@ -217,6 +218,7 @@ void find_types(Finder& find, HostTable<Abi>& host) {
 template <class Abi>
 void find_collectives(Finder& find, HostTable<Abi>& host) {
     find("Barrier", host.barrier);
+    find("Ibarrier", host.ibarrier);
     find("Bcast", host.bcast);
     find("Reduce", host.reduce);
     find("Allreduce", host.allreduce);

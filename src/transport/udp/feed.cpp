@@ -39,18 +39,29 @@ void Feed::advance(uint64_t now_ns) {
     if (is_frozen_) return;
     // Also after a failure: what this node has acknowledged must be readable here.
     finish_posts(now_ns);
-    if (const auto dead = group_.failure()) {
-        ring_.freeze(*dead);
+    const auto dead = group_.given_up();
+    if (dead && !is_closed_) close(*dead);
+    release_delivered();
+    if (group_.failure()) {
+        ring_.freeze();
         is_frozen_ = true;
         return;
     }
     watch_waits(now_ns);
-    release_delivered();
     collect_filled(now_ns);
     write_filled(now_ns);
     post_free(now_ns);
     // What was in the pool may have been the whole of it.
     finish_posts(now_ns);
+    if (is_closed_ && to_write_count_ == 0) group_.end_writing(now_ns);
+}
+
+// What ranks have filled still goes, on the detour. They may not have counted all of it yet.
+void Feed::close(mcast::Member dead) {
+    ring_.close(dead);
+    is_closed_ = true;
+    has_freed_ = true;
+    filled_seen_ = UINT64_MAX;
 }
 
 // ---------------------------------------------------------------- from here to the others
@@ -142,7 +153,7 @@ void Feed::post_free(uint64_t now_ns) {
     has_freed_ = false;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
         Place& place = places_[i];
-        if (place.at != At::kIdle || !ring_.is_free(place.number)) continue;
+        if (place.at != At::kIdle || !ring_.is_open(place.number)) continue;
         const auto posted = group_.post_any(now_ns, name_of(place.number),
                                             {ring_.data(place.number), kMulticastBytesMax});
         TUTTI_ASSERT(posted, "a group can post every slot");
@@ -186,7 +197,7 @@ bool Feed::may_sleep() {
         header.filled.load(std::memory_order_seq_cst) == filled_seen_ &&
         header.waits.load(std::memory_order_seq_cst) == waits_seen_ &&
         (!wants_slots || header.freed.load(std::memory_order_seq_cst) == freed_seen_) &&
-        !group_.failure();
+        is_closed_ == group_.given_up().has_value() && !group_.failure();
     if (!is_idle) header.sleep.store(RingHeader::kAwake, std::memory_order_seq_cst);
     return is_idle;
 }

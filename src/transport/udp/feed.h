@@ -49,6 +49,7 @@ class Feed final : public Client {
     };
 
     [[nodiscard]] Place& place(uint64_t number) { return places_[number & (ring_.slots() - 1)]; }
+    void close(mcast::Member dead);
     void collect_filled(uint64_t now_ns);
     bool collect_once(uint64_t now_ns);
     void write_filled(uint64_t now_ns);
@@ -75,6 +76,7 @@ class Feed final : public Client {
     uint32_t waits_seen_ = 0;
     bool has_freed_ = false;
     std::vector<bool> waits_for_;  // by member
+    bool is_closed_ = false;
     bool is_frozen_ = false;
     uint64_t now_ns_ = 0;
 };

@@ -184,6 +184,12 @@ void Membership::advance_leaving(uint64_t now_ns) {
         if (group_->next_deadline() == mcast::kNever) over_ns_ = now_ns;
         return;
     }
+    if (group_->given_up()) {
+        // Nobody waits for byes; others may still need this member until all is at its place.
+        group_->end_writing(now_ns);
+        over_ns_ = heard_ns_ + kQuietNs;
+        return;
+    }
     if (!bye_.is_taken) group_->write(now_ns, bye_);
     const bool is_done = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
     if (!is_done) {

@@ -5,7 +5,8 @@
 // Source: ours. A group outlives its client, since others may still need this member (docs/
 // protocol/multicast.md, "Leaving"): it says bye in a message of its own, and is over when it has
 // all members' byes, all have acknowledged its own, and a second has passed in which it answered
-// for the others; when it has failed and said so; or when nobody has been heard for long.
+// for the others; when it has failed and said so; or when nobody has been heard for long. Given up
+// it says no bye, but stays until it has failed: others may need what it wrote.
 #pragma once
 
 #include <array>

@@ -72,8 +72,8 @@ std::atomic<uint32_t>& Ring::waiters(mcast::Member member) const {
 // ---------------------------------------------------------------- ranks
 
 // The look at `failure` comes after the look at `state`, both sequentially consistent: who finds a
-// slot that was freed after freeze() went by also finds that the ring is frozen. A slot that was
-// free before is closed by freeze() or filled here, whichever comes first.
+// slot that was freed after close() went by also finds that the ring is closed. A slot that was
+// free before is closed by close() or filled here, whichever comes first.
 Ring::Fill Ring::fill(uint64_t number, Rank sender, const std::byte* from, size_t bytes) const {
     TUTTI_ASSERT(bytes <= kMulticastBytesMax, "a multicast longer than a slot");
     RingSlot& slot = this->slot(number);
@@ -149,9 +149,14 @@ bool Ring::is_filled_here(uint64_t number) const {
     return slot(number).state.load(std::memory_order_seq_cst) == state_of(number, kFullHere);
 }
 
+bool Ring::is_open(uint64_t number) const {
+    const uint64_t state = slot(number).state.load(std::memory_order_seq_cst);
+    return state == state_of(number, kFree) || state == state_of(number, kClosed);
+}
+
 void Ring::publish(uint64_t number, size_t bytes) const {
     RingSlot& slot = this->slot(number);
-    TUTTI_ASSERT(is_free(number), "two ranks send one multicast number");
+    TUTTI_ASSERT(is_open(number), "two ranks send one multicast number");
     slot.bytes = static_cast<uint32_t>(bytes);
     slot.readers.store(header().ranks, std::memory_order_relaxed);
     slot.state.store(state_of(number, kFullNetwork), std::memory_order_release);
@@ -159,10 +164,10 @@ void Ring::publish(uint64_t number, size_t bytes) const {
 
 bool Ring::release_hold(uint64_t number) const { return leave(slot(number), number, kHold); }
 
-// First the word, then the slots; see fill(). Frozen is said when no slot can become full any more.
-void Ring::freeze(mcast::Member dead) const {
+// First the word, then the slots; see fill().
+void Ring::close(mcast::Member dead) const {
     header().dead.store(dead, std::memory_order_relaxed);
-    header().failure.store(RingHeader::kFreezing, std::memory_order_seq_cst);
+    header().failure.store(RingHeader::kClosed, std::memory_order_seq_cst);
     for (uint32_t i = 0; i < slots(); ++i) {
         std::atomic<uint64_t>& word = slot(i).state;
         uint64_t state = word.load(std::memory_order_seq_cst);
@@ -170,6 +175,11 @@ void Ring::freeze(mcast::Member dead) const {
         if (is_free)
             word.compare_exchange_strong(state, state | kClosed, std::memory_order_seq_cst);
     }
+}
+
+void Ring::freeze() const {
+    TUTTI_ASSERT(header().failure.load(std::memory_order_relaxed) == RingHeader::kClosed,
+                 "a ring is closed before it is frozen");
     header().failure.store(RingHeader::kFrozen, std::memory_order_release);
 }
 

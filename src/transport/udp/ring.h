@@ -8,7 +8,8 @@
 //     free for n --a rank here copies its data in--> full(here) for n --the last reader--.
 //         | '-----a packet of n completes it-------> full(network) for n ---------------.|
 //         |                                                                             ||
-//         '--the group failed--> closed for n                   free for n + slots <----''
+//         '--the group was given up--> closed for n             free for n + slots <----''
+//                                         '--a packet of n completes it--> full(network) for n
 //
 // Readers are the ranks of the node (without the sender), and of what a rank here sent the service,
 // until the data is at its place on every node: so whatever a failure leaves undelivered still
@@ -18,7 +19,7 @@
 //   I1  only the one that finds a slot free for n makes it full; only its last reader makes it free
 //       again, for n + slots;
 //   I2  between full and free nobody writes the data, and everybody reads it who has to;
-//   I3  once the ring is frozen no slot becomes full any more.
+//   I3  once the ring is closed no rank makes a slot full, once it is frozen nobody does.
 #pragma once
 
 #include <atomic>
@@ -51,7 +52,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 struct RingHeader {
     static constexpr size_t kLine = 64;
     enum Sleep : uint32_t { kAwake, kWakeIfFilled, kWakeIfFilledOrFreed };
-    enum Failure : uint32_t { kNone, kFreezing, kFrozen };
+    enum Failure : uint32_t { kNone, kClosed, kFrozen };
 
     // Written by format() only.
     uint32_t slots = 0;
@@ -94,7 +95,7 @@ class Ring {
 
     // --- ranks ---
     enum class Fill : uint8_t { kNotFree, kDone, kClosed };
-    // Copies a rank's data in. kClosed: it does not go by multicast, for the group has failed.
+    // Copies a rank's data in. kClosed: it does not go by multicast, for the group is given up.
     [[nodiscard]] Fill fill(uint64_t number, Rank sender, const std::byte* data,
                             size_t bytes) const;
     // It is here and the caller has not released it.
@@ -111,7 +112,7 @@ class Ring {
     [[nodiscard]] bool is_frozen() const {
         return header().failure.load(std::memory_order_acquire) == RingHeader::kFrozen;
     }
-    // After is_frozen().
+    // After close().
     [[nodiscard]] mcast::Member dead() const {
         return static_cast<mcast::Member>(header().dead.load(std::memory_order_relaxed));
     }
@@ -122,13 +123,17 @@ class Ring {
 
     // --- the service ---
     [[nodiscard]] bool is_free(uint64_t number) const;
+    // Free, or closed when it was: what comes from other nodes may go there.
+    [[nodiscard]] bool is_open(uint64_t number) const;
     [[nodiscard]] bool is_filled_here(uint64_t number) const;
     // All of the data is in its place.
     void publish(uint64_t number, size_t bytes) const;
     // What a rank here sent is at its place on all nodes. True if it was the last reader.
     bool release_hold(uint64_t number) const;
-    // Nothing comes or goes any more; what is full stays readable.
-    void freeze(mcast::Member dead) const;
+    // Ranks fill no slot any more; what they filled shows from now on. Why: this member.
+    void close(mcast::Member dead) const;
+    // Closed, and nothing comes from other nodes any more either; what is full stays readable.
+    void freeze() const;
 
   private:
     [[nodiscard]] RingSlot& slot(uint64_t number) const;

@@ -4,7 +4,7 @@
 //
 // What the engine does besides handing it to the executor:
 //
-//     begin_call(call) when it plans a call with multicast; where has_failed(), it first goes on
+//     begin_call(call) when it plans a call with multicast; where is_undecided(), it first goes on
 //         with step() until is_decided(), and plans calls from calls_end() on without;
 //     step() once a turn of its wait loop, in every call of the team and, before the team is freed,
 //         until it is done: others may miss what this rank sent;
@@ -68,6 +68,11 @@ class Route final : public Multicast {
     // ranks, go without multicast.
     [[nodiscard]] bool is_decided() const { return recovery_ && recovery_->is_decided(); }
     [[nodiscard]] uint64_t calls_end() const { return recovery_->calls_end(); }
+    // Whether the next call goes by multicast is not known. It is where its first number is here:
+    // then it does, and those who sent that may have left it long ago.
+    [[nodiscard]] bool is_undecided() const {
+        return has_failed() && !is_decided() && !ring_.has(progress_.next);
+    }
     // The service finds out whether all nodes are there, until this is false again.
     void watch_all(bool is_wanted);
     [[nodiscard]] const RouteCounters& counters() const { return counters_; }

@@ -12,6 +12,7 @@ namespace {
 class GroupTest : public testing::Test {
   protected:
     std::unique_ptr<Group> group_ = std::move(Group::create(test_params(4, 1)).value());
+    static constexpr size_t kPackets = 4;  // to everybody, and to each of the three others
     std::array<std::byte, kControlBytesMax> out_{};
     Member to_ = kNobody;
 
@@ -134,7 +135,7 @@ TEST_F(GroupTest, NobodyIsGoneWhoIsNoLongerExpected) {
 }
 
 TEST_F(GroupTest, AFailedGroupSaysSoAndCarriesNothing) {
-    deliver(0, 77, 0, Failure{3});
+    deliver(0, 77, 0, Failure{3, Failure::Phase::kOver});
     ASSERT_EQ(group_->failure(), Member{3});
     const auto data = test_bytes(10);
     Outgoing message{{5, 0, 0, 0}, data, 0, false};
@@ -142,17 +143,71 @@ TEST_F(GroupTest, AFailedGroupSaysSoAndCarriesNothing) {
     const Timing timing;
     size_t notices = 0;
     while (group_->next_deadline() != kNever) notices += drain(group_->next_deadline());
-    EXPECT_EQ(notices, timing.notices);
+    EXPECT_EQ(notices, timing.notices * kPackets);
     // To whoever has not heard it, but not to everything at once.
     const uint64_t now = 10'000'000'000;
     for (int i = 0; i < 5; ++i) deliver(now, 77, 2, Heartbeat{1, 1, true});
-    EXPECT_EQ(drain(now), 1u);
+    EXPECT_EQ(drain(now), kPackets);
     deliver(now + 1, 77, 2, Heartbeat{1, 1, true});
     EXPECT_EQ(drain(now + 1), 0u);
-    EXPECT_EQ(drain(now + timing.notice_ns), 1u);
+    EXPECT_EQ(drain(now + timing.notice_ns), kPackets);
     // Two that have failed do not keep each other awake.
-    deliver(now, 77, 2, Failure{3});
+    deliver(now, 77, 2, Failure{3, Failure::Phase::kOver});
     EXPECT_EQ(group_->next_deadline(), kNever);
+    // But one on the detour waits for it.
+    deliver(now, 77, 2, Failure{3, Failure::Phase::kFlushed});
+    EXPECT_NE(group_->next_deadline(), kNever);
+}
+
+TEST_F(GroupTest, OnTheDetourEachMemberGetsItsOwnCopy) {
+    deliver(0, 77, 0, Failure{3, Failure::Phase::kDetour});
+    EXPECT_EQ(group_->given_up(), Member{3});
+    EXPECT_FALSE(group_->failure());
+    const auto data = test_bytes(10);
+    Outgoing message{{5, 0, 0, 0}, data, 0, false};
+    EXPECT_TRUE(group_->write(0, message)) << "what was begun goes on";
+    std::vector<Member> notices;
+    std::vector<Member> copies;
+    for (uint64_t now = 0; now < 3'000'000; now += 100'000) {
+        group_->tick(now);
+        while (const size_t bytes = group_->next_packet(now, out_, to_)) {
+            const auto packet = parse(std::span<const std::byte>(out_).first(bytes));
+            ASSERT_TRUE(packet);
+            if (std::holds_alternative<Data>(packet->body)) copies.push_back(to_);
+            if (std::holds_alternative<Failure>(packet->body)) notices.push_back(to_);
+        }
+    }
+    const std::vector<Member> expected{kEverybody, 0, 2, 3};
+    EXPECT_EQ(copies, expected);
+    ASSERT_GE(notices.size(), 4u);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), notices.begin()));
+}
+
+TEST_F(GroupTest, TheDetourEndsWhenAllAreFlushed) {
+    const auto flushed = [&](Member member) {
+        deliver(0, 77, member, Failure{3, Failure::Phase::kFlushed});
+    };
+    flushed(0);
+    flushed(2);
+    flushed(2);
+    EXPECT_FALSE(group_->failure());
+    flushed(3);
+    EXPECT_FALSE(group_->failure()) << "this member may still write";
+    group_->end_writing(0);
+    EXPECT_EQ(group_->failure(), Member{3});
+}
+
+TEST_F(GroupTest, TheDetourEndsWhenSomebodyDoesNotAnswerThereEither) {
+    deliver(0, 77, 0, Failure{3, Failure::Phase::kFlushed});
+    deliver(0, 77, 2, Failure{3, Failure::Phase::kFlushed});
+    group_->end_writing(0);
+    uint64_t now = 0;
+    for (; now < 60'000'000'000 && !group_->failure(); now += 50'000'000) {
+        group_->tick(now);
+        drain(now);
+    }
+    EXPECT_EQ(group_->failure(), Member{3});
+    EXPECT_GT(now, 3'000'000'000u) << "it had as many asks as before";
 }
 
 }  // namespace

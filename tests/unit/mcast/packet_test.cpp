@@ -80,13 +80,16 @@ TEST_F(Wire, ControlPacketsAreReadBack) {
     EXPECT_EQ(std::get<Ack>(packet->body).granted_end, 130u);
     EXPECT_EQ(std::get<Ack>(packet->body).placed_end, 90u);
 
-    packet = there_and_back(Ask{4});
+    packet = there_and_back(Ask{4, 2, 77});
     ASSERT_TRUE(packet);
     EXPECT_EQ(std::get<Ask>(packet->body).number, 4u);
+    EXPECT_EQ(std::get<Ask>(packet->body).stream, 2);
+    EXPECT_EQ(std::get<Ask>(packet->body).end, 77u);
 
-    packet = there_and_back(Failure{6});
+    packet = there_and_back(Failure{6, Failure::Phase::kFlushed});
     ASSERT_TRUE(packet);
     EXPECT_EQ(std::get<Failure>(packet->body).dead, 6);
+    EXPECT_EQ(std::get<Failure>(packet->body).phase, Failure::Phase::kFlushed);
 
     packet = there_and_back(ProbeAnswer{7, 70});
     ASSERT_TRUE(packet);

@@ -129,10 +129,31 @@ TEST_F(RingTest, OnlyAServiceThatSleepsIsWoken) {
     EXPECT_TRUE(ring_.must_wake());
 }
 
+TEST_F(RingTest, AClosedRingTakesOnlyWhatComesFromOtherNodes) {
+    EXPECT_EQ(fill(0), Fill::kDone);
+    publish(1);
+    ring_.close(1);
+    EXPECT_FALSE(ring_.is_frozen());
+    EXPECT_EQ(ring_.dead(), 1);
+    EXPECT_EQ(fill(2), Fill::kClosed);
+    EXPECT_EQ(fill(5), Fill::kClosed) << "before its slot is free";
+    read_all(1, 3);
+    EXPECT_EQ(fill(5), Fill::kClosed) << "after its slot was freed";
+    for (const uint64_t number : {uint64_t{2}, uint64_t{5}}) {
+        EXPECT_TRUE(ring_.is_open(number));
+        publish(number);
+        EXPECT_TRUE(ring_.has(number));
+        EXPECT_FALSE(ring_.is_open(number));
+    }
+    EXPECT_FALSE(read_all(0, 2)) << "the service holds it";
+    EXPECT_TRUE(ring_.is_held(0));
+}
+
 TEST_F(RingTest, AFrozenRingTakesNothingMoreAndKeepsWhatItHas) {
     EXPECT_EQ(fill(0), Fill::kDone);
     publish(1);
-    ring_.freeze(1);
+    ring_.close(1);
+    ring_.freeze();
     EXPECT_TRUE(ring_.is_frozen());
     EXPECT_EQ(ring_.dead(), 1);
     EXPECT_TRUE(ring_.is_held(0));
