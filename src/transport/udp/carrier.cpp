@@ -71,7 +71,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
         uint32_t interface = 0;
     };
 
-    [[nodiscard]] Result<Done> check_room(const JoinParams& params) const;
+    Result<Done> make_room(const JoinParams& params);
     void admit(const JoinParams& params, std::unique_ptr<Membership> made);
     void leave_addresses();
     void remove(Membership* membership);
@@ -132,7 +132,7 @@ Result<Membership*> UdpCarrier::join(const JoinParams& params) {
     const Address address{params.address.bytes, membership->path().own.interface};
     {
         const Lock lock(mutex_);
-        if (const auto possible = check_room(params); !possible) return possible.error();
+        if (const auto made_room = make_room(params); !made_room) return made_room.error();
     }
     const auto joined = sockets_.join(address.bytes, address.interface);
     if (!joined) return joined.error();
@@ -154,7 +154,13 @@ void UdpCarrier::leave_addresses() {
     for (const Address& address : left) sockets_.leave(address.bytes, address.interface);
 }
 
-Result<Done> UdpCarrier::check_room(const JoinParams& params) const {
+// Programs that make and free communicators in a row need not wait for the end of those they freed.
+Result<Done> UdpCarrier::make_room(const JoinParams& params) {
+    if (groups_.size() == params_.groups_max) {
+        const auto done = std::find_if(groups_.begin(), groups_.end(),
+                                       [](const auto& group) { return group->is_done(); });
+        if (done != groups_.end()) remove(done->get());
+    }
     if (groups_.size() == params_.groups_max) {
         return Error{ErrorCode::kMemory,
                      "multicast: " + std::to_string(params_.groups_max) +

@@ -191,8 +191,8 @@ void Membership::advance_leaving(uint64_t now_ns) {
         return;
     }
     if (!bye_.is_taken) group_->write(now_ns, bye_);
-    const bool is_done = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
-    if (!is_done) {
+    is_done_ = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
+    if (!is_done_) {
         over_ns_ = heard_ns_ + kQuietNs;
     } else if (over_ns_ == mcast::kNever || over_ns_ > now_ns + kAnswerNs) {
         over_ns_ = now_ns + kAnswerNs;

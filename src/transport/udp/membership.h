@@ -61,6 +61,8 @@ class Membership {
 
     void start_leaving(uint64_t now_ns);
     [[nodiscard]] bool is_leaving() const { return is_leaving_; }
+    // Left by all, and all know: it only answers once more for those who have not heard it.
+    [[nodiscard]] bool is_done() const { return is_done_; }
     [[nodiscard]] bool is_over(uint64_t now_ns) const { return is_leaving_ && now_ns >= over_ns_; }
 
   private:
@@ -85,6 +87,7 @@ class Membership {
     uint64_t heard_ns_ = 0;
 
     bool is_leaving_ = false;
+    bool is_done_ = false;
     std::array<std::byte, 1> bye_data_{};
     mcast::Outgoing bye_;
     std::array<std::byte, 1> heard_bye_{};

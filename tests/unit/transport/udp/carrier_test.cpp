@@ -189,6 +189,25 @@ TEST(Carrier, GroupsAreBounded) {
               std::string::npos);
 }
 
+// A group that all have left makes room for the next one, though it still answers for a second.
+TEST(Carrier, AGroupThatIsDoneMakesRoom) {
+    ClusterParams params = on_port(20'115, 2);
+    params.carrier.groups_max = 1;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_EQ(exchange(cluster, 0, 10), "");
+    cluster.leave();
+    for (uint32_t group = 1; group <= 3; ++group) {
+        EXPECT_TRUE(cluster.wait([&] { return cluster.join_again(params.group + group).empty(); }))
+            << group;
+        EXPECT_EQ(exchange(cluster, 0, 10), "");
+        for (uint32_t i = 0; i < cluster.size(); ++i) {
+            EXPECT_EQ(cluster.carrier(i).lingering(), 0u) << "it went to make room";
+        }
+        cluster.leave();
+    }
+}
+
 // Who leaves first stays as long as the others need it, whatever is lost.
 TEST(Carrier, LeavesWhenNobodyNeedsIt) {
     ClusterParams params = on_port(20'111);

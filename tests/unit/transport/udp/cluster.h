@@ -65,17 +65,22 @@ class Cluster {
 
     // An error's text, or nothing.
     std::string open() {
-        std::vector<Endpoint> endpoints;
         for (uint32_t i = 0; i < params_.hosts; ++i) {
             CarrierParams own = params_.carrier;
             own.port = params_.port;
             auto opened = Carrier::open(own);
             if (!opened) return opened.error().message;
             hosts_.push_back({std::move(opened.value()), nullptr, nullptr, Fd(), nullptr});
-            endpoints.push_back(hosts_.back().carrier->endpoint());
+            endpoints_.push_back(hosts_.back().carrier->endpoint());
         }
-        for (uint32_t i = 0; i < params_.hosts; ++i) {
-            const std::string error = join(i, endpoints);
+        return join_again(params_.group);
+    }
+
+    // After leave(), in another group. Who is in it already stays there if another's room is short.
+    std::string join_again(uint32_t group) {
+        params_.group = group;
+        while (routes_.size() < params_.hosts) {
+            const std::string error = join(static_cast<uint32_t>(routes_.size()), endpoints_);
             if (!error.empty()) return error;
         }
         return "";
@@ -164,6 +169,7 @@ class Cluster {
 
     ClusterParams params_;
     std::vector<mcast::Member> numbers_;
+    std::vector<Endpoint> endpoints_;
     std::vector<Host> hosts_;
     std::vector<std::unique_ptr<Route>> routes_;
 };
