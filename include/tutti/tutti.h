@@ -178,6 +178,8 @@ typedef struct tutti_team_params {
     /* NULL: no team across nodes. NULL on all members alike. The struct is copied. */
     const tutti_p2p *p2p;
     const uint32_t *peers; /* p2p's numbers of the members; copied. NULL: their ranks in the team */
+    /* Not 0: each member counts as a host of its own, whatever it shares with others. To compare. */
+    int apart;
 } tutti_team_params;
 
 /* Collective over the members. The status is the same on all of them; on failure message says

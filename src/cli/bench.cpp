@@ -66,7 +66,9 @@ std::vector<std::string> algorithms_of(tutti_collective collective, const std::s
     if (choice != "all") return {choice};
     std::vector<std::string> names;
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
-        if (algorithm.collective == collective) names.emplace_back(algorithm.name);
+        if (algorithm.collective != collective) continue;
+        names.emplace_back(algorithm.name);
+        if (algorithm.name == "multicast") names.push_back(names.back() + std::string(kApart));
     }
     return names;
 }
@@ -91,7 +93,7 @@ void warm_up(BenchMpi& mpi, uint64_t warmup_calls, uint64_t& number) {
     mpi.bcast(&calls, sizeof calls, 0);
     const Batch batch{TUTTI_BARRIER, 0, number, number, calls};
     number += calls;
-    mpi.run(mpi.has_tutti() ? Side::kTutti : Side::kHost, batch, BatchBuffers{});
+    mpi.run(mpi.has_tutti() ? Side::kTutti : Side::kHost, false, batch, BatchBuffers{});
 }
 
 class Session {

@@ -131,6 +131,8 @@ std::string CellRun::lack_of_memory() {
     return failed == 0 ? "" : "not enough memory for the buffers on some rank";
 }
 
+bool is_apart(const SideState& state) { return state.algorithm.ends_with(kApart); }
+
 // How people call a side.
 std::string through(const SideState& state) {
     if (state.side == Side::kHost) return "through the host MPI";
@@ -165,7 +167,7 @@ double CellRun::run_batch(const SideState& state, uint64_t calls) {
         std::this_thread::sleep_for(
             std::chrono::duration<double, std::milli>(order_.late->milliseconds));
     }
-    const double seconds = mpi_.run(state.side, batch, buffers_.view());
+    const double seconds = mpi_.run(state.side, is_apart(state), batch, buffers_.view());
     // Whoever leaves the batch first must not poll in the host's next call and so keep those who
     // are still in it from a processor.
     page_.meet(mpi_);
@@ -191,7 +193,7 @@ void CellRun::check_barriers(const SideState& state) {
         const Batch batch{order_.collective, 0, number_, number_, 1};
         ++number_;
         if (page_.all_attached()) page_.arrive(place_.rank, number_);
-        mpi_.run(state.side, batch, buffers_.view());
+        mpi_.run(state.side, is_apart(state), batch, buffers_.view());
         if (!page_.all_attached() || !failure_.empty()) continue;
         if (const auto behind = page_.rank_behind(number_)) {
             failure_ = std::string("wrong result: rank ") + std::to_string(place_.rank) +

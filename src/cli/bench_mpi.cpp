@@ -155,9 +155,9 @@ class Measured final : public BenchMpi {
         return text;
     }
 
-    double run(Side side, const Batch& batch, const BatchBuffers& buffers) override {
+    double run(Side side, bool is_apart, const Batch& batch, const BatchBuffers& buffers) override {
         const Calls calls{side == Side::kHost ? host_ : program_,
-                          handles_.comm_world,
+                          is_apart ? apart_ : handles_.comm_world,
                           handles_.type[mpi::abi::kTypeDouble],
                           handles_.op[mpi::abi::kOpSum],
                           static_cast<int>(batch.elements),
@@ -171,15 +171,23 @@ class Measured final : public BenchMpi {
         return seconds;
     }
 
+    // What cannot run where ranks share hosts is not tried where they are apart.
     std::string force(tutti_collective collective, uint64_t bytes,
                       const std::string& algorithm) override {
-        const auto function = reinterpret_cast<decltype(&tutti_bench_force)>(
-            dlsym(RTLD_DEFAULT, "tutti_bench_force"));
-        if (!function) return "this library of Tutti cannot be told";
-        std::array<char, 512> message{};
-        const char* name = algorithm.empty() ? nullptr : algorithm.c_str();
-        const int status = function(collective, bytes, name, message.data(), message.size());
-        return status == 0 ? std::string() : std::string(message.data());
+        if (!algorithm.ends_with(kApart)) {
+            return force_on(handles_.comm_world, collective, bytes, algorithm);
+        }
+        const std::string name = algorithm.substr(0, algorithm.size() - kApart.size());
+        std::string refused = force_on(handles_.comm_world, collective, bytes, name);
+        if (!refused.empty()) return refused;
+        const auto set_apart = found<decltype(&tutti_bench_apart)>("tutti_bench_apart");
+        if (!set_apart) return kCannotBeTold;
+        if (!has_apart_) {
+            must(program_.comm_dup(handles_.comm_world, &apart_));
+            has_apart_ = true;
+            set_apart(&apart_);
+        }
+        return force_on(apart_, collective, bytes, name);
     }
 
     void barrier() override { must(host_.barrier(handles_.comm_world)); }
@@ -197,7 +205,10 @@ class Measured final : public BenchMpi {
                              handles_.comm_world));
     }
 
-    void finalize() override { must(program_.finalize()); }
+    void finalize() override {
+        if (has_apart_) must(program_.comm_free(&apart_));
+        must(program_.finalize());
+    }
 
   private:
     // MPI_COMM_WORLD's error handler ends the job before a call returns an error.
@@ -205,11 +216,30 @@ class Measured final : public BenchMpi {
         TUTTI_ASSERT(status == mpi::abi::kSuccess, "an MPI call returned an error");
     }
 
+    static constexpr const char* kCannotBeTold = "this library of Tutti cannot be told";
+
+    template <class Function>
+    static Function found(const char* name) {
+        return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+    }
+
+    static std::string force_on(mpi::abi::Comm comm, tutti_collective collective, uint64_t bytes,
+                                const std::string& algorithm) {
+        const auto function = found<decltype(&tutti_bench_force)>("tutti_bench_force");
+        if (!function) return kCannotBeTold;
+        std::array<char, 512> message{};
+        const char* name = algorithm.empty() ? nullptr : algorithm.c_str();
+        const int status = function(&comm, collective, bytes, name, message.data(), message.size());
+        return status == 0 ? std::string() : std::string(message.data());
+    }
+
     const Host host_;
     const Host program_;  // what a program linked to MPI would call: Tutti's where it is preloaded
     const Handles handles_;
     const bool has_tutti_;
     Place place_{};
+    mpi::abi::Comm apart_{};  // of algorithms that are kApart, from the first of them on
+    bool has_apart_ = false;
 };
 
 Result<std::unique_ptr<BenchMpi>> start(void* library, int* argc, char*** argv) {

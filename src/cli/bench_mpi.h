@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "cli/bench_pattern.h"
@@ -13,6 +14,10 @@
 namespace tutti::cli {
 
 enum class Side { kHost, kTutti };
+
+// Behind the name of an algorithm: on a communicator on which each rank counts as a host of its
+// own. So multicast to every process is compared with multicast to one a node.
+inline constexpr std::string_view kApart = "@process";
 
 class BenchMpi {
   public:
@@ -22,8 +27,10 @@ class BenchMpi {
     [[nodiscard]] virtual bool has_tutti() const = 0;
     virtual std::string library_version() = 0;
 
-    // Makes the calls of the batch; seconds on this rank. The stamps are written as it goes.
-    virtual double run(Side side, const Batch& batch, const BatchBuffers& buffers) = 0;
+    // Makes the calls of the batch; seconds on this rank. The stamps are written as it goes. After
+    // force() of an algorithm that is_apart, on the communicator of those.
+    virtual double run(Side side, bool is_apart, const Batch& batch,
+                       const BatchBuffers& buffers) = 0;
 
     // Tutti's calls of this collective run by this algorithm from now on; empty: by the rules.
     // Collective. Returns why blocks of so many bytes cannot run so, or an empty text.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/bench_mpi.h"
 #include "select/rules.h"
 
 namespace tutti::cli {
@@ -148,7 +149,9 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
     }
     if (options.algorithm.empty() || options.algorithm == "all") return options;
     for (const tutti_collective collective : options.collectives) {
-        const auto forced = select::parse_forced(collective, options.algorithm);
+        std::string_view name = options.algorithm;
+        if (name.ends_with(kApart)) name.remove_suffix(kApart.size());
+        const auto forced = select::parse_forced(collective, name);
         if (!forced) return wrong("--algorithm: " + forced.error().message);
     }
     return options;
@@ -174,7 +177,8 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
   --batches N     batches of each side, at most (default: 100)
   --seconds S     time for each line of the table, about (default: 1)
   --algorithm A   also runs calls by the algorithm A (as TUTTI_ALLREDUCE takes it: ring,
-                  ring:segment=64K), or by all that the collective has, in turn with the others
+                  ring:segment=64K), or by all that the collective has, in turn with the others;
+                  multicast@process: to every process instead of one a node
   --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
                   slowest other rank inside the call, and, apart, of the late one
 

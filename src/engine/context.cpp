@@ -119,14 +119,15 @@ uint64_t Context::pretended_host(uint32_t team_rank, uint32_t team_size) const {
     return rank < border ? rank / (block + 1) : size % hosts + (rank - border) / block;
 }
 
-uint64_t Context::node_of(uint32_t team_rank, uint32_t team_size) const {
+uint64_t Context::node_of(const tutti_team_params& team) const {
+    if (team.apart != 0) return hash_text("rank " + std::to_string(team.rank), node_);
     if (settings_.hosts == 0) return node_;
-    return hash_text(std::to_string(pretended_host(team_rank, team_size)), node_);
+    return hash_text(std::to_string(pretended_host(team.rank, team.size)), node_);
 }
 
-std::string Context::host_of(uint32_t team_rank, uint32_t team_size) const {
+std::string Context::host_of(const tutti_team_params& team) const {
     if (settings_.hosts == 0) return host_name();
-    return "pretended host " + std::to_string(pretended_host(team_rank, team_size));
+    return "pretended host " + std::to_string(pretended_host(team.rank, team.size));
 }
 
 const char* Context::setting(const std::string& variable) const {

@@ -48,9 +48,9 @@ class Context {
     ProcessId process() const;
     // Equal for members of a team that may share memory; a pretended host's where hosts are
     // pretended.
-    uint64_t node_of(uint32_t team_rank, uint32_t team_size) const;
+    uint64_t node_of(const tutti_team_params& team) const;
     // What messages call that node.
-    std::string host_of(uint32_t team_rank, uint32_t team_size) const;
+    std::string host_of(const tutti_team_params& team) const;
     uint64_t machine() const { return machine_; }
     TagBook& tags() { return tags_; }
     MulticastDesk& multicast_desk() { return multicast_desk_; }

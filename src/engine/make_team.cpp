@@ -89,8 +89,7 @@ Report TeamMaker::prepare() {
     team_->checks_ = context_.settings().check && params_.size > 1;
     if (team_->checks_) team_->cards_.resize(params_.size);
     team_->host_choice_ = HostChoice::create(context_, params_.size);
-    mine_ = {context_.node_of(params_.rank, params_.size), context_.settings_hash(),
-             context_.machine(), 1};
+    mine_ = {context_.node_of(params_), context_.settings_hash(), context_.machine(), 1};
     return {};
 }
 
@@ -171,7 +170,7 @@ Result<Done> TeamMaker::name_hosts() {
     if (params_.size > kNamedRanksMax) return Done{};
     HostName mine;
     static_cast<void>(guarded([&] {
-        const std::string host = context_.host_of(params_.rank, params_.size);
+        const std::string host = context_.host_of(params_);
         std::strncpy(mine.text, host.c_str(), sizeof(mine.text) - 1);
         return Report{};
     }));

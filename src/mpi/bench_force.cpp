@@ -23,12 +23,12 @@ tutti_call call_of(int collective, uint64_t bytes, uint32_t root) {
 }  // namespace
 }  // namespace tutti::mpi
 
-extern "C" int tutti_bench_force(int collective, uint64_t bytes, const char* algorithm,
-                                 char* message, size_t message_bytes) {
+extern "C" int tutti_bench_force(const void* comm, int collective, uint64_t bytes,
+                                 const char* algorithm, char* message, size_t message_bytes) {
     using namespace tutti::mpi;
     // As many as a team remembers plans of.
     constexpr uint32_t kRootsMax = 64;
-    const CommState* state = find_state(front.handles.comm_world);
+    const CommState* state = find_state(*static_cast<const abi::Comm*>(comm));
     if (state == nullptr || state->team == nullptr) {
         std::strncpy(message, state != nullptr ? state->why : "Tutti is off", message_bytes - 1);
         return 1;
@@ -42,4 +42,9 @@ extern "C" int tutti_bench_force(int collective, uint64_t bytes, const char* alg
         tutti_algorithm(state->team, &next);
     }
     return 0;
+}
+
+extern "C" void tutti_bench_apart(const void* comm) {
+    using namespace tutti::mpi;
+    if (CommState* state = find_state(*static_cast<const abi::Comm*>(comm))) settle_apart(*state);
 }

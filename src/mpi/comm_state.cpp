@@ -175,7 +175,7 @@ void explain_failure(CommState& state, tutti_status status, const char* message,
     print_line(line.c_str());
 }
 
-void make_team(CommState& state) {
+void make_team(CommState& state, bool is_apart) {
     const HostGuard guard;
     const std::string name = name_of(state.comm);
     tutti_team_params params{};
@@ -190,6 +190,7 @@ void make_team(CommState& state) {
     const tutti_p2p p2p = p2p_callbacks();
     params.p2p = &p2p;
     params.peers = peers.data();
+    params.apart = is_apart ? 1 : 0;
     char message[512] = {};
     const tutti_status status =
         tutti_team_create(front.context, &params, &state.team, message, sizeof message);
@@ -222,7 +223,13 @@ void settle(CommState& state) {
         ++state.calls;
         return;
     }
-    make_team(state);
+    make_team(state, false);
+    state.settled = true;
+}
+
+void settle_apart(CommState& state) {
+    if (state.settled) return;
+    make_team(state, true);
     state.settled = true;
 }
 

@@ -44,6 +44,8 @@ inline CommState* find_state(abi::Comm comm) {
 
 // Counts the warm-up and makes the team when it is over. Every rank calls it for the same calls.
 void settle(CommState& state);
+// With a team in which each rank counts as a host of its own, if it has none yet.
+void settle_apart(CommState& state);
 
 // Beginning of each of the seven calls that Tutti takes over.
 inline CommState* enter(abi::Comm comm) {

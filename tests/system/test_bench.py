@@ -9,10 +9,10 @@ from harness import BARE, TUTTI
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
 
-def bench(mpi, tmp_path, ranks, *words, options=("--hosts=2",)):
+def bench(mpi, tmp_path, ranks, *words, options=("--hosts=2",), with_report=False):
     file = tmp_path / "bench.json"
     outcome = mpi.launch(TUTTI, ranks, "bench", *words, "--seconds=0.05", "--batches=5",
-                         f"--json={file}", options=options, with_report=False)
+                         f"--json={file}", options=options, with_report=with_report)
     return outcome, json.loads(file.read_text()) if file.exists() else None
 
 
@@ -31,6 +31,18 @@ def test_all_algorithms_of_a_collective(mpi, tmp_path):
             # Who cannot run says why, and whoever can was measured.
             assert one.get("refused") or one["times"]["p50_us"] > 0, name
         assert all("times" in names[name] for name in expected)
+
+
+def test_multicast_to_every_process_beside_one_a_node(openmpi, tmp_path):
+    """Two pretended hosts of two ranks: a group of two nodes, and one of four."""
+    outcome, found = bench(openmpi, tmp_path, 4, "bcast", "--bytes=8,64K", "--algorithm=all",
+                           options=["--hosts=2", "--mcast=on", "--mcast-if=lo"],
+                           with_report=True)
+    assert outcome.status == 0, outcome
+    for cell in found["cells"]:
+        times = {one["algorithm"]: one.get("times") for one in cell["algorithms"]}
+        assert times["multicast"]["p50_us"] > 0 and times["multicast@process"]["p50_us"] > 0
+    assert sorted(row["hosts"] for row in outcome.report.data["multicast"]) == [2, 4]
 
 
 def test_one_host_has_no_choice(openmpi, tmp_path):
