@@ -462,4 +462,20 @@ Result<NodePart> make_node(Context& context, Circle& circle, const Report& so_fa
     return NodeMaker(context, circle, so_far).make();
 }
 
+// Where messages fail, a member may still look at what another one offers that has failed already.
+// So nothing is taken apart before all have come to the round of the team.
+Result<NodePart> make_nodes(Context& context, Circle& node, Circle& all,
+                            const std::function<Report(const Error&)>& explain) {
+    NodeMaker maker(context, node, {});
+    std::optional<NodePart> part;
+    const Report report = guarded([&] {
+        auto made = maker.make();
+        if (!made) return explain(made.error());
+        part.emplace(std::move(made.value()));
+        return Report{};
+    });
+    if (auto agreed = all.agree_briefly(report); !agreed) return agreed.error();
+    return std::move(*part);
+}
+
 }  // namespace tutti::engine

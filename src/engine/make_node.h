@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "engine/arena.h"
@@ -32,5 +33,10 @@ void leave(const node::Team& node);
 // Collective over the circle: the members of one node. An error has the same text on all of them
 // and names the member that could not go on. so_far: what this member has to report already.
 Result<NodePart> make_node(Context& context, Circle& circle, const Report& so_far);
+
+// The same on each node of a team across nodes, and then collective over all of it: every member
+// gets its part or none does. explain: the report of a node without one, the same on its members.
+Result<NodePart> make_nodes(Context& context, Circle& node, Circle& all,
+                            const std::function<Report(const Error&)>& explain);
 
 }  // namespace tutti::engine

@@ -7,7 +7,7 @@
 // and where there are several nodes,
 //   before 2  all: the tags of the team, and has everybody the way to the others? The rounds of a
 //             node then go over it
-//   after 2   all: has everybody got it?
+//   after 2   all: has everybody got it? (make_node.cpp, too)
 //   3         all: the names of the hosts, for messages, where there are not too many
 //   4 to 7    multicast, where it is wanted (make_multicast.cpp)
 //   8         all: has everybody what runs plans?
@@ -49,6 +49,9 @@ class TeamMaker {
         : context_(context),
           params_(params),
           all_(params.rank, params.size, params.allgather, params.allgather_user) {}
+    TeamMaker(const TeamMaker&) = delete;
+    TeamMaker& operator=(const TeamMaker&) = delete;
+    ~TeamMaker();
 
     Result<std::unique_ptr<Team>> make();
 
@@ -58,7 +61,7 @@ class TeamMaker {
     Result<Done> make_alone();
     Result<Done> make_network(const tutti_p2p& p2p);
     Result<Done> make_across();
-    Report make_node_part();
+    [[nodiscard]] Report explain(const Error& error) const;
     Result<Done> name_hosts();
     Report make_multicast();
     Report attach();
@@ -69,8 +72,9 @@ class TeamMaker {
     const tutti_team_params& params_;
     Circle all_;
     Machine mine_;
-    std::optional<PeerGather> node_gather_;  // outlives what is under way of it
-    std::optional<Circle> node_;             // across hosts: the members of the own node
+    // Across hosts: how the members of the own node talk to each other.
+    std::unique_ptr<PeerGather> node_gather_;
+    std::optional<Circle> node_;
     uint32_t node_leader_ = 0;
     std::unique_ptr<Team> team_;
     std::vector<uint64_t> nodes_;  // by rank
@@ -84,6 +88,7 @@ class TeamMaker {
 Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
     team_.reset(new Team);
+    team_->context_ = &context_;
     team_->name_ = params_.name ? params_.name : "a team";
     team_->message_.reserve(team_->name_.size() + sizeof(Note));
     team_->checks_ = context_.settings().check && params_.size > 1;
@@ -145,25 +150,24 @@ Result<Done> TeamMaker::make_network(const tutti_p2p& p2p) {
         Network& network = *team_->network_;
         const topo::Placement& placement = network.placement();
         const auto members = placement.members(placement.node_of(params_.rank));
-        node_gather_.emplace(network.transport(), members, placement.index_on_node(params_.rank));
-        node_.emplace(placement.index_on_node(params_.rank), static_cast<uint32_t>(members.size()),
-                      PeerGather::allgather, &*node_gather_);
+        const uint32_t index = placement.index_on_node(params_.rank);
+        node_gather_ =
+            std::make_unique<PeerGather>(network.transport(), network.notes(), members, index);
+        node_.emplace(index, static_cast<uint32_t>(members.size()), PeerGather::allgather,
+                      node_gather_.get());
         node_->names = members;
         return Report{};
     };
     return all_.agree_briefly(guarded(make));
 }
 
-// Among the members of this node. A report of trouble has the same text on all of them.
-Report TeamMaker::make_node_part() {
-    auto part = make_node(context_, *node_, {});
-    if (!part) {
-        Report report = report_of(part.error());
-        report.is_named = 1;
-        return report;
-    }
-    take(part.value());
-    return {};
+// Why this node has no part: the same text on its members, which says whom it is about.
+Report TeamMaker::explain(const Error& error) const {
+    Report report = node_gather_->has_failed()
+                        ? report_of(Obstacle::kNetwork, node_gather_->error())
+                        : report_of(error);
+    report.is_named = 1;
+    return report;
 }
 
 Result<Done> TeamMaker::name_hosts() {
@@ -222,17 +226,20 @@ Result<Done> TeamMaker::make_across() {
     tutti_p2p p2p{};
     std::memcpy(&p2p, params_.p2p, std::min(params_.p2p->struct_bytes, sizeof(p2p)));
     if (auto made = make_network(p2p); !made) return made;
-    if (auto agreed = all_.agree_briefly(guarded([&] { return make_node_part(); })); !agreed)
-        return agreed;
+    auto part =
+        make_nodes(context_, *node_, all_, [this](const Error& error) { return explain(error); });
+    if (!part) return part.error();
+    take(part.value());
     team_->host_choice_.reset();  // rules for hosts speak
     if (auto named = name_hosts(); !named) return named;
     Report report = guarded([&] { return make_multicast(); });
+    // Without multicast there would be a team, but without messages there is none.
+    if (node_gather_->has_failed()) report = guarded([&] { return explain({}); });
     if (report.obstacle == Obstacle::kNone) report = guarded([&] { return attach(); });
     return all_.agree_briefly(report);
 }
 
 void TeamMaker::finish() {
-    team_->context_ = &context_;
     team_->rank_ = params_.rank;
     team_->size_ = params_.size;
     WaitPolicy& policy = team_->policy_;
@@ -243,6 +250,13 @@ void TeamMaker::finish() {
     policy.naps = is_crowded_ && !is_alone;
     // More than thirty years would not fit.
     policy.stall_ns = static_cast<uint64_t>(std::min(context_.settings().stall_s, 1e9) * 1e9);
+}
+
+// Of a team that comes to nothing since messages failed, some may still be under way.
+TeamMaker::~TeamMaker() {
+    if (!node_gather_ || !node_gather_->has_failed()) return;
+    context_.keep_for_good(std::move(node_gather_));
+    team_->broken_ = TUTTI_ERR_NETWORK;
 }
 
 Result<std::unique_ptr<Team>> TeamMaker::make() {

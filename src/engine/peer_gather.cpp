@@ -3,70 +3,94 @@
 
 #include <sched.h>
 
+#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <vector>
+#include <new>
 
 namespace tutti::engine {
+namespace {
 
-// What the messages read and write. It outlives a failure, since then nobody knows which messages
-// are still under way.
-struct PeerGather::Messages {
-    explicit Messages(size_t members)
-        : out(kBytesMax), in(members * kBytesMax), tickets(2 * (members - 1)) {}
-    std::vector<std::byte> out;
-    std::vector<std::byte> in;
-    std::vector<transport::Ticket> tickets;
-};
+// A look for notes costs more than a look at the messages.
+constexpr uint32_t kTurnsPerLook = 64;
 
-PeerGather::PeerGather(transport::Transport& network, std::span<const uint32_t> members,
-                       uint32_t index)
+}  // namespace
+
+PeerGather::PeerGather(transport::Transport& network, Notes& notes,
+                       std::span<const uint32_t> members, uint32_t index)
     : network_(network),
+      notes_(notes),
       members_(members),
       index_(index),
-      messages_(std::make_unique<Messages>(members.size())) {}
-
-PeerGather::~PeerGather() = default;
+      out_(kBytesMax),
+      in_(members.size() * kBytesMax),
+      tickets_(2 * (members.size() - 1)) {}
 
 void PeerGather::post(size_t bytes) {
-    size_t next = 0;
+    size_t ticket = 0;
     for (uint32_t i = 0; i < members_.size(); ++i) {
         if (i == index_) continue;
-        network_.recv(members_[i], {}, messages_->in.data() + i * bytes, bytes,
-                      messages_->tickets[next++]);
+        network_.recv(members_[i], {}, in_.data() + i * bytes, bytes, tickets_[ticket++]);
     }
     for (uint32_t i = 0; i < members_.size(); ++i) {
         if (i == index_) continue;
-        network_.send(members_[i], {}, messages_->out.data(), bytes, messages_->tickets[next++]);
+        network_.send(members_[i], {}, out_.data(), bytes, tickets_[ticket++]);
     }
 }
 
-// False where a message failed.
+// A message of the own ones has failed.
+void PeerGather::tell() {
+    failure_.kind = Note::Kind::kGaveUp;
+    const unsigned own = members_[index_];
+    try {
+        std::snprintf(failure_.text.data(), failure_.text.size(), "rank %u: %s", own,
+                      network_.error().c_str());
+    } catch (const std::bad_alloc&) {
+        std::snprintf(failure_.text.data(), failure_.text.size(), "rank %u: a message failed", own);
+    }
+    for (uint32_t i = 0; i < members_.size(); ++i) {
+        if (i != index_) notes_.send(members_[i], failure_);
+    }
+}
+
+// Another member has seen one fail. Notes of other kinds come only when there is a team.
+bool PeerGather::is_told() {
+    Note note;
+    while (notes_.receive(note)) {
+        if (note.kind != Note::Kind::kGaveUp) continue;
+        failure_ = note;
+        return true;
+    }
+    return false;
+}
+
+// False where a message failed, here or elsewhere.
 bool PeerGather::complete() {
-    size_t pending = messages_->tickets.size();
-    while (pending > 0) {
+    size_t pending = tickets_.size();
+    for (uint32_t turns = 1; pending > 0; ++turns) {
         const size_t before = pending;
         pending = 0;
-        for (transport::Ticket& ticket : messages_->tickets) {
+        for (transport::Ticket& ticket : tickets_) {
             const transport::State state = network_.test(ticket);
-            if (state == transport::State::kFailed) return false;
+            if (state == transport::State::kFailed) {
+                tell();
+                return false;
+            }
             pending += state == transport::State::kPending ? 1 : 0;
         }
+        if (pending == 0) break;
+        if (turns % kTurnsPerLook == 0 && is_told()) return false;
         if (pending == before) sched_yield();
     }
     return true;
 }
 
 int PeerGather::gather(const void* in, void* out, size_t bytes) {
-    if (!messages_ || bytes > kBytesMax) return 1;
-    std::memcpy(messages_->out.data(), in, bytes);
+    if (has_failed() || bytes > kBytesMax) return 1;
+    std::memcpy(out_.data(), in, bytes);
     post(bytes);
-    if (!complete()) {
-        static_cast<void>(messages_.release());
-        return 1;
-    }
-    std::memcpy(messages_->in.data() + index_ * bytes, in, bytes);
-    std::memcpy(out, messages_->in.data(), members_.size() * bytes);
+    if (!complete()) return 1;
+    std::memcpy(in_.data() + index_ * bytes, in, bytes);
+    std::memcpy(out, in_.data(), members_.size() * bytes);
     return 0;
 }
 

@@ -1,39 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An allgather among a few ranks of a team by messages, for the time before there is a team: the
 // members of one node tell each other what the other nodes need not know.
+//
+// Where a message fails, the member that sees it tells the others by notes, in which it gives up:
+// they would wait for it. All of them then come to the next round of the whole team, and say there
+// that there can be none.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "engine/context.h"
+#include "engine/notes.h"
 #include "transport/transport.h"
 
 namespace tutti::engine {
 
-class PeerGather {
+// To be kept for good after a failure: messages may still write into its memory.
+class PeerGather final : public Keepsake {
   public:
     // members: ranks of the team, ascending; index: the own one among them. All memory is made
     // here, for rounds of at most kBytesMax a member.
-    PeerGather(transport::Transport& network, std::span<const uint32_t> members, uint32_t index);
-    ~PeerGather();
-    PeerGather(const PeerGather&) = delete;
-    PeerGather& operator=(const PeerGather&) = delete;
+    PeerGather(transport::Transport& network, Notes& notes, std::span<const uint32_t> members,
+               uint32_t index);
 
     static constexpr size_t kBytesMax = 512;
     // A callback as in tutti_team_params; `self` is a PeerGather. Waits, yielding.
     static int allgather(void* self, const void* in, void* out, size_t bytes);
 
+    // Final; the transport is of no use any more.
+    [[nodiscard]] bool has_failed() const { return failure_.kind == Note::Kind::kGaveUp; }
+    // Who has seen which failure.
+    [[nodiscard]] std::string error() const { return failure_.text.data(); }
+
   private:
-    struct Messages;
     int gather(const void* in, void* out, size_t bytes);
     void post(size_t bytes);
     bool complete();
+    bool is_told();
+    void tell();
 
     transport::Transport& network_;
+    Notes& notes_;
     std::span<const uint32_t> members_;
     uint32_t index_;
-    std::unique_ptr<Messages> messages_;  // none after a failure
+    Note failure_;
+    // What the messages read and write.
+    std::vector<std::byte> out_;
+    std::vector<std::byte> in_;
+    std::vector<transport::Ticket> tickets_;
 };
 
 }  // namespace tutti::engine

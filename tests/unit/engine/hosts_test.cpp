@@ -409,6 +409,84 @@ TEST(Hosts, FailedMessages) {
     });
 }
 
+// One rank's messages, of which one fails: the receive or the send number `left`.
+struct Failing {
+    tutti_p2p inner;
+    bool fails_send = false;
+    std::atomic<long> left = -1;
+    bool fails_now() { return left >= 0 && left-- == 0; }
+    tutti_p2p p2p() {
+        tutti_p2p outer = inner;
+        outer.user = this;
+        outer.send = [](void* self, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                        void** request) {
+            auto& own = *static_cast<Failing*>(self);
+            if (own.fails_send && own.fails_now()) return 19;
+            return own.inner.send(own.inner.user, data, bytes, peer, tag, request);
+        };
+        outer.recv = [](void* self, void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                        void** request) {
+            auto& own = *static_cast<Failing*>(self);
+            if (!own.fails_send && own.fails_now()) return 19;
+            return own.inner.recv(own.inner.user, data, bytes, peer, tag, request);
+        };
+        outer.test = [](void* self, void** request, int* done) {
+            const tutti_p2p& p = static_cast<Failing*>(self)->inner;
+            return p.test(p.user, request, done);
+        };
+        outer.probe = [](void* self, uint32_t tag, uint32_t* peer, int* there) {
+            const tutti_p2p& p = static_cast<Failing*>(self)->inner;
+            return p.probe(p.user, tag, peer, there);
+        };
+        return outer;
+    }
+};
+
+// While a team is made, the members of a node talk by messages. Each of them fails in turn: nobody
+// is left waiting, all get the same line, and what is left of it does not disturb the next team.
+// True if it came to that.
+bool make_with_failure(tutti_context* context, std::vector<Failing>& ranks, uint32_t victim,
+                       long at) {
+    Meeting meeting(static_cast<uint32_t>(ranks.size()));
+    std::vector<Made> made(ranks.size());
+    ranks[victim].left = at;
+    run_threads(meeting.ranks(), [&](uint32_t rank) {
+        const tutti_p2p p2p = ranks[rank].p2p();
+        made[rank] = make_team(context, meeting, rank, "the hosts", &p2p);
+    });
+    const bool came_to_it = ranks[victim].left.exchange(-1) < 0;
+    const std::string who = "rank " + std::to_string(victim) + ": ";
+    for (const Made& one : made) {
+        EXPECT_EQ(one.status, came_to_it ? TUTTI_ERR_NETWORK : TUTTI_OK) << one.message;
+        EXPECT_EQ(one.message, made[0].message);
+        if (!came_to_it) continue;
+        EXPECT_TRUE(one.message.starts_with(who)) << one.message;
+        EXPECT_NE(one.message.find("failed with status 19"), std::string::npos) << one.message;
+    }
+    return came_to_it;
+}
+
+TEST(Hosts, FailedMessagesWhileATeamIsMade) {
+    constexpr uint32_t kRanks = 6;
+    for (const bool fails_send : {false, true}) {
+        const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=2"});
+        Mailbox mailbox(kRanks);
+        std::vector<Failing> ranks(kRanks);
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            ranks[rank].inner = mailbox.callbacks(rank);
+            ranks[rank].fails_send = fails_send;
+        }
+        for (const uint32_t victim : {0u, 4u}) {
+            long at = 0;
+            while (make_with_failure(context.get(), ranks, victim, at)) {
+                ASSERT_FALSE(HasFailure());
+                ++at;
+            }
+            EXPECT_GT(at, 5);
+        }
+    }
+}
+
 // Who waits says who has not come, with its host, and who waits as well: 2 lacks a message of 1,
 // which lacks one of 0, which has not arrived.
 TEST(Hosts, StallNamesWhoIsMissing) {
