@@ -33,6 +33,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
           outflow_(params.packet_bytes_max) {
         groups_.reserve(params.groups_max);
         to_leave_.reserve(params.groups_max);
+        left_.reserve(params.groups_max);
     }
     ~UdpCarrier() override;
     UdpCarrier(const UdpCarrier&) = delete;
@@ -98,6 +99,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     // Of groups that are gone, until the next one joins or a rank leaves one.
     std::vector<Address> to_leave_;
     std::mutex addresses_mutex_;  // before mutex_; the thread never takes it
+    std::vector<Address> left_;   // under addresses_mutex_: groups go where no memory may be left
     size_t first_ = 0;            // whose turn it is to send first
     bool is_blocked_ = false;     // the system takes no more packets now
     bool has_timestamps_ = false;
@@ -145,13 +147,12 @@ Result<Membership*> UdpCarrier::join(const JoinParams& params) {
 // settings, which it may hold for seconds (hosts with many containers): in that time the service
 // must go on, or others would give this member up.
 void UdpCarrier::leave_addresses() {
-    std::vector<Address> left;
-    left.reserve(params_.groups_max);
     {
         const Lock lock(mutex_);
-        left.swap(to_leave_);
+        left_.swap(to_leave_);
     }
-    for (const Address& address : left) sockets_.leave(address.bytes, address.interface);
+    for (const Address& address : left_) sockets_.leave(address.bytes, address.interface);
+    left_.clear();
 }
 
 // Programs that make and free communicators in a row need not wait for the end of those they freed.

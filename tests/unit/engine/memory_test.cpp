@@ -3,6 +3,8 @@
 // ranks get the same answer. A binary of its own, since it replaces operator new.
 #include <cstdlib>
 #include <new>
+#include <set>
+#include <span>
 
 #include "conformance/mailbox.h"
 #include "unit/engine/crew.h"
@@ -131,12 +133,14 @@ struct Case {
 
 struct Outcome {
     tutti_status status = TUTTI_OK;
+    tutti_multicast_state multicast = TUTTI_MULTICAST_NONE;
     TeamPtr team;
     char message[256] = "";
 };
 
 // Makes a team whose rank `victim` fails at its allocation number `at`. True if it came to that.
-bool make_short(tutti_context* context, const Case& one, uint32_t victim, long at,
+// One context for all ranks, or one for each.
+bool make_short(std::span<const ContextPtr> contexts, const Case& one, uint32_t victim, long at,
                 std::vector<Outcome>& outcomes) {
     Meeting meeting(one.ranks);
     Mailbox mailbox(one.ranks);
@@ -158,6 +162,7 @@ bool make_short(tutti_context* context, const Case& one, uint32_t victim, long a
             fails_for_good = one.for_good;
             left_until_failure = at;
         }
+        tutti_context* context = contexts[index % contexts.size()].get();
         outcome.status =
             tutti_team_create(context, &params, &team, outcome.message, sizeof(outcome.message));
         left_until_failure = -1;
@@ -165,6 +170,10 @@ bool make_short(tutti_context* context, const Case& one, uint32_t victim, long a
         has_failed = false;
         outcome.team.reset(team);
         if (outcome.status != TUTTI_OK) return;
+        tutti_multicast_info info{};
+        info.struct_bytes = sizeof(info);
+        EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_OK);
+        outcome.multicast = info.state;
         const tutti_call barrier{};
         EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
         outcome.team.reset();
@@ -197,7 +206,7 @@ TEST_P(Creation, AllOrNothing) {
         uint32_t failures = 0;
         while (true) {
             std::vector<Outcome> outcomes(one.ranks);
-            const bool came_to_it = make_short(context.get(), one, victim, at, outcomes);
+            const bool came_to_it = make_short({&context, 1}, one, victim, at, outcomes);
             expect_alike(outcomes, one, victim, at);
             if (HasFailure()) return;
             if (!came_to_it) break;
@@ -216,6 +225,41 @@ INSTANTIATE_TEST_SUITE_P(Memory, Creation,
                                            Case{"TUTTI_HOSTS=2", 3, false},
                                            Case{"TUTTI_HOSTS=2", 3, true},
                                            Case{"TUTTI_HOSTS=3", 3, true}));
+
+class CreationWithMulticast : public ::testing::TestWithParam<Case> {};
+
+// The team may go without it, all ranks alike. Each time anew, since a process remembers failures;
+// that takes long, so that TESTS_BRIEF tries every fourth allocation.
+TEST_P(CreationWithMulticast, AllOrNothing) {
+    const Case& one = GetParam();
+    const long step = std::getenv("TESTS_BRIEF") ? 4 : 1;
+    for (const uint32_t victim : {0u, one.ranks - 1}) {  // carries for its node, or does not
+        std::set<tutti_multicast_state> seen;
+        for (long at = 0;; at += step) {
+            std::vector<ContextPtr> contexts;
+            for (uint32_t rank = 0; rank < one.ranks; ++rank) {
+                contexts.push_back(make_context(
+                    {one.hosts, "TUTTI_CHUNK=1K", "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo"}));
+            }
+            std::vector<Outcome> outcomes(one.ranks);
+            const bool came_to_it = make_short(contexts, one, victim, at, outcomes);
+            expect_alike(outcomes, one, victim, at);
+            for (const Outcome& outcome : outcomes) {
+                EXPECT_EQ(outcome.multicast, outcomes[0].multicast)
+                    << "allocation " << at << " of rank " << victim;
+                if (outcome.status == TUTTI_OK) seen.insert(outcome.multicast);
+            }
+            if (HasFailure()) return;
+            if (!came_to_it) break;
+        }
+        EXPECT_EQ(seen.count(TUTTI_MULTICAST_ON), 1u);
+        EXPECT_EQ(seen.count(TUTTI_MULTICAST_OFF), one.for_good ? 0u : 1u);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, CreationWithMulticast,
+                         ::testing::Values(Case{"TUTTI_HOSTS=2", 4, false},
+                                           Case{"TUTTI_HOSTS=2", 4, true}));
 
 // The first call of a shape plans it and reserves its memory. True if it came to a failure there.
 bool call_short(tutti_context* context, const Case& one, uint32_t victim, long at,

@@ -13,7 +13,7 @@ using Finding = Watch::Finding;
 class WatchTest : public testing::Test {
   protected:
     Watch watch_{test_params(4, 0)};
-    const Timing timing_;
+    const Timing timing_{};
     Member found_ = kNobody;
 };
 
