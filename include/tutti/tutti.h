@@ -261,6 +261,12 @@ TUTTI_API tutti_status tutti_check_foreign(tutti_team *team, const char *label);
  * later one: its calls and theirs end with TUTTI_ERR_MEMORY and a message that says why. */
 TUTTI_API void tutti_team_give_up(tutti_team *team, const char *why);
 
+/* A call of the team that the embedder ran by itself on this member, since its arguments were wrong,
+ * ended with an error. Where all members say so before the same call, nothing has happened. Where
+ * others have gone through with that call here, members would be out of step from then on: all
+ * calls end with TUTTI_ERR_MISMATCH instead. Found out in the next call of this member. */
+TUTTI_API void tutti_team_rejected(tutti_team *team);
+
 /* The line that tells what the last error on this team was. */
 TUTTI_API const char *tutti_team_message(const tutti_team *team);
 

@@ -214,6 +214,8 @@ void tutti_team_give_up(tutti_team* team, const char* why) {
     team_of(team).give_up(TUTTI_ERR_MEMORY, why ? why : "it cannot go on");
 }
 
+void tutti_team_rejected(tutti_team* team) { team_of(team).rejected(); }
+
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message().c_str(); }
 
 tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* info) {

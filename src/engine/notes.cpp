@@ -25,8 +25,8 @@ void Notes::look_at(Sending& sending) {
     sending.is_under_way = !is_over;
 }
 
-void Notes::send(uint32_t to, const Note& note) {
-    if (!is_on()) return;
+bool Notes::send(uint32_t to, const Note& note) {
+    if (!is_on()) return false;
     for (Sending& sending : sendings_) {
         look_at(sending);
         if (sending.is_under_way) continue;
@@ -37,8 +37,9 @@ void Notes::send(uint32_t to, const Note& note) {
             p2p_.send(p2p_.user, &sending.note, sizeof(Note), peers_.empty() ? to : peers_[to],
                       tag_, &sending.request) == 0;
         look_at(sending);
-        return;
+        return true;
     }
+    return false;
 }
 
 // A message that the probe has seen is there, so this does not wait for anybody.
@@ -59,7 +60,7 @@ bool Notes::receive(Note& note) {
         if (p2p_.probe(p2p_.user, tag_, &peer, &is_there) != 0 || is_there == 0) return false;
         if (!take(peer, note)) return false;
         if (note.team != team_) continue;
-        note.count = std::min(note.count, Note::kNamesMax);
+        if (note.kind == Note::Kind::kAnswer) note.count = std::min(note.count, Note::kNamesMax);
         note.text.back() = '\0';
         return true;
     }

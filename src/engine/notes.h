@@ -14,9 +14,10 @@ namespace tutti::engine {
 
 struct Note {
     enum class Kind : uint32_t {
-        kQuestion,  // in which call are you?
-        kAnswer,    // in `call`, where I wait for `waits_for`
-        kGaveUp     // I take part in no further call
+        kQuestion,   // in which call are you?
+        kAnswer,     // in `call`, where I wait for `waits_for`
+        kGaveUp,     // I take part in no further call
+        kRejections  // see rejections.h
     };
     static constexpr uint32_t kNamesMax = 8;
 
@@ -26,7 +27,8 @@ struct Note {
     uint32_t call = 0;    // of the sender
     uint32_t asked = 0;   // kAnswer: the call of the question
     uint32_t status = 0;  // kGaveUp: a tutti_status
-    uint32_t count = 0;   // of waits_for
+    uint32_t count = 0;   // of waits_for; kRejections: the step of the comparison
+    uint64_t mark = 0;    // kRejections: a Mark
     std::array<uint32_t, kNamesMax> waits_for{};
     std::array<char, 128> text{};  // kGaveUp: who and why, zero-terminated
 };
@@ -42,8 +44,9 @@ class Notes {
 
     // The embedder can do it.
     [[nodiscard]] bool is_on() const { return p2p_.probe != nullptr; }
-    // To a rank. Lost where too many are under way: the embedder normally takes a note at once.
-    void send(uint32_t to, const Note& note);
+    // To a rank. False, and lost, where too many are under way: the embedder normally takes a note
+    // at once.
+    bool send(uint32_t to, const Note& note);
     // The next that has come, if any.
     bool receive(Note& note);
     // At the end: takes what has come, so that the embedder need not keep it for ever.

@@ -134,7 +134,7 @@ inline void Team::call_done() {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
-    if (head_ || checks_ || network_ || broken_ != TUTTI_OK) {
+    if (head_ || checks_ || network_ || broken_ != TUTTI_OK || rejections_.is_open()) {
         start(run_);
         return wait(run_);
     }
@@ -181,6 +181,11 @@ void Team::start(Request& request) {
 
 void Team::begin(Request& request) {
     if (broken_ != TUTTI_OK) return finish(request, broken_);
+    if (rejections_.is_open()) return begin_agreement(request);
+    begin_agreed(request);
+}
+
+void Team::begin_agreed(Request& request) {
     if (!checks_) return begin_main(request);
     request.stage = Request::Stage::kChecking;
     begin_exchange(request);
@@ -243,6 +248,7 @@ void Team::finish_front() {
 
 bool Team::advance() {
     if (!head_) return false;
+    if (head_->stage == Request::Stage::kAgreeing) return advance_agreement();
     if (network_) return advance_network();
     const node::Step step = node::step(node_, front_op());
     if (step == node::Step::kDone) finish_front();
@@ -254,6 +260,8 @@ tutti_status Team::wait(Request& request) {
     while (request.stage != Request::Stage::kIdle) {
         if (advance()) {
             waiter.reset();
+        } else if (head_->stage == Request::Stage::kAgreeing) {
+            wait_agreement_turn(waiter);
         } else if (network_) {
             wait_network_turn(waiter);
         } else if (wait_turn(waiter, front_op())) {

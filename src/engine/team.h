@@ -10,6 +10,7 @@
 #include "engine/host_choice.h"
 #include "engine/inquiry.h"
 #include "engine/network.h"
+#include "engine/rejections.h"
 #include "engine/wait.h"
 #include "node/team.h"
 #include "tutti/tutti.h"
@@ -36,7 +37,7 @@ struct Request {
     node::Op op;           // op.call is the call
     bool commutes = true;  // the operator of a reduction
     CallCard card;         // TUTTI_CHECK only
-    enum class Stage { kIdle, kQueued, kChecking, kRunning } stage = Stage::kIdle;
+    enum class Stage { kIdle, kQueued, kAgreeing, kChecking, kRunning } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue
 };
@@ -65,6 +66,8 @@ class Team {
     // This member takes part in no further call: all others are told, and their calls end with
     // `status`. Allocates nothing.
     void give_up(tutti_status status, const char* why);
+    // See tutti_team_rejected().
+    void rejected();
     // After a fruitless test: now and then looks for news that came outside the calls, as wait()
     // does by itself.
     void look_around();
@@ -82,6 +85,7 @@ class Team {
     friend class TeamMaker;
     Team() = default;
     void begin(Request& request);
+    void begin_agreed(Request& request);
     void begin_main(Request& request);
     void begin_exchange(Request& request);
     void begin_cards(Request& request);
@@ -91,7 +95,16 @@ class Team {
     exec::Step step_network();
     bool advance_decision();
     void tell_failure();
+    void begin_agreement(Request& request);
+    bool advance_agreement();
+    Verdict agree_on_node();
+    Verdict agree_across();
+    void fall_out_of_step(uint32_t rank);
+    void look_for_rejections();
+    void wait_agreement_turn(Waiter& waiter);
+    [[nodiscard]] uint32_t calls_begun() const;
     void listen();
+    void tell_others(tutti_status status, const char* why);
     void watch_others(uint64_t waited_ns);
     void hear_all();
     void hear(const Note& note);
@@ -133,6 +146,7 @@ class Team {
     tutti_status broken_ = TUTTI_OK;
     // The call in front waits for what all ranks agree on after multicast failed.
     bool waits_for_decision_ = false;
+    Rejections rejections_;
     Inquiry inquiry_;
     uint64_t inquiry_waited_ns_ = 0;
     uint32_t looks_ = 0;

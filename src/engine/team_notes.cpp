@@ -51,6 +51,12 @@ void Team::pass_on(tutti_status status, const char* text) {
 
 void Team::give_up(tutti_status status, const char* why) {
     if (broken_ != TUTTI_OK) return;
+    tell_others(status, why);
+    if (head_) finish(*head_, broken_);
+}
+
+// This rank falls silent, and all others hear of it.
+void Team::tell_others(tutti_status status, const char* why) {
     Note note;
     note.kind = Note::Kind::kGaveUp;
     note.status = static_cast<uint32_t>(status);
@@ -66,7 +72,6 @@ void Team::give_up(tutti_status status, const char* why) {
             }
         }
     }
-    if (head_) finish(*head_, broken_);
 }
 
 void Team::watch_others(uint64_t waited_ns) {
@@ -85,12 +90,14 @@ void Team::listen() {
                     header.gave_up_text);
         return;
     }
-    if (!network_) return;
-    try {
-        hear_all();
-    } catch (const std::bad_alloc&) {
-        // A line for people is left away, or an answer.
+    if (network_) {
+        try {
+            hear_all();
+        } catch (const std::bad_alloc&) {
+            // A line for people is left away, or an answer.
+        }
     }
+    if (broken_ == TUTTI_OK) look_for_rejections();
 }
 
 void Team::hear_all() {
@@ -119,6 +126,9 @@ void Team::hear(const Note& note) {
             inquiry_.answered(note.from, note.asked, note.call);
             inquiry_.add({note.waits_for.data(), note.count}, rank_);
             ask_on();
+            break;
+        case Note::Kind::kRejections:
+            rejections_.heard(note.from, note.count, Mark::unpack(note.mark));
             break;
     }
 }

@@ -16,7 +16,7 @@ namespace {
     int status = abi::kSuccess;
     if (at_root) {
         status = pack(side.block(0), packed, side.count, side.type, *side.info, state.comm);
-        if (status != abi::kSuccess) return status;
+        if (status != abi::kSuccess) return not_packed(state, status);
     }
     call.recv = packed;
     status = run(state, call);
@@ -55,7 +55,7 @@ int bcast(const BcastArgs& a) {
     Side side;
     if (static_cast<uint32_t>(a.root) >= state->size || !side.set(a.buffer, a.count, a.type) ||
         !side.has_memory()) {
-        return hand_over(kDoubtful);
+        return by_this_rank(*state, hand_over);
     }
     if (side.bytes == 0 && !front.check) return abi::kSuccess;
     tutti_call call{};

@@ -82,7 +82,7 @@ int collect(CommState& state, tutti_call& call, const Blocks& b) {
         status = pack(b.all.block(state.rank), all + state.rank * b.all.bytes, b.all.count,
                       b.all.type, *b.all.info, state.comm);
     }
-    if (status != abi::kSuccess) return status;
+    if (status != abi::kSuccess) return not_packed(state, status);
     call.send = b.has_one ? one : TUTTI_IN_PLACE;
     call.recv = all;
     status = run(state, call);
@@ -102,7 +102,7 @@ int distribute(CommState& state, tutti_call& call, const Blocks& b) {
     int status = abi::kSuccess;
     if (b.has_all && !b.all.contiguous(state.size)) {
         status = pack_side(state, b.all, state.size, all);
-        if (status != abi::kSuccess) return status;
+        if (status != abi::kSuccess) return not_packed(state, status);
     }
     call.send = all;
     call.recv = b.has_one ? one : TUTTI_IN_PLACE;
@@ -141,10 +141,10 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     b.has_one = !(at_root && is_in_place(one));
     if ((shape.has_root && static_cast<uint32_t>(a.root) >= state->size) ||
         !read_blocks(b, one, one_count, one_type, all, all_count, all_type)) {
-        return hand_over(kDoubtful);
+        return by_this_rank(*state, hand_over);
     }
     if (aliases(b, state->rank)) {
-        if (host_rejects_alias(b)) return hand_over(kDoubtful);
+        if (host_rejects_alias(b)) return by_this_rank(*state, hand_over);
         b.has_one = false;
     }
     if (b.bytes() == 0 && !front.check) return abi::kSuccess;

@@ -32,7 +32,7 @@ struct Roles {
     const Side& source = roles.in_place ? recv : send;
     int status = pack(source.block(0), roles.in_place ? out : in, source.count, source.type,
                       *source.info, state.comm);
-    if (status != abi::kSuccess) return status;
+    if (status != abi::kSuccess) return not_packed(state, status);
     call.send = roles.in_place ? TUTTI_IN_PLACE : in;
     call.recv = out;
     status = run(state, call);
@@ -117,17 +117,17 @@ int reduce_any(const ReduceArgs& a) {
     Roles roles{receives, is_in_place(a.send)};
     if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
         !abi::may_be_op(a.op, front.handles)) {
-        return hand_over(kDoubtful);
+        return by_this_rank(*state, hand_over);
     }
     Side send, recv;
-    if (!read_sides(a, roles, send, recv)) return hand_over(kDoubtful);
+    if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, hand_over);
     const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
     const int op = front.ops.find(a.op);
     if (const char* why = why_not(info, op)) return by_all_ranks(a.comm, kKind, why, hand_over);
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
         // error.
-        if (!kAll || !abi::kIsOmpi) return hand_over(kDoubtful);
+        if (!kAll || !abi::kIsOmpi) return by_this_rank(*state, hand_over);
         roles.in_place = true;
     }
     tutti_call call{};

@@ -25,6 +25,11 @@ int no_memory(CommState& state) {
     return abi::kErrNoMem;
 }
 
+int not_packed(CommState& state, int status) {
+    tutti_team_give_up(state.team, "the host MPI cannot pack its data");
+    return status;
+}
+
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type) {
     if (!front.report || state.is_inter || count <= 0) return 0;
     if (const TypeInfo* info = front.types.find(type)) {

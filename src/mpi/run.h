@@ -42,6 +42,18 @@ int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, 
     return status;
 }
 
+// A call that this rank hands to the host by itself, since the host will not like its arguments. If
+// it does not, the others may be in that call, and the team is told before its next one.
+template <class HandOver>
+int by_this_rank(CommState& state, HandOver hand_over) {
+    const int status = hand_over(kDoubtful);
+    if (status != abi::kSuccess) tutti_team_rejected(state.team);
+    return status;
+}
+
+// The data of a call that the others may be in could not be packed: they are told. Returns status.
+int not_packed(CommState& state, int status);
+
 int check_foreign(Comm comm, Kind kind);
 
 // A call that all ranks hand to the host: under TUTTI_CHECK they compare it first.

@@ -126,6 +126,20 @@ def test_bad_settings_end_at_init(mpi, variable, value, words):
     assert all(word in outcome.lines()[0] for word in words), str(outcome)
 
 
+@needs_tutti
+@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize("what", ["gather", "bcast", "allgather", "twice", "alike"])
+def test_an_error_on_one_rank(mpi, what, hosts):
+    """No wrong result and no hang: what one rank alone was refused ends the calls of all, what all
+    were refused ends nothing (a stall time keeps the rules from the host MPI)."""
+    outcome = mpi.launch("out_of_step", 3, what, options=[f"--hosts={hosts}", "--stall=100"])
+    outcome.passed()
+    failed = 0 if what == "alike" else 3 * 6
+    assert f"errors {failed}\n" in outcome.out, str(outcome)
+    told = [line for line in outcome.lines() if "out of step since a collective failed" in line]
+    assert bool(told) == bool(failed), str(outcome)
+
+
 def test_switched_off(mpi):
     outcome = mpi.launch("simple", 2, env={"TUTTI": "off"}).passed()
     assert outcome.report is None or outcome.report.calls("tutti") == 0, str(outcome)
