@@ -55,23 +55,23 @@ Totals totals(const Algorithm& algorithm, const Shape& shape, const Tuning& tuni
 uint64_t floor_log2(uint64_t p) { return static_cast<uint64_t>(std::bit_width(p)) - 1; }
 uint64_t ceil_log2(uint64_t p) { return static_cast<uint64_t>(std::bit_width(p - 1)); }
 
-// Calls check(shape, totals) for every p > 1 and a root in the middle; n is a multiple of 8 p.
+// Calls check(shape, totals) for every p > 1 and every root (some, beyond 64 ranks); n is a
+// multiple of 8 p.
 template <class Check>
 void for_every_p(tutti_collective collective, const char* name, Check check) {
     const Algorithm& algorithm = *find(collective, name);
     for (const Rank p : rank_counts()) {
         if (p == 1) continue;
-        for (const Rank root : {Rank{0}, p / 2, p - 1}) {
+        for (const Rank root : every_root(collective, p)) {
             const Shape shape = {.collective = collective,
                                  .ranks = p,
-                                 .root = has_root(collective) ? root : 0,
+                                 .root = root,
                                  .bytes = uint64_t{24} * p,
                                  .element_bytes = 8,
                                  .has_multicast = true};
             SCOPED_TRACE(testing::Message() << name << ", " << p << " ranks, root " << root);
             check(shape, totals(algorithm, shape));
             if (testing::Test::HasFailure()) return;
-            if (!has_root(collective)) break;
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every algorithm is proved by sched/check: every number of ranks up to 64, powers of two +- 1 and
-// primes beyond, every root (a sample of them beyond 16 ranks), sizes at the edges.
+// primes beyond, every root (a sample of them beyond 64 ranks), sizes at the edges.
 #include <gtest/gtest.h>
 
 #include "property/shapes.h"
@@ -41,6 +41,18 @@ TEST_P(Proof, EveryShape) {
             for (const Shape& shape : shapes(algorithm.collective, p, root)) {
                 ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, shape));
             }
+        }
+    }
+}
+
+// The sizes in turn, one for each root.
+TEST_P(Proof, EveryRoot) {
+    const Algorithm& algorithm = *GetParam();
+    if (!has_root(algorithm.collective)) return;
+    for (const Rank p : rank_counts()) {
+        for (const Rank root : every_root(algorithm.collective, p)) {
+            const std::vector<Shape> all = shapes(algorithm.collective, p, root);
+            ASSERT_NO_FATAL_FAILURE(prove_or_say(algorithm, all[(root + p) % all.size()]));
         }
     }
 }

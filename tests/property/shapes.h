@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ inline std::vector<Rank> rank_counts() {
     return counts;
 }
 
+// These take every shape; of the others up to 64 ranks each takes one (every_root).
 inline std::vector<Rank> roots(tutti_collective collective, Rank p) {
     if (!has_root(collective)) return {0};
     std::vector<Rank> some;
@@ -42,6 +44,13 @@ inline std::vector<Rank> roots(tutti_collective collective, Rank p) {
     some = {0, 1, p / 2 - 1, p / 2, p - 1};
     if (p > 64) some = {0, p / 2, p - 1};
     return some;
+}
+
+inline std::vector<Rank> every_root(tutti_collective collective, Rank p) {
+    if (!has_root(collective) || p > 64) return roots(collective, p);
+    std::vector<Rank> all(p);
+    std::iota(all.begin(), all.end(), Rank{0});
+    return all;
 }
 
 // Of one count and root: sizes at the edges, elements of odd sizes, both kinds of operator. The

@@ -101,6 +101,28 @@ TEST(Simulation, RandomMixed) { run_seeds(Seeds::wanted(1500), 8); }
 
 TEST(Simulation, RandomMixedManyRanks) { run_seeds(Seeds::wanted(20), 64); }
 
+// Beside and at what decides how a payload travels, by whole elements of the fold.
+std::vector<size_t> edge_sizes(size_t chunk_bytes) {
+    const size_t step = fold_bytes(Fold::kAffine);
+    std::vector<size_t> sizes = {node::kLinePayloadBytes - 1, node::kLinePayloadBytes + 1};
+    for (const size_t border : {node::kLinePayloadBytes, node::kInlineBytesMax, chunk_bytes}) {
+        for (const size_t size : {border - step, border, border + step}) sizes.push_back(size);
+    }
+    for (const size_t border : {node::kInlineBytesMax, chunk_bytes}) {
+        for (const size_t size : {border - 1, border + 1}) sizes.push_back(size);
+    }
+    return sizes;
+}
+
+// Some that every root has, and of the others all in a small team, in a large one two in turn.
+std::vector<size_t> sizes_of_root(uint32_t ranks, uint32_t root, size_t chunk_bytes) {
+    std::vector<size_t> sizes = {8, 1032};
+    const std::vector<size_t> edges = edge_sizes(chunk_bytes);
+    const size_t count = ranks <= 9 ? edges.size() : 2;
+    for (size_t i = 0; i < count; ++i) sizes.push_back(edges[(2 * root + i) % edges.size()]);
+    return sizes;
+}
+
 // Every root of teams up to 64 ranks, with a payload of each way of sending it.
 void run_roots(uint32_t ranks, Prng& prng, bool is_tree) {
     SimTeam team{.ranks = ranks, .chunk_bytes = 64 * std::max(4u, ranks), .layout = {}};
@@ -109,8 +131,10 @@ void run_roots(uint32_t ranks, Prng& prng, bool is_tree) {
     for (uint32_t root = 0; root < ranks; ++root) {
         std::vector<std::unique_ptr<Exchange>> exchanges;
         for (int kind = TUTTI_BCAST; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
-            for (const size_t bytes : {size_t{8}, size_t{1032}}) {
-                const auto collective = static_cast<tutti_collective>(kind);
+            const auto collective = static_cast<tutti_collective>(kind);
+            const bool folds = collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+            for (const size_t bytes : sizes_of_root(ranks, root, team.chunk_bytes)) {
+                if (folds && bytes % fold_bytes(Fold::kAffine) != 0) continue;
                 exchanges.push_back(std::make_unique<Exchange>(
                     Spec{collective, root, bytes, Fold::kAffine, prng.next()}, ranks));
             }

@@ -54,26 +54,39 @@ TEST(Threads, RandomMixedSixteen) {
     run_random(2, 16, true);
 }
 
-std::vector<size_t> edges(uint32_t ranks, size_t chunk) {
-    std::vector<size_t> sizes = {0, 1, 2, 3, 8};
-    for (const size_t border : {size_t{56}, size_t{112}, size_t{1024}, chunk, 3 * chunk, 9 * chunk,
-                                size_t{32 * 1024} / ranks}) {
-        for (const size_t size : {border - 1, border, border + 1}) sizes.push_back(size);
+constexpr size_t kEdgeChunk = 2048;
+
+// Multiples of `step`: the last up to each border, the one before it and the one behind.
+std::vector<size_t> beside(const std::vector<size_t>& borders, size_t step) {
+    std::vector<size_t> sizes;
+    for (const size_t border : borders) {
+        const size_t at = border / step * step;
+        for (const size_t size : {at - step, at, at + step}) sizes.push_back(size);
     }
     return sizes;
 }
 
+std::vector<size_t> every_edge(uint32_t ranks, size_t step) {
+    std::vector<size_t> sizes = beside(
+        {56, 112, 1024, kEdgeChunk, 3 * kEdgeChunk, 9 * kEdgeChunk, size_t{32 * 1024} / ranks},
+        step);
+    for (const size_t count : {0, 1, 2, 3, 8}) sizes.push_back(count * step);
+    return sizes;
+}
+
+std::vector<size_t> edges_of_trees(uint32_t, size_t step) {
+    return beside({56, node::kInlineBytesMax, kEdgeChunk}, step);
+}
+
 // Every collective, every root, sizes at every border; buffers are misaligned and some in place.
-void run_edges(uint32_t ranks, Fold fold) {
-    const size_t chunk = 2048;
-    const ContextPtr context = make_context({"TUTTI_CHUNK=2K", "TUTTI_LAYOUT=flat"});
+void run_edges(const ContextPtr& context, uint32_t ranks, Fold fold,
+               std::vector<size_t> (*sizes)(uint32_t ranks, size_t step)) {
     Exchanges exchanges;
     uint64_t contents = 0;
     for (int kind = 0; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
-        for (size_t bytes : edges(ranks, chunk)) {
-            const auto collective = static_cast<tutti_collective>(kind);
-            const bool folds = collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-            if (folds) bytes = bytes / fold_bytes(fold) * fold_bytes(fold);
+        const auto collective = static_cast<tutti_collective>(kind);
+        const bool folds = collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+        for (const size_t bytes : sizes(ranks, folds ? fold_bytes(fold) : 1)) {
             for (uint32_t root = 0; root < ranks; ++root) {
                 exchanges.push_back(std::make_unique<Exchange>(
                     Spec{collective, root, bytes, fold, ++contents}, ranks));
@@ -83,9 +96,22 @@ void run_edges(uint32_t ranks, Fold fold) {
     run_exchanges(context.get(), ranks, exchanges);
 }
 
-TEST(Threads, EveryEdgeTwoRanks) { run_edges(2, Fold::kMaxI16); }
-TEST(Threads, EveryEdgeThreeRanks) { run_edges(3, Fold::kTriangle); }
-TEST(Threads, EveryEdgeFourRanks) { run_edges(4, Fold::kSumF64Ordered); }
+void run_flat_edges(uint32_t ranks, Fold fold) {
+    run_edges(make_context({"TUTTI_CHUNK=2K", "TUTTI_LAYOUT=flat"}), ranks, fold, every_edge);
+}
+
+// Two packages of two caches: the ranks of a cache have a leader, and the leaders one among them.
+void run_tree_edges(uint32_t ranks, Fold fold) {
+    const ContextPtr context =
+        make_context({"TUTTI_CHUNK=2K", "TUTTI_LAYOUT=tree", "TUTTI_TOPOLOGY=pack:2 l3:2 core:2"});
+    run_edges(context, ranks, fold, edges_of_trees);
+}
+
+TEST(Threads, EveryEdgeTwoRanks) { run_flat_edges(2, Fold::kMaxI16); }
+TEST(Threads, EveryEdgeThreeRanks) { run_flat_edges(3, Fold::kTriangle); }
+TEST(Threads, EveryEdgeFourRanks) { run_flat_edges(4, Fold::kSumF64Ordered); }
+TEST(Threads, EdgesOfATreeOfFive) { run_tree_edges(5, Fold::kMaxI16); }
+TEST(Threads, EdgesOfATreeOfNine) { run_tree_edges(9, Fold::kXorU64); }
 
 // Several requests in the queue, finished in any order the caller likes, then all started again.
 TEST(Threads, RequestsQueueAndStartAgain) {
