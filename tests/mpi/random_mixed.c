@@ -6,7 +6,7 @@
 // random_mixed [--seed N] --seconds N [--mark FILE]
 //
 // With seconds one thread goes on for so long, rank 0 makes FILE once it is well under way, and no
-// rank's memory may grow from then on beyond what a few hundred shapes of calls explain.
+// rank's memory may grow in the second half (by little, in less than a minute).
 //
 // Every rank derives the same sequence from (seed, thread, step). What one rank may decide alone
 // (address, alignment) is drawn from its own stream.
@@ -18,7 +18,11 @@
 #include "support.h"
 
 enum { kThreadsMax = 8, kKinds = 7, kBlockMax = 40000 };
-enum { kStepsAgreed = 16, kStepsBeforeMark = 160, kGrowthKilobytesMax = 64 << 10 };
+enum { kStepsAgreed = 16, kStepsBeforeMark = 160 };
+enum { kOver, kFirstHalf, kSecondHalf };
+// In 50 s the memory of a rank grew by 24 to 104 KB. In 3 s it still grows, by up to 2,140 KB, with
+// each shape of a call that is seen for the first time.
+enum { kSecondsSteady = 60, kGrowthKilobytesMax = 1 << 10, kGrowthKilobytesMaxEarly = 4 << 10 };
 enum { kBarrier, kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather };
 
 static const char* const kNames[kKinds] = {"Barrier", "Bcast",   "Reduce",   "Allreduce",
@@ -198,13 +202,15 @@ static long resident_kilobytes(void) {
     return found == 1 ? pages * (sysconf(_SC_PAGESIZE) / 1024) : -1;
 }
 
-// Whether all go on with this step: rank 0's clock decides for all, by way of the host.
-static int goes_on(const Job* job, int step, double start) {
-    if (job->seconds == 0) return step < job->calls;
-    if (step % kStepsAgreed != 0) return 1;
-    int more = MPI_Wtime() - start < job->seconds;
-    job->host.bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return more;
+// Which half this step belongs to, or none: rank 0's clock decides for all, by way of the host.
+static int half_of(const Job* job, int step, double start, int half) {
+    if (job->seconds == 0) return step < job->calls ? kFirstHalf : kOver;
+    if (step % kStepsAgreed != 0) return half;
+    const double share = (MPI_Wtime() - start) / job->seconds;
+    if (share >= 1 && half == kSecondHalf) half = kOver;
+    if (share >= 0.5 && half == kFirstHalf && step >= kStepsBeforeMark) half = kSecondHalf;
+    job->host.bcast(&half, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return half;
 }
 
 static void make_mark(const Job* job, int rank) {
@@ -220,12 +226,11 @@ static void* work(void* argument) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     uint64_t own = mix(job->seed + (uint64_t)rank * 31 + (uint64_t)job->thread);
     const double start = MPI_Wtime();
-    long marked_kilobytes = -1;
-    for (int step = 0; goes_on(job, step, start); ++step) {
-        if (job->seconds > 0 && step == kStepsBeforeMark) {
-            marked_kilobytes = resident_kilobytes();
-            make_mark(job, rank);
-        }
+    long middle_kilobytes = -1;
+    int half = kFirstHalf;
+    for (int step = 0; (half = half_of(job, step, start, half)) != kOver; ++step) {
+        if (job->seconds > 0 && step == kStepsBeforeMark) make_mark(job, rank);
+        if (half == kSecondHalf && middle_kilobytes < 0) middle_kilobytes = resident_kilobytes();
         uint64_t common = mix(job->seed ^ mix((uint64_t)job->thread * 1000003 + (uint64_t)step));
         const Group* g = &job->groups[draw(&common) % (uint64_t)job->group_count];
         if (g->comm == MPI_COMM_NULL) continue;
@@ -233,9 +238,13 @@ static void* work(void* argument) {
         try_step(job, g, &s, step, &own);
     }
     if (job->seconds > 0) {
-        const long growth = resident_kilobytes() - marked_kilobytes;
-        expect(marked_kilobytes > 0, "only %g s: the mark was not reached", job->seconds);
-        expect(growth <= kGrowthKilobytesMax, "memory grew by %ld KB", growth);
+        const long growth = resident_kilobytes() - middle_kilobytes;
+        printf("rank %d: %ld KB in the middle, %ld KB more at the end\n", rank, middle_kilobytes,
+               growth);
+        expect(middle_kilobytes > 0, "only %g s: no second half", job->seconds);
+        expect(growth <=
+                   (job->seconds < kSecondsSteady ? kGrowthKilobytesMaxEarly : kGrowthKilobytesMax),
+               "memory grew by %ld KB", growth);
     }
     return NULL;
 }
