@@ -156,6 +156,34 @@ void find_tools(const FoundHost& host, abi::Host& tools) {
     find_tool(host, "Exscan_c", tools.exscan_c);
 }
 
+// Why Tutti cannot take this host's collectives over; empty where it can, and then all is filled.
+std::string obstacle_to(const FoundHost& host) {
+    const char* found = flavour_of(host);
+    if (strcmp(found, abi::kFlavour) != 0) {
+        return "the program uses " + std::string(found) + " (" + host.path + "), but " +
+               abi::kLibraryName + " is for " + abi::kFlavour;
+    }
+    const std::string missing = abi::load_host(host.library, "PMPI_", front.host);
+    if (!missing.empty()) return host.path + " has no " + missing;
+    if (!abi::load_handles(host.library, front.handles)) {
+        return host.path + " lacks objects of " + abi::kFlavour;
+    }
+    return {};
+}
+
+// Whoever preloaded this library guessed wrong, and the program is not to blame. The environment
+// was made for what the guess was, so one line is all that its settings come to.
+void stand_aside(const FoundHost& host, const std::string& obstacle) {
+    if (speaks_before_init()) {
+        const std::string line = obstacle +
+                                 "; it runs without Tutti (put `tutti run --` in front of the "
+                                 "mpirun that starts it)";
+        print_line(line.c_str());
+    }
+    front.foreign_library = host.library;
+    front.is_foreign.store(true, std::memory_order_release);
+}
+
 }  // namespace
 
 void print_line(const char* text) {
@@ -170,23 +198,29 @@ void let_rank_0_speak() {
     nanosleep(&pause, nullptr);
 }
 
-void load_front() {
+bool load_front() {
+    if (front.is_foreign.load(std::memory_order_acquire)) return false;
     const std::lock_guard lock(front.mutex);
-    if (front.loaded.load(std::memory_order_relaxed)) return;
+    if (front.loaded.load(std::memory_order_relaxed)) return true;
+    if (front.is_foreign.load(std::memory_order_relaxed)) return false;
     const FoundHost host = find_host();
     if (host.library == nullptr) give_up("no MPI library is loaded in this process");
-    const std::string missing = abi::load_host(host.library, "PMPI_", front.host);
-    if (!missing.empty()) give_up(host.path + " has no " + missing);
-    const char* found = flavour_of(host);
-    if (strcmp(found, abi::kFlavour) != 0) {
-        give_up("the program uses " + std::string(found) + " (" + host.path + "), but " +
-                abi::kLibraryName + " is for " + abi::kFlavour);
-    }
-    if (!abi::load_handles(host.library, front.handles)) {
-        give_up(host.path + " lacks objects of " + abi::kFlavour);
+    const std::string obstacle = obstacle_to(host);
+    if (!obstacle.empty()) {
+        stand_aside(host, obstacle);
+        return false;
     }
     find_tools(host, front.tools);
     front.loaded.store(true, std::memory_order_release);
+    return true;
+}
+
+void* find_beyond(const char* name) {
+    void* next = dlsym(RTLD_NEXT, name);
+    // An interpreter may have loaded its MPI where nobody else sees it.
+    if (next == nullptr) next = dlsym(front.foreign_library, name);
+    if (next == nullptr) give_up(std::string("this MPI has no ") + name);
+    return next;
 }
 
 }  // namespace tutti::mpi

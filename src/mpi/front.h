@@ -20,7 +20,8 @@ namespace tutti::mpi {
 struct CommState;
 
 struct Front {
-    std::atomic<bool> loaded{false};  // host and tools are filled
+    std::atomic<bool> loaded{false};      // host and tools are filled
+    std::atomic<bool> is_foreign{false};  // the host is none of this library's, which stands aside
     std::atomic<bool> active{false};  // between MPI_Init and the end of MPI_Finalize, unless off
     std::atomic<bool> host_ended{false};  // teams outlive the host, and must not call it any more
     bool check = false;                   // TUTTI_CHECK
@@ -34,6 +35,7 @@ struct Front {
     abi::Host tools{};  // a profiling tool's MPI_ functions behind us; null where there is none
     abi::Handles handles{};
     const char* host_path = "";
+    void* foreign_library = nullptr;  // see is_foreign
     int comm_key = abi::kKeyvalInvalid;
     int type_key = abi::kKeyvalInvalid;
     abi::Comm quiet_comm{};  // a copy of MPI_COMM_SELF whose errors are returned
@@ -89,13 +91,19 @@ class HostGuard {
     uint64_t generation_;
 };
 
-// Finds the host MPI of this process. Ends the process with one line if there is none: an MPI
-// function was called, so there is no way to go on.
-void load_front();
-inline void ensure_loaded() {
-    if (!front.loaded.load(std::memory_order_acquire)) [[unlikely]]
-        load_front();
+// Finds the host MPI of this process. False where it is one that this library is not for: then one
+// line has been said, and every call goes on to whom it would have gone without Tutti. Ends the
+// process with one line if there is no MPI: an MPI function was called, so there is no way to go
+// on.
+bool load_front();
+inline bool is_host_ours() {
+    if (front.loaded.load(std::memory_order_acquire)) [[likely]]
+        return true;
+    return load_front();
 }
+
+// Where the call of such a program goes: `name` is "MPI_Bcast" or "PMPI_Bcast". Never null.
+void* find_beyond(const char* name);
 
 // One line to standard error, "tutti: ..." in front, in one write.
 void print_line(const char* text);

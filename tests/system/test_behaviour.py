@@ -140,6 +140,24 @@ def test_an_error_on_one_rank(mpi, what, hosts):
     assert bool(told) == bool(failed), str(outcome)
 
 
+@needs_tutti
+@pytest.mark.parametrize("variable", [{}, {"TUTTI_CHECK": "1", "TUTTI_BCAST": "binomial"}])
+def test_a_library_for_another_mpi(mpi, variable):
+    """Whoever preloads guessed wrong: one line, and the program runs as it would without Tutti."""
+    other = {"ompi": "mpich", "mpich": "ompi"}[mpi.flavour]
+    library = TUTTI.parent.parent / "lib" / f"libtutti-{other}.so"
+    names = ["LD_PRELOAD", *variable]
+    env = {**variable, "LD_PRELOAD": str(library)}
+    flags = ([word for name in names for word in ("-x", f"{name}={env[name]}")]
+             if mpi.flavour == "ompi"
+             else [word for name in names for word in ("-genv", name, env[name])])
+    for program, args in (("simple", ["20"]), ("user_ops", [])):
+        outcome = mpi.launch(program, 3, *args, tutti=False, launcher_flags=flags).passed()
+        assert len(outcome.lines()) == 1, str(outcome)
+        assert "the program uses" in outcome.lines()[0], str(outcome)
+        assert "put `tutti run --` in front of the mpirun" in outcome.lines()[0], str(outcome)
+
+
 def test_switched_off(mpi):
     outcome = mpi.launch("simple", 2, env={"TUTTI": "off"}).passed()
     assert outcome.report is None or outcome.report.calls("tutti") == 0, str(outcome)
