@@ -38,10 +38,11 @@ bench-peers: ## Tutti against Open MPI, MPICH and Intel MPI from PyPI, in turn
 	@$(MAKE) --no-print-directory build
 	@tools/bench-peers
 
-bench-lab: ## the same on an emulated cluster of 16 hosts; as root, takes an hour (--quick: minutes)
+bench-lab: ## the same, and multicast, on an emulated cluster of 16 hosts; as root, takes an hour (--quick: minutes)
 	@tools/setup bench-lab
 	@$(MAKE) --no-print-directory build
 	@tools/bench-lab $(BENCH_LAB)
+	@tools/bench-lab --table multicast $(BENCH_LAB)
 
 drawings: build ## docs/algorithms/*.svg, the schedules that the pages show
 	@tools/draw-algorithms

@@ -67,17 +67,23 @@ bool set_hosts(Settings& settings, std::string_view text) {
 // Bits per second; 0 for "auto".
 bool set_rate(uint64_t& target, std::string_view text) {
     target = 0;
-    return text == "auto" || text == "0" || assign(target, parse_rate(text));
+    if (text == "auto") return true;
+    // A full packet takes 12 ms at the lowest rate; slower ones would pass for lost.
+    constexpr uint64_t kLowest = 1'000'000, kHighest = 1'000'000'000'000;
+    const auto rate = parse_rate(text);
+    return rate && within(*rate, kLowest, kHighest) && assign(target, rate);
 }
 
-// Addresses whose meaning an administrator of this network gives (RFC 2365), or IPv6 multicast.
+// Addresses whose meaning an administrator of this network gives (RFC 2365), or IPv6 multicast that
+// nobody has a claim to and that may leave a host (RFC 4291: transient, scopes 2 to e).
 bool set_group_address(std::string& target, std::string_view text) {
     target = text;
     constexpr unsigned char kScoped4 = 239;
     constexpr unsigned char kMulticast6 = 0xff;
     unsigned char bytes[sizeof(in6_addr)] = {};
     if (inet_pton(AF_INET, target.c_str(), bytes) == 1) return bytes[0] == kScoped4;
-    return inet_pton(AF_INET6, target.c_str(), bytes) == 1 && bytes[0] == kMulticast6;
+    if (inet_pton(AF_INET6, target.c_str(), bytes) != 1 || bytes[0] != kMulticast6) return false;
+    return bytes[1] >= 0x12 && bytes[1] <= 0x1e;
 }
 
 bool set_between(uint64_t& target, std::string_view text, uint64_t low, uint64_t high) {
@@ -91,6 +97,7 @@ bool set_faults(Settings& settings, std::string_view text) {
 struct Entry {
     SettingDoc doc;
     bool (*set)(Settings&, std::string_view);
+    std::string_view range = {};  // for messages: "from 1 to 255"
 };
 
 constexpr auto kEntries = std::to_array<Entry>({
@@ -118,15 +125,18 @@ constexpr auto kEntries = std::to_array<Entry>({
     {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
       "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
       "cost nothing; none under TUTTI_CHECK."},
-     [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); }},
+     [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); },
+     "from 0 to 1073741824"},
     {{"TUTTI_MEMORY", "--memory", "BYTES", "256M",
       "Shared memory that one set of processes of a node may use, for all its communicators."},
      [](Settings& s, std::string_view v) {
          return set_bytes(s.memory_bytes, v, 64u << 10, 1ull << 40);
-     }},
+     },
+     "from 64K to 1024G"},
     {{"TUTTI_CHUNK", "--chunk", "BYTES", "by team size",
       "Bytes of one pipeline chunk of the node level; 1K to 16M, rounded up to 64."},
-     [](Settings& s, std::string_view v) { return set_bytes(s.chunk_bytes, v, 1024, 16u << 20); }},
+     [](Settings& s, std::string_view v) { return set_bytes(s.chunk_bytes, v, 1024, 16u << 20); },
+     "from 1K to 16M"},
     {{"TUTTI_LAYOUT", "--layout", "auto|flat|tree", "auto",
       "How ranks of a node meet: all with all, or in a tree over shared caches, NUMA domains and "
       "sockets."},
@@ -151,7 +161,8 @@ constexpr auto kEntries = std::to_array<Entry>({
     {{"TUTTI_SPIN", "--spin", "MICROSECONDS", "20",
       "How long a waiting rank polls before it yields the processor (0 where ranks outnumber "
       "cores)."},
-     [](Settings& s, std::string_view v) { return set_count(s.spin_us, v, 1'000'000); }},
+     [](Settings& s, std::string_view v) { return set_count(s.spin_us, v, 1'000'000); },
+     "from 0 to 1000000"},
     {{"TUTTI_RULES", "--rules", "FILE", "built in",
       "Rules that choose algorithms across hosts, tried before the built-in ones; see "
       "docs/formats/rules.md. Rank 0's file holds for all."},
@@ -161,7 +172,8 @@ constexpr auto kEntries = std::to_array<Entry>({
       "whose algorithm would need more are passed over."},
      [](Settings& s, std::string_view v) {
          return set_bytes(s.scratch_bytes, v, 64u << 10, 1ull << 40);
-     }},
+     },
+     "from 64K to 1024G"},
     {{"TUTTI_BARRIER", "--barrier", "NAME[:OPTIONS]|host", "by the rules",
       "Runs every barrier over several hosts by this algorithm (`tutti explain barrier` names "
       "them), "
@@ -189,7 +201,8 @@ constexpr auto kEntries = std::to_array<Entry>({
     {{"TUTTI_HOSTS", "--hosts", "N|N:round-robin", "the real ones",
       "Pretends that the job runs on N hosts, its ranks in blocks or in turn: only ranks of one "
       "pretended host share memory; for tests."},
-     set_hosts},
+     set_hosts,
+     "with N from 1 to 1048576"},
     {{"TUTTI_MCAST", "--mcast", "auto|on|off", "auto",
       "Hardware multicast across hosts: auto tries it and does without where it does not reach "
       "everybody (not on pretended hosts); on says so in a line; off does not try."},
@@ -201,26 +214,31 @@ constexpr auto kEntries = std::to_array<Entry>({
     {{"TUTTI_MCAST_IF", "--mcast-if", "NAME|ADDRESS", "the one that leads to the other hosts",
       "The network interface of multicast on every host, by name or by the host's address on it."},
      [](Settings& s, std::string_view v) { return set_text(s.mcast.interface, v); }},
-    {{"TUTTI_MCAST_ADDRESS", "--mcast-address", "239.X.Y.Z|ffXX::X", "one for each communicator",
+    {{"TUTTI_MCAST_ADDRESS", "--mcast-address", "239.X.Y.Z|ff1X::X", "one for each communicator",
       "The multicast address of all communicators; jobs may share one."},
-     [](Settings& s, std::string_view v) { return set_group_address(s.mcast.address, v); }},
+     [](Settings& s, std::string_view v) { return set_group_address(s.mcast.address, v); },
+     "with a scope from 2 to e in ff1X"},
     {{"TUTTI_MCAST_PORT", "--mcast-port", "PORT", "17717",
       "The UDP port of multicast packets, 1024 to 65535; jobs may share one."},
-     [](Settings& s, std::string_view v) { return set_between(s.mcast.port, v, 1024, 65'535); }},
+     [](Settings& s, std::string_view v) { return set_between(s.mcast.port, v, 1024, 65'535); },
+     "from 1024 to 65535"},
     {{"TUTTI_MCAST_TTL", "--mcast-ttl", "HOPS", "1",
       "How many routers a multicast packet may pass, plus one; 1 to 255."},
-     [](Settings& s, std::string_view v) { return set_between(s.mcast.ttl, v, 1, 255); }},
+     [](Settings& s, std::string_view v) { return set_between(s.mcast.ttl, v, 1, 255); },
+     "from 1 to 255"},
     {{"TUTTI_MCAST_RATE", "--mcast-rate", "RATE|auto", "auto",
       "Bits per second at which a sender multicasts, as in 25mbit or 10Gbit; auto: as the slowest "
       "receiver measured it when the communicator was first used."},
-     [](Settings& s, std::string_view v) { return set_rate(s.mcast.bits_per_s, v); }},
+     [](Settings& s, std::string_view v) { return set_rate(s.mcast.bits_per_s, v); },
+     "from 1mbit to 1000gbit"},
     {{"TUTTI_MCAST_THREAD", "--mcast-thread", "0|1", "1",
       "A thread in one process of each host, asleep while nothing comes, that serves multicast "
       "while the program computes; 0: only while that process is in a collective."},
      [](Settings& s, std::string_view v) { return assign(s.mcast.thread, parse_switch(v)); }},
     {{"TUTTI_MCAST_TEAMS", "--mcast-teams", "COUNT", "8",
       "So many communicators of one process have multicast at a time; 1 to 64."},
-     [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); }},
+     [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); },
+     "from 1 to 64"},
     {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,seed:N", "none",
       "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
       "a "
@@ -275,8 +293,10 @@ Result<Settings> parse_settings(std::span<const std::string> entries) {
         const std::string_view value =
             equals == std::string_view::npos ? "" : text.substr(equals + 1);
         if (!entry->set(settings, value)) {
-            return Error{ErrorCode::kArgument, std::string(name) + "=" + printable(value) +
-                                                   ": expected " + std::string(entry->doc.value)};
+            std::string message = std::string(name) + "=" + printable(value) + ": expected " +
+                                  std::string(entry->doc.value);
+            if (!entry->range.empty()) message += " " + std::string(entry->range);
+            return Error{ErrorCode::kArgument, std::move(message)};
         }
     }
     return settings;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/bench.h"
 #include "cli/check.h"
 #include "cli/explain.h"
@@ -74,6 +75,11 @@ int dispatch(const std::string& word, const std::vector<std::string>& rest) {
     }
     if (word == "help" || word == "--help" || word == "-h") return help_main(rest);
     if (word == "--version") {
+        if (!rest.empty()) {
+            return complain(
+                {tutti::ErrorCode::kArgument,
+                 fmt::format("--version: unexpected word {}", tutti::printable(rest[0]))});
+        }
         fmt::print("tutti {}\n", TUTTI_VERSION_STRING);
         return 0;
     }

@@ -108,9 +108,11 @@ Result<Done> take_values(const Parser& parser, RunArguments& result) {
         if (given == parser.values.end() || given->second.empty()) continue;
         const std::string start = fmt::format("{}=", doc.variable);
         const std::string entry = start + given->second;
-        if (!parse_settings(std::span(&entry, 1))) {
-            return Error{ErrorCode::kArgument, fmt::format("{}={}: expected {}", doc.option,
-                                                           printable(given->second), doc.value)};
+        if (const auto parsed = parse_settings(std::span(&entry, 1)); !parsed) {
+            // The same words, about the option.
+            return Error{
+                ErrorCode::kArgument,
+                std::string(doc.option) + parsed.error().message.substr(doc.variable.size())};
         }
         std::erase_if(result.entries,
                       [&](const std::string& earlier) { return earlier.starts_with(start); });

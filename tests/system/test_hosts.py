@@ -35,7 +35,7 @@ def expect_taken_over_or_left(report, ranks, collectives):
 
 def quick(mpi):
     """The first calls would go to the host, and MPICH 4.0.2 crashes in a reduce in place at a root
-    other than 0, Intel MPI 2021.19 in a gather of unlike datatypes, both without Tutti too."""
+    other than 0, Intel MPI 2021.18.1 in a gather of unlike datatypes, both without Tutti too."""
     return ["--warmup=0"] if mpi.name in ("debian-mpich", "pypi-impi") else []
 
 
