@@ -30,7 +30,7 @@ Group::Group(const Params& params)
       prober_(params),
       work_(size_t{kWorkKinds} * params.members),
       is_queued_(size_t{kWorkKinds} * params.members),
-      is_flushed_(params.members),
+      heard_(params.members),
       flushes_left_(params.members - 1u),
       copied_(params.packet_bytes_max),
       bytes_per_s_(params.bytes_per_s) {
@@ -109,7 +109,9 @@ void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_
     if (failure()) {
         // Who still works does not know yet.
         const auto* notice = std::get_if<Failure>(&packet->body);
-        if (!notice || notice->phase != Failure::Phase::kOver) repeat_notice(now_ns);
+        if (!notice || notice->phase != Failure::Phase::kOver) {
+            add_work(Work::kTell, packet->sender);
+        }
         return;
     }
     packet_bytes_ = bytes.size();
@@ -166,8 +168,14 @@ void Group::on_body(uint64_t now_ns, Member from, const Ack& ack) {
     refresh(now_ns, ack.stream);
 }
 
-void Group::on_body(uint64_t now_ns, Member, const Ask& ask) {
-    sender_.on_ask(now_ns);
+void Group::on_body(uint64_t now_ns, Member from, const Ask& ask) {
+    if (dead_ == kNobody) {
+        sender_.on_ask(now_ns);
+    } else {
+        // With a copy for each, one answer to everybody would be as many as there are members.
+        add_work(Work::kBeat, from);
+        add_work(Work::kTell, from);
+    }
     if (ask.stream < params_.members && ask.stream != params_.member) {
         // Perhaps the stream's own heartbeats do not come here, or this member's acknowledgement of
         // it was lost.
@@ -175,8 +183,6 @@ void Group::on_body(uint64_t now_ns, Member, const Ask& ask) {
         streams_[ask.stream].acks.on_asked(ask.end);
         refresh(now_ns, ask.stream);
     }
-    // Perhaps it waits for a notice that was lost.
-    if (dead_ != kNobody) repeat_notice(now_ns);
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Failure& notice) {
@@ -185,10 +191,13 @@ void Group::on_body(uint64_t now_ns, Member from, const Failure& notice) {
         return;
     }
     if (dead_ == kNobody) give_up(now_ns, notice.dead);
+    Heard& heard = heard_[from];
+    heard.notice = true;
     if (notice.phase == Failure::Phase::kOver) {
+        heard.is_over = true;
         fail(now_ns);
-    } else if (notice.phase == Failure::Phase::kFlushed && !is_flushed_[from]) {
-        is_flushed_[from] = true;
+    } else if (notice.phase == Failure::Phase::kFlushed && !heard.is_flushed) {
+        heard.is_flushed = true;
         --flushes_left_;
         watch_.end_wait(from);
         refresh_flush(now_ns);
@@ -308,6 +317,15 @@ size_t Group::do_work(uint64_t now_ns, std::span<std::byte> out, Member& to) {
         is_queued_[static_cast<size_t>(work) * params_.members + member] = false;
         if (work == Work::kAsk) return write_ask(member, out, to);
         if (work == Work::kAck) return write_ack(member, out, to);
+        if (work == Work::kTell) {
+            to = member;
+            return mcast::write({params_.group, params_.member, notice()}, out);
+        }
+        if (work == Work::kBeat) {
+            to = member;
+            const Heartbeat beat{sender_.sent_end(), 0, false};
+            return mcast::write({params_.group, params_.member, beat}, out);
+        }
         Receiver& receiver = streams_[member].receiver;
         const size_t bytes = receiver.write_nak(now_ns, out, prng_);
         // More gaps than one NAK holds.
@@ -360,7 +378,9 @@ uint64_t Group::next_deadline() const {
 
 size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     TUTTI_ASSERT(out.size() >= params_.packet_bytes_max, "no room for a packet");
-    if (copied_for_ != kNobody) return next_copy(out, to);
+    if (copied_for_ != kNobody) {
+        if (const size_t bytes = next_copy(out, to); bytes > 0) return bytes;
+    }
     const size_t bytes = generate(now_ns, out, to);
     if (bytes == 0 || to != kEverybody || dead_ == kNobody) return bytes;
     // The one to everybody goes first: perhaps it is the ways to single members that are cut off.
@@ -370,18 +390,30 @@ size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to)
     return bytes;
 }
 
+// 0: nobody needs one any more.
 size_t Group::next_copy(std::span<std::byte> out, Member& to) {
-    if (copied_for_ == params_.member) ++copied_for_;
+    while (copied_for_ < params_.members && !is_copied_to(copied_for_)) ++copied_for_;
+    if (copied_for_ >= params_.members) {
+        copied_for_ = kNobody;
+        return 0;
+    }
     to = copied_for_++;
     std::copy_n(copied_.begin(), copied_bytes_, out.begin());
-    const bool is_last = copied_for_ == params_.members ||
-                         (copied_for_ == params_.member && copied_for_ + 1u == params_.members);
-    if (is_last) copied_for_ = kNobody;
     return copied_bytes_;
 }
 
+// What each member needs to hear of each other one is that it is flushed; of the rest one voice is
+// enough.
+bool Group::is_copied_to(Member member) const {
+    if (member == params_.member) return false;
+    if (!is_notice_copied_ || phase_ == Failure::Phase::kFlushed) return true;
+    return phase_ == Failure::Phase::kOver ? !heard_[member].is_over : !heard_[member].notice;
+}
 size_t Group::generate(uint64_t now_ns, std::span<std::byte> out, Member& to) {
-    if (const size_t bytes = next_notice(now_ns, out, to); bytes > 0 || failure()) return bytes;
+    const size_t notice_bytes = next_notice(now_ns, out, to);
+    is_notice_copied_ = notice_bytes > 0;
+    if (notice_bytes > 0) return notice_bytes;
+    if (failure()) return do_work(now_ns, out, to);
     if (const size_t bytes = do_work(now_ns, out, to); bytes > 0) return bytes;
     if (const size_t bytes = prober_.next_packet(now_ns, out, to); bytes > 0) return bytes;
     const uint64_t sent_end = sender_.sent_end();
@@ -400,7 +432,7 @@ void Group::give_up(uint64_t now_ns, Member dead) {
         if (member != params_.member) watch_.wait(now_ns, member);
     }
     watch_.restart(now_ns);
-    begin_notices(now_ns);
+    begin_notices(now_ns, params_.timing.notices);
 }
 
 void Group::end_writing(uint64_t now_ns) {
@@ -414,36 +446,35 @@ void Group::refresh_flush(uint64_t now_ns) {
     if (!is_writing_ended_ || failure()) return;
     if (phase_ == Failure::Phase::kDetour && sender_.placed_end() == sender_.written_end()) {
         phase_ = Failure::Phase::kFlushed;
-        begin_notices(now_ns);
+        begin_notices(now_ns, 1);  // whoever has not heard it asks
     }
     if (phase_ == Failure::Phase::kFlushed && flushes_left_ == 0) fail(now_ns);
 }
 
 void Group::fail(uint64_t now_ns) {
+    const Failure::Phase phase_before = phase_;
+    // What was still to be done on the detour nobody needs any more.
     phase_ = Failure::Phase::kOver;
-    begin_notices(now_ns);
+    work_count_ = 0;
+    is_queued_.assign(is_queued_.size(), false);
+    copied_for_ = kNobody;
+    const bool is_agreed = phase_before == Failure::Phase::kFlushed && flushes_left_ == 0;
+    begin_notices(now_ns, is_agreed ? 1 : params_.timing.notices);
 }
 
-void Group::begin_notices(uint64_t now_ns) {
-    notices_left_ = params_.timing.notices;
+void Group::begin_notices(uint64_t now_ns, uint32_t count) {
+    notices_left_ = count;
     notice_interval_ns_ = params_.timing.notice_ns;
     notice_ns_ = now_ns + prng_.below(params_.timing.notice_ns);
-}
-
-void Group::repeat_notice(uint64_t now_ns) {
-    if (notices_left_ > 0) return;
-    notices_left_ = 1;
-    notice_ns_ = std::max(now_ns, noticed_ns_ + params_.timing.notice_ns);
 }
 
 size_t Group::next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     if (notice_ns_ > now_ns) return 0;
     --notices_left_;
-    noticed_ns_ = now_ns;
     notice_ns_ = notices_left_ > 0 ? now_ns + notice_interval_ns_ : kNever;
     notice_interval_ns_ *= 2;
     to = kEverybody;
-    return mcast::write({params_.group, params_.member, Failure{dead_, phase_}}, out);
+    return mcast::write({params_.group, params_.member, notice()}, out);
 }
 
 GroupCounters Group::counters() const {

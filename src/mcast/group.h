@@ -114,8 +114,10 @@ class Group {
     [[nodiscard]] const Params& params() const { return params_; }
 
   private:
-    enum class Work : uint8_t { kAck, kNak, kAsk };
-    static constexpr uint32_t kWorkKinds = 3;
+    // kBeat and kTell answer one who asks on the detour: up to where the own stream reaches, and
+    // how far this member has come.
+    enum class Work : uint8_t { kAck, kNak, kAsk, kBeat, kTell };
+    static constexpr uint32_t kWorkKinds = 5;
 
     struct Stream {
         Stream(const Params& params, Member stream)
@@ -155,11 +157,12 @@ class Group {
     void tick_watch(uint64_t now_ns);
     size_t generate(uint64_t now_ns, std::span<std::byte> out, Member& to);
     size_t next_copy(std::span<std::byte> out, Member& to);
+    [[nodiscard]] bool is_copied_to(Member member) const;
+    [[nodiscard]] Failure notice() const { return {dead_, phase_}; }
     void give_up(uint64_t now_ns, Member dead);
     void refresh_flush(uint64_t now_ns);
     void fail(uint64_t now_ns);
-    void begin_notices(uint64_t now_ns);
-    void repeat_notice(uint64_t now_ns);
+    void begin_notices(uint64_t now_ns, uint32_t count);
     size_t next_notice(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
     Params params_;
@@ -180,15 +183,20 @@ class Group {
     Member dead_ = kNobody;
     Failure::Phase phase_ = Failure::Phase::kDetour;
     bool is_writing_ended_ = false;
-    std::vector<bool> is_flushed_;   // by member
+    struct Heard {
+        bool notice = false;  // it knows
+        bool is_flushed = false;
+        bool is_over = false;
+    };
+    std::vector<Heard> heard_;       // of failure, by member
     uint32_t flushes_left_ = 0;      // of the others
     std::vector<std::byte> copied_;  // a packet to everybody, on its way to each
     size_t copied_bytes_ = 0;
-    Member copied_for_ = kNobody;  // the next one to get it
+    bool is_notice_copied_ = false;  // it is a notice
+    Member copied_for_ = kNobody;    // who is next to get it, if he needs it
     uint64_t bytes_per_s_ = 0;
     uint64_t notice_ns_ = kNever;
     uint64_t notice_interval_ns_ = 0;
-    uint64_t noticed_ns_ = 0;
     uint32_t notices_left_ = 0;
     GroupCounters counters_;
 };

@@ -276,12 +276,13 @@ int finalize() {
     if (thread_state.host_depth != 0 || !front.active.load(std::memory_order_acquire)) {
         return front.host.finalize();
     }
+    // Before the report, whose messages are the host's. Functions that are called from within the
+    // host's own end have no such care taken of them.
+    if (strcmp(setting("TUTTI_MCAST"), "off") != 0 && front.world_size > 1) wait_for_all();
     if (front.report) {
         const HostGuard guard;
         finish_report(setting("TUTTI_REPORT"), getenv("TUTTI_REPORT_MARK"));
     }
-    // Functions that are called from within the host's own end have no such care taken of them.
-    if (strcmp(setting("TUTTI_MCAST"), "off") != 0 && front.world_size > 1) wait_for_all();
     front.host.comm_free(&front.quiet_comm);
     front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end
     const int status = front.host.finalize();

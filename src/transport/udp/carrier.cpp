@@ -20,7 +20,7 @@ namespace tutti::transport::udp {
 namespace {
 
 // Between two looks at the sockets: so that a NAK does not wait behind a whole window.
-constexpr uint32_t kSendsPerTurn = 2 * kBatchPackets;
+constexpr uint32_t kSendsPerTurn = kBatchPackets;
 
 class UdpCarrier final : public Carrier, private Waker, private Service::Work {
   public:
