@@ -65,7 +65,7 @@ inline PieceRule piece_rule(CopyWay way) {
 }
 
 inline void copy_by_string(std::byte* out, const std::byte* in, size_t bytes) {
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(TUTTI_SANITIZED)
     asm volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(bytes) : : "memory");
 #else
     std::memcpy(out, in, bytes);

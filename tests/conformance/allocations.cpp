@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conformance/allocations.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TUTTI_SANITIZED)
 #define TUTTI_TEST_SANITIZED 1
 #else
 #define TUTTI_TEST_SANITIZED 0

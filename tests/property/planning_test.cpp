@@ -7,7 +7,7 @@
 
 #include "property/shapes.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TUTTI_SANITIZED)
 #define TUTTI_TEST_SANITIZED 1  // They bring a malloc of their own.
 #else
 #define TUTTI_TEST_SANITIZED 0

@@ -76,7 +76,9 @@ TEST_P(Proof, BlocksOfUnequalNodes) {
 TEST_P(Proof, EveryFanIn) {
     const Algorithm& algorithm = *GetParam();
     if (!algorithm.has_fan_in) return;
+    const Rank p_max = std::getenv("TESTS_BRIEF") ? 65 : 257;
     for (const Rank p : {1U, 2U, 5U, 8U, 31U, 64U, 65U, 129U, 257U}) {
+        if (p > p_max) break;
         for (const uint32_t fan_in : {1U, 2U, 3U, 7U, 15U, 62U, 63U, 64U, 65U, 200U, 4294967295U}) {
             const Shape shape = {.collective = algorithm.collective,
                                  .ranks = p,

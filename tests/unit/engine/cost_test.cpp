@@ -16,7 +16,7 @@
 #include "unit/engine/processes.h"
 #include "unit/engine/wire.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TUTTI_SANITIZED)
 #define TUTTI_TEST_SANITIZED 1  // They bring a malloc and system calls of their own.
 #else
 #define TUTTI_TEST_SANITIZED 0

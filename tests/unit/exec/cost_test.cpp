@@ -11,7 +11,7 @@
 #include "engine/simulator.h"
 #include "unit/exec/support.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TUTTI_SANITIZED)
 #define TUTTI_TEST_SANITIZED 1  // They bring a malloc and system calls of their own.
 #else
 #define TUTTI_TEST_SANITIZED 0
