@@ -206,11 +206,17 @@ def test_two_labs_are_apart(four):
     assert len(processes_of_lab(four)) == 5
 
 
+def heed_interrupts():
+    """Also where the suite itself runs in the background, and so does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_up_leaves_nothing(able, number):
     name = fresh_name()
     with subprocess.Popen([str(LAB), "up", "--leaves", "30,30", "--rate", "1mbit", "--name", name],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          preexec_fn=heed_interrupts) as child:
         wait_for(lambda: len(processes_of_lab(name)) > 3, "some hosts are there")
         child.send_signal(number)
         child.wait(TIMEOUT_S)
