@@ -5,7 +5,6 @@ namespace tutti::engine {
 namespace {
 
 // Numbers wrap around; two that are compared are close.
-int32_t ahead(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b); }
 int16_t rounds_ahead(const Mark& a, const Mark& b) {
     return static_cast<int16_t>(a.round - b.round);
 }
@@ -28,11 +27,11 @@ Verdict Rejections::compare(const Mark& other) const {
 }
 
 bool Rejections::is_passed(const Mark& other, uint32_t calls_begun) const {
-    return rounds_ahead(other, mark_) > 0 && ahead(calls_begun, other.call) >= 0;
+    return rounds_ahead(other, mark_) > 0 && other.is_reached(calls_begun);
 }
 
-void Rejections::heard(uint32_t from, uint32_t step, const Mark& mark) {
-    if (step < kStepsMax) heard_[mark.round % 2][step] = {from, mark};
+void Rejections::heard(uint32_t from, uint32_t its_step, const Mark& mark) {
+    if (its_step < kStepsMax) heard_[mark.round % 2][its_step] = {from, mark};
 }
 
 Verdict Rejections::compare_step() const {

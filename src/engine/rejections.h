@@ -25,6 +25,10 @@ struct Mark {
     uint32_t call = 0;   // the next
 
     bool operator==(const Mark&) const = default;
+    // Of calls by number: `call` is among the first so many. Numbers wrap; these two are close.
+    [[nodiscard]] bool is_reached(uint32_t calls) const {
+        return static_cast<int32_t>(calls - call) >= 0;
+    }
     [[nodiscard]] uint64_t pack() const {
         return uint64_t{round} << 48 | uint64_t{count} << 32 | call;
     }
@@ -57,7 +61,7 @@ class Rejections {
 
     // ---- across nodes ----
     static constexpr uint32_t kStepsMax = 32;
-    void heard(uint32_t from, uint32_t step, const Mark& mark);
+    void heard(uint32_t from, uint32_t its_step, const Mark& mark);
     [[nodiscard]] Verdict compare_step() const;
     // A rank by whose mark this one is out of step; false if none has been heard of.
     bool find_passed(uint32_t calls_begun, uint32_t& rank) const;

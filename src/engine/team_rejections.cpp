@@ -45,7 +45,7 @@ Verdict Team::agree_on_node() {
         const auto done = static_cast<uint32_t>(words.calls_done.load(std::memory_order_acquire));
         const Mark mark = Mark::unpack(words.rejections.load(std::memory_order_acquire));
         const Verdict verdict = rejections_.compare(mark);
-        const bool has_begun = static_cast<int32_t>(done - rejections_.mark().call) >= 0;
+        const bool has_begun = rejections_.mark().is_reached(done);
         if (verdict == Verdict::kOutOfStep || (verdict == Verdict::kNotYet && has_begun)) {
             return Verdict::kOutOfStep;
         }

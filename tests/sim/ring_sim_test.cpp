@@ -111,6 +111,38 @@ std::string run_seed(uint64_t seed) {
     return traffic.not_free();
 }
 
+Weather draw_milder_weather(Prng& prng) {
+    Weather weather = draw_weather(prng);
+    weather.loss /= 2;
+    weather.shared_loss /= 2;
+    return weather;
+}
+
+RingPlan draw_plan_with_network(Prng& prng, Member members, bool leaves_when_done) {
+    RingPlan plan = draw_plan(prng, members);
+    plan.has_network = true;
+    plan.leaves_when_done = leaves_when_done;
+    plan.call_messages = 1 + prng.below(20);
+    return plan;
+}
+
+// Nodes in the midst of their row of multicasts, whose ranks can go on by messages.
+struct Endangered {
+    Endangered(Prng& prng, bool leaves_when_done)
+        : params(draw_params(prng)),
+          weather(draw_milder_weather(prng)),
+          world(params, weather, prng.next()),
+          plan(draw_plan_with_network(prng, params.members, leaves_when_done)),
+          traffic(world, plan, prng.next()) {
+        world.run(world.now_ns() + prng.below(20 * kMillisecond), [] { return false; });
+    }
+    Params params;
+    Weather weather;
+    McastWorld world;
+    RingPlan plan;
+    RingTraffic traffic;
+};
+
 // Empty, or what went wrong. A node is cut off, or all are: the group fails, the ranks go on by
 // messages, every multicast is complete and right on every rank, and all agree from when on to do
 // without.
@@ -120,16 +152,11 @@ struct Recovered {
 };
 std::string run_failure(uint64_t seed, Recovered& recovered) {
     Prng prng(seed);
-    const Params params = draw_params(prng);
-    Weather weather = draw_weather(prng);
-    weather.loss /= 2;
-    weather.shared_loss /= 2;
-    McastWorld world(params, weather, prng.next());
-    RingPlan plan = draw_plan(prng, params.members);
-    plan.has_network = true;
-    plan.call_messages = 1 + prng.below(20);
-    RingTraffic traffic(world, plan, prng.next());
-    world.run(world.now_ns() + prng.below(20 * kMillisecond), [] { return false; });
+    Endangered run(prng, false);
+    const Params& params = run.params;
+    const RingPlan& plan = run.plan;
+    McastWorld& world = run.world;
+    RingTraffic& traffic = run.traffic;
     const auto cut = static_cast<Member>(prng.below(params.members));
     const bool cuts_all = prng.below(4) == 0;
     const bool is_deaf = prng.below(3) == 0;
@@ -170,17 +197,11 @@ TEST(RingSim, AfterAFailureTheRanksGoOnByMessages) {
 // that waits in a message of its program. What was sent must reach all without it.
 std::string run_detour(uint64_t seed, uint64_t& detours) {
     Prng prng(seed);
-    const Params params = draw_params(prng);
-    Weather weather = draw_weather(prng);
-    weather.loss /= 2;
-    weather.shared_loss /= 2;
-    McastWorld world(params, weather, prng.next());
-    RingPlan plan = draw_plan(prng, params.members);
-    plan.has_network = true;
-    plan.leaves_when_done = true;
-    plan.call_messages = 1 + prng.below(20);
-    RingTraffic traffic(world, plan, prng.next());
-    world.run(world.now_ns() + prng.below(20 * kMillisecond), [] { return false; });
+    Endangered run(prng, true);
+    const Params& params = run.params;
+    const RingPlan& plan = run.plan;
+    McastWorld& world = run.world;
+    RingTraffic& traffic = run.traffic;
     world.replicate_to(prng.below(2) == 0 ? 0 : prng.next());
     if (prng.below(2) == 0) {
         const auto rank = static_cast<Rank>(prng.below(plan.member_of_rank.size()));

@@ -5,10 +5,8 @@
 
 #include <chrono>
 
-#include "conformance/mailbox.h"
-#include "sim/script.h"
 #include "sim/seeds.h"
-#include "unit/engine/crew.h"
+#include "unit/engine/hosts.h"
 
 namespace tutti::test {
 namespace {
@@ -52,18 +50,6 @@ ContextPtr crowded_context(const char* hosts) {
     return ContextPtr(context);
 }
 
-void run_crowd(tutti_context* context, uint32_t ranks,
-               const std::function<void(uint32_t, tutti_team*)>& body) {
-    Meeting meeting(ranks);
-    Mailbox mailbox(ranks);
-    run_threads(ranks, [&](uint32_t rank) {
-        const tutti_p2p p2p = mailbox.callbacks(rank);
-        const Made made = make_team(context, meeting, rank, "the crowd", &p2p);
-        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
-        body(rank, made.team.get());
-    });
-}
-
 TEST(Crowded, RandomMixed) {
     const Seeds seeds = Seeds::wanted(12);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
@@ -72,18 +58,7 @@ TEST(Crowded, RandomMixed) {
         const std::string hosts =
             "TUTTI_HOSTS=" + std::to_string(2 + seed % 2) + (seed % 3 == 0 ? ":round-robin" : "");
         const ContextPtr context = crowded_context(hosts.c_str());
-        const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 12'000, false};
-        std::vector<std::unique_ptr<Exchange>> exchanges;
-        for (int i = 0; i < 12; ++i) {
-            exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
-        }
-        run_crowd(context.get(), ranks, [&](uint32_t rank, tutti_team* team) {
-            for (const auto& exchange : exchanges) {
-                const tutti_call call = exchange->call(rank);
-                ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
-                ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
-            }
-        });
+        run_exchanges(context.get(), ranks, draw_exchanges(prng, ranks, 12), replay(seed));
         ASSERT_FALSE(HasFailure());
     }
 }
@@ -95,7 +70,7 @@ TEST(Crowded, WhoSleepsForItsNodeSeldomLooksAtTheNetwork) {
     const ContextPtr context = crowded_context("TUTTI_HOSTS=2");
     std::atomic<uint64_t> looks = 0;
     std::atomic<bool> is_begun = false;
-    run_crowd(context.get(), 4, [&](uint32_t rank, tutti_team* team) {
+    run_hosts(context.get(), 4, [&](uint32_t rank, tutti_team* team) {
         const auto begin = std::chrono::steady_clock::now();
         const tutti_call barrier{};
         if (rank == 1) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Teams across pretended hosts with threads as ranks: messages go through a mailbox, and each
 // host's ranks share their memory. Nothing here depends on how fast anything is.
+#include "unit/engine/hosts.h"
+
 #include <gtest/gtest.h>
 
-#include "conformance/mailbox.h"
-#include "sim/script.h"
 #include "sim/seeds.h"
-#include "unit/engine/crew.h"
 
 namespace tutti::test {
 namespace {
-
-using Exchanges = std::vector<std::unique_ptr<Exchange>>;
 
 // Which algorithms are chosen is not what is tested here.
 constexpr const char* kRules = R"(TUTTI_RULES_TEXT=
@@ -52,49 +49,6 @@ algorithm = "binomial"
 collective = "allgather"
 algorithm = "ring"
 )";
-
-struct Hosts {
-    uint32_t ranks;
-    Meeting meeting{ranks};
-    Mailbox mailbox{ranks};
-    Made make(tutti_context* context, uint32_t rank) {
-        const tutti_p2p p2p = mailbox.callbacks(rank);
-        return make_team(context, meeting, rank, "the hosts", &p2p);
-    }
-};
-
-void run_hosts(tutti_context* context, uint32_t ranks,
-               const std::function<void(uint32_t, tutti_team*)>& body) {
-    Hosts hosts{ranks};
-    run_threads(ranks, [&](uint32_t rank) {
-        const Made made = hosts.make(context, rank);
-        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
-        body(rank, made.team.get());
-    });
-    EXPECT_EQ(hosts.mailbox.under_way(), 0u);
-}
-
-Exchanges draw_exchanges(Prng& prng, uint32_t ranks, uint32_t count) {
-    // Algorithms across hosts may put the operands of a commutative operator in any order.
-    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 12'000, false};
-    Exchanges exchanges;
-    for (uint32_t i = 0; i < count; ++i) {
-        exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
-    }
-    return exchanges;
-}
-
-void run_exchanges(tutti_context* context, uint32_t ranks, const Exchanges& exchanges,
-                   const std::string& hint = "") {
-    run_hosts(context, ranks, [&](uint32_t rank, tutti_team* team) {
-        for (const auto& exchange : exchanges) {
-            const tutti_call call = exchange->call(rank);
-            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
-                << describe(exchange->spec()) << hint << tutti_team_message(team);
-            ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << hint;
-        }
-    });
-}
 
 TEST(Hosts, RandomMixed) {
     const Seeds seeds = Seeds::wanted(24);

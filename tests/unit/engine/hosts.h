@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads as the ranks of a team across pretended hosts, whose messages go through a mailbox.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/mailbox.h"
+#include "sim/script.h"
+#include "unit/engine/crew.h"
+
+namespace tutti::test {
+
+using Exchanges = std::vector<std::unique_ptr<Exchange>>;
+
+struct Hosts {
+    uint32_t ranks;
+    Meeting meeting{ranks};
+    Mailbox mailbox{ranks};
+    Made make(tutti_context* context, uint32_t rank) {
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        return make_team(context, meeting, rank, "the hosts", &p2p);
+    }
+};
+
+inline void run_hosts(tutti_context* context, uint32_t ranks,
+                      const std::function<void(uint32_t, tutti_team*)>& body) {
+    Hosts hosts{ranks};
+    run_threads(ranks, [&](uint32_t rank) {
+        const Made made = hosts.make(context, rank);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        body(rank, made.team.get());
+    });
+    EXPECT_EQ(hosts.mailbox.under_way(), 0u);
+}
+
+inline Exchanges draw_exchanges(Prng& prng, uint32_t ranks, uint32_t count) {
+    // Algorithms across hosts may put the operands of a commutative operator in any order.
+    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 12'000, false};
+    Exchanges exchanges;
+    for (uint32_t i = 0; i < count; ++i) {
+        exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
+    }
+    return exchanges;
+}
+
+inline void run_exchanges(tutti_context* context, uint32_t ranks, const Exchanges& exchanges,
+                          const std::string& hint = "") {
+    run_hosts(context, ranks, [&](uint32_t rank, tutti_team* team) {
+        for (const auto& exchange : exchanges) {
+            const tutti_call call = exchange->call(rank);
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
+                << describe(exchange->spec()) << hint << tutti_team_message(team);
+            ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << hint;
+        }
+    });
+}
+
+}  // namespace tutti::test
