@@ -131,6 +131,23 @@ std::string Call::text(uint64_t bytes) const {
     return text;
 }
 
+Result<select::Choice> Call::choose(const sched::Shape& shape,
+                                    const topo::Placement& placement) const {
+    return select::choose(rules, settings, shape, placement, host_mpi, "see --multicast",
+                          forced_by);
+}
+
+Result<Done> Call::force(const std::string& algorithm) {
+    const auto forced = select::parse_forced(collective, algorithm);
+    if (!forced) return wrong("--algorithm: " + forced.error().message);
+    if (hosts == 1 && forced.value().algorithm != select::kHostMpi) {
+        return wrong("--algorithm: on one host no message is sent; see --hosts");
+    }
+    settings.forced[collective] = algorithm;
+    forced_by = "--algorithm";
+    return Done{};
+}
+
 Result<Call> read_call(std::string_view command, const Words& words,
                        std::span<const std::string> environment) {
     Call call;

@@ -14,6 +14,7 @@
 #include "cli/words.h"
 #include "sched/shape.h"
 #include "select/rules.h"
+#include "select/select.h"
 #include "topo/placement.h"
 
 namespace tutti::cli {
@@ -33,8 +34,9 @@ struct Call {
     bool is_round_robin = false;
     bool is_commutative = true;
     bool has_multicast = false;
-    std::string host_mpi;  // empty: none
-    Settings settings;     // the environment's, then the options'
+    std::string host_mpi;        // empty: none
+    Settings settings;           // the environment's, then the options'
+    std::string_view forced_by;  // empty: a variable
     select::Rules rules;
 
     // Elements are of 8 bytes where that divides the vector, else of 4, 2 or 1.
@@ -42,9 +44,13 @@ struct Call {
     [[nodiscard]] topo::Placement placement() const;
     // "allreduce of 1 MiB, 16 ranks on 4 hosts"
     [[nodiscard]] std::string text(uint64_t bytes) const;
+    [[nodiscard]] Result<select::Choice> choose(const sched::Shape& shape,
+                                                const topo::Placement& placement) const;
+    // What --algorithm says, in the place of the variable.
+    [[nodiscard]] Result<Done> force(const std::string& algorithm);
 };
 
-// environment: TUTTI_ entries, as for `tutti run`. --algorithm is for the caller to read.
+// environment: TUTTI_ entries, as for `tutti run`. --algorithm is for the caller, see force().
 Result<Call> read_call(std::string_view command, const Words& words,
                        std::span<const std::string> environment);
 // What --bytes lists; one zero for a barrier.

@@ -14,6 +14,7 @@
 #include "cli/call.h"
 #include "cli/cost.h"
 #include "cli/draw.h"
+#include "cli/node_level.h"
 #include "cli/words.h"
 #include "sched/count.h"
 #include "sched/text.h"
@@ -92,20 +93,37 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
 
 void print_choice(const Call& call, uint64_t bytes, const select::Choice& choice) {
     fmt::print("{}\n", call.text(bytes));
-    switch (choice.runs) {
-        case select::Runs::kHost:
-            fmt::print("runs:  the host MPI's own\n");
-            break;
-        case select::Runs::kNode:
-            fmt::print("runs:  in shared memory (docs/node.md)\n");
-            break;
-        case select::Runs::kPlan: {
-            const std::string tuning = tuning_text(*choice.algorithm, choice.tuning, bytes);
-            fmt::print("runs:  {}{}{}\n", choice.algorithm->name, tuning.empty() ? "" : ", ",
-                       tuning);
-        }
+    if (choice.runs == select::Runs::kPlan) {
+        const std::string tuning = tuning_text(*choice.algorithm, choice.tuning, bytes);
+        fmt::print("runs:  {}{}{}\n", choice.algorithm->name, tuning.empty() ? "" : ", ", tuning);
+    } else {
+        fmt::print("runs:  the host MPI's own\n");
     }
     fmt::print("why:   {}\n", choice.reason);
+}
+
+// On one host the node level has one way for each call, so the table has one row.
+void print_node_level(const Call& call, uint64_t bytes, const select::Choice& choice) {
+    const bool is_chosen = choice.runs == select::Runs::kNode;
+    const NodeLevel level = node_level(call, bytes);
+    if (!is_chosen) {
+        print_choice(call, bytes, choice);
+    } else if (!level.obstacle.empty()) {
+        fmt::print("{}\nruns:  the host MPI's own\nwhy:   {}\n", call.text(bytes), level.obstacle);
+    } else {
+        fmt::print("{}\nruns:  {}, in shared memory (docs/node.md)\nwhy:   {}; {}\n",
+                   call.text(bytes), level.algorithm, choice.reason, level.why);
+        if (!level.meeting.empty()) fmt::print("meet:  {}\n", level.meeting);
+    }
+    if (!level.obstacle.empty()) return;
+    fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>12}\n", "", "rounds", "messages", "written",
+               "read", "folded");
+    fmt::print("{} {:<18} {:>7} {:>9} {:>12} {:>12} {:>12}\n", is_chosen ? "*" : " ",
+               level.algorithm, level.most.rounds, 0, format_bytes(level.most.written_bytes),
+               format_bytes(level.most.read_bytes), format_bytes(level.most.folded_bytes));
+    fmt::print(
+        "\nrounds: flags of the longest chain that wait for each other. All else: of the rank "
+        "that has most;\nwritten, read: payload in shared memory.\n");
 }
 
 Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
@@ -137,19 +155,11 @@ Result<Done> explain(const Words& words) {
     }
     const uint64_t bytes = sizes.value()[0];
     if (const std::string* name = words.find("--algorithm")) {
-        if (auto forced = select::parse_forced(call.collective, *name); !forced) {
-            return Error{ErrorCode::kArgument, "--algorithm: " + forced.error().message};
-        }
-        if (call.hosts == 1) {
-            return Error{ErrorCode::kArgument,
-                         "--algorithm: on one host no message is sent; see --hosts"};
-        }
-        call.settings.forced[call.collective] = *name;
+        if (auto done = call.force(*name); !done) return done.error();
     }
     const sched::Shape shape = call.shape(bytes);
     const topo::Placement placement = call.placement();
-    const auto choice = select::choose(call.rules, call.settings, shape, placement, call.host_mpi,
-                                       "see --multicast");
+    const auto choice = call.choose(shape, placement);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg"}) {
@@ -165,8 +175,12 @@ Result<Done> explain(const Words& words) {
         if (!drawn) return drawn.error();
     }
     if (words.has("--schedule")) return print_schedule(call, shape, placement, choice.value());
+    if (call.hosts == 1) {
+        print_node_level(call, bytes, choice.value());
+        return Done{};
+    }
     print_choice(call, bytes, choice.value());
-    if (call.hosts > 1) print_table(shape, placement, choice.value());
+    print_table(shape, placement, choice.value());
     return Done{};
 }
 

@@ -148,6 +148,7 @@ std::string Fabric::text() const {
 
 uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
                   const Fabric& fabric) {
+    if (shape.bytes == 0 && shape.collective != TUTTI_BARRIER) return 0;
     const uint64_t near_ns =
         fabric.latency_ns + time_ns(host_bytes(shape, placement), fabric.bits_per_s);
     if (fabric.leaves.size() < 2) return near_ns;

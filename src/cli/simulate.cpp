@@ -88,8 +88,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
 Result<Done> simulate_one(const Call& call, const Fabric& fabric, uint64_t seed, uint64_t bytes,
                           bool are_all) {
     const Run run{call, fabric, seed, call.shape(bytes), call.placement()};
-    const auto choice = select::choose(call.rules, call.settings, run.shape, run.placement,
-                                       call.host_mpi, "see --multicast");
+    const auto choice = call.choose(run.shape, run.placement);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
     if (chosen.algorithm == nullptr && !are_all) {
@@ -124,15 +123,14 @@ Result<Done> simulate(const Words& words) {
     const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
     if (!seed) return seed.error();
     if (call.hosts == 1) {
-        return Error{ErrorCode::kArgument, "simulate: on one host no message is sent; see --hosts"};
+        return Error{ErrorCode::kArgument,
+                     "simulate: on one host no message is sent; tutti explain says what runs in "
+                     "shared memory, tutti bench measures it; see also --hosts"};
     }
     const std::string* name = words.find("--algorithm");
     const bool are_all = name && *name == "all";
     if (name && !are_all) {
-        if (auto forced = select::parse_forced(call.collective, *name); !forced) {
-            return Error{ErrorCode::kArgument, "--algorithm: " + forced.error().message};
-        }
-        call.settings.forced[call.collective] = *name;
+        if (auto done = call.force(*name); !done) return done.error();
     }
     bool is_first = true;
     for (const uint64_t bytes : sizes.value()) {

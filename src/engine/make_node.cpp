@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "engine/node_shape.h"
 
 namespace tutti::engine {
 namespace {
@@ -40,23 +41,7 @@ struct Offer {
     uint32_t is_crowded = 0;
 };
 
-// Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many
-// readers.
-constexpr uint32_t kFlatRanksMax = 8;
-constexpr uint32_t kFanInMax = 8;
-constexpr size_t kChunkBytesMin = 4096;
 constexpr int kSocketTimeoutMs = 10'000;
-
-// A chunk's bytes before memory is short. A round moves one chunk a rank, cut among all for a split
-// reduction, so that many ranks want larger ones; so do string copies. Measured with 2 ranks on two
-// dies of an AMD Zen 5, 16, 32 and 64 KiB: allgather of 256 KiB 36, 33 and 31 us, allreduce of 1
-// MiB 190, 180 and 141; on one die the same or better.
-constexpr size_t kChunkBytesFew = 16 * 1024;
-constexpr size_t kChunkBytesMany = 64 * 1024;
-// A rank's ring: it stays in a second-level cache of 2 MiB, and is long enough that a line has left
-// its reader's first level when it is written again.
-constexpr size_t kRingBytesWanted = 512 * 1024;
-constexpr uint64_t kChunkCountMax = 32;
 
 }  // namespace
 
@@ -78,7 +63,6 @@ class NodeMaker {
     }
     Result<Done> meet();
     Offer make_offer();
-    [[nodiscard]] node::Geometry choose_geometry(size_t used) const;
     bool is_crowded() const;
     void write_tree();
     Result<Done> take_offer();
@@ -149,30 +133,6 @@ bool NodeMaker::is_crowded() const {
     return false;
 }
 
-// A process set with many communicators gets smaller rings before it gets none.
-node::Geometry NodeMaker::choose_geometry(size_t used) const {
-    const Settings& settings = context_.settings();
-    const size_t left = settings.memory_bytes > used ? settings.memory_bytes - used : 0;
-    const bool wants_few =
-        circle_.size <= kFlatRanksMax && node::best_copy_way() == node::CopyWay::kPrefetch;
-    const size_t wanted = wants_few ? kChunkBytesFew : kChunkBytesMany;
-    // Every rank needs a line of the root's chunk in a scatter.
-    const size_t least = std::max(kChunkBytesMin, node::kLineBytes * circle_.size);
-    const bool is_set = settings.chunk_bytes > 0;
-    size_t chunk = is_set ? settings.chunk_bytes : wanted;
-    while (true) {
-        chunk = std::max(chunk, is_set ? node::kLineBytes * circle_.size : least);
-        uint64_t count = kChunkCountMax;
-        while (count > node::kChunkCountMin && count * chunk > kRingBytesWanted) count /= 2;
-        for (; count >= node::kChunkCountMin; count /= 2) {
-            const auto geometry = node::Geometry::make(circle_.size, chunk, count);
-            const bool is_least = count == node::kChunkCountMin && (is_set || chunk <= least);
-            if (geometry.slice_bytes <= left / 8 || is_least) return geometry;
-        }
-        chunk /= 2;
-    }
-}
-
 Offer NodeMaker::make_offer() {
     Offer offer;
     std::vector<ProcessId> processes;
@@ -185,10 +145,11 @@ Offer NodeMaker::make_offer() {
     }
     arena_ = arena.value();
     const size_t used = arena_->used_bytes();
-    const node::Geometry geometry = choose_geometry(used);
+    offer.copy_way = node::best_copy_way();
+    const node::Geometry geometry =
+        choose_geometry(context_.settings(), circle_.size, offer.copy_way, used);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
-    offer.copy_way = node::best_copy_way();
     const size_t bytes = geometry.slice_bytes;
     if (used + bytes > context_.settings().memory_bytes) {
         offer.report = report_of(Obstacle::kFull,
@@ -210,11 +171,7 @@ Offer NodeMaker::make_offer() {
     offer.socket_name = random_token();
     offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
     offer.is_crowded = is_crowded() ? 1 : 0;
-    const LayoutChoice choice = context_.settings().layout;
-    const bool is_synthetic = !context_.settings().topology.empty();
-    const bool wants_tree = circle_.size > kFlatRanksMax && (is_synthetic || !offer.is_crowded);
-    offer.is_tree =
-        choice == LayoutChoice::kTree || (choice == LayoutChoice::kAuto && wants_tree) ? 1 : 0;
+    offer.is_tree = wants_tree(context_.settings(), circle_.size, offer.is_crowded != 0) ? 1 : 0;
     return offer;
 }
 
@@ -342,22 +299,10 @@ Result<Done> NodeMaker::attach_all() {
 // Reading the machine takes long, so the leader does it for all. The tree goes through the leader's
 // chunks, which nobody uses yet.
 void NodeMaker::write_tree() {
-    const std::string& synthetic = context_.settings().topology;
-    auto topology = topo::read_node_topology(synthetic);
     std::vector<topo::CpuSet> cpus;
-    for (uint32_t rank = 0; rank < circle_.size; ++rank) {
-        topo::CpuSet set = members_[rank].cpus;
-        if (!synthetic.empty() && topology) {
-            // The ranks are not really there: one after the other on the pretended processors.
-            set = topo::CpuSet{};
-            set.add(rank % std::max(1u, topology.value().cpu_count));
-        }
-        cpus.push_back(set);
-    }
-    const topo::Groups groups =
-        topology ? topo::group_ranks(topology.value(), cpus) : topo::Groups{};
-    const topo::Tree tree = topo::build_tree(groups, circle_.size, kFanInMax);
-    std::memcpy(tree_space(), tree.parent.data(), circle_.size * sizeof(uint32_t));
+    for (const Member& member : members_) cpus.push_back(member.cpus);
+    const auto parents = tree_parents(context_.settings(), cpus);
+    std::memcpy(tree_space(), parents.data(), circle_.size * sizeof(uint32_t));
 }
 
 std::byte* NodeMaker::tree_space() const {
@@ -366,19 +311,10 @@ std::byte* NodeMaker::tree_space() const {
 }
 
 void NodeMaker::read_layout() {
-    node::Layout& layout = part_.node.layout;
     if (!offer_.is_tree) return;
-    layout.flat = false;
-    layout.parent.resize(circle_.size);
-    std::memcpy(layout.parent.data(), tree_space(), circle_.size * sizeof(uint32_t));
-    layout.children.assign(circle_.size, {});
-    for (uint32_t rank = 0; rank < circle_.size; ++rank) {
-        if (layout.parent[rank] == node::kNoRank) {
-            layout.root = rank;
-        } else {
-            layout.children[layout.parent[rank]].push_back(rank);
-        }
-    }
+    std::vector<uint32_t> parents(circle_.size);
+    std::memcpy(parents.data(), tree_space(), circle_.size * sizeof(uint32_t));
+    part_.node.layout = tree_layout(parents);
 }
 
 Result<Done> NodeMaker::verify() {

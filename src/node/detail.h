@@ -196,6 +196,8 @@ void plan_chunk_bcast(const Team& team, Op& op);
 void plan_chunk_reduce(const Team& team, Op& op);
 void plan_chunk_allreduce(const Team& team, Op& op);
 void plan_split_reduce(const Team& team, Op& op);
+// Bytes of the vector that `rank` folds for all.
+size_t split_share_bytes(const Team& team, const Op& op, Rank rank);
 void plan_chunk_gather(const Team& team, Op& op);
 void plan_chunk_scatter(const Team& team, Op& op);
 void plan_chunk_allgather(const Team& team, Op& op);

@@ -128,6 +128,14 @@ void plan_split_reduce(const Team& team, Op& op) {
     op.events_used = 2 * op.rounds + 2;
 }
 
+size_t split_share_bytes(const Team& team, const Op& op, Rank rank) {
+    size_t bytes = 0;
+    for (uint64_t round = 0; round < op.rounds; ++round) {
+        bytes += slice_of(team, op, piece_of(op, round).bytes, rank).bytes;
+    }
+    return bytes;
+}
+
 Step split_reduce(Team& team, Op& op) {
     switch (op.phase) {
         case 0:

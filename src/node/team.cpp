@@ -17,7 +17,20 @@ struct Algorithm {
     const char* name;
     StepFunction step;
     void (*plan)(const Team&, Op&);  // nullptr: slots only
+    const char* why;                 // for people
 };
+
+constexpr const char* kInSlots = "up to 1 KiB: each payload beside its flag, in one hop";
+constexpr const char* kInTree = "up to 1 KiB: each payload beside its flag, along the tree";
+constexpr const char* kInPieces = "more than 1 KiB: piece by piece through a ring of chunks";
+static_assert(kInlineBytesMax == 1024);
+constexpr const char* kByRoot = "more than 1 KiB, up to 3 ranks: the root folds alone";
+static_assert(kRootFoldsRanksMax == 3);
+constexpr const char* kByEverybody =
+    "more than 1 KiB, up to 32 KiB of all ranks together: whoever needs the result folds alone";
+constexpr const char* kByShares =
+    "more than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all";
+static_assert(kDirectBytesMax == 32 * 1024);
 
 Step alone(Team& team, Op& op) {
     const bool has_input = op.call.send != nullptr && op.call.recv != nullptr;
@@ -38,21 +51,21 @@ bool may_reduce_in_tree(const Team& team, const Call& call) {
 Algorithm choose_small(const Team& team, const Call& call) {
     switch (call.collective) {
         case TUTTI_BARRIER:
-            if (uses_tree(team)) return {"tree", tree_reduce, nullptr};
-            return {"small", small_barrier, nullptr};
+            if (uses_tree(team)) return {"tree", tree_reduce, nullptr, kInTree};
+            return {"small", small_barrier, nullptr, kInSlots};
         case TUTTI_BCAST:
-            if (uses_tree(team)) return {"tree", tree_bcast, nullptr};
-            return {"small", small_bcast, nullptr};
+            if (uses_tree(team)) return {"tree", tree_bcast, nullptr, kInTree};
+            return {"small", small_bcast, nullptr, kInSlots};
         case TUTTI_REDUCE:
         case TUTTI_ALLREDUCE:
-            if (may_reduce_in_tree(team, call)) return {"tree", tree_reduce, nullptr};
-            return {"small", small_reduce, nullptr};
+            if (may_reduce_in_tree(team, call)) return {"tree", tree_reduce, nullptr, kInTree};
+            return {"small", small_reduce, nullptr, kInSlots};
         case TUTTI_GATHER:
-            return {"small", small_gather, nullptr};
+            return {"small", small_gather, nullptr, kInSlots};
         case TUTTI_SCATTER:
-            return {"small", small_scatter, nullptr};
+            return {"small", small_scatter, nullptr, kInSlots};
         default:
-            return {"small", small_allgather, nullptr};
+            return {"small", small_allgather, nullptr, kInSlots};
     }
 }
 
@@ -61,26 +74,27 @@ Algorithm choose_large(const Team& team, const Call& call) {
         call.bytes <= kDirectBytesMax / team.size && call.bytes <= team.slice.geometry.chunk_bytes;
     switch (call.collective) {
         case TUTTI_BCAST:
-            return {"pipeline", chunk_bcast, plan_chunk_bcast};
+            return {"pipeline", chunk_bcast, plan_chunk_bcast, kInPieces};
         case TUTTI_REDUCE:
             if (team.size <= kRootFoldsRanksMax || is_direct) {
-                return {"direct", chunk_reduce, plan_chunk_reduce};
+                return {"direct", chunk_reduce, plan_chunk_reduce,
+                        is_direct ? kByEverybody : kByRoot};
             }
-            return {"split", split_reduce, plan_split_reduce};
+            return {"split", split_reduce, plan_split_reduce, kByShares};
         case TUTTI_ALLREDUCE:
-            if (is_direct) return {"direct", chunk_allreduce, plan_chunk_allreduce};
-            return {"split", split_reduce, plan_split_reduce};
+            if (is_direct) return {"direct", chunk_allreduce, plan_chunk_allreduce, kByEverybody};
+            return {"split", split_reduce, plan_split_reduce, kByShares};
         case TUTTI_GATHER:
-            return {"pipeline", chunk_gather, plan_chunk_gather};
+            return {"pipeline", chunk_gather, plan_chunk_gather, kInPieces};
         case TUTTI_SCATTER:
-            return {"pipeline", chunk_scatter, plan_chunk_scatter};
+            return {"pipeline", chunk_scatter, plan_chunk_scatter, kInPieces};
         default:
-            return {"pipeline", chunk_allgather, plan_chunk_allgather};
+            return {"pipeline", chunk_allgather, plan_chunk_allgather, kInPieces};
     }
 }
 
 Algorithm choose(const Team& team, const Call& call) {
-    if (team.size == 1) return {"alone", alone, nullptr};
+    if (team.size == 1) return {"alone", alone, nullptr, "one rank"};
     if (call.collective == TUTTI_BARRIER || call.bytes <= kInlineBytesMax) {
         return choose_small(team, call);
     }
@@ -112,6 +126,15 @@ void start(Team& team, Op& op) {
 }
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
+
+Preview preview(const Team& team, const Call& call) {
+    const Algorithm algorithm = choose(team, call);
+    Preview result{algorithm.name, algorithm.why, {}};
+    result.op.call = call;
+    result.op.step = algorithm.step;
+    if (algorithm.plan) algorithm.plan(team, result.op);
+    return result;
+}
 
 bool waits_for_all(const Op& op) {
     if (op.step == small_reduce) return op.call.collective == TUTTI_ALLREDUCE;

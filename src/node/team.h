@@ -115,6 +115,14 @@ inline Step step(Team& team, Op& op) { return op.step(team, op); }
 // The name of the algorithm that start() would choose.
 const char* algorithm_name(const Team& team, const Call& call);
 
+// What start() would do, without doing it: for a team without memory, too.
+struct Preview {
+    const char* name;
+    const char* why;  // a few words for people
+    Op op;            // chosen and planned, not begun
+};
+Preview preview(const Team& team, const Call& call);
+
 // True for calls in which every rank waits for all others at once (flat barrier, allreduce and
 // allgather): only the last one's arrival can end anybody's wait.
 bool waits_for_all(const Op& op);

@@ -16,6 +16,7 @@ struct Call {
     const topo::Placement& placement;
     std::string_view host_mpi;
     std::string_view no_multicast;
+    std::string_view forced_by;
 
     [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
     [[nodiscard]] bool is_reproducible() const {
@@ -83,14 +84,15 @@ std::string handing_back_obstacle(const Call& call) {
 }
 
 Result<Choice> forced_choice(const Forced& forced, const Call& call) {
-    const std::string variable = forced_variable(call.shape.collective);
-    const std::string given = variable + "=" + forced.algorithm;
+    const std::string by = call.forced_by.empty() ? forced_variable(call.shape.collective)
+                                                  : std::string(call.forced_by);
+    const std::string given = by + "=" + forced.algorithm;
     const auto cannot = [&](const std::string& why) {
         return Error{ErrorCode::kArgument, given + ": cannot run this call: " + why};
     };
     if (forced.algorithm == kHostMpi) {
         if (auto why = host_obstacle(call); !why.empty()) return cannot(why);
-        return Choice{Runs::kHost, nullptr, {}, "forced by " + variable};
+        return Choice{Runs::kHost, nullptr, {}, "forced by " + by};
     }
     const auto* algorithm = algo::find(call.shape.collective, forced.algorithm);
     TUTTI_ASSERT(algorithm != nullptr, "parse_forced knows the registry");
@@ -102,7 +104,7 @@ Result<Choice> forced_choice(const Forced& forced, const Call& call) {
         tuning.flat = true;
     }
     if (auto why = obstacle(*algorithm, tuning, call); !why.empty()) return cannot(why);
-    return plan_choice(algorithm, tuning, "forced by " + variable);
+    return plan_choice(algorithm, tuning, "forced by " + by);
 }
 
 // One left fold over all ranks, whatever their hosts.
@@ -152,9 +154,9 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, std::stri
 
 Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
                       const topo::Placement& placement, std::string_view host_mpi,
-                      std::string_view no_multicast) {
+                      std::string_view no_multicast, std::string_view forced_by) {
     TUTTI_ASSERT(shape.ranks == placement.ranks(), "the shape is that of the whole team");
-    const Call call{settings, shape, placement, host_mpi, no_multicast};
+    const Call call{settings, shape, placement, host_mpi, no_multicast, forced_by};
     if (const std::string& text = settings.forced[shape.collective]; !text.empty()) {
         const auto forced = parse_forced(shape.collective, text);
         if (!forced) return forced.error();

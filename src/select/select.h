@@ -30,7 +30,8 @@ struct Choice {
 
 // shape.ranks are the ranks of the placement, shape.nodes is not set. host_mpi: one of
 // kHostMpiNames, or empty where there is none; then nothing is handed to it. no_multicast: why the
-// shape has no multicast, for messages only.
+// shape has no multicast, and forced_by: what forced the algorithm, where it was not the variable;
+// both for messages only.
 //
 // Depends on nothing but its arguments, all of which the ranks know alike. What counts, in order:
 //   1. a forced algorithm (TUTTI_ALLREDUCE=ring). One that cannot run this call is an error. On a
@@ -40,6 +41,6 @@ struct Choice {
 //   4. no rule left: the host MPI; an error where there is none.
 Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
                       const topo::Placement& placement, std::string_view host_mpi,
-                      std::string_view no_multicast = {});
+                      std::string_view no_multicast = {}, std::string_view forced_by = {});
 
 }  // namespace tutti::select

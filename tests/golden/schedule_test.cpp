@@ -63,16 +63,54 @@ TEST_F(Transcript, ExplainObeysVariablesAndOptions) {
         << forced.out;
     const Answer option =
         tutti("explain bcast --bytes 8 --ranks 4 --algorithm binomial", "TUTTI_BCAST=chain");
-    EXPECT_NE(option.out.find("runs:  binomial\n"), std::string::npos) << option.out;
-    const Answer one_host = tutti("explain bcast --bytes 8 --ranks 4 --hosts 1");
-    EXPECT_EQ(one_host.out,
-              "bcast of 8 B, 4 ranks on 1 host, root 0\nruns:  in shared memory (docs/node.md)\n"
-              "why:   one host: shared memory\n");
+    EXPECT_NE(option.out.find("runs:  binomial\nwhy:   forced by --algorithm\n"), std::string::npos)
+        << option.out;
     const Answer order =
         tutti("explain allreduce --bytes 1M --ranks 4 --non-commutative --algorithm chain");
     EXPECT_NE(order.out.find("ring               cannot run this: needs an operator that commutes"),
               std::string::npos)
         << order.out;
+}
+
+// In a tree over 2 sockets of 4 cores rank 0 has four children: 1 to 3 and 4, which has 5 to 7.
+// Rank 4 writes twice, its part for its parent and the result for its children; 0 folds four parts.
+TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
+    const Answer small = tutti("explain bcast --bytes 8 --ranks 4 --hosts 1");
+    EXPECT_EQ(small.out,
+              "bcast of 8 B, 4 ranks on 1 host, root 0\n"
+              "runs:  small, in shared memory (docs/node.md)\n"
+              "why:   one host: shared memory; up to 1 KiB: each payload beside its flag, in one "
+              "hop\n"
+              "meet:  all with all: up to 8 ranks\n\n"
+              "                      rounds  messages      written         read       folded\n"
+              "* small                    1         0          8 B          8 B          0 B\n\n"
+              "rounds: flags of the longest chain that wait for each other. All else: of the rank "
+              "that has most;\nwritten, read: payload in shared memory.\n");
+    const Answer tree = tutti("explain allreduce --bytes 8 --ranks 8 --hosts 1",
+                              "TUTTI_LAYOUT=tree TUTTI_TOPOLOGY='pack:2 core:4 pu:1'");
+    EXPECT_NE(tree.out.find("meet:  in a tree: TUTTI_LAYOUT; TUTTI_TOPOLOGY\n"), std::string::npos)
+        << tree.out;
+    EXPECT_EQ(row(tree.out, "tree"), words_of("tree 4 0 16 B 32 B 32 B"));
+    // 64 KiB of 4 ranks: each folds a quarter of the 4 vectors and reads the other three quarters.
+    const Answer split =
+        tutti("explain allreduce --bytes 64K --ranks 4 --hosts 1", "TUTTI_CHUNK=32K");
+    EXPECT_EQ(row(split.out, "split"), words_of("split 3 0 64 KiB 96 KiB 48 KiB")) << split.out;
+    EXPECT_EQ(split.out.find("meet:"), std::string::npos);
+    const Answer order =
+        tutti("explain reduce --bytes 8 --ranks 16 --hosts 1 --non-commutative --root 3");
+    EXPECT_EQ(row(order.out, "small"), words_of("small 1 0 8 B 120 B 120 B")) << order.out;
+    const Answer host = tutti("explain barrier --ranks 4 --hosts 1 --mpi impi --algorithm host");
+    EXPECT_NE(host.out.find("runs:  the host MPI's own\nwhy:   forced by --algorithm\n"),
+              std::string::npos)
+        << host.out << host.err;
+    EXPECT_FALSE(row(host.out, "small").empty()) << host.out;
+    const Answer full = tutti("explain barrier --ranks 8 --hosts 1", "TUTTI_MEMORY=64K");
+    EXPECT_NE(full.out.find("runs:  the host MPI's own\nwhy:   "), std::string::npos) << full.out;
+    EXPECT_NE(full.out.find(" of shared memory for this communicator, TUTTI_MEMORY allows 64 KiB"),
+              std::string::npos)
+        << full.out;
+    EXPECT_EQ(row(tutti("explain gather --bytes 0 --ranks 8 --hosts 1").out, "nothing"),
+              words_of("nothing 0 0 0 B 0 B 0 B"));
 }
 
 // Of 1 MiB the root multicasts 64 times 16 KiB, one after the other or at once; 16 ranks tell 0 of
@@ -100,7 +138,7 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
               std::string::npos)
         << without.out;
     EXPECT_EQ(tutti("explain bcast --bytes 8 --ranks 4 --algorithm multicast").err,
-              "tutti: TUTTI_BCAST=multicast: cannot run this call: multicast needs a multicast "
+              "tutti: --algorithm=multicast: cannot run this call: multicast needs a multicast "
               "route, which this team has not: see --multicast\n");
     // Every other rank of a host receives what its leader does, and the schedule is proved.
     (void)shell(
@@ -240,7 +278,7 @@ TEST_F(Transcript, SimulateAMulticast) {
     const Answer without = tutti(command + "--algorithm multicast");
     EXPECT_EQ(without.status, 2);
     EXPECT_EQ(without.err,
-              "tutti: TUTTI_BCAST=multicast: cannot run this call: multicast needs a multicast "
+              "tutti: --algorithm=multicast: cannot run this call: multicast needs a multicast "
               "route, which this team has not: see --multicast\n");
 }
 
@@ -323,28 +361,30 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Simulate, WrongSchedule,
-    testing::Values(Wrong{"", "simulate barrier --ranks 4 --rate fast",
-                          "--rate=fast: expected a rate such as 100Gbit or 25mbit"},
-                    Wrong{"", "simulate barrier --ranks 4 --latency 1",
-                          "--latency=1: expected a time such as 1us or 1.5ms"},
-                    Wrong{"", "simulate barrier --ranks 4 --leaves 2,1",
-                          "--leaves=2,1: expected 4 hosts together"},
-                    Wrong{"", "simulate barrier --ranks 4 --leaves 2,two",
-                          "--leaves=2,two: expected hosts on each leaf, such as 8,8"},
-                    Wrong{"", "simulate barrier --ranks 4 --leaves 4,0",
-                          "--leaves=4,0: expected hosts on each leaf, such as 8,8"},
-                    Wrong{"", "simulate barrier --ranks 4 --trunk 1Gbit",
-                          "--trunk: there is but one switch; see --leaves"},
-                    Wrong{"", "simulate barrier --ranks 4 --leaves 2,2 --trunk fast",
-                          "--trunk=fast: expected a rate such as 100Gbit or 25mbit"},
-                    Wrong{"", "simulate barrier --ranks 4 --seed -1",
-                          "--seed=-1: expected a number from 0 to 18446744073709551615"},
-                    Wrong{"", "simulate barrier --ranks 4 --hosts 1",
-                          "simulate: on one host no message is sent; see --hosts"},
-                    Wrong{"", "simulate barrier --ranks 4 --algorithm rign",
-                          "--algorithm: unknown algorithm rign of barrier"},
-                    Wrong{"", "simulate barrier --ranks 4 --mpi mpich --algorithm host",
-                          "simulate: nothing of ours is sent here (forced by TUTTI_BARRIER)"}));
+    testing::Values(
+        Wrong{"", "simulate barrier --ranks 4 --rate fast",
+              "--rate=fast: expected a rate such as 100Gbit or 25mbit"},
+        Wrong{"", "simulate barrier --ranks 4 --latency 1",
+              "--latency=1: expected a time such as 1us or 1.5ms"},
+        Wrong{"", "simulate barrier --ranks 4 --leaves 2,1",
+              "--leaves=2,1: expected 4 hosts together"},
+        Wrong{"", "simulate barrier --ranks 4 --leaves 2,two",
+              "--leaves=2,two: expected hosts on each leaf, such as 8,8"},
+        Wrong{"", "simulate barrier --ranks 4 --leaves 4,0",
+              "--leaves=4,0: expected hosts on each leaf, such as 8,8"},
+        Wrong{"", "simulate barrier --ranks 4 --trunk 1Gbit",
+              "--trunk: there is but one switch; see --leaves"},
+        Wrong{"", "simulate barrier --ranks 4 --leaves 2,2 --trunk fast",
+              "--trunk=fast: expected a rate such as 100Gbit or 25mbit"},
+        Wrong{"", "simulate barrier --ranks 4 --seed -1",
+              "--seed=-1: expected a number from 0 to 18446744073709551615"},
+        Wrong{"", "simulate barrier --ranks 4 --hosts 1",
+              "simulate: on one host no message is sent; tutti explain says what runs in shared "
+              "memory, tutti bench measures it; see also --hosts"},
+        Wrong{"", "simulate barrier --ranks 4 --algorithm rign",
+              "--algorithm: unknown algorithm rign of barrier"},
+        Wrong{"", "simulate barrier --ranks 4 --mpi mpich --algorithm host",
+              "simulate: nothing of ours is sent here (forced by --algorithm)"}));
 
 }  // namespace
 }  // namespace tutti::golden

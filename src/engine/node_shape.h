@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a team looks like on one node: how its memory is cut and who meets whom. Pure functions, so
+// that `tutti explain` says what the engine does.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/settings.h"
+#include "node/copy.h"
+#include "node/layout.h"
+#include "node/slice.h"
+#include "topo/node_topology.h"
+
+namespace tutti::engine {
+
+// Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many
+// readers.
+inline constexpr uint32_t kFlatRanksMax = 8;
+
+// A process set with many communicators gets smaller rings before it gets none. used_bytes: of
+// TUTTI_MEMORY.
+node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, node::CopyWay copy_way,
+                               size_t used_bytes);
+
+// is_crowded: more ranks than processors.
+bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
+
+// Every rank's parent, kNoRank at the root. cpus: those that each rank may use; on a synthetic
+// topology the ranks stand on its processors one after the other instead.
+std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const topo::CpuSet> cpus);
+node::Layout tree_layout(std::span<const uint32_t> parents);
+
+}  // namespace tutti::engine

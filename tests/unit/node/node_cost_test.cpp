@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What cost_of says that a rank writes is what a call leaves in the shared memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/simulator.h"
+#include "node/cost.h"
+#include "sim/script.h"
+
+namespace tutti::node {
+namespace {
+
+void or_bytes(void* out, const void* left, const void* right, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        static_cast<uint8_t*>(out)[i] =
+            static_cast<const uint8_t*>(left)[i] | static_cast<const uint8_t*>(right)[i];
+    }
+}
+
+// New memory is all zero, and no payload byte is.
+uint64_t payload_in(const std::byte* memory, size_t bytes) {
+    return static_cast<uint64_t>(
+        std::count_if(memory, memory + bytes, [](std::byte byte) { return byte != std::byte{}; }));
+}
+
+uint64_t payload_in_slot(const std::byte* slot) {
+    uint64_t bytes = 0;
+    for (size_t line = 0; line < kSlotLines; ++line) {
+        bytes += payload_in(slot + line * kLineBytes, kLinePayloadBytes);
+    }
+    return bytes;
+}
+
+// What the first call has left where `rank` writes.
+uint64_t written_by(const Slice& slice, Rank rank, const Call& call) {
+    uint64_t bytes =
+        payload_in_slot(slice.up_slot(rank, 1)) + payload_in_slot(slice.down_slot(rank, 1)) +
+        payload_in(slice.chunk(rank, 0), slice.geometry.chunk_count * slice.geometry.chunk_bytes);
+    if (call.collective == TUTTI_SCATTER && rank == call.root) {
+        for (Rank other = 0; other < slice.geometry.ranks; ++other) {
+            bytes += payload_in_slot(slice.inbox_slot(other, 1));
+        }
+    }
+    return bytes;
+}
+
+class NodeCost : public testing::Test {
+  protected:
+    // Runs one call on new memory and compares.
+    void expect_written(const engine::SimTeam& shape, tutti_collective collective, Rank root,
+                        size_t bytes) {
+        SCOPED_TRACE(std::string(tutti_collective_name(collective)) + " of " +
+                     std::to_string(bytes) + " bytes, " + std::to_string(shape.ranks) +
+                     " ranks, root " + std::to_string(root) +
+                     (shape.layout.flat ? ", flat" : ", tree"));
+        engine::Simulator simulator(shape, 1);
+        std::vector<std::byte> send(shape.ranks * bytes, std::byte{0x5a});
+        std::vector<std::byte> recv(shape.ranks * shape.ranks * bytes, std::byte{0x5a});
+        std::vector<Call> calls(shape.ranks);
+        for (Rank rank = 0; rank < shape.ranks; ++rank) {
+            Call& call = calls[rank];
+            call.collective = collective;
+            call.root = root;
+            call.bytes = bytes;
+            call.send = collective == TUTTI_BCAST ? nullptr : send.data();
+            call.recv = recv.data() + rank * shape.ranks * bytes;
+            call.reducer = {or_bytes, nullptr, nullptr, 1};
+            simulator.add_call(rank, call);
+        }
+        ASSERT_TRUE(simulator.run());
+        Team bare;
+        bare.size = shape.ranks;
+        bare.layout = shape.layout;
+        bare.slice.geometry = simulator.rank(0).slice.geometry;
+        uint64_t written = 0;
+        uint64_t read = 0;
+        for (bare.rank = 0; bare.rank < bare.size; ++bare.rank) {
+            const Cost cost = cost_of(bare, calls[bare.rank]);
+            EXPECT_EQ(cost.written_bytes,
+                      written_by(simulator.rank(0).slice, bare.rank, calls[bare.rank]))
+                << "rank " << bare.rank;
+            EXPECT_GE(cost.read_bytes, cost.folded_bytes) << "rank " << bare.rank;
+            written += cost.written_bytes;
+            read += cost.read_bytes;
+        }
+        EXPECT_EQ(written == 0, read == 0);
+    }
+};
+
+// Both kinds of layout, every root, sizes in slots and in chunks, whole pieces and odd ones; few
+// enough that no chunk is written twice.
+TEST_F(NodeCost, IsWhatACallLeaves) {
+    Prng prng(1);
+    for (const uint32_t ranks : {2u, 3u, 4u, 5u, 9u}) {
+        for (const bool is_flat : {true, false}) {
+            engine::SimTeam shape;
+            shape.ranks = ranks;
+            shape.chunk_bytes = 4096;
+            do {
+                shape.layout = test::random_tree(prng, ranks);
+            } while (shape.layout.flat);
+            if (is_flat) shape.layout = {};
+            for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
+                const auto collective = static_cast<tutti_collective>(one);
+                for (Rank root = 0; root < ranks; ++root) {
+                    for (const size_t bytes : {8, 1024, 1025, 3000, 3333}) {
+                        expect_written(shape, collective, root,
+                                       collective == TUTTI_BARRIER ? 0 : bytes);
+                    }
+                }
+            }
+        }
+    }
+}
+
+// A reduction by shares, of more than 32 KiB of all ranks together.
+TEST_F(NodeCost, CountsSharesOfEveryLength) {
+    for (const uint32_t ranks : {2u, 4u, 7u}) {
+        engine::SimTeam shape;
+        shape.ranks = ranks;
+        shape.chunk_bytes = 4096;
+        for (const size_t bytes : {16385, 20000, 32768}) {
+            expect_written(shape, TUTTI_ALLREDUCE, 0, bytes);
+            expect_written(shape, TUTTI_REDUCE, ranks - 1, bytes);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tutti::node
