@@ -14,11 +14,13 @@
 
 #include "algo/registry.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
+#include "files/whole_file.h"
 
 namespace tutti::cli {
 namespace {
@@ -155,9 +157,9 @@ int Session::measure_all(SharedPage& page) {
 bool Session::output_is_possible() {
     unsigned char possible = 1;
     if (speaks_) {
-        const auto checked = check_writable(options_.json);
-        if (!checked) complain("--json: " + checked.error().message);
-        possible = checked ? 1 : 0;
+        const std::string problem = files::obstacle(options_.json);
+        if (!problem.empty()) complain("--json: " + printable(options_.json) + ": " + problem);
+        possible = problem.empty() ? 1 : 0;
     }
     mpi_.bcast(&possible, 1, 0);
     return possible != 0;
@@ -193,9 +195,9 @@ int Session::run(uint64_t warmup_calls) {
     say(table_head(report_));
     const int status = measure_all(page);
     if (status != 0 || options_.json.empty() || !speaks_) return status;
-    const auto written = write_file(options_.json, to_json(report_));
-    if (written) return 0;
-    complain(written.error().message);
+    const std::string problem = files::write_whole(options_.json, to_json(report_));
+    if (problem.empty()) return 0;
+    complain("--json: " + printable(options_.json) + ": " + problem);
     return kExitFailed;
 }
 

@@ -2,12 +2,7 @@
 #include "cli/bench_report.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -71,10 +66,6 @@ nlohmann::ordered_json json_of(const Cell& cell) {
     if (cell.flag_us) json["flag_us"] = *cell.flag_us;
     json["copy_us"] = cell.copy_us;
     return json;
-}
-
-Error file_error(const std::string& path) {
-    return {ErrorCode::kSystem, "cannot write " + path + ": " + std::strerror(errno)};
 }
 
 std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes& way) {
@@ -160,29 +151,6 @@ std::string to_json(const BenchRun& run) {
     json["cells"] = nlohmann::ordered_json::array();
     for (const Cell& cell : run.cells) json["cells"].push_back(json_of(cell));
     return json.dump(2) + "\n";
-}
-
-Result<Done> check_writable(const std::string& path) {
-    const auto folder = std::filesystem::absolute(path).parent_path();
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error))
-        errno = EISDIR;
-    else if (access(folder.c_str(), W_OK | X_OK) == 0)
-        return Done{};
-    return file_error(path);
-}
-
-Result<Done> write_file(const std::string& path, const std::string& text) {
-    // In the same folder, so that renaming replaces the old file in one step.
-    const std::string partial = path + "." + std::to_string(getpid()) + ".part";
-    std::FILE* file = std::fopen(partial.c_str(), "wxe");
-    if (!file) return file_error(path);
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    const bool closed = std::fclose(file) == 0;
-    if (written && closed && std::rename(partial.c_str(), path.c_str()) == 0) return Done{};
-    const Error error = file_error(path);
-    unlink(partial.c_str());
-    return error;
 }
 
 }  // namespace tutti::cli

@@ -30,9 +30,5 @@ std::string table_row(const BenchRun& run, const Cell& cell);
 std::string progress_line(size_t done, size_t all, const Cell& next);
 
 std::string to_json(const BenchRun& run);
-// What will keep write_file from working, as far as can be told without writing.
-Result<Done> check_writable(const std::string& path);
-// Whole or not at all.
-Result<Done> write_file(const std::string& path, const std::string& text);
 
 }  // namespace tutti::cli

@@ -7,14 +7,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/call.h"
+#include "files/whole_file.h"
 #include "sched/count.h"
 
 namespace tutti::cli {
@@ -209,19 +208,8 @@ class Drawing {
     std::string text_;
 };
 
-Result<Done> write_whole(const std::string& file, const std::string& text) {
-    const std::string unfinished = file + ".tmp";
-    std::ofstream stream(unfinished, std::ios::binary);
-    stream << text;
-    stream.close();
-    std::error_code fault;
-    if (stream) {
-        std::filesystem::rename(unfinished, file, fault);
-        if (!fault) return Done{};
-    }
-    const std::string why = fault ? fault.message() : "cannot be written";
-    std::filesystem::remove(unfinished, fault);
-    return Error{ErrorCode::kArgument, fmt::format("--svg: {}: {}", printable(file), why)};
+Error file_error(const std::string& file, const std::string& problem) {
+    return {ErrorCode::kArgument, fmt::format("--svg: {}: {}", printable(file), problem)};
 }
 
 }  // namespace
@@ -238,6 +226,9 @@ Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algo
         return Error{ErrorCode::kArgument,
                      fmt::format("--svg: a drawing holds at most {} ranks", kRanksDrawnMax)};
     }
+    if (const auto problem = files::obstacle(file); !problem.empty()) {
+        return file_error(file, problem);
+    }
     const Programs programs = make_plans(algorithm, shape, placement, tuning);
     const Steps steps = sched::steps(placement, programs);
     if (const size_t count = arrows(placement, steps); count > kArrowsDrawnMax) {
@@ -247,7 +238,9 @@ Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algo
     }
     const std::string heading =
         fmt::format("{} {}: {} rounds", algorithm.name, title, steps.size());
-    return write_whole(file, drawing(heading, placement, steps));
+    const auto problem = files::write_whole(file, drawing(heading, placement, steps));
+    if (!problem.empty()) return file_error(file, problem);
+    return Done{};
 }
 
 }  // namespace tutti::cli

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "base/settings.h"
@@ -18,6 +15,7 @@
 #include "cli/plan.h"
 #include "cli/process.h"
 #include "cli/rewrite.h"
+#include "files/whole_file.h"
 #include "select/rules.h"
 
 namespace tutti::cli {
@@ -43,20 +41,9 @@ int complain(std::string_view message, int status = kUsageStatus) {
 Result<std::string> report_file(const std::string& report) {
     std::error_code error;
     const fs::path file = fs::absolute(report, error).lexically_normal();
-    const fs::path directory = file.parent_path();
-    const auto refuse = [&](std::string_view why) {
+    if (const auto problem = files::obstacle(report); !problem.empty()) {
         return Error{ErrorCode::kArgument,
-                     fmt::format("report file {}: {}", printable(report), why)};
-    };
-    if (!fs::is_directory(directory, error)) {
-        return refuse("no such directory");
-    }
-    if (access(directory.c_str(), W_OK | X_OK) != 0) {
-        return refuse(fmt::format("its directory: {}", std::strerror(errno)));
-    }
-    if (!file.has_filename() || fs::is_directory(file, error)) return refuse("is a directory");
-    if (fs::exists(file, error) && access(file.c_str(), W_OK) != 0) {
-        return refuse(std::strerror(errno));
+                     fmt::format("report file {}: {}", printable(report), problem)};
     }
     return file.string();
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "files/whole_file.h"
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
 #include "mpi/report_table.h"
@@ -92,8 +93,10 @@ void finish_report(const char* target, const char* mark) {
         fwrite(text.data(), 1, text.size(), stderr);
         fflush(stderr);
     } else {
-        const std::string problem = write_atomically(target, report_json(head, rows, groups));
-        if (!problem.empty()) print_line(problem.c_str());
+        const std::string problem = files::write_whole(target, report_json(head, rows, groups));
+        if (!problem.empty()) {
+            print_line((std::string("report file ") + target + ": " + problem).c_str());
+        }
     }
     if (mark != nullptr && *mark != '\0') touch(mark);
 }

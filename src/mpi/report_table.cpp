@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/report_table.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -174,22 +170,6 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     json["multicast"] = multicast_json(multicasts);
     // Texts may hold a message cut in the middle of a character.
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
-std::string write_atomically(const std::string& path, const std::string& text) {
-    const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
-    FILE* file = fopen(temporary.c_str(), "we");
-    if (file == nullptr) return "cannot write " + path + ": " + strerror(errno);
-    bool good = fwrite(text.data(), 1, text.size(), file) == text.size();
-    good = fflush(file) == 0 && good;
-    int problem = errno;
-    good = fclose(file) == 0 && good;
-    if (good) {
-        if (rename(temporary.c_str(), path.c_str()) == 0) return {};
-        problem = errno;
-    }
-    unlink(temporary.c_str());
-    return "cannot write " + path + ": " + strerror(problem);
 }
 
 }  // namespace tutti::mpi

@@ -49,7 +49,4 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
 std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
                         std::span<const MulticastRecord> multicasts = {});
 
-// Writes to a temporary file beside `path` and renames it. An empty string, or what went wrong.
-std::string write_atomically(const std::string& path, const std::string& text);
-
 }  // namespace tutti::mpi

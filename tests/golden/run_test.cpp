@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "run --layout=ring -- touch x", "--layout=ring: expected auto|flat|tree"},
         Wrong{"", "run --report= -- touch x", "--report=: expected 1|FILE.json"},
         Wrong{"", "run --report=no/r.json -- touch x", "report file no/r.json: no such directory"},
-        Wrong{"", "run --report=/ -- touch x", "report file /: is a directory"},
+        Wrong{"", "run --report=/ -- touch x", "report file /: Is a directory"},
         Wrong{"", "run \"--stall=a\nb\" -- touch x", "--stall=a\\x0ab: expected SECONDS"}),
     case_name);
 

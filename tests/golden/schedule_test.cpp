@@ -175,7 +175,12 @@ TEST_F(Transcript, ExplainDrawsEveryMessage) {
     EXPECT_TRUE(drawing.ends_with("</svg>\n"));
     const Answer nowhere = tutti("explain barrier --ranks 6 --svg no/a.svg");
     EXPECT_EQ(nowhere.status, 2);
-    EXPECT_EQ(nowhere.err, "tutti: --svg: no/a.svg: cannot be written\n");
+    EXPECT_EQ(nowhere.err, "tutti: --svg: no/a.svg: no such directory\n");
+    // What is open already is written to, and not replaced under its other writers.
+    const Answer both = tutti("explain barrier --ranks 6 --svg /dev/stdout");
+    EXPECT_EQ(both.status, 0) << both.err;
+    EXPECT_NE(both.out.find("</svg>\nbarrier, 6 ranks on 6 hosts\n"), std::string::npos)
+        << both.out;
 }
 
 TEST_F(Transcript, CheckProvesAndCounts) {

@@ -2,11 +2,8 @@
 #include "mpi/report.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -152,27 +149,6 @@ TEST(Report, JsonSaysWhoRanWhatAndWhy) {
     EXPECT_EQ(json["collectives"][0]["bytes"], 20);
     EXPECT_EQ(json["collectives"][1]["run_by"], "host");
     EXPECT_TRUE(json["collectives"][1].contains("reason"));
-}
-
-TEST(Report, WritesWholeFilesOrNone) {
-    const std::filesystem::path directory =
-        std::filesystem::path(testing::TempDir()) / ("tutti_report_" + std::to_string(getpid()));
-    std::filesystem::create_directory(directory);
-    const std::string path = directory / "r.json";
-    EXPECT_EQ(write_atomically(path, "one"), "");
-    EXPECT_EQ(write_atomically(path, "two"), "");
-    std::string text;
-    std::ifstream(path) >> text;
-    EXPECT_EQ(text, "two");
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1);
-    // A directory stands where the file should: the temporary file must not stay.
-    const std::string blocked = directory / "blocked";
-    std::filesystem::create_directories(blocked + "/x");
-    EXPECT_EQ(write_atomically(blocked, "x"), "cannot write " + blocked + ": Is a directory");
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 2);
-    EXPECT_EQ(write_atomically(blocked + "/none/r", "x"),
-              "cannot write " + blocked + "/none/r: No such file or directory");
-    std::filesystem::remove_all(directory);
 }
 
 TEST(Kinds, HaveNamesThatBelongTogether) {
