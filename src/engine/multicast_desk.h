@@ -57,7 +57,8 @@ class MulticastDesk {
     void tidy();
 
     // A group of these hosts, or of more, would fail like an earlier one did: another probe would
-    // only take time. After a few failures nothing is tried any more. Hosts by number, in any order.
+    // only take time. After a few failures nothing is tried any more. Hosts by number, in any
+    // order.
     void remember_failure(std::vector<uint64_t> hosts, std::string reason);
     std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
 

@@ -89,9 +89,18 @@ class Network final : public Keepsake, private Attended {
 
     // Not under hold(), these and what follows.
     exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
-    // What the call under way waits for, the service thread will bring.
+    // What the call under way waits for, the service of multicasts will bring.
     [[nodiscard]] bool waits_for_service() const {
         return multicast_.route && !polls_ && executor_->waits_for_multicasts();
+    }
+    // Rung whenever something has changed for who waits for the service.
+    [[nodiscard]] Bell& service_bell() { return multicast_.route->bell(); }
+    void sleep_for_service(Sleeper& sleeper, uint64_t ns_max) {
+        multicast_.route->sleep(sleeper, ns_max);
+    }
+    // In a wait for something else: does what the service's thread leaves to the rank that carries.
+    void relieve_service() {
+        if (!polls_ && multicast_.route && multicast_.route->carries()) multicast_.route->poll();
     }
     // What the call under way waits for, other ranks of this node will do.
     [[nodiscard]] bool waits_for_node() const { return !polls_ && executor_->waits_for_node(); }

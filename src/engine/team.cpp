@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/bell.h"
+#include "base/bell.h"
 #include "engine/make_node.h"
 #include "engine/messages.h"
 #include "sched/shape.h"
@@ -103,7 +103,7 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
 // After a call. Where all waited for all, the first to leave has woken everybody, and it had no
 // need to sleep itself; whoever was woken need not wake the others again.
 void Team::ring_done(const node::Op& op) {
-    if (!has_slept_ || !node::waits_for_all(op)) ring(node_.slice.header());
+    if (!has_slept_ || !node::waits_for_all(op)) node_.slice.header().bell.ring();
     has_slept_ = false;
 }
 
@@ -111,8 +111,8 @@ void Team::ring_done(const node::Op& op) {
 bool Team::sleep_turn(node::Op& op) {
     node::SliceHeader& header = node_.slice.header();
     // What this rank has done up to here may be what another one sleeps for.
-    if (!node::waits_for_all(op)) ring(header);
-    Sleeper sleeper(header);
+    if (!node::waits_for_all(op)) header.bell.ring();
+    Sleeper sleeper(header.bell);
     const node::Step step = node::step(node_, op);
     if (step == node::Step::kBlocked) {
         sleeper.sleep(Waiter::kSleepNsMax);

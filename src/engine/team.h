@@ -117,6 +117,7 @@ class Team {
     bool sleep_turn(node::Op& op);
     void wait_network_turn(Waiter& waiter);
     [[nodiscard]] Waiter::From awaited() const;
+    bool sleep_for_service();
     bool sleep_for_node();
     void report_stall(const node::Op& op, uint64_t waited_ns);
     void begin_inquiry(uint64_t waited_ns);

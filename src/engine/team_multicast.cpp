@@ -53,6 +53,16 @@ void TeamMulticast::poll() {
     if (udp::Carrier* carrier = desk_.carrier()) carrier->poll();
 }
 
+Bell& TeamMulticast::bell() const { return udp::Ring(ring_memory(*parts_.slice)).header().bell; }
+
+void TeamMulticast::sleep(Sleeper& sleeper, uint64_t ns_max) {
+    if (carries()) {
+        desk_.carrier()->attend(parts_.membership, sleeper, ns_max);
+    } else {
+        sleeper.sleep(ns_max);
+    }
+}
+
 bool TeamMulticast::is_delivered() const {
     if (!carries() || route_->has_failed()) return true;
     const udp::RingHeader& header = udp::Ring(ring_memory(*parts_.slice)).header();

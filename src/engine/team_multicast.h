@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bell.h"
 #include "engine/arena.h"
 #include "engine/multicast_desk.h"
 #include "mcast/packet.h"
@@ -73,8 +74,12 @@ class TeamMulticast {
     void drop();
     // At which this node sends; on ranks that do not carry it does nothing.
     void set_rate(uint64_t bytes_per_s);
-    // Where there is no thread: does what is due for all groups of this process.
+    // Does what is due for all groups of this process, if no thread does.
     void poll();
+    // Of the ranks here that wait for the route.
+    [[nodiscard]] Bell& bell() const;
+    // At most ns_max; on the rank that carries in the service's stead.
+    void sleep(Sleeper& sleeper, uint64_t ns_max);
     // All that this node has sent is with all members, as far as this rank knows: the one that
     // carries does, the others say yes. Of a group that has failed nothing more is expected.
     [[nodiscard]] bool is_delivered() const;

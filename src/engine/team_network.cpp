@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
-#include "engine/bell.h"
+#include "base/bell.h"
 #include "engine/messages.h"
 #include "engine/standing.h"
 #include "engine/team.h"
@@ -174,7 +174,7 @@ exec::Step Team::step_network() {
     const Standing before(node_, executor.node_op());
     const exec::Step step = network_->step();
     if (Standing(node_, executor.node_op()) != before) {
-        ring(node_.slice.header(), ringer(node_.rank));
+        node_.slice.header().bell.ring(ringer(node_.rank));
     }
     return step;
 }
@@ -201,13 +201,19 @@ bool Team::advance_network() {
 Waiter::From Team::awaited() const {
     if (waits_for_decision_) return Waiter::From::kAnywhere;
     if (network_->waits_for_node()) return Waiter::From::kNode;
-    // Polling would keep the thread that is waited for from a processor.
     return network_->waits_for_service() ? Waiter::From::kService : Waiter::From::kAnywhere;
 }
 
 // Sleeps unless the last look moves the call. True if it did.
+bool Team::sleep_for_service() {
+    Sleeper sleeper(network_->service_bell());
+    if (advance_network()) return true;
+    if (network_->waits_for_service()) network_->sleep_for_service(sleeper, Waiter::kSleepNsMax);
+    return false;
+}
+
 bool Team::sleep_for_node() {
-    Sleeper sleeper(node_.slice.header());
+    Sleeper sleeper(node_.slice.header().bell);
     if (advance_network()) return true;
     const node::Op* op = network_->executor().node_op();
     if (!op) return false;
@@ -220,18 +226,21 @@ bool Team::sleep_for_node() {
 }
 
 void Team::wait_network_turn(Waiter& waiter) {
-    switch (waiter.turn(awaited())) {
+    const Waiter::From from = awaited();
+    switch (waiter.turn(from)) {
         case Waiter::Advice::kPoll:
+            network_->relieve_service();
             break;
         case Waiter::Advice::kProgress:
+            network_->relieve_service();
             context_->progress();
             calls_since_progress_ = 0;
             break;
         case Waiter::Advice::kAnnounce:
             if (const node::Op* op = network_->executor().node_op()) node::announce(node_, *op);
-            network_->announce(true);
             break;
         case Waiter::Advice::kListen:
+            network_->announce(true);
             context_->progress();
             listen();
             watch_others(waiter.waited_ns());
@@ -241,7 +250,9 @@ void Team::wait_network_turn(Waiter& waiter) {
             begin_inquiry(waiter.waited_ns());
             break;
         case Waiter::Advice::kSleep:
-            if (sleep_for_node()) waiter.reset();
+            if (from == Waiter::From::kService ? sleep_for_service() : sleep_for_node()) {
+                waiter.reset();
+            }
             break;
     }
 }

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <new>
 
-#include "engine/bell.h"
+#include "base/bell.h"
 #include "engine/messages.h"
 #include "engine/team.h"
 
@@ -46,7 +46,7 @@ void Team::pass_on(tutti_status status, const char* text) {
     header.gave_up_status = static_cast<uint32_t>(status);
     std::snprintf(header.gave_up_text, sizeof(header.gave_up_text), "%s", text);
     header.gave_up.store(kWritten, std::memory_order_release);
-    ring(header);
+    header.bell.ring();
 }
 
 void Team::give_up(tutti_status status, const char* why) {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <new>
 
-#include "engine/bell.h"
+#include "base/bell.h"
 #include "engine/team.h"
 
 namespace tutti::engine {
@@ -25,7 +25,7 @@ void Team::begin_agreement(Request& request) {
     const Mark mark = rejections_.begin(calls_begun() + 1);
     if (network_) return;
     node_.slice.done(node_.rank).rejections.store(mark.pack(), std::memory_order_release);
-    ring(node_.slice.header());
+    node_.slice.header().bell.ring();
 }
 
 // All ranks are told that this one is out of step with that one, which had the error.
@@ -126,7 +126,7 @@ void Team::wait_agreement_turn(Waiter& waiter) {
                                               "own last call did");
             break;
         case Waiter::Advice::kSleep:
-            if (node_.size > 1) Sleeper(node_.slice.header()).sleep(Waiter::kSleepNsMax);
+            if (node_.size > 1) Sleeper(node_.slice.header().bell).sleep(Waiter::kSleepNsMax);
             break;
     }
 }

@@ -35,7 +35,7 @@ Waiter::Advice Waiter::poll_turn() {
     return Advice::kProgress;
 }
 
-// Between two sleeps for the node.
+// Between two sleeps for the node or the service.
 Waiter::Advice Waiter::rested(uint64_t now) {
     if (now - *progressed_ns_ < kProgressNs) return Advice::kPoll;
     *progressed_ns_ = now;
@@ -43,8 +43,8 @@ Waiter::Advice Waiter::rested(uint64_t now) {
 }
 
 Waiter::Advice Waiter::slow_turn(From from) {
-    if (!is_yielding_) return poll_turn();
-    const bool rests = policy_.naps && from == From::kNode;
+    if (!is_yielding_ && from != From::kService) return poll_turn();
+    const bool rests = from == From::kService || (policy_.naps && from == From::kNode);
     const bool sleeps = policy_.sleeps || rests;
     if (sleeps && turns_ % 2 == 1) return Advice::kSleep;
     if (!sleeps && !has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {
@@ -69,7 +69,7 @@ Waiter::Advice Waiter::slow_turn(From from) {
     }
     if (rests) return rested(now);
     if (sleeps) return Advice::kProgress;
-    if ((policy_.naps || from == From::kService) && waited >= kNapAfterNs) {
+    if (policy_.naps && waited >= kNapAfterNs) {
         sleep_ns(std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax));
     } else if (waited < kSleepAfterNs) {
         sched_yield();

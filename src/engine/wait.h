@@ -28,7 +28,7 @@ class Waiter {
     // Where what is waited for comes from.
     enum class From {
         kAnywhere,
-        kService,  // without this rank's doing
+        kService,  // the service of multicasts, who rings, or whose work this rank does meanwhile
         kNode      // other ranks of the node, who ring
     };
     enum class Advice {
@@ -37,7 +37,7 @@ class Waiter {
         kAnnounce,  // once a wait: it has become a long one
         kListen,    // the wait is long: look for news that came outside the call, then as kProgress
         kReport,    // the stall time has passed (again)
-        kSleep      // sleep until the bell rings, at most kSleepNsMax
+        kSleep      // sleep until what is waited for rings, at most kSleepNsMax
     };
 
     Waiter(const WaitPolicy& policy, Clock& clock)
@@ -59,7 +59,8 @@ class Waiter {
     // After a fruitless poll. Yields or sleeps where it is time to.
     Advice turn(From from = From::kAnywhere) {
         ++turns_;
-        if (!policy_.is_crowded && turns_ < kQuickTurns) return Advice::kPoll;
+        const bool is_quick = !policy_.is_crowded && from != From::kService;
+        if (is_quick && turns_ < kQuickTurns) return Advice::kPoll;
         return slow_turn(from);
     }
     uint64_t waited_ns() { return clock_.now_ns() - begin_ns_; }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bell.h"
 #include "node/layout.h"
 
 namespace tutti::node {
@@ -66,10 +67,8 @@ struct SliceHeader {
     // Ranks that have left the team. The slice may be used again when all have. Relaxed increments
     // are not enough: release, since the next user's owner clears the slice after reading it.
     std::atomic<uint32_t> detached{0};
-    // Where waiting ranks sleep (engine/bell.h): the futex word, written by whoever wakes them, and
-    // the number of ranks asleep or about to be, counted up and down by themselves.
-    alignas(kControlStride) std::atomic<uint32_t> bell{0};
-    alignas(kControlStride) std::atomic<uint32_t> sleepers{0};
+    // Where ranks that wait for the node sleep.
+    Bell bell;
     // A member takes part in no further call: 0 nobody; 1 the first one is writing why; 2 it is
     // written (release), for good. Read by members that have waited long.
     alignas(kControlStride) std::atomic<uint32_t> gave_up{0};

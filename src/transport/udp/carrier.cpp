@@ -21,6 +21,8 @@ namespace {
 
 // Between two looks at the sockets: so that a NAK does not wait behind a whole window.
 constexpr uint32_t kSendsPerTurn = kBatchPackets;
+// Of a rank that attends, before it looks after its call again.
+constexpr uint32_t kTurnsAttendedMax = 8;
 
 class UdpCarrier final : public Carrier, private Waker, private Service::Work {
   public:
@@ -58,6 +60,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     CarrierCounters counters() override;
     std::string describe(Membership* membership) override;
     void poll() override;
+    void attend(Membership* membership, Sleeper& sleeper, uint64_t ns_max) override;
 
   private:
     using Lock = std::lock_guard<std::mutex>;
@@ -102,6 +105,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     std::vector<Address> left_;   // under addresses_mutex_: groups go where no memory may be left
     size_t first_ = 0;            // whose turn it is to send first
     bool is_blocked_ = false;     // the system takes no more packets now
+    bool has_more_ = false;       // the last turn left something to be done at once
     bool has_timestamps_ = false;
     CarrierCounters counters_;
     uint64_t past_faults_ = 0;  // of groups that are gone
@@ -376,6 +380,7 @@ Service::Turn UdpCarrier::end_turn(uint64_t now_ns, bool has_more) {
     }
     if (turn.deadline_ns <= now_ns) turn.has_more = true;
     if (turn.has_more) wake_clients();
+    has_more_ = turn.has_more;
     return turn;
 }
 
@@ -392,7 +397,10 @@ void UdpCarrier::follow_up() {
     const uint64_t now_ns = Service::now_ns();
     wake_clients();
     const bool has_more = work(now_ns);
-    if (params_.has_thread) service_.hand_over(end_turn(now_ns, has_more));
+    if (!params_.has_thread) return;
+    service_.hand_over(end_turn(now_ns, has_more));
+    // Who attends must be woken by more than the turn has just said.
+    if (service_.is_attended()) service_.ring();
 }
 
 void UdpCarrier::wake() {
@@ -407,16 +415,43 @@ void UdpCarrier::wake() {
 
 void UdpCarrier::poll() {
     if (is_child()) return;
+    if (params_.has_thread && !service_.is_away()) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
     if (params_.has_thread) {
-        service_.hand_over(turn());
+        if (!service_.is_attended()) service_.end_attendance(turn());
         return;
     }
     const uint64_t now_ns = Service::now_ns();
     receive(now_ns, sockets_.own());
     receive(now_ns, sockets_.group());
     work(now_ns);
+}
+
+void UdpCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t ns_max) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!is_child()) lock.lock();
+    Client* const client = lock ? membership->client() : nullptr;
+    // By a rank of another thread: it is the one that the service's deeds wake.
+    if (!params_.has_thread || !client || service_.is_attended()) {
+        if (lock) lock.unlock();
+        sleeper.sleep(ns_max);
+        return;
+    }
+    if (!has_more_) {
+        client->wake_for_all();
+        if (sleeper.has_rung()) return;
+        service_.begin_attendance();
+        lock.unlock();
+        service_.attend(ns_max);
+        lock.lock();
+    }
+    Service::Turn done;
+    uint32_t turns = 0;
+    do {
+        done = turn();
+    } while (done.has_more && !sleeper.has_rung() && ++turns < kTurnsAttendedMax);
+    service_.end_attendance(done);
 }
 
 Result<Endpoint> make_endpoint(const CarrierParams& params) {

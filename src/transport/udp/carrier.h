@@ -7,8 +7,8 @@
 // wakes it; it blocks all signals and calls no MPI. Without the thread poll() does its work.
 //
 // All state is behind one lock. A rank of this process that finds the thread asleep does its work
-// itself (waker()), which saves the way through the scheduler; ranks of other processes wake it
-// through a pipe (PipeWaker).
+// itself (waker()), and one that waits for packets sleeps in the thread's stead (attend()), which
+// saves the way through the scheduler; ranks of other processes wake it through a pipe (PipeWaker).
 //
 // Bounded: groups_max groups, those included that left and linger for the others' sake.
 #pragma once
@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 
+#include "base/bell.h"
 #include "base/faults.h"
 #include "base/result.h"
 #include "mcast/group.h"
@@ -126,8 +127,12 @@ class Carrier {
     // "eth0, 10.1.0.3, packets of 1472 bytes".
     virtual std::string describe(Membership* membership) = 0;
 
-    // Does what is due, unless the thread is at it.
+    // Does what is due where the thread does not: there is none, or a rank has just attended.
     virtual void poll() = 0;
+    // A rank of this process that waits for the membership's ring does the thread's work. Sleeps
+    // until a packet, a timer or another rank wants it done, at most ns_max; then does it. Returns
+    // at once if somebody has rung since the sleeper began.
+    virtual void attend(Membership* membership, Sleeper& sleeper, uint64_t ns_max) = 0;
 };
 
 }  // namespace tutti::transport::udp

@@ -16,6 +16,9 @@ class Client {
     virtual void advance(uint64_t now_ns) = 0;
     // From now on others must wake the carrier. False: there is something to do after all.
     virtual bool may_sleep() = 0;
+    // After may_sleep(): a rank of this client is about to sleep in the service's stead, and must
+    // be woken by all that it may wait for.
+    virtual void wake_for_all() = 0;
     // The carrier looks by itself from now on.
     virtual void wake_up() = 0;
 };

@@ -202,6 +202,10 @@ bool Feed::may_sleep() {
     return is_idle;
 }
 
+void Feed::wake_for_all() {
+    ring_.header().sleep.store(RingHeader::kWakeIfFilledOrFreed, std::memory_order_seq_cst);
+}
+
 void Feed::wake_up() { ring_.header().sleep.store(RingHeader::kAwake, std::memory_order_relaxed); }
 
 }  // namespace tutti::transport::udp

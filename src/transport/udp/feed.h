@@ -36,6 +36,7 @@ class Feed final : public Client {
 
     void advance(uint64_t now_ns) override;
     bool may_sleep() override;
+    void wake_for_all() override;
     void wake_up() override;
 
   private:

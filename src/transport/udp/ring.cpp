@@ -95,6 +95,7 @@ Ring::Fill Ring::fill(uint64_t number, Rank sender, const std::byte* from, size_
         TUTTI_ASSERT(state == state_of(number, kClosed), "two ranks fill one multicast number");
         return Fill::kClosed;
     }
+    header().bell.ring();
     header().filled.fetch_add(1, std::memory_order_seq_cst);
     return Fill::kDone;
 }
@@ -117,6 +118,7 @@ bool Ring::leave(RingSlot& slot, uint64_t number, uint32_t share) const {
                  "a slot has more readers than it should");
     if (before != share) return false;
     slot.state.store(state_of(number + slots(), kFree), std::memory_order_seq_cst);
+    header().bell.ring();
     return true;
 }
 
@@ -160,6 +162,7 @@ void Ring::publish(uint64_t number, size_t bytes) const {
     slot.bytes = static_cast<uint32_t>(bytes);
     slot.readers.store(header().ranks, std::memory_order_relaxed);
     slot.state.store(state_of(number, kFullNetwork), std::memory_order_release);
+    header().bell.ring();
 }
 
 bool Ring::release_hold(uint64_t number) const { return leave(slot(number), number, kHold); }
@@ -175,12 +178,14 @@ void Ring::close(mcast::Member dead) const {
         if (is_free)
             word.compare_exchange_strong(state, state | kClosed, std::memory_order_seq_cst);
     }
+    header().bell.ring();
 }
 
 void Ring::freeze() const {
     TUTTI_ASSERT(header().failure.load(std::memory_order_relaxed) == RingHeader::kClosed,
                  "a ring is closed before it is frozen");
     header().failure.store(RingHeader::kFrozen, std::memory_order_release);
+    header().bell.ring();
 }
 
 }  // namespace tutti::transport::udp

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bell.h"
 #include "mcast/packet.h"
 #include "transport/multicast.h"
 
@@ -58,7 +59,7 @@ struct RingHeader {
     uint32_t slots = 0;
     uint32_t ranks = 0;
     uint32_t members = 0;
-    // Written by the service; ranks look at it after each deed.
+    // Written by whoever does the service's work; ranks look at it after each deed.
     alignas(kLine) std::atomic<uint32_t> sleep{kAwake};
     alignas(kLine) std::atomic<uint32_t> failure{kNone};
     std::atomic<uint32_t> dead{mcast::kNobody};
@@ -67,6 +68,8 @@ struct RingHeader {
     alignas(kLine) std::atomic<uint64_t> freed{0};
     // Changes of waiters().
     alignas(kLine) std::atomic<uint32_t> waits{0};
+    // Where ranks sleep that wait for a slot: to become full, or free.
+    Bell bell;
     // For reports.
     alignas(kLine) std::atomic<uint64_t> sent{0};  // messages of ranks here, taken by the group
     std::atomic<uint64_t> received{0};             // messages of other nodes

@@ -10,8 +10,8 @@ namespace tutti::transport::udp {
 namespace {
 
 // Fruitless tests after which a rank says for whom it waits: 50 us and more where it polls, so that
-// most waits cost no word to the service, and 1 s where it naps between its tests, which is little
-// beside the seconds after which a silent member counts as gone.
+// most waits cost no word to the service, and 1 s where it sleeps between its tests, which is
+// little beside the seconds after which a silent member counts as gone.
 constexpr uint32_t kLongTries = 1000;
 
 constexpr uint32_t bit_of(uint64_t number) { return 1u << number % kMulticastsInFlightMax; }

@@ -2,6 +2,7 @@
 #include "transport/udp/service.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -21,6 +22,10 @@ namespace tutti::transport::udp {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
+// A rank that attends comes back from one call to the next in less. A program that leaves the
+// library waits so long for its service at most; naps of this length cost the thread 0.5 % of a
+// processor.
+constexpr long kAwayNs = 1'000'000;
 
 Error failed(const char* what) {
     return {ErrorCode::kSystem, std::string("multicast: ") + what + ": " + std::strerror(errno)};
@@ -100,37 +105,73 @@ void Service::abandon() {
 void Service::ring() const { PipeWaker(pipe_writer_.get()).wake(); }
 
 void Service::run(Work& work, std::mutex& lock) {
-    while (true) {
-        if (!sleep()) return;
-        bool has_more = true;
-        while (has_more && !is_stopping_.load()) {
+    while (sleep()) {
+        while (!is_stopping_.load()) {
+            is_away_.store(true, std::memory_order_relaxed);
+            if (stays_away()) continue;
+            is_away_.store(false, std::memory_order_relaxed);
             // Let go between turns: others want to join, leave and look.
             const std::lock_guard guard(lock);
+            if (is_attended_.load()) continue;
             const Turn turn = work.turn();
-            has_more = turn.has_more;
-            if (!has_more) prepare_sleep(turn);
+            if (turn.has_more) continue;
+            prepare_sleep(turn);
+            break;
         }
     }
 }
 
+// After a nap, if a rank attends, or did a moment ago: then it is likely to come again, and nobody
+// rings.
+bool Service::stays_away() {
+    const bool is_attended = is_attended_.load();
+    if (!is_attended && now_ns() >= away_until_ns_.load(std::memory_order_relaxed)) return false;
+    pollfd pipe{pipe_reader_.get(), POLLIN, 0};
+    const timespec nap{0, kAwayNs};
+    const int rung = ppoll(&pipe, is_attended ? 0 : 1, &nap, nullptr);
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    return rung == 0;
+}
+
 // Until something happens. False: it is over.
 bool Service::sleep() {
-    std::array<epoll_event, 4> events;
-    const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
+    wait(-1);
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    if (count < 0) {
-        TUTTI_ASSERT(errno == EINTR, "epoll_wait waits");
-        return !is_stopping_.load();
-    }
-    std::array<char, 64> bytes{};
-    while (read(pipe_reader_.get(), bytes.data(), bytes.size()) > 0) continue;
     return !is_stopping_.load();
+}
+
+void Service::wait(int ms_max) {
+    std::array<epoll_event, 4> events;
+    const int count =
+        epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), ms_max);
+    TUTTI_ASSERT(count >= 0 || errno == EINTR, "epoll_wait waits");
+    std::array<char, 64> bytes{};
+    for (int i = 0; i < count; ++i) {
+        if (events[static_cast<size_t>(i)].data.fd != pipe_reader_.get()) continue;
+        while (read(pipe_reader_.get(), bytes.data(), bytes.size()) > 0) continue;
+    }
+}
+
+// Whole milliseconds: finer ones take a system call that older kernels do not have.
+void Service::attend(uint64_t ns_max) {
+    constexpr uint64_t kNsPerMs = 1'000'000;
+    wait(static_cast<int>((ns_max + kNsPerMs - 1) / kNsPerMs));
+}
+
+void Service::end_attendance(const Turn& turn) {
+    away_until_ns_.store(now_ns() + kAwayNs, std::memory_order_relaxed);
+    is_attended_.store(false);
+    hand_over(turn);
 }
 
 void Service::prepare_sleep(const Turn& turn) {
     set_timer(turn.deadline_ns);
-    if (turn.wants_to_send == watches_room_) return;
-    watches_room_ = turn.wants_to_send;
+    watch_room(turn.wants_to_send);
+}
+
+void Service::watch_room(bool is_wanted) {
+    if (is_wanted == watches_room_) return;
+    watches_room_ = is_wanted;
     epoll_event event{};
     event.events = EPOLLIN | (watches_room_ ? static_cast<uint32_t>(EPOLLOUT) : 0);
     event.data.fd = own_;
@@ -149,12 +190,12 @@ void Service::set_timer(uint64_t deadline_ns) {
     timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
+// A timer that is due too early is left alone: the thread will find out once, which is cheaper than
+// to set it after each of many turns.
 void Service::hand_over(const Turn& turn) {
-    if (turn.has_more) {
-        ring();
-    } else {
-        prepare_sleep(turn);
-    }
+    if (turn.has_more) return ring();
+    if (turn.deadline_ns < timer_ns_ || timer_ns_ <= now_ns()) set_timer(turn.deadline_ns);
+    watch_room(turn.wants_to_send);
 }
 
 }  // namespace tutti::transport::udp

@@ -2,6 +2,10 @@
 // The thread of a carrier: asleep in epoll until a packet comes, a timer runs out, or somebody
 // writes into its pipe. All signals are blocked in it, so that handlers of the program run where
 // the program expects them.
+//
+// A rank of the process that waits for packets attends instead: it sleeps in the same epoll and
+// does the turn itself, which saves the way from the thread to the rank. Meanwhile, and a moment
+// longer, the thread stays away: woken all the same it naps, and looks at the pipe alone.
 #pragma once
 
 #include <atomic>
@@ -47,6 +51,16 @@ class Service {
     void ring() const;
     // Under the lock: a turn was done by somebody else, and what follows from it is the thread's.
     void hand_over(const Turn& turn);
+
+    // begin_attendance() and end_attendance(), after the turn, under the lock; one rank at a time.
+    void begin_attendance() { is_attended_.store(true); }
+    // Until there is a turn to do, at most so long.
+    void attend(uint64_t ns_max);
+    void end_attendance(const Turn& turn);
+    [[nodiscard]] bool is_attended() const { return is_attended_.load(); }
+    // Whoever waits in the library must do turns: the thread does none.
+    [[nodiscard]] bool is_away() const { return is_away_.load(std::memory_order_relaxed); }
+
     [[nodiscard]] uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
 
     // CLOCK_MONOTONIC, by which the thread's timer goes.
@@ -58,7 +72,10 @@ class Service {
     Result<Done> watch(int fd, uint32_t events);
     void run(Work& work, std::mutex& lock);
     bool sleep();
+    bool stays_away();
+    void wait(int ms_max);
     void prepare_sleep(const Turn& turn);
+    void watch_room(bool is_wanted);
     void set_timer(uint64_t deadline_ns);
 
     Fd pipe_reader_;
@@ -68,6 +85,10 @@ class Service {
     int own_ = -1;
     bool watches_room_ = false;
     uint64_t timer_ns_ = mcast::kNever;
+    // Written under the lock, read by the thread without.
+    std::atomic<bool> is_attended_{false};
+    std::atomic<uint64_t> away_until_ns_{0};
+    std::atomic<bool> is_away_{false};  // written by the thread
     std::atomic<uint64_t> wakeups_{0};
     std::atomic<bool> is_stopping_{false};
     std::thread thread_;

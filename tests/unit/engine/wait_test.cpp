@@ -108,20 +108,39 @@ TEST(Waiter, CrowdedRanksOfSeveralHostsSleepForTheirNode) {
     EXPECT_EQ(turns_until(waiter, Advice::kSleep, 100), 0u);
 }
 
-// Nobody is crowded, but what is waited for comes without this rank's doing.
+// Where ranks of several hosts may share the processors unseen.
 TEST(Waiter, WhoMayNapSoonDoes) {
     for (const bool may_nap : {false, true}) {
-        const Waiter::From from = may_nap ? Waiter::From::kService : Waiter::From::kAnywhere;
         SteppingClock clock(50'000);
-        const WaitPolicy policy{.spin_ns = 20'000};
+        const WaitPolicy policy{.spin_ns = 20'000, .is_crowded = true, .naps = may_nap};
         Waiter waiter(policy, clock);
         ASSERT_GT(turns_until(waiter, Advice::kAnnounce), 0u);
-        while (waiter.waited_ns() < 200'000) waiter.turn(from);
+        while (waiter.waited_ns() < 200'000) waiter.turn();
         const long before = sleeps_so_far();
-        for (int turn = 0; turn < 40; ++turn) waiter.turn(from);
+        for (int turn = 0; turn < 40; ++turn) waiter.turn();
         // Yields in between, as ever.
         EXPECT_EQ(sleeps_so_far() > before, may_nap);
     }
+}
+
+// Nobody is crowded, but whoever polls keeps the packets from those that bring them.
+TEST(Waiter, WhoWaitsForTheServiceSleepsAtOnce) {
+    SteppingClock clock(100'000);
+    const WaitPolicy policy{.spin_ns = 20'000, .stall_ns = 50'000'000};
+    Waiter waiter(policy, clock);
+    uint32_t progresses = 0;
+    uint32_t reports = 0;
+    const long before = sleeps_so_far();
+    for (int turn = 0; turn < 2'000; ++turn) {
+        ASSERT_EQ(waiter.turn(Waiter::From::kService), Advice::kSleep);
+        const Advice advice = waiter.turn(Waiter::From::kService);
+        ASSERT_NE(advice, Advice::kSleep);
+        progresses += advice == Advice::kProgress || advice == Advice::kListen ? 1 : 0;
+        reports += advice == Advice::kReport ? 1 : 0;
+    }
+    EXPECT_EQ(sleeps_so_far(), before) << "the caller sleeps, not the waiter";
+    EXPECT_GE(progresses, waiter.waited_ns() / (2 * Waiter::kProgressNs));
+    EXPECT_GE(reports, 1u);
 }
 
 TEST(Waiter, ReportsAStallAgainAndAgainButEverMoreSeldom) {

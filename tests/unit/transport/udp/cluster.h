@@ -89,6 +89,7 @@ class Cluster {
     Carrier& carrier(uint32_t host) { return *hosts_[host].carrier; }
     Membership* membership(uint32_t host) { return hosts_[host].membership; }
     Route& route(uint32_t host) { return *routes_[host]; }
+    Bell& bell(uint32_t host) { return Ring(hosts_[host].ring.get()).header().bell; }
     [[nodiscard]] uint32_t size() const { return params_.hosts; }
 
     // What a rank that waits does.

@@ -223,6 +223,22 @@ TEST_F(FeedTest, TheServiceIsWokenOnlyWhenItSleeps) {
     EXPECT_EQ(nodes_[0]->waker.wakes, 1);
 }
 
+TEST_F(FeedTest, WhoSleepsInTheServicesSteadIsWokenByAFreedSlotToo) {
+    make(4, 64);
+    Ticket ticket;
+    for (const uint64_t number : {0, 1}) {
+        send(0, number, 10, ticket);
+        run(now_ns_ + 50 * kMs);
+        const int before = nodes_[1]->waker.wakes;
+        ASSERT_TRUE(nodes_[1]->feed->may_sleep());
+        if (number == 1) nodes_[1]->feed->wake_for_all();
+        ASSERT_TRUE(receive(2, 0, number, 10));
+        EXPECT_EQ(nodes_[1]->waker.wakes, before) << "its node mate has not read it";
+        ASSERT_TRUE(receive(3, 0, number, 10));
+        EXPECT_EQ(nodes_[1]->waker.wakes - before, number == 1 ? 1 : 0);
+    }
+}
+
 TEST_F(FeedTest, AWrongLengthFailsTheTicket) {
     make(4, 64);
     Ticket ticket;

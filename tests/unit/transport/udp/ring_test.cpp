@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "unit/transport/udp/ring_support.h"
 
@@ -177,6 +178,25 @@ TEST_F(RingDeathTest, WhatMustNotHappenIsNoticed) {
     EXPECT_DEATH(static_cast<void>(fill(1, kMulticastBytesMax + 1)), "longer than a slot");
     EXPECT_DEATH(static_cast<void>(ring_.release_hold(0)), "more readers");
     EXPECT_DEATH(static_cast<void>(ring_.waiters(2)), "no such member");
+}
+
+// Whatever a rank may wait for at a slot, it sleeps for at the ring's bell.
+TEST_F(RingTest, DeedsRing) {
+    const auto rings = [&](const std::function<void()>& deed) {
+        const Sleeper sleeper(ring_.header().bell);
+        deed();
+        return sleeper.has_rung();
+    };
+    EXPECT_FALSE(rings([] {}));
+    EXPECT_TRUE(rings([&] { ASSERT_EQ(fill(0), Fill::kDone); }));
+    EXPECT_FALSE(rings([&] { read_all(0, 2); })) << "the service still holds it";
+    EXPECT_TRUE(rings([&] { ASSERT_TRUE(ring_.release_hold(0)); })) << "free for number 4";
+    EXPECT_TRUE(rings([&] { publish(1); }));
+    EXPECT_FALSE(rings([&] { ring_.release(1); }));
+    EXPECT_FALSE(rings([&] { ring_.release(1); }));
+    EXPECT_TRUE(rings([&] { ring_.release(1); })) << "the last reader";
+    EXPECT_TRUE(rings([&] { ring_.close(1); }));
+    EXPECT_TRUE(rings([&] { ring_.freeze(); }));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/bell.h"
+#include "base/bell.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <climits>
 
-namespace tutti::engine {
+namespace tutti {
 namespace {
 
 // end: absolute, on the monotonic clock; nullptr where nobody waits.
@@ -35,25 +35,24 @@ timespec after_ns(uint64_t ns) {
 
 }  // namespace
 
-uint32_t ring(node::SliceHeader& header, Ringers who) {
+uint32_t Bell::ring(Ringers who) {
     // An addition of nothing instead of a fence before a load: race detectors understand it.
-    if (header.sleepers.fetch_add(0, std::memory_order_seq_cst) == 0) return 0;
-    header.bell.fetch_add(1, std::memory_order_seq_cst);
-    const long woken = futex(header.bell, FUTEX_WAKE_BITSET, INT_MAX, nullptr, who);
+    if (sleepers.fetch_add(0, std::memory_order_seq_cst) == 0) return 0;
+    rung.fetch_add(1, std::memory_order_seq_cst);
+    const long woken = futex(rung, FUTEX_WAKE_BITSET, INT_MAX, nullptr, who);
     return static_cast<uint32_t>(std::max(woken, 0L));
 }
 
-Sleeper::Sleeper(node::SliceHeader& header)
-    : header_(header), rung_(header.bell.load(std::memory_order_seq_cst)) {
-    header_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+Sleeper::Sleeper(Bell& bell) : bell_(bell), rung_(bell.rung.load(std::memory_order_seq_cst)) {
+    bell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
 }
 
-Sleeper::~Sleeper() { header_.sleepers.fetch_sub(1, std::memory_order_seq_cst); }
+Sleeper::~Sleeper() { bell_.sleepers.fetch_sub(1, std::memory_order_seq_cst); }
 
 bool Sleeper::sleep(uint64_t ns_max, Ringers for_whom) {
     const timespec end = after_ns(ns_max);
-    const long outcome = futex(header_.bell, FUTEX_WAIT_BITSET, rung_, &end, for_whom);
+    const long outcome = futex(bell_.rung, FUTEX_WAIT_BITSET, rung_, &end, for_whom);
     return outcome == 0 || errno != ETIMEDOUT;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti
