@@ -77,6 +77,7 @@ Result<Done> read_settings(const Words& words, std::span<const std::string> envi
     auto settings = parse_settings(environment);
     if (!settings) return settings.error();
     call.settings = std::move(settings.value());
+    if (const auto checked = check_settings(call.settings); !checked) return checked.error();
     if (const std::string* file = words.find("--rules")) {
         call.settings.rules_file = *file;
         call.settings.rules_text.clear();

@@ -31,6 +31,8 @@ constexpr auto kOptions = std::to_array<OptionDoc>({
 
 // A proof takes time and memory in proportion to all operations of all ranks.
 constexpr uint64_t kProvedRanksMax = 4096;
+// Whatever `tutti explain --schedule` prints is shorter: a million operations.
+constexpr uint64_t kFileBytesMax = uint64_t{1} << 28;
 // One mistake shows in nearly every case; more examples of it help nobody.
 constexpr uint32_t kFaultyCasesMax = 3;
 
@@ -125,7 +127,7 @@ void prove_site(const algo::Algorithm& algorithm, const Site& site, const Progre
 }
 
 // Returns the exit status.
-int prove_all(const Wanted& wanted) {
+Result<int> prove_all(const Wanted& wanted) {
     const Progress progress;
     Tally total;
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
@@ -143,10 +145,14 @@ int prove_all(const Wanted& wanted) {
             }
         }
         progress.show("");
+        if (tally.proved + tally.faulty == 0) continue;
         fmt::print("{:<28} {:>7} proved{}\n", name, tally.proved,
                    tally.faulty == 0 ? "" : fmt::format(", {} wrong", tally.faulty));
         total.proved += tally.proved;
         total.faulty += tally.faulty;
+    }
+    if (total.proved + total.faulty == 0) {
+        return wrong("--hosts: none of these teams is on so many hosts; see --ranks");
     }
     fmt::print("{:<28} {:>7} proved, {} wrong\n", "all", total.proved, total.faulty);
     return total.faulty == 0 ? 0 : 1;
@@ -174,7 +180,18 @@ Result<std::string> read_text(const std::string& name) {
     }
     std::ifstream file(name, std::ios::binary);
     if (!file) return wrong(fmt::format("{}: cannot be read", printable(name)));
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    // Piece by piece: it may be a device that never ends.
+    std::string text;
+    std::string piece(1 << 20, '\0');
+    while (file) {
+        file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+        text.append(piece, 0, static_cast<size_t>(file.gcount()));
+        if (text.size() > kFileBytesMax) {
+            return wrong(
+                fmt::format("{}: more than {}", printable(name), format_bytes(kFileBytesMax)));
+        }
+    }
+    return text;
 }
 
 Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,

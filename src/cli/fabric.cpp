@@ -115,7 +115,8 @@ Result<Fabric> read_fabric(const Words& words, uint32_t hosts) {
     fabric.trunk_bits_per_s = trunk.value();
     if (const std::string* text = words.find("--latency")) {
         const auto time = parse_duration(*text);
-        if (!time) return wrong_value("--latency", *text, "a time such as 1us or 1.5ms");
+        if (!time || *time == 0)
+            return wrong_value("--latency", *text, "a time such as 1us or 1.5ms");
         fabric.latency_ns = *time;
     }
     if (const std::string* text = words.find("--leaves")) {

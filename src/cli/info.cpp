@@ -159,6 +159,10 @@ int info_main(std::span<const std::string> words) {
         fmt::print(stderr, "tutti: {}\n", settings.error().message);
         return 2;
     }
+    if (const auto checked = check_settings(settings.value()); !checked) {
+        fmt::print(stderr, "tutti: {}\n", checked.error().message);
+        return 2;
+    }
     print_facts("build", build_facts());
     print_facts("machine", processor_facts());
     print_facts("shared memory", memory_facts());

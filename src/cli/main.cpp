@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/bench.h"
+#include "cli/bench_options.h"
 #include "cli/check.h"
 #include "cli/explain.h"
 #include "cli/info.h"
@@ -63,10 +65,20 @@ int help_main(const std::vector<std::string>& words) {
         return 0;
     }
     const std::vector<std::string> ask{"--help"};
+    if (words.size() > 1) {
+        return complain({tutti::ErrorCode::kArgument,
+                         fmt::format("help: unexpected word {}", tutti::printable(words[1]))});
+    }
     for (const Command& command : kCommands) {
         if (words[0] == command.name) return command.main(ask);
     }
-    return complain(tutti::cli::unknown_word("help page", words[0], command_names()));
+    if (words[0] == "bench") {
+        fmt::print("{}", tutti::cli::bench_usage());
+        return 0;
+    }
+    auto known = command_names();
+    known.emplace_back("bench");
+    return complain(tutti::cli::unknown_word("help page", words[0], known));
 }
 
 int dispatch(const std::string& word, const std::vector<std::string>& rest) {
@@ -103,6 +115,9 @@ int main(int argc, char** argv) {
             return tutti::cli::bench_main(argc - 1, argv + 1);
         }
         return dispatch(argv[1], {argv + 2, argv + argc});
+    } catch (const std::bad_alloc&) {
+        fmt::print(stderr, "tutti: out of memory\n");
+        return 1;
     } catch (const std::exception& error) {
         fmt::print(stderr, "tutti: {}\n", error.what());
         return 1;

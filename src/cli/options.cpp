@@ -8,6 +8,8 @@
 #include <map>
 
 #include "base/text.h"
+#include "select/rules.h"
+#include "topo/node_topology.h"
 
 namespace tutti::cli {
 namespace {
@@ -37,6 +39,7 @@ std::vector<std::string_view> known_options() {
 struct Split {
     std::vector<std::string> own;
     std::vector<std::string> command;
+    std::string_view last_switch;  // the last word of `own`, if it is a switch without a value
 };
 
 Result<Split> split_command(std::span<const std::string> arguments) {
@@ -45,11 +48,13 @@ Result<Split> split_command(std::span<const std::string> arguments) {
     for (; i < arguments.size(); ++i) {
         const std::string& word = arguments[i];
         if (word == "--") {
+            result.last_switch = {};
             ++i;
             break;
         }
         if (!word.starts_with('-')) break;
         const SettingDoc* doc = find_option(word);
+        result.last_switch = doc && is_switch(*doc) ? doc->option : std::string_view();
         if (!doc) {
             result.own.push_back(word);
         } else if (is_switch(*doc)) {
@@ -90,7 +95,11 @@ struct Parser {
 Result<Done> check_words(std::span<const std::string> own) {
     for (const std::string& word : own) {
         const std::string_view name = std::string_view(word).substr(0, word.find('='));
-        if (name == "--help" || name == "-h") continue;
+        if (word == "--help" || word == "-h") continue;
+        if (name == "--help") {
+            return Error{ErrorCode::kArgument,
+                         fmt::format("{}: expected no value", printable(word))};
+        }
         const SettingDoc* doc = find_option(name);
         if (!doc) return unknown_word("option", name, known_options());
         if (word.size() == name.size() + 1) {
@@ -117,6 +126,7 @@ Result<Done> take_values(const Parser& parser, RunArguments& result) {
         std::erase_if(result.entries,
                       [&](const std::string& earlier) { return earlier.starts_with(start); });
         result.entries.push_back(entry);
+        result.given.push_back(doc.variable);
     }
     return Done{};
 }
@@ -139,6 +149,7 @@ Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
     if (const auto checked = check_words(words.value().own); !checked) return checked.error();
     RunArguments result;
     result.command = std::move(words.value().command);
+    result.last_switch = words.value().last_switch;
     result.entries.assign(environment.begin(), environment.end());
     if (const auto variables = parse_settings(result.entries); !variables) {
         return variables.error();
@@ -164,6 +175,26 @@ Result<RunArguments> parse_run_arguments(std::span<const std::string> arguments,
                      "run: no command; usage: tutti run [options] -- COMMAND..."};
     }
     return result;
+}
+
+Result<Done> check_settings(const Settings& settings) {
+    if (const auto rules = select::load_rules(settings); !rules) return rules.error();
+    if (settings.topology.empty()) return Done{};
+    const auto topology = topo::read_node_topology(settings.topology);
+    if (topology) return Done{};
+    return Error{ErrorCode::kArgument,
+                 fmt::format("TUTTI_TOPOLOGY={}: {}", printable(settings.topology),
+                             topology.error().message)};
+}
+
+Error name_options(const RunArguments& arguments, const Error& error) {
+    for (const SettingDoc& doc : setting_docs()) {
+        const bool is_given = std::find(arguments.given.begin(), arguments.given.end(),
+                                        doc.variable) != arguments.given.end();
+        if (!is_given || !error.message.starts_with(std::string(doc.variable) + "=")) continue;
+        return {error.code, std::string(doc.option) + error.message.substr(doc.variable.size())};
+    }
+    return error;
 }
 
 std::string run_help() { return Parser().app.help(); }

@@ -16,7 +16,6 @@
 #include "cli/process.h"
 #include "cli/rewrite.h"
 #include "files/whole_file.h"
-#include "select/rules.h"
 
 namespace tutti::cli {
 namespace {
@@ -173,13 +172,17 @@ int run_main(std::span<const std::string> words) {
         return 0;
     }
     // What every rank would refuse is refused here, once.
-    if (const auto rules = select::load_rules(run.settings); !rules) {
-        return complain(rules.error().message);
+    if (const auto checked = check_settings(run.settings); !checked) {
+        return complain(name_options(run, checked.error()).message);
     }
     const std::string path = environment_text("PATH");
     if (!find_program(run.command[0], path)) {
-        return complain(fmt::format("{}: no such program", printable(run.command[0])),
-                        kNotFoundStatus);
+        const std::string word = printable(run.command[0]);
+        const std::string hint =
+            run.last_switch.empty()
+                ? ""
+                : fmt::format("; for a value of {0} write {0}={1}", run.last_switch, word);
+        return complain(fmt::format("{}: no such program{}", word, hint), kNotFoundStatus);
     }
     const bool reports = run.settings.on && !run.settings.report.empty();
     if (reports && run.settings.report != "1") {

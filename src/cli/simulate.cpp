@@ -31,9 +31,23 @@ constexpr uint64_t kDataBytesMax = 256u << 20;
 // Where the engine runs longer than a minute.
 constexpr uint64_t kSimulatedOperationsMax = 30'000'000;
 
-uint64_t data_bytes(const sched::Shape& shape) {
-    const bool has_blocks = sched::has_blocks(shape.collective);
-    return uint64_t{shape.ranks} * shape.bytes * (has_blocks ? shape.ranks + 1 : 2);
+// What a machine of today has to spare.
+constexpr uint64_t kMemoryBytesMax = uint64_t{4} << 30;
+
+// One rank's buffers. At most 2^17 blocks of 2^36 bytes.
+uint64_t buffer_bytes(const sched::Shape& shape) {
+    return shape.bytes * (sched::has_blocks(shape.collective) ? shape.ranks + 1 : 2);
+}
+
+bool has_room_for_data(const sched::Shape& shape) {
+    return buffer_bytes(shape) <= kDataBytesMax / shape.ranks;
+}
+
+// Ranks without data share one set of buffers, but each has its own scratch.
+bool has_memory(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                const topo::Placement& placement, const algo::Tuning& tuning) {
+    const uint64_t scratch = algo::plan_scratch_bytes(algorithm, shape, placement, tuning);
+    return buffer_bytes(shape) <= kMemoryBytesMax && scratch <= kMemoryBytesMax / shape.ranks;
 }
 
 struct Run {
@@ -60,13 +74,17 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
         return refuse(
             fmt::format("not simulated: more than {} operations", kSimulatedOperationsMax));
     }
+    if (!has_memory(algorithm, shape, placement, tuning)) {
+        return refuse(fmt::format("not simulated: takes more than {} of memory",
+                                  format_bytes(kMemoryBytesMax)));
+    }
     engine::SimulationRequest request;
     request.algorithm = &algorithm;
     request.shape = shape;
     request.placement = &placement;
     request.tuning = tuning;
     request.network = fabric.network(placement.nodes());
-    request.has_data = data_bytes(shape) <= kDataBytesMax;
+    request.has_data = has_room_for_data(shape);
     request.seed = seed;
     const auto result = engine::simulate(request);
     if (!result) return result.error();

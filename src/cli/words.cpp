@@ -29,6 +29,7 @@ Result<Words> Words::parse(std::string_view command, std::span<const std::string
             return option.name == name;
         });
         if (found == known.end()) {
+            if (name == "--help") return wrong_value(name, word.substr(equals + 1), "no value");
             std::vector<std::string_view> names{"--help"};
             for (const OptionDoc& option : known) names.push_back(option.name);
             return unknown_word("option", name, names);

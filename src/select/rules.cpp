@@ -92,6 +92,7 @@ Result<Forced> parse_forced(tutti_collective collective, std::string_view text) 
     const size_t colon = text.find(':');
     Forced forced;
     forced.algorithm = text.substr(0, colon);
+    if (forced.algorithm.empty()) return wrong("which algorithm?");
     if (auto unknown = unknown_algorithm(collective, forced.algorithm)) {
         return wrong(std::move(*unknown));
     }
@@ -100,6 +101,7 @@ Result<Forced> parse_forced(tutti_collective collective, std::string_view text) 
     }
     if (colon != std::string_view::npos) {
         for (const std::string_view option : split(text.substr(colon + 1), ',')) {
+            if (option.empty()) return wrong("an option is missing behind " + forced.algorithm);
             const size_t equals = option.find('=');
             const auto value = equals == std::string_view::npos
                                    ? std::nullopt

@@ -34,6 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "rum", "unknown command rum; did you mean run?"},
         Wrong{"", "--versoin", "unknown option --versoin; did you mean --version?"},
         Wrong{"", "help runn", "unknown help page runn; did you mean run?"},
+        Wrong{"", "help run now", "help: unexpected word now"},
         Wrong{"", "info --setings", "unknown option --setings; did you mean --settings?"},
         Wrong{"", "info --markdown", "info: --markdown needs --settings"},
         Wrong{"", "info here", "info: unexpected word here"},
@@ -52,6 +53,13 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "--version extra", "--version: unexpected word extra"},
         Wrong{"", "run --check=perhaps -- touch x", "--check=perhaps: expected 0|1"},
         Wrong{"", "run --layout=ring -- touch x", "--layout=ring: expected auto|flat|tree"},
+        Wrong{"", "run --help=1 -- touch x", "--help=1: expected no value"},
+        Wrong{"", "run --allreduce rnig -- touch x",
+              "--allreduce=rnig: unknown algorithm rnig of allreduce; did you mean ring?"},
+        Wrong{"TUTTI_REPRODUCIBLE=1", "run --reduce=binomial -- touch x",
+              "--reduce=binomial: under TUTTI_REPRODUCIBLE only chain may run"},
+        Wrong{"", "run --topology pack:x -- touch x",
+              "--topology=pack:x: node topology: 'pack:x' is not a synthetic description"},
         Wrong{"", "run --report= -- touch x", "--report=: expected 1|FILE.json"},
         Wrong{"", "run --report=no/r.json -- touch x", "report file no/r.json: no such directory"},
         Wrong{"", "run --report=/ -- touch x", "report file /: Is a directory"},
@@ -71,6 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
               "rules file none.toml: No such file or directory"},
         Wrong{"TUTTI_REPORT=no/r.json", "run -- touch x",
               "report file no/r.json: no such directory"},
+        Wrong{"TUTTI_BCAST=rnig", "info", "TUTTI_BCAST=rnig: unknown algorithm rnig of bcast"},
         Wrong{"TUTTI_CHEK=1", "info", "unknown variable TUTTI_CHEK; did you mean TUTTI_CHECK?"}),
     case_name);
 
@@ -151,6 +160,9 @@ TEST_F(Run, AProgramThatIsNotThere) {
     EXPECT_EQ(answer.status, 127);
     EXPECT_EQ(answer.err, "tutti: nosuch: no such program\n");
     EXPECT_EQ(run("-- ./bin").status, 127);
+    EXPECT_EQ(run("--check --report r.json -- mpirun").err,
+              "tutti: r.json: no such program; for a value of --report write --report=r.json\n");
+    EXPECT_EQ(run("--report -- r.json").err, "tutti: r.json: no such program\n");
 }
 
 TEST_F(Run, AMissingLibrary) {

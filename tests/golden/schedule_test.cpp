@@ -243,6 +243,20 @@ TEST_F(Transcript, SimulateAChain) {
     }
 }
 
+// Buffers that this machine has not, and those of whose bytes 64 bits cannot hold the number.
+TEST_F(Transcript, SimulateTooMuch) {
+    const Answer much = tutti("simulate bcast --ranks 3 --bytes 64G --algorithm chain");
+    EXPECT_EQ(much.status, 0) << much.err;
+    EXPECT_NE(
+        much.out.find("* chain              not simulated: takes more than 4 GiB of memory\n"),
+        std::string::npos)
+        << much.out;
+    const Answer more =
+        tutti("simulate allgather --ranks 131072 --bytes 1G --algorithm all", "ulimit -v 4000000;");
+    EXPECT_NE(more.out.find(" recursive_doubling not simulated: "), std::string::npos)
+        << more.out << more.err;
+}
+
 // Hosts 0 1 | 2 3: the first round's message from 1 to 2 and all of the second round go over two
 // switches more, 20 us each; so does something of every collective.
 TEST_F(Transcript, SimulateLeaves) {
@@ -332,6 +346,13 @@ INSTANTIATE_TEST_SUITE_P(
               "--non-commutative: bcast has no operator"},
         Wrong{"", "explain bcast --ranks 4 --bytes 8 --schedule=1",
               "--schedule=1: expected no value"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --help=1", "--help=1: expected no value"},
+        Wrong{"",
+              "explain bcast --ranks 4 --bytes 8 --algorithm :", "--algorithm: which algorithm?"},
+        Wrong{"", "explain bcast --ranks 4 --bytes 8 --algorithm chain:",
+              "--algorithm: an option is missing behind chain"},
+        Wrong{"TUTTI_TOPOLOGY=pack:x", "explain barrier --ranks 4 --hosts 1",
+              "TUTTI_TOPOLOGY=pack:x: node topology: 'pack:x' is not a synthetic description"},
         Wrong{"", "explain bcast --ranks 4 --bytes 8 --algorithm chian",
               "--algorithm: unknown algorithm chian of bcast; did you mean chain?"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --algorithm chain",
@@ -355,6 +376,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "check barrier ring", "check: no such algorithm: barrier ring"},
         Wrong{"", "check --ranks 0", "--ranks=0: expected a range such as 2..16, up to 4096"},
         Wrong{"", "check --ranks 5..4", "--ranks=5..4: expected a range such as 2..16, up to 4096"},
+        Wrong{"", "check barrier --ranks 2..4 --hosts 5",
+              "--hosts: none of these teams is on so many hosts; see --ranks"},
+        Wrong{"", "check --file /dev/zero", "/dev/zero: more than 256 MiB"},
         Wrong{"", "check --placement block", "--placement needs --file"},
         Wrong{"", "check --file none", "none: cannot be read"},
         Wrong{"", "check --file .", ".: is a directory"},
@@ -371,6 +395,8 @@ INSTANTIATE_TEST_SUITE_P(
               "--rate=fast: expected a rate such as 100Gbit or 25mbit"},
         Wrong{"", "simulate barrier --ranks 4 --latency 1",
               "--latency=1: expected a time such as 1us or 1.5ms"},
+        Wrong{"", "simulate barrier --ranks 4 --latency 0us",
+              "--latency=0us: expected a time such as 1us or 1.5ms"},
         Wrong{"", "simulate barrier --ranks 4 --leaves 2,1",
               "--leaves=2,1: expected 4 hosts together"},
         Wrong{"", "simulate barrier --ranks 4 --leaves 2,two",
