@@ -208,6 +208,7 @@ exec::Step Network::step_under_lock() {
     if (step != exec::Step::kDone) return step;
     if (wake_ == Wake::kNone && running_->extent().multicasts > 0) {
         wake_ = Wake::kDelivery;
+        multicast_.route->hasten();
         return exec::Step::kAdvanced;
     }
     wake_ = Wake::kNone;

@@ -63,6 +63,10 @@ void TeamMulticast::sleep(Sleeper& sleeper, uint64_t ns_max) {
     }
 }
 
+void TeamMulticast::hasten() {
+    if (carries()) desk_.carrier()->hasten(parts_.membership);
+}
+
 bool TeamMulticast::is_delivered() const {
     if (!carries() || route_->has_failed()) return true;
     const udp::RingHeader& header = udp::Ring(ring_memory(*parts_.slice)).header();

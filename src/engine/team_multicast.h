@@ -80,6 +80,8 @@ class TeamMulticast {
     [[nodiscard]] Bell& bell() const;
     // At most ns_max; on the rank that carries in the service's stead.
     void sleep(Sleeper& sleeper, uint64_t ns_max);
+    // Somebody is about to wait for is_delivered().
+    void hasten();
     // All that this node has sent is with all members, as far as this rank knows: the one that
     // carries does, the others say yes. Of a group that has failed nothing more is expected.
     [[nodiscard]] bool is_delivered() const;

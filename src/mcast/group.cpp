@@ -294,19 +294,21 @@ void Group::tick_watch(uint64_t now_ns) {
             give_up(now_ns, member);
             continue;
         }
-        add_work(Work::kAsk, member);
+        // One that still waits to be sent has not been left unanswered.
+        if (!add_work(Work::kAsk, member)) watch_.take_back_ask(member);
     }
 }
 
 // ---------------------------------------------------------------- packets out
 
-void Group::add_work(Work work, Member member) {
+bool Group::add_work(Work work, Member member) {
     const size_t index = static_cast<size_t>(work) * params_.members + member;
-    if (is_queued_[index]) return;
+    if (is_queued_[index]) return false;
     is_queued_[index] = true;
     TUTTI_ASSERT(work_count_ < work_.size(), "work is queued twice");
     work_[(work_first_ + work_count_) % work_.size()] = {work, member};
     ++work_count_;
+    return true;
 }
 
 size_t Group::do_work(uint64_t now_ns, std::span<std::byte> out, Member& to) {

@@ -80,6 +80,8 @@ class Group {
     // at the places they posted.
     [[nodiscard]] uint64_t written_end() const { return sender_.written_end(); }
     [[nodiscard]] uint64_t placed_end() const { return sender_.placed_end(); }
+    // The user waits for placed_end() to reach what was written.
+    void hasten(uint64_t now_ns) { sender_.hasten(now_ns); }
     // The user waits for something of this member, or no longer: one call of the second kind for
     // each of the first. While it waits, a member that is gone is noticed.
     void expect(uint64_t now_ns, Member member) { watch_.wait(now_ns, member); }
@@ -147,7 +149,8 @@ class Group {
     void refresh(uint64_t now_ns, Member stream);
     void refresh_waits(uint64_t now_ns, Member stream);
     void set_wait(uint64_t now_ns, bool& waits, bool wanted, Member member);
-    void add_work(Work work, Member member);
+    // False if it is queued already.
+    bool add_work(Work work, Member member);
     size_t do_work(uint64_t now_ns, std::span<std::byte> out, Member& to);
     size_t write_ack(Member stream, std::span<std::byte> out, Member& to);
     size_t write_ask(Member member, std::span<std::byte> out, Member& to);

@@ -141,7 +141,7 @@ size_t Sender::next_data(uint64_t now_ns, std::span<std::byte> out, Member& to) 
 
 void Sender::restart_beats(uint64_t now_ns) {
     beat_interval_ns_ = params_.timing.heartbeat_ns_first;
-    beat_ns_ = now_ns + beat_interval_ns_;
+    beat_ns_ = must_ask_ && !can_send() ? now_ns : now_ns + beat_interval_ns_;
     beats_since_data_ = 0;
 }
 
@@ -151,7 +151,9 @@ size_t Sender::next_heartbeat(uint64_t now_ns, std::span<std::byte> out, Member&
     const bool is_blocked = sent_ < next_ && !can_send();
     const bool is_open = placed_ < next_;
     Heartbeat beat{sent_, ++beat_number_, false};
-    beat.asks = is_open && (is_blocked || beats_since_data_ >= params_.timing.heartbeats_silent);
+    const bool is_silent = beats_since_data_ >= params_.timing.heartbeats_silent;
+    beat.asks = is_open && (must_ask_ || is_blocked || is_silent);
+    if (!can_send()) must_ask_ = false;
     ++beats_since_data_;
     const uint64_t longer = std::max(2 * beat_interval_ns_, params_.timing.heartbeat_ns_first);
     beat_interval_ns_ = std::min(longer, params_.timing.heartbeat_ns_max);

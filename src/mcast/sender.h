@@ -61,6 +61,12 @@ class Sender {
         beat_ns_ = now_ns;
         is_asked_ = true;
     }
+    // Somebody waits for what was sent to be at its place: asks for acknowledgements now.
+    void hasten(uint64_t now_ns) {
+        if (placed_ == next_) return;
+        must_ask_ = true;
+        if (!can_send()) beat_ns_ = now_ns;
+    }
     void set_rate(uint64_t bytes_per_s) {
         pacer_.set_rate(bytes_per_s, burst_bytes(params_, bytes_per_s));
     }
@@ -117,6 +123,7 @@ class Sender {
     uint64_t beat_ns_ = kNever;
     uint64_t beat_interval_ns_ = 0;
     bool is_asked_ = false;  // and has not answered by a heartbeat
+    bool must_ask_ = false;  // by a heartbeat behind all that may be sent
     uint32_t beats_since_data_ = 0;
     uint32_t beat_number_ = 0;
     SenderCounters counters_;

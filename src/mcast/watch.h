@@ -37,6 +37,10 @@ class Watch {
     enum class Finding : uint8_t { kNothing, kAsk, kDead };
     // The next member about which something is to be done by now; call until it finds nothing.
     Finding check(uint64_t now_ns, Member& member);
+    // The last one found was not sent.
+    void take_back_ask(Member member) {
+        if (peers_[member].asks > 0) --peers_[member].asks;
+    }
     [[nodiscard]] uint32_t asks(Member member) const { return peers_[member].asks; }
 
   private:

@@ -56,6 +56,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     void set_rate(Membership* membership, uint64_t bytes_per_s) override;
     std::optional<mcast::Member> failure(Membership* membership) override;
     bool is_acknowledged(Membership* membership) override;
+    void hasten(Membership* membership) override;
     mcast::GroupCounters group_counters(Membership* membership) override;
     CarrierCounters counters() override;
     std::string describe(Membership* membership) override;
@@ -260,6 +261,12 @@ std::optional<mcast::Member> UdpCarrier::failure(Membership* membership) {
 bool UdpCarrier::is_acknowledged(Membership* membership) {
     const Lock lock(mutex_);
     return membership->group().is_acknowledged();
+}
+
+void UdpCarrier::hasten(Membership* membership) {
+    const Lock lock(mutex_);
+    membership->group().hasten(Service::now_ns());
+    follow_up();
 }
 
 mcast::GroupCounters UdpCarrier::group_counters(Membership* membership) {

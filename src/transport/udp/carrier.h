@@ -120,8 +120,9 @@ class Carrier {
     virtual ProbeState probe_state(Membership* membership) = 0;
     virtual void set_rate(Membership* membership, uint64_t bytes_per_s) = 0;
     virtual std::optional<mcast::Member> failure(Membership* membership) = 0;
-    // All that this member wrote is with all members.
+    // All that this member wrote is with all members; hasten() asks them to say so soon.
     virtual bool is_acknowledged(Membership* membership) = 0;
+    virtual void hasten(Membership* membership) = 0;
     virtual mcast::GroupCounters group_counters(Membership* membership) = 0;
     virtual CarrierCounters counters() = 0;
     // "eth0, 10.1.0.3, packets of 1472 bytes".

@@ -41,7 +41,7 @@ void Feed::advance(uint64_t now_ns) {
     finish_posts(now_ns);
     const auto dead = group_.given_up();
     if (dead && !is_closed_) close(*dead);
-    release_delivered();
+    release_delivered(now_ns);
     if (group_.failure()) {
         ring_.freeze();
         is_frozen_ = true;
@@ -86,6 +86,7 @@ bool Feed::collect_once(uint64_t now_ns) {
         if (!is_looked_at || !ring_.is_filled_here(place.number)) continue;
         if (place.at == At::kPosted) group_.release(now_ns, place.post);
         place.at = At::kToWrite;
+        newest_ = std::max(newest_, place.number);
         to_write_[to_write_count_++] = place.number;
     }
     return to_write_count_ > before;
@@ -113,16 +114,26 @@ void Feed::write_filled(uint64_t now_ns) {
     ring_.header().sent.fetch_add(written, std::memory_order_relaxed);
 }
 
-void Feed::release_delivered() {
+void Feed::release_delivered(uint64_t now_ns) {
     if (held_ == 0) return;
     const uint64_t placed_end = group_.placed_end();
+    const Place* oldest = nullptr;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
         Place& place = places_[i];
-        if (place.at != At::kHeld || place.held_until > placed_end) continue;
+        if (place.at != At::kHeld) continue;
+        if (place.held_until > placed_end) {
+            if (!oldest || place.number < oldest->number) oldest = &place;
+            continue;
+        }
         has_freed_ |= ring_.release_hold(place.number);
         --held_;
         move_on(place);
     }
+    // Half a round later its slot is needed; acknowledgements take their time unless asked for.
+    const bool is_late = oldest && newest_ >= oldest->number + ring_.slots() / 2;
+    if (!is_late || oldest->held_until <= hastened_until_) return;
+    group_.hasten(now_ns);
+    hastened_until_ = group_.written_end();
 }
 
 // ---------------------------------------------------------------- from the others to here
@@ -140,6 +151,7 @@ void Feed::finish_posts(uint64_t now_ns) {
         const bool is_right = state == mcast::PostState::kDone;
         ring_.publish(place.number, is_right ? group_.message_bytes(place.post) : kTooLong);
         group_.release(now_ns, place.post);
+        newest_ = std::max(newest_, place.number);
         move_on(place);
         ++received;
     }

@@ -54,7 +54,7 @@ class Feed final : public Client {
     void collect_filled(uint64_t now_ns);
     bool collect_once(uint64_t now_ns);
     void write_filled(uint64_t now_ns);
-    void release_delivered();
+    void release_delivered(uint64_t now_ns);
     void finish_posts(uint64_t now_ns);
     void post_free(uint64_t now_ns);
     void move_on(Place& place);
@@ -70,6 +70,9 @@ class Feed final : public Client {
     mcast::Outgoing outgoing_;
     bool is_writing_ = false;
     uint32_t held_ = 0;
+    uint64_t newest_ = 0;  // number that was ever full here
+    uint64_t hastened_until_ =
+        0;  // in the own stream: acknowledgements of all before were asked for
     uint64_t completed_seen_ = 0;  // of the group's counter
     // Of the ring's counters; and slots that the service itself was the last to leave.
     uint64_t filled_seen_ = 0;

@@ -123,6 +123,19 @@ TEST_F(GroupTest, WhoIsExpectedIsAskedAndFoundGone) {
     EXPECT_EQ(group_->failure(), Member{3});
 }
 
+// A member whose own packets the system does not take accuses nobody.
+TEST_F(GroupTest, AsksThatWereNotSentDoNotCount) {
+    group_->expect(0, 3);
+    for (uint64_t now = 0; now < 60'000'000'000; now += 50'000'000) group_->tick(now);
+    EXPECT_FALSE(group_->given_up());
+    for (uint64_t now = 60'000'000'000; now < 120'000'000'000 && !group_->failure();
+         now += 50'000'000) {
+        group_->tick(now);
+        drain(now);
+    }
+    EXPECT_EQ(group_->failure(), Member{3});
+}
+
 TEST_F(GroupTest, NobodyIsGoneWhoIsNoLongerExpected) {
     group_->expect(0, 3);
     group_->end_expect(3);

@@ -229,6 +229,28 @@ TEST_F(SenderTest, ABlockedSenderAsksAtOnce) {
     EXPECT_TRUE(std::get<Heartbeat>(packet->body).asks);
 }
 
+// The first heartbeat asks, at once where nothing is on its way, else behind the last packet.
+TEST_F(SenderTest, WhoIsInAHurryAsksAtOnce) {
+    sender_.hasten(5);
+    EXPECT_EQ(sender_.next_ns(), kNever) << "there is nothing to ask for";
+    write(5, 2);
+    sender_.hasten(5);
+    EXPECT_TRUE(std::holds_alternative<Data>(next(5)->body));
+    EXPECT_TRUE(std::holds_alternative<Data>(next(5)->body));
+    for (const uint64_t now : {5, 6}) {
+        const auto packet = next(now);
+        ASSERT_TRUE(packet);
+        EXPECT_TRUE(std::get<Heartbeat>(packet->body).asks);
+        EXPECT_EQ(std::get<Heartbeat>(packet->body).end, 2u);
+        EXPECT_FALSE(next(now));
+        EXPECT_GT(sender_.next_ns(), now) << "the next one takes its time";
+        sender_.hasten(now + 1);
+        EXPECT_EQ(sender_.next_ns(), now + 1);
+    }
+    sender_.on_acknowledged({2, 10, 2});
+    EXPECT_EQ(sender_.next_ns(), kNever);
+}
+
 TEST_F(SenderTest, AnAskIsAnsweredOnce) {
     sender_.on_ask(5);
     sender_.on_ask(5);

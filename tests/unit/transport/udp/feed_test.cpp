@@ -239,6 +239,36 @@ TEST_F(FeedTest, WhoSleepsInTheServicesSteadIsWokenByAFreedSlotToo) {
     }
 }
 
+// Half a round before a slot is needed again its sender asks whether all have the data, once.
+TEST_F(FeedTest, AcknowledgementsComeInTimeForTheNextRound) {
+    make(16, 64);
+    Ticket ticket;
+    const auto is_free = [&](uint64_t number) { return nodes_[0]->ring.is_free(number + 16); };
+    const auto beats = [&] { return nodes_[0]->group->counters().sent.heartbeats; };
+    // Everything at once: nothing comes because time passes.
+    const auto exchange = [&] {
+        for (int i = 0; i < 8; ++i) {
+            for (const auto& node : nodes_) step(*node);
+        }
+    };
+    ASSERT_EQ(send(0, 0, 10, ticket), State::kDone);
+    for (Rank rank : {1, 2, 3}) {
+        exchange();
+        ASSERT_TRUE(receive(rank, 0, 0, 10));
+    }
+    for (uint64_t number = 1; number < 8; ++number) {
+        EXPECT_EQ(beats(), 0u);
+        ASSERT_EQ(send(2, number, 10, ticket), State::kDone);
+        exchange();
+        for (Rank rank : {0, 1, 3}) ASSERT_TRUE(receive(rank, 2, number, 10));
+        EXPECT_FALSE(is_free(0)) << number;
+    }
+    ASSERT_EQ(send(2, 8, 10, ticket), State::kDone);
+    exchange();
+    EXPECT_EQ(beats(), 1u);
+    EXPECT_TRUE(is_free(0));
+}
+
 TEST_F(FeedTest, AWrongLengthFailsTheTicket) {
     make(4, 64);
     Ticket ticket;
