@@ -16,6 +16,8 @@ constexpr uint32_t kMembersAtFullPace = 32;
 // One of so many packets may be lost by chance. A queue that overflows because the sender's link is
 // faster by less than that share does not overflow within the row.
 constexpr uint32_t kTrainLossShare = 10;
+// Member 0's probes are numbered from here on once the row has left.
+constexpr uint32_t kBehindTrain = 1u << 16;
 
 }  // namespace
 
@@ -25,14 +27,11 @@ Prober::Prober(const Params& params)
       interval_ns_(params.timing.probe_ns * (1 + params.members / kMembersAtFullPace)),
       matrix_(row_bytes_ * params.members),
       peers_(params.members),
-      is_train_over_(params.member == 0 || params.train_packets == 0) {
+      is_train_over_(params.train_packets == 0) {
     for (Member member = 0; member < params.members; ++member) mark(member, member);
 }
 
-void Prober::start(uint64_t now_ns) {
-    if (params_.member == 0) train_left_ = params_.train_packets;
-    probe_ns_ = now_ns;
-}
+void Prober::start(uint64_t now_ns) { probe_ns_ = now_ns; }
 
 bool Prober::hears(Member who, Member whom) const {
     const std::byte eight = matrix_[who * row_bytes_ + whom / 8u];
@@ -60,10 +59,10 @@ void Prober::on_probe(uint64_t now_ns, uint64_t arrival_ns, Member from, const P
     Peer& peer = peers_[from];
     peer.bytes_per_s = std::max(peer.bytes_per_s, probe.bytes_per_s);
     if (from == 0 && probe.is_train) on_train(arrival_ns, probe.number, packet_bytes);
-    // Its last packet may be lost; member 0's other probes come behind it.
-    const bool is_last = !probe.is_train || probe.number + 1 >= params_.train_packets;
-    if (from == 0 && is_last) is_train_over_ = true;
-    if (!is_train_over_ && from == 0 && probe_ns_ != kNever) {
+    // Its last packet may be lost; what member 0 probes from then on comes behind it.
+    const uint32_t end = probe.is_train ? params_.train_packets - 1 : kBehindTrain;
+    if (from == 0 && probe.number >= end) is_train_over_ = true;
+    if (!is_train_over_ && from == 0 && probe.is_train && probe_ns_ != kNever) {
         probe_ns_ = std::max(probe_ns_, now_ns + interval_ns_);
     }
     if (probe.answerer == params_.member) {
@@ -107,6 +106,11 @@ void Prober::on_answer(uint64_t now_ns, uint64_t arrival_ns, const ProbeAnswer& 
 }
 
 void Prober::look_whether_done(uint64_t now_ns) {
+    if (params_.member == 0 && !has_begun_train_ && all_hear_all()) {
+        has_begun_train_ = true;
+        train_left_ = params_.train_packets;
+        probe_ns_ = now_ns;
+    }
     const bool has_round_trip = round_trip_ns_max_ > 0;
     if (is_done_ || !has_round_trip || !all_hear_all() || !is_train_over_) return;
     is_done_ = true;
@@ -130,7 +134,12 @@ size_t Prober::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to
     if (answers_due_ > 0) return next_answer(out, to);
     if (probe_ns_ > now_ns) return 0;
     to = kEverybody;
-    if (train_left_ > 0) return write_probe(now_ns, true, out);
+    if (train_left_ > 0) {
+        const size_t bytes = write_probe(now_ns, true, out);
+        if (train_left_ == 0) is_train_over_ = true;
+        look_whether_done(now_ns);
+        return bytes;
+    }
     if (probes_ == params_.timing.probes_max) {
         is_done_ = true;
         probe_ns_ = kNever;
@@ -165,6 +174,7 @@ size_t Prober::write_probe(uint64_t now_ns, bool is_train, std::span<std::byte> 
         --train_left_;
     } else {
         probe.number = probes_++;
+        if (has_begun_train_) probe.number += kBehindTrain;
         // Another one each time.
         const uint32_t step = 1 + probe.number % (params_.members - 1u);
         probe.answerer = static_cast<Member>((params_.member + step) % params_.members);

@@ -4,11 +4,12 @@
 //
 // Source: ours. Every member multicasts probes that carry a bit for each member it has heard, so
 // everyone gathers the whole matrix from what it hears; no member is asked by all the others at
-// once. Each probe names one member that answers it: that gives round trips. Member 0 begins with
-// a row of full packets whose spacing at arrival gives the rate of the narrowest link (packet
-// trains, cf. Dovrolis, Ramanathan, Moore 2001); the first half of the row is not counted, since
-// shapers let a burst pass. Who hears the row keeps its own probes until it has passed, or they
-// would take their share of the link.
+// once. Each probe names one member that answers it: that gives round trips. When all hear all
+// (switches that snoop take a while to learn of members), member 0 sends a row of full packets
+// whose spacing at arrival gives the rate of the narrowest link (packet trains, cf. Dovrolis,
+// Ramanathan, Moore 2001); the first half of the row is not counted, since shapers let a burst
+// pass. Who hears the row keeps its own probes until it has passed, or they would take their share
+// of the link.
 //
 // A member is done when its matrix is full, a round trip is known and the row has passed, or after
 // probes_max probes; it goes on answering those that are not.
@@ -76,6 +77,7 @@ class Prober {
     uint64_t heard_count_ = 0;
     std::vector<Peer> peers_;
     uint32_t answers_due_ = 0;
+    bool has_begun_train_ = false;  // member 0
     uint32_t train_left_ = 0;
     uint32_t probes_ = 0;
     uint64_t probe_ns_ = kNever;

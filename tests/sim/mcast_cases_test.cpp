@@ -419,10 +419,9 @@ TEST(McastCases, AProbeFindsAllMembersAndTheRate) {
         const mcast::Prober& prober = world.group(member).prober();
         EXPECT_TRUE(prober.all_hear_all());
         EXPECT_GE(prober.round_trip_ns_min(), 2 * kLatencyNs);
-        // What passes member 0's link meets the train of 31 ms there.
-        const bool meets_train = member == 0 || member == 15;
-        EXPECT_LT(prober.round_trip_ns_min(), meets_train ? 40 * kMillisecond : 3 * kLatencyNs);
-        EXPECT_NEAR(static_cast<double>(prober.bytes_per_s()), 3'125'000, 31'250);
+        EXPECT_LT(prober.round_trip_ns_min(), 3 * kLatencyNs);
+        if (member == 0) continue;
+        EXPECT_NEAR(static_cast<double>(prober.own_bytes_per_s()), 3'125'000, 31'250);
     }
     EXPECT_TRUE(world.run(2 * kSecond, [&] { return world.is_silent(); }));
 }

@@ -14,26 +14,40 @@ std::optional<Packet> next(Prober& prober, uint64_t now_ns, std::span<std::byte>
     return parse(std::span<const std::byte>(out).first(bytes));
 }
 
+// Numbers of member 0's probes behind its row begin here.
+constexpr uint32_t kBehindTrain = 1u << 16;
+
 class ProberTest : public testing::Test {
   protected:
     std::array<std::byte, kControlBytesMax> out_{};
     Member to_ = kNobody;
 };
 
-TEST_F(ProberTest, MemberZeroBeginsWithARowOfFullPackets) {
-    Params params = test_params(4, 0);
+// A row that left before a switch knew of all members would measure nothing.
+TEST_F(ProberTest, MemberZeroSendsARowOfFullPacketsWhenAllHearAll) {
+    Params params = test_params(2, 0);
     params.train_packets = 6;
     Prober prober(params);
     prober.start(0);
+    ASSERT_TRUE(next(prober, 0, out_, to_));
+    EXPECT_FALSE(next(prober, 0, out_, to_)) << "nobody has heard it";
+    const std::byte all{3};
+    prober.on_probe(10, 10, 1, {0, kNobody, false, false, 0, 0, {&all, 1}}, 100);
+    prober.on_answer(20, 20, {0, 5});
     for (uint32_t i = 0; i < 6; ++i) {
-        ASSERT_EQ(prober.next_packet(0, out_, to_), params.packet_bytes_max);
+        EXPECT_FALSE(prober.is_done());
+        ASSERT_EQ(prober.next_packet(20, out_, to_), params.packet_bytes_max);
         const auto packet = parse(out_);
         ASSERT_TRUE(packet);
         EXPECT_TRUE(std::get<Probe>(packet->body).is_train);
         EXPECT_EQ(std::get<Probe>(packet->body).number, i);
     }
-    EXPECT_LT(prober.next_packet(0, out_, to_), params.packet_bytes_max);
-    EXPECT_EQ(prober.next_packet(0, out_, to_), 0u);
+    EXPECT_TRUE(prober.is_done());
+    const auto behind = next(prober, 20, out_, to_);
+    ASSERT_TRUE(behind);
+    EXPECT_FALSE(std::get<Probe>(behind->body).is_train);
+    EXPECT_GE(std::get<Probe>(behind->body).number, kBehindTrain);
+    EXPECT_FALSE(next(prober, 20, out_, to_));
 }
 
 TEST_F(ProberTest, TheRateIsThatOfTheSecondHalf) {
@@ -138,7 +152,7 @@ TEST_F(ProberTest, IsDoneWhenItKnowsThatAllHearAll) {
     EXPECT_EQ(prober.round_trip_ns_min(), 700u);
     const std::byte all{7};
     const std::byte two{6};
-    prober.on_probe(900, 900, 0, {0, kNobody, false, false, 0, 0, {&all, 1}}, 100);
+    prober.on_probe(900, 900, 0, {kBehindTrain, kNobody, false, false, 0, 0, {&all, 1}}, 100);
     prober.on_probe(900, 900, 2, {0, kNobody, false, false, 0, 0, {&two, 1}}, 100);
     EXPECT_FALSE(prober.hears(2, 0));
     EXPECT_FALSE(prober.is_done());
@@ -168,7 +182,12 @@ TEST_F(ProberTest, IsNotDoneBeforeTheTrainHasPassed) {
             prober.on_probe(900, 900, 0, {i, kNobody, true, false, 0, 0, {&all, 1}}, 1000);
         }
         EXPECT_FALSE(prober.is_done());
-        prober.on_probe(950, 950, 0, {3, kNobody, !last_is_lost, false, 0, 0, {&all, 1}}, 1000);
+        // From before the row, on another way.
+        prober.on_probe(920, 920, 0, {7, kNobody, false, false, 0, 0, {&all, 1}}, 100);
+        EXPECT_FALSE(prober.is_done());
+        const uint32_t number = last_is_lost ? kBehindTrain : 3;
+        prober.on_probe(950, 950, 0, {number, kNobody, !last_is_lost, false, 0, 0, {&all, 1}},
+                        1000);
         EXPECT_TRUE(prober.is_done());
     }
 }
