@@ -182,17 +182,17 @@ Result<Done> check_settings(const Settings& settings) {
     if (settings.topology.empty()) return Done{};
     const auto topology = topo::read_node_topology(settings.topology);
     if (topology) return Done{};
-    return Error{ErrorCode::kArgument,
-                 fmt::format("TUTTI_TOPOLOGY={}: {}", printable(settings.topology),
-                             topology.error().message)};
+    return Error{ErrorCode::kArgument, "TUTTI_TOPOLOGY: " + topology.error().message};
 }
 
 Error name_options(const RunArguments& arguments, const Error& error) {
-    for (const SettingDoc& doc : setting_docs()) {
-        const bool is_given = std::find(arguments.given.begin(), arguments.given.end(),
-                                        doc.variable) != arguments.given.end();
-        if (!is_given || !error.message.starts_with(std::string(doc.variable) + "=")) continue;
-        return {error.code, std::string(doc.option) + error.message.substr(doc.variable.size())};
+    for (const std::string_view variable : arguments.given) {
+        if (!error.message.starts_with(variable)) continue;
+        const std::string_view rest = std::string_view(error.message).substr(variable.size());
+        if (!rest.starts_with('=') && !rest.starts_with(':')) continue;
+        for (const SettingDoc& doc : setting_docs()) {
+            if (doc.variable == variable) return {error.code, std::string(doc.option).append(rest)};
+        }
     }
     return error;
 }

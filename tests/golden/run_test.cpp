@@ -59,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"TUTTI_REPRODUCIBLE=1", "run --reduce=binomial -- touch x",
               "--reduce=binomial: under TUTTI_REPRODUCIBLE only chain may run"},
         Wrong{"", "run --topology pack:x -- touch x",
-              "--topology=pack:x: node topology: 'pack:x' is not a synthetic description"},
+              "--topology: topology \"pack:x\": not a description that hwloc knows, such as "
+              "\"pack:2 l3:4 core:8 pu:1\""},
         Wrong{"", "run --report= -- touch x", "--report=: expected 1|FILE.json"},
         Wrong{"", "run --report=no/r.json -- touch x", "report file no/r.json: no such directory"},
         Wrong{"", "run --report=/ -- touch x", "report file /: Is a directory"},
