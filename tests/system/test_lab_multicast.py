@@ -274,7 +274,8 @@ while True:
     for _ in range(4):
         new = draw.choice(live or old)
         bent = bytearray(new)
-        bent[draw.randrange(len(bent))] ^= 1 << draw.randrange(8)
+        if bent:  # noise that came back may be empty
+            bent[draw.randrange(len(bent))] ^= 1 << draw.randrange(8)
         noise = draw.randbytes(draw.randrange(1473))
         for packet in (draw.choice(old), new, bytes(bent), noise):
             for place in places:
