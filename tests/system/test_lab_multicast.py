@@ -316,7 +316,7 @@ def flood(fabric, packets, *places):
         assert child.stdout.readline() == "ready\n"
         yield
     finally:
-        child.kill()
+        child.terminate()  # handed on to the host
         child.communicate()
 
 
