@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/text.h"
 #include "cli/libraries.h"
@@ -40,6 +41,18 @@ std::vector<std::string> application_files(const std::vector<std::string>& comma
         if (auto file = find_program(command[context.application], path)) files.push_back(*file);
     }
     return files;
+}
+
+std::string closed_app_file(const std::vector<std::string>& command, size_t launcher) {
+    for (size_t i = launcher + 1; i + 1 < command.size(); ++i) {
+        if (command[i] != "--app" && command[i] != "-app") continue;
+        std::ifstream file(command[i + 1]);
+        std::string word;
+        while (file >> word) {
+            if (word == "-x" || word == "--x") return command[i + 1];
+        }
+    }
+    return {};
 }
 
 // `tutti bench` finds the host MPI by this variable. It may stand behind numactl and the like, so
@@ -141,6 +154,8 @@ Result<Plan> make_plan(const std::vector<std::string>& command, const std::strin
                                      printable(file))};
         }
         plan.style = found->flavour == Flavour::kOmpi ? Style::kOpenMpi : Style::kHydra;
+        plan.has_env_list = found->version.starts_with("Open MPI 4");
+        if (plan.has_env_list) plan.closed_app_file = closed_app_file(command, *launcher);
     }
     if (found) plan.flavour = found->flavour;
     // What a program was linked with says more than what starts it.

@@ -16,7 +16,10 @@ struct Plan {
     size_t launcher = 0;             // its place in the command, where style is not kInherit
     std::optional<Flavour> flavour;  // nothing: MPI's standard ABI, so leave the program alone
     std::string application;         // for messages: the program that should use MPI
-    std::string mpi_library;         // for `tutti bench`; empty where the application is another
+    bool has_env_list = false;       // an Open MPI 4, see kEnvList
+    // Its file of contexts (--app) that sets variables by -x, beside which it refuses the list.
+    std::string closed_app_file;
+    std::string mpi_library;  // for `tutti bench`; empty where the application is another
 };
 
 // Looks at the files that the command names; runs `LAUNCHER --version`.

@@ -55,6 +55,45 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool has_app_file(const std::vector<std::string>& command, std::span<const Context> contexts) {
+    for (const Context& context : contexts) {
+        for (size_t i = context.begin; i < context.application; ++i) {
+            if (is_option(command[i], "app")) return true;
+        }
+    }
+    return false;
+}
+
+// Where the user's list stands in the command, if it does.
+std::optional<size_t> env_list_place(const std::vector<std::string>& command,
+                                     std::span<const Context> contexts) {
+    for (const Context& context : contexts) {
+        for (size_t i = context.begin + 1; i + 1 < context.application; ++i) {
+            if (command[i] == "mca_base_env_list") return i + 1;
+        }
+    }
+    return std::nullopt;
+}
+
+// True where Open MPI 4 must get the variables by its list.
+bool rewrite_env_list(Rewritten& rewritten, std::span<const Context> contexts,
+                      const Passing& passing) {
+    if (!passing.own_env_list) return false;
+    std::vector<Variable> variables{{std::string(kPreload), passing.library}};
+    variables.insert(variables.end(), passing.settings.begin(), passing.settings.end());
+    const auto merged = [&](std::string_view users) {
+        return merge_env_list(users, variables, passing.own_preload);
+    };
+    if (const auto place = env_list_place(rewritten.command, contexts)) {
+        std::string& value = rewritten.command[*place];
+        value = merged(value);
+        return true;
+    }
+    if (passing.own_env_list->empty() && !has_app_file(rewritten.command, contexts)) return false;
+    rewritten.environment.push_back({std::string(kEnvList), merged(*passing.own_env_list)});
+    return true;
+}
+
 // Open MPI 4 gives -x to one context only, Open MPI 5 to all; it is repeated, which both allow.
 void rewrite_open_mpi(std::vector<std::string>& command, std::vector<Context> contexts,
                       const Passing& passing) {
@@ -171,6 +210,35 @@ std::string merge_preload(std::string_view users, std::string_view ours) {
     return std::string(users) + ":" + std::string(ours);
 }
 
+std::string merge_env_list(std::string_view users, std::span<const Variable> variables,
+                           std::string_view own_preload) {
+    std::vector<std::string> parts;
+    for (const std::string_view part : split(users, ';')) {
+        if (!part.empty()) parts.emplace_back(part);
+    }
+    for (const Variable& variable : variables) {
+        const auto same = std::find_if(parts.begin(), parts.end(), [&](const std::string& part) {
+            return name_and_value(part).first == variable.name;
+        });
+        const bool is_preload = variable.name == kPreload;
+        if (same != parts.end() && !is_preload) continue;
+        std::string value = variable.value;
+        if (is_preload) {
+            std::string before(own_preload);
+            if (same != parts.end()) {
+                before = std::string(name_and_value(*same).second.value_or(own_preload));
+                parts.erase(same);
+            }
+            value = merge_preload(before, variable.value);
+        }
+        // A value with a semicolon cannot stand here; ranks on this host inherit it.
+        if (value.find(';') == std::string::npos) parts.push_back(variable.name + "=" + value);
+    }
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : ";") + part;
+    return text;
+}
+
 std::string merge_export(const std::optional<std::string>& users,
                          std::span<const Variable> variables, std::string_view own_preload,
                          std::vector<Variable>& by_name) {
@@ -218,6 +286,7 @@ Rewritten rewrite_command(std::span<const std::string> command, const Passing& p
     const auto contexts = split_contexts(command, passing.launcher, passing.style, is_program);
     switch (passing.style) {
         case Style::kOpenMpi:
+            if (rewrite_env_list(rewritten, contexts, passing)) break;
             rewrite_open_mpi(rewritten.command, contexts, passing);
             break;
         case Style::kHydra:

@@ -27,7 +27,13 @@ struct Passing {
     std::vector<Variable> settings;         // TUTTI_ variables for the ranks
     std::string own_preload;                // LD_PRELOAD of the environment, or empty
     std::optional<std::string> own_export;  // SLURM_EXPORT_ENV of the environment
+    // Open MPI 4 only: kEnvList of the environment, or empty.
+    std::optional<std::string> own_env_list;
 };
+
+// Open MPI 4 takes variables for the ranks from this, too, separated by semicolons. Together with
+// -x it refuses to start; with --app it ignores -x on its own command line.
+inline constexpr std::string_view kEnvList = "OMPI_MCA_mca_base_env_list";
 
 struct Rewritten {
     std::vector<std::string> command;
@@ -39,6 +45,10 @@ Rewritten rewrite_command(std::span<const std::string> command, const Passing& p
 
 // The user's own preloads stay in front; ours is not named twice.
 std::string merge_preload(std::string_view users, std::string_view ours);
+
+// The value of kEnvList: the user's, and those of our variables that the user does not set.
+std::string merge_env_list(std::string_view users, std::span<const Variable> variables,
+                           std::string_view own_preload);
 
 // The value of srun's --export: the user's value (ALL where there is none) and our variables. A
 // value with a comma or quote cannot stand in it: that variable is exported by name and added to

@@ -102,6 +102,13 @@ Result<int> start(const RunArguments& arguments, const Plan& plan, const std::st
                    printable(plan.application));
         return run_and_wait(arguments.command);
     }
+    if (!plan.closed_app_file.empty()) {
+        fmt::print(stderr,
+                   "tutti: {} sets variables by -x, beside which Open MPI 4 takes none of ours; it "
+                   "runs without Tutti\n",
+                   printable(plan.closed_app_file));
+        return run_and_wait(arguments.command);
+    }
     const auto library = find_tutti_library(*plan.flavour);
     if (!library) return library.error();
     if (!preloadable(library.value())) {
@@ -116,6 +123,7 @@ Result<int> start(const RunArguments& arguments, const Plan& plan, const std::st
     passing.settings = variables_of(arguments.entries);
     passing.own_preload = environment_text("LD_PRELOAD");
     if (const char* value = getenv("SLURM_EXPORT_ENV")) passing.own_export = value;
+    if (plan.has_env_list) passing.own_env_list = environment_text(std::string(kEnvList).c_str());
     const auto rewritten = rewrite_command(
         arguments.command, passing,
         [&](const std::string& word) { return find_program(word, path).has_value(); });

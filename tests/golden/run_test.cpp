@@ -124,6 +124,19 @@ TEST_F(Run, Hydra) {
     EXPECT_EQ(answer.err, "");
 }
 
+// Without Tutti rather than not at all, and not in silence.
+TEST_F(Run, OpenMpi4WithAFileThatSetsVariables) {
+    make_launcher("mpirun", "mpirun (Open MPI) 4.1.4");
+    (void)shell("echo '-x A=1 -n 2 ./app' >contexts");
+    const Answer answer = run("-- mpirun --app contexts");
+    EXPECT_EQ(answer.out, "--app\ncontexts\n");
+    EXPECT_EQ(
+        answer.err,
+        "tutti: contexts sets variables by -x, beside which Open MPI 4 takes none of ours; it "
+        "runs without Tutti\n");
+    EXPECT_EQ(answer.status, 0);
+}
+
 TEST_F(Run, SlurmTakesTheFlavourFromPath) {
     const Answer answer = run("-- srun -n 2 ./app");
     EXPECT_EQ(answer.out, "--export=ALL,LD_PRELOAD=" + library("ompi") + "\n-n\n2\n./app\n");

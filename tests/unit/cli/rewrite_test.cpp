@@ -67,6 +67,35 @@ TEST(Rewrite, OpenMpiMergesTheUsersPreload) {
               (Words{"mpirun", "-x", "LD_PRELOAD=/env.so:/t/libtutti.so", "./app"}));
 }
 
+// Open MPI 4: beside a list of the user's it refuses -x, and with --app it ignores it.
+TEST(Rewrite, OpenMpiTakesAList) {
+    Passing how = passing(Style::kOpenMpi);
+    how.own_env_list = "";
+    EXPECT_EQ(rewritten({"mpirun", "./app"}, how)[1], "-x");
+    const Words file{"mpirun", "--app", "contexts"};
+    const Rewritten by_file = rewrite_command(file, how, is_program);
+    EXPECT_EQ(by_file.command, file);
+    ASSERT_FALSE(by_file.environment.empty());
+    EXPECT_EQ(by_file.environment.back(),
+              (Variable{"OMPI_MCA_mca_base_env_list",
+                        "LD_PRELOAD=/t/libtutti.so;TUTTI_CHECK=1;TUTTI_TOPOLOGY=pack:2 core:4"}));
+    how.own_env_list = "A=b;TUTTI_CHECK=0;LD_PRELOAD=/u.so";
+    const Words plain{"mpirun", "-n", "2", "./app"};
+    const Rewritten by_list = rewrite_command(plain, how, is_program);
+    EXPECT_EQ(by_list.command, plain);
+    EXPECT_EQ(by_list.environment.back().value,
+              "A=b;TUTTI_CHECK=0;LD_PRELOAD=/u.so:/t/libtutti.so;TUTTI_TOPOLOGY=pack:2 core:4");
+    EXPECT_EQ(merge_env_list("LD_PRELOAD", std::vector<Variable>{{"LD_PRELOAD", "/t.so"}}, "/e.so"),
+              "LD_PRELOAD=/e.so:/t.so");
+    how.own_env_list = "";
+    EXPECT_EQ(rewritten({"mpirun", "--mca", "mca_base_env_list", "TUTTI_TOPOLOGY=x", "./app"}, how),
+              (Words{"mpirun", "--mca", "mca_base_env_list",
+                     "TUTTI_TOPOLOGY=x;LD_PRELOAD=/t/libtutti.so;TUTTI_CHECK=1", "./app"}));
+    // Open MPI 5 takes -x always.
+    how.own_env_list.reset();
+    EXPECT_EQ(rewritten(file, how)[1], "-x");
+}
+
 TEST(Rewrite, OpenMpiLeavesTheUsersSettingAlone) {
     EXPECT_EQ(rewritten({"mpirun", "-x", "TUTTI_CHECK=0", "./app"}, passing(Style::kOpenMpi)),
               (Words{"mpirun", "-x", "LD_PRELOAD=/t/libtutti.so", "-x",
