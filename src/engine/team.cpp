@@ -74,8 +74,12 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     return TUTTI_OK;
 }
 
-// What follows a fruitless step of `op`. True if it was completed after all, or never will be.
+// What follows a fruitless step of `op`. True if it was completed after all, or never will be:
+// then the team is broken.
 inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
+    // Heard before the last step: what would have completed the call came before the news, if at
+    // all.
+    if (broken_ != TUTTI_OK) return true;
     switch (waiter.turn()) {
         case Waiter::Advice::kPoll:
             break;
@@ -90,7 +94,7 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
             context_->progress();
             listen();
             watch_others(waiter.waited_ns());
-            return broken_ != TUTTI_OK;
+            break;
         case Waiter::Advice::kReport:
             report_stall(op, waiter.waited_ns());
             break;
@@ -141,18 +145,20 @@ tutti_status Team::run(const tutti_call& call) {
     if (run_.op.call.is_empty()) return TUTTI_OK;
     node::start(node_, run_.op);
     Waiter waiter(policy_, context_->clock());
+    tutti_status status = TUTTI_OK;
     while (true) {
         const node::Step step = node::step(node_, run_.op);
         if (step == node::Step::kDone) break;
         if (step == node::Step::kAdvanced) {
             waiter.reset();
         } else if (wait_turn(waiter, run_.op)) {
+            status = broken_;
             break;
         }
     }
     if (policy_.sleeps) ring_done(run_.op);
     call_done();
-    return broken_;
+    return status;
 }
 
 tutti_status Team::check_foreign(const char* label) {
@@ -236,13 +242,13 @@ node::Op& Team::front_op() {
 
 // The call in front is done: on to what follows it.
 void Team::finish_front() {
-    if (broken_ != TUTTI_OK) return finish(*head_, broken_);
+    const bool is_checking = head_->stage == Request::Stage::kChecking;
+    if (is_checking && broken_ != TUTTI_OK) return finish(*head_, broken_);
     if (policy_.sleeps && !network_) ring_done(front_op());
-    Request& request = *head_;
-    if (request.stage == Request::Stage::kChecking) {
-        compare_cards(request);
+    if (is_checking) {
+        compare_cards(*head_);
     } else {
-        finish(request, TUTTI_OK);
+        finish(*head_, TUTTI_OK);
     }
 }
 
@@ -265,7 +271,7 @@ tutti_status Team::wait(Request& request) {
         } else if (network_) {
             wait_network_turn(waiter);
         } else if (wait_turn(waiter, front_op())) {
-            finish_front();
+            broken_ == TUTTI_OK ? finish_front() : finish(*head_, broken_);
         }
     }
     call_done();

@@ -226,6 +226,8 @@ bool Team::sleep_for_node() {
 }
 
 void Team::wait_network_turn(Waiter& waiter) {
+    // As in wait_turn().
+    if (broken_ != TUTTI_OK) return finish(*head_, broken_);
     const Waiter::From from = awaited();
     switch (waiter.turn(from)) {
         case Waiter::Advice::kPoll:
@@ -244,7 +246,6 @@ void Team::wait_network_turn(Waiter& waiter) {
             context_->progress();
             listen();
             watch_others(waiter.waited_ns());
-            if (broken_ != TUTTI_OK) finish(*head_, broken_);
             break;
         case Waiter::Advice::kReport:
             begin_inquiry(waiter.waited_ns());

@@ -50,8 +50,7 @@ void Team::pass_on(tutti_status status, const char* text) {
 }
 
 void Team::give_up(tutti_status status, const char* why) {
-    if (broken_ != TUTTI_OK) return;
-    tell_others(status, why);
+    if (broken_ == TUTTI_OK) tell_others(status, why);
     if (head_) finish(*head_, broken_);
 }
 
@@ -108,7 +107,8 @@ void Team::hear_all() {
 void Team::look_around() {
     if (++looks_ % kTestsPerLook != 0) return;
     listen();
-    if (broken_ != TUTTI_OK && head_) finish(*head_, broken_);
+    // What completes the call came before the news, if at all.
+    if (broken_ != TUTTI_OK && !advance() && head_) finish(*head_, broken_);
 }
 
 void Team::hear(const Note& note) {

@@ -66,6 +66,61 @@ TEST_P(GiveUp, EndsRequests) {
     });
 }
 
+// The root of a broadcast has sent it and gives up before the other has looked: that call is right.
+// A turn of the embedder lasts so long that the other looks for news after each.
+struct LateNews {
+    std::atomic<bool> is_waiting{false};
+    std::atomic<int> turns{0};
+    std::atomic<bool> may_go_on{false};
+    std::atomic<bool> has_given_up{false};
+    static void progress(void* user) {
+        auto* news = static_cast<LateNews*>(user);
+        if (!news->is_waiting.load()) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(11));
+        if (++news->turns != 4) return;
+        news->may_go_on.store(true);
+        while (!news->has_given_up.load()) std::this_thread::yield();
+    }
+    ContextPtr make_context(const char* hosts) {
+        const char* settings[] = {hosts, "TUTTI_MCAST=off"};
+        tutti_context_params params{};
+        params.struct_bytes = sizeof(params);
+        params.settings = settings;
+        params.settings_count = 2;
+        params.progress = &LateNews::progress;
+        params.progress_user = this;
+        tutti_context* context = nullptr;
+        EXPECT_EQ(tutti_context_create(&params, &context, nullptr, 0), TUTTI_OK);
+        return ContextPtr(context);
+    }
+};
+
+TEST_P(GiveUp, LeavesACallThatIsComplete) {
+    LateNews news;
+    const ContextPtr context = news.make_context(GetParam());
+    Meeting meeting(2);
+    Mailbox mailbox(2);
+    run_threads(2, [&](uint32_t rank) {
+        const Made made = make(context.get(), meeting, mailbox, rank);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        tutti_team* team = made.team.get();
+        int value = rank == 0 ? 71 : 0;
+        tutti_call call{};
+        call.collective = TUTTI_BCAST;
+        call.bytes = sizeof(value);
+        call.send = &value;
+        call.recv = &value;
+        while (rank == 0 && !news.may_go_on.load()) std::this_thread::yield();
+        news.is_waiting.store(true);
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+        EXPECT_EQ(value, 71);
+        if (rank == 0) tutti_team_give_up(team, "it has had enough");
+        if (rank == 0) news.has_given_up.store(true);
+        const tutti_call next = barrier();
+        EXPECT_EQ(tutti_run(team, &next), TUTTI_ERR_MEMORY);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Everywhere, GiveUp,
                          ::testing::Values("TUTTI_HOSTS=1", "TUTTI_HOSTS=2", "TUTTI_HOSTS=4"));
 
