@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long collectives take: lab_bench SECONDS [late=RANK:MS] COLLECTIVE:BYTES...
+// How long collectives take: lab_bench SECONDS [apart | late=RANK:MS] COLLECTIVE:BYTES...
 //
 // Plain MPI, so that the same program runs under any MPI, bare and through Tutti. A figure is the
 // time of one call: calls are made back to back in batches that begin behind a barrier, the root
@@ -7,8 +7,9 @@
 // is chosen by rank 0 from calls that do not count, so that a cell takes about SECONDS. Results
 // are checked outside the timed part. Rank 0 prints one line of JSON for each cell.
 //
-// With late=RANK:MS calls are made one at a time, that rank sleeps so long before each of them, it
-// is never the root, and the slowest of the other ranks counts.
+// With 'apart' calls are made one at a time, each behind a barrier: what a program waits that calls
+// now and then; a root does not run ahead. With late=RANK:MS too, that rank sleeps so long before
+// each of them, it is never the root, and the slowest of the other ranks counts.
 //
 // BYTES are those of MPI_Bcast's, MPI_Reduce's, MPI_Allreduce's buffer; of each rank's block in
 // gather, scatter, allgather. They are a multiple of 8.
@@ -37,13 +38,14 @@ struct cell {
     int words;  // of 8 bytes
     int rank, ranks;
     struct late late;
+    int is_apart;  // one call at a time
     size_t send_words, recv_words;  // of each set
     double* send[kSets];
     double* recv[kSets];
 };
 
 static int usage(const char* wrong) {
-    fprintf(stderr, "lab_bench: %s; usage: lab_bench SECONDS COLLECTIVE:BYTES...\n", wrong);
+    fprintf(stderr, "lab_bench: %s; usage: lab_bench SECONDS [apart | late=RANK:MS] COLLECTIVE:BYTES...\n", wrong);
     return 2;
 }
 
@@ -224,7 +226,7 @@ static int clamp(double wanted, int low, int high) {
 
 // Calls in a batch, agreed on: so many as last `batch_seconds`, if a call takes `estimate`.
 static int agree_on_calls(const struct cell* cell, double batch_seconds, double estimate) {
-    const int calls_max = cell->late.rank < 0 ? kCallsMax : 1;
+    const int calls_max = cell->is_apart ? 1 : kCallsMax;
     int calls = clamp(batch_seconds / estimate + 0.5, 1, calls_max);
     MPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return calls;
@@ -291,13 +293,16 @@ int main(int count, char** words) {
     int warmed[COLLECTIVES] = {0};
     struct cell cell;
     struct late late = {-1, 0};
-    const int first = parse_late(words[2], &late) ? 3 : 2;
-    if (first == 2) late.rank = -1;
+    const int is_late = parse_late(words[2], &late);
+    if (!is_late) late.rank = -1;
+    const int is_apart = is_late || strcmp(words[2], "apart") == 0;
+    const int first = is_apart ? 3 : 2;
     for (int i = first; i < count; ++i) {
         if (!parse_cell(words[i], &cell)) return usage("bad COLLECTIVE:BYTES or late=RANK:MS");
     }
     MPI_Init(&count, &words);
     cell.late = late;
+    cell.is_apart = is_apart;
     for (int i = first; i < count; ++i) {
         if (!parse_cell(words[i], &cell)) MPI_Abort(MPI_COMM_WORLD, 2);
         if (!warmed[cell.collective]++) warm_up(cell);

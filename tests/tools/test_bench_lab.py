@@ -21,7 +21,7 @@ LAB = types.SimpleNamespace(rate_bits=25_000_000, leaves="8,8", rate="25mbit")
     (["--table", "collectives:bcast"], "argument --table: 'collectives:bcast': collectives, or "
      "multicast[:PART,...]"),
     (["--table", "multicast:bcast,x"],
-     "argument --table: 'x' is none of bcast, loss, short, allgather, across, node, late"),
+     "argument --table: 'x' is none of bcast, apart, loss, short, allgather, across, node, late"),
     (["--table", "multicast", "--leaves", "4"], "--leaves: the tables of multicast choose it"),
     (["--table", "multicast", "--ranks-per-host", "2"],
      "--ranks-per-host: the tables of multicast choose it"),

@@ -13,6 +13,7 @@ from runs import MPIS, Column, Place, ms_text, ratio_text, size_text
 MULTICAST = "multicast"
 BCAST_SIZES = [8, 1 << 10, 16 << 10, 64 << 10, 1 << 20]
 QUICK_BCAST_SIZES = [8, 64 << 10, 1 << 20]
+APART_SIZES = [8, 256, 1 << 10, 4 << 10, 16 << 10]
 LATE_SIZES = [8, 64 << 10]
 LOSS_PERCENT = 1
 # The first rank of the second host, which talks to the network for its node-mates.
@@ -69,6 +70,8 @@ HOST_COUNTS = (4, 8, 16)
 PARTS = {
     "bcast": Part("broadcast", "8,8", (Place(16, 1),), bcast_cells(BCAST_SIZES),
                   (bare, MESSAGES, BCAST)),
+    "apart": Part("broadcast, one call at a time", "8,8", (Place(16, 1, apart=True),),
+                  bcast_cells(APART_SIZES), (bare, MESSAGES, BCAST)),
     "loss": Part("broadcast under loss", "8,8", (Place(16, 1), Place(16, 1, loss=LOSS_PERCENT)),
                  bcast_cells(BCAST_SIZES), (BCAST,)),
     "short": Part("barrier and short allreduce by number of hosts", "8,8",

@@ -44,7 +44,8 @@ class Column:
 @dataclass(frozen=True)
 class Place:
     """Where the ranks of a run stand, and in what circumstances: `loss` is what every host loses of
-    what comes to it, `late` is the rank that comes `late_ms` late to every call."""
+    what comes to it, `late` is the rank that comes `late_ms` late to every call; `apart`: calls are
+    made one at a time."""
     hosts: int
     per_host: int
     placement: str = "block"
@@ -52,15 +53,18 @@ class Place:
     loss: float = 0
     late: int = -1
     late_ms: float = 0
+    apart: bool = False
 
     def text(self):
         text = f"{self.hosts} hosts, {self.per_host} a host"
         text += f", {self.loss:g} % loss" if self.loss else ""
+        text += ", one call at a time" if self.apart else ""
         return text + (f", rank {self.late} {self.late_ms:g} ms late" if self.late >= 0 else "")
 
     def words(self):
         """For the program."""
-        return [f"late={self.late}:{self.late_ms:g}"] if self.late >= 0 else []
+        late = [f"late={self.late}:{self.late_ms:g}"] if self.late >= 0 else []
+        return late or (["apart"] if self.apart else [])
 
 
 class Lab:
