@@ -20,19 +20,6 @@ long futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const tim
                    who);
 }
 
-timespec after_ns(uint64_t ns) {
-    constexpr long kSecondNs = 1'000'000'000;
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_sec += static_cast<time_t>(ns) / kSecondNs;
-    time.tv_nsec += static_cast<long>(ns) % kSecondNs;
-    if (time.tv_nsec >= kSecondNs) {
-        time.tv_nsec -= kSecondNs;
-        ++time.tv_sec;
-    }
-    return time;
-}
-
 }  // namespace
 
 uint32_t Bell::ring(Ringers who) {
@@ -49,8 +36,10 @@ Sleeper::Sleeper(Bell& bell) : bell_(bell), rung_(bell.rung.load(std::memory_ord
 
 Sleeper::~Sleeper() { bell_.sleepers.fetch_sub(1, std::memory_order_seq_cst); }
 
-bool Sleeper::sleep(uint64_t ns_max, Ringers for_whom) {
-    const timespec end = after_ns(ns_max);
+bool Sleeper::sleep(uint64_t end_ns, Ringers for_whom) {
+    constexpr uint64_t kSecondNs = 1'000'000'000;
+    const timespec end{static_cast<time_t>(end_ns / kSecondNs),
+                       static_cast<long>(end_ns % kSecondNs)};
     const long outcome = futex(bell_.rung, FUTEX_WAIT_BITSET, rung_, &end, for_whom);
     return outcome == 0 || errno != ETIMEDOUT;
 }

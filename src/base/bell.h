@@ -3,7 +3,7 @@
 //
 // A rank that has done something others may wait for rings; a ring costs one atomic addition where
 // nobody sleeps. Nothing is lost: the sleeper counts itself before its last look, the ringer looks
-// at the count after its deed, both sequentially consistent; and no sleep is longer than its bound
+// at the count after its deed, both sequentially consistent; and every sleep has an end
 // anyway. Who knows whose deed it needs is woken by no other.
 #pragma once
 
@@ -39,9 +39,9 @@ class Sleeper {
     ~Sleeper();
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;
-    // Until one of these rings, or anybody has rung since construction; at most ns_max.
-    // False if that was how it ended.
-    bool sleep(uint64_t ns_max, Ringers for_whom = kAllRingers);
+    // Until one of these rings, or anybody has rung since construction; at most until end_ns on the
+    // system's monotonic clock. False if that was how it ended.
+    bool sleep(uint64_t end_ns, Ringers for_whom = kAllRingers);
     // Anybody has rung since construction: for those who sleep somewhere else.
     [[nodiscard]] bool has_rung() const {
         return bell_.rung.load(std::memory_order_seq_cst) != rung_;

@@ -51,7 +51,7 @@ void MulticastDesk::tidy() {
     std::erase_if(put_away_, [&](const CarriedGroup& group) {
         auto& header = *reinterpret_cast<node::SliceHeader*>(group.slice->base());
         if (header.detached.load(std::memory_order_acquire) < group.ranks) return false;
-        carrier_->leave(group.membership);
+        if (!carrier_->leave(group.membership)) return false;
         // The carrier was the last to use the slice.
         header.detached.fetch_add(1, std::memory_order_release);
         return true;

@@ -95,8 +95,8 @@ class Network final : public Keepsake, private Attended {
     }
     // Rung whenever something has changed for who waits for the service.
     [[nodiscard]] Bell& service_bell() { return multicast_.route->bell(); }
-    void sleep_for_service(Sleeper& sleeper, uint64_t ns_max) {
-        multicast_.route->sleep(sleeper, ns_max);
+    void sleep_for_service(Sleeper& sleeper, uint64_t end_ns) {
+        multicast_.route->sleep(sleeper, end_ns);
     }
     // In a wait for something else: does what the service's thread leaves to the rank that carries.
     void relieve_service() {

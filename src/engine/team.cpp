@@ -119,7 +119,7 @@ bool Team::sleep_turn(node::Op& op) {
     Sleeper sleeper(header.bell);
     const node::Step step = node::step(node_, op);
     if (step == node::Step::kBlocked) {
-        sleeper.sleep(Waiter::kSleepNsMax);
+        sleeper.sleep(sleep_end_ns());
         has_slept_ = true;
     }
     return step == node::Step::kDone;

@@ -117,6 +117,10 @@ class Team {
     bool sleep_turn(node::Op& op);
     void wait_network_turn(Waiter& waiter);
     [[nodiscard]] Waiter::From awaited() const;
+    // Of a sleep that begins now.
+    [[nodiscard]] uint64_t sleep_end_ns() {
+        return context_->clock().now_ns() + Waiter::kSleepNsMax;
+    }
     bool sleep_for_service();
     bool sleep_for_node();
     void report_stall(const node::Op& op, uint64_t waited_ns);

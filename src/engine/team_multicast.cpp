@@ -55,11 +55,11 @@ void TeamMulticast::poll() {
 
 Bell& TeamMulticast::bell() const { return udp::Ring(ring_memory(*parts_.slice)).header().bell; }
 
-void TeamMulticast::sleep(Sleeper& sleeper, uint64_t ns_max) {
+void TeamMulticast::sleep(Sleeper& sleeper, uint64_t end_ns) {
     if (carries()) {
-        desk_.carrier()->attend(parts_.membership, sleeper, ns_max);
+        desk_.carrier()->attend(parts_.membership, sleeper, end_ns);
     } else {
-        sleeper.sleep(ns_max);
+        sleeper.sleep(end_ns);
     }
 }
 

@@ -78,8 +78,8 @@ class TeamMulticast {
     void poll();
     // Of the ranks here that wait for the route.
     [[nodiscard]] Bell& bell() const;
-    // At most ns_max; on the rank that carries in the service's stead.
-    void sleep(Sleeper& sleeper, uint64_t ns_max);
+    // At most until end_ns, monotonic; on the rank that carries in the service's stead.
+    void sleep(Sleeper& sleeper, uint64_t end_ns);
     // Somebody is about to wait for is_delivered().
     void hasten();
     // All that this node has sent is with all members, as far as this rank knows: the one that

@@ -208,7 +208,7 @@ Waiter::From Team::awaited() const {
 bool Team::sleep_for_service() {
     Sleeper sleeper(network_->service_bell());
     if (advance_network()) return true;
-    if (network_->waits_for_service()) network_->sleep_for_service(sleeper, Waiter::kSleepNsMax);
+    if (network_->waits_for_service()) network_->sleep_for_service(sleeper, sleep_end_ns());
     return false;
 }
 
@@ -221,7 +221,7 @@ bool Team::sleep_for_node() {
     for (node::Rank rank = 0; rank < node_.size; ++rank) {
         if (rank != node_.rank && node::may_await(node_, *op, rank)) awaited |= ringer(rank);
     }
-    sleeper.sleep(Waiter::kSleepNsMax, awaited);
+    sleeper.sleep(sleep_end_ns(), awaited);
     return false;
 }
 

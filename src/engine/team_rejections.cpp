@@ -126,7 +126,7 @@ void Team::wait_agreement_turn(Waiter& waiter) {
                                               "own last call did");
             break;
         case Waiter::Advice::kSleep:
-            if (node_.size > 1) Sleeper(node_.slice.header().bell).sleep(Waiter::kSleepNsMax);
+            if (node_.size > 1) Sleeper(node_.slice.header().bell).sleep(sleep_end_ns());
             break;
     }
 }

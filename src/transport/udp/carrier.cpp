@@ -47,7 +47,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     Waker& waker() override { return *this; }
 
     Result<Membership*> join(const JoinParams& params) override;
-    void leave(Membership* membership) override;
+    bool leave(Membership* membership) override;
     void drop(Membership* membership) override;
     uint32_t lingering() override;
 
@@ -61,7 +61,7 @@ class UdpCarrier final : public Carrier, private Waker, private Service::Work {
     CarrierCounters counters() override;
     std::string describe(Membership* membership) override;
     void poll() override;
-    void attend(Membership* membership, Sleeper& sleeper, uint64_t ns_max) override;
+    void attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns) override;
 
   private:
     using Lock = std::lock_guard<std::mutex>;
@@ -186,13 +186,18 @@ void UdpCarrier::admit(const JoinParams& params, std::unique_ptr<Membership> mad
     follow_up();
 }
 
-void UdpCarrier::leave(Membership* membership) {
-    if (is_child()) return;
+// What ranks have filled last the service may not have looked at yet.
+bool UdpCarrier::leave(Membership* membership) {
+    if (is_child()) return true;
     const Lock changing(addresses_mutex_);
     leave_addresses();
     const Lock lock(mutex_);
-    membership->start_leaving(Service::now_ns());
+    const uint64_t now_ns = Service::now_ns();
+    membership->advance(now_ns);
+    const bool is_drained = membership->client()->is_drained();
+    if (is_drained) membership->start_leaving(now_ns);
     follow_up();
+    return is_drained;
 }
 
 void UdpCarrier::drop(Membership* membership) {
@@ -435,14 +440,14 @@ void UdpCarrier::poll() {
     work(now_ns);
 }
 
-void UdpCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t ns_max) {
+void UdpCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns) {
     std::unique_lock lock(mutex_, std::defer_lock);
     if (!is_child()) lock.lock();
     Client* const client = lock ? membership->client() : nullptr;
     // By a rank of another thread: it is the one that the service's deeds wake.
     if (!params_.has_thread || !client || service_.is_attended()) {
         if (lock) lock.unlock();
-        sleeper.sleep(ns_max);
+        sleeper.sleep(end_ns);
         return;
     }
     if (!has_more_) {
@@ -450,7 +455,7 @@ void UdpCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t ns_ma
         if (sleeper.has_rung()) return;
         service_.begin_attendance();
         lock.unlock();
-        service_.attend(ns_max);
+        service_.attend(end_ns);
         lock.lock();
     }
     Service::Turn done;

@@ -108,8 +108,9 @@ class Carrier {
 
     // Errors: no place, no memory, no way to the others, the address cannot be joined.
     virtual Result<Membership*> join(const JoinParams& params) = 0;
-    // At once for the caller: the client is gone. The group lingers until nobody needs it any more.
-    virtual void leave(Membership* membership) = 0;
+    // No rank of this node uses it any more. False: the group has not taken all that they have
+    // sent; once more later. Else the client is gone, and the group lingers until nobody needs it.
+    virtual bool leave(Membership* membership) = 0;
     // For a group that not all have joined, or that nobody has used: it goes at once.
     virtual void drop(Membership* membership) = 0;
     // Groups that linger: once no process writes any more and this is 0 everywhere, nobody misses
@@ -131,9 +132,9 @@ class Carrier {
     // Does what is due where the thread does not: there is none, or a rank has just attended.
     virtual void poll() = 0;
     // A rank of this process that waits for the membership's ring does the thread's work. Sleeps
-    // until a packet, a timer or another rank wants it done, at most ns_max; then does it. Returns
-    // at once if somebody has rung since the sleeper began.
-    virtual void attend(Membership* membership, Sleeper& sleeper, uint64_t ns_max) = 0;
+    // until a packet, a timer or another rank wants it done, at most until end_ns; then does it.
+    // Returns at once if somebody has rung since the sleeper began.
+    virtual void attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns) = 0;
 };
 
 }  // namespace tutti::transport::udp

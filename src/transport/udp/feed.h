@@ -35,6 +35,7 @@ class Feed final : public Client {
     Feed& operator=(const Feed&) = delete;
 
     void advance(uint64_t now_ns) override;
+    [[nodiscard]] bool is_drained() const override { return is_frozen_ || to_write_count_ == 0; }
     bool may_sleep() override;
     void wake_for_all() override;
     void wake_up() override;

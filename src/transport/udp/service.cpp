@@ -153,9 +153,10 @@ void Service::wait(int ms_max) {
 }
 
 // Whole milliseconds: finer ones take a system call that older kernels do not have.
-void Service::attend(uint64_t ns_max) {
+void Service::attend(uint64_t end_ns) {
     constexpr uint64_t kNsPerMs = 1'000'000;
-    wait(static_cast<int>((ns_max + kNsPerMs - 1) / kNsPerMs));
+    const uint64_t begin_ns = now_ns();
+    if (begin_ns < end_ns) wait(static_cast<int>((end_ns - begin_ns + kNsPerMs - 1) / kNsPerMs));
 }
 
 void Service::end_attendance(const Turn& turn) {

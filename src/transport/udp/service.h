@@ -54,8 +54,8 @@ class Service {
 
     // begin_attendance() and end_attendance(), after the turn, under the lock; one rank at a time.
     void begin_attendance() { is_attended_.store(true); }
-    // Until there is a turn to do, at most so long.
-    void attend(uint64_t ns_max);
+    // Until there is a turn to do, at most until then.
+    void attend(uint64_t end_ns);
     void end_attendance(const Turn& turn);
     [[nodiscard]] bool is_attended() const { return is_attended_.load(); }
     // Whoever waits in the library must do turns: the thread does none.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -14,7 +15,12 @@
 namespace tutti {
 namespace {
 
-constexpr uint64_t kForeverNs = 60'000'000'000;
+uint64_t after_ns(uint64_t ns) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) + ns;
+}
+
+uint64_t much_later_ns() { return after_ns(60'000'000'000); }
 
 void run_threads(uint32_t count, const std::function<void(uint32_t)>& work) {
     std::vector<std::thread> threads;
@@ -35,7 +41,7 @@ TEST(Bell, NoRingIsLost) {
             while (deeds.load(std::memory_order_acquire) < mine) {
                 Sleeper sleeper(*bell);
                 if (deeds.load(std::memory_order_acquire) >= mine) break;
-                if (!sleeper.sleep(kForeverNs, before)) ++lost;
+                if (!sleeper.sleep(much_later_ns(), before)) ++lost;
             }
             deeds.store(mine + 1, std::memory_order_release);
             bell->ring(ringer(rank));
@@ -54,7 +60,7 @@ TEST(Bell, OthersDoNotWake) {
     run_threads(2, [&](uint32_t thread) {
         while (thread == 0 && !is_over.load()) {
             Sleeper sleeper(*bell);
-            if (!is_over.load()) sleeper.sleep(kForeverNs, ringer(5));
+            if (!is_over.load()) sleeper.sleep(much_later_ns(), ringer(5));
         }
         if (thread == 0) return;
         for (int turn = 0; turn < 200; ++turn) {
@@ -75,10 +81,10 @@ TEST(Bell, ASleepEndsByItself) {
     const auto bell = std::make_unique<Bell>();
     EXPECT_EQ(bell->ring(), 0u);
     Sleeper sleeper(*bell);
-    EXPECT_FALSE(sleeper.sleep(1'000));
+    EXPECT_FALSE(sleeper.sleep(after_ns(1'000)));
     // Somebody has rung since the last look was announced.
     EXPECT_EQ(bell->ring(ringer(7)), 0u);
-    EXPECT_TRUE(sleeper.sleep(kForeverNs, ringer(1)));
+    EXPECT_TRUE(sleeper.sleep(much_later_ns(), ringer(1)));
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ namespace {
 
 constexpr uint64_t kLongSleepNs = 900'000'000;
 
+uint64_t after_ns(uint64_t ns) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) + ns;
+}
+
 TEST(Carrier, EverybodyGetsEverything) {
     Cluster cluster(on_port(20'101));
     ASSERT_EQ(cluster.open(), "");
@@ -143,7 +148,7 @@ TEST(Carrier, IdleIsAsleep) {
     EXPECT_GT(wakeups(), 0u);
     // Somebody attends, and not again.
     Sleeper sleeper(cluster.bell(0));
-    cluster.carrier(0).attend(cluster.membership(0), sleeper, 1'000'000);
+    cluster.carrier(0).attend(cluster.membership(0), sleeper, after_ns(1'000'000));
     // The last acknowledgements take their time; then nothing comes for ten times as long as
     // anything of the protocol that repeats.
     uint64_t before = 0;
@@ -174,7 +179,8 @@ std::string attend_all(Cluster& cluster, uint64_t first, uint32_t count) {
             while (route.test(ticket) == State::kPending) {
                 Sleeper sleeper(cluster.bell(host));
                 if (route.test(ticket) != State::kPending) break;
-                cluster.carrier(host).attend(cluster.membership(host), sleeper, kLongSleepNs);
+                cluster.carrier(host).attend(cluster.membership(host), sleeper,
+                                             after_ns(kLongSleepNs));
             }
             if (ticket.state == State::kDone && data == message_of(number)) continue;
             errors[host] = "host " + std::to_string(host) + ", number " + std::to_string(number);
@@ -222,6 +228,7 @@ TEST(Carrier, SeveralGroupsShareTheSockets) {
     const std::vector<Endpoint> endpoints{one.carrier(0).endpoint(), one.carrier(1).endpoint()};
     class Quiet : public Client {
         void advance(uint64_t) override {}
+        [[nodiscard]] bool is_drained() const override { return true; }
         bool may_sleep() override { return true; }
         void wake_for_all() override {}
         void wake_up() override {}
@@ -271,6 +278,30 @@ TEST(Carrier, AGroupThatIsDoneMakesRoom) {
             EXPECT_EQ(cluster.carrier(i).lingering(), 0u) << "it went to make room";
         }
         cluster.leave();
+    }
+}
+
+// The last that ranks have sent before they left: the service was not woken for it yet, or its
+// window has no room.
+TEST(Carrier, WhatWasSentBeforeLeavingArrives) {
+    for (const uint64_t count : {1, 60}) {
+        ClusterParams params = on_port(20'118, 2);
+        params.carrier.packet_bytes_max = 1472;
+        Cluster cluster(params);
+        ASSERT_EQ(cluster.open(), "");
+        const std::vector<std::byte> data(kMulticastBytesMax, std::byte{7});
+        for (uint64_t number = 0; number < count; ++number) {
+            ASSERT_EQ(cluster.ring(0).fill(number, 0, data.data(), data.size()), Ring::Fill::kDone);
+        }
+        const bool is_more_than_a_window = count > 1;
+        EXPECT_EQ(cluster.carrier(0).leave(cluster.membership(0)), !is_more_than_a_window);
+        for (uint64_t number = 0; number < count; ++number) {
+            ASSERT_TRUE(eventually([&] { return cluster.ring(1).has(number); })) << number;
+        }
+        if (is_more_than_a_window) {
+            EXPECT_TRUE(cluster.carrier(0).leave(cluster.membership(0)));
+        }
+        EXPECT_EQ(cluster.carrier(0).lingering(), 1u);
     }
 }
 

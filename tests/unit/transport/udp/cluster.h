@@ -89,7 +89,8 @@ class Cluster {
     Carrier& carrier(uint32_t host) { return *hosts_[host].carrier; }
     Membership* membership(uint32_t host) { return hosts_[host].membership; }
     Route& route(uint32_t host) { return *routes_[host]; }
-    Bell& bell(uint32_t host) { return Ring(hosts_[host].ring.get()).header().bell; }
+    [[nodiscard]] Ring ring(uint32_t host) const { return Ring(hosts_[host].ring.get()); }
+    Bell& bell(uint32_t host) { return ring(host).header().bell; }
     [[nodiscard]] uint32_t size() const { return params_.hosts; }
 
     // What a rank that waits does.
