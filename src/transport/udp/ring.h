@@ -70,6 +70,9 @@ struct RingHeader {
     alignas(kLine) std::atomic<uint32_t> waits{0};
     // Where ranks sleep that wait for a slot: to become full, or free.
     Bell bell;
+    // 1 when the probe before first use is over. Written by the rank that carries, which then
+    // rings; the others of its node wait for it.
+    std::atomic<uint32_t> is_probed{0};
     // For reports.
     alignas(kLine) std::atomic<uint64_t> sent{0};  // messages of ranks here, taken by the group
     std::atomic<uint64_t> received{0};             // messages of other nodes
