@@ -251,6 +251,10 @@ TEST_F(Transcript, SimulateTooMuch) {
         much.out.find("* chain              not simulated: takes more than 4 GiB of memory\n"),
         std::string::npos)
         << much.out;
+}
+
+TEST_F(Transcript, SimulateMoreThanTheSystemGives) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
     const Answer more = tutti("simulate gather --ranks 1024 --bytes 1G", "ulimit -v 4000000;");
     EXPECT_NE(
         more.out.find("* direct             not simulated: takes more than 4 GiB of memory\n"),
