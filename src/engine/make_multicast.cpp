@@ -121,6 +121,9 @@ class MulticastMaker {
     Report join_group();
     Report look_around(Finding& finding);
     void await_probe();
+    [[nodiscard]] udp::RingHeader& ring_header() const {
+        return udp::Ring(ring_memory(*slice_)).header();
+    }
     void take_over();
     void remember_failure(const std::string& reason);
     [[nodiscard]] Report trouble(const std::string& what) const;
@@ -351,7 +354,7 @@ void MulticastMaker::remember_failure(const std::string& reason) {
 // The others of a node meanwhile. In the embedder's exchange they would poll, and where ranks
 // outnumber processors keep whatever moves the packets from them: the rate came out as a quarter.
 void MulticastMaker::await_probe() {
-    udp::RingHeader& header = udp::Ring(ring_memory(*slice_)).header();
+    udp::RingHeader& header = ring_header();
     Clock& clock = context_.clock();
     const uint64_t end_ns = clock.now_ns() + kProbeNsMax;
     while (clock.now_ns() < end_ns) {
@@ -366,7 +369,7 @@ Result<Done> MulticastMaker::probe() {
     Finding finding;
     if (carries_) {
         attempt([&] { return look_around(finding); });
-        udp::RingHeader& header = udp::Ring(ring_memory(*slice_)).header();
+        udp::RingHeader& header = ring_header();
         header.is_probed.store(1, std::memory_order_release);
         header.bell.ring();
     } else {

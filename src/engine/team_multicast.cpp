@@ -2,7 +2,6 @@
 #include "engine/team_multicast.h"
 
 #include "node/slice.h"
-#include "transport/udp/ring.h"
 
 namespace tutti::engine {
 
@@ -22,7 +21,7 @@ TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
     } else {
         waker = &waker_.emplace(parts_.wake_fd.get());
     }
-    route_ = std::make_unique<udp::Route>(udp::Ring(ring_memory(*parts_.slice)), *waker,
+    route_ = std::make_unique<udp::Route>(ring(), *waker,
                                           udp::RouteParams{rank, member_of_rank_, &network});
 }
 
@@ -53,7 +52,9 @@ void TeamMulticast::poll() {
     if (udp::Carrier* carrier = desk_.carrier()) carrier->poll();
 }
 
-Bell& TeamMulticast::bell() const { return udp::Ring(ring_memory(*parts_.slice)).header().bell; }
+udp::Ring TeamMulticast::ring() const { return udp::Ring(ring_memory(*parts_.slice)); }
+
+Bell& TeamMulticast::bell() const { return ring().header().bell; }
 
 void TeamMulticast::sleep(Sleeper& sleeper, uint64_t end_ns) {
     if (carries()) {
@@ -69,7 +70,7 @@ void TeamMulticast::hasten() {
 
 bool TeamMulticast::is_delivered() const {
     if (!carries() || route_->has_failed()) return true;
-    const udp::RingHeader& header = udp::Ring(ring_memory(*parts_.slice)).header();
+    const udp::RingHeader& header = ring().header();
     return header.filled.load(std::memory_order_acquire) ==
                header.sent.load(std::memory_order_acquire) &&
            desk_.carrier()->is_acknowledged(parts_.membership);

@@ -16,6 +16,7 @@
 #include "mcast/packet.h"
 #include "topo/placement.h"
 #include "transport/udp/carrier.h"
+#include "transport/udp/ring.h"
 #include "transport/udp/route.h"
 #include "transport/udp/waker.h"
 #include "tutti/tutti.h"
@@ -89,6 +90,7 @@ class TeamMulticast {
     void describe(tutti_multicast_info& info) const;
 
   private:
+    [[nodiscard]] transport::udp::Ring ring() const;
     void leave(uint32_t users);
 
     MulticastDesk& desk_;

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conformance/allocations.h"
 
-#if defined(TUTTI_SANITIZED)
-#define TUTTI_TEST_SANITIZED 1
-#else
-#define TUTTI_TEST_SANITIZED 0
-#endif
+#include "sanitized.h"
 
 namespace {
 size_t count = 0;

@@ -5,12 +5,7 @@
 
 #include "base/text.h"
 #include "golden/transcript.h"
-
-#if defined(TUTTI_SANITIZED)
-#define TUTTI_TEST_SANITIZED 1  // It takes more addresses than any limit leaves.
-#else
-#define TUTTI_TEST_SANITIZED 0
-#endif
+#include "sanitized.h"
 
 namespace tutti::golden {
 namespace {

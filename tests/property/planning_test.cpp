@@ -6,12 +6,7 @@
 #include <cstddef>
 
 #include "property/shapes.h"
-
-#if defined(TUTTI_SANITIZED)
-#define TUTTI_TEST_SANITIZED 1  // They bring a malloc of their own.
-#else
-#define TUTTI_TEST_SANITIZED 0
-#endif
+#include "sanitized.h"
 
 namespace {
 thread_local bool counts = false;

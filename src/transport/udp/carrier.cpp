@@ -442,16 +442,15 @@ void UdpCarrier::poll() {
 
 void UdpCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns) {
     std::unique_lock lock(mutex_, std::defer_lock);
-    if (!is_child()) lock.lock();
-    Client* const client = lock ? membership->client() : nullptr;
+    if (params_.has_thread && !is_child()) lock.lock();
     // By a rank of another thread: it is the one that the service's deeds wake.
-    if (!params_.has_thread || !client || service_.is_attended()) {
+    if (!lock || service_.is_attended()) {
         if (lock) lock.unlock();
         sleeper.sleep(end_ns);
         return;
     }
     if (!has_more_) {
-        client->wake_for_all();
+        membership->client()->wake_for_all();
         if (sleeper.has_rung()) return;
         service_.begin_attendance();
         lock.unlock();

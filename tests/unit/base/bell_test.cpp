@@ -6,27 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <memory>
-#include <thread>
-#include <vector>
+
+#include "unit/threads.h"
 
 namespace tutti {
 namespace {
 
-uint64_t after_ns(uint64_t ns) {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) + ns;
-}
+using test::after_ns;
+using test::run_threads;
 
 uint64_t much_later_ns() { return after_ns(60'000'000'000); }
-
-void run_threads(uint32_t count, const std::function<void(uint32_t)>& work) {
-    std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < count; ++i) threads.emplace_back(work, i);
-    for (std::thread& thread : threads) thread.join();
-}
 
 // Each in turn does its deed, rings, and sleeps until the other has done the next one.
 TEST(Bell, NoRingIsLost) {

@@ -11,16 +11,11 @@
 #include <cstddef>
 #include <memory>
 
+#include "sanitized.h"
 #include "sim/script.h"
 #include "unit/engine/crew.h"
 #include "unit/engine/processes.h"
 #include "unit/engine/wire.h"
-
-#if defined(TUTTI_SANITIZED)
-#define TUTTI_TEST_SANITIZED 1  // They bring a malloc and system calls of their own.
-#else
-#define TUTTI_TEST_SANITIZED 0
-#endif
 
 namespace {
 thread_local bool counts = false;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tutti/tutti.h"
+#include "unit/threads.h"
 
 namespace tutti::test {
 
@@ -123,13 +124,6 @@ inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
     made.team.reset(team);
     made.message = message;
     return made;
-}
-
-// Runs body(rank) on so many threads and joins them.
-inline void run_threads(uint32_t count, const std::function<void(uint32_t)>& body) {
-    std::vector<std::thread> threads;
-    for (uint32_t rank = 0; rank < count; ++rank) threads.emplace_back([&, rank] { body(rank); });
-    for (std::thread& thread : threads) thread.join();
 }
 
 // A team of `ranks` threads over one context; body(rank, team) on each. False where the team was

@@ -9,13 +9,8 @@
 
 #include "algo/plan.h"
 #include "engine/simulator.h"
+#include "sanitized.h"
 #include "unit/exec/support.h"
-
-#if defined(TUTTI_SANITIZED)
-#define TUTTI_TEST_SANITIZED 1  // They bring a malloc and system calls of their own.
-#else
-#define TUTTI_TEST_SANITIZED 0
-#endif
 
 namespace {
 bool counts = false;

@@ -9,17 +9,15 @@
 #include <filesystem>
 #include <fstream>
 
+#include "unit/threads.h"
 #include "unit/transport/udp/cluster.h"
 
 namespace tutti::transport::udp {
 namespace {
 
-constexpr uint64_t kLongSleepNs = 900'000'000;
+using test::after_ns;
 
-uint64_t after_ns(uint64_t ns) {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) + ns;
-}
+constexpr uint64_t kLongSleepNs = 900'000'000;
 
 TEST(Carrier, EverybodyGetsEverything) {
     Cluster cluster(on_port(20'101));
@@ -163,7 +161,6 @@ TEST(Carrier, IdleIsAsleep) {
 // The ranks of the hosts take turns as senders, and sleep in their threads' stead while they wait.
 std::string attend_all(Cluster& cluster, uint64_t first, uint32_t count) {
     std::vector<std::string> errors(cluster.size());
-    std::vector<std::thread> ranks;
     const auto run = [&](uint32_t host) {
         Route& route = cluster.route(host);
         for (uint64_t number = first; number < first + count; ++number) {
@@ -187,8 +184,7 @@ std::string attend_all(Cluster& cluster, uint64_t first, uint32_t count) {
             return;
         }
     };
-    for (uint32_t host = 0; host < cluster.size(); ++host) ranks.emplace_back(run, host);
-    for (std::thread& rank : ranks) rank.join();
+    test::run_threads(cluster.size(), run);
     for (const std::string& error : errors) {
         if (!error.empty()) return error;
     }
