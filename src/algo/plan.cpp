@@ -3,7 +3,7 @@
 // node; m: the node's ranks):
 //
 //              opening (m > 1)           inner rounds (l)           closing (m > 1)      unpacking
-//   barrier    node barrier              barrier                    node barrier
+//   barrier    node arrive               barrier                    node release
 //   bcast                                output                     node bcast output
 //   reduce     node reduce -> scratch    scratch -> output at root
 //   allreduce  node reduce -> output     output, in place           node bcast output
@@ -474,15 +474,12 @@ Operation node_operation(Kind kind, Rank root, uint64_t after, uint64_t order) {
 }
 
 Operation Plan::opening(const Lane& lane) const {
-    const Kind kind = collective() == TUTTI_BARRIER ? Kind::kNodeBarrier
+    const Kind kind = collective() == TUTTI_BARRIER ? Kind::kNodeArrive
                       : is_vector(collective())     ? Kind::kNodeReduce
                                                     : Kind::kNodeGather;
     Operation operation = node_operation(kind, placement().index_on_node(lane.leader),
                                          sched::kAfterAll, opening_order(lane.number));
-    if (kind == Kind::kNodeBarrier) {
-        operation.peer = 0;
-        return operation;
-    }
+    if (kind == Kind::kNodeArrive) return operation;
     operation.left = sched::input(lane.offset, lane.bytes);
     if (!lane.is_leader) return operation;
     const uint64_t parts = kind == Kind::kNodeGather ? members_ : 1;
@@ -497,8 +494,7 @@ Operation Plan::closing(const Lane& lane) const {
     const Place output = output_place(lane);
     switch (collective()) {
         case TUTTI_BARRIER:
-            operation.kind = Kind::kNodeBarrier;
-            operation.peer = 0;
+            operation.kind = Kind::kNodeRelease;
             break;
         case TUTTI_SCATTER:
             operation.kind = Kind::kNodeScatter;

@@ -5,7 +5,7 @@
 // Where nodes have several ranks, the algorithm's participants are the nodes. In each lane one rank
 // of a node is its leader (the root on its own node; otherwise the ranks take turns by lane where
 // Tuning::leaders says so), and
-//   barrier    node barrier; barrier of the leaders; node barrier
+//   barrier    node arrive; barrier of the leaders; node release
 //   bcast      bcast of the leaders beside node bcast, lane by lane
 //   reduce     node reduce; reduce of the leaders
 //   allreduce  node reduce; allreduce of the leaders; node bcast

@@ -60,7 +60,7 @@ void TeamMulticast::sleep(Sleeper& sleeper, uint64_t end_ns) {
     if (carries()) {
         desk_.carrier()->attend(parts_.membership, sleeper, end_ns);
     } else {
-        sleeper.sleep(end_ns);
+        sleeper.sleep(end_ns, route_->awaited());
     }
 }
 

@@ -38,6 +38,14 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
                 result.recv = nullptr;
             }
             break;
+        case Kind::kNodeArrive:
+            result.collective = TUTTI_REDUCE;
+            result.is_signal = true;
+            break;
+        case Kind::kNodeRelease:
+            result.collective = TUTTI_BCAST;
+            result.is_signal = true;
+            break;
         default:
             result.collective = TUTTI_BARRIER;
             break;

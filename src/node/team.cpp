@@ -59,6 +59,8 @@ Algorithm choose_small(const Team& team, const Call& call) {
         case TUTTI_REDUCE:
         case TUTTI_ALLREDUCE:
             if (may_reduce_in_tree(team, call)) return {"tree", tree_reduce, nullptr, kInTree};
+            // Nothing to fold.
+            if (call.is_signal) return {"small", small_gather, nullptr, kInSlots};
             return {"small", small_reduce, nullptr, kInSlots};
         case TUTTI_GATHER:
             return {"small", small_gather, nullptr, kInSlots};

@@ -26,9 +26,14 @@ struct Call {
     std::byte* recv = nullptr;
     size_t bytes = 0;  // one block, as in tutti_call
     Reducer reducer;
+    // A barrier's half, of no bytes: a reduce whose root waits for all others, or a bcast in which
+    // all others wait for the root.
+    bool is_signal = false;
 
     // Nothing to move and nobody to wait for, on any rank.
-    [[nodiscard]] bool is_empty() const { return bytes == 0 && collective != TUTTI_BARRIER; }
+    [[nodiscard]] bool is_empty() const {
+        return bytes == 0 && !is_signal && collective != TUTTI_BARRIER;
+    }
 
     // This rank's vector (reduce, allreduce) and block (allgather), wherever it stands.
     [[nodiscard]] const std::byte* vector() const { return send ? send : recv; }

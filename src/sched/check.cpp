@@ -235,8 +235,10 @@ void Prover::node(std::span<Live* const> members) {
     }
     if (agree(members)) move(members);
     if (!is_barrier()) return;
-    const bool from_all = first.kind != Kind::kNodeBcast && first.kind != Kind::kNodeScatter;
-    const bool to_all = first.kind != Kind::kNodeReduce && first.kind != Kind::kNodeGather;
+    const bool from_all = first.kind != Kind::kNodeBcast && first.kind != Kind::kNodeScatter &&
+                          first.kind != Kind::kNodeRelease;
+    const bool to_all = first.kind != Kind::kNodeReduce && first.kind != Kind::kNodeGather &&
+                        first.kind != Kind::kNodeArrive;
     if (!is_meeting(first)) {
         for (Live* member : members) member->behind = member->before;
         return;

@@ -291,6 +291,8 @@ Touched touched(const Operation& op, bool is_root) {
             blocks.to = op.to;
             break;
         case Kind::kNodeBarrier:
+        case Kind::kNodeArrive:
+        case Kind::kNodeRelease:
             break;
         case Kind::kNodeBcast:
             (is_root ? blocks.reads[0] : blocks.to) = op.to;

@@ -32,7 +32,7 @@ Touched touched(const Operation& op, bool is_root);
 uint64_t node_bytes(const Operation& op);
 // Whether its members wait for each other: where nothing moves, each is done at once by itself.
 inline bool is_meeting(const Operation& op) {
-    return op.kind == Kind::kNodeBarrier || node_bytes(op) != 0;
+    return has_no_blocks(op.kind) || node_bytes(op) != 0;
 }
 
 // Appends lines to `faults`, which it leaves at most `lines_max` long.

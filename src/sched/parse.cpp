@@ -16,9 +16,10 @@ constexpr std::array<std::string_view, 4> kBufferNames = {"-", "input", "output"
 constexpr std::array<std::string_view, 7> kCollectiveNames = {
     "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
 // By Kind.
-constexpr std::array<std::string_view, 12> kKindNames = {
-    "send",           "recv",         "recv_reduce", "copy",        "reduce",      "multicast",
-    "recv_multicast", "node_barrier", "node_bcast",  "node_reduce", "node_gather", "node_scatter"};
+constexpr std::array<std::string_view, 14> kKindNames = {
+    "send",        "recv",           "recv_reduce",  "copy",        "reduce",
+    "multicast",   "recv_multicast", "node_barrier", "node_arrive", "node_release",
+    "node_bcast",  "node_reduce",    "node_gather",  "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -207,6 +208,8 @@ Operation parse_operation(Line& line, Kind kind) {
             parse_fold(line, op);
             break;
         case Kind::kNodeBarrier:
+        case Kind::kNodeArrive:
+        case Kind::kNodeRelease:
             break;
         case Kind::kCopy:
         case Kind::kNodeReduce:

@@ -50,6 +50,8 @@ enum class Kind : uint8_t {
     kMulticast,      // left -> all other ranks of the team
     kRecvMulticast,  // multicast of the rank `peer` -> to
     kNodeBarrier,    // no blocks
+    kNodeArrive,     // no blocks: the root waits until all members have come here
+    kNodeRelease,    // no blocks: all members wait until the root has come here
     kNodeBcast,      // `to` of the root -> `to` of all members
     kNodeReduce,     // fold of all members' `left` in the order of ranks -> `to` at the root
     kNodeGather,     // all members' `left`, equally long, one after the other -> `to` at the root
@@ -162,6 +164,10 @@ constexpr bool is_multicast(Kind kind) {
     return kind == Kind::kMulticast || kind == Kind::kRecvMulticast;
 }
 constexpr bool is_node(Kind kind) { return kind >= Kind::kNodeBarrier; }
+// Node operations that move nothing and wait all the same.
+constexpr bool has_no_blocks(Kind kind) {
+    return kind >= Kind::kNodeBarrier && kind <= Kind::kNodeRelease;
+}
 // Whether Operation::order means something.
 constexpr bool has_order(Kind kind) { return is_node(kind) || is_multicast(kind); }
 

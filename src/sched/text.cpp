@@ -27,7 +27,7 @@ std::string fold_text(const Operation& op) {
 }
 
 std::string node_text(const Operation& op, std::string_view kind) {
-    return std::string(kind) + " root " + std::to_string(op.peer) + " ";
+    return std::string(kind) + " root " + std::to_string(op.peer);
 }
 
 std::string body_text(const Operation& op) {
@@ -49,14 +49,18 @@ std::string body_text(const Operation& op) {
             return "recv_multicast from " + std::to_string(op.peer) + " " + block_text(op.to);
         case Kind::kNodeBarrier:
             return "node_barrier";
+        case Kind::kNodeArrive:
+            return node_text(op, "node_arrive");
+        case Kind::kNodeRelease:
+            return node_text(op, "node_release");
         case Kind::kNodeBcast:
-            return node_text(op, "node_bcast") + block_text(op.to);
+            return node_text(op, "node_bcast") + " " + block_text(op.to);
         case Kind::kNodeReduce:
-            return node_text(op, "node_reduce") + copied;
+            return node_text(op, "node_reduce") + " " + copied;
         case Kind::kNodeGather:
-            return node_text(op, "node_gather") + copied;
+            return node_text(op, "node_gather") + " " + copied;
         case Kind::kNodeScatter:
-            return node_text(op, "node_scatter") + copied;
+            return node_text(op, "node_scatter") + " " + copied;
     }
     return {};
 }

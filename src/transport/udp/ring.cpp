@@ -95,7 +95,7 @@ Ring::Fill Ring::fill(uint64_t number, Rank sender, const std::byte* from, size_
         TUTTI_ASSERT(state == state_of(number, kClosed), "two ranks fill one multicast number");
         return Fill::kClosed;
     }
-    header().bell.ring();
+    header().bell.ring(kFilledRings);
     header().filled.fetch_add(1, std::memory_order_seq_cst);
     return Fill::kDone;
 }
@@ -118,7 +118,7 @@ bool Ring::leave(RingSlot& slot, uint64_t number, uint32_t share) const {
                  "a slot has more readers than it should");
     if (before != share) return false;
     slot.state.store(state_of(number + slots(), kFree), std::memory_order_seq_cst);
-    header().bell.ring();
+    header().bell.ring(kFreedRings);
     return true;
 }
 
@@ -162,7 +162,7 @@ void Ring::publish(uint64_t number, size_t bytes) const {
     slot.bytes = static_cast<uint32_t>(bytes);
     slot.readers.store(header().ranks, std::memory_order_relaxed);
     slot.state.store(state_of(number, kFullNetwork), std::memory_order_release);
-    header().bell.ring();
+    header().bell.ring(kFilledRings);
 }
 
 bool Ring::release_hold(uint64_t number) const { return leave(slot(number), number, kHold); }

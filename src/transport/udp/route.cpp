@@ -116,6 +116,16 @@ State Route::test_recv(Posted& posted) {
     return State::kFailed;
 }
 
+Ringers Route::awaited() const {
+    Ringers awaited = 0;
+    const uint64_t behind = std::min<uint64_t>(progress_.next, kMulticastsInFlightMax);
+    for (uint64_t number = progress_.next - behind; number < progress_.next; ++number) {
+        if (!progress_.is_under_way(number)) continue;
+        awaited |= posted_[number % kMulticastsInFlightMax].is_send ? kFreedRings : kFilledRings;
+    }
+    return awaited;
+}
+
 void Route::wake() {
     ++counters_.wakes;
     waker_.wake();

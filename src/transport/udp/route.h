@@ -55,6 +55,8 @@ class Route final : public Multicast {
                         Ticket& ticket) override;
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
+    // Whose rings on the ring's bell move what is under way here.
+    [[nodiscard]] Ringers awaited() const;
 
     // --- after a failure ---
     // The group has failed, so far as this node knows; whose silence was the cause.

@@ -316,6 +316,8 @@ TEST(CheckNode, ProvesEveryOperation) {
         EXPECT_EQ(faults_of(shape, kOneNode, {1, 1, 2, 16}, bodies), Lines{}) << bodies[0];
     };
     proves(shape_of(TUTTI_BARRIER, 2, 0), {"node_barrier order 0\n", "node_barrier order 0\n"});
+    const std::string halves = "node_arrive root 1 order 0\nround 1\nnode_release root 1 order 1\n";
+    proves(shape_of(TUTTI_BARRIER, 2, 0), {halves, halves});
     proves(shape_of(TUTTI_BCAST, 2, 8, 1),
            {"node_bcast root 1 output[0+8] order 0\n", "node_bcast root 1 output[0+8] order 0\n"});
     proves(ordered(shape_of(TUTTI_REDUCE, 2, 8)),
@@ -364,6 +366,17 @@ TEST(CheckNode, EmptyOperationsTellNothing) {
     const std::string barrier = "node_barrier order 0\nround 1\n";
     EXPECT_EQ(faults_of(shape, kOneNode, {1, 1, 2, 0}, {barrier + bcast, barrier + bcast}),
               Lines{});
+}
+
+// Each half of a barrier lets the others go.
+TEST(CheckNode, HalvesOfABarrierAreNoBarrier) {
+    const Shape shape = shape_of(TUTTI_BARRIER, 2, 0);
+    const std::string arrive = "node_arrive root 0 order 0\n";
+    const std::string release = "node_release root 0 order 0\n";
+    expect_fault(faults_of(shape, kOneNode, {1, 1, 1, 0}, {arrive, arrive}),
+                 "rank 1 leaves the barrier when it knows only of ranks 1");
+    expect_fault(faults_of(shape, kOneNode, {1, 1, 1, 0}, {release, release}),
+                 "rank 0 leaves the barrier when it knows only of ranks 0");
 }
 
 TEST(CheckNode, NodeOrderOrdersLanes) {

@@ -46,7 +46,7 @@ rc::Gen<Block> any_block() {
 // Fields that the kind has no use for stay as they are made.
 Operation any_operation() {
     Operation op;
-    op.kind = static_cast<Kind>(*rc::gen::inRange(0, 12));
+    op.kind = static_cast<Kind>(*rc::gen::inRange(0, 14));
     op.after = *rc::gen::oneOf(rc::gen::element(kAfterAll, kAfterNone, after_op(63)),
                                rc::gen::arbitrary<uint64_t>());
     const bool has_peer = op.kind != Kind::kCopy && op.kind != Kind::kReduce &&
@@ -60,9 +60,9 @@ Operation any_operation() {
         op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);
     }
     const bool has_to =
-        op.kind != Kind::kSend && op.kind != Kind::kMulticast && op.kind != Kind::kNodeBarrier;
+        op.kind != Kind::kSend && op.kind != Kind::kMulticast && !has_no_blocks(op.kind);
     const bool has_left = op.kind != Kind::kRecv && op.kind != Kind::kRecvMulticast &&
-                          op.kind != Kind::kNodeBcast && op.kind != Kind::kNodeBarrier;
+                          op.kind != Kind::kNodeBcast && !has_no_blocks(op.kind);
     if (has_to) op.to = *any_block();
     if (has_left) op.left = *any_block();
     if (op.kind == Kind::kRecvReduce || op.kind == Kind::kReduce) op.right = *any_block();
