@@ -28,8 +28,8 @@ struct Timing {
     // default factor), within bounds. Its upper bound keeps a first repair within few ms.
     uint64_t backoff_ns_min = 100 * kMicrosecond;
     uint64_t backoff_ns_max = kMillisecond;
-    // The same NAK again, as measured (RFC 6298's estimate), within bounds, doubled from the third
-    // on. At 5 % loss one try fails with probability 1 - 0.95^2 = 0.10, so 99 % of repairs need two
+    // The same NAK again, as measured (RFC 6298's estimate, at most twice the mean and the least),
+    // within bounds, doubled from the third on. At 5 % loss one try fails with probability 1 - 0.95^2 = 0.10, so 99 % of repairs need two
     // tries and nearly all three: three within 10 ms. Above hold_off_ns, or it would be ignored.
     uint64_t renak_ns_min = 2 * kMillisecond;
     uint64_t renak_ns_max = 20 * kMillisecond;

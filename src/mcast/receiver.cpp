@@ -105,7 +105,11 @@ uint64_t Receiver::backoff_ns(Prng& prng) const {
 
 uint64_t Receiver::renak_ns(uint32_t tries, Prng& prng) const {
     const Timing& timing = params_.timing;
-    const uint64_t measured = std::max(round_trip_.timeout_ns(), timing.renak_ns_min);
+    // Where round trips jitter, as among processes that share processors, four deviations are many
+    // times the mean; long before, the answer is lost more often than late.
+    const uint64_t patience = 2 * round_trip_.mean_ns() + timing.renak_ns_min;
+    const uint64_t measured =
+        std::max(std::min(round_trip_.timeout_ns(), patience), timing.renak_ns_min);
     // The first two tries wait as measured, so that three fit into what a repair should take.
     const uint32_t doublings = tries > 2 ? std::min(tries - 2, 8u) : 0;
     return std::min(measured << doublings, timing.renak_ns_max) + backoff_ns(prng);

@@ -184,6 +184,30 @@ TEST_F(ReceiverTest, MeasuresTheRoundTripWhereAtMostTwoNaksWereSent) {
     EXPECT_EQ(receiver_.counters().repaired_in_10_ms, 1u);
 }
 
+TEST_F(ReceiverTest, JitterDoesNotMakeItPatient) {
+    const Timing timing;
+    // Answers after 0.2 and 8 ms in turn.
+    uint64_t now = 0;
+    uint64_t sequence = 0;
+    for (int i = 0; i < 20; ++i) {
+        get(now, sequence);
+        get(now, sequence + 2);
+        now = receiver_.nak_ns();
+        ASSERT_TRUE(nak(now));
+        now += (i % 2 == 0 ? 200 : 8'000) * kMicrosecond;
+        get(now, sequence + 1, true);
+        sequence += 3;
+    }
+    const RoundTrip& round_trip = receiver_.round_trip();
+    const uint64_t patience = 2 * round_trip.mean_ns() + timing.renak_ns_min;
+    ASSERT_GT(round_trip.timeout_ns(), patience);
+    get(now, sequence + 1);
+    now = receiver_.nak_ns();
+    ASSERT_TRUE(nak(now));
+    EXPECT_GE(receiver_.nak_ns(), now + patience);
+    EXPECT_LE(receiver_.nak_ns(), now + patience + timing.backoff_ns_max);
+}
+
 TEST_F(ReceiverTest, ManyGapsTakeSeveralNaks) {
     Params params = test_params(16, 1);
     params.window_packets = 128;
