@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 
+#include "transport/udp/route.h"
 #include "unit/transport/udp/ring_support.h"
 
 namespace tutti::transport::udp {
@@ -196,6 +197,33 @@ TEST_F(RingTest, DeedsRing) {
     EXPECT_TRUE(rings([&] { read_all(1, 1); })) << "the last reader";
     EXPECT_TRUE(rings([&] { ring_.close(1); }));
     EXPECT_TRUE(rings([&] { ring_.freeze(); }));
+}
+
+// Or the last reader of one message would wake all who wait for the next.
+TEST_F(RingTest, ARouteSleepsForWhatMovesIt) {
+    struct NoWaker final : Waker {
+        void wake() override {}
+    } waker;
+    constexpr std::array<mcast::Member, 4> kMemberOf{0, 0, 0, 1};
+    Route route(ring_, waker, {.rank = 0, .member_of_rank = kMemberOf});
+    const auto data = ring_bytes_of(4, 100);
+    std::array<std::byte, 100> place{};
+    std::array<Ticket, 5> tickets;
+    EXPECT_EQ(route.awaited(), 0u);
+    route.recv_multicast(0, 3, place.data(), place.size(), tickets[0]);
+    EXPECT_EQ(route.awaited(), kFilledRings);
+    for (uint64_t number = 1; number < 5; ++number) {
+        route.multicast(number, data.data(), data.size(), tickets[number]);
+    }
+    ASSERT_EQ(tickets[3].state, State::kDone);
+    ASSERT_EQ(tickets[4].state, State::kPending) << "number 0 has its slot";
+    EXPECT_EQ(route.awaited(), kFilledRings | kFreedRings);
+    publish(0);
+    ASSERT_EQ(route.test(tickets[0]), State::kDone);
+    EXPECT_EQ(route.awaited(), kFreedRings);
+    read_all(0, 2);
+    ASSERT_EQ(route.test(tickets[4]), State::kDone);
+    EXPECT_EQ(route.awaited(), 0u);
 }
 
 }  // namespace
