@@ -4,8 +4,9 @@
 // Plain MPI, so that the same program runs under any MPI, bare and through Tutti. A figure is the
 // time of one call: calls are made back to back in batches that begin behind a barrier, the root
 // goes round, buffers alternate; from the first rank's beginning to the last one's end. How many
-// calls and batches there are is chosen by rank 0 from calls that do not count, so that a cell takes
-// about SECONDS. Results are checked when all are done. Rank 0 prints one line of JSON for each cell.
+// calls and batches there are is chosen by rank 0 from calls that do not count, so that a cell
+// takes about SECONDS. Results are checked when all are done. Rank 0 prints one line of JSON for
+// each cell.
 //
 // With 'apart' calls are made one at a time, each behind a barrier: what a program waits that calls
 // now and then; a root does not run ahead. With late=RANK:MS too, that rank sleeps so long before
@@ -39,14 +40,16 @@ struct cell {
     int words;  // of 8 bytes
     int rank, ranks;
     struct late late;
-    int is_apart;  // one call at a time
+    int is_apart;                   // one call at a time
     size_t send_words, recv_words;  // of each set
     double* send[kSets];
     double* recv[kSets];
 };
 
 static int usage(const char* wrong) {
-    fprintf(stderr, "lab_bench: %s; usage: lab_bench SECONDS [apart | late=RANK:MS] COLLECTIVE:BYTES...\n", wrong);
+    fprintf(stderr,
+            "lab_bench: %s; usage: lab_bench SECONDS [apart | late=RANK:MS] COLLECTIVE:BYTES...\n",
+            wrong);
     return 2;
 }
 
@@ -163,7 +166,8 @@ static long wrong_words(const double* block, int words, int owner, int batch, in
 
 static long wrong_sums(const struct cell* cell, int batch, int set) {
     long wrong = 0;
-    // Ranks' values differ by 3 from one to the next, so their mean is that of the first and the last.
+    // Ranks' values differ by 3 from one to the next, so their mean is that of the first and the
+    // last.
     for (int i = 0; i < cell->words; ++i) {
         const double ends = value(0, i, batch, set) + value(cell->ranks - 1, i, batch, set);
         wrong += cell->recv[set][i] != cell->ranks * ends / 2;
@@ -203,9 +207,9 @@ static double time_batch(struct cell* cell, int batch, int calls, long* wrong) {
     const int is_late = cell->rank == cell->late.rank;
     if (is_late) usleep((useconds_t)(1e3 * cell->late.ms));
     for (int call = 0; call < calls; ++call) make_call(cell, batch, call);
-    // From the first to begin until the last is done: who leaves the barrier late, since others fill
-    // the links already, gains nothing by it. Beside one short call the barrier's own spread would
-    // show: there each rank's own time counts.
+    // From the first to begin until the last is done: who leaves the barrier late, since others
+    // fill the links already, gains nothing by it. Beside one short call the barrier's own spread
+    // would show: there each rank's own time counts.
     const double own_begin = cell->is_apart ? begin : 0;
     const double mine[2] = {own_begin - begin, (is_late ? begin : now()) - own_begin};
     // Who is done and checks keeps a processor from those who are not.

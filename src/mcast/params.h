@@ -29,8 +29,9 @@ struct Timing {
     uint64_t backoff_ns_min = 100 * kMicrosecond;
     uint64_t backoff_ns_max = kMillisecond;
     // The same NAK again, as measured (RFC 6298's estimate, at most twice the mean and the least),
-    // within bounds, doubled from the third on. At 5 % loss one try fails with probability 1 - 0.95^2 = 0.10, so 99 % of repairs need two
-    // tries and nearly all three: three within 10 ms. Above hold_off_ns, or it would be ignored.
+    // within bounds, doubled from the third on. At 5 % loss one try fails with probability 1 -
+    // 0.95^2 = 0.10, so 99 % of repairs need two tries and nearly all three: three within 10 ms.
+    // Above hold_off_ns, or it would be ignored.
     uint64_t renak_ns_min = 2 * kMillisecond;
     uint64_t renak_ns_max = 20 * kMillisecond;
     // The sender answers NAKs for one packet once in so long. Members that ask at about the same

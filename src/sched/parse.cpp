@@ -17,9 +17,9 @@ constexpr std::array<std::string_view, 7> kCollectiveNames = {
     "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
 // By Kind.
 constexpr std::array<std::string_view, 14> kKindNames = {
-    "send",        "recv",           "recv_reduce",  "copy",        "reduce",
-    "multicast",   "recv_multicast", "node_barrier", "node_arrive", "node_release",
-    "node_bcast",  "node_reduce",    "node_gather",  "node_scatter"};
+    "send",       "recv",           "recv_reduce",  "copy",        "reduce",
+    "multicast",  "recv_multicast", "node_barrier", "node_arrive", "node_release",
+    "node_bcast", "node_reduce",    "node_gather",  "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {

@@ -50,8 +50,8 @@ size_t ring_bytes(const RingParams& params);
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// What ranks sleep for on a ring's bell: most wait for a slot to become full, and would be woken for
-// nothing by the last reader of the one before. A failure rings for all.
+// What ranks sleep for on a ring's bell: most wait for a slot to become full, and would be woken
+// for nothing by the last reader of the one before. A failure rings for all.
 inline constexpr Ringers kFilledRings = 1, kFreedRings = 2;
 
 struct RingHeader {
