@@ -23,6 +23,7 @@
 //   I3  one message at a time goes to each rank, and none waits for another rank's.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -45,6 +46,14 @@ struct Progress {
     }
     [[nodiscard]] bool is_missing(uint64_t number) const {
         return number >= next || is_under_way(number);
+    }
+    // Ascending.
+    template <class Use>
+    void for_all_under_way(Use use) const {
+        const uint64_t behind = std::min<uint64_t>(next, kMulticastsInFlightMax);
+        for (uint64_t number = next - behind; number < next; ++number) {
+            if (is_under_way(number)) use(number);
+        }
     }
 };
 

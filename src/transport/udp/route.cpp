@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/udp/route.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/assert.h"
@@ -118,11 +117,9 @@ State Route::test_recv(Posted& posted) {
 
 Ringers Route::awaited() const {
     Ringers awaited = 0;
-    const uint64_t behind = std::min<uint64_t>(progress_.next, kMulticastsInFlightMax);
-    for (uint64_t number = progress_.next - behind; number < progress_.next; ++number) {
-        if (!progress_.is_under_way(number)) continue;
+    progress_.for_all_under_way([&](uint64_t number) {
         awaited |= posted_[number % kMulticastsInFlightMax].is_send ? kFreedRings : kFilledRings;
-    }
+    });
     return awaited;
 }
 
@@ -189,10 +186,7 @@ State Route::without_ring() const {
 void Route::hand_over() {
     has_handed_over_ = true;
     counters_.missed_by_others = recovery_->missed_by_others();
-    const uint64_t behind = std::min<uint64_t>(progress_.next, kMulticastsInFlightMax);
-    for (uint64_t number = progress_.next - behind; number < progress_.next; ++number) {
-        if (progress_.is_under_way(number)) make_message(posted(number));
-    }
+    progress_.for_all_under_way([&](uint64_t number) { make_message(posted(number)); });
 }
 
 void Route::make_message(Posted& posted) {
