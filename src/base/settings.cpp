@@ -292,6 +292,7 @@ Result<Settings> parse_settings(std::span<const std::string> entries) {
         if (entry == kEntries.end()) return unknown_name(name);
         const std::string_view value =
             equals == std::string_view::npos ? "" : text.substr(equals + 1);
+        if (value.empty()) continue;  // as in a shell's `NAME= command`: unset
         if (!entry->set(settings, value)) {
             std::string message = std::string(name) + "=" + printable(value) + ": expected " +
                                   std::string(entry->doc.value);
@@ -306,7 +307,8 @@ std::vector<std::string> tutti_entries(const char* const* environment) {
     std::vector<std::string> entries;
     for (; environment && *environment; ++environment) {
         const std::string_view text(*environment);
-        if (text.starts_with("TUTTI_") || text.starts_with("TUTTI=")) entries.emplace_back(text);
+        if (!text.starts_with("TUTTI_") && !text.starts_with("TUTTI=")) continue;
+        if (!text.ends_with('=') || text.find('=') != text.size() - 1) entries.emplace_back(text);
     }
     std::sort(entries.begin(), entries.end());
     return entries;

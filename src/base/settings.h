@@ -69,10 +69,11 @@ struct SettingDoc {
 std::span<const SettingDoc> setting_docs();
 
 // entries: "TUTTI_NAME=value". Entries whose name does not begin with TUTTI are ignored. An unknown
-// name or a malformed value is an error that names it (and the nearest known name).
+// name or a malformed value is an error that names it (and the nearest known name). An empty value
+// means that the variable is unset.
 Result<Settings> parse_settings(std::span<const std::string> entries);
 
-// The TUTTI entries of an environment block, sorted by name.
+// The TUTTI entries of an environment block that are not empty, sorted by name.
 std::vector<std::string> tutti_entries(const char* const* environment);
 
 }  // namespace tutti

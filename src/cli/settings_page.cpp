@@ -54,8 +54,9 @@ std::string settings_markdown() {
         "the\n"
         "variable. BYTES may end in K, M or G (powers of two). A switch (`0|1`) given as an "
         "option\n"
-        "without a value means 1. An unknown variable or a malformed value is an error that names\n"
-        "it.\n\n"
+        "without a value means 1. An empty variable (`TUTTI_REPORT=`) means unset. An unknown "
+        "variable\n"
+        "or a malformed value is an error that names it.\n\n"
         "| Variable | Option | Value | Default | Meaning |\n"
         "|---|---|---|---|---|\n";
     for (const SettingDoc& doc : setting_docs()) {

@@ -35,6 +35,7 @@ std::vector<std::string> tutti_variables(const char* const* environment, bool wi
         const std::string_view name = name_of(entry);
         if (name != kPrefix && !name.starts_with("TUTTI_")) continue;
         if (!with_mark && entry.starts_with(kMark)) continue;
+        if (name.size() + 1 >= entry.size()) continue;  // an empty variable is unset
         entries.emplace_back(entry);
     }
     std::sort(entries.begin(), entries.end());

@@ -8,8 +8,8 @@
 
 namespace tutti::mpi {
 
-// "NAME=value", sorted. TUTTI_REPORT_MARK is left out unless asked for: it names a file of the
-// command on one host.
+// "NAME=value", sorted; without those that are empty, which means unset. TUTTI_REPORT_MARK is left
+// out unless asked for: it names a file of the command on one host.
 std::vector<std::string> tutti_variables(const char* const* environment, bool with_mark);
 
 // Names of the variables in which the two differ, "A, B", or an empty string. Both are sorted.

@@ -109,6 +109,14 @@ class Run : public Transcript {
     [[nodiscard]] bool left_nothing() const { return fs::is_empty(root_ / "tmp"); }
 };
 
+TEST_F(Run, AnEmptyVariableIsUnset) {
+    const Answer answer =
+        run("-- mpirun -n 2 ./app", "TUTTI= TUTTI_REPORT= TUTTI_CHECK= TUTTI_WARMUP=3");
+    EXPECT_EQ(answer.err, "");
+    EXPECT_EQ(answer.out,
+              "-x\nLD_PRELOAD=" + library("ompi") + "\n-x\nTUTTI_WARMUP=3\n-n\n2\n./app\n");
+}
+
 TEST_F(Run, OpenMpi) {
     const Answer answer = run("--check -- mpirun -n 2 ./app");
     EXPECT_EQ(answer.out,

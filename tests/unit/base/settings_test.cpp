@@ -119,42 +119,42 @@ TEST(Settings, PretendedHosts) {
 // One malformed value for each setting: the line begins with what was given.
 TEST(Settings, EachMalformedValueIsNamed) {
     const std::map<std::string, std::vector<std::string>> malformed = {
-        {"TUTTI", {"", "maybe", "ON", "2"}},
-        {"TUTTI_REPORT", {""}},
-        {"TUTTI_CHECK", {"", "2", "yes", "-1"}},
-        {"TUTTI_STALL", {"", "-1", "soon", "nan", "1s"}},
-        {"TUTTI_REPRODUCIBLE", {"", "true"}},
-        {"TUTTI_WARMUP", {"", "-1", "1.5", "1073741825"}},
-        {"TUTTI_MEMORY", {"", "1", "65535", "2000G", "lots"}},
-        {"TUTTI_CHUNK", {"", "0", "1023", "17M", "4 K"}},
-        {"TUTTI_LAYOUT", {"", "Flat", "ring"}},
-        {"TUTTI_TOPOLOGY", {""}},
-        {"TUTTI_ISA", {"", "sse", "avx-512"}},
-        {"TUTTI_SPIN", {"", "1000001", "x"}},
-        {"TUTTI_HOSTS", {"", "0", "x", "2:", "2:blocks", ":round-robin", "0:round-robin"}},
-        {"TUTTI_MCAST", {"", "1", "yes"}},
-        {"TUTTI_MCAST_IF", {""}},
+        {"TUTTI", {"maybe", "ON", "2"}},
+        {"TUTTI_REPORT", {}},
+        {"TUTTI_CHECK", {"2", "yes", "-1"}},
+        {"TUTTI_STALL", {"-1", "soon", "nan", "1s"}},
+        {"TUTTI_REPRODUCIBLE", {"true"}},
+        {"TUTTI_WARMUP", {"-1", "1.5", "1073741825"}},
+        {"TUTTI_MEMORY", {"1", "65535", "2000G", "lots"}},
+        {"TUTTI_CHUNK", {"0", "1023", "17M", "4 K"}},
+        {"TUTTI_LAYOUT", {"Flat", "ring"}},
+        {"TUTTI_TOPOLOGY", {}},
+        {"TUTTI_ISA", {"sse", "avx-512"}},
+        {"TUTTI_SPIN", {"1000001", "x"}},
+        {"TUTTI_HOSTS", {"0", "x", "2:", "2:blocks", ":round-robin", "0:round-robin"}},
+        {"TUTTI_MCAST", {"1", "yes"}},
+        {"TUTTI_MCAST_IF", {}},
         {"TUTTI_MCAST_ADDRESS",
-         {"", "224.0.0.1", "10.0.0.1", "239.1.2", "239.1.2.256", "fe80::1", "ff02::1", "ff11::1",
+         {"224.0.0.1", "10.0.0.1", "239.1.2", "239.1.2.256", "fe80::1", "ff02::1", "ff11::1",
           "ff35::1", "239.1.2.3 ", "group"}},
-        {"TUTTI_MCAST_PORT", {"", "0", "1023", "65536", "x"}},
-        {"TUTTI_MCAST_TTL", {"", "0", "256", "-1"}},
-        {"TUTTI_MCAST_RATE", {"", "25", "fast", "-1mbit", "0mbit", "0", "1bit", "2000gbit"}},
-        {"TUTTI_MCAST_THREAD", {"", "2", "yes"}},
-        {"TUTTI_MCAST_TEAMS", {"", "0", "65"}},
-        {"TUTTI_FAULTS", {"", "drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
-        {"TUTTI_MPI_LIBRARY", {""}},
-        {"TUTTI_REPORT_MARK", {""}},
-        {"TUTTI_RULES", {""}},
-        {"TUTTI_RULES_TEXT", {""}},
-        {"TUTTI_SCRATCH", {"", "1", "65535", "2000G"}},
-        {"TUTTI_BARRIER", {""}},
-        {"TUTTI_BCAST", {""}},
-        {"TUTTI_REDUCE", {""}},
-        {"TUTTI_ALLREDUCE", {""}},
-        {"TUTTI_GATHER", {""}},
-        {"TUTTI_SCATTER", {""}},
-        {"TUTTI_ALLGATHER", {""}},
+        {"TUTTI_MCAST_PORT", {"0", "1023", "65536", "x"}},
+        {"TUTTI_MCAST_TTL", {"0", "256", "-1"}},
+        {"TUTTI_MCAST_RATE", {"25", "fast", "-1mbit", "0mbit", "0", "1bit", "2000gbit"}},
+        {"TUTTI_MCAST_THREAD", {"2", "yes"}},
+        {"TUTTI_MCAST_TEAMS", {"0", "65"}},
+        {"TUTTI_FAULTS", {"drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
+        {"TUTTI_MPI_LIBRARY", {}},
+        {"TUTTI_REPORT_MARK", {}},
+        {"TUTTI_RULES", {}},
+        {"TUTTI_RULES_TEXT", {}},
+        {"TUTTI_SCRATCH", {"1", "65535", "2000G"}},
+        {"TUTTI_BARRIER", {}},
+        {"TUTTI_BCAST", {}},
+        {"TUTTI_REDUCE", {}},
+        {"TUTTI_ALLREDUCE", {}},
+        {"TUTTI_GATHER", {}},
+        {"TUTTI_SCATTER", {}},
+        {"TUTTI_ALLGATHER", {}},
     };
     for (const SettingDoc& doc : setting_docs()) {
         const std::string name(doc.variable);
@@ -168,8 +168,19 @@ TEST(Settings, EachMalformedValueIsNamed) {
         }
     }
     EXPECT_EQ(complaint("TUTTI_MCAST_TTL=0"), "TUTTI_MCAST_TTL=0: expected HOPS from 1 to 255");
-    // A name alone is an empty value.
-    EXPECT_EQ(complaint("TUTTI_CHECK"), "TUTTI_CHECK=: expected 0|1");
+}
+
+TEST(Settings, AnEmptyVariableIsUnset) {
+    for (const SettingDoc& doc : setting_docs()) {
+        const std::string name(doc.variable);
+        EXPECT_EQ(complaint(name + "="), "(accepted)");
+        EXPECT_EQ(complaint(name), "(accepted)");  // a name alone is an empty value
+    }
+    // It does not take back what was said before.
+    EXPECT_TRUE(parse({"TUTTI_CHECK=1", "TUTTI_CHECK="}).value().check);
+    const char* environment[] = {"TUTTI_REPORT=", "TUTTI=", "TUTTI_CHEK=", "TUTTI_CHECK=1",
+                                 nullptr};
+    EXPECT_EQ(tutti_entries(environment), std::vector<std::string>{"TUTTI_CHECK=1"});
 }
 
 TEST(Settings, LimitsAreInclusive) {

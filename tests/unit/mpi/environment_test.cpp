@@ -18,6 +18,12 @@ TEST(Environment, TakesTuttiVariablesOnlySortedWithoutTheMark) {
     EXPECT_TRUE(tutti_variables(nullptr, true).empty());
 }
 
+TEST(Environment, AnEmptyVariableIsUnset) {
+    const char* const environment[] = {
+        "TUTTI=", "TUTTI_REPORT=", "TUTTI_REPORT_MARK=", "TUTTI_CHECK=1", nullptr};
+    EXPECT_EQ(tutti_variables(environment, true), Texts{"TUTTI_CHECK=1"});
+}
+
 TEST(Environment, NamesWhatDiffersOnce) {
     const Texts mine = {"TUTTI_A=1", "TUTTI_B=2"};
     EXPECT_EQ(differing_names(mine, mine), "");
