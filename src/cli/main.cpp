@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command `tutti`.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <new>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/text.h"
@@ -104,17 +110,51 @@ int dispatch(const std::string& word, const std::vector<std::string>& rest) {
     return complain(tutti::cli::unknown_word("command", word, known));
 }
 
+// A standard descriptor that is closed would be given to the next file that is opened, and what was
+// meant for standard output would be written there. So it is opened, for what nobody does with it:
+// reading where one writes fails as if it were closed. A program that is run finds it closed.
+void hold_standard_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(descriptor, F_GETFD) >= 0) continue;
+        const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        // The lowest free number is this one. Without /dev/null all stays as it was.
+        if (open("/dev/null", mode | O_CLOEXEC) < 0) return;
+    }
+}
+
+int output_failed(int problem) {
+    fmt::print(stderr, "tutti: standard output: {}\n",
+               problem != 0 ? std::strerror(problem) : "cannot be written");
+    return 1;
+}
+
+// What was printed may still be on its way; who asked for it must not take a part for the whole.
+int with_output_written(int status) {
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    const int failed = output_failed(errno);
+    return status == 0 ? failed : status;
+}
+
+int run(int argc, char** argv) {
+    if (argc < 2) {
+        return complain({tutti::ErrorCode::kArgument, "no command given; try tutti help"});
+    }
+    if (std::string_view(argv[1]) == "bench") return tutti::cli::bench_main(argc - 1, argv + 1);
+    return dispatch(argv[1], {argv + 2, argv + argc});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    hold_standard_descriptors();
     try {
-        if (argc < 2) {
-            return complain({tutti::ErrorCode::kArgument, "no command given; try tutti help"});
-        }
-        if (std::string_view(argv[1]) == "bench") {
-            return tutti::cli::bench_main(argc - 1, argv + 1);
-        }
-        return dispatch(argv[1], {argv + 2, argv + argc});
+        return with_output_written(run(argc, argv));
+    } catch (const std::system_error& error) {
+        // fmt's, where a write failed half-way.
+        if (std::ferror(stdout) != 0) return output_failed(error.code().value());
+        fmt::print(stderr, "tutti: {}\n", error.what());
+        return 1;
     } catch (const std::bad_alloc&) {
         fmt::print(stderr, "tutti: out of memory\n");
         return 1;
