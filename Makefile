@@ -15,8 +15,8 @@ help: ## this list
 
 build: ## the command (build/bin/tutti) and the libraries (build/lib)
 	@tools/setup build
-	@cmake --preset release --log-level=NOTICE
-	@cmake --build --preset release
+	@cmake --preset product --log-level=NOTICE
+	@cmake --build --preset product
 
 test: ## sets the machine up, builds, runs every test; ends in "N passed, N failed, N skipped"
 	@tools/setup test
