@@ -59,17 +59,18 @@ class ReportMark {
     ReportMark() {
         std::error_code error;
         const fs::path parent = fs::temp_directory_path(error);
-        if (error) return;
-        std::string name = (fs::absolute(parent, error) / "tutti-XXXXXX").string();
-        if (mkdtemp(name.data())) directory_ = name;
+        problem_ = error ? error.message() : std::string();
+        if (!error) problem_ = files::make_private_folder(fs::absolute(parent, error), directory_);
     }
     ReportMark(const ReportMark&) = delete;
     ReportMark& operator=(const ReportMark&) = delete;
     ~ReportMark() {
-        std::error_code error;
-        if (!directory_.empty()) fs::remove_all(directory_, error);
+        if (directory_.empty()) return;
+        unlink(file().c_str());
+        rmdir(directory_.c_str());
     }
-    [[nodiscard]] bool usable() const { return !directory_.empty(); }
+    // Empty where there is a directory.
+    [[nodiscard]] const std::string& problem() const { return problem_; }
     [[nodiscard]] std::string file() const { return directory_ + "/mark"; }
     [[nodiscard]] bool touched() const {
         std::error_code error;
@@ -77,7 +78,7 @@ class ReportMark {
     }
 
   private:
-    std::string directory_;
+    std::string directory_, problem_;
 };
 
 std::vector<Variable> variables_of(const std::vector<std::string>& entries) {
@@ -135,8 +136,9 @@ Result<int> start(const RunArguments& arguments, const Plan& plan, const std::st
 
 // Marks, files and settings that the report needs. Returns its file, empty for a table.
 Result<std::string> prepare_report(RunArguments& arguments, const ReportMark& mark) {
-    if (!mark.usable()) {
-        return Error{ErrorCode::kSystem, "cannot make a temporary directory for the report"};
+    if (!mark.problem().empty()) {
+        return Error{ErrorCode::kSystem,
+                     fmt::format("no temporary directory for the report: {}", mark.problem())};
     }
     set_entry(arguments.entries, "TUTTI_REPORT_MARK", mark.file());
     if (arguments.settings.report == "1") return std::string();

@@ -2,23 +2,23 @@
 #include "files/whole_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
+
+#include "files/walk.h"
 
 namespace tutti::files {
 namespace {
 
-namespace fs = std::filesystem;
-
-// More files left by processes that were killed while writing than this are no accident.
-constexpr int kNamesMax = 100;
-constexpr mode_t kNewFileMode = 0666;
+constexpr mode_t kNewFileMode = 0666;  // less what the umask takes
 
 // The descriptor that such a name means. Opening the name anew would not share its place in the
 // file, and replacing the file would part it from whoever has it open.
@@ -36,10 +36,19 @@ std::optional<int> open_already(std::string_view path) {
     return std::nullopt;
 }
 
-bool is_special(const std::string& path) {
-    std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    return fs::exists(status) && !fs::is_regular_file(status);
+bool is_special(const Place& place) {
+    return place.is_there && !S_ISREG(place.info.st_mode) && !S_ISDIR(place.info.st_mode);
+}
+
+// A name that nobody can guess and make first. It begins as the file does, so that one can tell
+// what a process that was killed has left.
+std::string random_name(std::string_view start) {
+    constexpr size_t kStartMax = 200;  // a name has at most 255 bytes
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) return {};
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
+    return std::string(start.substr(0, kStartMax)) + digits;
 }
 
 // An empty text where all of it was written and the descriptor closed.
@@ -57,53 +66,106 @@ std::string write_and_close(int descriptor, std::string_view text) {
     return problem == 0 ? std::string() : std::strerror(problem);
 }
 
-std::string replace(const std::string& path, std::string_view text) {
-    std::error_code error;
-    const fs::path followed = fs::canonical(path, error);
-    const std::string file = error ? path : followed.string();
-    std::string partial;
-    int descriptor = -1;
-    for (int number = 0; descriptor < 0 && number < kNamesMax; ++number) {
-        partial = file + "." + std::to_string(getpid()) + "-" + std::to_string(number) + ".tmp";
-        descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
-        if (descriptor < 0 && errno != EEXIST) break;
-    }
+// The permissions of the file that is replaced. One that was another user's keeps what is private
+// and gives nobody the right to write; none gives its owner's rights to whoever runs it.
+mode_t kept_mode(const struct stat& former) {
+    const mode_t mode = former.st_mode & 0777;
+    return former.st_uid == geteuid() ? mode : mode & ~static_cast<mode_t>(S_IWGRP | S_IWOTH);
+}
+
+std::string replace(const Place& place, std::string_view text) {
+    const int folder = place.folder.get();
+    const std::string partial = random_name(place.name + ".") + ".tmp";
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const int descriptor = openat(folder, partial.c_str(), kFlags, kNewFileMode);
     if (descriptor < 0) return std::strerror(errno);
-    struct stat former {};
-    if (stat(file.c_str(), &former) == 0) {
+    if (place.is_there) {
         // Not to be able to is no reason to lose what is to be written.
-        static_cast<void>(fchmod(descriptor, former.st_mode & 07777));
+        static_cast<void>(fchmod(descriptor, kept_mode(place.info)));
     }
     std::string problem = write_and_close(descriptor, text);
-    if (problem.empty() && rename(partial.c_str(), file.c_str()) != 0) {
+    if (problem.empty() && renameat(folder, partial.c_str(), folder, place.name.c_str()) != 0) {
         problem = std::strerror(errno);
     }
-    if (!problem.empty()) unlink(partial.c_str());
+    if (!problem.empty()) unlinkat(folder, partial.c_str(), 0);
     return problem;
+}
+
+std::string write_as_it_is(const Place& place, std::string_view text) {
+    const int links = place.is_on_proc ? 0 : O_NOFOLLOW;
+    const int descriptor =
+        openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | links);
+    if (descriptor < 0) return std::strerror(errno);
+    struct stat info {};
+    const bool is_same = fstat(descriptor, &info) == 0 && info.st_dev == place.info.st_dev &&
+                         info.st_ino == place.info.st_ino;
+    if (is_same) return write_and_close(descriptor, text);
+    close(descriptor);
+    return "it was exchanged meanwhile";
+}
+
+// Refuses where the directory is not this user's alone.
+Walk walk_to_private(const std::string& path) {
+    Walk found = walk(path);
+    struct stat folder {};
+    const bool is_private = found.is_good() && fstat(found.place.folder.get(), &folder) == 0 &&
+                            folder.st_uid == geteuid() &&
+                            (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (found.is_good() && !is_private) found.problem = "its directory is not private";
+    return found;
 }
 
 }  // namespace
 
 std::string write_whole(const std::string& path, std::string_view text) {
-    const auto is_open = open_already(path);
-    if (!is_open && !is_special(path)) return replace(path, text);
-    const int descriptor = is_open ? fcntl(*is_open, F_DUPFD_CLOEXEC, 0)
-                                   : open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    return descriptor < 0 ? std::strerror(errno) : write_and_close(descriptor, text);
+    if (const auto is_open = open_already(path)) {
+        const int descriptor = fcntl(*is_open, F_DUPFD_CLOEXEC, 0);
+        return descriptor < 0 ? std::strerror(errno) : write_and_close(descriptor, text);
+    }
+    const Walk found = walk(path);
+    if (!found.is_good()) return found.problem;
+    const Place& place = found.place;
+    if (place.name.empty() || (place.is_there && S_ISDIR(place.info.st_mode))) {
+        return std::strerror(EISDIR);
+    }
+    return is_special(place) || place.is_on_proc ? write_as_it_is(place, text)
+                                                 : replace(place, text);
 }
 
 std::string obstacle(const std::string& path) {
-    std::error_code error;
-    if (fs::is_directory(path, error)) return std::strerror(EISDIR);
-    if (fs::exists(path, error) && access(path.c_str(), W_OK) != 0) return std::strerror(errno);
-    if (open_already(path) || is_special(path)) return {};
-    const fs::path followed = fs::canonical(path, error);
-    const fs::path folder =
-        fs::absolute(error ? fs::path(path) : followed, error).lexically_normal().parent_path();
-    if (!fs::is_directory(folder, error)) return "no such directory";
-    if (!fs::path(path).has_filename()) return std::strerror(EISDIR);
-    if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+    if (open_already(path)) return {};
+    const Walk found = walk(path);
+    if (found.error == ENOENT || found.error == ENOTDIR) return "no such directory";
+    if (!found.is_good()) return found.problem;
+    const Place& place = found.place;
+    if (place.name.empty() || (place.is_there && S_ISDIR(place.info.st_mode))) {
+        return std::strerror(EISDIR);
+    }
+    if (place.is_there && faccessat(place.folder.get(), place.name.c_str(), W_OK, 0) != 0) {
+        return std::strerror(errno);
+    }
+    if (is_special(place) || place.is_on_proc) return {};
+    if (faccessat(place.folder.get(), ".", W_OK | X_OK, 0) == 0) return {};
     return std::string("its directory: ") + std::strerror(errno);
+}
+
+std::string make_private_folder(const std::string& parent, std::string& path) {
+    const Walk found = walk(parent + "/.");
+    if (!found.is_good()) return found.problem;
+    if (found.place.is_strange) return parent + " belongs to another user";
+    const std::string name = random_name("tutti-");
+    if (mkdirat(found.place.folder.get(), name.c_str(), S_IRWXU) != 0) return std::strerror(errno);
+    path = parent + "/" + name;
+    return {};
+}
+
+std::string make_mark(const std::string& path) {
+    const Walk found = walk_to_private(path);
+    if (!found.is_good()) return found.problem;
+    const Handle made(openat(found.place.folder.get(), found.place.name.c_str(),
+                             O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+                             S_IRUSR | S_IWUSR));
+    return made.is_open() ? std::string() : std::strerror(errno);
 }
 
 }  // namespace tutti::files

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a file whole or not at all: reports, drawings, measurements.
+// Writes a file whole or not at all: reports, drawings, measurements. Where another user has
+// planted a link, a directory or a pipe in a place like /tmp, nothing is written (walk.h).
 #pragma once
 
 #include <string>
@@ -14,5 +15,13 @@ std::string write_whole(const std::string& path, std::string_view text);
 
 // What will keep write_whole from working, as far as can be told without writing, or empty.
 std::string obstacle(const std::string& path);
+
+// A new directory for this user alone. Empty, or why there is none. It is not made behind a
+// directory that another user has put where everybody may write.
+std::string make_private_folder(const std::string& parent, std::string& path);
+
+// An empty file in a directory that belongs to this user and that nobody else may write to. Empty,
+// or why not: the same name on another host may be anybody's.
+std::string make_mark(const std::string& path);
 
 }  // namespace tutti::files

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every malformed thing: exactly one line on standard error, status 2, nothing left behind.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "golden/transcript.h"
 
 namespace tutti::golden {
@@ -230,6 +233,32 @@ TEST_F(Run, SwitchedOffThereIsNoReport) {
     const Answer answer = run("--report -- mpirun ./app", "TUTTI=off");
     EXPECT_EQ(answer.err, "");
     EXPECT_EQ(answer.status, 0);
+}
+
+// As root, a report onto a link that somebody else had planted in /tmp replaced what it led to.
+TEST_F(Run, AReportDoesNotFollowAPlantedLink) {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user for a moment";
+    std::ofstream(here() / "victim") << "precious";
+    fs::permissions(root_, fs::perms::owner_all | fs::perms::group_exec);
+    fs::create_directory(root_ / "open");
+    ASSERT_EQ(chmod((root_ / "open").c_str(), 01777), 0);
+    ASSERT_EQ(seteuid(65534), 0);
+    fs::create_symlink(here() / "victim", root_ / "open/r.json");
+    fs::create_symlink(here(), root_ / "open/way");
+    ASSERT_EQ(seteuid(0), 0);
+    const std::string open = (root_ / "open").string();
+    const Answer answer = run("--report=../open/r.json -- mpirun -n 2 ./app");
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.err,
+              "tutti: report file ../open/r.json: refused: the link r.json of user "
+              "65534 in " +
+                  open + ", where everybody may write\n");
+    const Answer way = run("--report -- mpirun -n 2 ./app", "TMPDIR=../open/way");
+    EXPECT_EQ(way.err,
+              "tutti: no temporary directory for the report: refused: the link way of "
+              "user 65534 in " +
+                  open + ", where everybody may write\n");
+    EXPECT_EQ(text_of(here() / "victim"), "precious");
 }
 
 TEST_F(Run, ATemporaryDirectoryThatIsNotThere) {

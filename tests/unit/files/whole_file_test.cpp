@@ -130,5 +130,158 @@ TEST_F(WholeFile, ADiskThatIsFull) {
     EXPECT_EQ(files(), 0);
 }
 
+// What another user has planted in a directory that everybody may write to, as /tmp.
+class Planted : public WholeFile {
+  protected:
+    static constexpr uid_t kOther = 65534;
+    void SetUp() override {
+        if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user for a moment";
+        WholeFile::SetUp();
+        ASSERT_EQ(chmod(folder_.c_str(), 01777), 0);
+        ASSERT_EQ(mkdir(file("mine").c_str(), 0755), 0);
+        ASSERT_EQ(write_whole(file("mine/victim"), "precious"), "");
+        ASSERT_EQ(chmod(file("mine/victim").c_str(), 0600), 0);
+    }
+    void TearDown() override {
+        if (geteuid() == 0 && !folder_.empty()) WholeFile::TearDown();
+    }
+    template <class Act>
+    static void as_other(Act act) {
+        ASSERT_EQ(seteuid(kOther), 0);
+        act();
+        ASSERT_EQ(seteuid(0), 0);
+    }
+    void plant_link(const std::string& name, const std::string& target) {
+        as_other([&] { ASSERT_EQ(symlink(target.c_str(), file(name).c_str()), 0); });
+    }
+    void expect_refused(const std::string& name, const std::string& what) {
+        const std::string said = write_whole(file(name), "planted");
+        EXPECT_EQ(said.substr(0, what.size()), what) << name;
+        EXPECT_EQ(obstacle(file(name)), said) << name;
+        EXPECT_EQ(text_of(file("mine/victim")), "precious") << name;
+        EXPECT_FALSE(fs::exists(file("mine/new"))) << name;
+    }
+};
+
+TEST_F(Planted, ALinkIsNotFollowed) {
+    plant_link("r.json", file("mine/victim"));
+    plant_link("n.json", "mine/new");
+    expect_refused("r.json", "refused: the link r.json of user 65534 in " + folder_.string() +
+                                 ", where everybody may write");
+    expect_refused("n.json", "refused: the link n.json of user 65534 in ");
+    // Nor where a link of one's own leads there.
+    fs::create_symlink(file("r.json"), file("mine/own"));
+    expect_refused("mine/own", "refused: the link r.json of user 65534 in ");
+}
+
+TEST_F(Planted, ALinkOnTheWayIsNotFollowed) {
+    plant_link("results", "mine");
+    expect_refused("results/victim", "refused: the link results of user 65534 in ");
+    expect_refused("results/../mine/victim", "refused: the link results of user 65534 in ");
+    std::string path;
+    EXPECT_NE(make_private_folder(file("results"), path), "");
+}
+
+TEST_F(Planted, ADirectoryWithLinksIsNoWay) {
+    as_other([&] {
+        ASSERT_EQ(mkdir(file("theirs").c_str(), 0777), 0);
+        ASSERT_EQ(symlink(file("mine/victim").c_str(), file("theirs/r.json").c_str()), 0);
+        ASSERT_EQ(symlink(file("mine").c_str(), file("theirs/sub").c_str()), 0);
+    });
+    expect_refused("theirs/r.json", "refused: the link r.json of user 65534 in " + file("theirs") +
+                                        ", which another user made where everybody may write");
+    expect_refused("theirs/sub/new", "refused: the link sub of user 65534 in ");
+    std::string path;
+    EXPECT_EQ(make_private_folder(file("theirs"), path),
+              file("theirs") + " belongs to another user");
+    // A file of one's own in there, as groups do, harms nobody.
+    EXPECT_EQ(write_whole(file("theirs/plain"), "text"), "");
+}
+
+TEST_F(Planted, APipeIsNotWrittenTo) {
+    as_other([&] { ASSERT_EQ(mkfifo(file("pipe").c_str(), 0666), 0); });
+    // Without the refusal this would wait for a reader.
+    expect_refused("pipe", "refused: the pipe or device pipe of user 65534 in ");
+}
+
+TEST_F(Planted, LinksOfRootAndOnesOwnAreUsable) {
+    fs::create_symlink("mine", file("way"));
+    as_other([&] {
+        ASSERT_EQ(mkdir(file("other").c_str(), 0700), 0);
+        ASSERT_EQ(symlink("other", file("own").c_str()), 0);
+        EXPECT_EQ(write_whole(file("own/a"), "text"), "");
+        EXPECT_EQ(text_of(file("other/a")), "text");
+        EXPECT_EQ(write_whole(file("way/../b"), "text"), "");
+    });
+    EXPECT_EQ(write_whole(file("way/victim"), "mine"), "");
+    EXPECT_EQ(text_of(file("mine/victim")), "mine");
+}
+
+// Whoever runs as root must not hand its rights out with the mode of the file that it replaces.
+TEST_F(Planted, TheModeOfAnothersFileIsNotTrusted) {
+    as_other([&] {
+        ASSERT_EQ(write_whole(file("a"), "theirs"), "");
+        ASSERT_EQ(chmod(file("a").c_str(), 04777), 0);
+    });
+    EXPECT_EQ(write_whole(file("a"), "text"), "");
+    struct stat info {};
+    ASSERT_EQ(stat(file("a").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0755u);
+}
+
+TEST_F(Planted, AMarkIsMadeInAPrivateDirectoryOnly) {
+    as_other([&] {
+        ASSERT_EQ(mkdir(file("tutti-x").c_str(), 0777), 0);
+        ASSERT_EQ(symlink(file("mine/victim").c_str(), file("tutti-x/mark").c_str()), 0);
+    });
+    EXPECT_NE(make_mark(file("tutti-x/mark")), "");
+    EXPECT_NE(make_mark(file("tutti-x/other")), "");
+    EXPECT_FALSE(fs::exists(file("tutti-x/other")));
+    EXPECT_EQ(text_of(file("mine/victim")), "precious");
+    std::string path;
+    ASSERT_EQ(make_private_folder(folder_, path), "");
+    EXPECT_EQ(make_mark(path + "/mark"), "");
+    EXPECT_EQ(make_mark(path + "/mark"), "");  // several programs of one run
+    EXPECT_TRUE(fs::exists(path + "/mark"));
+    EXPECT_EQ(make_mark(path + "/none/mark"), "No such file or directory");
+}
+
+TEST_F(WholeFile, PathsThatEndInKernelLinks) {
+    const std::string own = "/proc/" + std::to_string(getpid());
+    EXPECT_EQ(
+        write_whole(own + "/cwd/../" + fs::current_path().filename().string() + "/tutti-files-test",
+                    "text"),
+        "");
+    EXPECT_TRUE(fs::remove("tutti-files-test"));
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    fs::create_symlink(own + "/fd/" + std::to_string(ends[1]), file("to-pipe"));
+    EXPECT_EQ(obstacle(file("to-pipe")), "");
+    EXPECT_EQ(write_whole(file("to-pipe"), "text"), "");
+    char heard[8] = {};
+    EXPECT_EQ(read(ends[0], heard, sizeof heard), 4);
+    close(ends[0]);
+    close(ends[1]);
+    EXPECT_EQ(write_whole("/dev/null", "text"), "");
+    EXPECT_EQ(write_whole("/dev/full", "text"), "No space left on device");
+}
+
+TEST_F(WholeFile, OddPaths) {
+    fs::create_symlink("loop", file("loop"));
+    EXPECT_EQ(write_whole(file("loop"), "text"), "Too many levels of symbolic links");
+    EXPECT_EQ(obstacle(file("loop")), "Too many levels of symbolic links");
+    EXPECT_EQ(write_whole("", "text"), "No such file or directory");
+    EXPECT_EQ(write_whole(file("."), "text"), "Is a directory");
+    EXPECT_EQ(write_whole(file("./a"), "text"), "");
+    EXPECT_EQ(write_whole(file(".//./a/b"), "text"), "Not a directory");
+    fs::create_symlink("new", file("dangling"));
+    EXPECT_EQ(obstacle(file("dangling")), "");
+    EXPECT_EQ(write_whole(file("dangling"), "text"), "");
+    EXPECT_EQ(text_of(file("new")), "text");
+    const std::string longest(255, 'n');
+    EXPECT_EQ(write_whole(file(longest), "text"), "");
+    fs::remove(file(longest));
+}
+
 }  // namespace
 }  // namespace tutti::files
