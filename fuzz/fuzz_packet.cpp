@@ -107,6 +107,12 @@ class Trial {
                                    std::byte(source_.next() % 10), std::byte(source_.next() % 2)});
         bytes.insert(bytes.end(), 4, std::byte{0});
         bytes.insert(bytes.end(), {std::byte(source_.next() % (kMembers + 1)), std::byte{0}});
+        // Mostly a new one.
+        const uint8_t counter = source_.next();
+        counter_ += counter % 4 == 0 ? 0 : counter;
+        bytes.insert(bytes.end(), {std::byte(counter_ & 255), std::byte(counter_ >> 8 & 255)});
+        bytes.insert(bytes.end(), 4, std::byte{0});
+        bytes.insert(bytes.end(), 2, std::byte{uint8_t(source_.next() % 8 == 0 ? 0 : 255)});
         const auto rest = source_.next(count);
         bytes.insert(bytes.end(), rest.begin(), rest.end());
         try_both_ways(bytes);
@@ -140,6 +146,7 @@ class Trial {
     Source& source_;
     std::unique_ptr<Group> group_;
     uint64_t now_ns_ = 1;
+    uint64_t counter_ = 0;
     std::vector<std::byte> place_;
     PostId post_;
     bool is_posted_ = false;

@@ -95,7 +95,7 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.repaired = group.received.repaired;
     info.repaired_in_10_ms = group.received.repaired_in_10_ms;
     info.repair_ns_max = group.received.repair_ns_max;
-    info.duplicates = group.received.duplicates;
+    info.duplicates = group.received.duplicates + group.packets_replayed;
     info.rejected = all.rejected;
     info.ungrouped = all.ungrouped;
     info.malformed = group.packets_malformed;

@@ -95,16 +95,21 @@ void Group::set_rate(uint64_t bytes_per_s) {
 
 // ---------------------------------------------------------------- packets in
 
-void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_t arrival_ns) {
+bool Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_t arrival_ns) {
     const auto packet = parse(bytes);
     if (!packet) {
         ++counters_.packets_malformed;
-        return;
+        return false;
     }
     const bool is_peer = packet->sender < params_.members && packet->sender != params_.member;
-    if (packet->group != params_.group || !is_peer) {
+    const bool is_for_us = packet->to == kEverybody || packet->to == params_.member;
+    if (packet->group != params_.group || !is_peer || !is_for_us) {
         ++counters_.packets_foreign;
-        return;
+        return false;
+    }
+    if (!streams_[packet->sender].replays.accept(packet->counter)) {
+        ++counters_.packets_replayed;
+        return false;
     }
     if (failure()) {
         // Who still works does not know yet.
@@ -112,13 +117,14 @@ void Group::on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_
         if (!notice || notice->phase != Failure::Phase::kOver) {
             add_work(Work::kTell, packet->sender);
         }
-        return;
+        return true;
     }
     packet_bytes_ = bytes.size();
     arrival_ns_ = std::min(arrival_ns, now_ns);
     // What came to this member alone says nothing of what the switches copy.
     if (dead_ != kNobody || is_to_everybody(packet->body)) watch_.heard(now_ns, packet->sender);
     std::visit([&](const auto& body) { on_body(now_ns, packet->sender, body); }, packet->body);
+    return true;
 }
 
 void Group::on_body(uint64_t now_ns, Member from, const Data& data) {
@@ -373,6 +379,7 @@ size_t Group::write_ack(Member member, std::span<std::byte> out, Member& to) {
 }
 
 uint64_t Group::next_deadline() const {
+    if (packets_ == params_.packets_max) return kNever;
     if (failure()) return notice_ns_;
     return std::min(
         {streams_ns_, watch_.next_ns(), sender_.next_ns(), prober_.next_ns(), notice_ns_});
@@ -380,6 +387,17 @@ uint64_t Group::next_deadline() const {
 
 size_t Group::next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     TUTTI_ASSERT(out.size() >= params_.packet_bytes_max, "no room for a packet");
+    if (packets_ == params_.packets_max) return 0;
+    const size_t bytes = next_unnumbered(now_ns, out, to);
+    if (bytes > 0) number(out, ++packets_, to);
+    if (packets_ < params_.packets_max || failure()) return bytes;
+    // The others notice that nothing comes any more.
+    if (dead_ == kNobody) dead_ = params_.member;
+    fail(now_ns);
+    return bytes;
+}
+
+size_t Group::next_unnumbered(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     if (copied_for_ != kNobody) {
         if (const size_t bytes = next_copy(out, to); bytes > 0) return bytes;
     }

@@ -18,8 +18,9 @@
 // (a detour). The client begins nothing new and says end_writing(); when all that anybody wrote is
 // at its place, or a member does not answer on the detour either, the group has failed.
 //
-// Invariants: those of the machines (sender.h, receiver.h, inbox.h, ack_node.h); and once the group
-// has failed it carries nothing more and says so to whoever still talks to it.
+// Invariants: those of the machines (sender.h, receiver.h, inbox.h, ack_node.h); each packet that a
+// member sent is looked at once, by those it was sent to; and once the group has failed it carries
+// nothing more and says so to whoever still talks to it.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +38,7 @@
 #include "mcast/params.h"
 #include "mcast/prober.h"
 #include "mcast/receiver.h"
+#include "mcast/replay_window.h"
 #include "mcast/sender.h"
 #include "mcast/watch.h"
 
@@ -48,8 +50,9 @@ struct GroupCounters {
     uint64_t acks_sent = 0;
     uint64_t asks_sent = 0;
     uint64_t packets_malformed = 0;
-    uint64_t packets_foreign = 0;  // of another group, or this member's own come back
-    uint64_t packets_dropped = 0;  // of teams that are not open here
+    uint64_t packets_foreign = 0;   // of another group, this member's own come back, or another's
+    uint64_t packets_replayed = 0;  // that have been here, or are too old to tell
+    uint64_t packets_dropped = 0;   // of teams that are not open here
 };
 
 class Group {
@@ -88,11 +91,11 @@ class Group {
     void end_expect(Member member) { watch_.end_wait(member); }
 
     // --- packets and time ---
-    void on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {
-        on_packet(now_ns, bytes, now_ns);
+    bool on_packet(uint64_t now_ns, std::span<const std::byte> bytes) {
+        return on_packet(now_ns, bytes, now_ns);
     }
-    // It came at `arrival_ns`, not after `now_ns`.
-    void on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_t arrival_ns);
+    // It came at `arrival_ns`, not after `now_ns`. False: nothing new of another member.
+    bool on_packet(uint64_t now_ns, std::span<const std::byte> bytes, uint64_t arrival_ns);
     void tick(uint64_t now_ns);
     // kNever: nothing will happen unless a packet or a call comes.
     [[nodiscard]] uint64_t next_deadline() const;
@@ -123,8 +126,9 @@ class Group {
 
     struct Stream {
         Stream(const Params& params, Member stream)
-            : receiver(params, stream), acks(params, stream) {}
+            : receiver(params, stream), replays(replay_counters(params)), acks(params, stream) {}
         Receiver receiver;
+        ReplayWindow replays;
         AckNode acks;
         uint64_t ack_ns = kNever;
         bool waits_for_sender = false;
@@ -158,6 +162,7 @@ class Group {
     void tick_streams(uint64_t now_ns);
     void schedule(uint64_t now_ns, const Stream& stream);
     void tick_watch(uint64_t now_ns);
+    size_t next_unnumbered(uint64_t now_ns, std::span<std::byte> out, Member& to);
     size_t generate(uint64_t now_ns, std::span<std::byte> out, Member& to);
     size_t next_copy(std::span<std::byte> out, Member& to);
     [[nodiscard]] bool is_copied_to(Member member) const;
@@ -197,6 +202,7 @@ class Group {
     size_t copied_bytes_ = 0;
     bool is_notice_copied_ = false;  // it is a notice
     Member copied_for_ = kNobody;    // who is next to get it, if he needs it
+    uint64_t packets_ = 0;           // sent so far
     uint64_t bytes_per_s_ = 0;
     uint64_t notice_ns_ = kNever;
     uint64_t notice_interval_ns_ = 0;

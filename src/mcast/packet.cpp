@@ -25,6 +25,9 @@ enum class Kind : uint8_t {
 // to write a packet.
 constexpr uint8_t kFlag = 1;
 constexpr size_t kFlagsAt = 19;
+constexpr size_t kCounterAt = 26;
+constexpr size_t kToAt = 32;
+constexpr size_t kExtraAt = 34;
 constexpr size_t kRangeBytes = 8;
 
 template <class Number>
@@ -46,7 +49,7 @@ void store(std::span<std::byte> bytes, size_t at, Number number) {
 struct Head {
     Kind kind;
     bool flag = false;
-    uint16_t extra = 0;  // what stands at 26
+    uint16_t extra = 0;  // what stands at 34
 };
 
 using Bytes = std::span<const std::byte>;
@@ -56,12 +59,12 @@ std::optional<Body> parse_data(const Head& head, Bytes bytes) {
     Data data;
     data.is_repair = head.flag;
     data.name.lane = head.extra;
-    data.sequence = load<uint64_t>(bytes, 28);
-    data.name.team = load<uint32_t>(bytes, 36);
-    data.name.call = load<uint32_t>(bytes, 40);
-    data.name.message = load<uint32_t>(bytes, 44);
-    data.offset = load<uint32_t>(bytes, 48);
-    data.total = load<uint32_t>(bytes, 52);
+    data.sequence = load<uint64_t>(bytes, 36);
+    data.name.team = load<uint32_t>(bytes, 44);
+    data.name.call = load<uint32_t>(bytes, 48);
+    data.name.message = load<uint32_t>(bytes, 52);
+    data.offset = load<uint32_t>(bytes, 56);
+    data.total = load<uint32_t>(bytes, 60);
     data.payload = bytes.subspan(kDataHeaderBytes);
     if (data.sequence >= kSequenceMax) return {};
     if (data.offset > data.total) return {};
@@ -73,14 +76,14 @@ std::optional<Body> parse_data(const Head& head, Bytes bytes) {
 
 std::optional<Body> parse_heartbeat(const Head& head, Bytes bytes) {
     if (bytes.size() != kHeaderBytes + 12 || head.extra != 0) return {};
-    const Heartbeat beat{load<uint64_t>(bytes, 28), load<uint32_t>(bytes, 36), head.flag};
+    const Heartbeat beat{load<uint64_t>(bytes, 36), load<uint32_t>(bytes, 44), head.flag};
     if (beat.end > kSequenceMax) return {};
     return beat;
 }
 
 std::optional<Body> parse_nak(const Head& head, Bytes bytes) {
     if (bytes.size() < kHeaderBytes + 8 + kRangeBytes) return {};
-    Nak nak{head.extra, head.flag, load<uint64_t>(bytes, 28), bytes.subspan(kHeaderBytes + 8)};
+    Nak nak{head.extra, head.flag, load<uint64_t>(bytes, 36), bytes.subspan(kHeaderBytes + 8)};
     if (nak.base >= kSequenceMax) return {};
     if (nak.ranges.size() % kRangeBytes != 0 || nak.count() > kNakRangesMax) return {};
     uint64_t end = 0;
@@ -95,8 +98,8 @@ std::optional<Body> parse_nak(const Head& head, Bytes bytes) {
 
 std::optional<Body> parse_ack(const Head& head, Bytes bytes) {
     if (bytes.size() != kHeaderBytes + 24 || head.flag) return {};
-    const Ack ack{head.extra, load<uint64_t>(bytes, 28), load<uint64_t>(bytes, 36),
-                  load<uint64_t>(bytes, 44)};
+    const Ack ack{head.extra, load<uint64_t>(bytes, 36), load<uint64_t>(bytes, 44),
+                  load<uint64_t>(bytes, 52)};
     if (ack.granted_end > kSequenceMax || ack.received_end > ack.granted_end) return {};
     if (ack.placed_end > ack.received_end) return {};
     return ack;
@@ -104,14 +107,14 @@ std::optional<Body> parse_ack(const Head& head, Bytes bytes) {
 
 std::optional<Body> parse_ask(const Head& head, Bytes bytes) {
     if (bytes.size() != kHeaderBytes + 12 || head.flag) return {};
-    const Ask ask{load<uint32_t>(bytes, 28), head.extra, load<uint64_t>(bytes, 32)};
+    const Ask ask{load<uint32_t>(bytes, 36), head.extra, load<uint64_t>(bytes, 40)};
     if (ask.end > kSequenceMax) return {};
     return ask;
 }
 
 std::optional<Body> parse_failure(const Head& head, Bytes bytes) {
     if (bytes.size() != kHeaderBytes + 4 || head.flag) return {};
-    const auto phase = load<uint32_t>(bytes, 28);
+    const auto phase = load<uint32_t>(bytes, 36);
     if (phase > static_cast<uint32_t>(Failure::Phase::kOver)) return {};
     return Failure{head.extra, static_cast<Failure::Phase>(phase)};
 }
@@ -121,13 +124,13 @@ std::optional<Body> parse_probe(const Head& head, Bytes bytes) {
     Probe probe;
     probe.answerer = head.extra;
     probe.is_train = head.flag;
-    probe.number = load<uint32_t>(bytes, 28);
-    const auto heard_bytes = load<uint16_t>(bytes, 32);
-    const auto is_done = load<uint16_t>(bytes, 34);
+    probe.number = load<uint32_t>(bytes, 36);
+    const auto heard_bytes = load<uint16_t>(bytes, 40);
+    const auto is_done = load<uint16_t>(bytes, 42);
     if (is_done > 1) return {};
     probe.is_done = is_done == 1;
-    probe.sent_ns = load<uint64_t>(bytes, 36);
-    probe.bytes_per_s = load<uint64_t>(bytes, 44);
+    probe.sent_ns = load<uint64_t>(bytes, 44);
+    probe.bytes_per_s = load<uint64_t>(bytes, 52);
     // What follows the bits fills the packets of a train.
     if (heard_bytes > kMembersMax / 8 || heard_bytes > bytes.size() - kHeaderBytes - 24) return {};
     probe.heard = bytes.subspan(kHeaderBytes + 24, heard_bytes);
@@ -153,7 +156,7 @@ std::optional<Body> parse_body(const Head& head, Bytes bytes) {
             return parse_probe(head, bytes);
         case Kind::kProbeAnswer:
             if (bytes.size() != kHeaderBytes + 12 || head.flag || head.extra != 0) return {};
-            return ProbeAnswer{load<uint32_t>(bytes, 28), load<uint64_t>(bytes, 32)};
+            return ProbeAnswer{load<uint32_t>(bytes, 36), load<uint64_t>(bytes, 40)};
     }
     return {};
 }
@@ -166,12 +169,12 @@ struct BodyWriter {
     size_t operator()(const Data& data) {
         head = {Kind::kData, data.is_repair, data.name.lane};
         TUTTI_ASSERT(out.size() >= kDataHeaderBytes + data.payload.size(), "packet too long");
-        store(out, 28, data.sequence);
-        store(out, 36, data.name.team);
-        store(out, 40, data.name.call);
-        store(out, 44, data.name.message);
-        store(out, 48, data.offset);
-        store(out, 52, data.total);
+        store(out, 36, data.sequence);
+        store(out, 44, data.name.team);
+        store(out, 48, data.name.call);
+        store(out, 52, data.name.message);
+        store(out, 56, data.offset);
+        store(out, 60, data.total);
         if (!data.payload.empty()) {
             std::memcpy(out.data() + kDataHeaderBytes, data.payload.data(), data.payload.size());
         }
@@ -179,48 +182,48 @@ struct BodyWriter {
     }
     size_t operator()(const Heartbeat& beat) {
         head = {Kind::kHeartbeat, beat.asks, 0};
-        store(out, 28, beat.end);
-        store(out, 36, beat.number);
+        store(out, 36, beat.end);
+        store(out, 44, beat.number);
         return kHeaderBytes + 12;
     }
     size_t operator()(const Nak& nak) {
         head = {Kind::kNak, nak.others_asked, nak.stream};
-        store(out, 28, nak.base);
+        store(out, 36, nak.base);
         std::copy(nak.ranges.begin(), nak.ranges.end(), out.begin() + kHeaderBytes + 8);
         return kHeaderBytes + 8 + nak.ranges.size();
     }
     size_t operator()(const Ack& ack) {
         head = {Kind::kAck, false, ack.stream};
-        store(out, 28, ack.received_end);
-        store(out, 36, ack.granted_end);
-        store(out, 44, ack.placed_end);
+        store(out, 36, ack.received_end);
+        store(out, 44, ack.granted_end);
+        store(out, 52, ack.placed_end);
         return kHeaderBytes + 24;
     }
     size_t operator()(const Ask& ask) {
         head = {Kind::kAsk, false, ask.stream};
-        store(out, 28, ask.number);
-        store(out, 32, ask.end);
+        store(out, 36, ask.number);
+        store(out, 40, ask.end);
         return kHeaderBytes + 12;
     }
     size_t operator()(const Failure& failure) {
         head = {Kind::kFailure, false, failure.dead};
-        store(out, 28, static_cast<uint32_t>(failure.phase));
+        store(out, 36, static_cast<uint32_t>(failure.phase));
         return kHeaderBytes + 4;
     }
     size_t operator()(const Probe& probe) {
         head = {Kind::kProbe, probe.is_train, probe.answerer};
-        store(out, 28, probe.number);
-        store(out, 32, static_cast<uint16_t>(probe.heard.size()));
-        store(out, 34, static_cast<uint16_t>(probe.is_done));
-        store(out, 36, probe.sent_ns);
-        store(out, 44, probe.bytes_per_s);
+        store(out, 36, probe.number);
+        store(out, 40, static_cast<uint16_t>(probe.heard.size()));
+        store(out, 42, static_cast<uint16_t>(probe.is_done));
+        store(out, 44, probe.sent_ns);
+        store(out, 52, probe.bytes_per_s);
         std::copy(probe.heard.begin(), probe.heard.end(), out.begin() + kHeaderBytes + 24);
         return kHeaderBytes + 24 + probe.heard.size();
     }
     size_t operator()(const ProbeAnswer& answer) {
         head = {Kind::kProbeAnswer, false, 0};
-        store(out, 28, answer.number);
-        store(out, 32, answer.sent_ns);
+        store(out, 36, answer.number);
+        store(out, 40, answer.sent_ns);
         return kHeaderBytes + 12;
     }
 };
@@ -243,10 +246,13 @@ std::optional<Packet> parse(std::span<const std::byte> bytes) {
     const auto flags = load<uint8_t>(bytes, kFlagsAt);
     if ((flags & ~kFlag) != 0) return {};
     const Head head{static_cast<Kind>(load<uint8_t>(bytes, 18)), flags == kFlag,
-                    load<uint16_t>(bytes, 26)};
+                    load<uint16_t>(bytes, kExtraAt)};
+    const auto to = load<uint16_t>(bytes, kToAt);
+    if (to >= kMembersMax && to != kEverybody) return {};
     auto body = parse_body(head, bytes);
     if (!body) return {};
-    return Packet{load<uint32_t>(bytes, 20), load<uint16_t>(bytes, 24), *body};
+    const uint64_t counter = load<uint64_t>(bytes, kCounterAt) & kCounterMax;
+    return Packet{load<uint32_t>(bytes, 20), load<uint16_t>(bytes, 24), *body, counter, to};
 }
 
 size_t write(const Packet& packet, std::span<std::byte> out) {
@@ -261,8 +267,16 @@ size_t write(const Packet& packet, std::span<std::byte> out) {
     store(out, kFlagsAt, writer.head.flag ? kFlag : uint8_t{0});
     store(out, 20, packet.group);
     store(out, 24, packet.sender);
-    store(out, 26, writer.head.extra);
+    number(out, packet.counter, packet.to);
+    store(out, kExtraAt, writer.head.extra);
     return bytes;
+}
+
+void number(std::span<std::byte> packet, uint64_t counter, Member to) {
+    TUTTI_ASSERT(counter <= kCounterMax, "a sender has used up its counters");
+    store(packet, kCounterAt, static_cast<uint32_t>(counter));
+    store(packet, kCounterAt + 4, static_cast<uint16_t>(counter >> 32));
+    store(packet, kToAt, to);
 }
 
 void mark_repair(std::span<std::byte> packet) {

@@ -6,14 +6,15 @@
 //
 //     0  code[16]   keyed authentication code over all that follows; the transport's
 //    16  u8 magic   17 u8 version   18 u8 kind   19 u8 flags
-//    20  u32 group  24 u16 sender   26 u16 that depends on the kind
+//    20  u32 group  24 u16 sender   26 u48 counter: how many packets the sender has sent
+//    32  u16 to     34 u16 that depends on the kind
 //
 // Invariants (unit test and fuzz/fuzz_packet.cpp):
 //   I1  what write() makes, parse() reads back the same;
 //   I2  parse() never reads outside the packet, and all that it lets pass is in its bounds;
-//   I3  sequence numbers are 64 bits wide and never wrap, so that a packet recorded and played
-//   again
-//       can never pass for a new one.
+//   I3  no two packets of a sender have the same counter, whatever they are: repairs and copies are
+//       packets of their own. So who has seen a counter needs no packet of that counter again, and
+//       group, sender and counter (20 to 31) are a nonce under the group's key.
 #pragma once
 
 #include <cstddef>
@@ -32,16 +33,22 @@ inline constexpr Member kNobody = 0xffff;
 inline constexpr uint32_t kMembersMax = 4096;
 
 inline constexpr size_t kCodeBytes = 16;
-inline constexpr size_t kHeaderBytes = 28;
+inline constexpr size_t kHeaderBytes = 36;
+// Of the group, its sender and the counter, which stand there together.
+inline constexpr size_t kNonceAt = 20;
+inline constexpr size_t kNonceBytes = 12;
 inline constexpr size_t kDataHeaderBytes = kHeaderBytes + 28;
 inline constexpr uint8_t kMagic = 0xc7;
-inline constexpr uint8_t kVersion = 1;
+inline constexpr uint8_t kVersion = 2;
 // More gaps than this go into the next NAK.
 inline constexpr uint32_t kNakRangesMax = 32;
 // No control packet is longer, whatever the size of data packets.
 inline constexpr size_t kControlBytesMax = kHeaderBytes + 24 + kMembersMax / 8;
 // A stream would take centuries to get there; sums of such numbers do not overflow.
 inline constexpr uint64_t kSequenceMax = uint64_t{1} << 62;
+
+// A sender that makes 10 million packets a second gets there after 300 days, and sends no more.
+inline constexpr uint64_t kCounterMax = (uint64_t{1} << 48) - 1;
 
 // Which message a packet belongs to: the team, its call, and which of the call's messages.
 struct MessageName {
@@ -135,6 +142,9 @@ struct Packet {
     uint32_t group = 0;
     Member sender = 0;
     Body body;
+    // Put in by number(), when the packet leaves.
+    uint64_t counter = 0;
+    Member to = kEverybody;
 };
 
 // Nothing if it is none of ours, or damaged. Spans refer to `bytes`. Never allocates.
@@ -146,6 +156,9 @@ std::optional<uint32_t> group_of(std::span<const std::byte> bytes);
 // Writes the packet and zeroes where the code will be. Returns its length; `out` must be long
 // enough: kControlBytesMax, or kDataHeaderBytes and the payload.
 size_t write(const Packet& packet, std::span<std::byte> out);
+
+// Of a written packet, each time that one leaves: which one it is, and for whom.
+void number(std::span<std::byte> packet, uint64_t counter, Member to);
 
 // For packets that are sent again: sets the flag of a written data packet.
 void mark_repair(std::span<std::byte> packet);

@@ -3,6 +3,7 @@
 // docs/protocol/multicast.md has the table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/result.h"
@@ -77,6 +78,8 @@ struct Params {
     // who keeps messages until all have them may have room for few (64 of one packet in a ring).
     // 16 packets of data are 24 KB, their acknowledgement 94 bytes.
     uint32_t ack_packets_max = 16;
+    // Packets that the sender may send at all, whatever they are; then it is as if it were gone.
+    uint64_t packets_max = kCounterMax;
     uint32_t teams_max = 1024;
     uint32_t posts_max = 256;
     // Full packets in a row from member 0 when probing; the first half fills shapers' bursts.
@@ -84,6 +87,14 @@ struct Params {
     uint64_t seed = 1;  // of the random back-offs; different on every member
     Timing timing;
 };
+
+// Of packets by one sender: so far below the highest that has come, one that comes late is told
+// from one that has been here. A receiver that got no processor for long has up to a window of each
+// sender's data at one of its sockets while it reads control packets that are newer at the other,
+// and each of these may have been repaired to all; eight times as many are far more, and 1 KB.
+inline uint32_t replay_counters(const Params& params) {
+    return std::max(1024u, 8 * params.window_packets);
+}
 
 // How much a sender may send at once.
 inline uint64_t burst_bytes(const Params& params, uint64_t bytes_per_s) {

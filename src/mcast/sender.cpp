@@ -147,6 +147,7 @@ void Sender::restart_beats(uint64_t now_ns) {
 
 size_t Sender::next_heartbeat(uint64_t now_ns, std::span<std::byte> out, Member& to) {
     if (beat_ns_ > now_ns) return 0;
+    if (is_asked_) answer_again_ns_ = now_ns + params_.timing.heartbeat_ns_first;
     is_asked_ = false;
     const bool is_blocked = sent_ < next_ && !can_send();
     const bool is_open = placed_ < next_;

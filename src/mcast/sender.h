@@ -17,6 +17,7 @@
 //   due.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -56,9 +57,10 @@ class Sender {
     // All members say so.
     void on_acknowledged(const Reached& reached);
     void on_nak(uint64_t now_ns, Member asker, const Nak& nak);
-    // Somebody wants to hear from this member.
+    // Somebody wants to hear from this member. All hear the answer, so those who ask within a first
+    // heartbeat's time get one together.
     void on_ask(uint64_t now_ns) {
-        beat_ns_ = now_ns;
+        beat_ns_ = std::max(now_ns, answer_again_ns_);
         is_asked_ = true;
     }
     // Somebody waits for what was sent to be at its place: asks for acknowledgements now.
@@ -123,6 +125,7 @@ class Sender {
     uint64_t beat_ns_ = kNever;
     uint64_t beat_interval_ns_ = 0;
     bool is_asked_ = false;  // and has not answered by a heartbeat
+    uint64_t answer_again_ns_ = 0;
     bool must_ask_ = false;  // by a heartbeat behind all that may be sent
     uint32_t beats_since_data_ = 0;
     uint32_t beat_number_ = 0;

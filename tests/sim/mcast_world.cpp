@@ -89,6 +89,18 @@ void McastWorld::flush(Member member) {
             if (to == kEverybody && (replicated_to_ >> peer & 1) == 0) continue;
             transmit(member, peer, bytes, is_lost, leaves_ns);
         }
+        replay(bytes, leaves_ns);
+    }
+}
+
+void McastWorld::replay(size_t bytes, uint64_t leaves_ns) {
+    for (uint32_t i = 0; i < replays_; ++i) {
+        for (Member peer = 0; peer < nodes_.size(); ++peer) {
+            const uint64_t later_ns = replayer_.below(replayed_within_ns_);
+            // Behind the packet itself, which may come late.
+            const uint64_t ns = leaves_ns + weather_.latency_ns + weather_.jitter_ns + later_ns;
+            flights_.push({ns, flight_number_++, peer, new_buffer(bytes)});
+        }
     }
 }
 

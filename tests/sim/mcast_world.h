@@ -45,6 +45,12 @@ class McastWorld {
     // What is for everybody reaches only those, by a bit each, to whom the switches still copy it.
     void replicate_to(uint64_t members) { replicated_to_ = members; }
     void set_filter(Filter filter) { filter_ = std::move(filter); }
+    // Somebody records all packets and plays each again to everybody, its sender too, so many times
+    // within that time after it left.
+    void set_replayer(uint32_t times, uint64_t within_ns) {
+        replays_ = times;
+        replayed_within_ns_ = within_ns;
+    }
     // The member does nothing until then; what comes for it waits.
     void stop_until(mcast::Member member, uint64_t ns) { nodes_[member].stopped_ns = ns; }
     void kill(mcast::Member member) { nodes_[member].is_dead = true; }
@@ -89,6 +95,7 @@ class McastWorld {
     bool chance(double probability);
     void transmit(mcast::Member from, mcast::Member to, size_t bytes, bool is_shared_loss,
                   uint64_t leaves_ns);
+    void replay(size_t bytes, uint64_t leaves_ns);
     uint32_t new_buffer(size_t bytes);
     [[nodiscard]] uint64_t wake_ns(const Node& node) const;
     void arrive();
@@ -98,6 +105,9 @@ class McastWorld {
 
     Weather weather_;
     Prng prng_;
+    Prng replayer_{77};  // of its own: the network's draws are the same with and without it
+    uint32_t replays_ = 0;
+    uint64_t replayed_within_ns_ = 0;
     Filter filter_;
     uint64_t replicated_to_ = ~uint64_t{0};
     std::function<void(mcast::Member)> app_;

@@ -73,7 +73,7 @@ Membership::Membership(const JoinParams& params, Path path, std::unique_ptr<mcas
       has_bye_(params.endpoints.size()),
       byes_left_(static_cast<uint32_t>(params.endpoints.size()) - 1) {
     sink_ = [this](std::span<const std::byte> packet) {
-        group_->on_packet(now_ns_, packet, arrival_ns_);
+        if (group_->on_packet(now_ns_, packet, arrival_ns_)) heard_ns_ = now_ns_;
     };
     for (const uint32_t team : {kRingTeam, kByeTeam}) {
         const auto opened = group_->open_team(team);
@@ -129,12 +129,11 @@ void Membership::on_packet(uint64_t now_ns, uint64_t arrival_ns,
                            std::span<const std::byte> packet) {
     now_ns_ = now_ns;
     arrival_ns_ = arrival_ns;
-    heard_ns_ = now_ns;
     must_look_ = true;
     if (faults_) {
         faults_->pass(now_ns, packet, sink_);
     } else {
-        group_->on_packet(now_ns, packet, arrival_ns);
+        sink_(packet);
     }
 }
 

@@ -14,10 +14,14 @@ class GroupTest : public testing::Test {
     std::unique_ptr<Group> group_ = std::move(Group::create(test_params(4, 1)).value());
     std::array<std::byte, kControlBytesMax> out_{};
     Member to_ = kNobody;
+    uint64_t counter_ = 0;
 
     void deliver(uint64_t now_ns, uint32_t group, Member sender, const Body& body) {
+        deliver(now_ns, {group, sender, body, ++counter_});
+    }
+    void deliver(uint64_t now_ns, const Packet& packet) {
         std::array<std::byte, 2048> bytes{};
-        const size_t used = write({group, sender, body}, bytes);
+        const size_t used = write(packet, bytes);
         group_->on_packet(now_ns, std::span<const std::byte>(bytes).first(used));
     }
     size_t drain(uint64_t now_ns) {

@@ -39,7 +39,7 @@ TEST_F(Wire, DataIsReadBackWithAllItsFields) {
     EXPECT_TRUE(back.is_repair);
     EXPECT_TRUE(
         std::equal(payload.begin(), payload.end(), back.payload.begin(), back.payload.end()));
-    EXPECT_EQ(bytes_, 56u + 100u);
+    EXPECT_EQ(bytes_, 64u + 100u);
 }
 
 // The layout that docs/protocol/multicast.md draws.
@@ -50,20 +50,26 @@ TEST_F(Wire, TheLayoutIsFixed) {
     const auto at = [&](size_t index) { return std::to_integer<int>(out_[index]); };
     for (size_t i = 0; i < 16; ++i) EXPECT_EQ(at(i), 0) << "the code is put in later";
     EXPECT_EQ(at(16), 0xc7);
-    EXPECT_EQ(at(17), 1);
+    EXPECT_EQ(at(17), 2);
     EXPECT_EQ(at(18), 1);
     EXPECT_EQ(at(19), 1);
     EXPECT_EQ(at(20), 0xfe);
     EXPECT_EQ(at(21), 0xca);
     EXPECT_EQ(at(24), 3);
-    EXPECT_EQ(at(26), 0x55);
-    EXPECT_EQ(at(28), 0x11);
-    EXPECT_EQ(at(36), 0x22);
-    EXPECT_EQ(at(40), 0x33);
-    EXPECT_EQ(at(44), 0x44);
-    EXPECT_EQ(at(48), 0x66);
-    EXPECT_EQ(at(52), 0x67);
-    EXPECT_EQ(at(56), 5);
+    for (size_t i = 26; i < 32; ++i) EXPECT_EQ(at(i), 0) << "the counter is put in later";
+    EXPECT_EQ(at(34), 0x55);
+    EXPECT_EQ(at(36), 0x11);
+    EXPECT_EQ(at(44), 0x22);
+    EXPECT_EQ(at(48), 0x33);
+    EXPECT_EQ(at(52), 0x44);
+    EXPECT_EQ(at(56), 0x66);
+    EXPECT_EQ(at(60), 0x67);
+    EXPECT_EQ(at(64), 5);
+    number(out_, 0x060504030201, 0x0908);
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(at(26 + static_cast<size_t>(i)), i + 1);
+    EXPECT_EQ(at(32), 8);
+    EXPECT_EQ(at(33), 9);
+    EXPECT_EQ(at(34), 0x55) << "what stands behind is left alone";
 }
 
 TEST_F(Wire, ControlPacketsAreReadBack) {
@@ -145,10 +151,11 @@ TEST_F(Wire, DataMustLieInItsMessage) {
 TEST_F(Wire, WhatIsNotOursIsNotRead) {
     ASSERT_TRUE(there_and_back(Heartbeat{9, 8, true}));
     EXPECT_FALSE(parse_changed(16, 0));  // magic
-    EXPECT_FALSE(parse_changed(17, 2));  // version
+    EXPECT_FALSE(parse_changed(17, 1));  // version
     EXPECT_FALSE(parse_changed(18, 0));  // kind
     EXPECT_FALSE(parse_changed(18, 9));
-    EXPECT_FALSE(parse_changed(19, 2));  // flags
+    EXPECT_FALSE(parse_changed(19, 2));     // flags
+    EXPECT_FALSE(parse_changed(33, 0x10));  // to a member that cannot be
     EXPECT_FALSE(parse({}));
 }
 
@@ -175,6 +182,22 @@ TEST_F(Wire, ARepairIsTheSamePacketWithAFlag) {
     const auto packet = parse(std::span<const std::byte>(out_).first(bytes_));
     ASSERT_TRUE(packet);
     EXPECT_TRUE(std::get<Data>(packet->body).is_repair);
+}
+
+TEST_F(Wire, CounterAndDestinationAreReadBack) {
+    ASSERT_TRUE(there_and_back(Ask{4, 2, 77}));
+    for (const uint64_t counter : {uint64_t{1}, uint64_t{0x0102030405}, kCounterMax}) {
+        for (const Member to : {Member{0}, Member{4095}, kEverybody}) {
+            number(out_, counter, to);
+            const auto packet = parse(std::span<const std::byte>(out_).first(bytes_));
+            ASSERT_TRUE(packet);
+            EXPECT_EQ(packet->counter, counter);
+            EXPECT_EQ(packet->to, to);
+            EXPECT_EQ(packet->group, 0xcafeu);
+            EXPECT_EQ(packet->sender, 3);
+            EXPECT_EQ(std::get<Ask>(packet->body).number, 4u);
+        }
+    }
 }
 
 TEST(Packet, TheGroupBeforeAllElse) {

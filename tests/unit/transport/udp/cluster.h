@@ -177,7 +177,7 @@ class Cluster {
 };
 
 inline std::vector<std::byte> message_of(uint64_t number) {
-    const size_t sizes[] = {0, 1, 1416, 1417, 5000, kMulticastBytesMax};
+    const size_t sizes[] = {0, 1, 1408, 1409, 5000, kMulticastBytesMax};
     std::vector<std::byte> data(sizes[number % 6]);
     for (size_t i = 0; i < data.size(); ++i) {
         data[i] = static_cast<std::byte>(i * 7 + number * 31 + i / 251);

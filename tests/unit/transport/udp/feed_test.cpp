@@ -317,7 +317,7 @@ TEST_F(FeedTest, WhatWasAcknowledgedBeforeAFailureIsReadable) {
     Member to = mcast::kNobody;
     size_t bytes = nodes_[0]->group->next_packet(now_ns_, packet, to);
     nodes_[1]->group->on_packet(now_ns_, std::span<const std::byte>(packet).first(bytes));
-    bytes = mcast::write({0, 0, mcast::Failure{1, mcast::Failure::Phase::kOver}}, packet);
+    bytes = mcast::write({0, 0, mcast::Failure{1, mcast::Failure::Phase::kOver}, 1'000}, packet);
     nodes_[1]->group->on_packet(now_ns_, std::span<const std::byte>(packet).first(bytes));
     ASSERT_TRUE(nodes_[1]->group->failure());
     EXPECT_FALSE(nodes_[1]->feed->may_sleep());
