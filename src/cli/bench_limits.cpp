@@ -19,6 +19,8 @@
 #include <new>
 #include <string>
 
+#include "base/memory_file.h"
+
 namespace tutti::cli {
 namespace {
 
@@ -91,7 +93,7 @@ SharedPage::SharedPage(BenchMpi& mpi) : rank_(mpi.place().rank), size_(mpi.place
     Offer offer{getpid(), -1, random_token()};
     int descriptor = -1;
     if (rank_ == 0) {
-        descriptor = memfd_create("tutti-bench", MFD_CLOEXEC);
+        descriptor = make_memory_file("tutti-bench");
         if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 &&
             attach(offer.process, descriptor, 0, bytes)) {
             page_->token.store(offer.token, std::memory_order_release);

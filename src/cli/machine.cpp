@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
@@ -15,6 +14,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/memory_file.h"
 #include "base/text.h"
 #include "node/kernels/kernels.h"
 #include "topo/node_topology.h"
@@ -63,7 +63,7 @@ std::string failed() { return fmt::format("off: {}", std::strerror(errno)); }
 // The whole way that a segment takes between two processes: made by memfd, space reserved, opened
 // by another process through /proc.
 std::string memfd_text() {
-    const int descriptor = memfd_create("tutti-info", MFD_CLOEXEC);
+    const int descriptor = make_memory_file("tutti-info");
     if (descriptor < 0) return failed();
     std::string text = "works";
     if (posix_fallocate(descriptor, 0, 1 << 16) != 0) text = "off: no space can be reserved";
@@ -76,7 +76,7 @@ constexpr int kReached = 0;
 constexpr int kNotReached = 1;
 
 std::string proc_text() {
-    const int descriptor = memfd_create("tutti-info", MFD_CLOEXEC);
+    const int descriptor = make_memory_file("tutti-info");
     if (descriptor < 0) return failed();
     const std::string path = fmt::format("/proc/{}/fd/{}", getpid(), descriptor);
     const pid_t child = fork();

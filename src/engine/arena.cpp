@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/memory_file.h"
 #include "base/text.h"
 #include "topo/node_topology.h"
 
@@ -46,7 +47,7 @@ Result<std::shared_ptr<Mapping>> Mapping::anonymous(size_t bytes) {
 Mapping::~Mapping() { munmap(base_, bytes_); }
 
 Result<std::shared_ptr<Arena>> Arena::create(uint64_t id) {
-    Fd fd(memfd_create("tutti", MFD_CLOEXEC));
+    Fd fd(make_memory_file("tutti"));
     if (fd.get() < 0) return system_error(ErrorCode::kMemory, "memfd_create");
     // A memory file is born readable by all; /proc lets its owner alone open it after this.
     if (fchmod(fd.get(), S_IRUSR | S_IWUSR) != 0) {

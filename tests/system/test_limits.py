@@ -2,6 +2,7 @@
 """Too little memory: one line says so, and the communicator goes to the host MPI on all ranks."""
 import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -81,6 +82,18 @@ def test_tiny_dev_shm(openmpi):
                              launcher_flags=["--mca", "btl", "self,tcp"]).passed()
     assert not outcome.lines(), str(outcome)
     assert "left in shm" not in outcome.out, str(outcome)
+    assert outcome.report.calls("tutti", "barrier", 3) > 0, outcome.report.rows
+
+
+def test_memory_files_that_are_never_executed(debian_mpi):
+    """Under vm.memfd_noexec=2, which a pid namespace may have of its own."""
+    script = "sysctl -qw vm.memfd_noexec=2 && exec \"$@\""
+    space = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh"]
+    probe = subprocess.run([*space, "true"], capture_output=True, text=True)
+    if probe.returncode:
+        pytest.skip("vm.memfd_noexec cannot be set here: " + probe.stderr.strip())
+    outcome = debian_mpi.launch("simple", 3, 8, wrap=space).passed()
+    assert not outcome.lines(), str(outcome)
     assert outcome.report.calls("tutti", "barrier", 3) > 0, outcome.report.rows
 
 
