@@ -46,6 +46,35 @@ Result<std::shared_ptr<Mapping>> Mapping::anonymous(size_t bytes) {
 
 Mapping::~Mapping() { munmap(base_, bytes_); }
 
+namespace {
+uint64_t inode_of(int fd) {
+    struct stat info {};
+    return fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+}  // namespace
+
+Arena::Arena(uint64_t id, Fd fd)
+    : id_(id), fd_(std::move(fd)), file_(inode_of(fd_.get())), owner_(getpid()) {}
+
+// Others may keep it open for a while.
+Arena::~Arena() {
+    if (is_intact()) trim(0);
+}
+
+bool Arena::is_intact() const { return inode_of(fd_.get()) == file_; }
+
+Result<std::shared_ptr<Mapping>> Arena::map(off_t offset, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [place, mapping] : mapped_) {
+        if (mapping && place == offset && mapping->bytes() == bytes) return mapping;
+    }
+    auto mapping = Mapping::map(fd_.get(), offset, bytes);
+    if (!mapping) return mapping;
+    std::shift_right(mapped_.begin(), mapped_.end(), 1);
+    mapped_[0] = {offset, mapping.value()};
+    return mapping;
+}
+
 Result<std::shared_ptr<Arena>> Arena::create(uint64_t id) {
     Fd fd(make_memory_file("tutti"));
     if (fd.get() < 0) return system_error(ErrorCode::kMemory, "memfd_create");
@@ -61,7 +90,7 @@ void Arena::collect_left() {
         auto next = std::next(record);
         const auto& header = *reinterpret_cast<node::SliceHeader*>(record->mapping->base());
         if (header.detached.load(std::memory_order_acquire) == record->members) {
-            record->mapping.reset();
+            if (record->reserved_for == 0) record->mapping.reset();
             free_.splice(free_.end(), taken_, record);
         }
         record = next;
@@ -76,13 +105,15 @@ size_t Arena::used_bytes() {
     return bytes;
 }
 
-Result<SliceRecord> Arena::take(size_t bytes, uint32_t members) {
+Result<SliceRecord> Arena::take(size_t bytes, uint32_t members, uint64_t members_hash) {
     const std::lock_guard lock(mutex_);
     collect_left();
-    auto place = std::find_if(free_.begin(), free_.end(),
-                              [&](const SliceRecord& old) { return old.bytes == bytes; });
+    // The one that was left last is the likeliest to have its memory.
+    const auto latest = std::find_if(free_.rbegin(), free_.rend(),
+                                     [&](const SliceRecord& old) { return old.bytes == bytes; });
+    auto place = latest == free_.rend() ? free_.end() : std::prev(latest.base());
     if (place == free_.end()) {
-        release_free_pages();
+        release_free_pages(0);
         auto allowed = check_file_limit(static_cast<rlim_t>(end_) + bytes);
         if (!allowed) return allowed.error();
         if (ftruncate(fd_.get(), end_ + static_cast<off_t>(bytes)) != 0) {
@@ -91,25 +122,57 @@ Result<SliceRecord> Arena::take(size_t bytes, uint32_t members) {
         place = free_.insert(free_.end(), SliceRecord{end_, bytes, 0, nullptr});
         end_ += static_cast<off_t>(bytes);
     }
-    // Whatever fails from here on leaves the slice free.
-    auto reserved = reserve(fd_.get(), place->offset, node::kPageBytes, bytes);
-    if (!reserved) return reserved.error();
-    auto mapping = Mapping::map(fd_.get(), place->offset, bytes);
-    if (!mapping) return mapping.error();
+    // Whatever fails from here on leaves the slice free. Pages that lie near other processes are
+    // given back, to be reserved anew by those whose they become.
+    if (place->reserved_for != members_hash && place->has_pages) release_pages(*place);
+    place->has_pages = true;
+    if (place->reserved_for == 0) {
+        auto reserved = reserve(fd_.get(), place->offset, node::kPageBytes, bytes);
+        if (!reserved) return reserved.error();
+        auto mapping = Mapping::map(fd_.get(), place->offset, bytes);
+        if (!mapping) return mapping.error();
+        place->mapping = mapping.value();
+    }
     place->members = members;
-    place->mapping = mapping.value();
     // A slice that was used before still says that all have left.
     new (place->mapping->base()) node::SliceHeader{};
     taken_.splice(taken_.end(), free_, place);
     return *place;
 }
 
+void Arena::release_pages(SliceRecord& record) {
+    fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, record.offset,
+              static_cast<off_t>(record.bytes));
+    record.reserved_for = 0;
+    record.has_pages = false;
+    record.mapping.reset();
+}
+
 // Free slices of other sizes keep their place in the file but not their memory, so that what is in
-// use stays what used_bytes() says.
-void Arena::release_free_pages() {
-    for (const SliceRecord& old : free_) {
-        fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, old.offset,
-                  static_cast<off_t>(old.bytes));
+// use stays what used_bytes() says. Kept are those that were left last.
+void Arena::release_free_pages(size_t kept_bytes_max) {
+    size_t kept_bytes = 0;
+    for (auto old = free_.rbegin(); old != free_.rend(); ++old) {
+        const bool is_kept = old->reserved_for != 0 && kept_bytes + old->bytes <= kept_bytes_max;
+        if (is_kept) {
+            kept_bytes += old->bytes;
+        } else if (old->has_pages) {
+            release_pages(*old);
+        }
+    }
+}
+
+void Arena::trim(size_t kept_bytes_max) {
+    if (getpid() != owner_) return;
+    const std::lock_guard lock(mutex_);
+    collect_left();
+    release_free_pages(kept_bytes_max);
+}
+
+void Arena::confirm(off_t offset, uint64_t members_hash) {
+    const std::lock_guard lock(mutex_);
+    for (SliceRecord& record : taken_) {
+        if (record.offset == offset) record.reserved_for = members_hash;
     }
 }
 
@@ -118,6 +181,7 @@ void Arena::give_back(off_t offset) {
     for (auto record = taken_.begin(); record != taken_.end(); ++record) {
         if (record->offset != offset) continue;
         record->mapping.reset();
+        record->reserved_for = 0;
         free_.splice(free_.end(), taken_, record);
         return;
     }
@@ -126,7 +190,8 @@ void Arena::give_back(off_t offset) {
 Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_bytes) {
     auto allowed = check_file_limit(static_cast<rlim_t>(offset) + bytes);
     if (!allowed) return allowed.error();
-    const std::optional<uint64_t> headroom = topo::cgroup_memory_headroom("/");
+    std::optional<uint64_t> headroom;
+    if (all_members_bytes > 0) headroom = topo::cgroup_memory_headroom("/");
     if (headroom && all_members_bytes > *headroom) {
         return Error{ErrorCode::kMemory,
                      format_bytes(all_members_bytes) + " of shared memory wanted, " +

@@ -4,18 +4,25 @@
 // The segment is an anonymous memory file: nothing is left behind when the processes die, whatever
 // kills them, and only the owner's processes can open it. One member, the leader, makes it and
 // hands out slices; the others map them. A slice is used again when all members have left it.
+//
+// Making a segment, reserving its memory and proving that it is one memory takes longer than a
+// short-lived communicator is used. So a context keeps the last few segments, with some memory
+// (trim()), for the next team of the same processes.
 #pragma once
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -37,6 +44,7 @@ class Mapping {
     Mapping& operator=(const Mapping&) = delete;
     ~Mapping();
     [[nodiscard]] std::byte* base() const { return base_; }
+    [[nodiscard]] size_t bytes() const { return bytes_; }
 
   private:
     std::byte* base_;
@@ -48,32 +56,58 @@ struct SliceRecord {
     off_t offset = 0;
     size_t bytes = 0;
     uint32_t members = 0;
-    std::shared_ptr<Mapping> mapping;  // kept until all have left
+    std::shared_ptr<Mapping> mapping;  // kept with the memory
+    // Who has reserved which part of it, as a number; 0: not all have.
+    uint64_t reserved_for = 0;
+    bool has_pages = false;  // perhaps; not after they were given back
 };
 
 class Arena {
   public:
-    Arena(uint64_t id, Fd fd) : id_(id), fd_(std::move(fd)) {}
+    Arena(uint64_t id, Fd fd);
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+    ~Arena();
     // The leader's: an empty segment.
     static Result<std::shared_ptr<Arena>> create(uint64_t id);
 
     [[nodiscard]] uint64_t id() const { return id_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
+    // All of a team have seen that it is one memory.
+    void set_proved() { is_proved_.store(true, std::memory_order_release); }
+    [[nodiscard]] bool is_proved() const { return is_proved_.load(std::memory_order_acquire); }
+    // False where the program has closed or replaced the descriptor.
+    [[nodiscard]] bool is_intact() const;
+    // A part of the segment, for members that do not lead: as mapped before, where it was of late.
+    Result<std::shared_ptr<Mapping>> map(off_t offset, size_t bytes);
     // Bytes handed out and not yet left by all.
     [[nodiscard]] size_t used_bytes();
     // The leader's: room for one more slice. Does not reserve memory: each member reserves its own
-    // part, so that pages come to lie near it.
-    Result<SliceRecord> take(size_t bytes, uint32_t members);
+    // part, so that pages come to lie near it; unless the record's reserved_for is `members_hash`,
+    // since the same members in the same order have done so before.
+    Result<SliceRecord> take(size_t bytes, uint32_t members, uint64_t members_hash = 0);
+    // The leader's: all members have reserved their parts of it.
+    void confirm(off_t offset, uint64_t members_hash);
     // The leader's, when the team could not be made: nobody uses the slice.
     void give_back(off_t offset);
+    // The leader's: slices that all have left keep no more memory than this together.
+    void trim(size_t kept_bytes_max);
 
   private:
     void collect_left();
-    void release_free_pages();
+    void release_free_pages(size_t kept_bytes_max);
+    void release_pages(SliceRecord& record);
+
+    // Slices of as many teams as a program uses in turn; they hold address space alone.
+    static constexpr size_t kMappingsMax = 2;
 
     uint64_t id_;
     Fd fd_;
+    uint64_t file_ = 0;  // its inode
+    pid_t owner_ = 0;    // a child must not give back what its parent uses
+    std::atomic<bool> is_proved_{false};
     std::mutex mutex_;
+    std::array<std::pair<off_t, std::shared_ptr<Mapping>>, kMappingsMax> mapped_;  // last one first
     std::list<SliceRecord> taken_;
     std::list<SliceRecord> free_;
     off_t end_ = 0;
@@ -81,7 +115,7 @@ class Arena {
 
 // Reserves bytes [offset, offset + bytes) of the segment, so that no later write can fail. Compares
 // with the file size limit and the cgroup's headroom first: exceeding either would kill the
-// process.
+// process. all_members_bytes: what the cgroup must have room for; 0: that was looked at before.
 Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_bytes);
 
 // Another process's descriptor through /proc, if it is of this type (S_IFREG ...); opened with

@@ -82,7 +82,7 @@ Result<Done> Circle::make_room(size_t bytes) {
     const size_t usual = size > kManyMembers ? kRoomBytesAMemberOfMany : kRoomBytesAMember;
     const size_t wanted = std::max(bytes, size * usual);
     room_.reset();
-    room_bytes_ = 0;
+    room_bytes_ = kOwnBytes;
     room_.reset(new (std::nothrow) std::byte[wanted]);
     const auto all_have = vote(room_ != nullptr);
     if (!all_have) return all_have.error();

@@ -7,6 +7,7 @@
 // one; and the memory of a round is agreed on before it is used (Room).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -74,10 +75,10 @@ struct Circle {
     Result<std::span<const T>> exchange(const T& mine) {
         static_assert(std::is_trivially_copyable_v<T>);
         if (auto room = make_room(size * sizeof(T)); !room) return room.error();
-        if (allgather(user, &mine, room_.get(), sizeof(T)) != 0) {
+        if (allgather(user, &mine, room(), sizeof(T)) != 0) {
             return Error{ErrorCode::kBootstrap, "the allgather callback failed"};
         }
-        return std::span<const T>(reinterpret_cast<const T*>(room_.get()), size);
+        return std::span<const T>(reinterpret_cast<const T*>(room()), size);
     }
 
     // Done where all can go on; otherwise the first that cannot is named by all alike.
@@ -87,11 +88,16 @@ struct Circle {
 
   private:
     // Where there is too little, a round by itself in which everybody says whether it got more.
+    // What small circles say fits into memory that is there: 64 members and a report each.
+    static constexpr size_t kOwnBytes = 8192;
     Result<Done> make_room(size_t bytes);
     [[nodiscard]] Result<bool> vote(bool mine) const;
 
+    [[nodiscard]] std::byte* room() { return room_ ? room_.get() : own_.data(); }
+
+    alignas(std::max_align_t) std::array<std::byte, kOwnBytes> own_;
     std::unique_ptr<std::byte[]> room_;
-    size_t room_bytes_ = 0;
+    size_t room_bytes_ = kOwnBytes;
 };
 
 }  // namespace tutti::engine

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace tutti::engine {
 namespace {
@@ -50,6 +51,7 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     context->settings_hash_ = hash;
     context->isa_ = node::best_isa(context->settings_.isa);
     context->cpus_ = topo::affinity();
+    context->scheduling_group_ = engine::scheduling_group();
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     context->usable_cpus_ = online > 0 ? static_cast<uint32_t>(online) : 1;
     if (const auto quota = topo::cgroup_cpu_quota("/")) {
@@ -138,13 +140,15 @@ const char* Context::setting(const std::string& variable) const {
 std::shared_ptr<Arena> Context::find_arena(uint64_t id) {
     const std::lock_guard lock(mutex_);
     const auto found = arenas_.find(id);
-    return found == arenas_.end() ? nullptr : found->second.lock();
+    if (found == arenas_.end()) return nullptr;
+    auto arena = found->second.lock();
+    return arena && arena->is_intact() ? arena : nullptr;
 }
 
 Result<std::shared_ptr<Arena>> Context::own_arena(const std::vector<ProcessId>& members) {
     const std::lock_guard lock(mutex_);
     auto& known = led_[members];
-    if (auto arena = known.lock()) return arena;
+    if (auto arena = known.lock(); arena && arena->is_intact()) return arena;
     auto arena = Arena::create(random_token());
     if (!arena) return arena;
     known = arena.value();
@@ -157,6 +161,18 @@ void Context::keep_arena(const std::shared_ptr<Arena>& arena) {
     std::erase_if(arenas_, [](const auto& entry) { return entry.second.expired(); });
     std::erase_if(led_, [](const auto& entry) { return entry.second.expired(); });
     arenas_[arena->id()] = arena;
+}
+
+void Context::hold_arena(const std::shared_ptr<Arena>& arena) {
+    // What goes, goes outside the lock: it gives memory back.
+    std::shared_ptr<Arena> forgotten;
+    const std::lock_guard lock(mutex_);
+    auto place = std::find(held_.begin(), held_.end(), arena);
+    if (place == held_.end()) {
+        --place;
+        forgotten = std::exchange(*place, arena);
+    }
+    std::rotate(held_.begin(), place, place + 1);
 }
 
 void Context::keep_for_good(std::unique_ptr<Keepsake> what) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -58,6 +59,7 @@ class Context {
     uint64_t settings_hash() const { return settings_hash_; }
     node::Isa isa() const { return isa_; }
     const topo::CpuSet& cpus() const { return cpus_; }
+    uint64_t scheduling_group() const { return scheduling_group_; }
     // Processors that this process's node lets the job use: affinity of the machine and quota.
     uint32_t usable_cpus() const { return usable_cpus_; }
     Clock& clock() { return clock_; }
@@ -76,6 +78,12 @@ class Context {
     // The leader's: the arena of this set of processes, made where there is none.
     Result<std::shared_ptr<Arena>> own_arena(const std::vector<ProcessId>& members);
     void keep_arena(const std::shared_ptr<Arena>& arena);
+    // Holds a segment for the next team of its processes; forgets the one that was not used for
+    // longest. Allocates nothing.
+    void hold_arena(const std::shared_ptr<Arena>& arena);
+    // What the slices of a segment that nobody uses keep of its memory: one of the largest that
+    // teams are given (choose_geometry). All that are held keep TUTTI_MEMORY at most.
+    [[nodiscard]] size_t kept_bytes_max() const { return settings_.memory_bytes / kHeldArenasMax; }
 
     // Into this, messages may still be written: it goes with the context.
     void keep_for_good(std::unique_ptr<Keepsake> what);
@@ -114,6 +122,7 @@ class Context {
     uint64_t settings_hash_ = 0;
     node::Isa isa_ = node::Isa::kBaseline;
     topo::CpuSet cpus_;
+    uint64_t scheduling_group_ = 0;
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     TagBook tags_;
@@ -121,10 +130,15 @@ class Context {
     select::Rules rules_;
     std::map<std::string, std::string> setting_texts_;
 
-    // Teams own their arenas; here are only the ways to find them again.
+    // A program that works with rows, columns, planes and their like has as many sets of processes.
+    static constexpr size_t kHeldArenasMax = 8;
+
+    // Teams own their arenas, and so does this for the last few; else here are only the ways to
+    // find them again.
     std::mutex mutex_;
     std::map<uint64_t, std::weak_ptr<Arena>> arenas_;
     std::map<std::vector<ProcessId>, std::weak_ptr<Arena>> led_;
+    std::array<std::shared_ptr<Arena>, kHeldArenasMax> held_;  // the last one used first
     std::unique_ptr<Keepsake> kept_;
     std::unique_ptr<std::byte[]> fund_;
 };

@@ -3,11 +3,13 @@
 // allgather in which each member also says whether it can go on; the first member that cannot is
 // named by all alike.
 //
-//   1  who each member is; the smallest process leads
+//   1  who each member is, unless that is known from a round of the team; the smallest process
+//      leads
 //   2  the leader's segment, slice and geometry
 //   3  each has mapped the slice, reserved and cleared its own part, and left its token there
 //      (3b: those to whom /proc did not lead get the descriptor over a socket)
-//   4  each has read all others' tokens in the slice: proof that it is one memory
+//   4  each has read all others' tokens in the slice: proof that it is one memory; left out where
+//      all have that segment from an earlier team, which proved it
 #include "engine/make_node.h"
 
 #include <algorithm>
@@ -19,13 +21,6 @@
 
 namespace tutti::engine {
 namespace {
-
-struct Member {
-    ProcessId process;
-    uint64_t token = 0;
-    uint64_t scheduling_group = 0;
-    topo::CpuSet cpus;
-};
 
 struct Offer {
     Report report;
@@ -39,7 +34,28 @@ struct Offer {
     uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
     uint32_t is_tree = 0;
     uint32_t is_crowded = 0;
+    uint32_t is_reserved = 0;  // by these members, for an earlier team
 };
+
+struct Attached {
+    Report report;
+    uint32_t is_proved = 0;  // the segment, by an earlier team
+};
+
+// Not zero. Tells apart who has which place among them. Allocates nothing.
+uint64_t hash_of(const std::vector<NodeMember>& members) {
+    constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
+    uint64_t hash = 0;
+    for (const NodeMember& member : members) {
+        const ProcessId& process = member.process;
+        for (const uint64_t word :
+             {process.pid_space, process.started, static_cast<uint64_t>(process.pid)}) {
+            hash = (hash ^ word) * kPrime;
+            hash ^= hash >> 32;
+        }
+    }
+    return hash | 1u;
+}
 
 constexpr int kSocketTimeoutMs = 10'000;
 
@@ -47,8 +63,8 @@ constexpr int kSocketTimeoutMs = 10'000;
 
 class NodeMaker {
   public:
-    NodeMaker(Context& context, Circle& circle, const Report& so_far)
-        : context_(context), circle_(circle), mine_(so_far) {}
+    NodeMaker(Context& context, Circle& circle, std::span<const NodeMember> members)
+        : context_(context), circle_(circle), introduced_(members) {}
     ~NodeMaker();
     NodeMaker(const NodeMaker&) = delete;
     NodeMaker& operator=(const NodeMaker&) = delete;
@@ -70,6 +86,7 @@ class NodeMaker {
     Report attach_by_socket(bool i_need_it, uint32_t receivers);
     Report claim(const std::shared_ptr<Mapping>& mapping);
     Result<Done> attach_all();
+    [[nodiscard]] uint32_t is_proved() const;
     Result<Done> verify();
     [[nodiscard]] std::byte* tree_space() const;
     void read_layout();
@@ -83,8 +100,8 @@ class NodeMaker {
     Circle& circle_;
     Report mine_;  // the first that kept this member from going on
     NodePart part_;
-    uint64_t token_ = random_token();
-    std::vector<Member> members_;
+    std::span<const NodeMember> introduced_;
+    std::vector<NodeMember> members_;
     uint32_t leader_ = 0;
     Offer offer_;
     std::shared_ptr<Arena> arena_;
@@ -92,21 +109,24 @@ class NodeMaker {
     off_t offset_ = 0;                      // of the slice that the leader took
     std::shared_ptr<Mapping> mapping_;
     node::Geometry geometry_;
+    bool skips_proof_ = false;
 };
 
 Result<Done> NodeMaker::meet() {
-    Member mine;
-    attempt([&] {
-        members_.reserve(circle_.size);
-        mine = {context_.process(), token_, scheduling_group(), context_.cpus()};
-        return Report{};
-    });
-    const auto all = circle_.exchange(mine);
-    if (!all) return all.error();
-    const auto members = all.value();
-    const auto smallest =
-        std::min_element(members.begin(), members.end(),
-                         [](const Member& a, const Member& b) { return a.process < b.process; });
+    auto members = introduced_;
+    if (members.empty()) {
+        NodeMember mine;
+        attempt([&] {
+            mine = introduce(context_);
+            return Report{};
+        });
+        const auto all = circle_.exchange(mine);
+        if (!all) return all.error();
+        members = all.value();
+    }
+    const auto smallest = std::min_element(
+        members.begin(), members.end(),
+        [](const NodeMember& a, const NodeMember& b) { return a.process < b.process; });
     leader_ = static_cast<uint32_t>(smallest - members.begin());
     attempt([&] {
         members_.assign(members.begin(), members.end());
@@ -118,13 +138,13 @@ Result<Done> NodeMaker::meet() {
 // More ranks than processors, for the team or for the whole job on this node.
 bool NodeMaker::is_crowded() const {
     topo::CpuSet all;
-    for (const Member& member : members_) all |= member.cpus;
+    for (const NodeMember& member : members_) all |= member.cpus;
     const uint32_t cpus = std::max(1u, std::min(all.count(), context_.usable_cpus()));
     if (circle_.size > cpus) return true;
     if (context_.params().ranks_on_node > context_.usable_cpus()) return true;
     // Ranks bound to one and the same processor crowd it, however many there are elsewhere.
     topo::CpuSet bound;
-    for (const Member& member : members_) {
+    for (const NodeMember& member : members_) {
         if (member.cpus.count() != 1) continue;
         const uint32_t cpu = *member.cpus.first();
         if (bound.has(cpu)) return true;
@@ -136,7 +156,7 @@ bool NodeMaker::is_crowded() const {
 Offer NodeMaker::make_offer() {
     Offer offer;
     std::vector<ProcessId> processes;
-    for (const Member& member : members_) processes.push_back(member.process);
+    for (const NodeMember& member : members_) processes.push_back(member.process);
     std::sort(processes.begin(), processes.end());
     auto arena = context_.own_arena(processes);
     if (!arena) {
@@ -158,7 +178,7 @@ Offer NodeMaker::make_offer() {
                                      format_bytes(context_.settings().memory_bytes));
         return offer;
     }
-    auto record = arena_->take(bytes, circle_.size);
+    auto record = arena_->take(bytes, circle_.size, hash_of(members_));
     if (!record) {
         offer.report = report_of(Obstacle::kMemory, record.error().message);
         return offer;
@@ -168,6 +188,7 @@ Offer NodeMaker::make_offer() {
     offer.arena = arena_->id();
     offer.fd = arena_->fd();
     offer.offset = record.value().offset;
+    offer.is_reserved = record.value().reserved_for != 0 ? 1 : 0;
     offer.socket_name = random_token();
     offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
     offer.is_crowded = is_crowded() ? 1 : 0;
@@ -199,12 +220,16 @@ Report NodeMaker::claim(const std::shared_ptr<Mapping>& mapping) {
     const node::Slice slice{mapping->base(), geometry_};
     const auto area = slice.area(circle_.rank);
     const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
-    const auto reserved = reserve(arena_->fd(), area_offset, geometry_.rank_bytes, slice_bytes());
-    if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
+    if (offer_.is_reserved == 0) {
+        // The leader has looked at its cgroup when it took the slice.
+        const size_t all_bytes = is_leader() ? 0 : slice_bytes();
+        const auto reserved = reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
+        if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
+    }
     std::memset(static_cast<void*>(area), 0, node::Slice::kChunksOffset);
     new (area) node::ReadyWords{};
     new (area + sizeof(node::ReadyWords)) node::DoneWords{};
-    slice.done(circle_.rank).token.store(token_, std::memory_order_release);
+    slice.done(circle_.rank).token.store(members_[circle_.rank].token, std::memory_order_release);
     mapping_ = mapping;
     return {};
 }
@@ -229,7 +254,7 @@ Report NodeMaker::attach() {
         if (!fd) return report_of(Obstacle::kCannotOpen, fd.error().message);
         arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
     }
-    auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
+    auto mapping = arena_->map(offer_.offset, slice_bytes());
     if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
     return claim(mapping.value());
 }
@@ -268,31 +293,44 @@ Report NodeMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
     auto fd = receive_fd(connection, kSocketTimeoutMs);
     if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
     arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
-    auto mapping = Mapping::map(arena_->fd(), offer_.offset, slice_bytes());
+    auto mapping = arena_->map(offer_.offset, slice_bytes());
     if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
     return claim(mapping.value());
 }
 
+// Whether nothing is left to be looked at in the slice before it is used. A tree is: it stands
+// where data will.
+uint32_t NodeMaker::is_proved() const {
+    return arena_ && arena_->is_proved() && offer_.is_tree == 0 ? 1 : 0;
+}
+
 Result<Done> NodeMaker::attach_all() {
-    const Report mine = guarded([&] {
+    Attached mine;
+    mine.report = guarded([&] {
         Report attached = attach();
-        if (is_leader() && offer_.is_tree && attached.obstacle == Obstacle::kNone) write_tree();
+        if (attached.obstacle != Obstacle::kNone) return attached;
+        if (is_leader() && offer_.is_tree) write_tree();
+        mine.is_proved = is_proved();
+        // Nothing may fail after the last round, which may be this one.
+        if (mine.is_proved) prepare();
         return attached;
     });
-    const auto reports = circle_.exchange(mine);
-    if (!reports) return reports.error();
+    const auto all = circle_.exchange(mine);
+    if (!all) return all.error();
     uint32_t cannot_open = 0;
     bool is_other = false;
-    for (const Report& report : reports.value()) {
-        if (report.obstacle == Obstacle::kCannotOpen) {
+    skips_proof_ = true;
+    for (const Attached& one : all.value()) {
+        skips_proof_ &= one.is_proved != 0;
+        if (one.report.obstacle == Obstacle::kCannotOpen) {
             ++cannot_open;
-        } else if (report.obstacle != Obstacle::kNone) {
+        } else if (one.report.obstacle != Obstacle::kNone) {
             is_other = true;
         }
     }
-    if (is_other) return circle_.agree(mine);
+    if (is_other) return circle_.agree(mine.report);
     if (cannot_open == 0) return Done{};
-    const bool i_need_it = mine.obstacle == Obstacle::kCannotOpen;
+    const bool i_need_it = mine.report.obstacle == Obstacle::kCannotOpen;
     return circle_.agree(guarded([&] { return attach_by_socket(i_need_it, cannot_open); }));
 }
 
@@ -300,7 +338,7 @@ Result<Done> NodeMaker::attach_all() {
 // chunks, which nobody uses yet.
 void NodeMaker::write_tree() {
     std::vector<topo::CpuSet> cpus;
-    for (const Member& member : members_) cpus.push_back(member.cpus);
+    for (const NodeMember& member : members_) cpus.push_back(member.cpus);
     const auto parents = tree_parents(context_.settings(), cpus);
     std::memcpy(tree_space(), parents.data(), circle_.size * sizeof(uint32_t));
 }
@@ -318,6 +356,7 @@ void NodeMaker::read_layout() {
 }
 
 Result<Done> NodeMaker::verify() {
+    if (skips_proof_) return Done{};
     // Before the last round: after it a quick member may already use the chunks, and nobody may
     // fail any more.
     attempt([&] {
@@ -350,12 +389,17 @@ void NodeMaker::prepare() {
     const uint64_t group = members_.empty() ? 0 : members_[0].scheduling_group;
     part_.has_many_sessions =
         std::any_of(members_.begin(), members_.end(),
-                    [&](const Member& member) { return member.scheduling_group != group; });
+                    [&](const NodeMember& member) { return member.scheduling_group != group; });
     if (arena_) context_.keep_arena(arena_);
 }
 
 // The part is whole; from here on its end leaves the slice.
 NodePart NodeMaker::finish() {
+    if (arena_) {
+        arena_->set_proved();
+        if (is_leader()) arena_->confirm(offset_, hash_of(members_));
+        context_.hold_arena(arena_);
+    }
     part_.arena = arena_;
     part_.leader = leader_;
     part_.mapping = mapping_;
@@ -386,6 +430,10 @@ NodeMaker::~NodeMaker() {
     if (arena_ && own_mapping_ && is_leader()) arena_->give_back(offset_);
 }
 
+NodeMember introduce(const Context& context) {
+    return {context.process(), random_token(), context.scheduling_group(), context.cpus()};
+}
+
 void leave(const node::Team& node) {
     node.slice.header().detached.fetch_add(1, std::memory_order_release);
 }
@@ -394,15 +442,16 @@ NodePart::~NodePart() {
     if (mapping) leave(node);
 }
 
-Result<NodePart> make_node(Context& context, Circle& circle, const Report& so_far) {
-    return NodeMaker(context, circle, so_far).make();
+Result<NodePart> make_node(Context& context, Circle& circle, std::span<const NodeMember> members) {
+    return NodeMaker(context, circle, members).make();
 }
 
 // Where messages fail, a member may still look at what another one offers that has failed already.
 // So nothing is taken apart before all have come to the round of the team.
 Result<NodePart> make_nodes(Context& context, Circle& node, Circle& all,
+                            std::span<const NodeMember> members,
                             const std::function<Report(const Error&)>& explain) {
-    NodeMaker maker(context, node, {});
+    NodeMaker maker(context, node, members);
     std::optional<NodePart> part;
     const Report report = guarded([&] {
         auto made = maker.make();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "engine/arena.h"
 #include "engine/circle.h"
@@ -10,6 +12,15 @@
 #include "node/team.h"
 
 namespace tutti::engine {
+
+// Who a member is.
+struct NodeMember {
+    ProcessId process;
+    uint64_t token = 0;  // of this member in this team
+    uint64_t scheduling_group = 0;
+    topo::CpuSet cpus;
+};
+NodeMember introduce(const Context& context);
 
 // What the members of a team on one node have in common.
 struct NodePart {
@@ -31,12 +42,14 @@ struct NodePart {
 void leave(const node::Team& node);
 
 // Collective over the circle: the members of one node. An error has the same text on all of them
-// and names the member that could not go on. so_far: what this member has to report already.
-Result<NodePart> make_node(Context& context, Circle& circle, const Report& so_far);
+// and names the member that could not go on. members: where all have told each other already;
+// empty: they do so first.
+Result<NodePart> make_node(Context& context, Circle& circle, std::span<const NodeMember> members);
 
 // The same on each node of a team across nodes, and then collective over all of it: every member
 // gets its part or none does. explain: the report of a node without one, the same on its members.
 Result<NodePart> make_nodes(Context& context, Circle& node, Circle& all,
+                            std::span<const NodeMember> members,
                             const std::function<Report(const Error&)>& explain);
 
 }  // namespace tutti::engine

@@ -2,7 +2,7 @@
 // Making a team: all or nothing. Every round is one allgather over all members, or over those of a
 // node.
 //
-//   1  all: settings, and which node each is on: the placement
+//   1  all: settings, and which node each is on: the placement; of few, who they are, too
 //   2  node: its part of the shared memory (make_node.cpp)
 // and where there are several nodes,
 //   before 2  all: the tags of the team, and has everybody the way to the others? The rounds of a
@@ -35,6 +35,13 @@ struct Machine {
     uint64_t has_memory = 0;  // this far
 };
 
+// Of so many, all hear of each what only those of its node need: 200 bytes each, and a round less.
+constexpr uint32_t kIntroducedRanksMax = 64;
+struct Introduction {
+    Machine machine;  // first
+    NodeMember member;
+};
+
 // Names beyond so many ranks would take more memory than they are worth.
 constexpr uint32_t kNamedRanksMax = 4096;
 struct HostName {
@@ -58,6 +65,8 @@ class TeamMaker {
   private:
     Report prepare();
     Result<Done> meet();
+    template <class Hello>
+    Result<Done> meet(const Hello& mine);
     Result<Done> make_alone();
     Result<Done> make_network(const tutti_p2p& p2p);
     Result<Done> make_across();
@@ -75,6 +84,7 @@ class TeamMaker {
     // Across hosts: how the members of the own node talk to each other.
     std::unique_ptr<PeerGather> node_gather_;
     std::optional<Circle> node_;
+    std::vector<NodeMember> members_;  // of the own node; none in large teams
     uint32_t node_leader_ = 0;
     std::unique_ptr<Team> team_;
     std::vector<uint64_t> nodes_;  // by rank
@@ -94,25 +104,40 @@ Report TeamMaker::prepare() {
     team_->checks_ = context_.settings().check && params_.size > 1;
     if (team_->checks_) team_->cards_.resize(params_.size);
     team_->host_choice_ = HostChoice::create(context_, params_.size);
+    if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
     mine_ = {context_.node_of(params_), context_.settings_hash(), context_.machine(), 1};
     return {};
 }
 
+namespace {
+const Machine& machine_of(const Machine& one) { return one; }
+const Machine& machine_of(const Introduction& one) { return one.machine; }
+}  // namespace
+
 Result<Done> TeamMaker::meet() {
-    auto all = all_.exchange(mine_);
+    if (params_.size > kIntroducedRanksMax) return meet(mine_);
+    return meet(Introduction{mine_, mine_.has_memory ? introduce(context_) : NodeMember{}});
+}
+
+template <class Hello>
+Result<Done> TeamMaker::meet(const Hello& mine) {
+    auto all = all_.exchange(mine);
     if (!all) return all.error();
     for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        if (all.value()[rank].has_memory) continue;
+        if (machine_of(all.value()[rank]).has_memory) continue;
         return Error{ErrorCode::kMemory, "rank " + std::to_string(rank) + ": out of memory"};
     }
     uint32_t on_machine = 0;
     for (uint32_t rank = 0; rank < params_.size; ++rank) {
-        const Machine& one = all.value()[rank];
-        if (one.settings != all.value()[0].settings) {
+        const Machine& one = machine_of(all.value()[rank]);
+        if (one.settings != machine_of(all.value()[0]).settings) {
             return Error{ErrorCode::kArgument, "settings of rank " + std::to_string(rank) +
                                                    " differ from those of rank 0"};
         }
         nodes_.push_back(one.node);
+        if constexpr (std::is_same_v<Hello, Introduction>) {
+            if (one.node == mine_.node) members_.push_back(all.value()[rank].member);
+        }
         if (one.machine != mine_.machine) continue;
         ++on_machine;
     }
@@ -133,7 +158,7 @@ void TeamMaker::take(NodePart& part) {
 // The team is on one node.
 Result<Done> TeamMaker::make_alone() {
     is_crowded_ = has_many_sessions_ = false;  // the node's own members know better
-    auto part = make_node(context_, all_, {});
+    auto part = make_node(context_, all_, members_);
     if (!part) return part.error();
     take(part.value());
     return Done{};
@@ -226,8 +251,8 @@ Result<Done> TeamMaker::make_across() {
     tutti_p2p p2p{};
     std::memcpy(&p2p, params_.p2p, std::min(params_.p2p->struct_bytes, sizeof(p2p)));
     if (auto made = make_network(p2p); !made) return made;
-    auto part =
-        make_nodes(context_, *node_, all_, [this](const Error& error) { return explain(error); });
+    auto part = make_nodes(context_, *node_, all_, members_,
+                           [this](const Error& error) { return explain(error); });
     if (!part) return part.error();
     take(part.value());
     team_->host_choice_.reset();  // rules for hosts speak

@@ -44,6 +44,7 @@ Team::~Team() {
     if (is_kept) context_->keep_for_good(std::move(network_));
     network_.reset();  // the executor knows the node's part
     if (mapping_) leave(node_);
+    if (arena_) arena_->trim(context_->kept_bytes_max());
 }
 
 tutti_status Team::describe(const tutti_call& call, Request& request) {

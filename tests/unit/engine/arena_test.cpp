@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -64,6 +65,91 @@ TEST(Arena, FreeSlicesOfOtherSizesHoldNoMemory) {
     ASSERT_EQ(fstat(arena.fd(), &info), 0);
     // Only the header page of the new slice is there.
     EXPECT_EQ(static_cast<size_t>(info.st_blocks) * 512, node::kPageBytes);
+}
+
+size_t held_bytes(const Arena& arena) {
+    struct stat info {};
+    EXPECT_EQ(fstat(arena.fd(), &info), 0);
+    return static_cast<size_t>(info.st_blocks) * 512;
+}
+
+// A slice for these members that all of them reserved and left.
+SliceRecord use_slice(Arena& arena, uint64_t members_hash) {
+    auto taken = arena.take(kBytes, 1, members_hash);
+    EXPECT_TRUE(taken);
+    const SliceRecord record = taken.value();
+    EXPECT_TRUE(reserve(arena.fd(), record.offset, kBytes, 0));
+    arena.confirm(record.offset, members_hash);
+    leave(record, 1);
+    return record;
+}
+
+// The same members find it reserved and mapped, others reserve it anew.
+TEST(Arena, TheSameMembersFindTheirMemory) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    Arena& arena = *made.value();
+    const SliceRecord first = use_slice(arena, 7);
+    EXPECT_EQ(first.reserved_for, 0u);
+    auto again = arena.take(kBytes, 1, 7);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again.value().reserved_for, 7u);
+    EXPECT_EQ(again.value().mapping, first.mapping);
+    EXPECT_EQ(held_bytes(arena), kBytes);
+    leave(again.value(), 1);
+    auto other = arena.take(kBytes, 1, 8);
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other.value().offset, first.offset);
+    EXPECT_EQ(other.value().reserved_for, 0u);
+    EXPECT_EQ(held_bytes(arena), node::kPageBytes);
+}
+
+TEST(Arena, WhatNobodyUsesKeepsNoMoreThanTheBound) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    Arena& arena = *made.value();
+    std::vector<SliceRecord> taken;
+    for (int i = 0; i < 4; ++i) {
+        auto record = arena.take(kBytes, 1, 7);
+        ASSERT_TRUE(record);
+        ASSERT_TRUE(reserve(arena.fd(), record.value().offset, kBytes, 0));
+        arena.confirm(record.value().offset, 7);
+        taken.push_back(record.value());
+    }
+    for (int i = 0; i < 3; ++i) leave(taken[static_cast<size_t>(i)], 1);
+    arena.trim(2 * kBytes + 1);
+    EXPECT_EQ(held_bytes(arena), 3 * kBytes);
+    EXPECT_EQ(arena.used_bytes(), kBytes);
+    leave(taken[3], 1);
+    arena.trim(0);
+    EXPECT_EQ(held_bytes(arena), 0u);
+}
+
+// What a child has of its parent's is not its own to give back.
+TEST(Arena, AChildGivesNothingBack) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    Arena& arena = *made.value();
+    use_slice(arena, 7);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        arena.trim(0);
+        made.value().reset();
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    EXPECT_EQ(held_bytes(arena), kBytes);
+}
+
+TEST(Arena, AReplacedDescriptorIsNoticed) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(made.value()->is_intact());
+    const int other = memfd_create("other", MFD_CLOEXEC);
+    ASSERT_GE(dup2(other, made.value()->fd()), 0);
+    close(other);
+    EXPECT_FALSE(made.value()->is_intact());
 }
 
 TEST(Arena, GivenBackIsFree) {

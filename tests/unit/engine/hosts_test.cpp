@@ -436,7 +436,8 @@ TEST(Hosts, FailedMessagesWhileATeamIsMade) {
                 ASSERT_FALSE(HasFailure());
                 ++at;
             }
-            EXPECT_GT(at, 5);
+            // Two rounds to two others, and a third one as long as the memory is not proved.
+            EXPECT_GE(at, 4);
         }
     }
 }

@@ -107,8 +107,8 @@ TEST(Processes, ForeignMemoryIsNoticed) {
     run_processes(2, [](Board& board, uint32_t rank) -> std::string {
         Seated seated(board, rank);
         seated.seat().between = [&](uint32_t round) {
-            // Round 3 says which descriptor it is; nobody has opened it yet.
-            const int segment = round == 3 ? find_segment() : -1;
+            // Round 1 says which descriptor it is; nobody has opened it yet.
+            const int segment = round == 1 ? find_segment() : -1;
             if (segment < 0) return;
             struct stat info {};
             fstat(segment, &info);

@@ -46,16 +46,16 @@ TEST(Teams, SwitchedOff) {
 TEST(Teams, FailingCallback) {
     const std::string expected = "the allgather callback failed";
     uint32_t failures = 0;
-    for (uint32_t round = 0; round < 6; ++round) {
+    for (uint32_t round = 0; round < 4; ++round) {
         EXPECT_EQ(failing(3, {}, TUTTI_ERR_BOOTSTRAP, round), expected);
         ++failures;
     }
-    EXPECT_EQ(failures, 6u);
+    EXPECT_EQ(failures, 4u);
     // A context goes on after it.
     const ContextPtr context = make_context({"TUTTI_MEMORY=1M"});
     for (int turn = 0; turn < 50; ++turn) {
         Meeting meeting(2);
-        meeting.fail_from(static_cast<uint32_t>(turn % 6));
+        meeting.fail_from(static_cast<uint32_t>(turn % 4));
         run_threads(2, [&](uint32_t rank) {
             EXPECT_EQ(make_team(context.get(), meeting, rank).status, TUTTI_ERR_BOOTSTRAP);
         });
