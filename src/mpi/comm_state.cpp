@@ -103,7 +103,11 @@ void look_at(CommState& state) {
     front.host.comm_size(state.comm, &size);
     state.rank = static_cast<uint32_t>(rank);
     state.size = static_cast<uint32_t>(size);
-    if (inter != 0) {
+    if (front.has_fault_tolerance) {
+        state.why = "host: fault tolerance (ULFM) is on";
+        state.is_inter = inter != 0;
+        state.settled = true;
+    } else if (inter != 0) {
         state.why = "host: intercommunicator";
         state.is_inter = true;
         state.settled = true;

@@ -3,6 +3,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -30,27 +31,29 @@ std::vector<ReportRecord> as_of_all(std::vector<ReportRecord> records) {
 }
 
 // Collective over the world; at rank 0 the records of all ranks, or nothing where an int cannot
-// place them all.
+// place them all, or ranks may be gone.
 template <class Record>
 std::optional<std::vector<Record>> gather_records(std::span<const Record> mine) {
+    if (front.has_fault_tolerance) return std::nullopt;
+    const abi::Comm comm = front.world_size > 1 ? front.p2p_comm : front.handles.comm_self;
     const abi::Datatype integer = front.handles.type[abi::kTypeInt];
     const abi::Datatype byte = front.handles.type[abi::kTypeByte];
     const int bytes = static_cast<int>(mine.size_bytes());
     const bool root = front.world_rank == 0;
     const auto ranks = static_cast<size_t>(root ? front.world_size : 0);
     std::vector<int> sizes(ranks + 1), offsets(ranks + 1);
-    front.host.gather(&bytes, 1, integer, sizes.data(), 1, integer, 0, front.handles.comm_world);
+    front.host.gather(&bytes, 1, integer, sizes.data(), 1, integer, 0, comm);
     int64_t total = 0;
     for (size_t rank = 0; rank < ranks; ++rank) {
         offsets[rank] = static_cast<int>(total);
         total += sizes[rank];
     }
     int fits = total <= INT_MAX ? 1 : 0;
-    front.host.bcast(&fits, 1, integer, 0, front.handles.comm_world);
+    front.host.bcast(&fits, 1, integer, 0, comm);
     if (fits == 0) return std::nullopt;
     std::vector<Record> all(static_cast<size_t>(total) / sizeof(Record));
     front.host.gatherv(mine.data(), bytes, byte, all.data(), sizes.data(), offsets.data(), byte, 0,
-                       front.handles.comm_world);
+                       comm);
     return all;
 }
 
@@ -71,7 +74,14 @@ std::string host_version() {
 
 }  // namespace
 
-void finish_report(const char* target, const char* mark) {
+void leave_mark() {
+    const char* mark = getenv("TUTTI_REPORT_MARK");
+    if (mark == nullptr || *mark == '\0') return;
+    // On another host than that of `tutti run` there is no such directory, or it is a stranger's.
+    static_cast<void>(files::make_mark(mark));
+}
+
+void finish_report(const char* target) {
     const std::vector<ReportRecord> mine = front.counters.records();
     const auto records = gather_records(std::span(mine));
     const MulticastLog log = gather_multicasts();
@@ -94,8 +104,7 @@ void finish_report(const char* target, const char* mark) {
             print_line((std::string("report file ") + target + ": " + problem).c_str());
         }
     }
-    // On another host than that of `tutti run` there is no such directory, or it is a stranger's.
-    if (mark != nullptr && *mark != '\0') static_cast<void>(files::make_mark(mark));
+    leave_mark();
 }
 
 }  // namespace tutti::mpi

@@ -5,8 +5,11 @@
 namespace tutti::mpi {
 
 // Collective over the world, before the host's MPI_Finalize. `target` is "1" for a table on
-// standard error or the name of a JSON file; `mark`, if not null, names a file to touch when that
-// is done.
-void finish_report(const char* target, const char* mark);
+// standard error or the name of a JSON file. Leaves the mark.
+void finish_report(const char* target);
+
+// Tells `tutti run`, if it is on this host, that Tutti was there, and has said what there is to
+// say.
+void leave_mark();
 
 }  // namespace tutti::mpi

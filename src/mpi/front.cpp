@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,6 +16,7 @@
 namespace tutti::mpi {
 
 constinit Front front;
+const char kLibraryVersion[64] = "Tutti " TUTTI_VERSION_STRING;
 thread_local constinit ThreadState thread_state{};
 
 namespace {
@@ -187,9 +189,13 @@ void stand_aside(const FoundHost& host, const std::string& obstacle) {
 }  // namespace
 
 void print_line(const char* text) {
-    std::string line = std::string("tutti: ") + text + "\n";
-    // One write, so that lines of several ranks do not mix; a lost message cannot be helped.
-    const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+    // One write, so that lines of several ranks do not mix, and without memory, of whose lack it
+    // may tell; a lost message cannot be helped.
+    char before[] = "tutti: ", after[] = "\n";
+    const iovec parts[] = {{before, sizeof before - 1},
+                           {const_cast<char*>(text), strlen(text)},
+                           {after, sizeof after - 1}};
+    const ssize_t written = writev(STDERR_FILENO, parts, 3);
     static_cast<void>(written);
 }
 
@@ -211,6 +217,7 @@ bool load_front() {
         return false;
     }
     find_tools(host, front.tools);
+    front.host_library = host.library;
     front.loaded.store(true, std::memory_order_release);
     return true;
 }

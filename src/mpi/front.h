@@ -24,9 +24,12 @@ struct Front {
     std::atomic<bool> is_foreign{false};  // the host is none of this library's, which stands aside
     std::atomic<bool> active{false};  // between MPI_Init and the end of MPI_Finalize, unless off
     std::atomic<bool> host_ended{false};  // teams outlive the host, and must not call it any more
-    bool check = false;                   // TUTTI_CHECK
-    bool report = false;                  // TUTTI_REPORT
-    uint32_t warmup_calls = 0;            // TUTTI_WARMUP
+    // The host goes on without ranks that have died (ULFM). A wait in shared memory cannot end as
+    // it wants waits to end, so everything is the host's then, and nothing is said among ranks.
+    bool has_fault_tolerance = false;
+    bool check = false;         // TUTTI_CHECK
+    bool report = false;        // TUTTI_REPORT
+    uint32_t warmup_calls = 0;  // TUTTI_WARMUP
     // Raised whenever a communicator or a datatype loses its attribute: caches of older generations
     // may name an object that is gone, whose handle the host has given to another.
     std::atomic<uint64_t> generation{1};
@@ -35,12 +38,15 @@ struct Front {
     abi::Host tools{};  // a profiling tool's MPI_ functions behind us; null where there is none
     abi::Handles handles{};
     const char* host_path = "";
+    void* host_library = nullptr;
     void* foreign_library = nullptr;  // see is_foreign
     int comm_key = abi::kKeyvalInvalid;
     int type_key = abi::kKeyvalInvalid;
     abi::Comm quiet_comm{};  // a copy of MPI_COMM_SELF whose errors are returned
-    abi::Comm p2p_comm{};    // a copy of MPI_COMM_WORLD for messages between nodes; never freed,
-                             // since teams outlive the host's MPI_Finalize
+    // A copy of MPI_COMM_WORLD for messages between nodes and for probes, whose errors are
+    // returned; none in a world of one rank. Never freed, since teams outlive the host's
+    // MPI_Finalize.
+    abi::Comm p2p_comm{};
     uint32_t p2p_tag_max = 0;
     int probe_tag = 0;
     int world_rank = 0;
@@ -58,6 +64,9 @@ struct Front {
 };
 
 extern Front front;
+
+// What the libraries of a job compare; one place in the file, of one length.
+extern const char kLibraryVersion[64];
 
 // What this thread used last, and whether it is inside the host on Tutti's behalf.
 struct ThreadState {

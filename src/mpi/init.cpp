@@ -9,10 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "mpi/agreement.h"
 #include "mpi/comm_state.h"
 #include "mpi/environment.h"
 #include "mpi/finish_report.h"
@@ -23,6 +24,7 @@ namespace tutti::mpi {
 
 namespace {
 
+constexpr std::string_view kRulesFile = "TUTTI_RULES=";
 constexpr std::string_view kRulesText = "TUTTI_RULES_TEXT=";
 constexpr size_t kRulesBytesMax = 2u << 20;  // more than any file that is taken
 constexpr size_t kNamesBytes = 128;          // of the variables in which a rank differs
@@ -30,27 +32,14 @@ constexpr size_t kNamesBytes = 128;          // of the variables in which a rank
 abi::Datatype byte_type() { return front.handles.type[abi::kTypeByte]; }
 abi::Datatype int_type() { return front.handles.type[abi::kTypeInt]; }
 
-// Collective over the world.
-std::vector<std::string> entries_of_rank_0(const std::vector<std::string>& mine) {
-    std::string text = join_entries(mine);
-    int length = static_cast<int>(text.size());
-    front.host.bcast(&length, 1, int_type(), 0, front.handles.comm_world);
-    text.resize(static_cast<size_t>(length));
-    if (length > 0) {
-        front.host.bcast(text.data(), length, byte_type(), 0, front.handles.comm_world);
-    }
-    return split_entries(text);
-}
-
 // Rank 0's rules hold for all, so their text travels with its settings. What is wrong with the file
 // is said by whoever reads it again, rank 0's own context.
 std::vector<std::string> with_rules(std::vector<std::string> entries) {
     if (front.world_rank != 0) return entries;
-    constexpr std::string_view kFile = "TUTTI_RULES=";
     std::string text;
     for (const std::string& entry : entries) {
-        if (!entry.starts_with(kFile)) continue;
-        std::ifstream file(entry.substr(kFile.size()));
+        if (!entry.starts_with(kRulesFile)) continue;
+        std::ifstream file(entry.substr(kRulesFile.size()));
         if (!file) continue;
         text.resize(kRulesBytesMax);
         file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -68,23 +57,45 @@ std::vector<std::string> without_rules(std::vector<std::string> entries) {
     return entries;
 }
 
+// A file that rank 0 could not read is read by nobody: another rank may have one of that name.
+// Rank 0 itself keeps the name, and says what is wrong with it.
+void drop_unread_rules(std::vector<std::string>& entries) {
+    const auto is_text = [](const std::string& one) { return one.starts_with(kRulesText); };
+    if (front.world_rank == 0 || std::any_of(entries.begin(), entries.end(), is_text)) return;
+    std::erase_if(entries, [](const std::string& one) { return one.starts_with(kRulesFile); });
+}
+
+// What the ranks have told each other.
+struct Meeting {
+    std::vector<std::string> mine;        // this rank's variables
+    std::vector<std::string> held;        // rank 0's, which hold for all
+    uint64_t host = 0;                    // see host_hash()
+    std::unique_ptr<uint64_t[]> hosts;    // by rank
+    std::unique_ptr<char[]> differences;  // at rank 0: kNamesBytes a rank
+};
+
 // Collective over the world. Rank 0 tells who was given other settings than itself.
-void tell_differences(const std::vector<std::string>& mine, const std::vector<std::string>& held) {
-    const std::string different = differing_names(mine, held);
-    int differs = different.empty() ? 0 : 1, any = 0;
+void tell_differences(const Meeting& meeting) {
+    char own[kNamesBytes] = {};
+    Trouble untold;  // a line for people, which may be left away
+    attempt(untold, [&] {
+        const std::string names = differing_names(meeting.mine, without_rules(meeting.held));
+        snprintf(own, sizeof own, "%s", names.c_str());
+    });
+    int differs = own[0] != '\0' ? 1 : 0, any = 0;
     const abi::Op max = front.handles.op[abi::kOpMax];
     front.host.allreduce(&differs, &any, 1, int_type(), max, front.handles.comm_world);
     if (any == 0) return;
-    char own[kNamesBytes] = {};
-    snprintf(own, sizeof own, "%s", different.c_str());
-    const auto ranks = static_cast<size_t>(front.world_rank == 0 ? front.world_size : 0);
-    std::vector<char> all(ranks * kNamesBytes + 1);
-    front.host.gather(own, kNamesBytes, byte_type(), all.data(), kNamesBytes, byte_type(), 0,
-                      front.handles.comm_world);
+    front.host.gather(own, kNamesBytes, byte_type(), meeting.differences.get(), kNamesBytes,
+                      byte_type(), 0, front.handles.comm_world);
     if (front.world_rank != 0) return;
-    std::vector<std::string> names(ranks);
-    for (size_t rank = 0; rank < ranks; ++rank) names[rank] = &all[rank * kNamesBytes];
-    print_line(describe_differences(names).c_str());
+    attempt(untold, [&] {
+        std::vector<std::string> names(static_cast<size_t>(front.world_size));
+        for (size_t rank = 0; rank < names.size(); ++rank) {
+            names[rank] = &meeting.differences[rank * kNamesBytes];
+        }
+        print_line(describe_differences(names).c_str());
+    });
 }
 
 // Equal on ranks of one running kernel with one host name: containers on one machine may still be
@@ -101,20 +112,20 @@ uint64_t host_hash() {
 }
 
 // Collective over the world.
-uint32_t count_ranks_on_node() {
-    const uint64_t mine = host_hash();
-    std::vector<uint64_t> all(static_cast<size_t>(front.world_size));
-    front.host.allgather(&mine, sizeof mine, byte_type(), all.data(), sizeof mine, byte_type(),
+uint32_t count_ranks_on_node(const Meeting& meeting) {
+    uint64_t* all = meeting.hosts.get();
+    front.host.allgather(&meeting.host, sizeof *all, byte_type(), all, sizeof *all, byte_type(),
                          front.handles.comm_world);
-    return static_cast<uint32_t>(std::count(all.begin(), all.end(), mine));
+    return static_cast<uint32_t>(std::count(all, all + front.world_size, meeting.host));
 }
 
-// Lets messages that the program has under way go on. The probe finds nothing of interest: whatever
-// it finds stays where it is.
+// Lets messages that the program has under way go on, on whatever communicator. The probe finds
+// nothing of interest: whatever it finds stays where it is. Not on a communicator of the program's,
+// whose error handler would be told of a peer that is gone.
 void progress(void*) {
     if (front.host_ended.load(std::memory_order_relaxed)) return;
     int found = 0;
-    front.host.iprobe(abi::kAnySource, front.probe_tag, front.handles.comm_world, &found,
+    front.host.iprobe(abi::kAnySource, front.probe_tag, front.p2p_comm, &found,
                       abi::status_ignore());
 }
 
@@ -149,45 +160,26 @@ tutti_status create_context(const std::vector<std::string>& entries, uint32_t ra
     return tutti_context_create(&params, &front.context, message, message_bytes);
 }
 
-bool prepare_host(char* message, size_t message_bytes) {
+// What Tutti needs of the host beside its functions. Collective over the world, whatever has gone
+// wrong on this rank.
+void prepare_host(Trouble& trouble) {
     front.types.fill(front.host, front.handles);
     front.ops.fill(front.handles);
-    void* tag_ub = nullptr;
-    int found = 0;
-    front.host.comm_get_attr(front.handles.comm_world, abi::kTagUb, &tag_ub, &found);
-    front.probe_tag = found != 0 ? *static_cast<int*>(tag_ub) : 32767;
     if (!packs_without_header()) {
-        snprintf(message, message_bytes, "MPI_Pack of this MPI adds to the data");
-        return false;
-    }
-    if (front.world_size > 1 && !create_p2p_comm()) {
-        snprintf(message, message_bytes, "this MPI gives out no copy of MPI_COMM_WORLD");
-        return false;
+        trouble.add(Trouble::Kind::kStays, "MPI_Pack of this MPI adds to the data");
     }
     if (front.host.comm_dup(front.handles.comm_self, &front.quiet_comm) != abi::kSuccess ||
         front.host.comm_set_errhandler(front.quiet_comm, front.handles.errors_return) !=
             abi::kSuccess) {
-        snprintf(message, message_bytes, "this MPI gives out no communicator");
-        return false;
+        front.quiet_comm = front.handles.comm_self;
+        trouble.add(Trouble::Kind::kStays, "this MPI gives out no communicator");
     }
     if (!create_comm_keyval() || !create_type_keyval()) {
-        snprintf(message, message_bytes, "this MPI gives out no attribute keys");
-        return false;
+        trouble.add(Trouble::Kind::kStays, "this MPI gives out no attribute keys");
     }
-    return true;
-}
-
-// Collective over the world. The lowest rank that failed says why; then the job ends, in the
-// quietest way that launchers know: all ranks finalize and leave with status 2.
-void end_if_failed(bool failed, const char* message) {
-    int mine = failed ? front.world_rank : front.world_size, lowest = 0;
-    const abi::Op min = front.handles.op[abi::kOpMin];
-    front.host.allreduce(&mine, &lowest, 1, int_type(), min, front.handles.comm_world);
-    if (lowest == front.world_size) return;
-    if (lowest == front.world_rank) print_line(message);
-    front.host.finalize();
-    fflush(nullptr);
-    _exit(2);
+    if (front.world_size > 1 && !front.has_fault_tolerance && !create_p2p_comm()) {
+        trouble.add(Trouble::Kind::kStays, "this MPI gives out no copy of MPI_COMM_WORLD");
+    }
 }
 
 const char* setting(const char* variable) {
@@ -195,25 +187,75 @@ const char* setting(const char* variable) {
     return value != nullptr ? value : "";
 }
 
-// Collective over the world, right after the host's own start.
+// Collective over the world, whatever has gone wrong on this rank.
+Meeting meet(Trouble& trouble) {
+    Meeting meeting;
+    std::string text;
+    attempt(trouble, [&] {
+        meeting.mine = tutti_variables(environ, false);
+        if (front.world_rank == 0) text = join_entries(with_rules(meeting.mine));
+        meeting.host = host_hash();
+        const auto ranks = static_cast<size_t>(front.world_size);
+        meeting.hosts = std::make_unique<uint64_t[]>(ranks);
+        if (front.world_rank == 0) {
+            meeting.differences = std::make_unique<char[]>(ranks * kNamesBytes);
+        }
+    });
+    hand_out(text, trouble);
+    attempt(trouble, [&] {
+        meeting.held = split_entries(text);
+        drop_unread_rules(meeting.held);
+    });
+    return meeting;
+}
+
+void make_context(const Meeting& meeting, uint32_t ranks_on_node, Trouble& trouble) {
+    attempt(trouble, [&] {
+        char message[512] = {};
+        const tutti_status status =
+            create_context(meeting.held, ranks_on_node, message, sizeof message);
+        if (status == TUTTI_OK) return;
+        // A setting that is wrong is mended by whoever gave it. What else keeps a rank from going
+        // on is no reason to end a program that needs no Tutti.
+        const bool is_setting = status == TUTTI_ERR_ARGUMENT;
+        trouble.add(is_setting ? Trouble::Kind::kEnds : Trouble::Kind::kStays,
+                    message[0] != '\0' ? message : tutti_status_text(status));
+    });
+}
+
+// Collective over the world, right after the host's own start. False where everything stays with
+// the host; somebody has said why, or TUTTI=off has.
+//
+// Each step in which ranks talk to each other is reached by all of them, whatever went wrong on
+// one: that is kept as its trouble, and agreed on before a step that it could keep a rank from.
+bool prepare() {
+    if (!has_one_version()) return false;
+    Trouble trouble;
+    const Meeting meeting = meet(trouble);
+    if (!all_go_on(trouble)) return false;
+    make_context(meeting, count_ranks_on_node(meeting), trouble);
+    if (!all_go_on(trouble)) return false;
+    // All have rank 0's settings, so this is the same on all ranks.
+    if (*setting("TUTTI") == '0') return false;
+    front.has_fault_tolerance = any_of_all(abi::has_fault_tolerance(front.host_library));
+    prepare_host(trouble);
+    if (!all_go_on(trouble)) return false;
+    tell_differences(meeting);
+    return true;
+}
+
 void start() {
     const HostGuard guard;
     front.host.comm_rank(front.handles.comm_world, &front.world_rank);
     front.host.comm_size(front.handles.comm_world, &front.world_size);
-    const std::vector<std::string> mine = tutti_variables(environ, false);
-    const std::vector<std::string> held = entries_of_rank_0(with_rules(mine));
-    const uint32_t ranks_on_node = count_ranks_on_node();
-    char message[512] = {};
-    const tutti_status status = create_context(held, ranks_on_node, message, sizeof message);
-    const bool off = status == TUTTI_ERR_OFF || (status == TUTTI_OK && *setting("TUTTI") == '0');
-    const bool failed = !off && (status != TUTTI_OK || !prepare_host(message, sizeof message));
-    end_if_failed(failed, message[0] != '\0' ? message : tutti_status_text(status));
-    if (off) {
+    if (!prepare()) {
+        const bool is_off = front.context != nullptr && *setting("TUTTI") == '0';
+        // `tutti run` need not wonder what became of the report.
+        if (front.world_rank == 0 && !is_off) leave_mark();
         if (front.context != nullptr) tutti_context_destroy(front.context);
         front.context = nullptr;
         return;
     }
-    tell_differences(mine, without_rules(held));
     front.check = *setting("TUTTI_CHECK") == '1';
     front.report = *setting("TUTTI_REPORT") != '\0';
     // The check is made over the team, and the first calls are to be compared too.
@@ -229,7 +271,7 @@ void wait_for_all() {
     constexpr int kLong = kLooks + 1000;
     const HostGuard guard;
     abi::Request request{};
-    if (front.host.ibarrier(front.handles.comm_world, &request) != abi::kSuccess) return;
+    if (front.host.ibarrier(front.p2p_comm, &request) != abi::kSuccess) return;
     for (int looks = 0;; looks += looks < kLong ? 1 : 0) {
         int done = 0;
         const int status = front.host.test(&request, &done, abi::status_ignore());
@@ -278,10 +320,10 @@ int finalize() {
     }
     // Before the report, whose messages are the host's. Functions that are called from within the
     // host's own end have no such care taken of them.
-    if (strcmp(setting("TUTTI_MCAST"), "off") != 0 && front.world_size > 1) wait_for_all();
+    if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
     if (front.report) {
         const HostGuard guard;
-        finish_report(setting("TUTTI_REPORT"), getenv("TUTTI_REPORT_MARK"));
+        finish_report(setting("TUTTI_REPORT"));
     }
     front.host.comm_free(&front.quiet_comm);
     front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end

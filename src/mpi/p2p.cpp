@@ -81,9 +81,10 @@ bool create_p2p_comm() {
     void* tag_ub = nullptr;
     int found = 0;
     front.host.comm_get_attr(front.p2p_comm, abi::kTagUb, &tag_ub, &found);
-    // What every MPI allows.
-    constexpr uint32_t kLeast = 32767;
-    front.p2p_tag_max = found != 0 ? static_cast<uint32_t>(*static_cast<int*>(tag_ub)) : kLeast;
+    // What every MPI allows. The highest is for probes that shall find nothing.
+    constexpr int kLeast = 32767;
+    front.probe_tag = found != 0 ? *static_cast<int*>(tag_ub) : kLeast;
+    front.p2p_tag_max = static_cast<uint32_t>(front.probe_tag - 1);
     return true;
 }
 

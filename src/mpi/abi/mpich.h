@@ -184,6 +184,9 @@ inline bool load_handles(void*, Handles& out) {
     return true;
 }
 
+// These have MPIX_Comm_shrink and its kin by name, but a peer's death ends the job all the same.
+inline bool has_fault_tolerance(void*) { return false; }
+
 // A handle's two highest bits say how it is stored (0: invalid), the next four what it names:
 // enough to tell a null or a wild one from one that the host may be asked about.
 inline constexpr bool names(int handle, uint32_t kind) {

@@ -195,6 +195,13 @@ inline bool load_handles(void* library, Handles& out) {
     return true;
 }
 
+// Whether this job runs with ULFM (mpirun --with-ft ulfm), after MPI_Init. Releases without it have
+// no such variable; it is one byte, and where some have made it an int, its lowest.
+inline bool has_fault_tolerance(void* library) {
+    const void* enabled = dlsym(library, "ompi_ftmpi_enabled");
+    return enabled != nullptr && *static_cast<const unsigned char*>(enabled) != 0;
+}
+
 // What can be told from a handle alone; the rest is for the host to find out.
 inline bool may_be_comm(Abi::Comm comm, const Handles& handles) {
     return comm != nullptr && comm != handles.comm_null;

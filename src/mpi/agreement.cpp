@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/agreement.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+// Large texts, those of rules, travel in pieces, so that no rank needs memory to receive them.
+constexpr int kPieceBytes = 4096;
+
+void least_of_all(const int* mine, int* least, int count) {
+    front.host.allreduce(mine, least, count, front.handles.type[abi::kTypeInt],
+                         front.handles.op[abi::kOpMin], front.handles.comm_world);
+}
+
+void bcast_bytes(void* data, int bytes) {
+    front.host.bcast(data, bytes, front.handles.type[abi::kTypeByte], 0, front.handles.comm_world);
+}
+
+}  // namespace
+
+void Trouble::add(Kind what, const char* why) {
+    if (kind != Kind::kNone) return;
+    kind = what;
+    snprintf(text, sizeof text, "%s", why);
+}
+
+bool has_one_version() {
+    char first[sizeof kLibraryVersion];
+    memcpy(first, kLibraryVersion, sizeof first);
+    bcast_bytes(first, sizeof first);
+    const bool differs = memcmp(first, kLibraryVersion, sizeof first) != 0;
+    int mine = differs ? front.world_rank : front.world_size, lowest = 0;
+    least_of_all(&mine, &lowest, 1);
+    if (lowest == front.world_size) return true;
+    if (lowest == front.world_rank) {
+        char line[256];
+        first[sizeof first - 1] = '\0';
+        snprintf(line, sizeof line,
+                 "rank %d has %s, rank 0 has %s: everything stays with the host MPI",
+                 front.world_rank, kLibraryVersion, first);
+        print_line(line);
+    }
+    return false;
+}
+
+void hand_out(std::string& text, Trouble& trouble) {
+    int bytes = static_cast<int>(text.size());
+    front.host.bcast(&bytes, 1, front.handles.type[abi::kTypeInt], 0, front.handles.comm_world);
+    attempt(trouble, [&] { text.reserve(static_cast<size_t>(bytes)); });
+    char piece[kPieceBytes];
+    for (int offset = 0; offset < bytes; offset += kPieceBytes) {
+        const int length = std::min(kPieceBytes, bytes - offset);
+        const bool at_root = front.world_rank == 0;
+        if (at_root) memcpy(piece, text.data() + offset, static_cast<size_t>(length));
+        bcast_bytes(piece, length);
+        if (!at_root) {
+            attempt(trouble, [&] { text.append(piece, static_cast<size_t>(length)); });
+        }
+    }
+}
+
+bool any_of_all(bool mine) {
+    const int not_mine = mine ? 0 : 1;
+    int none = 1;
+    least_of_all(&not_mine, &none, 1);
+    return none == 0;
+}
+
+bool all_go_on(const Trouble& mine) {
+    const int nobody = front.world_size;
+    const int own[] = {mine.kind == Trouble::Kind::kEnds ? front.world_rank : nobody,
+                       mine.kind == Trouble::Kind::kStays ? front.world_rank : nobody};
+    int lowest[] = {nobody, nobody};
+    least_of_all(own, lowest, 2);
+    const bool ends = lowest[0] != nobody;
+    const int speaker = ends ? lowest[0] : lowest[1];
+    if (speaker == nobody) return true;
+    if (speaker == front.world_rank) {
+        char line[sizeof mine.text + 128];
+        if (ends) {
+            snprintf(line, sizeof line, "%s", mine.text);
+        } else {
+            snprintf(line, sizeof line, "everything stays with the host MPI: rank %d: %s",
+                     front.world_rank, mine.text);
+        }
+        print_line(line);
+    }
+    if (!ends) return false;
+    // The quietest way that launchers know: all ranks finalize and leave with status 2.
+    front.host.finalize();
+    fflush(nullptr);
+    _exit(2);
+}
+
+}  // namespace tutti::mpi

