@@ -3,6 +3,7 @@
 #include "mpi/buffers.h"
 #include "mpi/collectives.h"
 #include "mpi/run.h"
+#include "mpi/staging.h"
 
 namespace tutti::mpi {
 
@@ -65,9 +66,12 @@ int bcast(const BcastArgs& a) {
     if (tutti_prefers_host(state->team, &call) != 0) {
         return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
     }
-    if (!side.contiguous(1)) return bcast_packed(*state, call, side);
-    call.recv = side.data();
-    return run(*state, call);
+    const Part part = state->rank == call.root ? reads(side) : writes(side);
+    return on_readable_memory(*state, {part}, [&] {
+        if (!side.contiguous(1)) return bcast_packed(*state, call, side);
+        call.recv = side.data();
+        return run(*state, call);
+    });
 }
 
 }  // namespace tutti::mpi

@@ -72,6 +72,15 @@ std::string host_version() {
     return version;
 }
 
+StagedRecord staged_here() {
+    StagedRecord record{};
+    record.calls = front.staged.calls.load(std::memory_order_relaxed);
+    record.bytes = front.staged.bytes.load(std::memory_order_relaxed);
+    const char* runtime = front.staged.runtime.load(std::memory_order_relaxed);
+    if (runtime != nullptr) snprintf(record.runtime, sizeof record.runtime, "%s", runtime);
+    return record;
+}
+
 }  // namespace
 
 void leave_mark() {
@@ -86,6 +95,8 @@ void finish_report(const char* target) {
     const auto records = gather_records(std::span(mine));
     const MulticastLog log = gather_multicasts();
     const auto multicasts = gather_records(log.records());
+    const StagedRecord here = staged_here();
+    const auto staged = gather_records(std::span(&here, 1));
     if (front.world_rank != 0) return;
     // Where there are too many, rank 0's own stand for those of all.
     const std::vector<ReportRow> rows = merge_records(records ? *records : as_of_all(mine));
@@ -93,7 +104,8 @@ void finish_report(const char* target) {
         multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
     const ReportHead head{host_version(), static_cast<uint32_t>(front.world_size),
-                          faults != nullptr ? faults : ""};
+                          faults != nullptr ? faults : "",
+                          merge_staged(staged ? *staged : std::vector{here})};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "mpi/abi/abi.h"
+#include "mpi/device/watch.h"
 #include "mpi/multicast_table.h"
 #include "mpi/ops.h"
 #include "mpi/report.h"
@@ -18,6 +19,13 @@
 namespace tutti::mpi {
 
 struct CommState;
+
+// For the report: what this rank staged because it was device memory.
+struct StagedCounters {
+    std::atomic<uint64_t> calls{0};
+    std::atomic<uint64_t> bytes{0};
+    std::atomic<const char*> runtime{nullptr};
+};
 
 struct Front {
     std::atomic<bool> loaded{false};      // host and tools are filled
@@ -56,6 +64,8 @@ struct Front {
     PredefinedTypes types;
     PredefinedOps ops;
     Counters counters;
+    device::Watch devices;
+    StagedCounters staged;
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states

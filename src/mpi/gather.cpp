@@ -3,6 +3,7 @@
 #include "mpi/buffers.h"
 #include "mpi/collectives.h"
 #include "mpi/run.h"
+#include "mpi/staging.h"
 
 namespace tutti::mpi {
 
@@ -119,6 +120,17 @@ struct Shape {
     bool one_is_sent;  // gather and allgather; in a scatter the one is received
 };
 
+Part part_of_one(Blocks& b, const Shape& shape) {
+    if (!b.has_one) return {};
+    return shape.one_is_sent ? reads(b.one) : writes(b.one);
+}
+// In place, this rank's own block is what it sends.
+Part part_of_all(Blocks& b, const Shape& shape, const CommState& state) {
+    if (!b.has_all) return {};
+    if (!shape.one_is_sent) return reads(b.all, state.size);
+    return {&b.all, state.size, state.rank, b.has_one ? 0u : 1u, true};
+}
+
 template <class HostCall>
 int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     CommState* state = enter(a.comm);
@@ -155,7 +167,9 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     if (tutti_prefers_host(state->team, &call) != 0) {
         return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
     }
-    return shape.one_is_sent ? collect(*state, call, b) : distribute(*state, call, b);
+    return on_readable_memory(*state, {part_of_one(b, shape), part_of_all(b, shape, *state)}, [&] {
+        return shape.one_is_sent ? collect(*state, call, b) : distribute(*state, call, b);
+    });
 }
 
 }  // namespace

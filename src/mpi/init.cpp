@@ -261,6 +261,7 @@ void start() {
     // The check is made over the team, and the first calls are to be compared too.
     const unsigned long warmup = strtoul(setting("TUTTI_WARMUP"), nullptr, 10);
     front.warmup_calls = front.check ? 0 : static_cast<uint32_t>(warmup);
+    front.devices.start();
     front.active.store(true, std::memory_order_release);
 }
 
@@ -325,6 +326,7 @@ int finalize() {
         const HostGuard guard;
         finish_report(setting("TUTTI_REPORT"));
     }
+    front.devices.let_go();
     front.host.comm_free(&front.quiet_comm);
     front.quiet_comm = front.handles.comm_self;  // for what still runs inside the host's own end
     const int status = front.host.finalize();

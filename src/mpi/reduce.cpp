@@ -6,6 +6,7 @@
 #include "mpi/buffers.h"
 #include "mpi/collectives.h"
 #include "mpi/run.h"
+#include "mpi/staging.h"
 
 namespace tutti::mpi {
 
@@ -63,10 +64,10 @@ struct Roles {
     return run(state, call);
 }
 
-int reduce_with_kernel(CommState& state, tutti_call& call, const ReduceArgs& a,
+int reduce_with_kernel(CommState& state, tutti_call& call, const Side& send, const Side& recv,
                        const Roles& roles) {
-    call.send = roles.in_place ? TUTTI_IN_PLACE : a.send;
-    call.recv = roles.receives ? a.recv : nullptr;
+    call.send = roles.in_place ? TUTTI_IN_PLACE : send.block(0);
+    call.recv = roles.receives ? recv.block(0) : nullptr;
     return run(state, call);
 }
 
@@ -139,8 +140,13 @@ int reduce_any(const ReduceArgs& a) {
     if (tutti_prefers_host(state->team, &call) != 0) {
         return by_all_ranks(a.comm, kKind, kByTheRules, hand_over);
     }
-    if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
-    return reduce_with_kernel(*state, call, a, roles);
+    Part parts[2];
+    if (!roles.in_place) parts[0] = reads(send);
+    if (receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
+    return on_readable_memory(*state, {parts[0], parts[1]}, [&] {
+        if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
+        return reduce_with_kernel(*state, call, send, recv, roles);
+    });
 }
 
 }  // namespace

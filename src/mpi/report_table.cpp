@@ -124,6 +124,21 @@ std::vector<ReportRow> merge_records(std::span<const ReportRecord> records) {
     return sorted;
 }
 
+Staged merge_staged(std::span<const StagedRecord> records) {
+    Staged all;
+    for (const StagedRecord& record : records) {
+        if (record.calls == 0) continue;
+        const std::string runtime(record.runtime, strnlen(record.runtime, sizeof record.runtime));
+        all.calls += record.calls;
+        all.bytes += record.bytes;
+        ++all.ranks;
+        if (all.runtimes.find(runtime) == std::string::npos) {
+            all.runtimes += (all.runtimes.empty() ? "" : ", ") + runtime;
+        }
+    }
+    return all;
+}
+
 std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
                         std::span<const MulticastRecord> multicasts) {
     const std::string ranks = std::to_string(head.ranks) + (head.ranks == 1 ? " rank" : " ranks");
@@ -132,6 +147,12 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
     text += std::to_string(calls_of(rows, false)) + " collectives by Tutti, " +
             std::to_string(calls_of(rows, true)) + " by the host MPI\n";
     if (!head.faults.empty()) text += "tutti: faults injected: " + head.faults + "\n";
+    if (head.staged.calls > 0) {
+        text += "tutti: device memory (" + head.staged.runtimes + ") was staged on " +
+                std::to_string(head.staged.ranks) + " of " + ranks + ": " +
+                std::to_string(head.staged.calls) + " times in all, " +
+                std::to_string(head.staged.bytes) + " bytes\n";
+    }
     std::vector<Cells> lines;
     lines.push_back(
         {"collective", "ranks", "size", "calls", "bytes", "time inside", "per call", "run by"});
@@ -153,6 +174,12 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     json["host"] = head.host;
     json["ranks"] = head.ranks;
     if (!head.faults.empty()) json["faults_injected"] = head.faults;
+    if (head.staged.calls > 0) {
+        json["device_memory"] = {{"runtimes", head.staged.runtimes},
+                                 {"ranks", head.staged.ranks},
+                                 {"staged", head.staged.calls},
+                                 {"bytes", head.staged.bytes}};
+    }
     json["collectives"] = nlohmann::ordered_json::array();
     for (const ReportRow& row : rows) {
         const bool host = by_host(row.how);

@@ -32,10 +32,27 @@ struct ReportRow {
     double seconds = 0;  // inside, the mean over ranks
 };
 
+// What a rank staged because it was device memory; sent to rank 0 as bytes.
+struct StagedRecord {
+    uint64_t calls;
+    uint64_t bytes;
+    char runtime[16];  // "CUDA"
+};
+
+// Of all ranks.
+struct Staged {
+    uint64_t calls = 0;  // each rank's own counted
+    uint64_t bytes = 0;
+    uint32_t ranks = 0;
+    std::string runtimes;  // "CUDA, HIP"
+};
+Staged merge_staged(std::span<const StagedRecord> records);
+
 struct ReportHead {
     std::string host;  // "Open MPI v5.0.11"
     uint32_t ranks = 0;
     std::string faults;  // TUTTI_FAULTS, or empty
+    Staged staged{};
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

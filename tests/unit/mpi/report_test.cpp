@@ -139,6 +139,27 @@ TEST(Report, SaysThatFaultsAreInjected) {
         nlohmann::json::parse(report_json({"MPI X", 1, ""}, {})).contains("faults_injected"));
 }
 
+TEST(Report, SaysWhereDeviceMemoryWasStaged) {
+    const std::vector<StagedRecord> records = {
+        {3, 100, "CUDA"}, {0, 0, ""}, {2, 50, "CUDA"}, {1, 8, "HIP"}};
+    const Staged staged = merge_staged(records);
+    EXPECT_EQ(staged.calls, 6u);
+    EXPECT_EQ(staged.bytes, 158u);
+    EXPECT_EQ(staged.ranks, 3u);
+    EXPECT_EQ(staged.runtimes, "CUDA, HIP");
+    const auto rows = merge_records(std::vector<ReportRecord>{record(kBcast, 1, 1, 8, "x")});
+    const std::string text = report_text({"MPI X", 4, "", staged}, rows);
+    EXPECT_NE(text.find("device memory (CUDA, HIP) was staged on 3 of 4 ranks: 6 times in all, 158 "
+                        "bytes"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(report_text({"MPI X", 4, "", {}}, rows).find("device"), std::string::npos);
+    const auto json = nlohmann::json::parse(report_json({"MPI X", 4, "", staged}, rows));
+    EXPECT_EQ(json["device_memory"]["staged"], 6);
+    EXPECT_FALSE(
+        nlohmann::json::parse(report_json({"MPI X", 4, "", {}}, rows)).contains("device_memory"));
+}
+
 TEST(Report, JsonSaysWhoRanWhatAndWhy) {
     const std::vector<ReportRecord> records = {record(kGather, 1, 2, 20, "small"),
                                                record(kScan, 1, 1, 0, "host: cut \xc3")};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NVIDIA's driver, libcuda.so.1. Names and numbers as in the CUDA Driver API's reference (sections
+// "Unified Addressing", "Context Management", "Stream Management", "Memory Management"); the
+// functions that CUDA 3.2 and 4.0 gave a new form are those with _v2.
+#include "mpi/device/queues.h"
+#include "mpi/device/runtime.h"
+
+namespace tutti::mpi::device {
+
+namespace {
+
+using Status = int;  // CUresult: 0 is CUDA_SUCCESS
+
+// CUpointer_attribute.
+enum Attribute : int { kContext = 1, kMemoryType = 2, kIsManaged = 8, kDeviceOrdinal = 9 };
+constexpr unsigned kMemoryTypeHost = 1;    // CU_MEMORYTYPE_HOST
+constexpr unsigned kStreamIsBlocking = 0;  // CU_STREAM_DEFAULT: behind the legacy default stream
+
+struct Functions {
+    Status (*pointer_get_attributes)(unsigned count, const Attribute* which, void** values,
+                                     uintptr_t address);
+    Status (*ctx_push_current)(void* context);
+    Status (*ctx_pop_current)(void** context);
+    Status (*ctx_get_current)(void** context);
+    Status (*ctx_get_device)(int* device);
+    Status (*primary_ctx_retain)(void** context, int device);
+    Status (*stream_create)(void** stream, unsigned flags);
+    Status (*stream_destroy)(void* stream);
+    Status (*stream_synchronize)(void* stream);
+    Status (*memcpy_async)(uintptr_t to, uintptr_t from, size_t bytes, void* stream);
+    Status (*get_error_string)(Status status, const char** text);
+    Status (*ctx_get_id)(void* context, unsigned long long* id);  // CUDA 12; else null
+};
+
+class Cuda final : public Runtime {
+  public:
+    [[nodiscard]] const char* name() const override { return "CUDA"; }
+    [[nodiscard]] const char* library() const override { return "libcuda"; }
+
+    bool load(void* handle, FindSymbol find) override {
+        find_function(handle, find, "cuCtxGetId", f_.ctx_get_id);
+        return find_function(handle, find, "cuPointerGetAttributes", f_.pointer_get_attributes) &&
+               find_function(handle, find, "cuCtxPushCurrent_v2", f_.ctx_push_current) &&
+               find_function(handle, find, "cuCtxPopCurrent_v2", f_.ctx_pop_current) &&
+               find_function(handle, find, "cuCtxGetCurrent", f_.ctx_get_current) &&
+               find_function(handle, find, "cuCtxGetDevice", f_.ctx_get_device) &&
+               find_function(handle, find, "cuDevicePrimaryCtxRetain", f_.primary_ctx_retain) &&
+               find_function(handle, find, "cuStreamCreate", f_.stream_create) &&
+               find_function(handle, find, "cuStreamDestroy_v2", f_.stream_destroy) &&
+               find_function(handle, find, "cuStreamSynchronize", f_.stream_synchronize) &&
+               find_function(handle, find, "cuMemcpyAsync", f_.memcpy_async) &&
+               find_function(handle, find, "cuGetErrorString", f_.get_error_string);
+    }
+
+    // The function asks for nothing but an initialised driver, and says success with all values
+    // zero for an address that it does not know. Before the program's cuInit there is no device
+    // memory, so any status but success means the processor's.
+    Owner owner(const void* address) override {
+        static constexpr Attribute kWhich[] = {kMemoryType, kIsManaged, kContext, kDeviceOrdinal};
+        unsigned type = 0;
+        // The driver's bool: one byte or four by the release, so four zeroed ones are asked for.
+        unsigned is_managed = 0;
+        Owner owner;
+        void* values[] = {&type, &is_managed, &owner.context, &owner.device};
+        if (f_.pointer_get_attributes(4, kWhich, values, reinterpret_cast<uintptr_t>(address)) != 0)
+            return {};
+        if (is_managed != 0) {
+            owner.place = Place::kManaged;
+        } else if (type != 0 && type != kMemoryTypeHost) {
+            owner.place = Place::kDevice;
+        }
+        return owner;
+    }
+
+    bool begin(const Owner& owner) override {
+        forget_problem();
+        pushed_ = false;
+        stream_ = nullptr;
+        void* context = owner.context != nullptr ? owner.context : context_of(owner.device);
+        if (context == nullptr) return false;
+        if (!call("cuCtxPushCurrent", f_.ctx_push_current(context))) return false;
+        pushed_ = true;
+        key_ = {context, 0, 0};
+        unsigned long long id = 0;
+        if (f_.ctx_get_id != nullptr && f_.ctx_get_id(context, &id) == 0) key_.id = id;
+        stream_ = queues_.find(key_);
+        if (stream_ != nullptr) return true;
+        if (!call("cuStreamCreate", f_.stream_create(&stream_, kStreamIsBlocking))) return false;
+        if (void* dropped = queues_.add(key_, stream_)) f_.stream_destroy(dropped);
+        return true;
+    }
+
+    bool copy(void* to, const void* from, size_t bytes) override {
+        return call("cuMemcpyAsync",
+                    f_.memcpy_async(reinterpret_cast<uintptr_t>(to),
+                                    reinterpret_cast<uintptr_t>(from), bytes, stream_));
+    }
+
+    bool end() override {
+        if (stream_ != nullptr) call("cuStreamSynchronize", f_.stream_synchronize(stream_));
+        void* popped = nullptr;
+        if (pushed_) call("cuCtxPopCurrent", f_.ctx_pop_current(&popped));
+        if (has_problem()) queues_.forget(key_);
+        return !has_problem();
+    }
+
+  private:
+    bool call(const char* function, Status status) {
+        if (status == 0) return true;
+        const char* text = nullptr;
+        if (f_.get_error_string(status, &text) != 0) text = nullptr;
+        return failed(function, status, text);
+    }
+
+    // Memory of a pool, or mapped by the program itself, belongs to a device and to no context. The
+    // program's own context is taken where it is on that device; else the device's primary one,
+    // which is then held.
+    void* context_of(int device) {
+        void* current = nullptr;
+        int current_device = -1;
+        if (f_.ctx_get_current(&current) == 0 && current != nullptr &&
+            f_.ctx_get_device(&current_device) == 0 && current_device == device) {
+            return current;
+        }
+        if (void* held = primaries_.find({nullptr, 0, device})) return held;
+        void* primary = nullptr;
+        if (!call("cuDevicePrimaryCtxRetain", f_.primary_ctx_retain(&primary, device)))
+            return nullptr;
+        primaries_.add({nullptr, 0, device}, primary);
+        return primary;
+    }
+
+    Functions f_{};
+    Queues queues_;
+    Queues primaries_;  // by device
+    QueueKey key_;
+    void* stream_ = nullptr;
+    bool pushed_ = false;
+};
+
+}  // namespace
+
+Runtime& cuda() {
+    static auto* runtime = new Cuda;
+    return *runtime;
+}
+
+}  // namespace tutti::mpi::device

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Tutti asks of the runtime of a GPU: whose memory an address is, and copies. One file a
+// runtime implements it; all that it needs of the runtime it finds by name in the library that the
+// program brought, so that no SDK is needed to build Tutti and nothing is loaded that was not
+// there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace tutti::mpi::device {
+
+enum class Place : uint8_t {
+    kHost,     // the processor's own, pinned or not: used as it is
+    kManaged,  // moves between processor and device; not always the processor's to touch
+    kDevice,   // the processor cannot read it
+};
+
+// Whose memory an address is, in words of the runtime.
+struct Owner {
+    Place place = Place::kHost;
+    int device = 0;
+    void* context = nullptr;  // where copies have to be made; null where the device says it all
+};
+
+using FindSymbol = void* (*)(void* library, const char* name);
+
+class Runtime {
+  public:
+    Runtime() = default;
+    virtual ~Runtime() = default;
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    [[nodiscard]] virtual const char* name() const = 0;
+    // Its library's file name up to ".so".
+    [[nodiscard]] virtual const char* library() const = 0;
+    // False where the library lacks what is needed: then it is as if it were not there.
+    virtual bool load(void* handle, FindSymbol find) = 0;
+
+    // Asked anew in every call and never remembered: addresses are used again, and no runtime tells
+    // when memory is freed.
+    virtual Owner owner(const void* address) = 0;
+
+    // Between begin() and end(), under `mutex`: copies on a stream of Tutti's own where the owner's
+    // memory can be reached. What they do is there after end() and not before. Each is false where
+    // the runtime failed, and then problem() says what; end() follows every begin().
+    virtual bool begin(const Owner& owner) = 0;
+    virtual bool copy(void* to, const void* from, size_t bytes) = 0;
+    virtual bool end() = 0;
+    [[nodiscard]] const char* problem() const { return problem_; }
+
+    std::mutex mutex;
+
+  protected:
+    // Keeps the first problem of a begin() to end(). Always false.
+    bool failed(const char* function, int64_t code, const char* text = nullptr);
+    void forget_problem() { problem_[0] = '\0'; }
+    [[nodiscard]] bool has_problem() const { return problem_[0] != '\0'; }
+
+  private:
+    char problem_[160] = {};
+};
+
+// One of each, never destroyed: streams live as long as their contexts, which end with the process.
+Runtime& cuda();
+Runtime& hip();
+Runtime& level_zero();
+
+// Fills in a function by its name; false where the library has none such.
+template <class F>
+bool find_function(void* handle, FindSymbol find, const char* name, F*& slot) {
+    slot = reinterpret_cast<F*>(find(handle, name));
+    return slot != nullptr;
+}
+
+}  // namespace tutti::mpi::device

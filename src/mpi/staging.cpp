@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/staging.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "mpi/run.h"
+
+namespace tutti::mpi {
+
+namespace {
+
+using device::Owner;
+using device::Place;
+using device::Runtime;
+using device::Span;
+
+Span span_of(const Side& side, uint64_t first_block, uint64_t blocks) {
+    const TypeInfo& info = *side.info;
+    return device::span_of(info.extent, info.true_lb, info.true_extent, first_block * side.count,
+                           blocks * side.count);
+}
+
+const void* address_at(intptr_t address, ptrdiff_t offset) {
+    return reinterpret_cast<const void*>(address + offset);
+}
+
+// A datatype with gaps may name several allocations by their addresses. One copy of all that lies
+// between cannot be made of them.
+bool is_one_owner(const Side& side, Span span, Runtime* runtime, Owner& owner) {
+    if (span.bytes == 0 || side.contiguous(1)) return true;
+    Owner other;
+    const void* last = address_at(side.address, span.low + static_cast<ptrdiff_t>(span.bytes) - 1);
+    const Runtime* last_runtime = front.devices.find(last, other);
+    if (last_runtime == runtime) return runtime == nullptr || other.place == owner.place;
+    // The processor reads both: as if there were no device.
+    const bool is_readable = owner.place != Place::kDevice && other.place != Place::kDevice;
+    if (is_readable) owner = {};
+    return is_readable;
+}
+
+}  // namespace
+
+bool Staging::failed(int error, const char* why) {
+    print_line(why);
+    tutti_team_give_up(state_.team, why);
+    front.host.comm_call_errhandler(state_.comm, error);
+    status_ = error;
+    return false;
+}
+
+bool Staging::take(const Part& part) {
+    if (part.side == nullptr || part.side->bytes == 0) return true;
+    const Side& side = *part.side;
+    const Span whole = span_of(side, 0, part.blocks);
+    Owner owner;
+    Runtime* runtime = front.devices.find(address_at(side.address, whole.low), owner);
+    if (!is_one_owner(side, whole, runtime, owner)) {
+        return failed(abi::kErrOther,
+                      "a datatype spans device memory and other memory: such a call has to go to "
+                      "the host MPI (TUTTI=off)");
+    }
+    if (owner.place == Place::kHost) return true;
+    // A predefined operator works on C structs with the padding behind the last.
+    const ptrdiff_t padding = side.info->extent - side.info->true_extent;
+    const size_t room = whole.bytes + static_cast<size_t>(padding > 0 ? padding : 0);
+    std::byte* copy = state_.staged[count_].get(room);
+    if (copy == nullptr) return failed(abi::kErrNoMem, "no memory for a copy of device memory");
+    Taken& taken = taken_[count_];
+    taken = {part, runtime, owner, side.address, whole.low, copy};
+    if (part.read_blocks > 0 && !copy_in(taken, whole)) return false;
+    ++count_;
+    front.staged.calls.fetch_add(count_ == 1 ? 1 : 0, std::memory_order_relaxed);
+    front.staged.bytes.fetch_add(side.bytes * part.blocks, std::memory_order_relaxed);
+    front.staged.runtime.store(runtime->name(), std::memory_order_relaxed);
+    part.side->address = reinterpret_cast<intptr_t>(copy) - whole.low;
+    return true;
+}
+
+// Gaps come along: reading them does no harm, and it is one copy.
+bool Staging::copy_in(const Taken& taken, Span whole) {
+    const Span span = span_of(*taken.part.side, taken.part.read_first, taken.part.read_blocks);
+    const std::lock_guard lock(taken.runtime->mutex);
+    bool copied = taken.runtime->begin(taken.owner) &&
+                  taken.runtime->copy(taken.copy + (span.low - whole.low),
+                                      address_at(taken.address, span.low), span.bytes);
+    copied = taken.runtime->end() && copied;
+    return copied || failed(abi::kErrOther, taken.runtime->problem());
+}
+
+// Of one element: 0xFF where data is, found by unpacking an element of nothing else.
+const unsigned char* Staging::mask_of(const Side& side) {
+    const TypeInfo& info = *side.info;
+    const auto bytes = static_cast<size_t>(info.true_extent);
+    std::byte* mask = state_.mask_scratch.get(bytes + info.size);
+    if (mask == nullptr) {
+        failed(abi::kErrNoMem, "no memory for a copy of device memory");
+        return nullptr;
+    }
+    memset(mask, 0, bytes);
+    memset(mask + bytes, device::kData, info.size);
+    const int status = unpack(
+        mask + bytes, reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mask) - info.true_lb),
+        1, side.type, info, state_.comm);
+    if (status == abi::kSuccess) return reinterpret_cast<const unsigned char*>(mask);
+    tutti_team_give_up(state_.team, "the host MPI cannot unpack its data");
+    status_ = status;
+    return nullptr;
+}
+
+// What stands in the gaps may be changing on the device at this moment, so only data is written.
+bool Staging::copy_runs(const Taken& taken, const unsigned char* mask) {
+    const Side& side = *taken.part.side;
+    const TypeInfo& info = *side.info;
+    const auto element_bytes = static_cast<size_t>(info.true_extent);
+    const uint64_t elements = side.count * taken.part.blocks;
+    for (uint64_t i = 0; i < elements; ++i) {
+        const ptrdiff_t begin = static_cast<ptrdiff_t>(i) * info.extent + info.true_lb;
+        const auto copy_run = [&](size_t offset, size_t bytes) {
+            const ptrdiff_t at = begin + static_cast<ptrdiff_t>(offset);
+            return taken.runtime->copy(reinterpret_cast<void*>(taken.address + at),
+                                       taken.copy + (at - taken.low), bytes);
+        };
+        if (!device::for_each_run(mask, element_bytes, copy_run)) return false;
+    }
+    return true;
+}
+
+bool Staging::copy_out(const Taken& taken) {
+    const Side& side = *taken.part.side;
+    const bool is_whole = side.contiguous(taken.part.blocks);
+    const unsigned char* mask = is_whole ? nullptr : mask_of(side);
+    if (!is_whole && mask == nullptr) return false;
+    Runtime& runtime = *taken.runtime;
+    const std::lock_guard lock(runtime.mutex);
+    bool copied = runtime.begin(taken.owner);
+    if (copied && is_whole) {
+        copied = runtime.copy(reinterpret_cast<void*>(taken.address + taken.low), taken.copy,
+                              side.bytes * taken.part.blocks);
+    } else if (copied) {
+        copied = copy_runs(taken, mask);
+    }
+    copied = runtime.end() && copied;
+    return copied || failed(abi::kErrOther, runtime.problem());
+}
+
+int Staging::give_back(int status) {
+    for (size_t i = 0; i < count_; ++i) {
+        const bool is_due = status == abi::kSuccess && status_ == abi::kSuccess;
+        if (is_due && taken_[i].part.is_written) copy_out(taken_[i]);
+    }
+    for (Scratch* scratch : {&state_.staged[0], &state_.staged[1], &state_.mask_scratch}) {
+        scratch->trim();
+    }
+    return status != abi::kSuccess ? status : status_;
+}
+
+}  // namespace tutti::mpi

