@@ -109,21 +109,31 @@ const unsigned char* Staging::mask_of(const Side& side) {
 }
 
 // What stands in the gaps may be changing on the device at this moment, so only data is written.
-bool Staging::copy_runs(const Taken& taken, const unsigned char* mask) {
+bool Staging::copy_data(const Taken& taken, const unsigned char* mask) {
     const Side& side = *taken.part.side;
     const TypeInfo& info = *side.info;
-    const auto element_bytes = static_cast<size_t>(info.true_extent);
     const uint64_t elements = side.count * taken.part.blocks;
-    for (uint64_t i = 0; i < elements; ++i) {
-        const ptrdiff_t begin = static_cast<ptrdiff_t>(i) * info.extent + info.true_lb;
-        const auto copy_run = [&](size_t offset, size_t bytes) {
-            const ptrdiff_t at = begin + static_cast<ptrdiff_t>(offset);
-            return taken.runtime->copy(reinterpret_cast<void*>(taken.address + at),
-                                       taken.copy + (at - taken.low), bytes);
-        };
-        if (!device::for_each_run(mask, element_bytes, copy_run)) return false;
-    }
-    return true;
+    const auto copy = [&](ptrdiff_t at, size_t pitch, size_t width, size_t rows) {
+        return taken.runtime->copy_rows(reinterpret_cast<void*>(taken.address + at),
+                                        taken.copy + (at - taken.low), pitch, width, rows);
+    };
+    // Each run of all elements at once, or all rows of each element, whichever is fewer copies.
+    const auto copy_rows = [&](const device::Rows& rows) {
+        const ptrdiff_t first = info.true_lb + static_cast<ptrdiff_t>(rows.offset);
+        const auto width = static_cast<ptrdiff_t>(rows.width);
+        const bool across = info.extent >= width && elements >= rows.count;
+        bool copied = true;
+        for (size_t i = 0; across && copied && i < rows.count; ++i) {
+            copied = copy(first + static_cast<ptrdiff_t>(i * rows.pitch),
+                          static_cast<size_t>(info.extent), rows.width, elements);
+        }
+        for (uint64_t i = 0; !across && copied && i < elements; ++i) {
+            copied = copy(first + static_cast<ptrdiff_t>(i) * info.extent, rows.pitch, rows.width,
+                          rows.count);
+        }
+        return copied;
+    };
+    return device::for_each_rows(mask, static_cast<size_t>(info.true_extent), copy_rows);
 }
 
 bool Staging::copy_out(const Taken& taken) {
@@ -138,7 +148,7 @@ bool Staging::copy_out(const Taken& taken) {
         copied = runtime.copy(reinterpret_cast<void*>(taken.address + taken.low), taken.copy,
                               side.bytes * taken.part.blocks);
     } else if (copied) {
-        copied = copy_runs(taken, mask);
+        copied = copy_data(taken, mask);
     }
     copied = runtime.end() && copied;
     return copied || failed(abi::kErrOther, runtime.problem());

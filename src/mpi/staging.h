@@ -45,7 +45,7 @@ class Staging {
     };
     bool copy_in(const Taken& taken, device::Span whole);
     bool copy_out(const Taken& taken);
-    bool copy_runs(const Taken& taken, const unsigned char* mask);
+    bool copy_data(const Taken& taken, const unsigned char* mask);
     const unsigned char* mask_of(const Side& side);
     bool failed(int error, const char* why);
 

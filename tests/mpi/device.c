@@ -2,9 +2,10 @@
 // Device memory in every collective, against a stand-in for a GPU's runtime (standin_gpu.c): some
 // ranks pass device, managed or pool memory, some the processor's, drawn by seed.
 //
-//     device LIBRARY WHAT [SEED]     WHAT: all | late | reuse | stream | idle |
+//     device LIBRARY WHAT [SEED]     WHAT: all | late | reuse | stream | idle | mixed | threads |
 //                                     errors FUNCTION
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "standin_gpu.h"
@@ -369,6 +370,84 @@ static void idle(void) {
     gpu.release(pinned);
 }
 
+// One datatype for two pieces of memory, by their addresses; rank 1's first or second piece is on a
+// device where `is_far`. Returns the number of errors.
+static int bcast_pieces(Run* run, MPI_Comm comm, int kind, int is_first, int key) {
+    enum { kInts = 500 };
+    int* here = malloc(kInts * sizeof(int));
+    int* other = gpu.alloc(NULL, kInts * sizeof(int), run->rank == 1 ? kind : kStandinPinned, 0);
+    int values[kInts], found[2][kInts];
+    for (int i = 0; i < kInts; ++i) values[i] = run->rank == 1 ? key + i : -1;
+    memcpy(here, values, sizeof values);
+    gpu.write(other, values, sizeof values);
+    const int counts[2] = {kInts, kInts};
+    MPI_Aint at[2] = {(MPI_Aint)(intptr_t)here, (MPI_Aint)(intptr_t)other};
+    if (is_first) at[1] = at[0], at[0] = (MPI_Aint)(intptr_t)other;
+    MPI_Datatype type;
+    MPI_Type_create_hindexed(2, counts, at, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    const int failed = MPI_Bcast(MPI_BOTTOM, 1, type, 1, comm) != MPI_SUCCESS;
+    MPI_Type_free(&type);
+    memcpy(found[0], here, sizeof values);
+    gpu.read(other, found[1], sizeof values);
+    int wrong = 0;
+    for (int i = 0; i < kInts; ++i) wrong += found[0][i] != key + i || found[1][i] != key + i;
+    expect(failed || wrong == 0, "%d of %d pairs are wrong", wrong, kInts);
+    gpu.release(other);
+    free(here);
+    return failed;
+}
+
+static void mixed(Run* run) {
+    for (int is_first = 0; is_first < 2; ++is_first) {
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        expect(bcast_pieces(run, comm, kStandinPinned, is_first, 7) == 0, "pinned memory fails");
+        expect(bcast_pieces(run, comm, kStandinDevice, is_first, 8) == 1, "device memory passed");
+    }
+}
+
+// Two threads on communicators of their own, each with memory of another device.
+typedef struct Worker {
+    Run* run;
+    MPI_Comm comm;
+    int device;
+} Worker;
+
+static void* work(void* argument) {
+    const Worker* w = (const Worker*)argument;
+    enum { kInts = 3000 };
+    int values[kInts], found[kInts];
+    gpu.make_current(1 - w->device);
+    for (int call = 0; call < 60; ++call) {
+        int* data = gpu.alloc(NULL, sizeof values, kStandinDevice, w->device);
+        int sum = 0, wrong = 0;
+        for (int r = 0; r < w->run->size; ++r) sum += r * 10 + call + w->device;
+        for (int i = 0; i < kInts; ++i) values[i] = w->run->rank * 10 + call + w->device;
+        gpu.write(data, values, sizeof values);
+        MPI_Allreduce(MPI_IN_PLACE, data, kInts, MPI_INT, MPI_SUM, w->comm);
+        gpu.read(data, found, sizeof found);
+        for (int i = 0; i < kInts; ++i) wrong += found[i] != sum;
+        expect(wrong == 0, "call %d on device %d: %d wrong", call, w->device, wrong);
+        expect(gpu.current() == 1 - w->device, "the current device is %d", gpu.current());
+        gpu.release(data);
+    }
+    return NULL;
+}
+
+static void threads(Run* run) {
+    Worker workers[2];
+    pthread_t thread;
+    for (int i = 0; i < 2; ++i) {
+        workers[i] = (Worker){run, MPI_COMM_NULL, i};
+        MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
+    }
+    if (pthread_create(&thread, NULL, work, &workers[1]) != 0) exit(3);
+    work(&workers[0]);
+    pthread_join(thread, NULL);
+}
+
 // One rank's runtime fails: calls of that communicator end with an error on all ranks from then on.
 static void errors(Run* run, const char* function) {
     MPI_Comm comm;
@@ -390,7 +469,9 @@ int main(int argc, char** argv) {
     const char* what = argv[2];
     const int is_late = strcmp(what, "late") == 0;
     if (!is_late) open_runtime(argv[1]);
-    MPI_Init(&argc, &argv);
+    int provided = 0;
+    const int wanted = strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, wanted, &provided);
     Run run = {0};
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.size);
@@ -406,6 +487,8 @@ int main(int argc, char** argv) {
     if (strcmp(what, "all") == 0 || is_late) all_sizes(&run);
     if (strcmp(what, "reuse") == 0) reuse(&run);
     if (strcmp(what, "stream") == 0) stream(&run);
+    if (strcmp(what, "mixed") == 0) mixed(&run);
+    if (strcmp(what, "threads") == 0 && provided == MPI_THREAD_MULTIPLE) threads(&run);
     if (strcmp(what, "idle") == 0) idle();
     if (strcmp(what, "errors") == 0) errors(&run, argv[3]);
     expect(gpu.has_error() == 0 || strcmp(what, "errors") == 0,

@@ -114,6 +114,22 @@ static int enqueue(Stream* stream, void* to, const void* from, size_t bytes) {
     return 0;
 }
 
+// One copy, as they are counted. A row may not reach into the next.
+static inline int enqueue_rows(Stream* stream, void* to, size_t to_pitch, const void* from,
+                               size_t from_pitch, size_t width, size_t rows) {
+    if (width > to_pitch || width > from_pitch || rows == 0) return 1;
+    pthread_mutex_lock(&lock);
+    const long counted = copies;
+    int status = 0;
+    for (size_t row = 0; row < rows && status == 0; ++row) {
+        status = enqueue(stream, (char*)to + row * to_pitch, (const char*)from + row * from_pitch,
+                         width);
+    }
+    copies = counted + 1;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 static Stream* new_stream(int device, int is_blocking) {
     for (int i = 0; i < kStreams; ++i) {
         if (streams[i].is_used) continue;
@@ -236,14 +252,14 @@ EXPORT int cuCtxPushCurrent_v2(void* context) {
     if (fails("cuCtxPushCurrent")) return 201;
     stack[depth++] = current_device;
     current_device = (int)(uintptr_t)context - 1;
-    ++pushed;
+    __atomic_add_fetch(&pushed, 1, __ATOMIC_RELAXED);
     return 0;
 }
 EXPORT int cuCtxPopCurrent_v2(void** context) {
     *context = (void*)(uintptr_t)(current_device + 1);
     if (depth == 0) return 201;
     current_device = stack[--depth];
-    --pushed;
+    __atomic_sub_fetch(&pushed, 1, __ATOMIC_RELAXED);
     return 0;
 }
 EXPORT int cuCtxGetCurrent(void** context) {
@@ -284,6 +300,29 @@ EXPORT int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, void* strea
     const int status = enqueue(stream, (void*)to, (const void*)from, bytes);
     pthread_mutex_unlock(&lock);
     return status;
+}
+typedef struct Copy2D {
+    size_t from_x, from_y;
+    unsigned from_type;
+    const void* from_host;
+    uintptr_t from_device;
+    void* from_array;
+    size_t from_pitch;
+    size_t to_x, to_y;
+    unsigned to_type;
+    void* to_host;
+    uintptr_t to_device;
+    void* to_array;
+    size_t to_pitch, width, height;
+} Copy2D;
+EXPORT int cuMemcpy2DAsync_v2(const Copy2D* c, void* stream) {
+    if (c->from_type != 1 || c->to_type != 2 || find(c->from_host) || c->from_x || c->from_y ||
+        c->to_x || c->to_y) {
+        return 1;
+    }
+    if (((Stream*)stream)->device != current_device) return 400;
+    return enqueue_rows(stream, (void*)c->to_device, c->to_pitch, c->from_host, c->from_pitch,
+                        c->width, c->height);
 }
 EXPORT int cuGetErrorString(int status, const char** text) {
     *text = status == 700 ? "an illegal memory access was encountered" : "some other error";
@@ -357,6 +396,12 @@ EXPORT int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, vo
     const int status = enqueue(stream, to, from, bytes);
     pthread_mutex_unlock(&lock);
     return said(status);
+}
+EXPORT int hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                            size_t width, size_t height, int kind, void* stream) {
+    if (kind != 4) return said(1);
+    if (((Stream*)stream)->device != (current_device < 0 ? 0 : current_device)) return said(400);
+    return said(enqueue_rows(stream, to, to_pitch, from, from_pitch, width, height));
 }
 EXPORT int hipPeekAtLastError(void) { return last_error; }
 EXPORT int hipGetLastError(void) {

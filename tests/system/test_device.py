@@ -97,6 +97,25 @@ def test_errors(openmpi, kind, function):
     assert len(own) == 1 and function in own[0] and NAMES[kind] in own[0], str(outcome)
 
 
+def test_one_datatype_for_two_kinds_of_memory(debian_mpi):
+    """The processor's own twice is as without a GPU; with a device's among them it is one line."""
+    outcome = run(debian_mpi, "CUDA", "mixed").passed()
+    own = [line for line in outcome.lines() if "rank 1:" not in line]
+    assert len(own) == 2 and all("spans device memory and other" in line for line in own), \
+        str(outcome)
+
+
+@pytest.mark.parametrize("kind", ["CUDA", "HIP"])
+def test_from_two_threads(debian_mpi, kind):
+    expect_staged(run(debian_mpi, kind, "threads"), kind)
+
+
+def test_alike_runs_are_one_copy(openmpi):
+    """Results with gaps go back by rows where the runtime has that; a copy a run were thousands."""
+    copies = {kind: numbers(run(openmpi, kind, "all", 7).passed())[1] for kind in ("CUDA", "ZE")}
+    assert copies["CUDA"] * 5 < copies["ZE"], copies
+
+
 def test_who_passes_what_changes_no_plan(openmpi):
     """Two seeds: other ranks pass device memory. All that is decided is the same."""
     reports = [run(openmpi, "CUDA", "reuse", seed).passed().report for seed in (1, 2)]

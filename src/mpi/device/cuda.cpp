@@ -16,6 +16,26 @@ enum Attribute : int { kContext = 1, kMemoryType = 2, kIsManaged = 8, kDeviceOrd
 constexpr unsigned kMemoryTypeHost = 1;    // CU_MEMORYTYPE_HOST
 constexpr unsigned kStreamIsBlocking = 0;  // CU_STREAM_DEFAULT: behind the legacy default stream
 
+// CUDA_MEMCPY2D.
+struct Copy2D {
+    size_t from_x, from_y;
+    unsigned from_type;
+    const void* from_host;
+    uintptr_t from_device;
+    void* from_array;
+    size_t from_pitch;
+    size_t to_x, to_y;
+    unsigned to_type;
+    void* to_host;
+    uintptr_t to_device;
+    void* to_array;
+    size_t to_pitch;
+    size_t width, height;
+};
+constexpr unsigned kMemoryTypeDevice = 2;  // CU_MEMORYTYPE_DEVICE
+// What CU_DEVICE_ATTRIBUTE_MAX_PITCH says on all devices so far.
+constexpr size_t kPitchMax = 0x7FFFFFFF;
+
 struct Functions {
     Status (*pointer_get_attributes)(unsigned count, const Attribute* which, void** values,
                                      uintptr_t address);
@@ -28,6 +48,7 @@ struct Functions {
     Status (*stream_destroy)(void* stream);
     Status (*stream_synchronize)(void* stream);
     Status (*memcpy_async)(uintptr_t to, uintptr_t from, size_t bytes, void* stream);
+    Status (*memcpy_2d_async)(const Copy2D* copy, void* stream);
     Status (*get_error_string)(Status status, const char** text);
     Status (*ctx_get_id)(void* context, unsigned long long* id);  // CUDA 12; else null
 };
@@ -49,6 +70,7 @@ class Cuda final : public Runtime {
                find_function(handle, find, "cuStreamDestroy_v2", f_.stream_destroy) &&
                find_function(handle, find, "cuStreamSynchronize", f_.stream_synchronize) &&
                find_function(handle, find, "cuMemcpyAsync", f_.memcpy_async) &&
+               find_function(handle, find, "cuMemcpy2DAsync_v2", f_.memcpy_2d_async) &&
                find_function(handle, find, "cuGetErrorString", f_.get_error_string);
     }
 
@@ -94,6 +116,20 @@ class Cuda final : public Runtime {
         return call("cuMemcpyAsync",
                     f_.memcpy_async(reinterpret_cast<uintptr_t>(to),
                                     reinterpret_cast<uintptr_t>(from), bytes, stream_));
+    }
+
+    bool copy_rows(void* to, const void* from, size_t pitch, size_t width, size_t rows) override {
+        if (rows == 1) return copy(to, from, width);
+        if (pitch > kPitchMax) return Runtime::copy_rows(to, from, pitch, width, rows);
+        Copy2D copy{};
+        copy.from_type = kMemoryTypeHost;
+        copy.from_host = from;
+        copy.to_type = kMemoryTypeDevice;
+        copy.to_device = reinterpret_cast<uintptr_t>(to);
+        copy.from_pitch = copy.to_pitch = pitch;
+        copy.width = width;
+        copy.height = rows;
+        return call("cuMemcpy2DAsync", f_.memcpy_2d_async(&copy, stream_));
     }
 
     bool end() override {

@@ -47,4 +47,33 @@ bool for_each_run(const unsigned char* mask, size_t bytes, Take take) {
     return true;
 }
 
+// Runs of one length at equal distances.
+struct Rows {
+    size_t offset = 0;
+    size_t width = 0;
+    size_t pitch = 0;  // 0 where there is one
+    size_t count = 0;
+};
+
+// Calls `take(rows)` for the runs of a mask, together where they are alike.
+template <class Take>
+bool for_each_rows(const unsigned char* mask, size_t bytes, Take take) {
+    Rows rows;
+    const auto add = [&](size_t offset, size_t width) {
+        // From the last one on; with one alone its pitch is 0.
+        const size_t distance = offset - rows.offset - rows.pitch * (rows.count - 1);
+        const bool fits =
+            rows.count > 0 && width == rows.width && (rows.count == 1 || distance == rows.pitch);
+        if (fits) {
+            rows.pitch = distance;
+            ++rows.count;
+            return true;
+        }
+        const bool goes_on = rows.count == 0 || take(rows);
+        rows = {offset, width, 0, 1};
+        return goes_on;
+    };
+    return for_each_run(mask, bytes, add) && (rows.count == 0 || take(rows));
+}
+
 }  // namespace tutti::mpi::device

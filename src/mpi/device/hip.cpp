@@ -23,7 +23,9 @@ struct PointerAttribute {
 // hipMemoryType before and since ROCm 6.0.
 constexpr int kDeviceBefore6 = 1, kManagedBefore6 = 4;
 constexpr int kDevice = 2, kManaged = 3;
-constexpr int kVersion6 = 60'000'000;      // HIP_VERSION: major * 10^7 + minor * 10^5 + patch
+constexpr int kVersion6 = 60'000'000;  // HIP_VERSION: major * 10^7 + minor * 10^5 + patch
+// hipDeviceAttributeMaxPitch of all devices so far.
+constexpr size_t kPitchMax = 0x7FFFFFFF;
 constexpr int kCopyByAddress = 4;          // hipMemcpyDefault
 constexpr unsigned kStreamIsBlocking = 0;  // hipStreamDefault: behind the null stream
 
@@ -36,6 +38,8 @@ struct Functions {
     Status (*stream_destroy)(void* stream);
     Status (*stream_synchronize)(void* stream);
     Status (*memcpy_async)(void* to, const void* from, size_t bytes, int kind, void* stream);
+    Status (*memcpy_2d_async)(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, int kind, void* stream);
     Status (*peek_at_last_error)();
     Status (*get_last_error)();
     const char* (*get_error_string)(Status status);
@@ -55,6 +59,7 @@ class Hip final : public Runtime {
                find_function(handle, find, "hipStreamDestroy", f_.stream_destroy) &&
                find_function(handle, find, "hipStreamSynchronize", f_.stream_synchronize) &&
                find_function(handle, find, "hipMemcpyAsync", f_.memcpy_async) &&
+               find_function(handle, find, "hipMemcpy2DAsync", f_.memcpy_2d_async) &&
                find_function(handle, find, "hipPeekAtLastError", f_.peek_at_last_error) &&
                find_function(handle, find, "hipGetLastError", f_.get_last_error) &&
                find_function(handle, find, "hipGetErrorString", f_.get_error_string);
@@ -101,6 +106,13 @@ class Hip final : public Runtime {
 
     bool copy(void* to, const void* from, size_t bytes) override {
         return call("hipMemcpyAsync", f_.memcpy_async(to, from, bytes, kCopyByAddress, stream_));
+    }
+
+    bool copy_rows(void* to, const void* from, size_t pitch, size_t width, size_t rows) override {
+        if (rows == 1) return copy(to, from, width);
+        if (pitch > kPitchMax) return Runtime::copy_rows(to, from, pitch, width, rows);
+        return call("hipMemcpy2DAsync", f_.memcpy_2d_async(to, pitch, from, pitch, width, rows,
+                                                           kCopyByAddress, stream_));
     }
 
     bool end() override {

@@ -5,6 +5,16 @@
 
 namespace tutti::mpi::device {
 
+bool Runtime::copy_rows(void* to, const void* from, size_t pitch, size_t width, size_t rows) {
+    for (size_t row = 0; row < rows; ++row) {
+        if (!copy(static_cast<char*>(to) + row * pitch,
+                  static_cast<const char*>(from) + row * pitch, width)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool Runtime::failed(const char* function, int64_t code, const char* text) {
     if (has_problem()) return false;
     if (text != nullptr) {

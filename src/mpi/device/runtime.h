@@ -48,6 +48,9 @@ class Runtime {
     // the runtime failed, and then problem() says what; end() follows every begin().
     virtual bool begin(const Owner& owner) = 0;
     virtual bool copy(void* to, const void* from, size_t bytes) = 0;
+    // `rows` pieces of `width` bytes, from each to the next `pitch` bytes on both sides; from the
+    // processor's memory to the owner's.
+    virtual bool copy_rows(void* to, const void* from, size_t pitch, size_t width, size_t rows);
     virtual bool end() = 0;
     [[nodiscard]] const char* problem() const { return problem_; }
 

@@ -2,7 +2,7 @@
 // Which runtimes this process has, at any time: a program may load one long after MPI_Init, and
 // where nobody else sees it, as Python does.
 //
-// A process without one pays a load and a branch a call. The loader keeps all objects of a process
+// A process without one pays two loads and a branch a call. The loader keeps all objects of a process
 // in one list (`link_map`, part of its protocol with debuggers), and appends: whatever is loaded
 // later, in whatever way, comes behind the object that was last when Watch looked. So that object's
 // `l_next` stays null for as long as there is nothing to look at. While it is watched Watch holds a

@@ -45,6 +45,27 @@ TEST(Runs, AreTheDataOfAMask) {
     EXPECT_EQ(runs("x.x.x", 2), "0+1 2+1 ");
 }
 
+TEST(Rows, JoinRunsThatAreAlike) {
+    const auto rows = [](std::string text, size_t most = 100) {
+        std::vector<unsigned char> mask;
+        for (const char c : text) mask.push_back(c == 'x' ? kData : 0);
+        std::string found;
+        for_each_rows(mask.data(), mask.size(), [&](const Rows& one) {
+            found += std::to_string(one.offset) + ":" + std::to_string(one.count) + "x" +
+                     std::to_string(one.width) + "/" + std::to_string(one.pitch) + " ";
+            return --most > 0;
+        });
+        return found;
+    };
+    EXPECT_EQ(rows(""), "");
+    EXPECT_EQ(rows(".."), "");
+    EXPECT_EQ(rows(".xx."), "1:1x2/0 ");
+    EXPECT_EQ(rows("xx.xx.xx."), "0:3x2/3 ");
+    EXPECT_EQ(rows(".xx..xx..xx.x"), "1:3x2/4 12:1x1/0 ");
+    EXPECT_EQ(rows("x.x...x.x"), "0:2x1/2 6:2x1/2 ");
+    EXPECT_EQ(rows("x.x.xx.x", 2), "0:2x1/2 4:1x2/0 ");
+}
+
 TEST(Queues, TellContextsAtOneAddressApart) {
     Queues queues;
     int context = 0, first = 0, second = 0;
