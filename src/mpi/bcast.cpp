@@ -67,7 +67,7 @@ int bcast(const BcastArgs& a) {
         return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
     }
     const Part part = state->rank == call.root ? reads(side) : writes(side);
-    return on_readable_memory(*state, {part}, [&] {
+    return on_readable_memory(*state, kBcast, {part}, [&] {
         if (!side.contiguous(1)) return bcast_packed(*state, call, side);
         call.recv = side.data();
         return run(*state, call);

@@ -167,7 +167,8 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     if (tutti_prefers_host(state->team, &call) != 0) {
         return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
     }
-    return on_readable_memory(*state, {part_of_one(b, shape), part_of_all(b, shape, *state)}, [&] {
+    const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, *state);
+    return on_readable_memory(*state, shape.kind, {one_part, all_part}, [&] {
         return shape.one_is_sent ? collect(*state, call, b) : distribute(*state, call, b);
     });
 }

@@ -143,7 +143,7 @@ int reduce_any(const ReduceArgs& a) {
     Part parts[2];
     if (!roles.in_place) parts[0] = reads(send);
     if (receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
-    return on_readable_memory(*state, {parts[0], parts[1]}, [&] {
+    return on_readable_memory(*state, kKind, {parts[0], parts[1]}, [&] {
         if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
         return reduce_with_kernel(*state, call, send, recv, roles);
     });

@@ -42,7 +42,10 @@ bool is_one_owner(const Side& side, Span span, Runtime* runtime, Owner& owner) {
 }  // namespace
 
 bool Staging::failed(int error, const char* why) {
-    print_line(why);
+    char line[320];
+    snprintf(line, sizeof line, "%s on rank %u of %u: %s", kind_function(kind_), state_.rank,
+             state_.size, why);
+    print_line(line);
     tutti_team_give_up(state_.team, why);
     front.host.comm_call_errhandler(state_.comm, error);
     status_ = error;

@@ -26,7 +26,7 @@ inline Part writes(Side& side, uint64_t blocks = 1) { return {&side, blocks, 0, 
 
 class Staging {
   public:
-    explicit Staging(CommState& state) : state_(state) {}
+    Staging(CommState& state, Kind kind) : state_(state), kind_(kind) {}
     // Where the side is device memory: makes a copy that the processor reads, and lets the side
     // name that. False after a failure, which has been reported; the call ends with status().
     bool take(const Part& part);
@@ -50,6 +50,7 @@ class Staging {
     bool failed(int error, const char* why);
 
     CommState& state_;
+    Kind kind_;
     Taken taken_[2] = {};
     size_t count_ = 0;
     int status_ = abi::kSuccess;
@@ -58,10 +59,10 @@ class Staging {
 // Runs the call on memory that the processor can read. In a process without a GPU's runtime this is
 // a branch. Only for calls that Tutti runs: what the host gets it gets as the program gave it.
 template <class Run>
-int on_readable_memory(CommState& state, std::initializer_list<Part> parts, Run run) {
+int on_readable_memory(CommState& state, Kind kind, std::initializer_list<Part> parts, Run run) {
     if (!front.devices.may_meet()) [[likely]]
         return run();
-    Staging staging(state);
+    Staging staging(state, kind);
     for (const Part& part : parts) {
         if (!staging.take(part)) return staging.status();
     }

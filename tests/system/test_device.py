@@ -94,7 +94,8 @@ def test_behind_the_default_stream(openmpi, kind):
 def test_errors(openmpi, kind, function):
     outcome = run(openmpi, kind, "errors", function).passed()
     own = [line for line in outcome.lines() if "rank 1:" not in line]
-    assert len(own) == 1 and function in own[0] and NAMES[kind] in own[0], str(outcome)
+    words = (f"MPI_Allreduce on rank 1 of 3: {NAMES[kind]}: ", function)
+    assert len(own) == 1 and all(word in own[0] for word in words), str(outcome)
 
 
 def test_one_datatype_for_two_kinds_of_memory(debian_mpi):

@@ -2,13 +2,13 @@
 // Which runtimes this process has, at any time: a program may load one long after MPI_Init, and
 // where nobody else sees it, as Python does.
 //
-// A process without one pays two loads and a branch a call. The loader keeps all objects of a process
-// in one list (`link_map`, part of its protocol with debuggers), and appends: whatever is loaded
-// later, in whatever way, comes behind the object that was last when Watch looked. So that object's
-// `l_next` stays null for as long as there is nothing to look at. While it is watched Watch holds a
-// reference to it, so that it is not unloaded; the reference moves on when something is loaded.
-// Nothing is missed: a device pointer exists only after its runtime has been loaded, and the
-// program handed the pointer to this thread after that.
+// A process without one pays two loads and a branch a call. The loader keeps all objects of a
+// process in one list (`link_map`, part of its protocol with debuggers), and appends: whatever is
+// loaded later, in whatever way, comes behind the object that was last when Watch looked. So that
+// object's `l_next` stays null for as long as there is nothing to look at. While it is watched
+// Watch holds a reference to it, so that it is not unloaded; the reference moves on when something
+// is loaded. Nothing is missed: a device pointer exists only after its runtime has been loaded, and
+// the program handed the pointer to this thread after that.
 #pragma once
 
 #include <link.h>
