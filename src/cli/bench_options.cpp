@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/bench_mpi.h"
+#include "cli/words.h"
 #include "select/rules.h"
 
 namespace tutti::cli {
@@ -31,8 +32,6 @@ constexpr auto kOptionNames = std::to_array<std::string_view>(
 
 constexpr auto kDefaultBytes = std::to_array<uint64_t>(
     {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
-
-Error wrong(std::string message) { return {ErrorCode::kArgument, std::move(message)}; }
 
 std::string hint(std::string_view word, std::span<const std::string_view> known) {
     const auto close = nearest(word, known);

@@ -25,8 +25,6 @@ constexpr auto kCallOptions = std::to_array<OptionDoc>({
     {"--non-commutative", "", "The operator does not commute"},
 });
 
-Error wrong(std::string message) { return {ErrorCode::kArgument, std::move(message)}; }
-
 Result<tutti_collective> read_collective(std::string_view command, const Words& words) {
     std::vector<std::string_view> known;
     for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {

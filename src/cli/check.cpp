@@ -36,8 +36,6 @@ constexpr uint64_t kFileBytesMax = uint64_t{1} << 28;
 // One mistake shows in nearly every case; more examples of it help nobody.
 constexpr uint32_t kFaultyCasesMax = 3;
 
-Error wrong(std::string message) { return {ErrorCode::kArgument, std::move(message)}; }
-
 // What is to be proved; empty lists: everything.
 struct Wanted {
     std::vector<tutti_collective> collectives;

@@ -67,6 +67,8 @@ Result<uint64_t> Words::count(std::string_view name, uint64_t fallback, uint64_t
     return *value;
 }
 
+Error wrong(std::string message) { return {ErrorCode::kArgument, std::move(message)}; }
+
 Error wrong_value(std::string_view name, std::string_view value, std::string_view expected) {
     return {ErrorCode::kArgument,
             fmt::format("{}={}: expected {}", name, printable(value), expected)};

@@ -43,6 +43,8 @@ class Words {
     std::map<std::string_view, std::string> values_;
 };
 
+// Something about the words typed is wrong.
+Error wrong(std::string message);
 // "--ranks=0: expected a number from 1 to 8"
 Error wrong_value(std::string_view name, std::string_view value, std::string_view expected);
 
