@@ -2,11 +2,9 @@
 # What a person types. Everything that is more than a line stands in tools/ or CMakePresets.json.
 PREFIX ?= /usr/local
 DESTDIR ?=
-FUZZ_SECONDS ?= 60
-export FUZZ_SECONDS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench bench-peers bench-lab install tidy format clean \
+.PHONY: help setup build test nightly demo bench bench-peers bench-lab install tidy format clean \
         asan-ubsan tsan coverage fuzz
 
 help: ## this list
@@ -21,6 +19,12 @@ build: ## the command (build/bin/tutti) and the libraries (build/lib)
 test: ## sets the machine up, builds, runs every test; ends in "N passed, N failed, N skipped"
 	@tools/setup test
 	@tools/test
+
+nightly: ## the same at length, a soak, every table of figures; as root, some 7 hours; ends in one line, too
+	@tools/setup test
+	@tools/setup tidy
+	@tools/setup bench-lab
+	@tools/test --nightly
 
 demo: ## an unmodified MPI program and the benchmark, under the bare MPI and under Tutti
 	@tools/setup demo
@@ -69,7 +73,7 @@ tsan: ## threaded tests under the thread sanitizer
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/setup test
-	@tools/test fuzz
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} tools/test fuzz
 
 coverage: ## line and branch coverage of the unit tests
 	@tools/setup coverage

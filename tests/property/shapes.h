@@ -22,7 +22,7 @@ using sched::has_root;
 using sched::is_reduction;
 
 // Powers of two +- 1 and primes beyond 64. TESTS_BRIEF, for sanitizers, keeps the kinds of numbers:
-// what they find depends on those, and the release build runs all.
+// what they find depends on those, and the release build runs all. TESTS_LONG fills the gaps.
 inline std::vector<Rank> rank_counts() {
     std::vector<Rank> counts;
     if (std::getenv("TESTS_BRIEF")) {
@@ -30,8 +30,11 @@ inline std::vector<Rank> rank_counts() {
         for (const Rank p : {23U, 31U, 32U, 33U, 64U, 65U}) counts.push_back(p);
         return counts;
     }
-    for (Rank p = 1; p <= 64; ++p) counts.push_back(p);
-    for (const Rank p : {65U, 97U, 127U, 128U, 129U, 251U, 255U, 256U, 257U}) counts.push_back(p);
+    const Rank all = std::getenv("TESTS_LONG") ? 129 : 64;
+    for (Rank p = 1; p <= all; ++p) counts.push_back(p);
+    for (const Rank p : {65U, 97U, 127U, 128U, 129U, 251U, 255U, 256U, 257U}) {
+        if (p > all) counts.push_back(p);
+    }
     return counts;
 }
 

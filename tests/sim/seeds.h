@@ -10,8 +10,8 @@
 
 namespace tutti::test {
 
-// TUTTI_SEED=N runs this one alone, TUTTI_SEEDS=N so many; else `count`, or under TESTS_BRIEF (for
-// sanitizers, five to ten times slower) a fifth of them.
+// TUTTI_SEED=N runs this one alone, TUTTI_SEEDS=N so many; else `count`, under TESTS_BRIEF (for
+// sanitizers, five to ten times slower) a fifth of them, under TESTS_LONG (make nightly) ten times.
 struct Seeds {
     uint64_t first = 1;
     uint64_t count = 1;
@@ -20,6 +20,7 @@ struct Seeds {
         if (one) return {std::strtoull(one, nullptr, 10), 1};
         const char* many = std::getenv("TUTTI_SEEDS");
         if (many) return {1, std::strtoull(many, nullptr, 10)};
+        if (std::getenv("TESTS_LONG")) return {1, 10 * count};
         return {1, std::getenv("TESTS_BRIEF") ? (count + 4) / 5 : count};
     }
 };

@@ -91,36 +91,108 @@ def test_a_hanging_command_is_ended_with_its_children(runner, tmp_path):
     assert not mark.exists()
 
 
-def test_a_stage_without_time_is_skipped_by_name(runner, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "LOGS", tmp_path)
-    cases = runner.run_stage(runner.Runner(0), "tidy")
-    assert outcomes(cases) == [("tidy: the whole stage", "skipped")]
+ALL_STAGES = ["tidy", "unit", "system", "tsan", "asan-ubsan", "fuzz", "fresh"]
 
 
-@pytest.mark.parametrize("stage, outcome", [("unit", "failed"), ("tsan", "skipped"),
-                                            ("asan-ubsan", "skipped"), ("fuzz", "skipped")])
-def test_only_what_is_optional_may_stay_unbuilt(runner, tmp_path, monkeypatch, stage, outcome):
+def test_no_stage_is_left_out_for_lack_of_time(runner, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "LOGS", tmp_path)
-    monkeypatch.setattr(runner, "WORTH_BEGINNING_S", 0)
+    assert list(runner.STAGES) == ALL_STAGES
+    for name in runner.NIGHTLY_STAGES:
+        (case,) = runner.run_stage(runner.Runner(0), name)
+        assert case.outcome == "failed" and case.name.startswith(f"{name}: no end within 0 s"), case
+
+
+@pytest.mark.parametrize("stage", [name for name in ALL_STAGES if name != "tidy"])
+def test_a_build_that_is_cut_off_has_failed(runner, tmp_path, monkeypatch, stage):
+    monkeypatch.setattr(runner, "LOGS", tmp_path)
+    monkeypatch.setattr(runner, "has_clang", lambda: True)
 
     class Slow(runner.Runner):
         def run(self, log, command, **environment):
             raise runner.OutOfTime
 
-    cases = runner.run_stage(Slow(60), stage)
-    assert outcomes(cases) == [(f"{stage}: the whole stage", outcome)]
+    (case,) = runner.run_stage(Slow(60), stage)
+    assert case.outcome == "failed" and case.name.startswith(f"{stage}: no end within 60 s"), case
 
 
-def test_a_stage_that_is_cut_off_while_it_runs_has_not_passed(runner, tmp_path, monkeypatch):
+class Recorder:
+    """A runner that runs nothing; what it was asked to run, with the variables for it."""
+
+    def __init__(self, status=0, nightly=False):
+        self.seconds, self.nightly, self.status, self.asked = 60, nightly, status, []
+
+    def left(self):
+        return 60
+
+    def run(self, log, command, **environment):
+        self.asked.append((command, environment))
+        return self.status
+
+
+@pytest.mark.parametrize("nightly, unit, sanitized", [
+    (False, {}, {"TESTS_BRIEF": "1"}),
+    (True, {"TESTS_LONG": "1"}, {}),
+])
+def test_the_night_runs_at_length(runner, tmp_path, monkeypatch, nightly, unit, sanitized):
     monkeypatch.setattr(runner, "LOGS", tmp_path)
+    monkeypatch.setattr(runner, "has_clang", lambda: True)
+    for name, expected in (("unit", unit), ("asan-ubsan", sanitized)):
+        recorder = Recorder(nightly=nightly)
+        (tmp_path / f"{name}.log").write_text("")
+        runner.STAGES[name](recorder, tmp_path / f"{name}.log")
+        (found,) = [environment for command, environment in recorder.asked
+                    if command[0] == "ctest"]
+        assert found == expected
 
-    def cut_off(*_):
-        raise runner.OutOfTime
 
-    for stage, expected in (("system", ("system: out of time", "failed")),
-                            ("tsan", ("tsan: the whole stage", "skipped"))):
-        monkeypatch.setitem(runner.STAGES, stage, cut_off)
-        assert outcomes(runner.run_stage(runner.Runner(600), stage)) == [expected]
+def test_all_stages_of_a_tier_run_and_are_summed_up(runner, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "LOGS", tmp_path)
+    monkeypatch.delenv("TEST_SECONDS", raising=False)
+    for name in list(runner.NIGHTLY_STAGES):
+        monkeypatch.setitem(runner.NIGHTLY_STAGES, name,
+                            lambda asked, _, name=name: [runner.Case(name, "passed", "")])
+    assert runner.main([]) == 0
+    day = capsys.readouterr().out.splitlines()
+    assert day[-1] == f"{len(runner.STAGES)} passed, 0 failed, 0 skipped"
+    assert runner.main(["--nightly"]) == 0
+    night = capsys.readouterr().out.splitlines()
+    assert night[0] == "nightly: ends within 10.0 hours"
+    assert night[-1] == f"{len(runner.NIGHTLY_STAGES)} passed, 0 failed, 0 skipped"
+    assert runner.main(["frobnicate"]) == 2
+
+
+@pytest.mark.parametrize("status, outcome", [(0, "passed"), (1, "failed"), (3, "skipped")])
+def test_a_fresh_debian_that_cannot_be_had_is_a_skip(runner, tmp_path, status, outcome):
+    log = tmp_path / "fresh.log"
+    log.write_text("$ tools/fresh demo\nfresh: cannot be tried: only root can\n")
+    recorder = Recorder(status)
+    (case,) = runner.stage_fresh(recorder, log)
+    assert case.outcome == outcome and recorder.asked[0][0] == ["tools/fresh", "demo"]
+    if outcome == "skipped":
+        assert case.detail == "cannot be tried: only root can"
+
+
+def test_fuzz_targets_run_beside_each_other_and_count_one_each(runner, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(runner, "LOGS", tmp_path)
+    monkeypatch.setattr(runner, "JOBS", "2")
+    monkeypatch.setattr(runner, "has_clang", lambda: True)
+    monkeypatch.setattr(runner, "build", lambda *_: True)
+    monkeypatch.delenv("FUZZ_SECONDS", raising=False)
+    programs = tmp_path / "build/asan-ubsan/bin"
+    programs.mkdir(parents=True)
+    # Each of the first two waits for the other, which only ends where both run at once.
+    meet = "touch {0}/{1}; until [ -e {0}/{2} ]; do sleep 0.1; done; echo $*"
+    for name, script in (("fuzz_a", meet.format(tmp_path, "a", "b")),
+                         ("fuzz_b", meet.format(tmp_path, "b", "a")),
+                         ("fuzz_c", "echo crash; exit 77")):
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    cases = runner.stage_fuzz(runner.Runner(60), tmp_path / "fuzz.log")
+    assert outcomes(cases) == [("fuzz: fuzz_a", "passed"), ("fuzz: fuzz_b", "passed"),
+                               ("fuzz: fuzz_c", "failed")]
+    assert "crash" in cases[2].detail
+    assert "-max_total_time=30 " in (tmp_path / "fuzz_a.log").read_text()
 
 
 def test_a_stage_that_reports_nothing_has_failed(runner, tmp_path, monkeypatch):
