@@ -128,16 +128,29 @@ Result<Fd> open_through_proc(const ProcessId& owner, int fd, mode_t type = S_IFR
 class FdOffer {
   public:
     static Result<FdOffer> listen(uint64_t name);
-    // Serves up to `receivers` requests within the time limit.
-    Result<Done> serve(int fd, uint32_t receivers, int timeout_ms);
+    // Hands it to each of those who come with one of these tokens, within the time limit in all.
+    // Whoever else connects is sent away, and changes neither.
+    Result<Done> serve(int fd, std::vector<uint64_t> tokens, int timeout_ms);
 
   private:
     explicit FdOffer(Fd socket) : socket_(std::move(socket)) {}
     Fd socket_;
 };
-// The receiver's side. A connection fails at once where there is no way, so that nobody need wait
-// for those who will never come.
-Result<Fd> connect_to_offer(uint64_t name);
-Result<Fd> receive_fd(const Fd& connection, int timeout_ms);
+// The receiver's side.
+class FdRequest {
+  public:
+    // Fails at once where there is no way, so that nobody need wait for those who will never come.
+    static Result<FdRequest> begin(uint64_t name, uint64_t token);
+    // Comes again where strangers kept it from its turn.
+    Result<Fd> receive(int timeout_ms);
+    [[nodiscard]] bool is_connected() const { return socket_.get() >= 0; }
+
+  private:
+    FdRequest(uint64_t name, uint64_t token) : name_(name), token_(token) {}
+    [[nodiscard]] Result<Done> connect();
+    uint64_t name_;
+    uint64_t token_;
+    Fd socket_{-1};  // open: connected, and the token is sent
+};
 
 }  // namespace tutti::engine

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -30,16 +31,26 @@ socklen_t address_of(uint64_t name, sockaddr_un& address) {
                                   static_cast<size_t>(length));
 }
 
+class Deadline {
+  public:
+    explicit Deadline(int timeout_ms)
+        : end_ns_(clock_.now_ns() + static_cast<uint64_t>(timeout_ms) * kNsPerMs) {}
+    [[nodiscard]] int left_ms() {
+        const uint64_t now_ns = clock_.now_ns();
+        return now_ns < end_ns_ ? static_cast<int>((end_ns_ - now_ns) / kNsPerMs) : 0;
+    }
+
+  private:
+    static constexpr uint64_t kNsPerMs = 1'000'000;
+    RealClock clock_;
+    uint64_t end_ns_;
+};
+
 // A signal, such as a profiler's timer, does not cut the wait short nor lengthen it.
-bool wait_readable(int socket, int timeout_ms) {
-    constexpr uint64_t kNsPerMs = 1'000'000;
-    RealClock clock;
-    const uint64_t end_ns = clock.now_ns() + static_cast<uint64_t>(timeout_ms) * kNsPerMs;
+bool wait_readable(int socket, Deadline& deadline) {
     while (true) {
-        const uint64_t now_ns = clock.now_ns();
-        const uint64_t left_ms = now_ns < end_ns ? (end_ns - now_ns) / kNsPerMs : 0;
         pollfd item{socket, POLLIN, 0};
-        const int ready = poll(&item, 1, static_cast<int>(left_ms));
+        const int ready = poll(&item, 1, deadline.left_ms());
         if (ready >= 0 || errno != EINTR) return ready == 1;
     }
 }
@@ -82,7 +93,7 @@ bool send_fd(int socket, int fd) {
 }  // namespace
 
 Result<FdOffer> FdOffer::listen(uint64_t name) {
-    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket.get() < 0) return failed("socket");
     sockaddr_un address{};
     const socklen_t length = address_of(name, address);
@@ -94,42 +105,75 @@ Result<FdOffer> FdOffer::listen(uint64_t name) {
     return FdOffer(std::move(socket));
 }
 
-Result<Done> FdOffer::serve(int fd, uint32_t receivers, int timeout_ms) {
-    for (uint32_t served = 0; served < receivers;) {
-        if (!wait_readable(socket_.get(), timeout_ms)) {
+// A member has sent its token before its turn comes, so nobody's is waited for; and whoever has it
+// still under way comes again.
+Result<Done> FdOffer::serve(int fd, std::vector<uint64_t> tokens, int timeout_ms) {
+    Deadline deadline(timeout_ms);
+    while (!tokens.empty()) {
+        // Also while strangers never stop to come.
+        if (deadline.left_ms() == 0 || !wait_readable(socket_.get(), deadline)) {
             return Error{ErrorCode::kSystem, "no member came for the segment"};
         }
-        const Fd peer(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (peer.get() < 0) return failed("accept");
-        if (is_own_user(peer.get()) && send_fd(peer.get(), fd)) ++served;
+        const Fd peer(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (peer.get() < 0) {
+            if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR) continue;
+            return failed("accept");
+        }
+        uint64_t token = 0;
+        if (!is_own_user(peer.get()) || recv(peer.get(), &token, sizeof token, 0) != sizeof token) {
+            continue;
+        }
+        const auto found = std::find(tokens.begin(), tokens.end(), token);
+        if (found != tokens.end() && send_fd(peer.get(), fd)) tokens.erase(found);
     }
     return Done{};
 }
 
-Result<Fd> connect_to_offer(uint64_t name) {
+// Done without a socket where so many stand before the leader's door that there is no room.
+Result<Done> FdRequest::connect() {
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket.get() < 0) return failed("socket");
     sockaddr_un address{};
-    const socklen_t length = address_of(name, address);
-    if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
-        return failed("connecting to the leader");
+    const socklen_t length = address_of(name_, address);
+    if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+        return errno == EAGAIN ? Result<Done>(Done{}) : failed("connecting to the leader");
     }
-    return socket;
+    if (send(socket.get(), &token_, sizeof token_, MSG_NOSIGNAL) == sizeof token_) {
+        socket_ = std::move(socket);
+    }
+    return Done{};
 }
 
-Result<Fd> receive_fd(const Fd& connection, int timeout_ms) {
-    if (!wait_readable(connection.get(), timeout_ms)) {
-        return Error{ErrorCode::kSystem, "the leader did not hand over the segment"};
+Result<FdRequest> FdRequest::begin(uint64_t name, uint64_t token) {
+    FdRequest request(name, token);
+    auto connected = request.connect();
+    if (!connected) return connected.error();
+    return request;
+}
+
+Result<Fd> FdRequest::receive(int timeout_ms) {
+    constexpr useconds_t kPauseUs = 1000;
+    Deadline deadline(timeout_ms);
+    while (true) {
+        if (socket_.get() >= 0) {
+            if (!wait_readable(socket_.get(), deadline)) break;
+            FdMessage message;
+            if (recvmsg(socket_.get(), &message.header, MSG_CMSG_CLOEXEC) == 1) {
+                const cmsghdr* header = CMSG_FIRSTHDR(&message.header);
+                if (!header || header->cmsg_type != SCM_RIGHTS) {
+                    return Error{ErrorCode::kSystem, "the leader's message held no descriptor"};
+                }
+                int fd = -1;
+                std::memcpy(&fd, CMSG_DATA(header), sizeof(int));
+                return Fd(fd);
+            }
+            socket_ = Fd(-1);
+        }
+        if (deadline.left_ms() == 0) break;
+        usleep(kPauseUs);
+        if (auto again = connect(); !again) return again.error();
     }
-    FdMessage message;
-    if (recvmsg(connection.get(), &message.header, MSG_CMSG_CLOEXEC) != 1) return failed("recvmsg");
-    const cmsghdr* header = CMSG_FIRSTHDR(&message.header);
-    if (!header || header->cmsg_type != SCM_RIGHTS) {
-        return Error{ErrorCode::kSystem, "the leader's message held no descriptor"};
-    }
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof(int));
-    return Fd(fd);
+    return Error{ErrorCode::kSystem, "the leader did not hand over the segment"};
 }
 
 }  // namespace tutti::engine

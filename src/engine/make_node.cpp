@@ -83,7 +83,7 @@ class NodeMaker {
     void write_tree();
     Result<Done> take_offer();
     Report attach();
-    Report attach_by_socket(bool i_need_it, uint32_t receivers);
+    Report attach_by_socket(bool i_need_it, std::vector<uint64_t> receivers);
     Report claim(const std::shared_ptr<Mapping>& mapping);
     Result<Done> attach_all();
     [[nodiscard]] uint32_t is_proved() const;
@@ -261,7 +261,7 @@ Report NodeMaker::attach() {
 
 // The leader's socket must listen before anybody connects, and all must have connected before
 // anybody waits.
-Report NodeMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
+Report NodeMaker::attach_by_socket(bool i_need_it, std::vector<uint64_t> receivers) {
     std::optional<FdOffer> offered;
     Report state = guarded([&] {
         if (!is_leader()) return Report{};
@@ -273,12 +273,12 @@ Report NodeMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
     if (auto ready = circle_.agree(state); !ready) {
         return report_of(Obstacle::kSystem, "no way to hand over the segment");
     }
-    Fd connection;
+    std::optional<FdRequest> request;
     state = guarded([&] {
         if (!i_need_it) return Report{};
-        auto connected = connect_to_offer(offer_.socket_name);
-        if (!connected) return report_of(Obstacle::kForeignMemory, connected.error().message);
-        connection = std::move(connected.value());
+        auto begun = FdRequest::begin(offer_.socket_name, members_[circle_.rank].token);
+        if (!begun) return report_of(Obstacle::kForeignMemory, begun.error().message);
+        request.emplace(std::move(begun.value()));
         return Report{};
     });
     if (auto connected = circle_.agree(state); !connected) {
@@ -286,11 +286,11 @@ Report NodeMaker::attach_by_socket(bool i_need_it, uint32_t receivers) {
                          "no way to hand over the segment: " + connected.error().message);
     }
     if (is_leader()) {
-        auto served = offered->serve(arena_->fd(), receivers, kSocketTimeoutMs);
+        auto served = offered->serve(arena_->fd(), std::move(receivers), kSocketTimeoutMs);
         return served ? Report{} : report_of(Obstacle::kForeignMemory, served.error().message);
     }
     if (!i_need_it) return {};
-    auto fd = receive_fd(connection, kSocketTimeoutMs);
+    auto fd = request->receive(kSocketTimeoutMs);
     if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
     arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
     auto mapping = arena_->map(offer_.offset, slice_bytes());
@@ -306,7 +306,9 @@ uint32_t NodeMaker::is_proved() const {
 
 Result<Done> NodeMaker::attach_all() {
     Attached mine;
+    std::vector<uint64_t> receivers;  // the tokens of those to whom /proc did not lead
     mine.report = guarded([&] {
+        receivers.reserve(circle_.size);
         Report attached = attach();
         if (attached.obstacle != Obstacle::kNone) return attached;
         if (is_leader() && offer_.is_tree) write_tree();
@@ -317,21 +319,24 @@ Result<Done> NodeMaker::attach_all() {
     });
     const auto all = circle_.exchange(mine);
     if (!all) return all.error();
-    uint32_t cannot_open = 0;
     bool is_other = false;
     skips_proof_ = true;
-    for (const Attached& one : all.value()) {
+    for (uint32_t member = 0; member < circle_.size; ++member) {
+        const Attached& one = all.value()[member];
         skips_proof_ &= one.is_proved != 0;
         if (one.report.obstacle == Obstacle::kCannotOpen) {
-            ++cannot_open;
+            // Without room for it, this member has another obstacle than that, and nobody goes on.
+            if (receivers.size() < receivers.capacity())
+                receivers.push_back(members_[member].token);
         } else if (one.report.obstacle != Obstacle::kNone) {
             is_other = true;
         }
     }
     if (is_other) return circle_.agree(mine.report);
-    if (cannot_open == 0) return Done{};
+    if (receivers.empty()) return Done{};
     const bool i_need_it = mine.report.obstacle == Obstacle::kCannotOpen;
-    return circle_.agree(guarded([&] { return attach_by_socket(i_need_it, cannot_open); }));
+    return circle_.agree(
+        guarded([&] { return attach_by_socket(i_need_it, std::move(receivers)); }));
 }
 
 // Reading the machine takes long, so the leader does it for all. The tree goes through the leader's

@@ -5,10 +5,16 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <deque>
 #include <set>
 #include <thread>
 
@@ -247,6 +253,8 @@ TEST(Arena, ProcIsNotTrusted) {
     EXPECT_NE(refused.error().message.find("another pid namespace"), std::string::npos);
 }
 
+constexpr uint64_t kToken = 71;
+
 TEST(FdOffer, HandsOverTheDescriptor) {
     const uint64_t name = random_token();
     auto offer = FdOffer::listen(name);
@@ -256,10 +264,11 @@ TEST(FdOffer, HandsOverTheDescriptor) {
     ASSERT_TRUE(made);
     auto record = made.value()->take(kBytes, 1);
     ASSERT_TRUE(record);
-    auto connection = connect_to_offer(name);
-    ASSERT_TRUE(connection) << connection.error().message;
-    std::thread server([&] { EXPECT_TRUE(offer.value().serve(made.value()->fd(), 1, 10'000)); });
-    auto fd = receive_fd(connection.value(), 10'000);
+    auto request = FdRequest::begin(name, kToken);
+    ASSERT_TRUE(request) << request.error().message;
+    std::thread server(
+        [&] { EXPECT_TRUE(offer.value().serve(made.value()->fd(), {kToken}, 10'000)); });
+    auto fd = request.value().receive(10'000);
     server.join();
     ASSERT_TRUE(fd) << fd.error().message;
     auto mapping = Mapping::map(fd.value().get(), 0, kBytes);
@@ -268,13 +277,85 @@ TEST(FdOffer, HandsOverTheDescriptor) {
     EXPECT_EQ(mapping.value()->base()[7], std::byte{9});
 }
 
+// Of this user, but without a token.
+Fd connect_as_stranger(uint64_t name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const int length = std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+                                     "tutti-%016llx", static_cast<unsigned long long>(name));
+    const size_t bytes = offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(length);
+    Fd stranger(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    static_cast<void>(connect(stranger.get(), reinterpret_cast<sockaddr*>(&address),
+                              static_cast<socklen_t>(bytes)));
+    return stranger;
+}
+
+TEST(FdOffer, StrangersGetNothingAndTakeNobodysTurn) {
+    const uint64_t name = random_token();
+    auto offer = FdOffer::listen(name);
+    ASSERT_TRUE(offer) << offer.error().message;
+    std::deque<Fd> strangers;
+    for (int i = 0; i < 100; ++i) strangers.push_back(connect_as_stranger(name));
+    auto request = FdRequest::begin(name, kToken);
+    ASSERT_TRUE(request) << request.error().message;
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    std::thread server([&] {
+        const auto served = offer.value().serve(made.value()->fd(), {kToken}, 60'000);
+        EXPECT_TRUE(served);
+    });
+    auto fd = request.value().receive(60'000);
+    server.join();
+    ASSERT_TRUE(fd) << fd.error().message;
+    struct stat status {
+    }, original{};
+    EXPECT_EQ(fstat(fd.value().get(), &status), 0);
+    EXPECT_EQ(fstat(made.value()->fd(), &original), 0);
+    EXPECT_EQ(status.st_ino, original.st_ino);
+}
+
+// The flood ends after the wait has: this test ends only if strangers do not prolong the wait.
+TEST(FdOffer, StrangersDoNotProlongTheWait) {
+    const uint64_t name = random_token();
+    auto offer = FdOffer::listen(name);
+    ASSERT_TRUE(offer) << offer.error().message;
+    std::atomic<bool> is_over{false};
+    std::thread flood([&] {
+        while (!is_over.load()) connect_as_stranger(name);
+    });
+    EXPECT_FALSE(offer.value().serve(0, {kToken}, 300));
+    is_over.store(true);
+    flood.join();
+}
+
+// So many stand before the door that there is no room: the member comes again.
+TEST(FdOffer, AMemberWaitsForRoom) {
+    const uint64_t name = random_token();
+    auto offer = FdOffer::listen(name);
+    ASSERT_TRUE(offer) << offer.error().message;
+    std::deque<Result<FdRequest>> others;
+    do {
+        others.push_back(FdRequest::begin(name, kToken + 1));
+        if (!others.back()) GTEST_SKIP() << others.back().error().message;
+    } while (others.back().value().is_connected() && others.size() < 10'000);
+    ASSERT_FALSE(others.back().value().is_connected()) << "a queue without end";
+    auto request = FdRequest::begin(name, kToken);
+    ASSERT_TRUE(request) << request.error().message;
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    std::thread server(
+        [&] { EXPECT_TRUE(offer.value().serve(made.value()->fd(), {kToken}, 60'000)); });
+    EXPECT_TRUE(request.value().receive(60'000));
+    server.join();
+}
+
 TEST(FdOffer, NobodyThereIsSaidAtOnce) {
-    const auto connection = connect_to_offer(random_token());
-    ASSERT_FALSE(connection);
-    EXPECT_NE(connection.error().message.find("connecting to the leader"), std::string::npos);
+    const auto request = FdRequest::begin(random_token(), kToken);
+    ASSERT_FALSE(request);
+    EXPECT_NE(request.error().message.find("connecting to the leader"), std::string::npos);
     auto offer = FdOffer::listen(random_token());
     ASSERT_TRUE(offer);
-    EXPECT_FALSE(offer.value().serve(0, 1, 1));
+    EXPECT_FALSE(offer.value().serve(0, {kToken}, 1));
 }
 
 TEST(Process, IdentityIsItsOwn) {
