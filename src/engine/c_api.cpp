@@ -97,6 +97,7 @@ void tutti_context_attend(tutti_context* context, int has_waited_long) {
     tutti::engine::MulticastDesk& desk = context->context->multicast_desk();
     desk.watch_all_for_others(has_waited_long != 0);
     desk.attend_all();
+    context->context->tidy();
 }
 
 const char* tutti_context_setting(const tutti_context* context, const char* variable) {

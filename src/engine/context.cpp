@@ -175,7 +175,22 @@ void Context::hold_arena(const std::shared_ptr<Arena>& arena) {
     std::rotate(held_.begin(), place, place + 1);
 }
 
-void Context::keep_for_good(std::unique_ptr<Keepsake> what) {
+void Context::tidy() {
+    std::unique_ptr<Keepsake> over;  // goes after the lock
+    const std::lock_guard lock(mutex_);
+    for (auto* link = &kept_; *link;) {
+        if (!(*link)->is_over()) {
+            link = &(*link)->next;
+            continue;
+        }
+        auto one = std::move(*link);
+        *link = std::move(one->next);
+        one->next = std::move(over);
+        over = std::move(one);
+    }
+}
+
+void Context::keep(std::unique_ptr<Keepsake> what) {
     const std::lock_guard lock(mutex_);
     what->next = std::move(kept_);
     kept_ = std::move(what);

@@ -30,6 +30,8 @@ class RealClock final : public Clock {
 
 // What may outlive its team; a list, so that keeping it takes no memory.
 struct Keepsake {
+    // Nobody needs it any more. Messages that still write into it may make that never.
+    virtual bool is_over() { return false; }
     Keepsake() = default;
     Keepsake(const Keepsake&) = delete;
     Keepsake& operator=(const Keepsake&) = delete;
@@ -85,8 +87,10 @@ class Context {
     // teams are given (choose_geometry). All that are held keep TUTTI_MEMORY at most.
     [[nodiscard]] size_t kept_bytes_max() const { return settings_.memory_bytes / kHeldArenasMax; }
 
-    // Into this, messages may still be written: it goes with the context.
-    void keep_for_good(std::unique_ptr<Keepsake> what);
+    // Until it is over, at the longest as long as the context.
+    void keep(std::unique_ptr<Keepsake> what);
+    // Lets go of what is over.
+    void tidy();
     // Runs a step that returns a Result and may be run twice: the second time with a little memory
     // that was put aside for when there is none.
     template <class Step>

@@ -280,7 +280,7 @@ void TeamMaker::finish() {
 // Of a team that comes to nothing since messages failed, some may still be under way.
 TeamMaker::~TeamMaker() {
     if (!node_gather_ || !node_gather_->has_failed()) return;
-    context_.keep_for_good(std::move(node_gather_));
+    context_.keep(std::move(node_gather_));
     team_->broken_ = TUTTI_ERR_NETWORK;
 }
 

@@ -13,7 +13,7 @@ namespace {
 // Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
 // it microseconds and no more memory.
 constexpr size_t kPlansMax = 64;
-// How long the end of a team waits for those who miss something of it after a failure.
+// How long the end of the context waits for those who miss something of it after a failure.
 constexpr uint64_t kSettleNsMax = 5'000'000'000;
 // Algorithms that a team is told to run, one after the other: more than there are.
 constexpr size_t kForcesMax = 1024;
@@ -39,12 +39,12 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
 void Network::attach(node::Team* node) {
     executor_ = std::make_unique<exec::Executor>(
         node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
+    context_.multicast_desk().enroll(*this);
 }
 
 void Network::set_multicast(MulticastOutcome outcome) {
     multicast_ = std::move(outcome);
     polls_ = multicast_.route && !context_.settings().mcast.thread;
-    if (multicast_.route) context_.multicast_desk().enroll(*this);
 }
 
 void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
@@ -259,20 +259,80 @@ std::unique_lock<std::mutex> Network::hold() {
     return std::unique_lock(multicast_mutex_);
 }
 
-void Network::withdraw() {
-    if (multicast_.route) context_.multicast_desk().withdraw(*this);
+void Network::withdraw() { context_.multicast_desk().withdraw(*this); }
+
+bool Network::retire(bool is_sound) {
+    {
+        const std::lock_guard lock(multicast_mutex_);
+        is_sound_ = is_sound;
+    }
+    if (!is_over()) return false;
+    withdraw();
+    return true;
+}
+
+bool Network::is_over() {
+    {
+        const std::lock_guard lock(telling_mutex_);
+        if (is_telling_) return false;
+    }
+    return is_sound_ && !notes_.is_busy() && !owes_multicasts();
+}
+
+// After a failure: others may come for what they miss of this rank's.
+bool Network::owes_multicasts() {
+    if (!multicast_.route) return false;
+    const auto held = hold();
+    transport::udp::Route& route = multicast_.route->route();
+    return route.has_failed() && route.step() == transport::State::kPending;
+}
+
+void Network::tell_others(const Note& note) {
+    const std::lock_guard lock(telling_mutex_);
+    telling_ = note;
+    told_ = 0;
+    is_telling_ = notes_.is_on();
+    while (is_telling_ && tell_next()) {
+    }
+}
+
+void Network::tell_on() {
+    const std::unique_lock lock(telling_mutex_, std::try_to_lock);
+    while (lock && is_telling_ && tell_next()) {
+    }
+}
+
+// False where there is no room.
+bool Network::tell_next() {
+    const uint32_t nodes = placement_.nodes();
+    if (told_ == nodes + placement_.ranks()) {
+        is_telling_ = false;
+        return true;
+    }
+    const bool is_first = told_ < nodes;
+    const uint32_t rank = is_first ? placement_.members(told_)[0] : told_ - nodes;
+    const uint32_t node = placement_.node_of(rank);
+    const bool is_known = !is_first && placement_.members(node)[0] == rank;
+    if (node != placement_.node_of(rank_) && !is_known && !notes_.send(rank, telling_)) {
+        return false;
+    }
+    ++told_;
+    return true;
 }
 
 // Whoever holds it goes on by itself.
 void Network::attend() {
+    tell_on();
+    if (!multicast_.route) return;
     const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
-    if (!lock) return;
+    if (!lock || !is_sound_) return;
     transport::udp::Route& route = multicast_.route->route();
     if (polls_) multicast_.route->poll();
     if (route.has_failed()) static_cast<void>(route.step());
 }
 
 void Network::watch_for_others(bool is_wanted) {
+    if (!multicast_.route) return;
     const auto held = hold();
     if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
 }
@@ -286,6 +346,7 @@ void Network::start(Plan& plan, const exec::Arguments& arguments) {
 }
 
 // What others miss of this rank's multicasts goes to them as messages, if they come for it soon.
+// Only the end of the context finds anything to wait for: see retire().
 Network::~Network() {
     withdraw();
     if (!multicast_.route) return;

@@ -46,8 +46,15 @@ class Network final : public Keepsake, private Attended {
     // What is done to multicasts is done under this lock: threads that wait in calls of other teams
     // help this one on after a failure. Of nothing where the team has no multicast.
     [[nodiscard]] std::unique_lock<std::mutex> hold();
-    // No help from others any more: the team is gone, and this is only kept.
-    void withdraw();
+    // The team is gone. False where this must be kept: until is_over(), attend() goes on with what
+    // it still owes to others. Not sound: messages may still write into its memory.
+    [[nodiscard]] bool retire(bool is_sound);
+    bool is_over() override;
+    // Gives a note to all other nodes: first to one rank of each, which passes it on there, then to
+    // the others, of whom one may look sooner. Where there is no room for more, tell_on() goes on.
+    // Allocates nothing.
+    void tell_others(const Note& note);
+    void tell_on();
 
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
     [[nodiscard]] transport::Transport& transport() {
@@ -125,6 +132,9 @@ class Network final : public Keepsake, private Attended {
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
     void attend() override;
+    void withdraw();
+    [[nodiscard]] bool owes_multicasts();
+    bool tell_next();
     void watch_for_others(bool is_wanted) override;
     void change_watch(bool& reason, bool is_wanted);
     exec::Step step_under_lock();
@@ -145,6 +155,12 @@ class Network final : public Keepsake, private Attended {
     transport::P2p transport_;
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     Notes notes_;
+    // What tell_others() has not told yet: how many of the nodes and ranks it has been through.
+    std::mutex telling_mutex_;
+    Note telling_;
+    uint32_t told_ = 0;
+    bool is_telling_ = false;
+    bool is_sound_ = true;  // under multicast_mutex_
     MulticastOutcome multicast_;
     std::mutex multicast_mutex_;
     bool is_announced_ = false;  // the own call has lasted long

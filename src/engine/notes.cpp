@@ -27,6 +27,7 @@ void Notes::look_at(Sending& sending) {
 
 bool Notes::send(uint32_t to, const Note& note) {
     if (!is_on()) return false;
+    const std::lock_guard lock(sendings_mutex_);
     for (Sending& sending : sendings_) {
         look_at(sending);
         if (sending.is_under_way) continue;
@@ -68,6 +69,7 @@ bool Notes::receive(Note& note) {
 }
 
 bool Notes::is_busy() {
+    const std::lock_guard lock(sendings_mutex_);
     for (Sending& sending : sendings_) look_at(sending);
     return std::any_of(sendings_.begin(), sendings_.end(),
                        [](const Sending& sending) { return sending.is_under_way; });

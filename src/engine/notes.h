@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <span>
 
 #include "tutti/tutti.h"
@@ -44,8 +45,8 @@ class Notes {
 
     // The embedder can do it.
     [[nodiscard]] bool is_on() const { return p2p_.probe != nullptr; }
-    // To a rank. False, and lost, where too many are under way: the embedder normally takes a note
-    // at once.
+    // To a rank; any thread. False, and not sent, where too many are under way: the embedder
+    // normally takes a note at once.
     bool send(uint32_t to, const Note& note);
     // The next that has come, if any.
     bool receive(Note& note);
@@ -68,6 +69,7 @@ class Notes {
     std::span<const uint32_t> peers_;
     uint32_t rank_;
     uint64_t team_;
+    std::mutex sendings_mutex_;
     std::array<Sending, 32> sendings_{};
 };
 

@@ -38,12 +38,11 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
 
 Team::~Team() {
     if (network_) network_->notes().drain();
-    // After a failure messages may still write into its memory, and its tags are not used again.
-    const bool is_kept = network_ && (broken_ != TUTTI_OK || network_->notes().is_busy());
-    if (is_kept) network_->withdraw();
-    if (is_kept) context_->keep_for_good(std::move(network_));
+    // What is under way goes on in other teams' waits, and at the context's end: nobody waits here.
+    if (network_ && !network_->retire(broken_ == TUTTI_OK)) context_->keep(std::move(network_));
     network_.reset();  // the executor knows the node's part
     if (mapping_) leave(node_);
+    context_->tidy();
     if (arena_) arena_->trim(context_->kept_bytes_max());
 }
 
@@ -187,6 +186,7 @@ void Team::start(Request& request) {
 }
 
 void Team::begin(Request& request) {
+    if (broken_ != TUTTI_OK && network_) network_->tell_on();
     if (broken_ != TUTTI_OK) return finish(request, broken_);
     if (rejections_.is_open()) return begin_agreement(request);
     begin_agreed(request);

@@ -63,13 +63,8 @@ void Team::tell_others(tutti_status status, const char* why) {
     fall_silent(status, note.text.data());
     pass_on(status, note.text.data());
     if (network_) {
-        const topo::Placement& placement = network_->placement();
         note.call = network_->call();
-        for (uint32_t rank = 0; rank < size_; ++rank) {
-            if (placement.node_of(rank) != placement.node_of(rank_)) {
-                network_->notes().send(rank, note);
-            }
-        }
+        network_->tell_others(note);
     }
 }
 

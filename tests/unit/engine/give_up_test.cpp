@@ -124,6 +124,45 @@ TEST_P(GiveUp, LeavesACallThatIsComplete) {
 INSTANTIATE_TEST_SUITE_P(Everywhere, GiveUp,
                          ::testing::Values("TUTTI_HOSTS=1", "TUTTI_HOSTS=2", "TUTTI_HOSTS=4"));
 
+// One that gives up while more wait for it than notes may be under way; a context a rank, as in
+// processes. `while_told` is what it does until the calls of all others have ended.
+void give_up_before_many(uint32_t ranks, const char* hosts,
+                         const std::function<void(tutti_context*)>& while_told) {
+    std::vector<ContextPtr> contexts;  // notes may be under way out of them up to the end
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        contexts.push_back(make_context({hosts, "TUTTI_MCAST=off"}));
+    }
+    Meeting meeting(ranks);
+    Mailbox mailbox(ranks);
+    std::atomic<uint32_t> ended{0};
+    run_threads(ranks, [&](uint32_t rank) {
+        const Made made = make(contexts[rank].get(), meeting, mailbox, rank);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        if (rank == kWhoGivesUp) {
+            tutti_team_give_up(made.team.get(), "it has had enough");
+            while (ended.load() < ranks - 1) while_told(contexts[rank].get());
+            return;
+        }
+        const tutti_call call = barrier();
+        EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_ERR_MEMORY);
+        EXPECT_STREQ(tutti_team_message(made.team.get()), kMessage);
+        ++ended;
+    });
+}
+
+// One rank of each node is told first, and passes it on: 23 notes, where 32 may be under way.
+TEST(GiveUpBeforeMany, EveryNodeHearsOfItAtOnce) {
+    give_up_before_many(48, "TUTTI_HOSTS=24", [](tutti_context*) { std::this_thread::yield(); });
+}
+
+// There is no room for 39; the rest are told as soon as there is.
+TEST(GiveUpBeforeMany, WhoFoundNoRoomIsToldLater) {
+    give_up_before_many(40, "TUTTI_HOSTS=40", [](tutti_context* context) {
+        tutti_context_attend(context, 0);
+        std::this_thread::yield();
+    });
+}
+
 // A message that fails on one rank ends the calls of all.
 TEST(Hosts, AFailedMessageIsNotedToAll) {
     const ContextPtr context = make_context({"TUTTI_HOSTS=2", "TUTTI_MCAST=off"});

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The end of a team waits for nobody: what its rank owes to others stays with the context.
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <memory>
+#include <new>
+
+#include "conformance/mailbox.h"
+#include "engine/network.h"
+
+namespace tutti::engine {
+namespace {
+
+constexpr transport::udp::RingParams kRing{4, 2, 1};
+
+// One of two ranks, each a host of its own, whose multicast group has failed.
+class Rank {
+  public:
+    Rank(test::Mailbox& mailbox, uint32_t rank) {
+        tutti_context_params params{};
+        params.struct_bytes = sizeof params;
+        params.progress = [](void* user) { ++*static_cast<int*>(user); };
+        params.progress_user = &turns_;
+        context_ = std::move(Context::create(params).value());
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        context_->tags().take(p2p.user, 0);
+        const topo::Placement placement(std::vector<uint64_t>{1, 2});
+        network_ =
+            std::make_unique<Network>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
+                                      TagLease(context_->tags(), p2p.user, 0, 71));
+        slice_ = Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
+        new (slice_->base()) node::SliceHeader{};
+        transport::udp::Ring::format(ring_memory(*slice_), kRing);
+        const transport::udp::Ring ring(ring_memory(*slice_));
+        MulticastOutcome outcome;
+        outcome.route = std::make_unique<TeamMulticast>(
+            context_->multicast_desk(),
+            TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr, 1}, rank,
+            network_->placement(), network_->transport());
+        network_->set_multicast(std::move(outcome));
+        network_->attach(nullptr);
+        ring.close(static_cast<mcast::Member>(1 - rank));
+        ring.freeze();
+    }
+    // As the end of a team does it.
+    void end() {
+        if (!network_->retire(true)) context_->keep(std::move(network_));
+        network_.reset();
+        context_->tidy();
+    }
+    // As other teams' waits do, and MPI_Finalize.
+    void attend() {
+        context_->multicast_desk().attend_all();
+        context_->tidy();
+    }
+    // The last thing that the team's multicast does.
+    [[nodiscard]] bool is_gone() const {
+        const auto& header = *reinterpret_cast<const node::SliceHeader*>(slice_->base());
+        return header.detached.load() == 1;
+    }
+    [[nodiscard]] int turns() const { return turns_; }
+
+  private:
+    int turns_ = 0;
+    std::unique_ptr<Context> context_;
+    std::unique_ptr<Network> network_;
+    std::shared_ptr<Mapping> slice_;
+};
+
+TEST(EndOfATeam, WaitsForNobodyWhoMissesSomething) {
+    test::Mailbox mailbox(2);
+    Rank first(mailbox, 0);
+    Rank second(mailbox, 1);
+    // The other one does not stir.
+    first.end();
+    EXPECT_EQ(first.turns(), 0);
+    for (int turn = 0; turn < 10; ++turn) first.attend();
+    EXPECT_FALSE(first.is_gone());
+    second.end();
+    for (int turn = 0; turn < 100; ++turn) {
+        first.attend();
+        second.attend();
+    }
+    EXPECT_TRUE(first.is_gone());
+    EXPECT_TRUE(second.is_gone());
+    EXPECT_EQ(mailbox.under_way(), 0u);
+    EXPECT_EQ(first.turns() + second.turns(), 0);
+}
+
+}  // namespace
+}  // namespace tutti::engine
