@@ -133,6 +133,15 @@ typedef struct tutti_context_params {
     const char *host_mpi; /* as rules name it: "openmpi", "mpich", "impi"; may be NULL */
 } tutti_context_params;
 
+/* What the site has to say about this process's program (/etc/tutti/settings.toml, see
+ * docs/formats/settings.md). `take` gets every setting that then is in force: the site's, and
+ * `settings` of the job's own, which win, as tutti_context_create() wants them. One process of a job
+ * asks and hands them to all, as the file may be another on each host. TUTTI_ERR_OFF: the site has
+ * switched Tutti off for this program; TUTTI_ERR_ARGUMENT: its file is broken, which does the same.
+ * Then the settings say so, and message says why. */
+TUTTI_API tutti_status tutti_site_settings(const char *const *settings, size_t settings_count,
+                                           void (*take)(void *user, const char *entry), void *user,
+                                           char *message, size_t message_bytes);
 /* On failure *context is NULL and message (if message_bytes > 0) holds one clear line. */
 TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
                                             tutti_context **context, char *message,

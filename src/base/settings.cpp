@@ -255,6 +255,12 @@ constexpr auto kEntries = std::to_array<Entry>({
     {{"TUTTI_RULES_TEXT", "", "RULES", "read from TUTTI_RULES",
       "Internal: the rules that rank 0 read, as it hands them to all ranks."},
      [](Settings& s, std::string_view v) { return set_text(s.rules_text, v); }},
+    {{"TUTTI_SITE_NAMES", "", "NAMES", "read from the site's file",
+      "Internal: the settings among rank 0's that its site gives (docs/formats/settings.md)."},
+     [](Settings& s, std::string_view v) { return set_text(s.site_names, v); }},
+    {{"TUTTI_SITE_OFF", "", "REASON", "read from the site's file",
+      "Internal: why rank 0's site wants everything to go to the host MPI."},
+     [](Settings& s, std::string_view v) { return set_text(s.site_off, v); }},
 });
 
 Error unknown_name(std::string_view name) {
@@ -268,6 +274,22 @@ Error unknown_name(std::string_view name) {
         message += "?";
     }
     return {ErrorCode::kArgument, std::move(message)};
+}
+
+Result<Done> apply(Settings& settings, std::string_view text) {
+    const size_t equals = text.find('=');
+    const std::string_view name = text.substr(0, equals);
+    if (name != "TUTTI" && !name.starts_with("TUTTI_")) return Done{};
+    const auto* entry = std::find_if(kEntries.begin(), kEntries.end(),
+                                     [&](const Entry& e) { return e.doc.variable == name; });
+    if (entry == kEntries.end()) return unknown_name(name);
+    const std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
+    if (value.empty()) return Done{};  // as in a shell's `NAME= command`: unset
+    if (entry->set(settings, value)) return Done{};
+    std::string message =
+        std::string(name) + "=" + printable(value) + ": expected " + std::string(entry->doc.value);
+    if (!entry->range.empty()) message += " " + std::string(entry->range);
+    return Error{ErrorCode::kArgument, std::move(message)};
 }
 
 }  // namespace
@@ -284,22 +306,9 @@ std::span<const SettingDoc> setting_docs() {
 Result<Settings> parse_settings(std::span<const std::string> entries) {
     Settings settings;
     for (const std::string_view text : entries) {
-        const size_t equals = text.find('=');
-        const std::string_view name = text.substr(0, equals);
-        if (name != "TUTTI" && !name.starts_with("TUTTI_")) continue;
-        const auto* entry = std::find_if(kEntries.begin(), kEntries.end(),
-                                         [&](const Entry& e) { return e.doc.variable == name; });
-        if (entry == kEntries.end()) return unknown_name(name);
-        const std::string_view value =
-            equals == std::string_view::npos ? "" : text.substr(equals + 1);
-        if (value.empty()) continue;  // as in a shell's `NAME= command`: unset
-        if (!entry->set(settings, value)) {
-            std::string message = std::string(name) + "=" + printable(value) + ": expected " +
-                                  std::string(entry->doc.value);
-            if (!entry->range.empty()) message += " " + std::string(entry->range);
-            return Error{ErrorCode::kArgument, std::move(message)};
-        }
+        if (const auto done = apply(settings, text); !done) return done.error();
     }
+    if (!settings.site_off.empty()) settings.on = false;
     return settings;
 }
 

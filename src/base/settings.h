@@ -46,6 +46,8 @@ struct Settings {
     std::string topology;  // empty: this machine; else a synthetic description for hwloc
     uint64_t spin_us = 20;
     std::string rules_file;                // empty: the built-in rules alone
+    std::string site_names;                // internal: which of these the site gave
+    std::string site_off;                  // internal: why the site wants everything off, or empty
     std::string rules_text;                // internal: what rank 0 read in rules_file
     uint64_t scratch_bytes = 64ull << 20;  // of one rank, for the plans of one team
     std::array<std::string, 7> forced;     // by tutti_collective: an algorithm, "host", or empty
@@ -70,7 +72,7 @@ std::span<const SettingDoc> setting_docs();
 
 // entries: "TUTTI_NAME=value". Entries whose name does not begin with TUTTI are ignored. An unknown
 // name or a malformed value is an error that names it (and the nearest known name). An empty value
-// means that the variable is unset.
+// means that the variable is unset. Later entries win, but TUTTI_SITE_OFF is above all.
 Result<Settings> parse_settings(std::span<const std::string> entries);
 
 // The TUTTI entries of an environment block that are not empty, sorted by name.

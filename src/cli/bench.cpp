@@ -21,6 +21,7 @@
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
 #include "files/whole_file.h"
+#include "site/site.h"
 
 namespace tutti::cli {
 namespace {
@@ -208,7 +209,8 @@ struct Start {
 
 Start read_all(int argc, char** argv) {
     std::vector<std::string_view> arguments(argv + std::min(argc, 1), argv + argc);
-    return {parse_bench_options(arguments), parse_settings(tutti_entries(environ))};
+    return {parse_bench_options(arguments),
+            parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries)};
 }
 
 int run_under_mpi(int argc, char** argv) {

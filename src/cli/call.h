@@ -50,7 +50,7 @@ struct Call {
     [[nodiscard]] Result<Done> force(const std::string& algorithm);
 };
 
-// environment: TUTTI_ entries, as for `tutti run`. --algorithm is for the caller, see force().
+// environment: the settings in force, as for `tutti run`. --algorithm is for the caller, see force().
 Result<Call> read_call(std::string_view command, const Words& words,
                        std::span<const std::string> environment);
 // What --bytes lists; one zero for a barrier.

@@ -19,6 +19,7 @@
 #include "sched/count.h"
 #include "sched/text.h"
 #include "select/select.h"
+#include "site/site.h"
 
 namespace tutti::cli {
 namespace {
@@ -144,7 +145,8 @@ Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
 }
 
 Result<Done> explain(const Words& words) {
-    auto read = read_call("explain", words, tutti_entries(environ));
+    auto read = read_call("explain", words,
+                          site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     if (!read) return read.error();
     Call& call = read.value();
     call.has_multicast = words.has("--multicast");

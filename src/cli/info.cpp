@@ -18,6 +18,7 @@
 #include "cli/plan.h"
 #include "cli/process.h"
 #include "cli/settings_page.h"
+#include "site/site.h"
 #include "tutti/tutti.h"
 
 namespace tutti::cli {
@@ -113,15 +114,33 @@ std::vector<Fact> launcher_facts() {
     return facts;
 }
 
-std::vector<Fact> setting_facts(std::span<const std::string> entries) {
+// Each setting as it is in force for programs that are started here, and who says so.
+std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Site& site) {
     std::vector<Fact> facts;
     for (const SettingDoc& doc : setting_docs()) {
         std::string text = fmt::format("default: {}", doc.fallback);
-        for (const std::string& entry : entries) {
-            const size_t equals = entry.find('=');
-            if (entry.substr(0, equals) == doc.variable) text = entry.substr(equals + 1);
+        const auto value = [](const std::string& entry) {
+            return printable(entry.substr(entry.find('=') + 1));
+        };
+        if (const site::Default* given = site.find(doc.variable)) {
+            text = fmt::format("{} ({}:{})", value(given->entry), site.file, given->line);
+        }
+        for (const std::string& entry : own) {
+            if (entry.substr(0, entry.find('=')) != doc.variable) continue;
+            text = fmt::format("{} (environment)", value(entry));
         }
         facts.push_back({std::string(doc.variable), std::move(text)});
+    }
+    return facts;
+}
+
+std::vector<Fact> site_facts(const site::Site& site) {
+    if (site.file.empty()) return {{"file", fmt::format("none ({})", site::site_file())}};
+    std::vector<Fact> facts{{"file", site.file}};
+    if (!site.why.empty()) facts.push_back({"why", site.why});
+    for (const site::Denial& one : site.denials) {
+        facts.push_back(
+            {fmt::format("line {}", one.line), fmt::format("denied: {}", printable(one.pattern))});
     }
     return facts;
 }
@@ -129,7 +148,11 @@ std::vector<Fact> setting_facts(std::span<const std::string> entries) {
 // What a person should know before a run; empty where all is on.
 std::vector<Fact> switched_off(const Settings& settings) {
     std::vector<Fact> facts;
-    if (!settings.on) facts.push_back({"everything", "by TUTTI=off"});
+    if (!settings.site_off.empty()) {
+        facts.push_back({"everything", settings.site_off});
+    } else if (!settings.on) {
+        facts.push_back({"everything", "by TUTTI=off"});
+    }
     facts.push_back({"other calls",
                      "alltoall, the v and non-blocking collectives go to the host "
                      "MPI"});
@@ -153,8 +176,14 @@ int info_main(std::span<const std::string> words) {
         fmt::print("{}", arguments.value().markdown ? settings_markdown() : settings_text());
         return 0;
     }
-    const auto entries = tutti_entries(environ);
-    const auto settings = parse_settings(entries);
+    const auto site = site::read_site();
+    if (!site) {
+        fmt::print(stderr, "tutti: {}; until that is mended everything goes to the host MPI\n",
+                   site.error().message);
+        return 2;
+    }
+    const auto own = tutti_entries(environ);
+    const auto settings = parse_settings(site::merge(site, "", own).entries);
     if (!settings) {
         fmt::print(stderr, "tutti: {}\n", settings.error().message);
         return 2;
@@ -168,7 +197,8 @@ int info_main(std::span<const std::string> words) {
     print_facts("shared memory", memory_facts());
     print_facts("libraries", library_facts());
     print_facts("MPI launchers on PATH", launcher_facts());
-    print_facts("settings", setting_facts(entries));
+    print_facts("site", site_facts(site.value()));
+    print_facts("settings", setting_facts(own, site.value()));
     print_facts("switched off", switched_off(settings.value()));
     return 0;
 }

@@ -56,7 +56,11 @@ std::string settings_markdown() {
         "option\n"
         "without a value means 1. An empty variable (`TUTTI_REPORT=`) means unset. An unknown "
         "variable\n"
-        "or a malformed value is an error that names it.\n\n"
+        "or a malformed value is an error that names it. A site may give defaults, and switch "
+        "everything\n"
+        "off, in `/etc/tutti/settings.toml` ([formats/settings.md](formats/settings.md)); "
+        "`tutti info` says\n"
+        "where each setting comes from.\n\n"
         "| Variable | Option | Value | Default | Meaning |\n"
         "|---|---|---|---|---|\n";
     for (const SettingDoc& doc : setting_docs()) {

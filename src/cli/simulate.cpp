@@ -17,6 +17,7 @@
 #include "cli/words.h"
 #include "engine/simulate.h"
 #include "select/select.h"
+#include "site/site.h"
 
 namespace tutti::cli {
 namespace {
@@ -130,7 +131,8 @@ Result<Done> simulate_one(const Call& call, const Fabric& fabric, uint64_t seed,
 }
 
 Result<Done> simulate(const Words& words) {
-    auto read = read_call("simulate", words, tutti_entries(environ));
+    auto read = read_call("simulate", words,
+                          site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     if (!read) return read.error();
     Call& call = read.value();
     call.has_multicast = words.has("--multicast");

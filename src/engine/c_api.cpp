@@ -7,6 +7,7 @@
 #include "engine/context.h"
 #include "engine/team.h"
 #include "node/kernels/kernels.h"
+#include "site/site.h"
 
 using tutti::Error;
 using tutti::ErrorCode;
@@ -98,6 +99,22 @@ void tutti_context_attend(tutti_context* context, int has_waited_long) {
     desk.watch_all_for_others(has_waited_long != 0);
     desk.attend_all();
     context->context->tidy();
+}
+
+tutti_status tutti_site_settings(const char* const* settings, size_t settings_count,
+                                 void (*take)(void* user, const char* entry), void* user,
+                                 char* message, size_t message_bytes) {
+    const auto ask = [&]() -> tutti_status {
+        std::vector<std::string> own;
+        for (size_t i = 0; i < settings_count; ++i) own.emplace_back(settings[i]);
+        const auto merged =
+            tutti::site::merge(tutti::site::read_site(), tutti::site::own_program(), own);
+        for (const std::string& entry : merged.entries) take(user, entry.c_str());
+        if (merged.off.empty()) return TUTTI_OK;
+        const ErrorCode code = merged.is_broken ? ErrorCode::kArgument : ErrorCode::kOff;
+        return report({code, merged.off}, message, message_bytes);
+    };
+    return guarded(ask, message, message_bytes);
 }
 
 const char* tutti_context_setting(const tutti_context* context, const char* variable) {

@@ -106,7 +106,9 @@ void Context::fill_setting_texts() {
                       {"TUTTI_MCAST_THREAD", flag(s.mcast.thread)},
                       {"TUTTI_MCAST_TEAMS", std::to_string(s.mcast.teams)},
                       {"TUTTI_FAULTS", s.faults_text},
-                      {"TUTTI_MPI_LIBRARY", s.mpi_library}};
+                      {"TUTTI_MPI_LIBRARY", s.mpi_library},
+                      {"TUTTI_SITE_NAMES", s.site_names},
+                      {"TUTTI_SITE_OFF", s.site_off}};
 }
 
 uint64_t Context::pretended_host(uint32_t team_rank, uint32_t team_size) const {

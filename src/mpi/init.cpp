@@ -52,9 +52,45 @@ std::vector<std::string> with_rules(std::vector<std::string> entries) {
     return entries;
 }
 
-std::vector<std::string> without_rules(std::vector<std::string> entries) {
-    std::erase_if(entries, [](const std::string& one) { return one.starts_with(kRulesText); });
+// What rank 0's site has to say goes below its variables, or above them all. Whoever wonders why
+// there is no report is told; that the site's file is broken is told to everybody.
+std::vector<std::string> with_site(const std::vector<std::string>& own) {
+    std::vector<const char*> settings;
+    bool wants_report = false;
+    for (const std::string& entry : own) {
+        settings.push_back(entry.c_str());
+        wants_report |= entry.starts_with("TUTTI_REPORT=") && entry != "TUTTI_REPORT=0";
+    }
+    std::vector<std::string> entries;
+    const auto take = [](void* user, const char* entry) {
+        static_cast<std::vector<std::string>*>(user)->emplace_back(entry);
+    };
+    char why[512] = {};
+    const tutti_status status =
+        tutti_site_settings(settings.data(), settings.size(), take, &entries, why, sizeof why);
+    if (status == TUTTI_ERR_MEMORY) throw std::bad_alloc();
+    const bool is_broken = status == TUTTI_ERR_ARGUMENT;
+    if (is_broken) {
+        print_line((std::string("everything stays with the host MPI: ") + why).c_str());
+    } else if (status == TUTTI_ERR_OFF && wants_report) {
+        print_line((std::string("no report: ") + why).c_str());
+    }
     return entries;
+}
+
+// Rank 0's own variables among those that hold.
+std::vector<std::string> own_of(std::vector<std::string> held) {
+    constexpr std::string_view kSiteNames = "TUTTI_SITE_NAMES=";
+    std::string names = ",";
+    for (const std::string& one : held) {
+        if (one.starts_with(kSiteNames)) names += one.substr(kSiteNames.size()) + ",";
+    }
+    std::erase_if(held, [&](const std::string& one) {
+        const std::string name = one.substr(0, one.find('='));
+        return one.starts_with(kRulesText) || one.starts_with("TUTTI_SITE_") ||
+               names.find("," + name + ",") != std::string::npos;
+    });
+    return held;
 }
 
 // A file that rank 0 could not read is read by nobody: another rank may have one of that name.
@@ -79,7 +115,7 @@ void tell_differences(const Meeting& meeting) {
     char own[kNamesBytes] = {};
     Trouble untold;  // a line for people, which may be left away
     attempt(untold, [&] {
-        const std::string names = differing_names(meeting.mine, without_rules(meeting.held));
+        const std::string names = differing_names(meeting.mine, own_of(meeting.held));
         snprintf(own, sizeof own, "%s", names.c_str());
     });
     int differs = own[0] != '\0' ? 1 : 0, any = 0;
@@ -193,7 +229,7 @@ Meeting meet(Trouble& trouble) {
     std::string text;
     attempt(trouble, [&] {
         meeting.mine = tutti_variables(environ, false);
-        if (front.world_rank == 0) text = join_entries(with_rules(meeting.mine));
+        if (front.world_rank == 0) text = join_entries(with_rules(with_site(meeting.mine)));
         meeting.host = host_hash();
         const auto ranks = static_cast<size_t>(front.world_size);
         meeting.hosts = std::make_unique<uint64_t[]>(ranks);
@@ -249,7 +285,8 @@ void start() {
     front.host.comm_rank(front.handles.comm_world, &front.world_rank);
     front.host.comm_size(front.handles.comm_world, &front.world_size);
     if (!prepare()) {
-        const bool is_off = front.context != nullptr && *setting("TUTTI") == '0';
+        const bool is_off = front.context != nullptr && *setting("TUTTI") == '0' &&
+                            *setting("TUTTI_SITE_OFF") == '\0';
         // `tutti run` need not wonder what became of the report.
         if (front.world_rank == 0 && !is_off) leave_mark();
         if (front.context != nullptr) tutti_context_destroy(front.context);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules as TOML. The only source that knows toml++, which is compiled without exceptions here.
-//
-// toml++ 3.3 asserts that a key begins behind "[", and reports the error itself a few lines later:
-// a user's mistake must not end the process.
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#include <toml++/toml.h>
-
+// Rules as TOML.
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 #include "select/overlap.h"
 #include "select/rules.h"
+#include "select/toml_reading.h"
 #include "select/tuning.h"
 
 namespace tutti::select {
@@ -23,63 +18,6 @@ constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "rule"});
 constexpr auto kRuleKeys = std::to_array<std::string_view>(
     {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "mpi", "commutative", "multicast",
      "multicast_mbit", "algorithm", "segment", "lanes", "leaders", "fan_in", "flat", "why"});
-
-// What is wrong, and where.
-struct Complaint {
-    toml::source_position at;
-    std::string what;
-};
-using Trouble = std::optional<Complaint>;
-
-Trouble trouble(const toml::node& node, std::string what) {
-    return Complaint{node.source().begin, std::move(what)};
-}
-
-std::string shown(const toml::node& node) {
-    if (const auto* text = node.as_string()) return '"' + printable(text->get()) + '"';
-    if (const auto* number = node.as_integer()) return std::to_string(number->get());
-    if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
-    if (node.is_array()) return "a list";
-    return node.is_table() ? "a table" : "this value";
-}
-
-// The entries of a table in the order of the file, so that the first fault is told.
-std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml::table& table) {
-    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
-    for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
-    std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-        const auto& one = a.first->source().begin;
-        const auto& other = b.first->source().begin;
-        return std::pair(one.line, one.column) < std::pair(other.line, other.column);
-    });
-    return entries;
-}
-
-Trouble unknown_key(const toml::key& key, std::span<const std::string_view> known) {
-    std::string what = "unknown key " + printable(key.str());
-    if (const auto close = nearest(key.str(), known)) {
-        what += "; did you mean " + std::string(*close) + "?";
-    }
-    return Complaint{key.source().begin, std::move(what)};
-}
-
-// A string, or a list of strings.
-Trouble read_words(const toml::node& node, std::string_view key, std::vector<std::string>& words) {
-    const std::string expected =
-        std::string(key) + ": expected a word or a list of words, not " + shown(node);
-    if (const auto* text = node.as_string()) {
-        words.push_back(text->get());
-        return std::nullopt;
-    }
-    const auto* list = node.as_array();
-    if (!list || list->empty()) return trouble(node, expected);
-    for (const toml::node& one : *list) {
-        const auto* text = one.as_string();
-        if (!text) return trouble(one, expected);
-        words.push_back(text->get());
-    }
-    return std::nullopt;
-}
 
 Trouble read_collectives(const toml::node& node, Rule& rule) {
     std::vector<std::string> words;
@@ -122,24 +60,6 @@ Trouble read_range(const toml::node& node, std::string_view key, std::optional<R
     return trouble(node, std::string(key) + " = " + shown(node) + ": expected a number or a range" +
                              (key == "bytes" ? " such as \"..4K\" or \"64K..1M\""
                                              : " such as \"2..\" or \"4..16\""));
-}
-
-Trouble read_switch(const toml::node& node, std::string_view key, bool& target) {
-    const auto* truth = node.as_boolean();
-    if (!truth) {
-        return trouble(node, std::string(key) + ": expected true or false, not " + shown(node));
-    }
-    target = truth->get();
-    return std::nullopt;
-}
-
-Trouble read_text(const toml::node& node, std::string_view key, std::string& target) {
-    const auto* text = node.as_string();
-    if (!text || text->get().empty()) {
-        return trouble(node, std::string(key) + ": expected a text, not " + shown(node));
-    }
-    target = printable(text->get());
-    return std::nullopt;
 }
 
 Trouble read_option(const toml::node& node, std::string_view key, algo::Tuning& tuning) {
@@ -229,28 +149,6 @@ Trouble read_rules(const toml::node& node, std::vector<Rule>& rules) {
     return std::nullopt;
 }
 
-// toml++ 3.3 runs into undefined behaviour at some letters beyond ASCII where a word begins
-// (is_non_ascii_horizontal_whitespace, U+00A1 to U+0499), and into an assertion of its own at a
-// form feed behind a bracket. No key or value of ours has such letters; in a comment nobody misses
-// them, in `why` they are shown as question marks.
-std::string plain(std::string_view text) {
-    std::string result(text);
-    std::ranges::replace_if(
-        result,
-        [](char letter) {
-            const bool is_blank = letter == '\t' || letter == '\n' || letter == '\r';
-            return !is_blank && (letter < 0x20 || letter > 0x7e);
-        },
-        '?');
-    return result;
-}
-
-Error located(const std::string& file_name, const toml::source_position& at,
-              const std::string& what) {
-    return {ErrorCode::kArgument, printable(file_name) + ":" + std::to_string(at.line) + ":" +
-                                      std::to_string(at.column) + ": " + what};
-}
-
 }  // namespace
 
 Result<Rules> Rules::parse(std::string_view text, std::string file_name) {
@@ -260,13 +158,10 @@ Result<Rules> Rules::parse(std::string_view text, std::string file_name) {
     }
     Rules rules;
     rules.source_ = std::move(file_name);
-    const toml::parse_result parsed = toml::parse(plain(text));
-    if (!parsed) {
-        const toml::parse_error& error = parsed.error();
-        return located(rules.source_, error.source().begin, printable(error.description()));
-    }
+    const auto parsed = parse_toml(text, rules.source_);
+    if (!parsed) return parsed.error();
     rules.has_built_in_after_ = true;
-    for (const auto& [key, node] : in_order(parsed.table())) {
+    for (const auto& [key, node] : in_order(parsed.value())) {
         Trouble wrong;
         if (key->str() == "built_in") {
             wrong = read_switch(*node, key->str(), rules.has_built_in_after_);

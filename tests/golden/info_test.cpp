@@ -43,7 +43,7 @@ TEST_F(Transcript, InfoHasItsSections) {
 TEST_F(Transcript, InfoShowsTheSettingsInForce) {
     const Answer answer = tutti("info", "TUTTI=off TUTTI_CHUNK=8K");
     EXPECT_EQ(answer.status, 0);
-    EXPECT_NE(answer.out.find("  8K\n"), std::string::npos);
+    EXPECT_NE(answer.out.find("  8K (environment)\n"), std::string::npos);
     EXPECT_NE(answer.out.find("by TUTTI=off\n"), std::string::npos);
 }
 

@@ -147,6 +147,8 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_REPORT_MARK", {}},
         {"TUTTI_RULES", {}},
         {"TUTTI_RULES_TEXT", {}},
+        {"TUTTI_SITE_NAMES", {}},
+        {"TUTTI_SITE_OFF", {}},
         {"TUTTI_SCRATCH", {"1", "65535", "2000G"}},
         {"TUTTI_BARRIER", {}},
         {"TUTTI_BCAST", {}},

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "site/site.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <iterator>
+
+#include "base/fd.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "select/rules.h"
+#include "select/toml_reading.h"
+
+namespace tutti::site {
+namespace {
+
+using select::Trouble;
+
+constexpr size_t kDenialsMax = 1000;
+constexpr auto kTopKeys = std::to_array<std::string_view>({"enabled", "why", "deny", "settings"});
+
+// What only one run or one process can know.
+constexpr auto kNotForSites =
+    std::to_array<std::string_view>({"TUTTI_REPORT_MARK", "TUTTI_MPI_LIBRARY", "TUTTI_RULES_TEXT",
+                                     "TUTTI_SITE_NAMES", "TUTTI_SITE_OFF"});
+
+std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+// A value as the variable would have it; empty where it is of another kind.
+std::string value_text(const toml::node& node) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* truth = node.as_boolean()) return truth->get() ? "1" : "0";
+    if (const auto* number = node.as_integer()) return std::to_string(number->get());
+    if (const auto* number = node.as_floating_point()) {
+        char digits[64];
+        const auto end = std::to_chars(digits, digits + sizeof digits, number->get());
+        return {digits, end.ptr};
+    }
+    return {};
+}
+
+Trouble read_default(const toml::key& key, const toml::node& node, Site& site) {
+    const std::string name(key.str());
+    std::vector<std::string_view> known;
+    for (const SettingDoc& doc : setting_docs()) {
+        if (std::ranges::find(kNotForSites, doc.variable) == kNotForSites.end()) {
+            known.push_back(doc.variable);
+        }
+    }
+    if (std::ranges::find(known, name) == known.end()) return select::unknown_key(key, known);
+    const std::string value = value_text(node);
+    if (value.empty()) {
+        return select::trouble(node, name + ": expected a text, a number or true or false, not " +
+                                         select::shown(node));
+    }
+    if (value.find_first_of(std::string_view("\n\0", 2)) != std::string::npos) {
+        return select::trouble(node, name + ": a value has one line");
+    }
+    const std::string entry = name + "=" + value;
+    if (const auto parsed = parse_settings(std::span(&entry, 1)); !parsed) {
+        return select::trouble(node, parsed.error().message);
+    }
+    site.defaults.push_back({entry, static_cast<uint32_t>(node.source().begin.line)});
+    return std::nullopt;
+}
+
+Trouble read_defaults(const toml::node& node, Site& site) {
+    const auto* table = node.as_table();
+    if (!table) return select::trouble(node, "settings are written below [settings]");
+    for (const auto& [key, value] : select::in_order(*table)) {
+        if (auto wrong = read_default(*key, *value, site)) return wrong;
+    }
+    // What they say together, and of algorithms and rules.
+    std::vector<std::string> entries;
+    for (const Default& one : site.defaults) entries.push_back(one.entry);
+    const auto settings = parse_settings(entries);
+    if (!settings) return select::trouble(node, settings.error().message);
+    if (const auto rules = select::load_rules(settings.value()); !rules) {
+        return select::trouble(node, rules.error().message);
+    }
+    return std::nullopt;
+}
+
+Trouble read_denials(const toml::node& node, Site& site) {
+    const std::string expected = "deny: expected a list of names or paths of programs";
+    const auto* list = node.as_array();
+    if (!list) return select::trouble(node, expected + ", not " + select::shown(node));
+    if (list->size() > kDenialsMax) {
+        return select::trouble(node, "deny: more than " + std::to_string(kDenialsMax));
+    }
+    for (const toml::node& one : *list) {
+        const auto* text = one.as_string();
+        if (!text || text->get().empty() || text->get().find('\n') != std::string::npos) {
+            return select::trouble(one, expected);
+        }
+        site.denials.push_back({text->get(), static_cast<uint32_t>(one.source().begin.line)});
+    }
+    return std::nullopt;
+}
+
+Trouble read_entry(const toml::key& key, const toml::node& node, Site& site) {
+    const std::string_view word = key.str();
+    if (word == "why") return select::read_text(node, word, site.why);
+    if (word == "deny") return read_denials(node, site);
+    if (word == "settings") return read_defaults(node, site);
+    if (word != "enabled") return select::unknown_key(key, kTopKeys);
+    site.enabled_line = static_cast<uint32_t>(node.source().begin.line);
+    return select::read_switch(node, word, site.enabled);
+}
+
+// A pattern with a slash means the whole path, in which * passes slashes; else the last name of it.
+bool matches(const std::string& pattern, const std::string& program) {
+    const bool is_path = pattern.find('/') != std::string::npos;
+    const std::string name = is_path ? program : program.substr(program.rfind('/') + 1);
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+Error cannot_read(const std::string& file) {
+    return {ErrorCode::kArgument, file + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+Result<Site> Site::parse(std::string_view text, std::string file_name) {
+    if (text.size() > kFileBytesMax) {
+        return Error{ErrorCode::kArgument, printable(file_name) + ":1:1: more than " +
+                                               format_bytes(kFileBytesMax) + " of settings"};
+    }
+    const auto parsed = select::parse_toml(text, file_name);
+    if (!parsed) return parsed.error();
+    Site site;
+    for (const auto& [key, node] : select::in_order(parsed.value())) {
+        if (auto wrong = read_entry(*key, *node, site)) {
+            return select::located(file_name, wrong->at, wrong->what);
+        }
+    }
+    site.file = std::move(file_name);
+    return site;
+}
+
+std::string Site::denial(std::string_view program) const {
+    const auto told = [&](uint32_t line, const std::string& what) {
+        return "switched off " + what + " by " + file + ":" + std::to_string(line) +
+               (why.empty() ? "" : " (" + why + ")");
+    };
+    if (!enabled) return told(enabled_line, "for all programs");
+    const std::string path(program);
+    for (const Denial& one : denials) {
+        if (!path.empty() && matches(one.pattern, path)) {
+            return told(one.line, "for " + printable(path));
+        }
+    }
+    return {};
+}
+
+const Default* Site::find(std::string_view variable) const {
+    const auto found = std::ranges::find_if(
+        defaults, [&](const Default& one) { return name_of(one.entry) == variable; });
+    return found == defaults.end() ? nullptr : &*found;
+}
+
+std::string_view site_file() { return TUTTI_SITE_FILE; }
+
+Result<Site> read_site() {
+    const std::string name(site_file());
+    // Not to wait for a writer, should it be a pipe.
+    const Fd file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file.get() < 0) {
+        if (errno == ENOENT || errno == ENOTDIR) return Site{};
+        return cannot_read(name);
+    }
+    // One more than is allowed, so that a longer file is seen to be longer.
+    std::string text(kFileBytesMax + 1, '\0');
+    size_t bytes = 0;
+    while (bytes < text.size()) {
+        const ssize_t got = read(file.get(), text.data() + bytes, text.size() - bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return cannot_read(name);
+        if (got == 0) break;
+        bytes += static_cast<size_t>(got);
+    }
+    text.resize(bytes);
+    return Site::parse(text, name);
+}
+
+Merged merge(const Result<Site>& site, std::string_view program, std::span<const std::string> own) {
+    Merged result;
+    result.is_broken = !site;
+    result.off = site ? site.value().denial(program) : site.error().message;
+    std::string names;
+    for (const Default& one : site ? site.value().defaults : std::vector<Default>()) {
+        const bool is_own = std::ranges::any_of(own, [&](const std::string& entry) {
+            return name_of(entry) == name_of(one.entry) && name_of(entry).size() + 1 < entry.size();
+        });
+        if (is_own || !result.off.empty()) continue;
+        result.entries.push_back(one.entry);
+        names += (names.empty() ? "" : ",") + std::string(name_of(one.entry));
+    }
+    // Nobody but the site's file says what the site says.
+    std::ranges::copy_if(own, std::back_inserter(result.entries), [](const std::string& entry) {
+        return !entry.starts_with("TUTTI_SITE_");
+    });
+    if (!names.empty()) result.entries.push_back("TUTTI_SITE_NAMES=" + names);
+    if (!result.off.empty()) result.entries.push_back("TUTTI_SITE_OFF=" + result.off);
+    return result;
+}
+
+std::string own_program() {
+    char path[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    return length > 0 ? std::string(path, static_cast<size_t>(length)) : std::string();
+}
+
+}  // namespace tutti::site
