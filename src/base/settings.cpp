@@ -94,6 +94,21 @@ bool set_faults(Settings& settings, std::string_view text) {
     return assign(settings.faults, parse_faults(text)) && set_text(settings.faults_text, text);
 }
 
+// "0.01", "1%", "1%:7".
+bool set_verify(Settings& settings, std::string_view text) {
+    const size_t colon = text.find(':');
+    if (colon != std::string_view::npos) {
+        const bool has_seed = set_count(settings.verify_seed, text.substr(colon + 1), UINT64_MAX);
+        if (!has_seed || settings.verify_seed == 0) return false;
+    }
+    std::string_view share = text.substr(0, colon);
+    const bool is_percentage = share.ends_with('%');
+    if (is_percentage) share.remove_suffix(1);
+    if (!assign(settings.verify_share, parse_decimal(share))) return false;
+    if (is_percentage) settings.verify_share /= 100;
+    return settings.verify_share <= 1;
+}
+
 struct Entry {
     SettingDoc doc;
     bool (*set)(Settings&, std::string_view);
@@ -114,6 +129,12 @@ constexpr auto kEntries = std::to_array<Entry>({
       "Compares collective, root, operator and byte total of all ranks before every call; a "
       "mismatch ends in one message that names the ranks."},
      [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); }},
+    {{"TUTTI_VERIFY", "--verify", "SHARE[:SEED]", "0",
+      "That share of the calls (0.01 or 1%), chosen alike on all ranks, is run by the host MPI too "
+      "and compared; a difference is a line with all that is needed to repeat it. The seed, drawn "
+      "for each run otherwise, chooses the same calls again."},
+     set_verify,
+     "with a share from 0 to 1 or 0% to 100% and a seed from 1 on"},
     {{"TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
       "After so long in one collective, waiting ranks print which ranks have not arrived, and wait "
       "on."},

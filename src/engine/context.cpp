@@ -65,6 +65,16 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
 ProcessId Context::process() const { return process_.pid == getpid() ? process_ : this_process(); }
 
 namespace {
+std::string decimal(double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.9g", value);
+    return text;
+}
+std::string verify_text(const Settings& settings) {
+    const std::string share = decimal(settings.verify_share);
+    if (settings.verify_seed == 0) return share;
+    return share + ":" + std::to_string(settings.verify_seed);
+}
 std::string hosts_text(const Settings& settings) {
     return std::to_string(settings.hosts) + (settings.hosts_in_turn ? ":round-robin" : "");
 }
@@ -72,11 +82,6 @@ std::string hosts_text(const Settings& settings) {
 
 void Context::fill_setting_texts() {
     const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
-    const auto decimal = [](double value) {
-        char text[32];
-        std::snprintf(text, sizeof(text), "%.9g", value);
-        return std::string(text);
-    };
     constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
     constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
     constexpr const char* kChoices[] = {"auto", "on", "off"};
@@ -85,6 +90,7 @@ void Context::fill_setting_texts() {
                       {"TUTTI_REPORT", s.report},
                       {"TUTTI_REPORT_MARK", s.report_mark},
                       {"TUTTI_CHECK", flag(s.check)},
+                      {"TUTTI_VERIFY", verify_text(s)},
                       {"TUTTI_STALL", decimal(s.stall_s)},
                       {"TUTTI_REPRODUCIBLE", flag(s.reproducible)},
                       {"TUTTI_WARMUP", std::to_string(s.warmup_calls)},

@@ -4,6 +4,7 @@
 #include "mpi/collectives.h"
 #include "mpi/run.h"
 #include "mpi/staging.h"
+#include "mpi/verify.h"
 
 namespace tutti::mpi {
 
@@ -67,11 +68,13 @@ int bcast(const BcastArgs& a) {
         return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
     }
     const Part part = state->rank == call.root ? reads(side) : writes(side);
-    return on_readable_memory(*state, kBcast, {part}, [&] {
+    const auto by_tutti = [&] {
         if (!side.contiguous(1)) return bcast_packed(*state, call, side);
         call.recv = side.data();
         return run(*state, call);
-    });
+    };
+    return on_readable_memory(*state, kBcast, {part},
+                              [&] { return verified(*state, call, {.recv = &side}, by_tutti); });
 }
 
 }  // namespace tutti::mpi

@@ -20,6 +20,9 @@ struct CommState {
     bool is_inter = false;
     uint32_t calls = 0;  // during the warm-up
     abi::Comm comm{};
+    // TUTTI_VERIFY: alike on all members; 0 until a call of Tutti's, and so many of these.
+    uint64_t verify_number = 0;
+    uint64_t verify_calls = 0;
     // For packed data: what this rank sends, what it receives, operands of user operators. A
     // communicator has one blocking collective at a time, so these need no lock.
     Scratch send_scratch;

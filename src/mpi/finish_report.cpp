@@ -90,7 +90,7 @@ void leave_mark() {
     static_cast<void>(files::make_mark(mark));
 }
 
-void finish_report(const char* target) {
+void finish_report(const char* target, const VerifyTotals& verify) {
     const std::vector<ReportRecord> mine = front.counters.records();
     const auto records = gather_records(std::span(mine));
     const MulticastLog log = gather_multicasts();
@@ -105,7 +105,7 @@ void finish_report(const char* target) {
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
     const ReportHead head{host_version(), static_cast<uint32_t>(front.world_size),
                           faults != nullptr ? faults : "",
-                          merge_staged(staged ? *staged : std::vector{here})};
+                          merge_staged(staged ? *staged : std::vector{here}), verify};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -27,6 +27,25 @@ struct StagedCounters {
     std::atomic<const char*> runtime{nullptr};
 };
 
+// What became of the chosen calls of TUTTI_VERIFY; each is counted by its communicator's rank 0.
+struct VerifyCounters {
+    std::atomic<uint64_t> calls{0};  // also those that were not chosen
+    std::atomic<uint64_t> equal{0};
+    std::atomic<uint64_t> different{0};
+    std::atomic<uint64_t> undecided{0};  // bits differ, and nobody can tell which are right
+    std::atomic<uint64_t> skipped{0};    // too large, or no memory
+    std::atomic<uint64_t> failed{0};     // the call itself ended with an error
+};
+
+struct Verification {
+    bool is_on = false;
+    double share = 0;
+    uint64_t seed = 0;
+    const char* settings = "";  // for whoever wants to repeat the run
+    std::atomic<uint32_t> lines{0};
+    VerifyCounters counters;
+};
+
 struct Front {
     std::atomic<bool> loaded{false};      // host and tools are filled
     std::atomic<bool> is_foreign{false};  // the host is none of this library's, which stands aside
@@ -66,6 +85,7 @@ struct Front {
     Counters counters;
     device::Watch devices;
     StagedCounters staged;
+    Verification verify;
 
     std::mutex mutex;             // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;  // all of them, under mutex_states

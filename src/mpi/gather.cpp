@@ -4,6 +4,7 @@
 #include "mpi/collectives.h"
 #include "mpi/run.h"
 #include "mpi/staging.h"
+#include "mpi/verify.h"
 
 namespace tutti::mpi {
 
@@ -167,10 +168,15 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     if (tutti_prefers_host(state->team, &call) != 0) {
         return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
     }
-    const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, *state);
-    return on_readable_memory(*state, shape.kind, {one_part, all_part}, [&] {
+    const Side* own = b.has_one ? &b.one : nullptr;
+    const Side* others = b.has_all ? &b.all : nullptr;
+    const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
+    const auto by_tutti = [&] {
         return shape.one_is_sent ? collect(*state, call, b) : distribute(*state, call, b);
-    });
+    };
+    const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, *state);
+    return on_readable_memory(*state, shape.kind, {one_part, all_part},
+                              [&] { return verified(*state, call, subject, by_tutti); });
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "mpi/finish_report.h"
 #include "mpi/front.h"
 #include "mpi/p2p.h"
+#include "mpi/verify.h"
 
 namespace tutti::mpi {
 
@@ -277,6 +278,7 @@ bool prepare() {
     prepare_host(trouble);
     if (!all_go_on(trouble)) return false;
     tell_differences(meeting);
+    start_verification(setting("TUTTI_VERIFY"), without_rules(meeting.held));
     return true;
 }
 
@@ -359,9 +361,11 @@ int finalize() {
     // Before the report, whose messages are the host's. Functions that are called from within the
     // host's own end have no such care taken of them.
     if (front.world_size > 1 && !front.has_fault_tolerance) wait_for_all();
-    if (front.report) {
+    if (front.report || front.verify.is_on) {
         const HostGuard guard;
-        finish_report(setting("TUTTI_REPORT"));
+        const VerifyTotals totals = gather_verify_totals();
+        tell_differing_calls(totals);
+        if (front.report) finish_report(setting("TUTTI_REPORT"), totals);
     }
     front.devices.let_go();
     front.host.comm_free(&front.quiet_comm);

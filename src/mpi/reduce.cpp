@@ -7,6 +7,7 @@
 #include "mpi/collectives.h"
 #include "mpi/run.h"
 #include "mpi/staging.h"
+#include "mpi/verify.h"
 
 namespace tutti::mpi {
 
@@ -143,10 +144,14 @@ int reduce_any(const ReduceArgs& a) {
     Part parts[2];
     if (!roles.in_place) parts[0] = reads(send);
     if (receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
-    return on_readable_memory(*state, kKind, {parts[0], parts[1]}, [&] {
+    const Subject subject{roles.in_place ? nullptr : &send, receives ? &recv : nullptr, a.op,
+                          a.type};
+    const auto by_tutti = [&] {
         if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
         return reduce_with_kernel(*state, call, send, recv, roles);
-    });
+    };
+    return on_readable_memory(*state, kKind, {parts[0], parts[1]},
+                              [&] { return verified(*state, call, subject, by_tutti); });
 }
 
 }  // namespace

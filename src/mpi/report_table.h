@@ -48,11 +48,25 @@ struct Staged {
 };
 Staged merge_staged(std::span<const StagedRecord> records);
 
+// TUTTI_VERIFY, of all communicators.
+struct VerifyTotals {
+    double share = 0;  // 0: nothing was to be verified
+    uint64_t seed = 0;
+    uint64_t calls = 0;
+    uint64_t equal = 0;
+    uint64_t different = 0;
+    uint64_t undecided = 0;
+    uint64_t skipped = 0;
+    uint64_t failed = 0;
+    [[nodiscard]] uint64_t compared() const { return equal + different + undecided; }
+};
+
 struct ReportHead {
     std::string host;  // "Open MPI v5.0.11"
     uint32_t ranks = 0;
     std::string faults;  // TUTTI_FAULTS, or empty
     Staged staged{};
+    VerifyTotals verify = {};
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

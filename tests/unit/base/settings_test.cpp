@@ -31,6 +31,7 @@ TEST(Settings, EveryOneIsRead) {
     const auto parsed = parse({"TUTTI=off",
                                "TUTTI_REPORT=r.json",
                                "TUTTI_CHECK=1",
+                               "TUTTI_VERIFY=0.25:7",
                                "TUTTI_STALL=0.25",
                                "TUTTI_REPRODUCIBLE=on",
                                "TUTTI_WARMUP=0",
@@ -65,6 +66,8 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_FALSE(s.on);
     EXPECT_EQ(s.report, "r.json");
     EXPECT_TRUE(s.check);
+    EXPECT_EQ(s.verify_share, 0.25);
+    EXPECT_EQ(s.verify_seed, 7u);
     EXPECT_EQ(s.stall_s, 0.25);
     EXPECT_TRUE(s.reproducible);
     EXPECT_EQ(s.warmup_calls, 0u);
@@ -106,6 +109,17 @@ TEST(Settings, UnknownNamesAreNamed) {
     EXPECT_TRUE(parse({"tutti_check=1"}));
 }
 
+TEST(Settings, ShareOfTheVerifiedCalls) {
+    EXPECT_EQ(parse({}).value().verify_share, 0);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=0"}).value().verify_share, 0);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=1"}).value().verify_share, 1);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=1%"}).value().verify_share, 0.01);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=100%"}).value().verify_share, 1);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=2.5%:9"}).value().verify_share, 0.025);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=2.5%:9"}).value().verify_seed, 9u);
+    EXPECT_EQ(parse({"TUTTI_VERIFY=1:18446744073709551615"}).value().verify_seed, UINT64_MAX);
+}
+
 TEST(Settings, PretendedHosts) {
     EXPECT_EQ(parse({}).value().hosts, 0u);
     const auto blocks = parse({"TUTTI_HOSTS=3"});
@@ -122,6 +136,8 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI", {"maybe", "ON", "2"}},
         {"TUTTI_REPORT", {}},
         {"TUTTI_CHECK", {"2", "yes", "-1"}},
+        {"TUTTI_VERIFY",
+         {"1.01", "101%", "-1", "%", "all", "nan", "0.1:", "0.1:0", "0.1:x", ":7", "1 %"}},
         {"TUTTI_STALL", {"-1", "soon", "nan", "1s"}},
         {"TUTTI_REPRODUCIBLE", {"true"}},
         {"TUTTI_WARMUP", {"-1", "1.5", "1073741825"}},

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""TUTTI_VERIFY: calls that the host MPI runs too; a wrong result is found, a right one never is."""
+import pytest
+
+from harness import BARE
+
+pytestmark = pytest.mark.skipif(BARE, reason="nothing is verified without Tutti")
+
+CLEAN = ["moves", "layouts", "reductions", "user_ops", "verify"]
+MARKED = ["MPI_Allreduce of double, sum, 616 bytes;", "MPI_Reduce of int32, maximum, 308 bytes, root",
+          "MPI_Bcast, 308 bytes, root", "MPI_Gather, 308 bytes a block, root",
+          "MPI_Allgather, 308 bytes a block;", "MPI_Scatter, 308 bytes a block, root"]
+
+
+def verified(outcome):
+    """The counts of a run in which nothing was wrong."""
+    assert not outcome.lines(), str(outcome)
+    counts = outcome.report.data["verify"]
+    assert counts["wrong"] == 0 and counts["failed"] == 0 and counts["not_compared"] == 0, counts
+    assert counts["compared"] > 0, counts
+    return counts
+
+
+@pytest.mark.parametrize("program", CLEAN)
+def test_every_call_is_right(mpi, program):
+    # These two poll without a pause: with more ranks than processors a call of theirs takes time
+    # slices, and a verified reduction of floating point is five calls.
+    share = "20%:1" if mpi.name in ("debian-mpich", "pypi-impi") else "100%"
+    counts = verified(mpi.launch(program, 4, options=[f"--verify={share}"], timeout=240).passed())
+    assert share != "100%" or counts["compared"] == counts["calls"], counts
+
+
+@pytest.mark.parametrize("options", [["--hosts=2"], ["--check"], ["--reproducible=1"]], ids=" ".join)
+@pytest.mark.parametrize("program", ["layouts", "reductions", "verify"])
+def test_every_call_is_right_under_settings(one_of_each, program, options):
+    verified(one_of_each.launch(program, 4, options=["--verify=1", *options]).passed())
+
+
+def test_threads_on_several_communicators(mpi):
+    outcome = mpi.launch("random_mixed", 3, "--seed", 5, options=["--verify=1"], timeout=240)
+    verified(outcome.passed())
+
+
+def test_what_nobody_can_decide_is_no_alarm(openmpi):
+    """A user's operator over floating point, where the bits depend on the order of operands."""
+    counts = verified(openmpi.launch("verify", 4, options=["--verify=1"]).passed())
+    assert 0 < counts["undecided"] < counts["compared"] / 2, counts
+
+
+def test_the_same_calls_are_chosen_on_all_ranks(debian_mpi):
+    """Ranks that chose different calls would not come back: what is local differs between them."""
+    found = []
+    for arguments in ([], ["--perturbed", 3]):
+        outcome = debian_mpi.launch("perturb", 3, *arguments, options=["--verify=50%:11"])
+        found.append(verified(outcome.passed()))
+    assert found[0] == found[1]
+    assert 0 < found[0]["compared"] < found[0]["calls"]
+    assert found[0]["seed"] == 11
+    other = debian_mpi.launch("perturb", 3, options=["--verify=50%:12"])
+    assert verified(other.passed())["compared"] != found[0]["compared"]
+
+
+def test_a_seed_is_drawn_and_told(openmpi):
+    seeds = {verified(openmpi.launch("simple", 2, 20, options=["--verify=1"]).passed())["seed"]
+             for _ in range(2)}
+    assert len(seeds) == 2 and 0 not in seeds
+
+
+def test_nothing_is_told_where_nothing_is_verified(openmpi):
+    assert "verify" not in openmpi.launch("simple", 2, 20).passed().report.data
+
+
+@pytest.fixture(params=["debian-mpich", "pypi-mpich", "pypi-impi"])
+def wrong_host(request):
+    """An MPI, and the environment that puts a host whose results are wrong in its place."""
+    from conftest import usable  # pylint: disable=import-outside-toplevel
+    mpi = usable(request.param)
+    stand_in = mpi.compile("wrong_host", shared=True, flags=["-Wl,--no-as-needed"])
+    return mpi, {"LD_PRELOAD": str(stand_in)}
+
+
+def test_a_wrong_result_is_one_loud_line(wrong_host):
+    mpi, env = wrong_host
+    ranks = 3
+    outcome = mpi.launch("verify", ranks, env=env,
+                         options=["--verify=1:99", "--chunk=4K"]).passed()
+    counts = outcome.report.data["verify"]
+    # Six rounds; the first two calls on the communicator were other ones.
+    assert counts["wrong"] == 6 * len(MARKED), counts
+    lines = [line for line in outcome.lines() if "wrong result: " in line]
+    for start in MARKED:
+        of_call = [line for line in lines if line.startswith(f"tutti: VERIFY: wrong result: {start}")]
+        assert of_call, f"{start}\n{outcome}"
+        for line in of_call:
+            assert ", element 5 (" in line and "; 1 differ in all;" in line, line
+            assert line.count("to repeat: TUTTI_VERIFY=1:99 beside TUTTI_CHUNK=4K") == 1, line
+    sums = [line for line in lines if line.startswith("tutti: VERIFY: wrong result: MPI_Allreduce of")]
+    # rank + 5 of three ranks; the stand-in adds a half.
+    assert "Tutti 18, the host MPI 18.5, where orders differ by at most " in sums[0], sums[0]
+    assert len(lines) <= 10 * ranks, str(outcome)
+    last = [line for line in outcome.lines() if "ended with wrong results" in line]
+    assert last == [f"tutti: VERIFY: {counts['wrong']} calls ended with wrong results, of "
+                    f"{counts['compared']} that were compared with the host MPI's"], str(outcome)
+
+
+def test_a_wrong_result_is_found_across_hosts(wrong_host):
+    mpi, env = wrong_host
+    outcome = mpi.launch("verify", 4, env=env, options=["--verify=1", "--hosts=2"]).passed()
+    assert outcome.report.data["verify"]["wrong"] == 6 * len(MARKED), str(outcome)
