@@ -69,6 +69,7 @@ Result<Done> Service::start(Work& work, std::mutex& lock, int group, int own) {
     if (timer_.get() < 0) return failed("timerfd_create");
     epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
     if (epoll_.get() < 0) return failed("epoll_create1");
+    group_ = group;
     own_ = own;
     for (const int fd : {pipe_reader_.get(), timer_.get(), group, own}) {
         if (const auto watched = watch(fd, EPOLLIN); !watched) return watched.error();
@@ -112,13 +113,35 @@ void Service::run(Work& work, std::mutex& lock) {
             is_away_.store(false, std::memory_order_relaxed);
             // Let go between turns: others want to join, leave and look.
             const std::lock_guard guard(lock);
-            if (is_attended_.load()) continue;
+            const bool is_attended = is_attended_.load();
+            if (is_attended && !has_seen_work_) continue;
             const Turn turn = work.turn();
+            // What it waits for may be there now.
+            if (is_attended) ring();
             if (turn.has_more) continue;
             prepare_sleep(turn);
             break;
         }
     }
+}
+
+// Something has waited for a nap beside a rank that attends, and has done nothing.
+bool Service::must_help() {
+    const uint64_t turns = turns_attended_.load(std::memory_order_relaxed);
+    const bool is_idle = turns == turns_seen_;
+    const bool had_work = has_seen_work_;
+    turns_seen_ = turns;
+    has_seen_work_ = is_attended_.load() && has_work();
+    return is_idle && had_work && has_seen_work_;
+}
+
+bool Service::has_work() const {
+    const auto room = static_cast<short>(watches_room_ ? POLLOUT : 0);
+    std::array<pollfd, 4> all{{{pipe_reader_.get(), POLLIN, 0},
+                               {timer_.get(), POLLIN, 0},
+                               {group_, POLLIN, 0},
+                               {own_, static_cast<short>(POLLIN | room), 0}}};
+    return ::poll(all.data(), all.size(), 0) > 0;
 }
 
 // After a nap, if a rank attends, or did a moment ago: then it is likely to come again, and nobody
@@ -130,7 +153,7 @@ bool Service::stays_away() {
     const timespec nap{0, kAwayNs};
     const int rung = ppoll(&pipe, is_attended ? 0 : 1, &nap, nullptr);
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    return rung == 0;
+    return rung == 0 && !must_help();
 }
 
 // Until something happens. False: it is over.
@@ -161,6 +184,7 @@ void Service::attend(uint64_t end_ns) {
 
 void Service::end_attendance(const Turn& turn) {
     away_until_ns_.store(now_ns() + kAwayNs, std::memory_order_relaxed);
+    turns_attended_.fetch_add(1, std::memory_order_relaxed);
     is_attended_.store(false);
     hand_over(turn);
 }

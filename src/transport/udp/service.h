@@ -5,7 +5,10 @@
 //
 // A rank of the process that waits for packets attends instead: it sleeps in the same epoll and
 // does the turn itself, which saves the way from the thread to the rank. Meanwhile, and a moment
-// longer, the thread stays away: woken all the same it naps, and looks at the pipe alone.
+// longer, the thread stays away: woken all the same it naps. A rank that attends may be kept from
+// the processor for seconds (one that has yielded often comes last where many want to run), and the
+// others would take its host for dead: what waits from one nap to the next, in which nobody has
+// done a turn, the thread does after all.
 #pragma once
 
 #include <atomic>
@@ -73,6 +76,8 @@ class Service {
     void run(Work& work, std::mutex& lock);
     bool sleep();
     bool stays_away();
+    bool must_help();
+    [[nodiscard]] bool has_work() const;
     void wait(int ms_max);
     void prepare_sleep(const Turn& turn);
     void watch_room(bool is_wanted);
@@ -82,15 +87,20 @@ class Service {
     Fd pipe_writer_;
     Fd timer_;
     Fd epoll_;
+    int group_ = -1;
     int own_ = -1;
-    bool watches_room_ = false;
+    std::atomic<bool> watches_room_{false};  // written under the lock
     uint64_t timer_ns_ = mcast::kNever;
     // Written under the lock, read by the thread without.
     std::atomic<bool> is_attended_{false};
     std::atomic<uint64_t> away_until_ns_{0};
+    std::atomic<uint64_t> turns_attended_{0};
     std::atomic<bool> is_away_{false};  // written by the thread
     std::atomic<uint64_t> wakeups_{0};
     std::atomic<bool> is_stopping_{false};
+    // The thread's own: what it found at its last nap beside a rank that attends.
+    uint64_t turns_seen_ = 0;
+    bool has_seen_work_ = false;
     std::thread thread_;
 };
 
