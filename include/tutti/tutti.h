@@ -295,6 +295,7 @@ typedef struct tutti_multicast_info {
     uint32_t group;      /* equal on all members; 0: none */
     int carries;         /* 1: this process carries its host's packets; all that follows up to name
                             is 0 elsewhere */
+    int is_encrypted;    /* 0: packets are authenticated, but whoever joins the address reads them */
     uint64_t bytes_per_s; /* at which this host sends */
     uint64_t round_trip_ns;
     uint64_t data_packets; /* sent, repairs not counted */

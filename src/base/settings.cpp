@@ -252,6 +252,11 @@ constexpr auto kEntries = std::to_array<Entry>({
       "receiver measured it when the communicator was first used."},
      [](Settings& s, std::string_view v) { return set_rate(s.mcast.bits_per_s, v); },
      "from 1mbit to 1000gbit"},
+    {{"TUTTI_MCAST_SECRET", "--mcast-secret", "0|1", "0",
+      "Multicast packets are encrypted, so that only the job's own processes can read them. "
+      "Without "
+      "it nobody else can forge or change one, but whoever joins the address reads the data."},
+     [](Settings& s, std::string_view v) { return assign(s.mcast.secret, parse_switch(v)); }},
     {{"TUTTI_MCAST_THREAD", "--mcast-thread", "0|1", "1",
       "A thread in one process of each host, asleep while nothing comes, that serves multicast "
       "while the program computes; 0: only while that process is in a collective."},

@@ -27,6 +27,7 @@ struct McastSettings {
     uint64_t port = 17'717;   // below the range from which Linux gives ports to anybody
     uint64_t ttl = 1;         // hops; 1: stays on the local network
     uint64_t bits_per_s = 0;  // of one sender; 0: as measured
+    bool secret = false;      // packets are encrypted
     bool thread = true;       // repairs are served while the program computes
     uint64_t teams = 8;       // of one process that have it at a time
 };

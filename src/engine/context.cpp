@@ -109,6 +109,7 @@ void Context::fill_setting_texts() {
                       {"TUTTI_MCAST_PORT", std::to_string(s.mcast.port)},
                       {"TUTTI_MCAST_TTL", std::to_string(s.mcast.ttl)},
                       {"TUTTI_MCAST_RATE", std::to_string(s.mcast.bits_per_s)},
+                      {"TUTTI_MCAST_SECRET", flag(s.mcast.secret)},
                       {"TUTTI_MCAST_THREAD", flag(s.mcast.thread)},
                       {"TUTTI_MCAST_TEAMS", std::to_string(s.mcast.teams)},
                       {"TUTTI_FAULTS", s.faults_text},

@@ -170,6 +170,7 @@ Report MulticastMaker::draw(Grant& grant) {
     const auto key = udp::random_key();
     if (!key) return trouble(key.error().message);
     grant.key = key.value();
+    grant.key.is_secret = context_.settings().mcast.secret;
     // Zero means no group to those who read reports.
     grant.group = static_cast<uint32_t>(random_token()) | 1u;
     const McastSettings& settings = context_.settings().mcast;
@@ -342,6 +343,7 @@ void MulticastMaker::take_over() {
     offset_ = -1;
     MulticastFacts& facts = made_.route->facts();
     facts.group = grant_.group;
+    facts.is_secret = grant_.key.is_secret;
     facts.hosts = placement_.nodes();
     facts.address = udp::to_text(grant_.address.family, grant_.address.bytes) + " port " +
                     std::to_string(context_.settings().mcast.port);

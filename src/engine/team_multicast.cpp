@@ -79,6 +79,7 @@ bool TeamMulticast::is_delivered() const {
 void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.hosts = facts_.hosts;
     info.group = facts_.group;
+    info.is_encrypted = facts_.is_secret ? 1 : 0;
     info.bytes_per_s = facts_.bytes_per_s;
     info.round_trip_ns = facts_.round_trip_ns;
     set_text(info.address, facts_.address);

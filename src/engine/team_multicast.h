@@ -46,6 +46,7 @@ struct MulticastOutcome {
 struct MulticastFacts {
     uint32_t group = 0;
     uint32_t hosts = 0;
+    bool is_secret = false;
     std::string address;
     uint64_t bytes_per_s = 0;
     uint64_t round_trip_ns = 0;

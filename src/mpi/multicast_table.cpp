@@ -76,6 +76,10 @@ std::string team_text(const MulticastRecord& row) {
     return text;
 }
 
+const char* protection_text(const Info& info) {
+    return info.is_encrypted != 0 ? "encrypted" : "authenticated, readable by whoever joins";
+}
+
 std::string figures_text(const Info& info) {
     char quick[32];
     snprintf(quick, sizeof quick, "%.4g %%", 100 * share_in_10_ms(info));
@@ -150,7 +154,8 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
         if (has_group(info)) {
             text += std::string(info.interface_name) + ", " + info.address + ", " +
                     rate_text(info.bytes_per_s) + ", round trip " +
-                    milliseconds(info.round_trip_ns) + "; " + figures_text(info);
+                    milliseconds(info.round_trip_ns) + ", " + protection_text(info) + "; " +
+                    figures_text(info);
         }
         text += "\n";
     }
@@ -172,6 +177,7 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
         if (has_group(info)) {
             entry["interface"] = info.interface_name;
             entry["address"] = info.address;
+            entry["encrypted"] = info.is_encrypted != 0;
             entry["bytes_per_s"] = info.bytes_per_s;
             entry["round_trip_s"] = static_cast<double>(info.round_trip_ns) * 1e-9;
             for (const Figure& figure : kSums) entry[figure.name] = info.*figure.value;

@@ -110,6 +110,7 @@ class UdpFabric final : public MulticastFabric {
         JoinParams join;
         join.address = make_group_address(params_.carrier.family, group);
         join.key = value_of(random_key());
+        join.key.is_secret = params_.is_secret;
         join.group = group;
         join.endpoints = endpoints_;
         join.bytes_per_s = kBytesPerS;

@@ -15,6 +15,7 @@ struct UdpFabricParams {
     // A file of the network namespace of each host, as /proc/PID/ns/net; none: all hosts are this
     // one, and their packets go round its loopback interface.
     std::vector<std::string> namespaces;
+    bool is_secret = false;
 };
 
 std::unique_ptr<MulticastFabric> udp_fabric(const UdpFabricParams& params, uint32_t teams);

@@ -79,6 +79,14 @@ def test_threads_with_communicators_of_their_own(mpi, on):
     expect_multicast(outcome)
 
 
+@pytest.mark.parametrize("secret", [0, 1])
+def test_the_report_says_who_can_read_it(openmpi, on, secret):
+    outcome = openmpi.launch("random_mixed", 4, "--seed", 16, "--calls", 100, "--threads", 1,
+                             options=[*on, "--hosts=4", f"--mcast-secret={secret}"],
+                             timeout=120).passed()
+    assert all(row["encrypted"] == bool(secret) for row in expect_multicast(outcome))
+
+
 def test_without_the_thread(openmpi, on):
     outcome = openmpi.launch("random_mixed", 4, "--seed", 14, "--calls", 100, "--threads", 1,
                              options=[*on, "--hosts=4", "--mcast-thread=0"], timeout=120).passed()

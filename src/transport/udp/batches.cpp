@@ -63,7 +63,7 @@ std::span<const Arrived> Inflow::read(int socket) {
     const auto count = static_cast<uint32_t>(got < 0 ? 0 : got);
     for (uint32_t i = 0; i < count; ++i) {
         read_source(from_[i], arrived_[i]);
-        arrived_[i].bytes = {static_cast<const std::byte*>(parts_[i].iov_base), heads_[i].msg_len};
+        arrived_[i].bytes = {static_cast<std::byte*>(parts_[i].iov_base), heads_[i].msg_len};
         arrived_[i].real_ns = timestamp_of(heads_[i].msg_hdr);
     }
     return std::span(arrived_).first(count);

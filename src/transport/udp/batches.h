@@ -22,7 +22,7 @@ namespace tutti::transport::udp {
 inline constexpr uint32_t kBatchPackets = 64;
 
 struct Arrived {
-    std::span<const std::byte> bytes;
+    std::span<std::byte> bytes;
     // Of the sender; network order.
     uint16_t port = 0;
     AddressBytes address{};

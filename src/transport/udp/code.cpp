@@ -14,17 +14,56 @@ namespace tutti::transport::udp {
 namespace {
 
 static_assert(crypto_shorthash_siphashx24_BYTES == mcast::kCodeBytes);
-static_assert(crypto_shorthash_siphashx24_KEYBYTES == sizeof(Key::bytes));
+static_assert(crypto_shorthash_siphashx24_KEYBYTES <= sizeof(Key::bytes));
+static_assert(crypto_aead_chacha20poly1305_ietf_ABYTES == mcast::kCodeBytes);
+static_assert(crypto_aead_chacha20poly1305_ietf_KEYBYTES == sizeof(Key::bytes));
+static_assert(crypto_aead_chacha20poly1305_ietf_NPUBBYTES == mcast::kNonceBytes);
 
 using Code = std::array<unsigned char, mcast::kCodeBytes>;
+
+unsigned char* raw(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+const unsigned char* raw(const std::byte* bytes) {
+    return reinterpret_cast<const unsigned char*>(bytes);
+}
 
 Code code_of(const Key& key, std::span<const std::byte> packet) {
     const auto covered = packet.subspan(mcast::kCodeBytes);
     Code code{};
-    crypto_shorthash_siphashx24(code.data(), reinterpret_cast<const unsigned char*>(covered.data()),
-                                covered.size(),
-                                reinterpret_cast<const unsigned char*>(key.bytes.data()));
+    crypto_shorthash_siphashx24(code.data(), raw(covered.data()), covered.size(),
+                                raw(key.bytes.data()));
     return code;
+}
+
+// The parts of a packet that is encrypted.
+struct Secret {
+    std::span<std::byte> code;
+    std::span<std::byte> header;  // readable, covered
+    std::span<std::byte> body;
+    const unsigned char* nonce;
+
+    explicit Secret(std::span<std::byte> packet)
+        : code(packet.first(mcast::kCodeBytes)),
+          header(packet.subspan(mcast::kCodeBytes, mcast::kHeaderBytes - mcast::kCodeBytes)),
+          body(packet.subspan(mcast::kHeaderBytes)),
+          nonce(raw(packet.data() + mcast::kNonceAt)) {}
+};
+
+void encrypt(const Key& key, std::span<std::byte> packet) {
+    TUTTI_ASSERT(packet.size() >= mcast::kHeaderBytes, "a packet has its header");
+    const Secret parts(packet);
+    crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+        raw(parts.body.data()), raw(parts.code.data()), nullptr, raw(parts.body.data()),
+        parts.body.size(), raw(parts.header.data()), parts.header.size(), nullptr, parts.nonce,
+        raw(key.bytes.data()));
+}
+
+bool decrypt(const Key& key, std::span<std::byte> packet) {
+    if (packet.size() < mcast::kHeaderBytes) return false;
+    const Secret parts(packet);
+    return crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+               raw(parts.body.data()), nullptr, raw(parts.body.data()), parts.body.size(),
+               raw(parts.code.data()), raw(parts.header.data()), parts.header.size(), parts.nonce,
+               raw(key.bytes.data())) == 0;
 }
 
 }  // namespace
@@ -39,13 +78,20 @@ Result<Key> random_key() {
     return Error{ErrorCode::kSystem, std::string("random numbers: ") + std::strerror(errno)};
 }
 
+Result<Done> prepare(const Key& key) {
+    if (!key.is_secret || sodium_init() >= 0) return Done{};
+    return Error{ErrorCode::kSystem, "libsodium cannot be set up for TUTTI_MCAST_SECRET"};
+}
+
 void seal(const Key& key, std::span<std::byte> packet) {
     TUTTI_ASSERT(packet.size() >= mcast::kCodeBytes, "a packet has room for its code");
+    if (key.is_secret) return encrypt(key, packet);
     const Code code = code_of(key, packet);
     std::memcpy(packet.data(), code.data(), code.size());
 }
 
-bool is_sealed(const Key& key, std::span<const std::byte> packet) {
+bool unseal(const Key& key, std::span<std::byte> packet) {
+    if (key.is_secret) return decrypt(key, packet);
     if (packet.size() < mcast::kCodeBytes) return false;
     const Code code = code_of(key, packet);
     // Takes as long for a code that is nearly right as for any other.

@@ -52,6 +52,7 @@ Result<std::unique_ptr<Membership>> Membership::create(const JoinParams& params,
     auto path = choose_path(params.endpoints, params.member);
     if (!path) return path.error();
     const uint32_t packet_bytes_max = path.value().packet_bytes_max;
+    if (const auto prepared = prepare(params.key); !prepared) return prepared.error();
     try {
         auto group = mcast::Group::create(group_params(params, path.value()));
         if (!group) return group.error();

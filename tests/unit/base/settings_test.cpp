@@ -59,6 +59,7 @@ TEST(Settings, EveryOneIsRead) {
                                "TUTTI_MCAST_PORT=1024",
                                "TUTTI_MCAST_TTL=3",
                                "TUTTI_MCAST_RATE=25mbit",
+                               "TUTTI_MCAST_SECRET=1",
                                "TUTTI_MCAST_THREAD=0",
                                "TUTTI_MCAST_TEAMS=2"});
     ASSERT_TRUE(parsed) << parsed.error().message;
@@ -90,6 +91,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.mcast.port, 1024u);
     EXPECT_EQ(s.mcast.ttl, 3u);
     EXPECT_EQ(s.mcast.bits_per_s, 25'000'000u);
+    EXPECT_TRUE(s.mcast.secret);
     EXPECT_FALSE(s.mcast.thread);
     EXPECT_EQ(s.mcast.teams, 2u);
 }
@@ -156,6 +158,7 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_MCAST_PORT", {"0", "1023", "65536", "x"}},
         {"TUTTI_MCAST_TTL", {"0", "256", "-1"}},
         {"TUTTI_MCAST_RATE", {"25", "fast", "-1mbit", "0mbit", "0", "1bit", "2000gbit"}},
+        {"TUTTI_MCAST_SECRET", {"2", "yes"}},
         {"TUTTI_MCAST_THREAD", {"2", "yes"}},
         {"TUTTI_MCAST_TEAMS", {"0", "65"}},
         {"TUTTI_FAULTS", {"drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},

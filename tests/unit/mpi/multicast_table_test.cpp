@@ -95,13 +95,14 @@ TEST(MulticastTable, AddsUpTheHostsOfAGroup) {
     records.push_back({4, 2, without("columns", "h3: why")});
     const auto rows = merge_multicasts(records);
     ASSERT_EQ(rows.size(), 2u);
-    EXPECT_EQ(
-        multicast_text(rows),
-        "tutti: multicast on MPI_COMM_WORLD (8 ranks, 3 hosts): eth0, 239.1.2.3:17717, 25 "
-        "Mbit/s, round trip 0.4 ms; 300 packets, 6 losses, 6 NAKs, 15 repairs to one and 3 to "
-        "all (50 % within 10 ms, at most 14 ms), 9 duplicates, 12 rejected, 6 ungrouped, 3 "
-        "malformed\n"
-        "tutti: multicast off on rows (4 ranks, 4 hosts) and 2 more: h3: why\n");
+    EXPECT_EQ(multicast_text(rows),
+              "tutti: multicast on MPI_COMM_WORLD (8 ranks, 3 hosts): eth0, 239.1.2.3:17717, 25 "
+              "Mbit/s, round trip 0.4 ms, authenticated, readable by whoever joins; 300 packets, 6 "
+              "losses, "
+              "6 NAKs, 15 repairs to one and 3 to "
+              "all (50 % within 10 ms, at most 14 ms), 9 duplicates, 12 rejected, 6 ungrouped, 3 "
+              "malformed\n"
+              "tutti: multicast off on rows (4 ranks, 4 hosts) and 2 more: h3: why\n");
     const auto json = multicast_json(rows);
     ASSERT_EQ(json.size(), 2u);
     EXPECT_EQ(json[0]["state"], "on");
@@ -114,6 +115,15 @@ TEST(MulticastTable, AddsUpTheHostsOfAGroup) {
     EXPECT_EQ(json[1]["reason"], "h3: why");
     EXPECT_EQ(json[1]["communicators"], 3);
     EXPECT_FALSE(json[1].contains("data_packets"));
+}
+
+TEST(MulticastTable, SaysWhoCanReadThePackets) {
+    std::vector<MulticastRecord> records = three_hosts();
+    EXPECT_EQ(multicast_json(merge_multicasts(records))[0]["encrypted"], false);
+    for (MulticastRecord& record : records) record.info.is_encrypted = 1;
+    const auto rows = merge_multicasts(records);
+    EXPECT_NE(multicast_text(rows).find("round trip 0.4 ms, encrypted; "), std::string::npos);
+    EXPECT_EQ(multicast_json(rows)[0]["encrypted"], true);
 }
 
 TEST(MulticastTable, AFailureIsNamedWhoeverNoticedIt) {

@@ -140,5 +140,46 @@ TEST(Strangers, RecordedPackets) {
     EXPECT_TRUE(eventually([&] { return rejected(after) >= packets.size(); }));
 }
 
+// Whether whoever joins the address finds what the hosts send each other; all of it arrives.
+bool can_be_read(bool is_secret, uint16_t port) {
+    const Stranger stranger(port);
+    ClusterParams params = on_port(port, 3);
+    params.key.is_secret = is_secret;
+    params.carrier.packet_bytes_max = 1472;
+    Cluster cluster(params);
+    EXPECT_EQ(cluster.open(), "");
+    EXPECT_EQ(exchange(cluster, 0, 24), "");
+    const auto packets = stranger.record();
+    EXPECT_GT(packets.size(), 24u);
+    EXPECT_EQ(rejected(cluster), 0u);
+    const std::vector<std::byte> sent = message_of(4);
+    const auto part = std::span(sent).subspan(100, 32);
+    return std::any_of(packets.begin(), packets.end(), [&](const auto& packet) {
+        EXPECT_LE(packet.size(), 1472u);
+        return std::search(packet.begin(), packet.end(), part.begin(), part.end()) != packet.end();
+    });
+}
+
+TEST(Strangers, ReadWhatIsNotSecret) { EXPECT_TRUE(can_be_read(false, 20'204)); }
+
+TEST(Strangers, DoNotReadWhatIsSecret) { EXPECT_FALSE(can_be_read(true, 20'205)); }
+
+TEST(Strangers, WithAnotherSecretAreRejected) {
+    ClusterParams params = on_port(20'206, 3);
+    params.key.is_secret = true;
+    Cluster one(params);
+    params.key.bytes[31] ^= std::byte{1};
+    Cluster other(params);
+    params.key = on_port(20'206, 3).key;
+    Cluster open(params);
+    for (Cluster* cluster : {&one, &other, &open}) ASSERT_EQ(cluster->open(), "");
+    for (Cluster* cluster : {&one, &other, &open}) EXPECT_EQ(exchange(*cluster, 0, 40), "");
+    for (Cluster* cluster : {&one, &other, &open}) {
+        EXPECT_GT(rejected(*cluster), 40u);
+        const auto counters = cluster->carrier(0).group_counters(cluster->membership(0));
+        EXPECT_EQ(counters.packets_malformed, 0u) << "nothing of theirs was looked at";
+    }
+}
+
 }  // namespace
 }  // namespace tutti::transport::udp
