@@ -189,6 +189,10 @@ typedef struct tutti_team_params {
     const uint32_t *peers; /* p2p's numbers of the members; copied. NULL: their ranks in the team */
     /* Not 0: each member counts as a host of its own, whatever it shares with others. To compare. */
     int apart;
+    /* Not 0, on all members alike: hardware multicast is not tried while the team is made, but when
+     * tutti_multicast_is_due() says so. TUTTI_MCAST=on and algorithms that are forced by a setting
+     * and need it are tried at once all the same. */
+    int multicast_later;
 } tutti_team_params;
 
 /* Collective over the members. The status is the same on all of them; on failure message says
@@ -283,8 +287,9 @@ TUTTI_API const char *tutti_team_message(const tutti_team *team);
 typedef enum tutti_multicast_state {
     TUTTI_MULTICAST_NONE,  /* not tried: one host, no way between hosts, or switched off */
     TUTTI_MULTICAST_ON,
-    TUTTI_MULTICAST_OFF,   /* tried in vain: reason says why */
-    TUTTI_MULTICAST_FAILED /* in use until a host was gone: reason says which */
+    TUTTI_MULTICAST_OFF,    /* tried in vain: reason says why */
+    TUTTI_MULTICAST_FAILED, /* in use until a host was gone: reason says which */
+    TUTTI_MULTICAST_LATER   /* not tried yet: tutti_multicast_is_due() */
 } tutti_multicast_state;
 
 /* Texts are cut where they are longer and end with a null character. */
@@ -319,6 +324,19 @@ typedef struct tutti_multicast_info {
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
 TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
+
+/* While the state is TUTTI_MULTICAST_LATER: counts a call that is about to be made, before
+ * tutti_prefers_host() is asked. Every member counts the same calls. 1: calls that multicast would
+ * run have come often enough, and tutti_multicast_try() is due, by all members, before the call. */
+TUTTI_API int tutti_multicast_is_due(tutti_team *team, const tutti_call *call);
+/* Collective over the members, none of which has a call under way: allgather as in
+ * tutti_team_params, used during this call only. The state is another one after it. Takes some ten
+ * milliseconds, and a second where multicast does not work. An error is the same on all members,
+ * and no further call will run; that there is no multicast is none. */
+TUTTI_API tutti_status tutti_multicast_try(tutti_team *team,
+                                           int (*allgather)(void *user, const void *in, void *out,
+                                                            size_t bytes),
+                                           void *allgather_user);
 
 TUTTI_API const char *tutti_status_text(tutti_status status);
 TUTTI_API const char *tutti_collective_name(tutti_collective collective);

@@ -225,8 +225,12 @@ constexpr auto kEntries = std::to_array<Entry>({
      set_hosts,
      "with N from 1 to 1048576"},
     {{"TUTTI_MCAST", "--mcast", "auto|on|off", "auto",
-      "Hardware multicast across hosts: auto tries it and does without where it does not reach "
-      "everybody (not on pretended hosts); on says so in a line; off does not try."},
+      "Hardware multicast across hosts: auto tries it when a communicator has made some calls that "
+      "would use it, and does without where it does not reach everybody (not on pretended hosts); "
+      "on "
+      "tries it with every communicator at once, and says in a line where it has none; off does "
+      "not "
+      "try."},
      [](Settings& s, std::string_view v) {
          return assign(s.mcast.choice, parse_word<McastChoice>(v, {{"auto", McastChoice::kAuto},
                                                                    {"on", McastChoice::kOn},

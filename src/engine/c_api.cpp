@@ -245,6 +245,18 @@ tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* 
     return guarded(describe, nullptr, 0);
 }
 
+int tutti_multicast_is_due(tutti_team* team, const tutti_call* call) {
+    return team_of(team).multicast_is_due(*call) ? 1 : 0;
+}
+
+tutti_status tutti_multicast_try(tutti_team* team,
+                                 int (*allgather)(void* user, const void* in, void* out,
+                                                  size_t bytes),
+                                 void* allgather_user) {
+    if (!team || !allgather) return TUTTI_ERR_ARGUMENT;
+    return team_of(team).try_multicast(allgather, allgather_user);
+}
+
 const char* tutti_status_text(tutti_status status) {
     switch (status) {
         case TUTTI_OK:

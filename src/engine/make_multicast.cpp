@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "node/slice.h"
+#include "select/rules.h"
 #include "transport/udp/feed.h"
 #include "transport/udp/ring.h"
 
@@ -428,13 +429,36 @@ MulticastMaker::~MulticastMaker() {
     if (offset_ >= 0) node_.arena->give_back(offset_);
 }
 
+// Pretended hosts have no need of it, except for tests.
+bool wants_multicast(const Settings& settings) {
+    return settings.mcast.choice == McastChoice::kOn ||
+           (settings.mcast.choice == McastChoice::kAuto && settings.hosts == 0);
+}
+
+bool may_wait_for_multicast(const Settings& settings) {
+    if (settings.mcast.choice != McastChoice::kAuto) return false;
+    for (size_t i = 0; i < settings.forced.size(); ++i) {
+        if (settings.forced[i].empty()) continue;
+        const auto collective = static_cast<tutti_collective>(i);
+        const auto forced = select::parse_forced(collective, settings.forced[i]);
+        const auto* algorithm = forced ? algo::find(collective, forced.value().algorithm) : nullptr;
+        if (algorithm && algorithm->has_multicast) return false;
+    }
+    return true;
+}
+
+void tell_obstacle(Context& context, const std::string& team, uint32_t rank,
+                   const MulticastOutcome& outcome) {
+    const std::string& obstacle = outcome.obstacle;
+    if (obstacle.empty() || rank != 0 || !context.multicast_desk().is_new(obstacle)) return;
+    const bool is_wanted = context.settings().mcast.choice == McastChoice::kOn;
+    context.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO,
+                team + " has no multicast: " + obstacle);
+}
+
 Result<MulticastOutcome> make_multicast(Context& context, Circle& all, const NodeMembers& node,
                                         Network& network) {
-    const Settings& settings = context.settings();
-    // Pretended hosts have no need of it, except for tests.
-    const bool is_tried = settings.mcast.choice == McastChoice::kOn ||
-                          (settings.mcast.choice == McastChoice::kAuto && settings.hosts == 0);
-    if (!is_tried) return MulticastOutcome{};
+    if (!wants_multicast(context.settings())) return MulticastOutcome{};
     return MulticastMaker(context, all, node, network).make();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+
 #include "engine/arena.h"
 #include "engine/circle.h"
 #include "engine/context.h"
@@ -15,6 +17,15 @@ struct NodeMembers {
     Arena* arena = nullptr;  // none for a member that is alone
     uint32_t leader = 0;     // who owns the arena
 };
+
+// Whether a team across hosts has any use for it under these settings; and whether it waits with it
+// until calls come that would use it, where the embedder can.
+bool wants_multicast(const Settings& settings);
+bool may_wait_for_multicast(const Settings& settings);
+
+// What rank 0 has to say of a team that goes without, where it is new: the reason.
+void tell_obstacle(Context& context, const std::string& team, uint32_t rank,
+                   const MulticastOutcome& outcome);
 
 // Collective over `all`, the members of a team across hosts. All get multicast or none does.
 // Errors: the members cannot talk to each other, and then there is no team.

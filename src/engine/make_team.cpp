@@ -9,7 +9,7 @@
 //             node then go over it
 //   after 2   all: has everybody got it? (make_node.cpp, too)
 //   3         all: the names of the hosts, for messages, where there are not too many
-//   4 to 7    multicast, where it is wanted (make_multicast.cpp)
+//   4 to 7    multicast, where it is wanted at once (make_multicast.cpp; late_multicast.cpp)
 //   8         all: has everybody what runs plans?
 //
 // A member whose memory runs out says so in the next round (circle.h). What needs memory is done
@@ -85,7 +85,6 @@ class TeamMaker {
     std::unique_ptr<PeerGather> node_gather_;
     std::optional<Circle> node_;
     std::vector<NodeMember> members_;  // of the own node; none in large teams
-    uint32_t node_leader_ = 0;
     std::unique_ptr<Team> team_;
     std::vector<uint64_t> nodes_;  // by rank
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
@@ -150,7 +149,7 @@ void TeamMaker::take(NodePart& part) {
     team_->arena_ = std::move(part.arena);
     team_->mapping_ = std::move(part.mapping);
     team_->node_ = std::move(part.node);
-    node_leader_ = part.leader;
+    team_->node_leader_ = part.leader;
     is_crowded_ |= part.is_crowded;
     has_many_sessions_ |= part.has_many_sessions;
 }
@@ -221,15 +220,15 @@ Result<Done> TeamMaker::name_hosts() {
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.
 Report TeamMaker::make_multicast() {
     Network& network = *team_->network_;
-    const NodeMembers node{*node_, team_->arena_.get(), node_leader_};
+    const Settings& settings = context_.settings();
+    if (params_.multicast_later && may_wait_for_multicast(settings)) {
+        if (wants_multicast(settings)) network.await_multicast();
+        return {};
+    }
+    const NodeMembers node{*node_, team_->arena_.get(), team_->node_leader_};
     auto made = engine::make_multicast(context_, all_, node, network);
     if (!made) return report_of(made.error());
-    const std::string& obstacle = made.value().obstacle;
-    if (!obstacle.empty() && params_.rank == 0 && context_.multicast_desk().is_new(obstacle)) {
-        const bool is_wanted = context_.settings().mcast.choice == McastChoice::kOn;
-        context_.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO,
-                     team_->name_ + " has no multicast: " + obstacle);
-    }
+    tell_obstacle(context_, team_->name_, params_.rank, made.value());
     network.set_multicast(std::move(made.value()));
     return {};
 }

@@ -82,10 +82,18 @@ Result<select::Choice> Network::choose(const sched::Shape& shape) const {
                           multicast_.obstacle);
 }
 
+// By the rules; a rate that is not known yet is not held against it.
+bool Network::would_multicast(sched::Shape shape) const {
+    shape.has_multicast = true;
+    const auto choice = choose(shape);
+    return choice && choice.value().algorithm && choice.value().algorithm->has_multicast;
+}
+
 Result<Plan> Network::make(const sched::Shape& shape) {
     Plan plan;
     plan.shape = shape;
     plan.force = force_[shape.collective];
+    plan.would_multicast = awaits_multicast_ && would_multicast(shape);
     const auto choice = choose(shape);
     if (!choice) return choice.error();
     plan.is_host = choice.value().runs == select::Runs::kHost;
@@ -100,6 +108,39 @@ sched::Shape Network::agreed(sched::Shape shape) const {
     if (!shape.has_multicast) return shape;
     shape.multicast_mbit = multicast_.route->facts().bytes_per_s * 8 / 1'000'000;
     return shape;
+}
+
+namespace {
+// A try costs what some tens of short calls gain, or a few long ones: 16 calls of a few bytes, four
+// of 1 MiB. A communicator that lives for a few calls never gets there.
+constexpr uint64_t kWishBytes = 256u << 10;
+constexpr uint64_t kWishedBytes = 16 * kWishBytes;
+}  // namespace
+
+bool Network::multicast_is_due(const sched::Shape& shape) {
+    if (!awaits_multicast_ || wished_bytes_ >= kWishedBytes) return false;
+    const auto found = find(agreed(shape));
+    if (!found || !found.value()->would_multicast) return false;
+    wished_bytes_ += kWishBytes + std::min(shape.bytes, kWishedBytes);
+    return wished_bytes_ >= kWishedBytes;
+}
+
+Result<Done> Network::connect_multicast() {
+    awaits_multicast_ = false;
+    if (!multicast_.route) return Done{};
+    executor_->set_route(&multicast_.route->route());
+    return plan_helpers(0);
+}
+
+void Network::drop_multicast(std::string obstacle) {
+    awaits_multicast_ = false;
+    polls_ = false;
+    if (multicast_.route) {
+        withdraw();
+        executor_->set_route(nullptr);
+        multicast_.route->drop();
+    }
+    multicast_ = {nullptr, std::move(obstacle)};
 }
 
 Result<Plan*> Network::plan(const sched::Shape& shape) {
@@ -375,6 +416,8 @@ void Network::describe(tutti_multicast_info& info) const {
             set_text(info.reason, reason);
         }
         multicast_.route->describe(info);
+    } else if (awaits_multicast_) {
+        info.state = TUTTI_MULTICAST_LATER;
     } else if (!multicast_.obstacle.empty()) {
         info.state = TUTTI_MULTICAST_OFF;
         set_text(info.reason, multicast_.obstacle);

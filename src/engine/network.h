@@ -31,12 +31,16 @@ struct Plan {
     sched::Shape shape;
     uint32_t force = 0;                       // as Network::force_
     bool is_host = false;                     // the embedder's own collective is better
+    bool would_multicast = false;             // if only there were one; where that is awaited
     const char* name = "host";                // of the algorithm
     std::unique_ptr<sched::Program> program;  // none where is_host
     bool is_reserved = false;                 // the executor has memory for it
     uint64_t used = 0;                        // when last looked up, in look-ups
     [[nodiscard]] bool multicasts() const { return program && program->extent().multicasts > 0; }
 };
+
+// What all ranks know alike of a call.
+sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks);
 
 class Network final : public Keepsake, private Attended {
   public:
@@ -68,6 +72,16 @@ class Network final : public Keepsake, private Attended {
     [[nodiscard]] std::string host_text(uint32_t node) const;
     // Once, before attach().
     void set_multicast(MulticastOutcome outcome);
+    // Multicast is tried once calls that would use it come often (set_multicast() then, after
+    // attach()).
+    void await_multicast() { awaits_multicast_ = true; }
+    [[nodiscard]] bool awaits_multicast() const { return awaits_multicast_; }
+    // Counts a call. True if now is the time to try.
+    bool multicast_is_due(const sched::Shape& shape);
+    // Calls may use what set_multicast() brought.
+    Result<Done> connect_multicast();
+    // Not for any call to use, after all: the group goes at once, on all members alike.
+    void drop_multicast(std::string obstacle);
     // Once, when the node's part is there; it stays where it is. nullptr where every node has one
     // rank.
     void attach(node::Team* node);
@@ -139,6 +153,7 @@ class Network final : public Keepsake, private Attended {
     void change_watch(bool& reason, bool is_wanted);
     exec::Step step_under_lock();
     Result<Plan*> find(const sched::Shape& shape);
+    [[nodiscard]] bool would_multicast(sched::Shape shape) const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     Result<Plan> make(const sched::Shape& shape);
     Result<select::Choice> choose(const sched::Shape& shape) const;
@@ -166,6 +181,8 @@ class Network final : public Keepsake, private Attended {
     bool is_announced_ = false;  // the own call has lasted long
     bool is_watched_for_others_ = false;
     bool polls_ = false;  // has multicast, and no thread that serves it
+    bool awaits_multicast_ = false;
+    uint64_t wished_bytes_ = 0;
     std::unique_ptr<exec::Executor> executor_;
     std::vector<std::string> host_names_;
     std::vector<Plan> plans_;

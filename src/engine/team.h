@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/arena.h"
+#include "engine/circle.h"
 #include "engine/context.h"
 #include "engine/host_choice.h"
 #include "engine/inquiry.h"
@@ -78,6 +79,9 @@ class Team {
     uint32_t size() const { return size_; }
     const std::string& message() const { return message_; }
     const std::string& name() const { return name_; }
+    // See tutti_multicast_is_due() and tutti_multicast_try().
+    bool multicast_is_due(const tutti_call& call);
+    tutti_status try_multicast(Circle::Allgather allgather, void* user);
     // All but struct_bytes.
     void describe_multicast(tutti_multicast_info& info) const;
 
@@ -139,6 +143,7 @@ class Team {
     node::Team node_;
     std::unique_ptr<Network> network_;         // where there are several nodes
     std::unique_ptr<HostChoice> host_choice_;  // where there is one, and rules name the host
+    uint32_t node_leader_ = 0;                 // by its place on the node: who owns the arena
     uint32_t rank_ = 0;
     uint32_t size_ = 1;
     WaitPolicy policy_;

@@ -7,7 +7,6 @@
 #include "sched/shape.h"
 
 namespace tutti::engine {
-namespace {
 
 sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks) {
     sched::Shape shape;
@@ -21,6 +20,8 @@ sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks) {
     }
     return shape;
 }
+
+namespace {
 
 // The buffers as sched/program.h names them.
 exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {

@@ -242,6 +242,11 @@ Executor::Executor(node::Team* node, transport::Transport& network, transport::M
     : state_(std::make_unique<State>(node, network, route)) {}
 Executor::~Executor() = default;
 
+void Executor::set_route(transport::Multicast* route) {
+    TUTTI_ASSERT(state_->lanes_left == 0, "between calls");
+    state_->route = route;
+}
+
 Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_bytes_max) {
     return state_->reserve(extent, scratch_bytes_max);
 }

@@ -46,6 +46,9 @@ class Executor {
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
+    // The same, later: before the first Program that has any.
+    void set_route(transport::Multicast* route);
+
     // Makes memory for programs of this extent where it is not there yet: the only allocation.
     // An error names the bytes wanted when they are more than scratch_bytes_max. Not during a call.
     Result<Done> reserve(const sched::Extent& extent, uint64_t scratch_bytes_max);

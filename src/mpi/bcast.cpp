@@ -40,7 +40,7 @@ int barrier(const BarrierArgs& a) {
     if (state->team == nullptr) return hand_over(state->why);
     tutti_call call{};
     call.collective = TUTTI_BARRIER;
-    if (tutti_prefers_host(state->team, &call) != 0) {
+    if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, kBarrier, kByTheRules, hand_over);
     }
     return run(*state, call);
@@ -64,7 +64,7 @@ int bcast(const BcastArgs& a) {
     call.collective = TUTTI_BCAST;
     call.root = static_cast<uint32_t>(a.root);
     call.bytes = side.bytes;
-    if (tutti_prefers_host(state->team, &call) != 0) {
+    if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
     }
     const Part part = state->rank == call.root ? reads(side) : writes(side);

@@ -28,12 +28,13 @@ extern "C" int tutti_bench_force(const void* comm, int collective, uint64_t byte
     using namespace tutti::mpi;
     // As many as a team remembers plans of.
     constexpr uint32_t kRootsMax = 64;
-    const CommState* state = find_state(*static_cast<const abi::Comm*>(comm));
+    CommState* state = find_state(*static_cast<const abi::Comm*>(comm));
     if (state == nullptr || state->team == nullptr) {
         std::strncpy(message, state != nullptr ? state->why : "Tutti is off", message_bytes - 1);
         return 1;
     }
     const tutti_call call = call_of(collective, bytes, 0);
+    if (state->awaits_multicast) try_multicast(*state);
     if (tutti_team_force(state->team, &call, algorithm, message, message_bytes) != TUTTI_OK) {
         return 1;
     }

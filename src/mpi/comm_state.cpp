@@ -28,12 +28,15 @@ void unlink_state(CommState& state) {
     if (state.next != nullptr) state.next->link = state.link;
 }
 
-void note_multicast(MulticastLog& log, const CommState& state) {
-    if (state.team == nullptr) return;
+tutti_multicast_info multicast_of(const CommState& state) {
     tutti_multicast_info info{};
     info.struct_bytes = sizeof info;
     tutti_team_multicast(state.team, &info);
-    log.add(info, state.rank, state.size);
+    return info;
+}
+
+void note_multicast(MulticastLog& log, const CommState& state) {
+    if (state.team != nullptr) log.add(multicast_of(state), state.rank, state.size);
 }
 
 void destroy_state(CommState* state) {
@@ -195,11 +198,13 @@ void make_team(CommState& state, bool is_apart) {
     params.p2p = &p2p;
     params.peers = peers.data();
     params.apart = is_apart ? 1 : 0;
+    params.multicast_later = 1;
     char message[512] = {};
     const tutti_status status =
         tutti_team_create(front.context, &params, &state.team, message, sizeof message);
     if (status == TUTTI_OK) {
         state.why = nullptr;
+        state.awaits_multicast = multicast_of(state).state == TUTTI_MULTICAST_LATER;
         return;
     }
     state.team = nullptr;
@@ -229,6 +234,17 @@ void settle(CommState& state) {
     }
     make_team(state, false);
     state.settled = true;
+}
+
+// An error stays with the team: its next call, which is the one under way, tells it.
+void try_multicast(CommState& state) {
+    const HostGuard guard;
+    state.awaits_multicast = false;
+    tutti_multicast_try(state.team, allgather, &state);
+}
+
+void look_at_multicast(CommState& state, const tutti_call& call) {
+    if (tutti_multicast_is_due(state.team, &call) != 0) try_multicast(state);
 }
 
 void settle_apart(CommState& state) {

@@ -165,7 +165,7 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     call.collective = shape.collective;
     call.root = shape.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
-    if (tutti_prefers_host(state->team, &call) != 0) {
+    if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
     }
     const Side* own = b.has_one ? &b.one : nullptr;

@@ -96,7 +96,7 @@ std::string figures_text(const Info& info) {
 }  // namespace
 
 void MulticastLog::add(const Info& info, uint32_t rank, uint32_t ranks) {
-    if (info.state == TUTTI_MULTICAST_NONE) return;
+    if (info.state == TUTTI_MULTICAST_NONE || info.state == TUTTI_MULTICAST_LATER) return;
     if (has_group(info) ? info.carries == 0 : rank != 0) return;
     MulticastRecord record;
     memset(&record, 0, sizeof record);  // padding too: the record travels as bytes
@@ -163,7 +163,7 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
 }
 
 nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
-    constexpr const char* kStates[] = {"none", "on", "off", "failed"};
+    constexpr const char* kStates[] = {"none", "on", "off", "failed", "later"};
     auto json = nlohmann::ordered_json::array();
     for (const MulticastRecord& row : rows) {
         const Info& info = row.info;

@@ -138,7 +138,7 @@ int reduce_any(const ReduceArgs& a) {
     call.bytes = roles.in_place ? recv.bytes : send.bytes;
     if (call.bytes == 0 && !front.check) return abi::kSuccess;
     set_operator(call, a, op, info);
-    if (tutti_prefers_host(state->team, &call) != 0) {
+    if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, kKind, kByTheRules, hand_over);
     }
     Part parts[2];

@@ -145,6 +145,24 @@ def test_mixed_collectives_under_injected_faults(fabric, one_of_each, rules):
     assert total(outcome, "losses") > 0 and total(outcome, "duplicates") > 0
 
 
+def test_tried_when_calls_ask_for_it(fabric, one_of_each, rules):
+    """By default a communicator that lives for a few calls pays for no probe."""
+    auto = [rules, "--mcast=auto"]
+    outcome = fabric.launch(one_of_each, "comms", 20, options=auto).passed()
+    assert outcome.report.data["multicast"] == [], outcome.report.data["multicast"]
+    outcome = fabric.launch(one_of_each, "random_mixed", *mixed(500, 5), options=auto).passed()
+    assert {"multicast", "gather_multicast"} <= algorithms(outcome), algorithms(outcome)
+    groups_of(outcome)
+
+
+def test_two_hosts_try_nothing(fabric, one_of_each):
+    """No built-in rule would use it there."""
+    wrap = [LAB, "run", "--name", fabric.name, "--ranks-per-host", "2", "--"]
+    outcome = one_of_each.launch("random_mixed", 4, *mixed(150, 5), wrap=wrap,
+                                 options=["--mcast=auto"]).passed()
+    assert outcome.report.data["multicast"] == [], outcome.report.data["multicast"]
+
+
 @pytest.mark.parametrize("options", [["--mcast-thread=0"], ["--mcast-address=ff15::77:1"],
                                      ["--mcast-if=eth0"]], ids=" ".join)
 def test_settings_do_not_change_results(fabric, one_of_each, rules, options):

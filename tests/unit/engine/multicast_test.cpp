@@ -179,6 +179,167 @@ void run_mixed(uint64_t seed, const Settings& settings) {
     EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
 }
 
+// A team whose ranks count as hosts of their own, and that tries multicast when it is due.
+Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank, const tutti_p2p& p2p,
+                Meeting::Seat& seat) {
+    seat = {&meeting, rank};
+    tutti_team_params params{};
+    params.struct_bytes = sizeof(params);
+    params.rank = rank;
+    params.size = meeting.ranks();
+    params.allgather = Meeting::allgather;
+    params.allgather_user = &seat;
+    params.name = "the crew";
+    params.p2p = &p2p;
+    params.apart = 1;
+    params.multicast_later = 1;
+    tutti_team* team = nullptr;
+    char message[512] = "";
+    Made made;
+    made.status = tutti_team_create(context, &params, &team, message, sizeof(message));
+    made.team.reset(team);
+    made.message = message;
+    return made;
+}
+
+// body(rank, team, seat) on each rank, whose later rounds meet over the seat.
+void run_later(uint32_t ranks, const Settings& settings,
+               const std::function<void(uint32_t, tutti_team*, Meeting::Seat&)>& body) {
+    Job job(ranks, settings);
+    Meeting meeting(ranks);
+    Mailbox mailbox(ranks);
+    run_threads(ranks, [&](uint32_t rank) {
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        Meeting::Seat seat{};
+        const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        body(rank, made.team.get(), seat);
+    });
+}
+
+tutti_call bcast_of(std::vector<uint32_t>& data) {
+    tutti_call call{};
+    call.collective = TUTTI_BCAST;
+    call.recv = data.data();
+    call.bytes = data.size() * sizeof(uint32_t);
+    return call;
+}
+
+void run_bcast(uint32_t rank, tutti_team* team, size_t words) {
+    std::vector<uint32_t> data(words, rank == 0 ? 7 : 0);
+    const tutti_call call = bcast_of(data);
+    ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+    ASSERT_EQ(data, std::vector<uint32_t>(words, 7));
+}
+
+// Calls that multicast would run, in a row: so many until it is due.
+uint32_t calls_until_due(uint32_t rank, tutti_team* team, size_t words) {
+    for (uint32_t calls = 1; calls <= 100; ++calls) {
+        std::vector<uint32_t> data(words);
+        const tutti_call call = bcast_of(data);
+        if (tutti_multicast_is_due(team, &call) != 0) return calls;
+        EXPECT_STRNE(tutti_algorithm(team, &call), "multicast");
+        run_bcast(rank, team, words);
+    }
+    return 0;
+}
+
+TEST(Multicast, LaterIsTriedWhenCallsAskForIt) {
+    uint32_t rounds_off = 0;
+    run_later(3, {"TUTTI_MCAST=off"}, [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+        EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_NONE);
+        if (rank == 0) rounds_off = seat.round;
+    });
+    run_later(3, {kLoopback, kRules}, [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+        // Making the team is no dearer than without.
+        EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_LATER);
+        if (rank == 0) {
+            EXPECT_EQ(seat.round, rounds_off);
+        }
+        // Nobody would multicast these.
+        for (int i = 0; i < 100; ++i) {
+            tutti_call gather{};
+            gather.collective = TUTTI_GATHER;
+            gather.bytes = 4096;
+            EXPECT_EQ(tutti_multicast_is_due(team, &gather), 0);
+        }
+        EXPECT_EQ(calls_until_due(rank, team, 2), 16u);
+        ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+        EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
+        std::vector<uint32_t> data(2);
+        const tutti_call call = bcast_of(data);
+        EXPECT_EQ(tutti_multicast_is_due(team, &call), 0);
+        EXPECT_STREQ(tutti_algorithm(team, &call), "multicast");
+        for (const size_t words : {2u, 300u, 20'000u}) run_bcast(rank, team, words);
+        if (rank == 0) {
+            EXPECT_GT(info_of(team).data_packets, 0u);
+        }
+    });
+}
+
+// A long call asks as much as several short ones.
+TEST(Multicast, LongCallsAskSooner) {
+    run_later(3, {kLoopback, kRules}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
+        EXPECT_EQ(calls_until_due(rank, team, size_t{1} << 18), 4u);
+    });
+}
+
+// No built-in rule multicasts between two hosts, so nothing is ever tried there.
+TEST(Multicast, TwoHostsNeverTryIt) {
+    run_later(2, {kLoopback}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
+        EXPECT_EQ(calls_until_due(rank, team, 1000), 0u);
+        EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_LATER);
+        std::vector<uint32_t> data(size_t{1} << 18);
+        const tutti_call call = bcast_of(data);
+        EXPECT_EQ(tutti_multicast_is_due(team, &call), 0);
+    });
+}
+
+// Where it does not work the team goes on without, and nothing is due any more.
+TEST(Multicast, LaterInVain) {
+    run_later(3, {"TUTTI_MCAST_IF=nosuch0", kRules},
+              [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+                  EXPECT_EQ(calls_until_due(rank, team, 2), 16u);
+                  ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+                  EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_OFF);
+                  EXPECT_EQ(calls_until_due(rank, team, 2), 0u);
+              });
+}
+
+// What is forced by a setting is tried at once: there is no call without it.
+TEST(Multicast, ForcedIsNotLater) {
+    for (const char* setting : {"TUTTI_BCAST=multicast", kOn}) {
+        run_later(3, {kLoopback, setting}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
+            EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
+            run_bcast(rank, team, 300);
+        });
+    }
+}
+
+// The callback fails in each round of the trial in turn: no member is left waiting, and no call
+// runs.
+TEST(Multicast, LaterWithoutAWayToAgree) {
+    for (uint32_t round = 0; round < 4; ++round) {
+        Job job(3, {kLoopback, kRules});
+        Meeting meeting(3);
+        Meeting failing(3);
+        failing.fail_from(round);
+        Mailbox mailbox(3);
+        run_threads(3, [&](uint32_t rank) {
+            const tutti_p2p p2p = mailbox.callbacks(rank);
+            Meeting::Seat seat{};
+            const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat);
+            ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+            tutti_team* team = made.team.get();
+            Meeting::Seat other{&failing, rank};
+            EXPECT_EQ(tutti_multicast_try(team, Meeting::allgather, &other), TUTTI_ERR_NETWORK);
+            std::vector<uint32_t> data(2);
+            const tutti_call call = bcast_of(data);
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_NETWORK);
+        });
+    }
+}
+
 TEST(Multicast, RandomMixed) {
     const Seeds seeds = Seeds::wanted(10);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {

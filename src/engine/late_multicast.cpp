@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Multicast for a team that has made calls already. All members are in one and the same call, which
+// they have counted to alike, so that they can agree as they do while a team is made; none has a
+// message of the team under way.
+#include <memory>
+#include <optional>
+
+#include "engine/make_multicast.h"
+#include "engine/peer_gather.h"
+#include "engine/team.h"
+
+namespace tutti::engine {
+namespace {
+
+// How the members of a node talk to each other meanwhile.
+struct NodeTalk {
+    std::unique_ptr<PeerGather> gather;
+    std::optional<Circle> circle;
+};
+
+Report begin_talk(Network& network, uint32_t rank, NodeTalk& talk) {
+    const topo::Placement& placement = network.placement();
+    const auto members = placement.members(placement.node_of(rank));
+    const uint32_t index = placement.index_on_node(rank);
+    talk.gather =
+        std::make_unique<PeerGather>(network.transport(), network.notes(), members, index);
+    talk.circle.emplace(index, static_cast<uint32_t>(members.size()), PeerGather::allgather,
+                        talk.gather.get());
+    talk.circle->names = members;
+    return {};
+}
+
+}  // namespace
+
+bool Team::multicast_is_due(const tutti_call& call) {
+    if (!network_ || !network_->awaits_multicast() || broken_ != TUTTI_OK) return false;
+    // A member that has rejected a call has not counted it; the next call says so.
+    if (rejections_.is_open()) return false;
+    if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
+    const auto is_due = context_->with_fund([&]() -> Result<bool> {
+        return network_->multicast_is_due(shape_of(ask_.op.call, ask_.commutes, size_));
+    });
+    if (is_due) return is_due.value();
+    give_up(TUTTI_ERR_MEMORY, "out of memory");
+    return false;
+}
+
+// Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
+// each other any more, there is no team.
+tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
+    if (broken_ != TUTTI_OK) return broken_;
+    if (!network_ || !network_->awaits_multicast()) return TUTTI_OK;
+    TUTTI_ASSERT(is_idle(), "no call is under way");
+    Circle all(rank_, size_, allgather, user);
+    NodeTalk talk;
+    auto agreed = all.agree_briefly(guarded([&] { return begin_talk(*network_, rank_, talk); }));
+    if (agreed) {
+        const Report report = guarded([&] {
+            const NodeMembers node{*talk.circle, arena_.get(), node_leader_};
+            auto made = make_multicast(*context_, all, node, *network_);
+            if (!made) return report_of(made.error());
+            tell_obstacle(*context_, name_, rank_, made.value());
+            network_->set_multicast(std::move(made.value()));
+            const auto connected = network_->connect_multicast();
+            return connected ? Report{} : report_of(connected.error());
+        });
+        agreed = all.agree_briefly(report);
+    }
+    if (agreed) return TUTTI_OK;
+    network_->drop_multicast(agreed.error().message);
+    const bool are_apart = agreed.error().code == ErrorCode::kBootstrap;
+    const bool is_cut = talk.gather && talk.gather->has_failed();
+    if (is_cut) context_->keep_for_good(std::move(talk.gather));
+    if (!are_apart && !is_cut) return TUTTI_OK;
+    give_up(TUTTI_ERR_NETWORK, agreed.error().message.c_str());
+    return broken_;
+}
+
+}  // namespace tutti::engine
