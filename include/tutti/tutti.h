@@ -167,7 +167,7 @@ typedef struct tutti_p2p {
     int (*send)(void *user, const void *data, size_t bytes, uint32_t peer, uint32_t tag,
                 void **request);
     int (*recv)(void *user, void *data, size_t bytes, uint32_t peer, uint32_t tag, void **request);
-    /* *done = 1: the message is complete and *request is gone. Lets messages progress. */
+    /* *done = 1: complete, *request is gone. 2: also, and *request is the bytes that came. */
     int (*test)(void *user, void **request, int *done);
     /* *there = 1: a message with this tag has come that nobody has posted a receive for, from *peer;
      * a receive would be complete soon. May be NULL, or lie beyond struct_bytes: then ranks do not
@@ -229,7 +229,7 @@ typedef struct tutti_call {
     tutti_op op;
     tutti_reduce_fn reduce; /* TUTTI_OP_USER */
     void *reduce_user;
-    size_t element_bytes; /* TUTTI_OP_USER: bytes of one element; divides bytes */
+    size_t element_bytes; /* TUTTI_OP_USER: divides bytes. Gather, scatter: bytes: no less; or 0 */
     int commutes;         /* TUTTI_OP_USER: 1 if operands may change places; agrees on all members */
 } tutti_call;
 

@@ -235,6 +235,7 @@ Report TeamMaker::make_multicast() {
 
 Report TeamMaker::attach() {
     Network& network = *team_->network_;
+    team_->node_.tolerates = false;  // what the other nodes do, this one cannot see
     network.attach(network.placement().members_max() > 1 ? &team_->node_ : nullptr);
     const auto planned = network.plan_helpers(context_.settings().check ? sizeof(CallCard) : 0);
     return planned ? Report{} : report_of(planned.error());

@@ -137,6 +137,8 @@ class Network final : public Keepsake, private Attended {
     // The number of the call under way, of this team; from 1.
     [[nodiscard]] uint32_t call() const { return call_; }
     [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
+    // As the executor's, for who looks whether the ranks agree.
+    [[nodiscard]] node::Op* node_op() { return executor_->node_op(); }
     // "rank 3 (on HOST)".
     [[nodiscard]] std::string rank_text(uint32_t rank) const;
     // All but the name.

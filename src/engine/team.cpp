@@ -62,6 +62,7 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
         if (!set_reducer(call, context_->isa(), target.reducer)) return TUTTI_ERR_ARGUMENT;
     } else {
         target.reducer.user_fn = nullptr;
+        target.is_whole = call.element_bytes > 0;
     }
     request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
     if (checks_) {
@@ -92,7 +93,7 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
             break;
         case Waiter::Advice::kListen:
             context_->progress();
-            listen();
+            listen(&op);
             watch_others(waiter.waited_ns());
             break;
         case Waiter::Advice::kReport:
@@ -142,7 +143,10 @@ tutti_status Team::run(const tutti_call& call) {
         start(run_);
         return wait(run_);
     }
-    if (run_.op.call.is_empty()) return TUTTI_OK;
+    if (run_.op.call.is_empty_for_all()) {
+        node::pass(node_, run_.op.call);
+        return TUTTI_OK;
+    }
     node::start(node_, run_.op);
     Waiter waiter(policy_, context_->clock());
     tutti_status status = TUTTI_OK;
@@ -211,15 +215,36 @@ void Team::begin_exchange(Request& request) {
 void Team::begin_main(Request& request) {
     request.stage = Request::Stage::kRunning;
     const bool is_foreign = checks_ && request.card.label[0] != '\0';
-    if (is_foreign || request.op.call.is_empty()) return finish(request, TUTTI_OK);
-    if (network_) return begin_plan(request);
+    if (is_foreign) return finish(request, TUTTI_OK);
+    if (network_) {
+        if (request.op.call.is_empty()) return finish(request, TUTTI_OK);
+        return begin_plan(request);
+    }
+    if (request.op.call.is_empty_for_all()) {
+        node::pass(node_, request.op.call);
+        return finish(request, TUTTI_OK);
+    }
     node::start(node_, request.op);
+}
+
+// Whether the card of `rank` goes with all others, as each member finds alike: equal to the root's,
+// or of a gather that sends less than its root has room for, or of a scatter that sends less than
+// its receivers have.
+bool Team::is_tolerable(uint32_t rank) const {
+    const CallCard& card = cards_[rank];
+    const CallCard& root = cards_[cards_[0].root < size_ ? cards_[0].root : 0];
+    if (card == root) return true;
+    CallCard same = card;
+    same.bytes = root.bytes;
+    if (!node_.tolerates || network_ || !(same == root)) return false;
+    if (card.collective == TUTTI_GATHER) return card.bytes < root.bytes;
+    return card.collective == TUTTI_SCATTER && card.bytes > root.bytes;
 }
 
 void Team::compare_cards(Request& request) {
     const uint64_t number = network_ ? network_->call() : exchange_.number;
-    for (const CallCard& card : cards_) {
-        if (card == request.card) continue;
+    for (uint32_t rank = 0; rank < cards_.size(); ++rank) {
+        if (is_tolerable(rank)) continue;
         message_ = mismatch_message(name_, number, cards_);
         return finish(request, TUTTI_ERR_MISMATCH);
     }

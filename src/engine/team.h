@@ -95,6 +95,7 @@ class Team {
     void begin_cards(Request& request);
     void begin_plan(Request& request);
     void compare_cards(Request& request);
+    [[nodiscard]] bool is_tolerable(uint32_t rank) const;
     bool advance_network();
     exec::Step step_network();
     bool advance_decision();
@@ -107,14 +108,19 @@ class Team {
     void look_for_rejections();
     void wait_agreement_turn(Waiter& waiter);
     [[nodiscard]] uint32_t calls_begun() const;
-    void listen();
+    // op: of the node, under way; nullptr: none.
+    void listen(node::Op* op);
+    void look_for_disagreement(node::Op& op);
+    void disagree(const char* what);
+    void disagree(const node::Op& op, const node::Disagreement& with);
+    node::Op* node_op();
     void tell_others(tutti_status status, const char* why);
     void watch_others(uint64_t waited_ns);
     void hear_all();
     void hear(const Note& note);
     void answer(const Note& question);
     void ask_on();
-    void pass_on(tutti_status status, const char* text);
+    bool pass_on(tutti_status status, const char* text);
     void fall_silent(tutti_status status, const char* text);
     void report_inquiry();
     bool wait_turn(Waiter& waiter, node::Op& op);
@@ -154,6 +160,10 @@ class Team {
     bool checks_ = false;
     // Not TUTTI_OK: a message failed, or a member gave up. No further call runs.
     tutti_status broken_ = TUTTI_OK;
+    // The number of a node's operation in which this rank has been seen to wait for one that has
+    // finished it; 0: none.
+    uint64_t suspected_ = 0;
+    node::Rank suspect_ = node::kNoRank;
     // The call in front waits for what all ranks agree on after multicast failed.
     bool waits_for_decision_ = false;
     Rejections rejections_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a team across nodes does otherwise than one on a node: choice, start and steps of a call.
+#include <cstdio>
+
 #include "base/bell.h"
 #include "engine/messages.h"
 #include "engine/standing.h"
@@ -195,8 +197,30 @@ bool Team::advance_network() {
         case exec::Step::kFailed:
             break;
     }
-    give_up(TUTTI_ERR_NETWORK, network_->executor().error().c_str());
+    const std::string& error = network_->executor().error();
+    if (network_->transport().is_disagreement()) {
+        disagree(error.c_str());
+    } else {
+        give_up(TUTTI_ERR_NETWORK, error.c_str());
+    }
     return true;
+}
+
+// The ranks do not run the same call, as a message across nodes shows.
+void Team::disagree(const char* what) {
+    const node::Call& call = head_->op.call;
+    const char* name = tutti_collective_name(call.collective);
+    char why[128];
+    if (head_->stage == Request::Stage::kChecking) {
+        std::snprintf(why, sizeof(why), "%s", what);
+    } else if (sched::has_root(call.collective)) {
+        std::snprintf(why, sizeof(why), "call %u is %s root %u of %zu bytes, but %s",
+                      network_->call(), name, call.root, call.bytes, what);
+    } else {
+        std::snprintf(why, sizeof(why), "call %u is %s of %zu bytes, but %s", network_->call(),
+                      name, call.bytes, what);
+    }
+    give_up(TUTTI_ERR_MISMATCH, why);
 }
 
 Waiter::From Team::awaited() const {
@@ -245,7 +269,7 @@ void Team::wait_network_turn(Waiter& waiter) {
         case Waiter::Advice::kListen:
             network_->announce(true);
             context_->progress();
-            listen();
+            listen(node_op());
             watch_others(waiter.waited_ns());
             break;
         case Waiter::Advice::kReport:

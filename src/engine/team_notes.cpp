@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 #include "base/bell.h"
 #include "engine/messages.h"
 #include "engine/team.h"
+#include "sched/shape.h"
 
 namespace tutti::engine {
 namespace {
@@ -38,15 +40,16 @@ void Team::fall_silent(tutti_status status, const char* text) {
 }
 
 // To the members on this node. The first to give up is the cause.
-void Team::pass_on(tutti_status status, const char* text) {
-    if (node_.size == 1) return;
+bool Team::pass_on(tutti_status status, const char* text) {
+    if (node_.size == 1) return true;
     node::SliceHeader& header = node_.slice.header();
     uint32_t nobody = kNobody;
-    if (!header.gave_up.compare_exchange_strong(nobody, kWriting)) return;
+    if (!header.gave_up.compare_exchange_strong(nobody, kWriting)) return false;
     header.gave_up_status = static_cast<uint32_t>(status);
     std::snprintf(header.gave_up_text, sizeof(header.gave_up_text), "%s", text);
     header.gave_up.store(kWritten, std::memory_order_release);
     header.bell.ring();
+    return true;
 }
 
 void Team::give_up(tutti_status status, const char* why) {
@@ -61,7 +64,9 @@ void Team::tell_others(tutti_status status, const char* why) {
     note.status = static_cast<uint32_t>(status);
     std::snprintf(note.text.data(), note.text.size(), "rank %u: %s", rank_, why);
     fall_silent(status, note.text.data());
-    pass_on(status, note.text.data());
+    const bool is_cause = pass_on(status, note.text.data());
+    // Found out here, and perhaps by nobody else: those who hear of it say nothing.
+    if (is_cause && status == TUTTI_ERR_MISMATCH) context_->log(TUTTI_LOG_WARN, message_);
     if (network_) {
         note.call = network_->call();
         network_->tell_others(note);
@@ -74,7 +79,53 @@ void Team::watch_others(uint64_t waited_ns) {
     context_->multicast_desk().watch_all_for_others(true);
 }
 
-void Team::listen() {
+// What this rank's call has under way on its node, or nullptr.
+node::Op* Team::node_op() {
+    if (network_) return network_->node_op();
+    return head_ && head_->stage != Request::Stage::kAgreeing ? &front_op() : nullptr;
+}
+
+void Team::disagree(const node::Op& op, const node::Disagreement& with) {
+    const auto rank_of = [&](node::Rank rank) {
+        if (!network_) return rank;
+        const topo::Placement& placement = network_->placement();
+        return placement.members(placement.node_of(rank_))[rank];
+    };
+    const auto text = [](const node::CallNote& note, auto& out) {
+        const auto collective = static_cast<tutti_collective>(note.collective);
+        const char* name = tutti_collective_name(collective);
+        if (!sched::has_root(collective)) {
+            std::snprintf(out, sizeof(out), "%s of %llu bytes", name,
+                          static_cast<unsigned long long>(note.bytes));
+        } else {
+            std::snprintf(out, sizeof(out), "%s root %u of %llu bytes", name, note.root,
+                          static_cast<unsigned long long>(note.bytes));
+        }
+    };
+    char mine[48], theirs[48] = "another call", why[128];
+    text(node::CallNote::unpack(op.note), mine);
+    if (with.is_known) text(with.note, theirs);
+    std::snprintf(why, sizeof(why), "call %llu is %s, on rank %u %s",
+                  static_cast<unsigned long long>(op.number), mine, rank_of(with.rank), theirs);
+    tell_others(TUTTI_ERR_MISMATCH, why);
+}
+
+// For a rank that has waited long. Who finished this call while this rank waits for what it should
+// have written runs something else: it is looked at twice, with steps between, since what it wrote
+// may have come just before its word that it was done.
+void Team::look_for_disagreement(node::Op& op) {
+    const node::Disagreement with = node::find_disagreement(node_, op);
+    if (with.rank != node::kNoRank) return disagree(op, with);
+    const node::Rank awaited = std::exchange(op.awaited, node::kNoRank);
+    const bool is_suspect = awaited != node::kNoRank && node::has_finished(node_, op, awaited);
+    if (is_suspect && suspected_ == op.number && suspect_ == awaited) {
+        return disagree(op, {awaited, false, {}});
+    }
+    suspected_ = is_suspect ? op.number : 0;
+    suspect_ = awaited;
+}
+
+void Team::listen(node::Op* op) {
     // What this rank waits for may be a rank that needs this one to go on in another team.
     context_->multicast_desk().attend_all();
     if (broken_ != TUTTI_OK) return;
@@ -92,6 +143,7 @@ void Team::listen() {
         }
     }
     if (broken_ == TUTTI_OK) look_for_rejections();
+    if (broken_ == TUTTI_OK && op) look_for_disagreement(*op);
 }
 
 void Team::hear_all() {
@@ -101,7 +153,7 @@ void Team::hear_all() {
 
 void Team::look_around() {
     if (++looks_ % kTestsPerLook != 0) return;
-    listen();
+    listen(node_op());
     // What completes the call came before the news, if at all.
     if (broken_ != TUTTI_OK && !advance() && head_) finish(*head_, broken_);
 }

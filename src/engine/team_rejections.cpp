@@ -117,7 +117,7 @@ void Team::wait_agreement_turn(Waiter& waiter) {
             break;
         case Waiter::Advice::kListen:
             context_->progress();
-            listen();
+            listen(nullptr);
             if (broken_ != TUTTI_OK) finish(*head_, broken_);
             break;
         case Waiter::Advice::kReport:

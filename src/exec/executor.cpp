@@ -303,6 +303,7 @@ bool Executor::waits_for_node() const {
            state.multicasts.first == state.multicasts.next;
 }
 
+node::Op* Executor::node_op() { return state_->node_busy ? &state_->node_op : nullptr; }
 const node::Op* Executor::node_op() const { return state_->node_busy ? &state_->node_op : nullptr; }
 
 const Work& Executor::work() const { return state_->totals; }

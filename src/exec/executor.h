@@ -68,6 +68,7 @@ class Executor {
     [[nodiscard]] bool waits_for_node() const;
     // The node's operation that is under way, or nullptr.
     [[nodiscard]] const node::Op* node_op() const;
+    [[nodiscard]] node::Op* node_op();
     [[nodiscard]] const Work& work() const;
     // After kFailed.
     [[nodiscard]] const std::string& error() const;

@@ -57,13 +57,13 @@ int bcast(const BcastArgs& a) {
     Side side;
     if (static_cast<uint32_t>(a.root) >= state->size || !side.set(a.buffer, a.count, a.type) ||
         !side.has_memory()) {
-        return by_this_rank(*state, hand_over);
+        return by_this_rank(*state, kBcast, hand_over);
     }
-    if (side.bytes == 0 && !front.check) return abi::kSuccess;
     tutti_call call{};
     call.collective = TUTTI_BCAST;
     call.root = static_cast<uint32_t>(a.root);
     call.bytes = side.bytes;
+    if (side.bytes == 0) return run_empty(*state, call);
     if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
     }

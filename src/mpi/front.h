@@ -76,6 +76,8 @@ struct Front {
     abi::Comm p2p_comm{};
     uint32_t p2p_tag_max = 0;
     int probe_tag = 0;
+    // The host looks at the arguments of collectives, and returns an error where they are wrong.
+    bool host_checks = true;
     int world_rank = 0;
     int world_size = 1;
 

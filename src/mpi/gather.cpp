@@ -36,10 +36,7 @@ bool read_blocks(Blocks& b, const void* one, Count one_count, Datatype one_type,
     if (b.has_all && !(b.all.set(all, all_count, all_type) && b.all.has_memory())) {
         return false;
     }
-    if (b.has_one && !(b.one.set(one, one_count, one_type) && b.one.has_memory())) {
-        return false;
-    }
-    return !b.has_one || !b.has_all || b.one.bytes == b.all.bytes;
+    return !b.has_one || (b.one.set(one, one_count, one_type) && b.one.has_memory());
 }
 
 // The blocks of all ranks in one piece: the buffer itself, or packed memory.
@@ -119,6 +116,7 @@ struct Shape {
     Kind kind;
     bool has_root;
     bool one_is_sent;  // gather and allgather; in a scatter the one is received
+    int (*own)(const BlocksArgs&);
 };
 
 Part part_of_one(Blocks& b, const Shape& shape) {
@@ -130,6 +128,46 @@ Part part_of_all(Blocks& b, const Shape& shape, const CommState& state) {
     if (!b.has_all) return {};
     if (!shape.one_is_sent) return reads(b.all, state.size);
     return {&b.all, state.size, state.rank, b.has_one ? 0u : 1u, true};
+}
+
+// The rank's own block has another size than its place among all: nobody else has to do with that.
+// The host moves it, as it would in a call of its own, and the call goes on as one in place; what
+// the host says of a block that is too long is what the caller is told at last.
+template <class Run>
+[[gnu::noinline]] int with_odd_block(const Shape& shape, const BlocksArgs& a,
+                                     const CommState& state, Blocks& b, Run run_blocks) {
+    BlocksArgs own = a;
+    if (shape.one_is_sent) {
+        own.recv = b.all.block(state.rank);
+    } else {
+        own.send = b.all.block(state.rank);
+    }
+    const int moved = host_moves_own(own, shape.own);
+    b.has_one = false;
+    const int status = run_blocks();
+    if (moved == abi::kSuccess || status != abi::kSuccess) return status;
+    front.host.comm_call_errhandler(state.comm, moved);
+    return moved;
+}
+
+// On memory that the processor can read, and verified where that is due.
+int run_blocks(CommState& state, const Shape& shape, tutti_call& call, Blocks& b) {
+    if (call.bytes == 0) return run_empty(state, call);
+    const Side* own = b.has_one ? &b.one : nullptr;
+    const Side* others = b.has_all ? &b.all : nullptr;
+    const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
+    const intptr_t places[2] = {b.one.address, b.all.address};
+    const auto by_tutti = [&] {
+        // What is unpacked or copied back afterwards, is so as a whole.
+        const bool is_staged = places[0] != b.one.address || places[1] != b.all.address;
+        const bool has_gaps =
+            (b.has_one && !b.one.contiguous(1)) || (b.has_all && !b.all.contiguous(state.size));
+        call.element_bytes = is_staged || has_gaps ? call.bytes : 0;
+        return shape.one_is_sent ? collect(state, call, b) : distribute(state, call, b);
+    };
+    const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, state);
+    return on_readable_memory(state, shape.kind, {one_part, all_part},
+                              [&] { return verified(state, call, subject, by_tutti); });
 }
 
 template <class HostCall>
@@ -154,45 +192,40 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     b.has_one = !(at_root && is_in_place(one));
     if ((shape.has_root && static_cast<uint32_t>(a.root) >= state->size) ||
         !read_blocks(b, one, one_count, one_type, all, all_count, all_type)) {
-        return by_this_rank(*state, hand_over);
+        return by_this_rank(*state, shape.kind, hand_over);
     }
     if (aliases(b, state->rank)) {
-        if (host_rejects_alias(b)) return by_this_rank(*state, hand_over);
+        if (front.host_checks && host_rejects_alias(b))
+            return by_this_rank(*state, shape.kind, hand_over);
         b.has_one = false;
     }
-    if (b.bytes() == 0 && !front.check) return abi::kSuccess;
     tutti_call call{};
     call.collective = shape.collective;
     call.root = shape.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
+    const bool is_odd = b.has_one && b.has_all && b.one.bytes != b.all.bytes;
+    if (call.bytes == 0 && !is_odd) return run_empty(*state, call);
     if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
     }
-    const Side* own = b.has_one ? &b.one : nullptr;
-    const Side* others = b.has_all ? &b.all : nullptr;
-    const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
-    const auto by_tutti = [&] {
-        return shape.one_is_sent ? collect(*state, call, b) : distribute(*state, call, b);
-    };
-    const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, *state);
-    return on_readable_memory(*state, shape.kind, {one_part, all_part},
-                              [&] { return verified(*state, call, subject, by_tutti); });
+    const auto run_all = [&] { return run_blocks(*state, shape, call, b); };
+    return is_odd ? with_odd_block(shape, a, *state, b, run_all) : run_all();
 }
 
 }  // namespace
 
 int gather(const BlocksArgs& a) {
-    static constexpr Shape kShape{TUTTI_GATHER, kGather, true, true};
+    static constexpr Shape kShape{TUTTI_GATHER, kGather, true, true, host_gather};
     return blocks_any(kShape, a, [&] { return host_gather(a); });
 }
 
 int scatter(const BlocksArgs& a) {
-    static constexpr Shape kShape{TUTTI_SCATTER, kScatter, true, false};
+    static constexpr Shape kShape{TUTTI_SCATTER, kScatter, true, false, host_scatter};
     return blocks_any(kShape, a, [&] { return host_scatter(a); });
 }
 
 int allgather(const BlocksArgs& a) {
-    static constexpr Shape kShape{TUTTI_ALLGATHER, kAllgather, false, true};
+    static constexpr Shape kShape{TUTTI_ALLGATHER, kAllgather, false, true, host_allgather};
     return blocks_any(kShape, a, [&] { return host_allgather(a); });
 }
 

@@ -2,6 +2,7 @@
 #include "mpi/host_calls.h"
 
 #include <climits>
+#include <mutex>
 
 #include "mpi/front.h"
 
@@ -78,6 +79,21 @@ int host_allgather(const BlocksArgs& a) {
     if (!fits(a.recv_count)) return refuse(a.comm);
     return host.allgather(a.send, narrow(a.send_count), a.send_type, a.recv, narrow(a.recv_count),
                           a.recv_type, a.comm);
+}
+
+bool host_checks_arguments() {
+    int word = 0;
+    return front.host.bcast(&word, 0, front.handles.type[abi::kTypeByte], 1, front.quiet_comm) !=
+           abi::kSuccess;
+}
+
+int host_moves_own(const BlocksArgs& a, int (*host)(const BlocksArgs&)) {
+    BlocksArgs own = a;
+    own.root = 0;
+    own.comm = front.quiet_comm;
+    const HostGuard guard;
+    const std::lock_guard lock(front.mutex);  // one collective at a time on a communicator
+    return host(own);
 }
 
 }  // namespace tutti::mpi

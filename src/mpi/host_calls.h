@@ -60,4 +60,12 @@ int host_gather(const BlocksArgs& a);
 int host_scatter(const BlocksArgs& a);
 int host_allgather(const BlocksArgs& a);
 
+// Whether the host looks at arguments at all: it can be told not to. Asked with a broadcast of
+// nothing, whose root is out of range, on a copy of MPI_COMM_SELF.
+bool host_checks_arguments();
+// This rank's own block, of a collective of that kind, from where it is sent to where it is
+// received, by the host, on that copy: a.send and a.recv name one block each. The host's status,
+// which is an error where the block is cut.
+int host_moves_own(const BlocksArgs& a, int (*host)(const BlocksArgs&));
+
 }  // namespace tutti::mpi

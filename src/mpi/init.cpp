@@ -18,6 +18,7 @@
 #include "mpi/environment.h"
 #include "mpi/finish_report.h"
 #include "mpi/front.h"
+#include "mpi/host_calls.h"
 #include "mpi/p2p.h"
 #include "mpi/verify.h"
 
@@ -211,6 +212,7 @@ void prepare_host(Trouble& trouble) {
         front.quiet_comm = front.handles.comm_self;
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no communicator");
     }
+    front.host_checks = host_checks_arguments();
     if (!create_comm_keyval() || !create_type_keyval()) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no attribute keys");
     }

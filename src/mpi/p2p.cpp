@@ -2,6 +2,7 @@
 #include "mpi/p2p.h"
 
 #include <climits>
+#include <cstdint>
 #include <cstring>
 
 #include "mpi/front.h"
@@ -47,15 +48,29 @@ int recv(void*, void* data, size_t bytes, uint32_t peer, uint32_t tag, void** ha
     return status;
 }
 
+// A message that was cut has more bytes than anybody waits for.
 int test(void*, void** handle, int* done) {
     if (front.host_ended.load(std::memory_order_relaxed)) return 1;
     *done = 0;
     if (!front.active.load(std::memory_order_acquire)) return 0;
     const HostGuard guard;
     abi::Request request = to_request(*handle);
-    const int status = front.host.test(&request, done, abi::status_ignore());
+    abi::Status message{};
+    int status = front.host.test(&request, done, &message);
     *handle = to_handle(request);
-    return status;
+    uintptr_t bytes = message.bytes();
+    if (status != abi::kSuccess) {
+        int kind = status;
+        front.host.error_class(status, &kind);
+        if (kind != abi::kErrTruncate) return status;
+        bytes = UINTPTR_MAX;
+        *done = 1;
+    }
+    if (*done != 0) {
+        *handle = reinterpret_cast<void*>(bytes);
+        *done = 2;
+    }
+    return abi::kSuccess;
 }
 
 // Teams go after the host's own end, and look for a last time.

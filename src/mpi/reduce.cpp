@@ -119,25 +119,26 @@ int reduce_any(const ReduceArgs& a) {
     Roles roles{receives, is_in_place(a.send)};
     if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
         !abi::may_be_op(a.op, front.handles)) {
-        return by_this_rank(*state, hand_over);
+        return by_this_rank(*state, kKind, hand_over);
     }
     Side send, recv;
-    if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, hand_over);
+    if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
     const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
     const int op = front.ops.find(a.op);
     if (const char* why = why_not(info, op)) return by_all_ranks(a.comm, kKind, why, hand_over);
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
-        // error.
-        if (!kAll || !abi::kIsOmpi) return by_this_rank(*state, hand_over);
+        // error where the host looks, and where it does not, meant as in place.
+        if (front.host_checks && (!kAll || !abi::kIsOmpi))
+            return by_this_rank(*state, kKind, hand_over);
         roles.in_place = true;
     }
     tutti_call call{};
     call.collective = kCollective;
     call.root = kAll ? 0 : static_cast<uint32_t>(a.root);
     call.bytes = roles.in_place ? recv.bytes : send.bytes;
-    if (call.bytes == 0 && !front.check) return abi::kSuccess;
     set_operator(call, a, op, info);
+    if (call.bytes == 0) return run_empty(*state, call);
     if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, kKind, kByTheRules, hand_over);
     }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/run.h"
 
+#include <cstdio>
+
 namespace tutti::mpi {
 
 int run_failed(CommState& state, tutti_status status) {
     const bool has_message = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ALGORITHM ||
                              status == TUTTI_ERR_NETWORK || status == TUTTI_ERR_MEMORY;
-    // Each rank sees its own message fail; the rest all see alike.
+    // Each rank sees its own message fail; the rest all see alike. Without the check, a mismatch is
+    // what one rank has found out, which has said so.
     const bool is_alike = has_message && status != TUTTI_ERR_NETWORK;
-    if (state.rank == 0 || !is_alike) {
+    const bool is_said = status == TUTTI_ERR_MISMATCH && !front.check;
+    if (!is_said && (state.rank == 0 || !is_alike)) {
         print_line(has_message ? tutti_team_message(state.team) : tutti_status_text(status));
     } else {
         let_rank_0_speak();
@@ -23,6 +27,17 @@ int no_memory(CommState& state) {
     tutti_team_give_up(state.team, kWhy);
     front.host.comm_call_errhandler(state.comm, abi::kErrNoMem);
     return abi::kErrNoMem;
+}
+
+int refuse(CommState& state, Kind kind) {
+    char why[96];
+    snprintf(why, sizeof why, "%s with arguments that make no call", kind_function(kind));
+    tutti_team_give_up(state.team, why);
+    char line[128];
+    snprintf(line, sizeof line, "rank %u: %s", state.rank, why);
+    print_line(line);
+    front.host.comm_call_errhandler(state.comm, abi::kErrArg);
+    return abi::kErrArg;
 }
 
 int not_packed(CommState& state, int status) {

@@ -42,10 +42,23 @@ int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, 
     return status;
 }
 
+// Arguments that make no call, and that this host would not look at: one line, the error handler,
+// and the others are told.
+int refuse(CommState& state, Kind kind);
+
+// A call of no bytes: not counted, but it takes its number, so that ranks which disagree notice.
+inline int run_empty(CommState& state, tutti_call& call) {
+    call.send = nullptr;
+    call.recv = nullptr;
+    const tutti_status status = tutti_run(state.team, &call);
+    return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
+}
+
 // A call that this rank hands to the host by itself, since the host will not like its arguments. If
 // it does not, the others may be in that call, and the team is told before its next one.
 template <class HandOver>
-int by_this_rank(CommState& state, HandOver hand_over) {
+int by_this_rank(CommState& state, Kind kind, HandOver hand_over) {
+    if (!front.host_checks) return refuse(state, kind);
     const int status = hand_over(kDoubtful);
     if (status != abi::kSuccess) tutti_team_rejected(state.team);
     return status;

@@ -156,6 +156,9 @@ bool Trial::prepare() {
         if (mine_.get(slice) == nullptr || all_.get(slice) == nullptr) return false;
     }
     if (input_ == nullptr || by_host_ == nullptr || by_tutti_ == nullptr) return false;
+    // A receiver may have more room than it is sent: the rest stays as it was.
+    const bool keeps_rest = receives() && !is_reduction(call_.collective);
+    if (keeps_rest && !take(*subject_.recv, 0, blocks_out(), by_host_)) return false;
     if (in_bytes == 0) return true;
     if (call_.collective == TUTTI_BCAST) return !is_root() || take(*subject_.recv, 0, 1, input_);
     if (subject_.send != nullptr) return take(*subject_.send, 0, blocks_in(), input_);

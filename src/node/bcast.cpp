@@ -32,11 +32,13 @@ bool readers_consumed(Team& team, const Op& op, uint64_t target) {
 
 bool may_write(Team& team, const Op& op, uint64_t round) {
     const uint64_t target = reuse_target(team, op.chunks + round);
+    if (round == 0 && !may_note(team, op)) return false;
     return is_reuse_within(team, round) ? readers_consumed(team, op, target)
                                         : all_consumed(team, target);
 }
 
 void post(Team& team, Op& op, const std::byte* data, size_t bytes) {
+    if (op.posted == 0) note_chunks(team, op);
     copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted), data, bytes);
     ++op.posted;
     publish(team, op.events + op.posted);
@@ -59,7 +61,8 @@ Step chunk_bcast(Team& team, Op& op) {
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
     const Rank source = source_of(team, op);
-    if (!has_published(team, source, op.events + round + 1)) return Step::kBlocked;
+    if (!has_published(team, source, op.events + round + 1)) return blocked_on(op, source);
+    if (round == 0 && !agrees(team, op, source)) return Step::kBlocked;
     copy_to_user(op.call.recv + offset, team.slice.chunk(source, op.chunks + round), bytes,
                  op.call.bytes);
     if (has_readers(team, op)) post(team, op, op.call.recv + offset, bytes);

@@ -57,6 +57,11 @@ bool slots_free_look(Team& team, uint64_t call) {
     return call <= team.done_known + kSlotCount;
 }
 
+bool notes_free_look(Team& team, uint64_t call) {
+    slots_free_look(team, call);
+    return call <= team.done_known + kChunkNotes;
+}
+
 bool consumed_look(Team& team, uint64_t target) {
     team.consumed_known = minimum_of_others(
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.chunks_consumed; });

@@ -73,6 +73,36 @@ inline const std::byte* take_payload(std::byte* space, std::byte* slot, uint64_t
     return line_flag(slot).load(std::memory_order_acquire) == call ? slot : nullptr;
 }
 
+// ---- waiting for a rank, and disagreeing with it -----------------------------------------------
+
+// What a step returns where the data of `rank` is not there.
+inline bool awaits(Op& op, Rank rank) {
+    op.awaited = rank;
+    return false;
+}
+inline Step blocked_on(Op& op, Rank rank) {
+    op.awaited = rank;
+    return Step::kBlocked;
+}
+inline bool disagrees(Op& op, Rank rank, uint64_t note) {
+    op.rival = rank;
+    op.rival_note = note;
+    return false;
+}
+// Of a rank that has published events of this call: it runs the same.
+inline bool agrees(const Team& team, Op& op, Rank rank) {
+    const uint64_t note =
+        team.slice.ready(rank).chunk_notes[op.number % kChunkNotes].load(std::memory_order_relaxed);
+    return note == op.note || disagrees(op, rank, note);
+}
+
+// A payload of another size than this rank's in `slot`, of a sender that may send less than `room`.
+// As take_slot().
+bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte* out, size_t room);
+// The same where this rank waits for chunks, or has found some: from now on the call is one of what
+// `sender` sends. False where that is not known yet, or cannot be.
+bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot);
+
 // ---- guards: nothing is overwritten before it was read
 // --------------------------------------------
 
@@ -81,6 +111,8 @@ bool slots_free_look(Team& team, uint64_t call);
 inline bool slots_free(Team& team, uint64_t call) {
     return call <= team.done_known + kSlotCount || slots_free_look(team, call);
 }
+
+bool notes_free_look(Team& team, uint64_t call);
 
 // True when no other rank will read a chunk of ours below `target` (cumulative) again.
 bool consumed_look(Team& team, uint64_t target);
@@ -110,6 +142,15 @@ inline bool has_published(const Team& team, Rank rank, uint64_t event) {
 
 inline void publish(Team& team, uint64_t event) {
     team.slice.ready(team.rank).published.store(event, std::memory_order_release);
+}
+
+// Before the first event of a call. Overwrites the note of a call that all have finished.
+inline bool may_note(Team& team, const Op& op) {
+    return op.number <= team.done_known + kChunkNotes || notes_free_look(team, op.number);
+}
+inline void note_chunks(Team& team, const Op& op) {
+    team.slice.ready(team.rank).chunk_notes[op.number % kChunkNotes].store(
+        op.note, std::memory_order_relaxed);
 }
 
 inline void consume(Team& team, uint64_t chunks) {

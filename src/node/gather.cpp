@@ -26,19 +26,28 @@ bool place_own_piece(Op& op, std::byte* block, const std::byte* own) {
 }
 
 void post_piece(Team& team, Op& op, const std::byte* block) {
+    if (op.posted == 0) note_chunks(team, op);
     copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted),
                    block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
     ++op.posted;
     publish(team, op.events + op.posted);
 }
 
+// Whether the first piece of `rank` is there, and is of this call.
+bool has_begun(Team& team, Op& op, Rank rank) {
+    if (!has_published(team, rank, op.events + 1)) return awaits(op, rank);
+    return agrees(team, op, rank);
+}
+
 // Copies the others' pieces of the current round; false where one is not there yet.
 bool take_pieces(Team& team, Op& op) {
     const size_t offset = op.taken * op.piece_bytes;
+    const size_t room = op.room != 0 ? op.room : op.call.bytes;
     for (; op.next < team.size; ++op.next) {
         const Rank rank = (team.rank + op.next) % team.size;
-        if (!has_published(team, rank, op.events + op.taken + 1)) return false;
-        copy_to_user(op.call.recv + rank * op.call.bytes + offset,
+        if (op.taken == 0 && !has_begun(team, op, rank)) return false;
+        if (!has_published(team, rank, op.events + op.taken + 1)) return awaits(op, rank);
+        copy_to_user(op.call.recv + rank * room + offset,
                      team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken),
                      op.call.bytes);
     }
@@ -71,13 +80,19 @@ Step chunk_gather(Team& team, Op& op) {
         const bool may_write = is_reuse_within(team, op.posted)
                                    ? consumed_by(team, op.call.root, target)
                                    : all_consumed(team, target);
-        if (!may_write) return Step::kBlocked;
+        if (!may_write || (op.posted == 0 && !may_note(team, op))) return Step::kBlocked;
         post_piece(team, op, op.call.send);
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
     if (op.taken < op.rounds && take_pieces(team, op)) {
         consume(team, op.chunks + op.taken);
         return Step::kAdvanced;
+    }
+    if (op.taken == 0 && op.next == 1) {
+        const Rank first = (team.rank + 1) % team.size;
+        if (adopt_size(team, op, first, team.slice.up_slot(first, op.number))) {
+            return Step::kAdvanced;
+        }
     }
     if (place_own_piece(op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
         return Step::kAdvanced;
@@ -96,6 +111,8 @@ void plan_chunk_scatter(const Team& team, Op& op) {
 // The root's side: a piece for each of the others.
 bool post_pieces(Team& team, Op& op) {
     if (!all_consumed(team, reuse_target(team, op.chunks + op.posted))) return false;
+    if (op.posted == 0 && !may_note(team, op)) return false;
+    if (op.posted == 0) note_chunks(team, op);
     const size_t offset = op.posted * op.piece_bytes;
     std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
     for (Rank rank = 0; rank < team.size; ++rank) {
@@ -117,7 +134,14 @@ Step chunk_scatter(Team& team, Op& op) {
         }
         return op.posted == op.rounds ? finish_large(team, op) : Step::kBlocked;
     }
-    if (!has_published(team, op.call.root, op.events + op.taken + 1)) return Step::kBlocked;
+    const Rank root = op.call.root;
+    const bool is_there = op.taken == 0 ? has_begun(team, op, root)
+                                        : has_published(team, root, op.events + op.taken + 1);
+    if (!is_there) {
+        std::byte* inbox = team.slice.inbox_slot(team.rank, op.number);
+        const bool is_new = op.taken == 0 && adopt_size(team, op, root, inbox);
+        return is_new ? Step::kAdvanced : blocked_on(op, root);
+    }
     const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
     copy_to_user(op.call.recv + op.taken * op.piece_bytes,
                  team.slice.chunk(op.call.root, op.chunks + op.taken) + index * op.piece_bytes,
@@ -139,7 +163,8 @@ void plan_chunk_allgather(const Team& team, Op& op) {
 // Posts one round ahead, so that a neighbour who is a little late does not stop the copying.
 Step chunk_allgather(Team& team, Op& op) {
     if (op.posted < op.rounds && op.posted <= op.taken + 1 &&
-        all_consumed(team, reuse_target(team, op.chunks + op.posted))) {
+        all_consumed(team, reuse_target(team, op.chunks + op.posted)) &&
+        (op.posted > 0 || may_note(team, op))) {
         post_piece(team, op, op.call.block(team.rank));
         return Step::kAdvanced;
     }

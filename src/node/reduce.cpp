@@ -14,7 +14,8 @@ bool post_own(Team& team, Op& op) {
     const bool may_write = is_reuse_within(team, op.posted)
                                ? consumed_by(team, op.call.root, target)
                                : all_consumed(team, target);
-    if (!may_write) return false;
+    if (!may_write || (op.posted == 0 && !may_note(team, op))) return false;
+    if (op.posted == 0) note_chunks(team, op);
     const size_t offset = op.posted * op.piece_bytes;
     copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted),
                    op.call.vector() + offset, std::min(op.piece_bytes, op.call.bytes - offset));
@@ -26,7 +27,8 @@ bool post_own(Team& team, Op& op) {
 bool all_published(Team& team, Op& op) {
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
-        if (!has_published(team, op.next, op.events + op.taken + 1)) return false;
+        if (!has_published(team, op.next, op.events + op.taken + 1)) return awaits(op, op.next);
+        if (op.taken == 0 && !agrees(team, op, op.next)) return false;
     }
     op.next = 0;
     return true;

@@ -35,6 +35,10 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 struct alignas(kControlStride) ReadyWords {
     // Chunk events of r so far. Release after the chunk is written; readers acquire.
     std::atomic<uint64_t> published{0};
+    // Notes (word.h) of the last calls in which r wrote chunks, by number modulo kChunkNotes:
+    // before the first event of the call, whose release makes it visible. In the line that its
+    // readers have at hand.
+    std::atomic<uint64_t> chunk_notes[4] = {};
 };
 struct alignas(kControlStride) DoneWords {
     // The last call that r has finished, and the chunks (cumulative) that r will not read again.
@@ -50,6 +54,15 @@ struct alignas(kControlStride) DoneWords {
     // Identity handshake at creation: the token of r, then what r has read of the others.
     std::atomic<uint64_t> token{0};
 };
+
+// The same of all calls that r began lately, by number modulo kNotes. Release at the start of a
+// call; read by members that have waited long, to find out with whom they disagree.
+struct alignas(kControlStride) NoteWords {
+    std::atomic<uint64_t> notes[16] = {};
+};
+inline constexpr uint64_t kNotes = 16;
+// A rank may write chunks of so many calls ahead of the slowest before it must look.
+inline constexpr uint64_t kChunkNotes = 4;
 
 // Where things lie in a slice. Every rank of a team computes the same from the same two numbers.
 struct Geometry {
@@ -92,6 +105,9 @@ struct Slice {
     [[nodiscard]] DoneWords& done(Rank rank) const {
         return *reinterpret_cast<DoneWords*>(area(rank) + sizeof(ReadyWords));
     }
+    [[nodiscard]] NoteWords& note_words(Rank rank) const {
+        return *reinterpret_cast<NoteWords*>(area(rank) + sizeof(ReadyWords) + sizeof(DoneWords));
+    }
     // Slots written by `rank`: towards the root or to everybody, and down the tree.
     [[nodiscard]] std::byte* up_slot(Rank rank, uint64_t call) const { return slot(rank, 0, call); }
     [[nodiscard]] std::byte* down_slot(Rank rank, uint64_t call) const {
@@ -106,7 +122,8 @@ struct Slice {
                (index & (geometry.chunk_count - 1)) * geometry.chunk_bytes;
     }
 
-    static constexpr size_t kSlotsOffset = sizeof(ReadyWords) + sizeof(DoneWords);
+    static constexpr size_t kSlotsOffset =
+        sizeof(ReadyWords) + sizeof(DoneWords) + sizeof(NoteWords);
     static constexpr size_t kChunksOffset =
         (kSlotsOffset + 3 * kSlotCount * kSlotBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 

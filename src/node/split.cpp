@@ -54,11 +54,13 @@ Step step_in(Team& team, Op& op) {
     op.phase = 1;
     op.next = 0;
     if (round >= op.rounds) return Step::kAdvanced;
-    if (!is_reuse_within(team, round) &&
-        !all_consumed(team, reuse_target(team, op.chunks + round))) {
+    const bool may_write =
+        is_reuse_within(team, round) || all_consumed(team, reuse_target(team, op.chunks + round));
+    if (!may_write || (round == 0 && !may_note(team, op))) {
         op.phase = 0;
         return Step::kBlocked;
     }
+    if (round == 0) note_chunks(team, op);
     const Span piece = piece_of(op, round);
     const Span own = slice_of(team, op, piece.bytes, team.rank);
     std::byte* chunk = team.slice.chunk(team.rank, op.chunks + round);
@@ -79,7 +81,8 @@ Step step_fold(Team& team, Op& op) {
     const uint64_t round = op.taken - 1;
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
-        if (!has_published(team, op.next, in_event(op, round))) return Step::kBlocked;
+        if (!has_published(team, op.next, in_event(op, round))) return blocked_on(op, op.next);
+        if (round == 0 && !agrees(team, op, op.next)) return Step::kBlocked;
     }
     const Span piece = piece_of(op, round);
     const Span own = slice_of(team, op, piece.bytes, team.rank);
@@ -106,7 +109,7 @@ Step step_out(Team& team, Op& op) {
         const Span piece = piece_of(op, round);
         for (; op.next < team.size; ++op.next) {
             const Rank rank = (team.rank + op.next) % team.size;
-            if (!has_published(team, rank, fold_event(op, round))) return Step::kBlocked;
+            if (!has_published(team, rank, fold_event(op, round))) return blocked_on(op, rank);
             const Span theirs = slice_of(team, op, piece.bytes, rank);
             copy_to_user(op.call.recv + piece.offset + theirs.offset,
                          team.slice.chunk(rank, op.chunks + round) + theirs.offset, theirs.bytes,

@@ -103,6 +103,21 @@ Algorithm choose(const Team& team, const Call& call) {
     return choose_large(team, call);
 }
 
+// The word of the call, as a flag and as a note. What the ranks may differ in, where `tolerates`,
+// is no part of the history.
+void sign(Team& team, Op& op) {
+    constexpr uint64_t kMix = 0x9e3779b97f4a7c15u;
+    const Call& call = op.call;
+    const uint64_t kind = uint64_t{call.root} << 4 | static_cast<uint64_t>(call.collective + 1);
+    const uint64_t hash = (team.history + kind) * kMix;
+    const bool is_block = call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER;
+    team.history = (hash ^ hash >> 32) + (is_block ? 0 : call.bytes);
+    op.flag = with_size((op.number & kNumberMask) | hash >> kKindShift << kKindShift, call.bytes);
+    op.note = CallNote::of(op.number, call.collective, call.root, call.bytes).pack();
+    team.slice.note_words(team.rank).notes[op.number % kNotes].store(op.note,
+                                                                     std::memory_order_release);
+}
+
 }  // namespace
 
 void prepare(Team& team) {
@@ -119,12 +134,21 @@ void start(Team& team, Op& op) {
     static_cast<Progress&>(op) = Progress{};
     op.step = algorithm.step;
     op.number = ++team.call;
+    sign(team, op);
     if (!algorithm.plan) return;
     op.events = team.events;
     op.chunks = team.chunks;
     algorithm.plan(team, op);
     team.events += op.events_used;
     team.chunks += op.chunks_used;
+}
+
+void pass(Team& team, const Call& call) {
+    Op op;
+    op.call = call;
+    op.number = ++team.call;
+    sign(team, op);
+    finish_small(team, op);
 }
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
@@ -162,9 +186,9 @@ std::vector<Rank> not_arrived(const Team& team, const Op& op) {
         const uint64_t entered = std::max(words.calls_entered.load(std::memory_order_relaxed),
                                           words.calls_done.load(std::memory_order_relaxed));
         // A rank that has written its slot has entered, whether it announced itself or not.
-        const bool has_slot =
-            line_flag(team.slice.up_slot(rank, op.number)).load(std::memory_order_relaxed) ==
-            op.number;
+        const bool has_slot = is_same_number(
+            line_flag(team.slice.up_slot(rank, op.number)).load(std::memory_order_relaxed),
+            op.number);
         const bool has_chunk = op.events_used > 0 && has_published(team, rank, op.events + 1);
         if (entered < op.number && !has_slot && !has_chunk) missing.push_back(rank);
     }

@@ -15,6 +15,7 @@
 #include "node/layout.h"
 #include "node/reducer.h"
 #include "node/slice.h"
+#include "node/word.h"
 #include "tutti/tutti.h"
 
 namespace tutti::node {
@@ -29,10 +30,16 @@ struct Call {
     // A barrier's half, of no bytes: a reduce whose root waits for all others, or a bcast in which
     // all others wait for the root.
     bool is_signal = false;
+    // Of a gather or scatter: this rank cannot take less than `bytes` of a block.
+    bool is_whole = false;
 
     // Nothing to move and nobody to wait for, on any rank.
     [[nodiscard]] bool is_empty() const {
         return bytes == 0 && !is_signal && collective != TUTTI_BARRIER;
+    }
+    // The same where ranks may differ in size: whoever has nothing to send says so.
+    [[nodiscard]] bool is_empty_for_all() const {
+        return is_empty() && collective != TUTTI_GATHER && collective != TUTTI_SCATTER;
     }
 
     // This rank's vector (reduce, allreduce) and block (allgather), wherever it stands.
@@ -57,8 +64,13 @@ struct Team {
     bool rank_order = false;  // combine in rank order always (TUTTI_REPRODUCIBLE)
     PieceRule pieces = piece_rule(CopyWay::kPrefetch);
 
+    // A gather may send less than its root has room for, and a scatter less than its receivers
+    // have: bare hosts run these, and so does a team of one node.
+    bool tolerates = true;
+
     // Bases of the next call; the same on all ranks.
     uint64_t call = 0;
+    uint64_t history = 0;  // a hash of what all ranks know alike of the calls so far
     uint64_t events = 0;
     uint64_t chunks = 0;
 
@@ -80,6 +92,8 @@ using StepFunction = Step (*)(Team&, Op&);
 // Where a call stands.
 struct Progress {
     uint64_t number = 0;  // of the call in its team, from 1
+    uint64_t flag = 0;    // of its slot lines, see word.h
+    uint64_t note = 0;    // a packed CallNote
     uint64_t events = 0;  // bases, see Team
     uint64_t chunks = 0;
     size_t piece_bytes = 0;  // bytes of one round, of one block
@@ -93,9 +107,20 @@ struct Progress {
     uint64_t taken = 0;   // rounds read
     uint64_t placed = 0;  // rounds of the own block copied within the user's memory
     uint64_t line = 0;    // lines taken of the slot that is being read
+    // The rank whose data was not there when this one last looked; kNoRank: it waits for none, or
+    // for room.
+    Rank awaited = kNoRank;
+    // A rank that is seen to run this call otherwise, and its note where it is known. This call
+    // goes on no more.
+    Rank rival = kNoRank;
+    uint64_t rival_note = 0;
+    // Of the root of a gather whose senders have less than its blocks have room for: the room. Then
+    // call.bytes is what they send.
+    size_t room = 0;
 };
 
-// One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`.
+// One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`,
+// but for its bytes where others send less (`tolerates`).
 struct Op : Progress {
     StepFunction step = nullptr;
     Call call;
@@ -135,6 +160,19 @@ bool waits_for_all(const Op& op);
 // Whether the deeds of `other` can end this rank's wait in a blocked operation. False only where it
 // is clear whom the rank waits for: in a flat broadcast or scatter, the root.
 bool may_await(const Team& team, const Op& op, Rank other);
+
+// A call that moves nothing: takes a number, and leaves its note.
+void pass(Team& team, const Call& call);
+
+// For a rank that has waited long: with whom it disagrees about the call in flight.
+struct Disagreement {
+    Rank rank = kNoRank;  // kNoRank: with nobody, as far as can be seen
+    bool is_known = false;
+    CallNote note;  // of the other rank, where it is known
+};
+Disagreement find_disagreement(const Team& team, const Op& op);
+// Whether `other` has finished the call in flight, or a later one.
+bool has_finished(const Team& team, const Op& op, Rank other);
 
 // For messages: says to the others that this rank has entered the call in flight.
 void announce(Team& team, const Op& op);

@@ -25,8 +25,8 @@ bool collect_children(Team& team, Op& op) {
     for (; op.next < children.size(); ++op.next) {
         std::byte* slot = team.slice.up_slot(children[op.next], op.number);
         const std::byte* payload =
-            take_payload(payload_space(team), slot, op.number, op.call.bytes, op.line);
-        if (!payload) return false;
+            take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
+        if (!payload) return awaits(op, children[op.next]);
         if (op.call.bytes == 0) continue;
         fold_onto(team, op.call.reducer, result_space(team), result_space(team), payload,
                   op.call.bytes);
@@ -36,7 +36,7 @@ bool collect_children(Team& team, Op& op) {
 
 Step pass_down(Team& team, Op& op, const std::byte* result) {
     if (has_children(team)) {
-        write_slot(team.slice.down_slot(team.rank, op.number), op.number, result, op.call.bytes);
+        write_slot(team.slice.down_slot(team.rank, op.number), op.flag, result, op.call.bytes);
     }
     return finish_small_synchronized(team, op);
 }
@@ -47,14 +47,14 @@ Step reduce_result(Team& team, Op& op) {
         if (team.rank == op.call.root) {
             copy_bytes(op.call.recv, result_space(team), op.call.bytes);
         } else {
-            write_slot(team.slice.down_slot(team.rank, op.number), op.number, result_space(team),
+            write_slot(team.slice.down_slot(team.rank, op.number), op.flag, result_space(team),
                        op.call.bytes);
         }
         return finish_small(team, op);
     }
     if (team.rank != op.call.root) return finish_small(team, op);
     std::byte* slot = team.slice.down_slot(team.layout.root, op.number);
-    if (!take_slot(op.call.recv, slot, op.number, op.call.bytes, op.line)) return Step::kBlocked;
+    if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) return Step::kBlocked;
     return finish_small(team, op);
 }
 
@@ -65,7 +65,7 @@ Step tree_reduce(Team& team, Op& op) {
         if (!collect_children(team, op)) return Step::kBlocked;
         if (!slots_free(team, op.number)) return Step::kBlocked;
         if (!is_tree_root(team)) {
-            write_slot(team.slice.up_slot(team.rank, op.number), op.number, result_space(team),
+            write_slot(team.slice.up_slot(team.rank, op.number), op.flag, result_space(team),
                        op.call.bytes);
         }
         op.phase = 1;
@@ -77,7 +77,7 @@ Step tree_reduce(Team& team, Op& op) {
     }
     std::byte* slot = team.slice.down_slot(team.layout.parent[team.rank], op.number);
     const std::byte* result =
-        take_payload(payload_space(team), slot, op.number, op.call.bytes, op.line);
+        take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
     if (!result) return Step::kBlocked;
     copy_bytes(op.call.recv, result, op.call.bytes);
     return pass_down(team, op, result);
@@ -88,19 +88,19 @@ Step tree_bcast(Team& team, Op& op) {
     if (is_writer && !slots_free(team, op.number)) return Step::kBlocked;
     if (team.rank == op.call.root) {
         if (!is_tree_root(team)) {
-            write_slot(team.slice.up_slot(team.rank, op.number), op.number, op.call.recv,
+            write_slot(team.slice.up_slot(team.rank, op.number), op.flag, op.call.recv,
                        op.call.bytes);
         }
     } else {
         std::byte* slot = is_tree_root(team)
                               ? team.slice.up_slot(op.call.root, op.number)
                               : team.slice.down_slot(team.layout.parent[team.rank], op.number);
-        if (!take_slot(op.call.recv, slot, op.number, op.call.bytes, op.line)) {
+        if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) {
             return Step::kBlocked;
         }
     }
     if (has_children(team)) {
-        write_slot(team.slice.down_slot(team.rank, op.number), op.number, op.call.recv,
+        write_slot(team.slice.down_slot(team.rank, op.number), op.flag, op.call.recv,
                    op.call.bytes);
     }
     return finish_small(team, op);

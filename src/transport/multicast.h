@@ -6,8 +6,8 @@
 // Multicasts of a team are numbered over all its calls, from 0, alike on all ranks. On every rank
 // each number is posted exactly once, by multicast() on one and by recv_multicast() on all others,
 // in ascending order, number n only when all up to n - kMulticastsInFlightMax are complete there.
-// They complete in any order; each, at the latest, soon after all ranks have posted it and all below
-// it, which is what sched/check counts on.
+// They complete in any order; each, at the latest, soon after all ranks have posted it and all
+// below it, which is what sched/check counts on.
 #pragma once
 
 #include <cstddef>

@@ -37,6 +37,7 @@ struct Ticket {
     State state = State::kDone;
     void* handle = nullptr;  // the transport's
     uint64_t number = 0;     // the transport's
+    size_t bytes = 0;        // of a receive, where the transport compares
 };
 
 // One team's end at one rank. Used by one thread at a time. Nothing waits or allocates, once a
@@ -53,6 +54,9 @@ class Transport {
     virtual State test(Ticket& ticket) = 0;
     // One line that says what failed, after kFailed.
     [[nodiscard]] virtual std::string error() const = 0;
+    // It failed because a message was of another size than this rank's schedule has it: the ranks
+    // do not run the same call.
+    [[nodiscard]] virtual bool is_disagreement() const { return false; }
 };
 
 }  // namespace tutti::transport

@@ -65,6 +65,7 @@ void Explorer::pack(uint32_t rank) {
     const node::Team& team = teams_[rank];
     Local& local = locals_[rank];
     local.call = team.call;
+    local.history = team.history;
     local.events = team.events;
     local.chunks = team.chunks;
     local.done_known = team.done_known;
@@ -75,6 +76,7 @@ void Explorer::unpack(uint32_t rank) {
     node::Team& team = teams_[rank];
     const Local& local = locals_[rank];
     team.call = local.call;
+    team.history = local.history;
     team.events = local.events;
     team.chunks = local.chunks;
     team.done_known = local.done_known;

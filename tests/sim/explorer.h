@@ -42,7 +42,7 @@ class Explorer {
     // What of a rank is neither slice nor buffer.
     struct Local {
         node::Op op;
-        uint64_t call, events, chunks, done_known, consumed_known;
+        uint64_t call, history, events, chunks, done_known, consumed_known;
         size_t next_call;
         bool is_finished;
     };

@@ -142,6 +142,53 @@ def test_an_error_on_one_rank(mpi, what, hosts):
 
 
 @needs_tutti
+@pytest.mark.parametrize("ints", [4, 3000])
+@pytest.mark.parametrize("what", ["gather-root", "gather-all", "gather-leaf", "scatter-room",
+                                  "scatter-root", "allgather"])
+def test_sizes_that_differ(mpi, what, ints):
+    """What bare hosts tolerate runs on one node, beside or without the check; all but senders of a
+    large gather that differ among themselves, which end in one line."""
+    for options in [], ["--check=1"]:
+        outcome = mpi.launch("unequal", 3, what, ints, options=["--stall=100", *options])
+        outcome.passed()
+        if what == "gather-leaf" and ints == 3000:
+            lines = outcome.lines()
+            assert len(lines) == 1 and "gather root 0 of " in lines[0], str(outcome)
+            assert "12000" in lines[0] and "24000" in lines[0] and "rank" in lines[0], str(outcome)
+        else:
+            assert "errors 0\n" in outcome.out and not outcome.lines(), str(outcome)
+
+
+@needs_tutti
+@pytest.mark.parametrize("what", ["gather-root", "scatter-root", "allgather"])
+def test_own_blocks_that_differ_across_hosts(mpi, what):
+    outcome = mpi.launch("unequal", 3, what, 4, options=["--hosts=2", "--stall=100"]).passed()
+    assert "errors 0\n" in outcome.out and not outcome.lines(), str(outcome)
+
+
+@needs_tutti
+@pytest.mark.parametrize("ints", [4, 3000])
+@pytest.mark.parametrize("what, hosts", [("gather-all", 2), ("scatter-room", 2), ("bcast", 2),
+                                         ("bcast", 1)])
+def test_sizes_that_cannot_run(mpi, what, hosts, ints):
+    """No hang, nothing wrong, and a line that names rank, call and both sizes."""
+    outcome = mpi.launch("unequal", 3, what, ints,
+                         options=[f"--hosts={hosts}", "--stall=100"]).passed()
+    assert "errors 0\n" not in outcome.out, str(outcome)
+    told = [line for line in outcome.lines() if f"{what.split('-')[0]} root 0 of " in line]
+    assert told and "rank" in told[0], str(outcome)
+    assert str(4 * ints) in told[0] and str(8 * ints) in told[0], str(outcome)
+
+
+@needs_tutti
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_aliased_reduce_where_the_host_does_not_look(openmpi, hosts):
+    outcome = openmpi.launch("unequal", 3, "alias", 4, options=[f"--hosts={hosts}", "--stall=100"],
+                             launcher_flags=["--mca", "mpi_param_check", "0"]).passed()
+    assert "errors 0\n" in outcome.out, str(outcome)
+
+
+@needs_tutti
 @pytest.mark.parametrize("variable", [{}, {"TUTTI_CHECK": "1", "TUTTI_BCAST": "binomial"}])
 def test_a_library_for_another_mpi(mpi, variable):
     """Whoever preloads guessed wrong: one line, and the program runs as it would without Tutti."""

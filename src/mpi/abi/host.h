@@ -83,6 +83,7 @@ struct HostTable {
     int (*wait)(Request*, Status*);
     int (*test)(Request*, int*, Status*);
     int (*iprobe)(int, int, Comm, int*, Status*);
+    int (*error_class)(int, int*);
 
     int (*barrier)(Comm);
     int (*ibarrier)(Comm, Request*);
@@ -182,6 +183,7 @@ void find_general(Finder& find, HostTable<Abi>& host) {
     find("Group_free", host.group_free);
     find("Send", host.send);
     find("Recv", host.recv);
+    find("Error_class", host.error_class);
     find("Isend", host.isend);
     find("Irecv", host.irecv);
     find("Wait", host.wait);

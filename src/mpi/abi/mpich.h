@@ -24,6 +24,11 @@ struct Abi {
         int source;
         int tag;
         int error;
+        // The count's upper bits stand above the flag of cancelled messages.
+        [[nodiscard]] size_t bytes() const {
+            return static_cast<size_t>(static_cast<unsigned>(bytes_low_)) |
+                   static_cast<size_t>(static_cast<unsigned>(bytes_high_and_cancelled_) >> 1) << 32;
+        }
     };
     using Aint = long;
     using Count = long;
@@ -55,6 +60,7 @@ inline constexpr int kErrRoot = 7;
 inline constexpr int kErrOp = 9;
 inline constexpr int kErrArg = 12;
 inline constexpr int kErrOther = 15;
+inline constexpr int kErrTruncate = 14;
 inline constexpr int kErrIntern = 16;
 inline constexpr int kErrNoMem = 34;
 

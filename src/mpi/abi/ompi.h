@@ -28,6 +28,7 @@ struct Abi {
         int error;
         int cancelled_;
         size_t bytes_;
+        [[nodiscard]] size_t bytes() const { return bytes_; }
     };
     using Aint = ptrdiff_t;
     using Count = long long;
@@ -60,6 +61,7 @@ inline constexpr int kErrRoot = 8;
 inline constexpr int kErrOp = 10;
 inline constexpr int kErrArg = 13;
 inline constexpr int kErrOther = 16;
+inline constexpr int kErrTruncate = 15;
 inline constexpr int kErrIntern = 17;
 inline constexpr int kErrNoMem = 39;
 

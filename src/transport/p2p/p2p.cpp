@@ -36,6 +36,7 @@ void P2p::send(Rank peer, const MessageId& id, const std::byte* data, size_t byt
     if (failure_ != Failure::kNone) return;
     const int outcome = callbacks_.send(callbacks_.user, data, bytes, number_of(peer),
                                         first_tag_ + id.slot, &ticket.handle);
+    ticket.bytes = kNoBytes;
     begin(ticket, outcome, Failure::kSend, peer, bytes);
 }
 
@@ -46,6 +47,7 @@ void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ti
     if (failure_ != Failure::kNone) return;
     const int outcome = callbacks_.recv(callbacks_.user, data, bytes, number_of(peer),
                                         first_tag_ + id.slot, &ticket.handle);
+    ticket.bytes = bytes;
     begin(ticket, outcome, Failure::kRecv, peer, bytes);
 }
 
@@ -54,8 +56,12 @@ State P2p::test(Ticket& ticket) {
     if (failure_ != Failure::kNone) return ticket.state = State::kFailed;
     int is_done = 0;
     const int outcome = callbacks_.test(callbacks_.user, &ticket.handle, &is_done);
+    const auto received = reinterpret_cast<uintptr_t>(ticket.handle);
     if (outcome != 0) {
         ticket.state = fail(Failure::kTest, outcome, static_cast<Rank>(ticket.number), 0);
+    } else if (is_done == 2 && ticket.bytes != kNoBytes && received != ticket.bytes) {
+        received_bytes_ = received;
+        ticket.state = fail(Failure::kSize, 0, static_cast<Rank>(ticket.number), ticket.bytes);
     } else if (is_done != 0) {
         ticket.state = State::kDone;
     }
@@ -73,6 +79,11 @@ std::string P2p::error() const {
             return "the receive" + size + " from" + where + code;
         case Failure::kTest:
             return "a message to or from" + where + code;
+        case Failure::kSize:
+            return where.substr(1) + " sent " +
+                   (received_bytes_ == SIZE_MAX ? "more than " + std::to_string(failed_bytes_)
+                                                : std::to_string(received_bytes_)) +
+                   " bytes, not " + std::to_string(failed_bytes_);
         default:
             return "";
     }

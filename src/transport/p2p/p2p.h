@@ -24,9 +24,12 @@ class P2p final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
+    [[nodiscard]] bool is_disagreement() const override { return failure_ == Failure::kSize; }
 
   private:
-    enum class Failure : uint8_t { kNone, kSend, kRecv, kTest };
+    enum class Failure : uint8_t { kNone, kSend, kRecv, kTest, kSize };
+    // Of a ticket's bytes: a send.
+    static constexpr size_t kNoBytes = SIZE_MAX;
 
     [[nodiscard]] uint32_t number_of(Rank peer) const {
         return peers_.empty() ? peer : peers_[peer];
@@ -42,6 +45,7 @@ class P2p final : public Transport {
     int outcome_ = 0;
     Rank failed_peer_ = 0;
     size_t failed_bytes_ = 0;
+    size_t received_bytes_ = 0;  // kSize
 };
 
 }  // namespace tutti::transport

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that do not run the same call: those whose sizes may differ go on, the others are found
+// out.
+//
+// A gather may send less than its root has room for, a scatter less than its receivers have. What
+// is sent decides: the root of the gather, or the receiver of the scatter, takes the size from the
+// sender's flag or note and goes on as if it had been its own, so the counters of all ranks stay
+// the same. Senders of a gather that differ among themselves can be served where all their payloads
+// fit in slots, which have no counters.
+#include "node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+bool may_tolerate(const Team& team, const Op& op) { return team.tolerates && !op.call.is_whole; }
+
+bool is_gather_root(const Team& team, const Op& op) {
+    return op.call.collective == TUTTI_GATHER && team.rank == op.call.root;
+}
+
+// The call goes on as one of `bytes`, of the same number.
+void become(Team& team, Op& op, size_t bytes) {
+    if (is_gather_root(team, op)) {
+        op.room = op.call.bytes;
+        if (op.call.send) {
+            copy_bytes(op.call.recv + team.rank * op.room, op.call.send, op.room);
+        }
+        op.call.send = nullptr;
+    }
+    op.call.bytes = bytes;
+    op.note = CallNote::of(op.number, op.call.collective, op.call.root, bytes).pack();
+    op.flag = with_size(op.flag, bytes);
+    op.next = 0;
+    op.events_used = op.chunks_used = 0;
+    if (bytes <= kInlineBytesMax) {
+        op.step = op.call.collective == TUTTI_GATHER ? small_gather : small_scatter;
+    } else if (op.call.collective == TUTTI_GATHER) {
+        plan_chunk_gather(team, op);
+    } else {
+        plan_chunk_scatter(team, op);
+    }
+    team.events = op.events + op.events_used;
+    team.chunks = op.chunks + op.chunks_used;
+}
+
+// Whether a call of that other rank, of the same number, may go on beside this rank's.
+bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& theirs) {
+    const CallNote mine = CallNote::unpack(op.note);
+    if (theirs == mine) return true;
+    const bool is_block = mine.collective == TUTTI_GATHER || mine.collective == TUTTI_SCATTER;
+    if (!team.tolerates || !is_block || !theirs.is_kind_of(mine)) return false;
+    const bool is_sender = (mine.collective == TUTTI_GATHER) == (other != op.call.root);
+    if (team.rank != op.call.root && other != op.call.root) return true;  // the root will know
+    if (!is_sender) return theirs.bytes >= mine.bytes;
+    const size_t room = op.room != 0 ? op.room : op.call.bytes;
+    if (op.call.is_whole || theirs.bytes > room) return false;
+    const bool is_small = op.step == small_gather || op.step == small_scatter;
+    return is_small ? theirs.bytes <= kInlineBytesMax : op.taken == 0 && op.room == 0;
+}
+
+}  // namespace
+
+bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte* out,
+               size_t room) {
+    op.awaited = sender;
+    const uint64_t there = line_flag(slot).load(std::memory_order_acquire);
+    if (there == op.flag || !is_same_number(there, op.flag)) return false;
+    const size_t bytes = flag_bytes(there);
+    if (!may_tolerate(team, op) || !is_same_kind(there, op.flag) || bytes > room) {
+        return disagrees(op, sender, 0);
+    }
+    return take_slot(out, slot, there, bytes, op.line);
+}
+
+bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot) {
+    if (!may_tolerate(team, op) || op.room != 0) return false;
+    const CallNote mine = CallNote::unpack(op.note);
+    const uint64_t there = line_flag(slot).load(std::memory_order_acquire);
+    CallNote theirs = mine;
+    if (is_same_kind(there, op.flag)) {
+        theirs.bytes = flag_bytes(there);
+    } else if (has_published(team, sender, op.events + 1)) {
+        theirs =
+            CallNote::unpack(team.slice.ready(sender).chunk_notes[op.number % kChunkNotes].load(
+                std::memory_order_relaxed));
+    }
+    if (!theirs.is_kind_of(mine) || theirs.bytes >= mine.bytes) return false;
+    op.rival = kNoRank;
+    become(team, op, theirs.bytes);
+    return true;
+}
+
+bool has_finished(const Team& team, const Op& op, Rank other) {
+    return team.slice.done(other).calls_done.load(std::memory_order_acquire) >= op.number;
+}
+
+Disagreement find_disagreement(const Team& team, const Op& op) {
+    const CallNote mine = CallNote::unpack(op.note);
+    for (Rank rank = 0; rank < team.size; ++rank) {
+        if (rank == team.rank) continue;
+        const CallNote theirs = CallNote::unpack(
+            team.slice.note_words(rank).notes[op.number % kNotes].load(std::memory_order_acquire));
+        if (theirs.number != mine.number || is_tolerable(team, op, rank, theirs)) continue;
+        return {rank, true, theirs};
+    }
+    if (op.rival != kNoRank) {
+        const CallNote theirs = CallNote::unpack(op.rival_note);
+        return {op.rival, theirs.number == mine.number && !(theirs == mine), theirs};
+    }
+    return {};
+}
+
+}  // namespace tutti::node
