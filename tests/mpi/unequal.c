@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
     const char* what = argc > 1 ? argv[1] : "gather-root";
     const int count = argc > 2 ? atoi(argv[2]) : 4;
     for (int turn = 0; turn < 5; ++turn) MPI_Barrier(MPI_COMM_WORLD);
+    expect(size > 1, "at least two ranks, or nobody differs");
     // A rank whose call has failed makes no further one: the others are to find out by themselves.
     for (int turn = 0; turn < kTurns && errors == 0; ++turn) {
         const int root = turn / 3 % size;

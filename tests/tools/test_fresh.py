@@ -19,7 +19,7 @@ echo "$*" >{place}/asked
 while [ "${{1#-}}" != "$1" ]; do shift; done
 root=$2
 mkdir -p $root/bin $root/proc $root/dev $root/sys $root/run $root/root
-for file in /bin/sh /bin/sleep /bin/mkdir $(ldd /bin/sh /bin/sleep /bin/mkdir | grep -o '/[^ :]*\\.so[^ :]*'); do
+for file in /bin/sh /bin/sleep /bin/mkdir /usr/bin/env $(ldd /bin/sh /bin/sleep /bin/mkdir | grep -o '/[^ :]*\\.so[^ :]*'); do
     mkdir -p $root${{file%/*}}
     cp -L $file $root$file
 done
@@ -52,7 +52,7 @@ class Machine:
         (self.place / "make").write_text(f"#!/bin/sh\n{script}\n")
 
     def run(self, *words, **environment):
-        kept = {name: value for name, value in os.environ.items() if name != "TUTTI_FRESH"}
+        kept = {name: value for name, value in os.environ.items() if name != "FRESH_DEBIAN"}
         return subprocess.run([FRESH, *words], capture_output=True, text=True, timeout=300,
                               check=False, stdin=subprocess.DEVNULL,
                               env={**kept, "PATH": self.path, "TMPDIR": str(self.temporary),
@@ -65,7 +65,7 @@ class Machine:
 
 @pytest.fixture
 def machine(fresh, tmp_path, monkeypatch):
-    monkeypatch.delenv("TUTTI_FRESH", raising=False)
+    monkeypatch.delenv("FRESH_DEBIAN", raising=False)
     made = Machine(tmp_path)
     monkeypatch.setenv("PATH", made.path)
     try:
@@ -79,6 +79,7 @@ def test_a_clone_is_tried_and_nothing_stays(machine):
     machine.make("""
 [ "$1" = demo ] && [ -e Makefile ] && [ -e /proc/self/status ] && [ -c /dev/null ] || exit 9
 [ "$PWD" = /root/tutti ] && [ -z "$TUTTI_STALL" ] && [ "$PIP_RETRIES" = 7 ] || exit 8
+env | while read name; do case $name in TUTTI*) exit 7 ;; esac; done || exit 7
 mkdir -p /run/somewhere && echo it is $1""")
     done = machine.run("demo", "--with", "libgtest-dev", PIP_RETRIES="7", TUTTI_STALL="1")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -133,6 +134,6 @@ def test_where_it_cannot_be_tried(fresh, monkeypatch):
     monkeypatch.setattr(fresh, "codename", lambda: "trixie")
     with pytest.raises(fresh.Cannot, match="no Debian 12.*trixie"):
         fresh.check()
-    monkeypatch.setenv("TUTTI_FRESH", "1")
+    monkeypatch.setenv("FRESH_DEBIAN", "1")
     with pytest.raises(fresh.Cannot, match="made for such a trial"):
         fresh.check()
