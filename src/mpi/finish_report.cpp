@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -87,7 +88,11 @@ void leave_mark() {
     const char* mark = getenv("TUTTI_REPORT_MARK");
     if (mark == nullptr || *mark == '\0') return;
     // On another host than that of `tutti run` there is no such directory, or it is a stranger's.
-    static_cast<void>(files::make_mark(mark));
+    // Nor is want of memory worth a word: it may be what has just been told.
+    try {
+        static_cast<void>(files::make_mark(mark));
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 void finish_report(const char* target, const VerifyTotals& verify) {

@@ -213,9 +213,11 @@ void prepare_host(Trouble& trouble) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no communicator");
     }
     front.host_checks = host_checks_arguments();
+    attempt(trouble, [] { front.devices.start(); });
     if (!create_comm_keyval() || !create_type_keyval()) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no attribute keys");
     }
+    front.p2p_comm = front.quiet_comm;  // in a world of one rank
     if (front.world_size > 1 && !front.has_fault_tolerance && !create_p2p_comm()) {
         trouble.add(Trouble::Kind::kStays, "this MPI gives out no copy of MPI_COMM_WORLD");
     }
@@ -302,7 +304,6 @@ void start() {
     // The check is made over the team, and the first calls are to be compared too.
     const unsigned long warmup = strtoul(setting("TUTTI_WARMUP"), nullptr, 10);
     front.warmup_calls = front.check ? 0 : static_cast<uint32_t>(warmup);
-    front.devices.start();
     front.active.store(true, std::memory_order_release);
 }
 
