@@ -317,7 +317,7 @@ TEST(Carrier, LeavesWhenNobodyNeedsIt) {
 
 TEST(Carrier, BadInterfaces) {
     CarrierParams params;
-    params.port = 20'112;
+    params.port = own_port(20'112);
     params.interface = "no-such-0";
     const auto opened = Carrier::open(params);
     ASSERT_FALSE(opened);
@@ -327,7 +327,7 @@ TEST(Carrier, BadInterfaces) {
 // The thread leaves signals to the program's own.
 TEST(Carrier, ThreadBlocksSignals) {
     CarrierParams params;
-    params.port = 20'113;
+    params.port = own_port(20'113);
     const auto opened = Carrier::open(params);
     ASSERT_TRUE(opened) << opened.error().message;
     uint32_t found = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -31,12 +32,19 @@ inline bool eventually(const std::function<bool()>& is_so) {
     return true;
 }
 
+// Several processes may run these tests at a time on one machine: a hundred of them, with ports
+// that differ from test to test by less than 400. Their keys differ too: with one key they would be
+// the same members, and take each other's packets for their own.
+inline uint16_t own_port(uint32_t port) {
+    return static_cast<uint16_t>(port + static_cast<uint32_t>(getpid()) % 100 * 400);
+}
+
 struct ClusterParams {
     uint32_t hosts = 4;
     CarrierParams carrier;
-    uint16_t port = 20'001;
+    uint16_t port = own_port(20'001);
     uint32_t group = 77;
-    Key key{{std::byte{1}, std::byte{2}}};
+    Key key = random_key().value();
     std::string address = "239.192.77.1";
     // This one joins another address: as if no multicast reached it.
     uint32_t deaf_host = UINT32_MAX;
@@ -46,7 +54,7 @@ struct ClusterParams {
 
 inline ClusterParams on_port(uint16_t port, uint32_t hosts = 4) {
     ClusterParams params;
-    params.port = port;
+    params.port = own_port(port);
     params.hosts = hosts;
     return params;
 }

@@ -63,7 +63,7 @@ TEST(Strangers, FloodsChangeNothing) {
     ASSERT_EQ(cluster.open(), "");
     std::atomic<bool> is_over{false};
     std::thread flood([&] {
-        const Stranger stranger(20'201);
+        const Stranger stranger(own_port(20'201));
         Prng prng(5);
         std::vector<std::byte> packet(200);
         while (!is_over.load()) {
@@ -110,7 +110,7 @@ TEST(Strangers, TwoJobsOnOneAddressAndPort) {
 }
 
 TEST(Strangers, RecordedPackets) {
-    const Stranger stranger(20'203);
+    const Stranger stranger(own_port(20'203));
     std::vector<std::vector<std::byte>> packets;
     {
         Cluster before(on_port(20'203, 3));
@@ -142,7 +142,7 @@ TEST(Strangers, RecordedPackets) {
 
 // Whether whoever joins the address finds what the hosts send each other; all of it arrives.
 bool can_be_read(bool is_secret, uint16_t port) {
-    const Stranger stranger(port);
+    const Stranger stranger(own_port(port));
     ClusterParams params = on_port(port, 3);
     params.key.is_secret = is_secret;
     params.carrier.packet_bytes_max = 1472;
