@@ -53,15 +53,16 @@ struct FoundHost {
     std::string path;
 };
 
-// The names are collected first: dlopen must not be called while the loader's list is being walked.
-FoundHost find_host() {
+// The object that defines this function. The names are collected first: dlopen must not be called
+// while the loader's list is being walked.
+FoundHost find_host(const char* function) {
     std::vector<LoadedObject> objects;
     dl_iterate_phdr(remember_object, &objects);
     const uintptr_t self = base_of(&front);
     for (const LoadedObject& object : objects) {
         void* library = dlopen(object.path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
         if (library == nullptr) continue;
-        const uintptr_t base = base_of(dlsym(library, "PMPI_Init"));
+        const uintptr_t base = base_of(dlsym(library, function));
         // The address of the object's first byte; dlpi_addr is the same for a shared library.
         if (base != 0 && base == object.base && base != self) {
             return {library, base, object.path};
@@ -209,8 +210,14 @@ bool load_front() {
     const std::lock_guard lock(front.mutex);
     if (front.loaded.load(std::memory_order_relaxed)) return true;
     if (front.is_foreign.load(std::memory_order_relaxed)) return false;
-    const FoundHost host = find_host();
-    if (host.library == nullptr) give_up("no MPI library is loaded in this process");
+    const FoundHost host = find_host("PMPI_Init");
+    if (host.library == nullptr) {
+        // An MPI that was built without the names behind which its own functions are found.
+        const FoundHost other = find_host("MPI_Init");
+        if (other.library == nullptr) give_up("no MPI library is loaded in this process");
+        stand_aside(other, other.path + " has no profiling names (PMPI_Init)");
+        return false;
+    }
     const std::string obstacle = obstacle_to(host);
     if (!obstacle.empty()) {
         stand_aside(host, obstacle);
