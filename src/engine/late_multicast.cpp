@@ -70,7 +70,7 @@ tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
     network_->drop_multicast(agreed.error().message);
     const bool are_apart = agreed.error().code == ErrorCode::kBootstrap;
     const bool is_cut = talk.gather && talk.gather->has_failed();
-    if (is_cut) context_->keep_for_good(std::move(talk.gather));
+    if (is_cut) context_->keep(std::move(talk.gather));
     if (!are_apart && !is_cut) return TUTTI_OK;
     give_up(TUTTI_ERR_NETWORK, agreed.error().message.c_str());
     return broken_;

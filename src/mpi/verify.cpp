@@ -398,7 +398,7 @@ int run_verified(CommState& state, const tutti_call& call, const Subject& subjec
     return run_trial(state, call, subject, by_tutti);
 }
 
-void start_verification(const char* setting, const std::vector<std::string>& settings) {
+void start_verification(const char* setting) {
     char* end = nullptr;
     front.verify.share = strtod(setting, &end);
     if (front.verify.share == 0) return;
@@ -407,9 +407,16 @@ void start_verification(const char* setting, const std::vector<std::string>& set
     front.host.bcast(&seed, sizeof seed, front.handles.type[abi::kTypeByte], 0,
                      front.handles.comm_world);
     front.verify.seed = seed;
+}
+
+void remember_settings(const std::vector<std::string>& settings) {
+    if (!front.verify.is_on) return;
     std::string text;
     for (const std::string& entry : settings) {
-        if (entry.starts_with("TUTTI_VERIFY=") || entry.starts_with("TUTTI_REPORT")) continue;
+        constexpr const char* kUntold[] = {"TUTTI_VERIFY=", "TUTTI_REPORT", "TUTTI_RULES_TEXT=",
+                                           "TUTTI_SITE_"};
+        const auto begins = [&](const char* start) { return entry.starts_with(start); };
+        if (std::any_of(std::begin(kUntold), std::end(kUntold), begins)) continue;
         text += (text.empty() ? "" : " ") + entry;
     }
     char* kept = strdup(text.c_str());

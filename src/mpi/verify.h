@@ -46,9 +46,10 @@ int verified(CommState& state, const tutti_call& call, const Subject& subject, B
     return run_verified(state, call, subject, std::cref(by_tutti));
 }
 
-// Collective over the world, in MPI_Init: `setting` is that of TUTTI_VERIFY, `settings` are all,
-// for whoever wants to repeat the run.
-void start_verification(const char* setting, const std::vector<std::string>& settings);
+// Collective over the world, in MPI_Init: `setting` is that of TUTTI_VERIFY.
+void start_verification(const char* setting);
+// All settings, for whoever wants to repeat the run. May throw std::bad_alloc.
+void remember_settings(const std::vector<std::string>& settings);
 // Collective over the world, in MPI_Finalize; zeros where nothing was to be verified.
 VerifyTotals gather_verify_totals();
 // Rank 0 says how many calls differed, if any.
