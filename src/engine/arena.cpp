@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/assert.h"
 #include "base/memory_file.h"
 #include "base/text.h"
 #include "topo/node_topology.h"
@@ -106,6 +107,7 @@ size_t Arena::used_bytes() {
 }
 
 Result<SliceRecord> Arena::take(size_t bytes, uint32_t members, uint64_t members_hash) {
+    TUTTI_ASSERT(bytes % node::kPageBytes == 0, "slices are whole pages");
     const std::lock_guard lock(mutex_);
     collect_left();
     // The one that was left last is the likeliest to have its memory.
@@ -185,6 +187,13 @@ void Arena::give_back(off_t offset) {
         free_.splice(free_.end(), taken_, record);
         return;
     }
+}
+
+Result<Done> check_page_size(size_t system_page_bytes) {
+    if (system_page_bytes > 0 && node::kPageBytes % system_page_bytes == 0) return Done{};
+    return Error{ErrorCode::kSystem, "this system's pages have " + format_bytes(system_page_bytes) +
+                                         "; Tutti was built for pages of up to " +
+                                         format_bytes(node::kPageBytes)};
 }
 
 Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_bytes) {

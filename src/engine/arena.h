@@ -113,6 +113,9 @@ class Arena {
     off_t end_ = 0;
 };
 
+// Whether slices can be mapped where the system's pages have so many bytes.
+Result<Done> check_page_size(size_t system_page_bytes);
+
 // Reserves bytes [offset, offset + bytes) of the segment, so that no later write can fail. Compares
 // with the file size limit and the cgroup's headroom first: exceeding either would kill the
 // process. all_members_bytes: what the cgroup must have room for; 0: that was looked at before.

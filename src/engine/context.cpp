@@ -28,6 +28,11 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     auto settings = parse_settings(entries);
     if (!settings) return settings.error();
 
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    if (const auto fits = check_page_size(static_cast<size_t>(page_bytes)); !fits) {
+        return fits.error();
+    }
+
     auto rules = select::load_rules(settings.value());
     if (!rules) return rules.error();
     if (!settings.value().topology.empty()) {

@@ -14,7 +14,16 @@ namespace tutti::node {
 inline constexpr size_t kLineBytes = 64;
 // Two lines: the adjacent-line prefetcher of today's processors pulls pairs.
 inline constexpr size_t kControlStride = 128;
+// Slices are mapped at multiples of this, and areas begin there: the largest page that Linux may
+// have on this kind of processor. On x86 there is but one; ARM and POWER have kernels with 4 and
+// with 64 KiB. TUTTI_PAGE_BYTES pretends another, for tests.
+#if defined(TUTTI_PAGE_BYTES)
+inline constexpr size_t kPageBytes = TUTTI_PAGE_BYTES;
+#elif defined(__x86_64__)
 inline constexpr size_t kPageBytes = 4096;
+#else
+inline constexpr size_t kPageBytes = 65536;
+#endif
 
 // A slot line carries payload and, in its last word, the sequence number that makes it valid.
 inline constexpr size_t kLinePayloadBytes = kLineBytes - sizeof(uint64_t);
