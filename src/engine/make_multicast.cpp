@@ -437,6 +437,8 @@ bool wants_multicast(const Settings& settings) {
 
 bool may_wait_for_multicast(const Settings& settings) {
     if (settings.mcast.choice != McastChoice::kAuto) return false;
+    // Who is to be told of ranks that call other things, or come late, is told so in every call.
+    if (settings.check || settings.stall_s > 0) return false;
     for (size_t i = 0; i < settings.forced.size(); ++i) {
         if (settings.forced[i].empty()) continue;
         const auto collective = static_cast<tutti_collective>(i);

@@ -306,9 +306,10 @@ TEST(Multicast, LaterInVain) {
               });
 }
 
-// What is forced by a setting is tried at once: there is no call without it.
+// What is forced by a setting is tried at once: there is no call without it. So is it where every
+// call is to be compared or watched, as the trial is not.
 TEST(Multicast, ForcedIsNotLater) {
-    for (const char* setting : {"TUTTI_BCAST=multicast", kOn}) {
+    for (const char* setting : {"TUTTI_BCAST=multicast", "TUTTI_CHECK=1", "TUTTI_STALL=60", kOn}) {
         run_later(3, {kLoopback, setting}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
             EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
             run_bcast(rank, team, 300);
