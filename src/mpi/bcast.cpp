@@ -67,14 +67,17 @@ int bcast(const BcastArgs& a) {
     if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
     }
-    const Part part = state->rank == call.root ? reads(side) : writes(side);
     const auto by_tutti = [&] {
         if (!side.contiguous(1)) return bcast_packed(*state, call, side);
         call.recv = side.data();
         return run(*state, call);
     };
+    if (is_plain()) [[likely]]
+        return by_tutti();
+    const Part part = state->rank == call.root ? reads(side) : writes(side);
     return on_readable_memory(*state, kBcast, {part},
-                              [&] { return verified(*state, call, {.recv = &side}, by_tutti); });
+                              [&] { return verified(*state, call, {.recv = &side}, by_tutti); },
+                              [&](int status) { return verified_failure(*state, call, status); });
 }
 
 }  // namespace tutti::mpi

@@ -150,9 +150,15 @@ template <class Run>
     return moved;
 }
 
+// Of a gather or scatter others may have room for more, and take it for one that is verified.
+int run_no_bytes(CommState& state, const Shape& shape, tutti_call& call) {
+    const auto run = [&] { return run_empty(state, call); };
+    return shape.has_root ? verified(state, call, {}, run) : run();
+}
+
 // On memory that the processor can read, and verified where that is due.
 int run_blocks(CommState& state, const Shape& shape, tutti_call& call, Blocks& b) {
-    if (call.bytes == 0) return run_empty(state, call);
+    if (call.bytes == 0) return run_no_bytes(state, shape, call);
     const Side* own = b.has_one ? &b.one : nullptr;
     const Side* others = b.has_all ? &b.all : nullptr;
     const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
@@ -167,7 +173,8 @@ int run_blocks(CommState& state, const Shape& shape, tutti_call& call, Blocks& b
     };
     const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, state);
     return on_readable_memory(state, shape.kind, {one_part, all_part},
-                              [&] { return verified(state, call, subject, by_tutti); });
+                              [&] { return verified(state, call, subject, by_tutti); },
+                              [&](int status) { return verified_failure(state, call, status); });
 }
 
 template <class HostCall>
@@ -204,7 +211,7 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     call.root = shape.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
     const bool is_odd = b.has_one && b.has_all && b.one.bytes != b.all.bytes;
-    if (call.bytes == 0 && !is_odd) return run_empty(*state, call);
+    if (call.bytes == 0 && !is_odd) return run_no_bytes(*state, shape, call);
     if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
     }

@@ -142,17 +142,20 @@ int reduce_any(const ReduceArgs& a) {
     if (is_for_host(*state, call)) {
         return by_all_ranks(a.comm, kKind, kByTheRules, hand_over);
     }
+    const auto by_tutti = [&] {
+        if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
+        return reduce_with_kernel(*state, call, send, recv, roles);
+    };
+    if (is_plain()) [[likely]]
+        return by_tutti();
     Part parts[2];
     if (!roles.in_place) parts[0] = reads(send);
     if (receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
     const Subject subject{roles.in_place ? nullptr : &send, receives ? &recv : nullptr, a.op,
                           a.type};
-    const auto by_tutti = [&] {
-        if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
-        return reduce_with_kernel(*state, call, send, recv, roles);
-    };
     return on_readable_memory(*state, kKind, {parts[0], parts[1]},
-                              [&] { return verified(*state, call, subject, by_tutti); });
+                              [&] { return verified(*state, call, subject, by_tutti); },
+                              [&](int status) { return verified_failure(*state, call, status); });
 }
 
 }  // namespace

@@ -58,13 +58,15 @@ class Staging {
 
 // Runs the call on memory that the processor can read. In a process without a GPU's runtime this is
 // a branch. Only for calls that Tutti runs: what the host gets it gets as the program gave it.
-template <class Run>
-int on_readable_memory(CommState& state, Kind kind, std::initializer_list<Part> parts, Run run) {
+// `fail` is given the status of a call that ends before it is run, and returns it.
+template <class Run, class Fail>
+int on_readable_memory(CommState& state, Kind kind, std::initializer_list<Part> parts, Run run,
+                       Fail fail) {
     if (!front.devices.may_meet()) [[likely]]
         return run();
     Staging staging(state, kind);
     for (const Part& part : parts) {
-        if (!staging.take(part)) return staging.status();
+        if (!staging.take(part)) return fail(staging.give_back(staging.status()));
     }
     return staging.give_back(run());
 }

@@ -60,6 +60,18 @@ int agree(const CommState& state, int mine, abi::OpName op) {
     return all;
 }
 
+// Whether all can go on. Where a gather or scatter sends less than there is room for, some hosts
+// write to the rest, too: there is nothing to compare.
+Readiness agree_to_go_on(const CommState& state, const tutti_call& call, Readiness mine) {
+    const auto bytes = static_cast<int64_t>(call.bytes);
+    const int64_t own[] = {mine, bytes, -bytes};
+    int64_t least[] = {mine, bytes, -bytes};
+    front.host.allreduce(own, least, 3, front.handles.type[abi::kTypeInt64],
+                         front.handles.op[abi::kOpMin], state.comm);
+    const bool differ = least[1] != -least[2];
+    return least[0] == kReady && differ ? kCannot : static_cast<Readiness>(least[0]);
+}
+
 // One chosen call on this rank.
 class Trial {
   public:
@@ -144,6 +156,7 @@ bool Trial::take(const Side& side, uint64_t first, uint64_t blocks, std::byte* t
 }
 
 bool Trial::prepare() {
+    if (call_.bytes > 0 && subject_.send == nullptr && subject_.recv == nullptr) return false;
     const size_t in_bytes = blocks_in() * call_.bytes;
     out_bytes_ = blocks_out() * call_.bytes;
     input_ = in_.get(in_bytes);
@@ -156,9 +169,6 @@ bool Trial::prepare() {
         if (mine_.get(slice) == nullptr || all_.get(slice) == nullptr) return false;
     }
     if (input_ == nullptr || by_host_ == nullptr || by_tutti_ == nullptr) return false;
-    // A receiver may have more room than it is sent: the rest stays as it was.
-    const bool keeps_rest = receives() && !is_reduction(call_.collective);
-    if (keeps_rest && !take(*subject_.recv, 0, blocks_out(), by_host_)) return false;
     if (in_bytes == 0) return true;
     if (call_.collective == TUTTI_BCAST) return !is_root() || take(*subject_.recv, 0, 1, input_);
     if (subject_.send != nullptr) return take(*subject_.send, 0, blocks_in(), input_);
@@ -350,15 +360,22 @@ void count_outcome(const CommState& state, Readiness readiness, Outcome outcome)
     kind.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Of a gather or scatter others may have less, and the call not be too large for them.
+bool is_too_large(const CommState& state, const tutti_call& call) {
+    const uint64_t bytes = call.bytes;
+    return bytes > kBytesMax ||
+           (has_blocks(call.collective) && bytes * uint64_t{state.size} > kBytesMax);
+}
+
 int run_trial(CommState& state, const tutti_call& call, const Subject& subject,
               const std::function<int()>& by_tutti) {
     Trial trial(state, call, subject);
-    const bool is_prepared = trial.prepare();
+    const bool is_prepared = !is_too_large(state, call) && trial.prepare();
     const int status = by_tutti();
     const HostGuard guard;
     const QuietFloats quiet;
     const Readiness mine = status != abi::kSuccess ? kTuttiFailed : is_prepared ? kReady : kCannot;
-    const auto all = static_cast<Readiness>(agree(state, mine, abi::kOpMin));
+    const Readiness all = agree_to_go_on(state, call, mine);
     if (all != kReady) {
         count_outcome(state, all, kUndecided);
         return status;
@@ -386,13 +403,6 @@ int run_verified(CommState& state, const tutti_call& call, const Subject& subjec
     if (state.rank == 0) front.verify.counters.calls.fetch_add(1, std::memory_order_relaxed);
     const Verification& verify = front.verify;
     if (!is_chosen(verify.share, verify.seed, state.verify_number, state.verify_calls)) {
-        return by_tutti();
-    }
-    uint64_t bytes = call.bytes;
-    const bool is_too_large = bytes > kBytesMax || (has_blocks(call.collective) &&
-                                                    bytes * uint64_t{state.size} > kBytesMax);
-    if (is_too_large) {
-        count_outcome(state, kCannot, kUndecided);
         return by_tutti();
     }
     return run_trial(state, call, subject, by_tutti);

@@ -38,13 +38,23 @@ struct Subject {
 int run_verified(CommState& state, const tutti_call& call, const Subject& subject,
                  const std::function<int()>& by_tutti);
 
-// `by_tutti` runs the call and returns MPI's status.
+// `by_tutti` runs the call and returns MPI's status. A call of no bytes is one of these only where
+// others may have more.
 template <class ByTutti>
 int verified(CommState& state, const tutti_call& call, const Subject& subject, ByTutti by_tutti) {
-    if (!front.verify.is_on || call.bytes == 0) [[likely]]
+    if (!front.verify.is_on) [[likely]]
         return by_tutti();
     return run_verified(state, call, subject, std::cref(by_tutti));
 }
+
+// A call that this rank has given up before it could run it: the others wait for its word.
+inline int verified_failure(CommState& state, const tutti_call& call, int status) {
+    return verified(state, call, {}, [status] { return status; });
+}
+
+// Neither verified nor, as far as is known, on device memory: as good as all calls. Asked first,
+// since describing a call for these two takes longer than asking.
+inline bool is_plain() { return !front.verify.is_on && !front.devices.may_meet(); }
 
 // Collective over the world, in MPI_Init: `setting` is that of TUTTI_VERIFY.
 void start_verification(const char* setting);

@@ -3,7 +3,8 @@
 // than the receiver has room for. Bare hosts run these. What was sent must stand at the beginning
 // of its block, the rest of the block must be as it was, and the calls that follow must be right.
 //
-//   unequal gather-root|gather-all|gather-leaf|scatter-room|scatter-root|allgather|bcast|alias N
+//   unequal gather-root|gather-all|gather-leaf|gather-none|scatter-room|scatter-root|allgather|
+//           bcast|alias N
 //       N: the ints that are sent; the room is for twice as many
 //
 // Under MPI_ERRORS_RETURN. Says "errors N": how many calls failed, on all ranks.
@@ -41,6 +42,7 @@ static int failed(int status) {
 
 static int sent_by(const char* what, int who, int root, int count) {
     if (!strcmp(what, "gather-root")) return who == root ? count : 2 * count;
+    if (!strcmp(what, "gather-none")) return who == (root + 1) % size ? 0 : 2 * count;
     if (!strcmp(what, "gather-leaf")) return who == (root + 1) % size ? count : 2 * count;
     return count;
 }

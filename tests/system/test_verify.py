@@ -41,6 +41,16 @@ def test_threads_on_several_communicators(mpi):
     verified(outcome.passed())
 
 
+@pytest.mark.parametrize("what", ["gather-none", "gather-all", "scatter-room"])
+def test_sizes_that_differ(one_of_each, what):
+    """Not compared, and whoever sends nothing to a root that has room takes part in saying so."""
+    outcome = one_of_each.launch("unequal", 3, what, 4, options=["--verify=1"],
+                                 timeout=60)
+    counts = outcome.passed().report.data["verify"]
+    assert "errors 0\n" in outcome.out and not outcome.lines(), str(outcome)
+    assert counts["wrong"] == counts["failed"] == 0 < counts["not_compared"], counts
+
+
 def test_what_nobody_can_decide_is_no_alarm(openmpi):
     """A user's operator over floating point, where the bits depend on the order of operands."""
     counts = verified(openmpi.launch("verify", 4, options=["--verify=1"]).passed())
