@@ -45,12 +45,23 @@ bool Team::multicast_is_due(const tutti_call& call) {
     return false;
 }
 
+tutti_status Team::meet() {
+    tutti_call barrier{};
+    barrier.collective = TUTTI_BARRIER;
+    return run(barrier);
+}
+
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
 tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
     if (broken_ != TUTTI_OK) return broken_;
     if (!network_ || !network_->awaits_multicast()) return TUTTI_OK;
     TUTTI_ASSERT(is_idle(), "no call is under way");
+    // First they meet in a call of their own. Who makes another call, has given up or has had an
+    // error ends that one, while nothing ends a wait in the embedder's allgather. Where the rules
+    // leave barriers to a host, they do so on all members.
+    const tutti_status met = meet();
+    if (met != TUTTI_OK && met != TUTTI_ERR_ALGORITHM) return met;
     Circle all(rank_, size_, allgather, user);
     NodeTalk talk;
     auto agreed = all.agree_briefly(guarded([&] { return begin_talk(*network_, rank_, talk); }));

@@ -92,6 +92,7 @@ class Team {
     void begin_agreed(Request& request);
     void begin_main(Request& request);
     void begin_exchange(Request& request);
+    tutti_status meet();
     void begin_cards(Request& request);
     void begin_plan(Request& request);
     void compare_cards(Request& request);

@@ -317,6 +317,27 @@ TEST(Multicast, ForcedIsNotLater) {
     }
 }
 
+// A member that has given up, or whose call before has failed outside the team, does not come: the
+// others are not left waiting for it.
+TEST(Multicast, LaterWithoutAMember) {
+    for (const bool gives_up : {true, false}) {
+        run_later(3, {kLoopback, kRules},
+                  [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+                      EXPECT_EQ(calls_until_due(rank, team, 2), 16u);
+                      if (rank == 1 && gives_up) tutti_team_give_up(team, "no memory");
+                      if (rank == 1 && !gives_up) tutti_team_rejected(team);
+                      tutti_status status = TUTTI_OK;
+                      if (rank != 1) {
+                          status = tutti_multicast_try(team, Meeting::allgather, &seat);
+                          EXPECT_NE(status, TUTTI_OK);
+                      }
+                      std::vector<uint32_t> data(2);
+                      const tutti_call call = bcast_of(data);
+                      EXPECT_NE(tutti_run(team, &call), TUTTI_OK);
+                  });
+    }
+}
+
 // The callback fails in each round of the trial in turn: no member is left waiting, and no call
 // runs.
 TEST(Multicast, LaterWithoutAWayToAgree) {
