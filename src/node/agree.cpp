@@ -58,6 +58,12 @@ bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& th
     return is_small ? theirs.bytes <= kInlineBytesMax : op.taken == 0 && op.room == 0;
 }
 
+// Whether `rank` may have written another note in the place of this call's by now.
+bool is_note_over(const Team& team, const Op& op, Rank rank) {
+    const uint64_t done = team.slice.done(rank).calls_done.load(std::memory_order_acquire);
+    return done + 1 >= op.number + kNotes;
+}
+
 }  // namespace
 
 bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte* out,
@@ -101,6 +107,8 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
         const CallNote theirs = CallNote::unpack(
             team.slice.note_words(rank).notes[op.number % kNotes].load(std::memory_order_acquire));
         if (theirs.number != mine.number || is_tolerable(team, op, rank, theirs)) continue;
+        // Of a later call, whose number has the same low bits: calls of no bytes wait for nobody.
+        if (is_note_over(team, op, rank)) continue;
         return {rank, true, theirs};
     }
     if (op.rival != kNoRank) {

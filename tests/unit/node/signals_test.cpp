@@ -49,6 +49,26 @@ struct Members {
     std::vector<bool> is_done;
 };
 
+// Calls of no bytes wait for nobody: a rank may be so many of them ahead that a note of its has the
+// low bits of the call that another one is in.
+TEST(Signals, WhoIsFarAheadDoesNotDisagree) {
+    engine::SimTeam shape;
+    shape.ranks = 3;
+    Members members(shape);
+    members.begin_none();
+    members.begin(0, TUTTI_REDUCE, 0);
+    members.begin(1, TUTTI_REDUCE, 0);
+    members.move_all();
+    ASSERT_TRUE(members.is_done[1]);
+    ASSERT_FALSE(members.is_done[0]);  // it waits for rank 2
+    Call nothing;
+    nothing.collective = TUTTI_BCAST;
+    for (int i = 0; i < 600; ++i) {
+        pass(members.teams[1], nothing);
+        ASSERT_EQ(find_disagreement(members.teams[0], members.ops[0]).rank, kNoRank) << i;
+    }
+}
+
 TEST(Signals, TheRootWaitsForAllAndAllWaitForTheRoot) {
     Prng prng(1);
     for (const uint32_t ranks : {2u, 3u, 5u, 9u}) {
