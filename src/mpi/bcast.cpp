@@ -75,9 +75,9 @@ int bcast(const BcastArgs& a) {
     if (is_plain()) [[likely]]
         return by_tutti();
     const Part part = state->rank == call.root ? reads(side) : writes(side);
-    return on_readable_memory(*state, kBcast, {part},
-                              [&] { return verified(*state, call, {.recv = &side}, by_tutti); },
-                              [&](int status) { return verified_failure(*state, call, status); });
+    return on_readable_memory(
+        *state, kBcast, {part}, [&] { return verified(*state, call, {.recv = &side}, by_tutti); },
+        [&](int status) { return verified_failure(*state, call, status); });
 }
 
 }  // namespace tutti::mpi

@@ -172,9 +172,10 @@ int run_blocks(CommState& state, const Shape& shape, tutti_call& call, Blocks& b
         return shape.one_is_sent ? collect(state, call, b) : distribute(state, call, b);
     };
     const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, state);
-    return on_readable_memory(state, shape.kind, {one_part, all_part},
-                              [&] { return verified(state, call, subject, by_tutti); },
-                              [&](int status) { return verified_failure(state, call, status); });
+    return on_readable_memory(
+        state, shape.kind, {one_part, all_part},
+        [&] { return verified(state, call, subject, by_tutti); },
+        [&](int status) { return verified_failure(state, call, status); });
 }
 
 template <class HostCall>

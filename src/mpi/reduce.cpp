@@ -153,9 +153,10 @@ int reduce_any(const ReduceArgs& a) {
     if (receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
     const Subject subject{roles.in_place ? nullptr : &send, receives ? &recv : nullptr, a.op,
                           a.type};
-    return on_readable_memory(*state, kKind, {parts[0], parts[1]},
-                              [&] { return verified(*state, call, subject, by_tutti); },
-                              [&](int status) { return verified_failure(*state, call, status); });
+    return on_readable_memory(
+        *state, kKind, {parts[0], parts[1]},
+        [&] { return verified(*state, call, subject, by_tutti); },
+        [&](int status) { return verified_failure(*state, call, status); });
 }
 
 }  // namespace
