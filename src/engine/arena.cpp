@@ -58,9 +58,7 @@ Arena::Arena(uint64_t id, Fd fd)
     : id_(id), fd_(std::move(fd)), file_(inode_of(fd_.get())), owner_(getpid()) {}
 
 // Others may keep it open for a while.
-Arena::~Arena() {
-    if (is_intact()) trim(0);
-}
+Arena::~Arena() { trim(0); }
 
 bool Arena::is_intact() const { return inode_of(fd_.get()) == file_; }
 
@@ -165,7 +163,8 @@ void Arena::release_free_pages(size_t kept_bytes_max) {
 }
 
 void Arena::trim(size_t kept_bytes_max) {
-    if (getpid() != owner_) return;
+    // Of a descriptor that the program has put there itself, it would be the program's data.
+    if (getpid() != owner_ || !is_intact()) return;
     const std::lock_guard lock(mutex_);
     collect_left();
     release_free_pages(kept_bytes_max);

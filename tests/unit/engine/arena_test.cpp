@@ -17,6 +17,7 @@
 #include <deque>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "engine/process.h"
 
@@ -156,6 +157,23 @@ TEST(Arena, AReplacedDescriptorIsNoticed) {
     ASSERT_GE(dup2(other, made.value()->fd()), 0);
     close(other);
     EXPECT_FALSE(made.value()->is_intact());
+}
+
+// Memory is given back to whom it was from, and no hole is made in a file of the program's.
+TEST(Arena, AReplacedDescriptorKeepsItsData) {
+    auto made = Arena::create(1);
+    ASSERT_TRUE(made);
+    Arena& arena = *made.value();
+    use_slice(arena, 7);
+    const int other = memfd_create("other", MFD_CLOEXEC);
+    const std::vector<char> data(kBytes, 'x');
+    ASSERT_EQ(write(other, data.data(), data.size()), static_cast<ssize_t>(data.size()));
+    ASSERT_GE(dup2(other, arena.fd()), 0);
+    arena.trim(0);
+    std::vector<char> read(data.size());
+    EXPECT_EQ(pread(other, read.data(), read.size(), 0), static_cast<ssize_t>(read.size()));
+    EXPECT_EQ(read, data);
+    close(other);
 }
 
 TEST(Arena, GivenBackIsFree) {
