@@ -69,6 +69,10 @@ class MulticastDesk {
     // nothing while another thread is at it.
     void attend_all();
     void watch_all_for_others(bool is_wanted);
+    // While this is held, no other thread goes on with a team: its multicast can come or go.
+    [[nodiscard]] std::unique_lock<std::mutex> keep_still() {
+        return std::unique_lock(attended_mutex_);
+    }
 
     // True the first time.
     bool is_new(const std::string& reason);

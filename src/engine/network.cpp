@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "algo/plan.h"
 
@@ -43,6 +44,7 @@ void Network::attach(node::Team* node) {
 }
 
 void Network::set_multicast(MulticastOutcome outcome) {
+    const auto still = context_.multicast_desk().keep_still();
     multicast_ = std::move(outcome);
     polls_ = multicast_.route && !context_.settings().mcast.thread;
 }
@@ -132,15 +134,18 @@ Result<Done> Network::connect_multicast() {
     return plan_helpers(0);
 }
 
+// What the team still owes to others beside multicasts, others' waits go on with.
 void Network::drop_multicast(std::string obstacle) {
     awaits_multicast_ = false;
-    polls_ = false;
-    if (multicast_.route) {
-        withdraw();
-        executor_->set_route(nullptr);
-        multicast_.route->drop();
+    MulticastOutcome dropped;
+    {
+        const auto still = context_.multicast_desk().keep_still();
+        polls_ = false;
+        dropped = std::exchange(multicast_, {nullptr, std::move(obstacle)});
     }
-    multicast_ = {nullptr, std::move(obstacle)};
+    if (!dropped.route) return;
+    executor_->set_route(nullptr);
+    dropped.route->drop();
 }
 
 Result<Plan*> Network::plan(const sched::Shape& shape) {

@@ -14,11 +14,13 @@ namespace tutti::engine {
 namespace {
 
 constexpr transport::udp::RingParams kRing{4, 2, 1};
+constexpr uint64_t kToken = 71;
 
-// One of two ranks, each a host of its own, whose multicast group has failed.
+// A rank, alone on its host, of a team on two hosts with multicast.
 class Rank {
   public:
-    Rank(test::Mailbox& mailbox, uint32_t rank) {
+    // The second host may have more ranks than this one.
+    Rank(test::Mailbox& mailbox, uint32_t rank, uint32_t others = 1) {
         tutti_context_params params{};
         params.struct_bytes = sizeof params;
         params.progress = [](void* user) { ++*static_cast<int*>(user); };
@@ -26,14 +28,15 @@ class Rank {
         context_ = std::move(Context::create(params).value());
         const tutti_p2p p2p = mailbox.callbacks(rank);
         context_->tags().take(p2p.user, 0);
-        const topo::Placement placement(std::vector<uint64_t>{1, 2});
+        std::vector<uint64_t> hosts(1 + others, 2);
+        hosts[0] = 1;
+        const topo::Placement placement(hosts);
         network_ =
             std::make_unique<Network>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
-                                      TagLease(context_->tags(), p2p.user, 0, 71));
+                                      TagLease(context_->tags(), p2p.user, 0, kToken));
         slice_ = Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
         transport::udp::Ring::format(ring_memory(*slice_), kRing);
-        const transport::udp::Ring ring(ring_memory(*slice_));
         MulticastOutcome outcome;
         outcome.route = std::make_unique<TeamMulticast>(
             context_->multicast_desk(),
@@ -41,9 +44,14 @@ class Rank {
             network_->placement(), network_->transport());
         network_->set_multicast(std::move(outcome));
         network_->attach(nullptr);
+    }
+    // Its group fails.
+    void fail(uint32_t rank) {
+        const transport::udp::Ring ring(ring_memory(*slice_));
         ring.close(static_cast<mcast::Member>(1 - rank));
         ring.freeze();
     }
+    [[nodiscard]] Network& network() { return *network_; }
     // As the end of a team does it.
     void end() {
         if (!network_->retire(true)) context_->keep(std::move(network_));
@@ -73,6 +81,8 @@ TEST(EndOfATeam, WaitsForNobodyWhoMissesSomething) {
     test::Mailbox mailbox(2);
     Rank first(mailbox, 0);
     Rank second(mailbox, 1);
+    first.fail(0);
+    second.fail(1);
     // The other one does not stir.
     first.end();
     EXPECT_EQ(first.turns(), 0);
@@ -87,6 +97,31 @@ TEST(EndOfATeam, WaitsForNobodyWhoMissesSomething) {
     EXPECT_TRUE(second.is_gone());
     EXPECT_EQ(mailbox.under_way(), 0u);
     EXPECT_EQ(first.turns() + second.turns(), 0);
+}
+
+// More notes than may be under way: those that find no room go when others have been taken, also
+// where the team has gone back from multicast.
+TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
+    constexpr uint32_t kOthers = 40;
+    test::Mailbox mailbox(1 + kOthers);
+    Rank first(mailbox, 0, kOthers);
+    first.network().drop_multicast("for a test");
+    Note note;
+    note.kind = Note::Kind::kGaveUp;
+    first.network().tell_others(note);
+    ASSERT_LT(mailbox.under_way(), kOthers);
+    first.end();
+    uint32_t heard = 0;
+    for (uint32_t rank = 1; rank <= kOthers; ++rank) {
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        TagBook book;
+        book.take(p2p.user, 0);
+        const TagLease tags(book, p2p.user, 0, kToken);
+        Notes notes(p2p, tags.note_tag(), {}, rank, tags.token());
+        heard += notes.receive(note) ? 1 : 0;
+        first.attend();
+    }
+    EXPECT_EQ(heard, kOthers);
 }
 
 }  // namespace
