@@ -62,7 +62,7 @@ class MulticastDesk {
     void remember_failure(std::vector<uint64_t> hosts, std::string reason);
     std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
 
-    // Teams with multicast, from when they have it until withdraw(), each at most once.
+    // Teams across nodes, from when they can be called until withdraw(), each at most once.
     void enroll(Attended& team);
     void withdraw(Attended& team);
     // In long waits of any team, and of no team in particular: lets every one of them go on. Does

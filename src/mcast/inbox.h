@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/page_allocator.h"
 #include "base/result.h"
 #include "mcast/packet.h"
 #include "mcast/params.h"
@@ -111,7 +112,7 @@ class Inbox {
     std::vector<Post> posts_;
     uint32_t posts_end_ = 0;  // no post is used from here on
     std::vector<Slot> slots_;
-    std::vector<std::byte> payloads_;
+    std::vector<std::byte, PageAllocator<std::byte>> payloads_;
     uint32_t free_ = kNone;
     std::vector<Pool> pools_;  // by sender
     uint32_t pooled_ = 0;      // in all pools

@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "base/page_allocator.h"
 #include "mcast/ack_node.h"
 #include "mcast/pacer.h"
 #include "mcast/packet.h"
@@ -112,7 +113,7 @@ class Sender {
     Params params_;
     Pacer pacer_;
     bool has_more_ = false;  // when the last packet left, another one was there already
-    std::vector<std::byte> copies_;
+    std::vector<std::byte, PageAllocator<std::byte>> copies_;
     std::vector<Slot> slots_;
     std::vector<uint64_t> repairs_;  // a ring of sequence numbers, each at most once
     uint32_t repairs_first_ = 0;
