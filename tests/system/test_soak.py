@@ -44,11 +44,16 @@ def test_the_lab_goes_with_it():
                               str(harness.TUTTI)], env=harness.clean_environment(),
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     name = f"soak-{child.pid}"
-    deadline = time.monotonic() + 120
-    while name not in labs() and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert name in labs()
-    os.kill(child.pid, signal.SIGTERM)
-    out, _ = child.communicate(timeout=120)
-    assert child.returncode == 143, out
-    assert name not in labs()
+    try:
+        deadline = time.monotonic() + 120
+        while name not in labs() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert name in labs()
+        os.kill(child.pid, signal.SIGTERM)
+        out, _ = child.communicate(timeout=120)
+        assert child.returncode == 143, out
+        assert name not in labs()
+    finally:
+        child.kill()
+        child.wait()
+        subprocess.run([LAB, "down", "--name", name], capture_output=True, check=False)

@@ -105,7 +105,9 @@ TEST(Signals, TheRootWaitsForAllAndAllWaitForTheRoot) {
                     }
                     members.move_all();
                     for (Rank rank = 0; rank < ranks; ++rank) {
-                        if (rank != root) ASSERT_FALSE(members.is_done[rank]);
+                        if (rank != root) {
+                            ASSERT_FALSE(members.is_done[rank]);
+                        }
                     }
                     members.begin(root, TUTTI_BCAST, root);
                     members.move_all();
