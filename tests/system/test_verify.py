@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TUTTI_VERIFY: calls that the host MPI runs too; a wrong result is found, a right one never is."""
+import os
+
 import pytest
 
 from harness import BARE
 
 pytestmark = pytest.mark.skipif(BARE, reason="nothing is verified without Tutti")
 
+LONG = bool(os.environ.get("TESTS_LONG"))  # make nightly
 CLEAN = ["moves", "layouts", "reductions", "user_ops", "verify"]
 MARKED = ["MPI_Allreduce of double, sum, 616 bytes;", "MPI_Reduce of int32, maximum, 308 bytes, root",
           "MPI_Bcast, 308 bytes, root", "MPI_Gather, 308 bytes a block, root",
@@ -23,21 +26,26 @@ def verified(outcome):
 
 @pytest.mark.parametrize("program", CLEAN)
 def test_every_call_is_right(mpi, program):
-    # These two poll without a pause: with more ranks than processors a call of theirs takes time
-    # slices, and a verified reduction of floating point is five calls.
-    share = "20%:1" if mpi.name in ("debian-mpich", "pypi-impi") else "100%"
-    counts = verified(mpi.launch(program, 4, options=[f"--verify={share}"], timeout=240).passed())
+    # MPICH's family polls without a pause: with more ranks than processors a call of theirs takes
+    # time slices, and a verified reduction of floating point is five calls. Long tests verify all.
+    is_polling = "mpich" in mpi.name or "impi" in mpi.name
+    share = "5%:1" if is_polling and not LONG else "100%"
+    # Intel MPI crashes in its own gather of unlike datatypes, to which the first calls would go.
+    options = [f"--verify={share}"] + (["--warmup=0"] if mpi.name == "pypi-impi" else [])
+    counts = verified(mpi.launch(program, 4, options=options, timeout=240).passed())
     assert share != "100%" or counts["compared"] == counts["calls"], counts
 
 
 @pytest.mark.parametrize("options", [["--hosts=2"], ["--check"], ["--reproducible=1"]], ids=" ".join)
 @pytest.mark.parametrize("program", ["layouts", "reductions", "verify"])
 def test_every_call_is_right_under_settings(one_of_each, program, options):
-    verified(one_of_each.launch(program, 4, options=["--verify=1", *options]).passed())
+    share = "1" if LONG or "openmpi" in one_of_each.name else "5%:2"
+    verified(one_of_each.launch(program, 4, options=[f"--verify={share}", *options]).passed())
 
 
 def test_threads_on_several_communicators(mpi):
-    outcome = mpi.launch("random_mixed", 3, "--seed", 5, options=["--verify=1"], timeout=240)
+    share = "1" if LONG or "openmpi" in mpi.name else "10%:3"
+    outcome = mpi.launch("random_mixed", 3, "--seed", 5, options=[f"--verify={share}"], timeout=240)
     verified(outcome.passed())
 
 
