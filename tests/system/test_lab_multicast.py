@@ -210,8 +210,9 @@ def test_idle_it_does_not_wake(fabric, openmpi):
 
 def test_switches_that_drop_multicast(fabric, openmpi, rules):
     fabric.lose(0, "--no-multicast")
-    for options in ([], ["--mcast=auto"]):
-        outcome = fabric.launch(openmpi, "random_mixed", *mixed(60, 6),
+    # By default it is tried when calls ask for it.
+    for options, calls in (([], 60), (["--mcast=auto"], 500)):
+        outcome = fabric.launch(openmpi, "random_mixed", *mixed(calls, 6),
                                 options=[rules, *options]).passed()
         reasons = {row["reason"] for row in groups_of(outcome, "off")}
         assert all("h1" in reason or "h2" in reason or "h3" in reason or "h0" in reason
