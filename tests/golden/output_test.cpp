@@ -41,14 +41,5 @@ TEST_F(Transcript, ADrawingThatCannotBeWrittenIsAnError) {
     EXPECT_EQ(text_of(here() / "a.svg").find("runs:"), std::string::npos);
 }
 
-// A closed standard output is still closed for the program that is run.
-TEST_F(Transcript, RunHandsStandardOutputOnAsItIs) {
-    const Answer answer =
-        shell("\"$T\" run -- sh -c 'test -e /proc/self/fd/1 && echo open >&2; exit 3' >&-");
-    EXPECT_EQ(answer.status, 3);
-    EXPECT_EQ(answer.err.find("open\n"), std::string::npos) << answer.err;
-    EXPECT_EQ(shell("\"$T\" run -- sh -c 'echo x >/dev/null' >/dev/full").status, 0);
-}
-
 }  // namespace
 }  // namespace tutti::golden

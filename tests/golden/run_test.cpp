@@ -120,6 +120,14 @@ TEST_F(Run, AnEmptyVariableIsUnset) {
               "-x\nLD_PRELOAD=" + library("ompi") + "\n-x\nTUTTI_WARMUP=3\n-n\n2\n./app\n");
 }
 
+// A closed standard output is still closed for the program that is run.
+TEST_F(Run, HandsStandardOutputOnAsItIs) {
+    const Answer answer = run("-- sh -c 'test -e /proc/self/fd/1 && echo open >&2; exit 3' >&-");
+    EXPECT_EQ(answer.status, 3);
+    EXPECT_EQ(answer.err.find("open\n"), std::string::npos) << answer.err;
+    EXPECT_EQ(run("-- sh -c 'echo x >/dev/null' >/dev/full").status, 0);
+}
+
 TEST_F(Run, OpenMpi) {
     const Answer answer = run("--check -- mpirun -n 2 ./app");
     EXPECT_EQ(answer.out,
