@@ -446,11 +446,14 @@ def test_multicast_goes_once_over_every_link_that_needs_it(four, group):
 
 
 def test_links_are_shown_as_a_table(four):
+    before = links_of(four)["links"][2]["down"]["bytes"]
     lines = well(lab("links", "--name", four)).splitlines()
     assert [line[:10].strip() for line in lines] == [
         "link", "root - lea", "root - lea", "leaf0 - h0", "leaf0 - h1", "leaf1 - h2",
         "leaf1 - h3", "dropped by"]
-    assert int(lines[3].split()[4]) == links_of(four)["links"][2]["down"]["bytes"] > 0
+    # A kernel that has just got an address still says so now and then: what is shown lies between.
+    after = links_of(four)["links"][2]["down"]["bytes"]
+    assert 0 < before <= int(lines[3].split()[4]) <= after
 
 
 def test_switches_lose_what_they_are_told_to(four):
