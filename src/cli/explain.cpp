@@ -26,6 +26,8 @@ namespace {
 
 constexpr auto kOwnOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
+    {"--multicast-speed", "TIME,RATE", "As a team measures it, for built-in rules: 30us,940mbit"},
+    {"--message-speed", "TIME,RATE", "Likewise of messages between hosts: 2us,90gbit"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
     {"--svg", "FILE", "Draw it: ranks side by side, time downwards"},
 });
@@ -144,6 +146,34 @@ Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
     return Done{};
 }
 
+// As the report tells them; 0 where they are not given.
+Result<sched::Speed> read_speed(const Words& words, std::string_view option) {
+    const std::string* text = words.find(option);
+    if (!text) return sched::Speed{};
+    const auto wrong = [&] {
+        return wrong_value(option, *text, "a time and a rate: 30us,940mbit");
+    };
+    const auto parts = split(*text, ',');
+    if (parts.size() != 2) return wrong();
+    const auto latency_ns = parse_duration(parts[0]);
+    const auto bits_per_s = parse_rate(parts[1]);
+    if (!latency_ns || !bits_per_s || *bits_per_s < 1'000'000) return wrong();
+    return sched::Speed{*latency_ns, *bits_per_s / 1'000'000};
+}
+
+Result<Done> read_speeds(const Words& words, sched::Shape& shape) {
+    const auto multicast = read_speed(words, "--multicast-speed");
+    if (!multicast) return multicast.error();
+    const auto message = read_speed(words, "--message-speed");
+    if (!message) return message.error();
+    if (words.has("--multicast-speed") && !words.has("--multicast")) {
+        return Error{ErrorCode::kArgument, "--multicast-speed: needs --multicast"};
+    }
+    shape.multicast_speed = multicast.value();
+    shape.message_speed = message.value();
+    return Done{};
+}
+
 Result<Done> explain(const Words& words) {
     auto read = read_call("explain", words,
                           site::merge(site::read_site(), "", tutti_entries(environ)).entries);
@@ -159,7 +189,8 @@ Result<Done> explain(const Words& words) {
     if (const std::string* name = words.find("--algorithm")) {
         if (auto done = call.force(*name); !done) return done.error();
     }
-    const sched::Shape shape = call.shape(bytes);
+    sched::Shape shape = call.shape(bytes);
+    if (auto done = read_speeds(words, shape); !done) return done.error();
     const topo::Placement placement = call.placement();
     const auto choice = call.choose(shape, placement);
     if (!choice) return choice.error();

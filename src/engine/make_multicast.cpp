@@ -6,7 +6,7 @@
 //   1  all: endpoints of those that carry packets for their nodes; key, group, address of rank 0
 //   2  node, then all: the ring is in everybody's memory
 //   3  all: those that carry have joined
-//   4  all: who hears whom, at what rate
+//   4  all: who hears whom, at what rate, and how fast messages are between two hosts
 //
 // What needs memory is done before the last round.
 #include "engine/make_multicast.h"
@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engine/message_meter.h"
 #include "node/slice.h"
 #include "select/rules.h"
 #include "transport/udp/feed.h"
@@ -56,6 +57,7 @@ struct Finding {
     Obstacle obstacle = Obstacle::kNone;
     uint64_t bytes_per_s = 0;  // 0: not measured here
     uint64_t round_trip_ns = 0;
+    sched::Speed message;  // of two hosts; 0 where it was not measured
 };
 
 // A member keeps a window of every other one's packets, and of its own: 16 MB a team hold 256
@@ -121,6 +123,8 @@ class MulticastMaker {
     Report take_ring(const RingOffer& offer);
     Report join_group();
     Report look_around(Finding& finding);
+    void prepare_meter();
+    Report measure_messages(Finding& finding);
     void await_probe();
     [[nodiscard]] udp::RingHeader& ring_header() const {
         return udp::Ring(ring_memory(*slice_)).header();
@@ -140,12 +144,14 @@ class MulticastMaker {
     const udp::RingParams ring_;
     Report mine_;                           // the first that kept this member from going on
     std::vector<udp::Endpoint> endpoints_;  // by node
+    std::vector<uint32_t> carriers_;        // likewise, ranks
     Grant grant_;
     uint32_t window_packets_ = 0;
     std::shared_ptr<Mapping> slice_;
     off_t offset_ = -1;  // of the slice, where this rank took it from the node's arena
     Fd wake_fd_;
     udp::Membership* membership_ = nullptr;
+    std::optional<MessageMeter> meter_;
     MulticastOutcome made_;
 };
 
@@ -159,6 +165,7 @@ Report MulticastMaker::trouble(const std::string& what) const {
 
 Report MulticastMaker::open(Card& card) {
     endpoints_.resize(placement_.nodes());
+    carriers_.resize(placement_.nodes());
     if (!carries_) return {};
     const auto carrier = desk_.open(context_.settings(), context_.params().job_rank);
     if (!carrier) return trouble(carrier.error().message);
@@ -197,7 +204,9 @@ Result<Done> MulticastMaker::introduce() {
     if (!is_good) return all_.agree(mine_);
     for (uint32_t rank = 0; rank < all_.size; ++rank) {
         const Card& card = cards.value()[rank];
-        if (card.carries != 0) endpoints_[placement_.node_of(rank)] = card.endpoint;
+        if (card.carries == 0) continue;
+        endpoints_[placement_.node_of(rank)] = card.endpoint;
+        carriers_[placement_.node_of(rank)] = rank;
     }
     grant_ = cards.value()[0].grant;
     return Done{};
@@ -309,8 +318,35 @@ Report MulticastMaker::join_group() {
     return {};
 }
 
+// Neighbours two by two, all pairs at once: a network that carries this team's calls carries that.
+// Of an odd number the last host is not measured. Who asks for multicast by name does not compare.
+void MulticastMaker::prepare_meter() {
+    if (context_.settings().mcast.choice == McastChoice::kOn) return;
+    const uint32_t partner = placement_.node_of(all_.rank) ^ 1u;
+    if (partner >= placement_.nodes()) return;
+    meter_.emplace(network_, context_.clock(), all_.rank, carriers_[partner]);
+}
+
+// As everybody in the same round, on whom the partner can rely: all have joined.
+Report MulticastMaker::measure_messages(Finding& finding) {
+    if (!meter_) return {};
+    const uint64_t partner = host_number(endpoints_[placement_.node_of(all_.rank) ^ 1u]);
+    finding.message = desk_.known_speed(partner);
+    if (!meter_->measure(finding.message)) {
+        context_.keep(meter_->let_go());
+        return trouble("a message to another host failed");
+    }
+    desk_.remember_speed(partner, finding.message);
+    return {};
+}
+
 Result<Done> MulticastMaker::join() {
-    if (carries_) attempt([&] { return join_group(); });
+    if (carries_) {
+        attempt([&] {
+            prepare_meter();
+            return join_group();
+        });
+    }
     return all_.agree_briefly(mine_);
 }
 
@@ -371,6 +407,7 @@ void MulticastMaker::await_probe() {
 Result<Done> MulticastMaker::probe() {
     Finding finding;
     if (carries_) {
+        attempt([&] { return measure_messages(finding); });
         attempt([&] { return look_around(finding); });
         udp::RingHeader& header = ring_header();
         header.is_probed.store(1, std::memory_order_release);
@@ -388,10 +425,12 @@ Result<Done> MulticastMaker::probe() {
     bool is_good = true;
     uint64_t slowest = UINT64_MAX;
     uint64_t round_trip_ns = 0;
+    sched::Speed message;
     for (const Finding& one : findings.value()) {
         is_good &= one.obstacle == Obstacle::kNone;
         if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);
         round_trip_ns = std::max(round_trip_ns, one.round_trip_ns);
+        message = slower(message, one.message);
     }
     if (!is_good) {
         if (made_.route) made_.route->drop();
@@ -406,6 +445,7 @@ Result<Done> MulticastMaker::probe() {
     }
     MulticastFacts& facts = made_.route->facts();
     facts.round_trip_ns = round_trip_ns;
+    facts.message = message;
     facts.bytes_per_s = wanted > 0 ? wanted : slowest;
     made_.route->set_rate(facts.bytes_per_s);
     return Done{};

@@ -76,6 +76,17 @@ std::optional<std::string> MulticastDesk::known_failure(std::vector<uint64_t> ho
     return failures_.back().reason;
 }
 
+void MulticastDesk::remember_speed(uint64_t host, const sched::Speed& speed) {
+    const std::lock_guard lock(mutex_);
+    speeds_[host] = speed;
+}
+
+sched::Speed MulticastDesk::known_speed(uint64_t host) {
+    const std::lock_guard lock(mutex_);
+    const auto known = speeds_.find(host);
+    return known == speeds_.end() ? sched::Speed{} : known->second;
+}
+
 void MulticastDesk::enroll(Attended& team) {
     const std::lock_guard lock(attended_mutex_);
     attended_.push_back(&team);

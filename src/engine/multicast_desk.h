@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "base/settings.h"
 #include "engine/arena.h"
+#include "sched/shape.h"
 #include "transport/udp/carrier.h"
 
 namespace tutti::engine {
@@ -62,6 +64,11 @@ class MulticastDesk {
     void remember_failure(std::vector<uint64_t> hosts, std::string reason);
     std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
 
+    // How fast the embedder's messages are from here to another host's carrier, once measured; else
+    // 0.
+    void remember_speed(uint64_t host, const sched::Speed& speed);
+    sched::Speed known_speed(uint64_t host);
+
     // Teams across nodes, from when they can be called until withdraw(), each at most once.
     void enroll(Attended& team);
     void withdraw(Attended& team);
@@ -91,6 +98,7 @@ class MulticastDesk {
     std::optional<Error> error_;
     std::vector<Failure> failures_;
     std::set<std::string> reasons_;
+    std::map<uint64_t, sched::Speed> speeds_;
 
     // Not mutex_: others look at carriers and failures meanwhile.
     std::mutex attended_mutex_;

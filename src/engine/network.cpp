@@ -108,7 +108,9 @@ Result<Plan> Network::make(const sched::Shape& shape) {
 sched::Shape Network::agreed(sched::Shape shape) const {
     shape.has_multicast = multicast_.route != nullptr;
     if (!shape.has_multicast) return shape;
-    shape.multicast_mbit = multicast_.route->facts().bytes_per_s * 8 / 1'000'000;
+    const MulticastFacts& facts = multicast_.route->facts();
+    shape.multicast_speed = {facts.round_trip_ns / 2, facts.bytes_per_s * 8 / 1'000'000};
+    shape.message_speed = facts.message;
     return shape;
 }
 

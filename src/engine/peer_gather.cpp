@@ -16,13 +16,14 @@ constexpr uint32_t kTurnsPerLook = 64;
 }  // namespace
 
 PeerGather::PeerGather(transport::Transport& network, Notes& notes,
-                       std::span<const uint32_t> members, uint32_t index)
+                       std::span<const uint32_t> members, uint32_t index, size_t bytes_max)
     : network_(network),
       notes_(notes),
       members_(members),
       index_(index),
-      out_(kBytesMax),
-      in_(members.size() * kBytesMax),
+      bytes_max_(bytes_max),
+      out_(bytes_max),
+      in_(members.size() * bytes_max),
       tickets_(2 * (members.size() - 1)) {}
 
 void PeerGather::post(size_t bytes) {
@@ -84,11 +85,16 @@ bool PeerGather::complete() {
     return true;
 }
 
-int PeerGather::gather(const void* in, void* out, size_t bytes) {
-    if (has_failed() || bytes > kBytesMax) return 1;
-    std::memcpy(out_.data(), in, bytes);
+bool PeerGather::exchange(size_t bytes) {
+    if (has_failed() || bytes > bytes_max_) return false;
     post(bytes);
-    if (!complete()) return 1;
+    return complete();
+}
+
+int PeerGather::gather(const void* in, void* out, size_t bytes) {
+    if (bytes > bytes_max_) return 1;
+    std::memcpy(out_.data(), in, bytes);
+    if (!exchange(bytes)) return 1;
     std::memcpy(in_.data() + index_ * bytes, in, bytes);
     std::memcpy(out, in_.data(), members_.size() * bytes);
     return 0;

@@ -22,14 +22,16 @@ namespace tutti::engine {
 class PeerGather final : public Keepsake {
   public:
     // members: ranks of the team, ascending; index: the own one among them. All memory is made
-    // here, for rounds of at most kBytesMax a member.
+    // here, for rounds of at most bytes_max a member.
     PeerGather(transport::Transport& network, Notes& notes, std::span<const uint32_t> members,
-               uint32_t index);
+               uint32_t index, size_t bytes_max = kBytesMax);
 
     static constexpr size_t kBytesMax = 512;
     // A callback as in tutti_team_params; `self` is a PeerGather. Waits, yielding.
     static int allgather(void* self, const void* in, void* out, size_t bytes);
 
+    // The messages of such a round, whatever is in them; false where one failed.
+    bool exchange(size_t bytes);
     // Final; the transport is of no use any more.
     [[nodiscard]] bool has_failed() const { return failure_.kind == Note::Kind::kGaveUp; }
     // Who has seen which failure.
@@ -46,6 +48,7 @@ class PeerGather final : public Keepsake {
     Notes& notes_;
     std::span<const uint32_t> members_;
     uint32_t index_;
+    size_t bytes_max_;
     Note failure_;
     // What the messages read and write.
     std::vector<std::byte> out_;

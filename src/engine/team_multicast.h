@@ -14,6 +14,7 @@
 #include "engine/arena.h"
 #include "engine/multicast_desk.h"
 #include "mcast/packet.h"
+#include "sched/shape.h"
 #include "topo/placement.h"
 #include "transport/udp/carrier.h"
 #include "transport/udp/ring.h"
@@ -50,6 +51,7 @@ struct MulticastFacts {
     std::string address;
     uint64_t bytes_per_s = 0;
     uint64_t round_trip_ns = 0;
+    sched::Speed message;  // between two hosts; 0 where it was not measured
 };
 
 class TeamMulticast {

@@ -63,6 +63,13 @@ std::string milliseconds(uint64_t ns) {
     return text;
 }
 
+// What the choice between multicasts and messages went by.
+std::string message_text(const Info& info) {
+    if (info.message_bytes_per_s == 0) return {};
+    return " (messages: " + rate_text(info.message_bytes_per_s) + ", " +
+           milliseconds(info.message_latency_ns) + " one way)";
+}
+
 // Of no repairs, all were quick.
 double share_in_10_ms(const Info& info) {
     if (info.repaired == 0) return 1;
@@ -154,8 +161,8 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
         if (has_group(info)) {
             text += std::string(info.interface_name) + ", " + info.address + ", " +
                     rate_text(info.bytes_per_s) + ", round trip " +
-                    milliseconds(info.round_trip_ns) + ", " + protection_text(info) + "; " +
-                    figures_text(info);
+                    milliseconds(info.round_trip_ns) + message_text(info) + ", " +
+                    protection_text(info) + "; " + figures_text(info);
         }
         text += "\n";
     }
@@ -180,6 +187,8 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
             entry["encrypted"] = info.is_encrypted != 0;
             entry["bytes_per_s"] = info.bytes_per_s;
             entry["round_trip_s"] = static_cast<double>(info.round_trip_ns) * 1e-9;
+            entry["message_bytes_per_s"] = info.message_bytes_per_s;
+            entry["message_latency_s"] = static_cast<double>(info.message_latency_ns) * 1e-9;
             for (const Figure& figure : kSums) entry[figure.name] = info.*figure.value;
             entry["repair_s_max"] = static_cast<double>(info.repair_ns_max) * 1e-9;
         }

@@ -31,6 +31,13 @@ constexpr bool has_root(tutti_collective collective) {
            collective == TUTTI_SCATTER;
 }
 
+// How fast messages of a kind are, as measured between hosts; 0: not known.
+struct Speed {
+    uint64_t latency_ns = 0;  // of a few bytes, one way
+    uint64_t mbit = 0;        // Mbit/s of long ones
+    bool operator==(const Speed&) const = default;
+};
+
 // The participants of a schedule are the ranks of a team, or its nodes: then participant i is the
 // node i of the placement, and its block in gather, scatter and allgather holds the blocks of all
 // its ranks, in the order of Placement::members.
@@ -45,8 +52,9 @@ struct Shape {
     bool is_commutative = true;
     // The team has a multicast route, agreed when it was made: Programs may multicast.
     bool has_multicast = false;
-    // The rate at which it sends, in Mbit/s, agreed likewise; 0 where that is not known.
-    uint64_t multicast_mbit = 0;
+    // Agreed likewise: from one rank to all by that route, and between two ranks without it.
+    Speed multicast_speed;
+    Speed message_speed;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
 

@@ -5,6 +5,7 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "select/predict.h"
 
 namespace tutti::select {
 namespace {
@@ -47,7 +48,7 @@ bool fits(const Rule& rule, const Call& call) {
     }
     if (rule.commutative && *rule.commutative != call.shape.is_commutative) return false;
     if (rule.multicast && *rule.multicast != call.shape.has_multicast) return false;
-    if (!fits(rule.multicast_mbit, call.shape.multicast_mbit)) return false;
+    if (!fits(rule.multicast_mbit, call.shape.multicast_speed.mbit)) return false;
     // On one host no message is sent, so rules about messages say nothing there.
     const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;
     return call.is_on_one_host() ? !is_network : rule.algorithm != kNodeLevel;
@@ -119,12 +120,50 @@ Result<Choice> reproducible_choice(const Call& call) {
     return plan_choice(chain, tuning, "TUTTI_REPRODUCIBLE: one left fold in the order of ranks");
 }
 
+bool are_built_in(const Rules& rules) {
+    return &rules == &Rules::built_in() || rules.source() == Rules::built_in().source();
+}
+
 std::string name_of(const Rules& rules, const Rule& rule) {
     const std::string number = "rule " + std::to_string(rule.number);
-    if (&rules == &Rules::built_in() || rules.source() == Rules::built_in().source()) {
-        return "built-in " + number;
-    }
+    if (are_built_in(rules)) return "built-in " + number;
     return number + " of " + printable(rules.source());
+}
+
+// The next rule that Tutti would run by messages.
+const Rule* next_by_messages(std::span<const Rule> rules, const Call& call) {
+    for (const Rule& rule : rules) {
+        const algo::Algorithm* algorithm = algo::find(call.shape.collective, rule.algorithm);
+        if (!algorithm || algorithm->has_multicast || !fits(rule, call)) continue;
+        if (obstacle(*algorithm, rule.tuning, call).empty()) return &rule;
+    }
+    return nullptr;
+}
+
+std::string speed_text(const sched::Speed& speed) {
+    return format_duration(speed.latency_ns) + " and " + std::to_string(speed.mbit) + " Mbit/s";
+}
+
+// The built-in rules about multicast were measured where multicasts and messages share the wires,
+// and hold as long as messages are not clearly faster: by half, more than such a prediction is
+// wrong by. Why a rule does not hold here, or an empty text; rest: the rules behind it.
+std::string slower_than_messages(const Rule& rule, const algo::Algorithm& algorithm,
+                                 std::span<const Rule> rest, const Call& call) {
+    const sched::Shape& shape = call.shape;
+    if (!algorithm.has_multicast || shape.message_speed.mbit == 0 ||
+        shape.multicast_speed.mbit == 0 || call.settings.mcast.choice == McastChoice::kOn) {
+        return {};
+    }
+    const Rule* other = next_by_messages(rest, call);
+    if (!other) return {};
+    const algo::Algorithm& plain = *algo::find(shape.collective, other->algorithm);
+    const uint64_t multicast_ns = predicted_ns(algorithm, shape, call.placement, rule.tuning);
+    const uint64_t message_ns = predicted_ns(plain, shape, call.placement, other->tuning);
+    if (multicast_ns * 2 <= message_ns * 3) return {};
+    return std::string(algorithm.name) + " is predicted to take " + format_duration(multicast_ns) +
+           ", " + std::string(plain.name) + " " + format_duration(message_ns) + " (multicasts " +
+           speed_text(shape.multicast_speed) + ", messages " + speed_text(shape.message_speed) +
+           ")";
 }
 
 // The first rule that fits and can run. Rules that fit and cannot are told in `passed`.
@@ -136,6 +175,10 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, std::stri
         std::string why = is_host     ? handing_back_obstacle(call)
                           : algorithm ? obstacle(*algorithm, rule.tuning, call)
                                       : std::string();
+        if (why.empty() && algorithm && are_built_in(rules)) {
+            const auto rest = rules.rules().subspan(&rule - rules.rules().data() + 1);
+            why = slower_than_messages(rule, *algorithm, rest, call);
+        }
         if (!why.empty()) {
             passed += "; " + name_of(rules, rule) + " passed over: " + why;
             continue;

@@ -114,6 +114,25 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
               words_of("nothing 0 0 0 B 0 B 0 B"));
 }
 
+// Where messages are measured to be faster by far, explain says so as the run does.
+TEST_F(Transcript, ExplainComparesSpeeds) {
+    const std::string bcast = "explain bcast --bytes 1M --ranks 16 --multicast";
+    const Answer slow =
+        tutti(bcast + " --multicast-speed 100us,940mbit --message-speed 2us,90gbit");
+    EXPECT_EQ(slow.status, 0) << slow.err;
+    EXPECT_NE(slow.out.find("runs:  chain"), std::string::npos) << slow.out;
+    // 100 us and 1 MiB of 8 bits at 940 Mbit/s.
+    EXPECT_NE(slow.out.find("multicast is predicted to take 9.024 ms, "), std::string::npos)
+        << slow.out;
+    const Answer same =
+        tutti(bcast + " --multicast-speed 100us,940mbit --message-speed 60us,940mbit");
+    EXPECT_NE(same.out.find("runs:  multicast"), std::string::npos) << same.out;
+    EXPECT_EQ(tutti(bcast + " --message-speed fast").err,
+              "tutti: --message-speed=fast: expected a time and a rate: 30us,940mbit\n");
+    EXPECT_EQ(tutti("explain barrier --ranks 4 --multicast-speed 1us,1gbit").err,
+              "tutti: --multicast-speed: needs --multicast\n");
+}
+
 // Of 1 MiB the root multicasts 64 times 16 KiB, one after the other or at once; 16 ranks tell 0 of
 // a barrier over two levels of 7 children, and 0 tells all.
 TEST_F(Transcript, ExplainCountsMulticasts) {

@@ -155,6 +155,16 @@ def test_tried_when_calls_ask_for_it(fabric, one_of_each, rules):
     groups_of(outcome)
 
 
+def test_not_where_messages_are_faster(fabric, one_of_each, tmp_path):
+    """As where the host MPI has a fabric of its own, and multicast a management network."""
+    slow = RATE_BITS // 20
+    outcome = fabric.launch(one_of_each, "apart", "root", 0, 1 << 20, 12, tmp_path, per_host=1,
+                            options=["--mcast=auto", f"--mcast-rate={slow}bit"]).passed()
+    groups = groups_of(outcome)
+    assert all(8 * row["message_bytes_per_s"] > 2 * slow for row in groups), groups
+    assert total(outcome, "data_packets") == 0 and "multicast" not in algorithms(outcome)
+
+
 def test_two_hosts_try_nothing(fabric, one_of_each):
     """No built-in rule would use it there."""
     wrap = [LAB, "run", "--name", fabric.name, "--ranks-per-host", "2", "--"]

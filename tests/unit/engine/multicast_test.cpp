@@ -277,6 +277,44 @@ TEST(Multicast, LaterIsTriedWhenCallsAskForIt) {
     });
 }
 
+// A network of its own that is much slower than messages: the team has it, and no built-in rule
+// uses it. What is measured is the same on all members, as their choices must be.
+TEST(Multicast, SlowerThanMessagesIsNotUsed) {
+    std::vector<uint64_t> rates(5);
+    std::vector<uint64_t> latencies(5);
+    const auto body = [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+        EXPECT_EQ(calls_until_due(rank, team, size_t{1} << 18), 4u);
+        ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+        const tutti_multicast_info info = info_of(team);
+        EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+        rates[rank] = info.message_bytes_per_s;
+        latencies[rank] = info.message_latency_ns;
+        std::vector<uint32_t> data(size_t{1} << 18);
+        const tutti_call call = bcast_of(data);
+        EXPECT_STRNE(tutti_algorithm(team, &call), "multicast");
+        run_bcast(rank, team, size_t{1} << 18);
+        EXPECT_EQ(info_of(team).data_packets, 0u);
+    };
+    // The last of an odd number measures nothing and knows all the same.
+    run_later(5, {kLoopback, "TUTTI_MCAST_RATE=25mbit"}, body);
+    EXPECT_GT(rates[0], 0u);
+    EXPECT_GT(latencies[0], 0u);
+    EXPECT_EQ(rates, std::vector<uint64_t>(5, rates[0]));
+    EXPECT_EQ(latencies, std::vector<uint64_t>(5, latencies[0]));
+}
+
+// Who asks for it by name does not compare.
+TEST(Multicast, AskedForByNameItIsUsed) {
+    run_later(3, {kLoopback, kOn, "TUTTI_MCAST_RATE=25mbit"},
+              [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
+                  EXPECT_EQ(info_of(team).message_bytes_per_s, 0u);
+                  std::vector<uint32_t> data(1000);
+                  const tutti_call call = bcast_of(data);
+                  EXPECT_STREQ(tutti_algorithm(team, &call), "multicast");
+                  run_bcast(rank, team, 1000);
+              });
+}
+
 // A long call asks as much as several short ones.
 TEST(Multicast, LongCallsAskSooner) {
     run_later(3, {kLoopback, kRules}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {

@@ -124,11 +124,46 @@ TEST_F(Choosing, RulesAboutMulticast) {
         "[[rule]]\ncollective = \"bcast\"\nmulticast = true\nmulticast_mbit = \"..1000\"\n"
         "algorithm = \"chain\"\n"
         "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"binomial\"\n");
-    shape.multicast_mbit = 1000;
+    shape.multicast_speed.mbit = 1000;
     EXPECT_EQ(choose(shape).value().reason,
               "rule 1 of r.toml (bcast, with multicast, multicast Mbit/s up to 1000)");
-    shape.multicast_mbit = 1001;
+    shape.multicast_speed.mbit = 1001;
     EXPECT_EQ(name(choose(shape)), "binomial");
+}
+
+// A management Ethernet beside the network of the host MPI: what is measured there says so.
+TEST_F(Choosing, BuiltInMulticastWinsOnlyWhereMessagesAreNotFaster) {
+    hosts_ = 16;
+    auto shape = shape_of(TUTTI_BCAST, 1u << 20, 16);
+    shape.has_multicast = true;
+    shape.multicast_speed = {100'000, 940};
+    EXPECT_EQ(name(choose(shape)), "multicast");  // nothing is known of messages
+    shape.message_speed = {60'000, 940};
+    EXPECT_EQ(name(choose(shape)), "multicast");  // the same wires
+    shape.message_speed = {2'000, 90'000};
+    const auto fast = choose(shape);
+    EXPECT_EQ(name(fast), "chain");
+    EXPECT_NE(fast.value().reason.find(
+                  "; built-in rule 4 passed over: multicast is predicted to take 9.024 ms, chain "),
+              std::string::npos)
+        << fast.value().reason;
+    EXPECT_NE(fast.value().reason.find(
+                  "(multicasts 100 us and 940 Mbit/s, messages 2 us and 90000 Mbit/s)"),
+              std::string::npos)
+        << fast.value().reason;
+    // Latencies count for what is short.
+    auto barrier = shape_of(TUTTI_BARRIER, 0, 16);
+    barrier.has_multicast = true;
+    barrier.multicast_speed = {100'000, 940};
+    EXPECT_EQ(name(choose(barrier)), "gather_multicast");
+    barrier.message_speed = {2'000, 90'000};
+    EXPECT_NE(name(choose(barrier)), "gather_multicast");
+    // Who asks for it by name gets it.
+    settings_.mcast.choice = McastChoice::kOn;
+    EXPECT_EQ(name(choose(shape)), "multicast");
+    settings_.mcast.choice = McastChoice::kAuto;
+    rules_ = rules_of("[[rule]]\ncollective = \"bcast\"\nalgorithm = \"multicast\"\n");
+    EXPECT_EQ(name(choose(shape)), "multicast");
 }
 
 TEST_F(Choosing, WithoutMulticastItIsSaidWhy) {

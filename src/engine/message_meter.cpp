@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/message_meter.h"
+
+#include <algorithm>
+
+namespace tutti::engine {
+namespace {
+
+// The first of all may have to make a connection; the median leaves it out.
+constexpr size_t kShortExchanges = 16;
+constexpr size_t kShortBytes = 8;
+// Twice the bytes, and twice again. What a shaper lets through at once (a bucket of some ten
+// kilobytes) is gone with the first; from kSteadyBytes on it ends as soon as an exchange takes long
+// enough to say something: 64 KiB at 100 Mbit/s, 1 MiB at 1.7 Gbit/s.
+constexpr size_t kLongBytesMin = 16u << 10;
+constexpr size_t kSteadyBytes = 64u << 10;
+constexpr size_t kLongBytesMax = 1u << 20;
+constexpr uint64_t kLongNs = 5'000'000;
+
+}  // namespace
+
+MessageMeter::MessageMeter(Network& network, Clock& clock, uint32_t own, uint32_t partner)
+    : clock_(clock),
+      ranks_{std::min(own, partner), std::max(own, partner)},
+      gather_(std::make_unique<PeerGather>(network.transport(), network.notes(), ranks_,
+                                           own < partner ? 0 : 1, kLongBytesMax)) {}
+
+sched::Speed slower(const sched::Speed& one, const sched::Speed& other) {
+    if (one.mbit == 0) return other;
+    if (other.mbit == 0) return one;
+    return {std::max(one.latency_ns, other.latency_ns), std::min(one.mbit, other.mbit)};
+}
+
+bool MessageMeter::measure(sched::Speed& speed) {
+    std::array<sched::Speed, 2> ends;
+    if (!tell(speed, ends)) return false;
+    if (ends[0].mbit == 0 || ends[1].mbit == 0) {
+        sched::Speed found;
+        if (!measure_latency(found.latency_ns)) return false;
+        if (!measure_rate(found.latency_ns, found.mbit)) return false;
+        if (!tell(found, ends)) return false;
+    }
+    speed = slower(ends[0], ends[1]);
+    return true;
+}
+
+// An exchange is over when the other's message is here: one way, both at once.
+bool MessageMeter::measure_latency(uint64_t& latency_ns) {
+    std::array<uint64_t, kShortExchanges> times{};
+    for (uint64_t& time : times) {
+        const uint64_t begin_ns = clock_.now_ns();
+        if (!gather_->exchange(kShortBytes)) return false;
+        time = clock_.now_ns() - begin_ns;
+    }
+    const auto middle = times.begin() + kShortExchanges / 2;
+    std::nth_element(times.begin(), middle, times.end());
+    latency_ns = *middle;
+    return true;
+}
+
+// Whether it goes on is decided alike at both ends: by a word of each in a short exchange.
+bool MessageMeter::measure_rate(uint64_t latency_ns, uint64_t& mbit) {
+    for (size_t bytes = kLongBytesMin;; bytes *= 2) {
+        const uint64_t begin_ns = clock_.now_ns();
+        if (!gather_->exchange(bytes)) return false;
+        const uint64_t ns = clock_.now_ns() - begin_ns;
+        const uint64_t moving_ns = std::max<uint64_t>(ns - std::min(ns, latency_ns), 1);
+        mbit = std::max<uint64_t>(bytes * 8000 / moving_ns, 1);
+        const uint8_t mine = bytes >= kSteadyBytes && ns >= kLongNs ? 1 : 0;
+        std::array<uint8_t, 2> all{};
+        if (!tell(mine, all)) return false;
+        if (all[0] != 0 || all[1] != 0 || bytes == kLongBytesMax) return true;
+    }
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How fast the embedder's messages are between two hosts: what multicast has to beat.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "base/clock.h"
+#include "engine/network.h"
+#include "engine/peer_gather.h"
+#include "sched/shape.h"
+
+namespace tutti::engine {
+
+// What holds for both; one that is not known says nothing.
+sched::Speed slower(const sched::Speed& one, const sched::Speed& other);
+
+// One rank's end. Both ends measure at the same time, and nothing else of the team is under way.
+// All memory is made here.
+class MessageMeter {
+  public:
+    // The ranks `own` and `partner` of the team, whose network it is.
+    MessageMeter(Network& network, Clock& clock, uint32_t own, uint32_t partner);
+    // speed: what this end knows of the other from an earlier time, or 0; then what both know.
+    // Where one of them knows nothing, they measure: some 30 messages up and down, some 10 ms where
+    // they are slow. False where a message failed; then let_go() is to be kept for good.
+    bool measure(sched::Speed& speed);
+    [[nodiscard]] bool has_failed() const { return gather_->has_failed(); }
+    [[nodiscard]] std::unique_ptr<PeerGather> let_go() { return std::move(gather_); }
+
+  private:
+    // What both ends say.
+    template <class T>
+    bool tell(const T& mine, std::array<T, 2>& both) {
+        return PeerGather::allgather(gather_.get(), &mine, both.data(), sizeof mine) == 0;
+    }
+    bool measure_latency(uint64_t& latency_ns);
+    bool measure_rate(uint64_t latency_ns, uint64_t& mbit);
+
+    Clock& clock_;
+    std::array<uint32_t, 2> ranks_;  // ascending
+    std::unique_ptr<PeerGather> gather_;
+};
+
+}  // namespace tutti::engine
