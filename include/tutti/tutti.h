@@ -303,8 +303,9 @@ typedef struct tutti_multicast_info {
     int is_encrypted;    /* 0: packets are authenticated, but whoever joins the address reads them */
     uint64_t bytes_per_s; /* at which this host sends */
     uint64_t round_trip_ns;
-    uint64_t message_bytes_per_s; /* of messages between two hosts, which multicast has to beat; 0: */
-    uint64_t message_latency_ns;  /* not measured. Equal on all members */
+    uint64_t latency_ns;          /* one way, of the slowest host at its best; equal on all members, */
+    uint64_t message_latency_ns;  /* as what follows: messages between two hosts, which multicast has */
+    uint64_t message_bytes_per_s; /* to beat; 0: not measured */
     uint64_t data_packets; /* sent, repairs not counted */
     uint64_t repairs_to_one;
     uint64_t repairs_to_all;

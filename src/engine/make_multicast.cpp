@@ -55,9 +55,10 @@ struct RingOffer {
 
 struct Finding {
     Obstacle obstacle = Obstacle::kNone;
-    uint64_t bytes_per_s = 0;  // 0: not measured here
-    uint64_t round_trip_ns = 0;
-    sched::Speed message;  // of two hosts; 0 where it was not measured
+    uint64_t bytes_per_s = 0;        // 0: not measured here
+    uint64_t round_trip_ns = 0;      // the longest
+    uint64_t round_trip_ns_min = 0;  // one that met nothing else on its way
+    sched::Speed message;            // of two hosts; 0 where it was not measured
 };
 
 // A member keeps a window of every other one's packets, and of its own: 16 MB a team hold 256
@@ -362,6 +363,7 @@ Report MulticastMaker::look_around(Finding& finding) {
     }
     finding.bytes_per_s = state.bytes_per_s;
     finding.round_trip_ns = state.round_trip_ns_max;
+    finding.round_trip_ns_min = state.round_trip_ns_min;
     if (state.all_hear_all) return {};
     if (state.unheard == mcast::kNobody) return trouble("no multicast packet came");
     Report report = report_of(Obstacle::kNetwork, network_.host_text(state.deaf) +
@@ -425,11 +427,13 @@ Result<Done> MulticastMaker::probe() {
     bool is_good = true;
     uint64_t slowest = UINT64_MAX;
     uint64_t round_trip_ns = 0;
+    uint64_t latency_ns = 0;
     sched::Speed message;
     for (const Finding& one : findings.value()) {
         is_good &= one.obstacle == Obstacle::kNone;
         if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);
         round_trip_ns = std::max(round_trip_ns, one.round_trip_ns);
+        latency_ns = std::max(latency_ns, one.round_trip_ns_min / 2);
         message = slower(message, one.message);
     }
     if (!is_good) {
@@ -445,6 +449,7 @@ Result<Done> MulticastMaker::probe() {
     }
     MulticastFacts& facts = made_.route->facts();
     facts.round_trip_ns = round_trip_ns;
+    facts.latency_ns = latency_ns;
     facts.message = message;
     facts.bytes_per_s = wanted > 0 ? wanted : slowest;
     made_.route->set_rate(facts.bytes_per_s);

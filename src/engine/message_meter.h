@@ -23,7 +23,7 @@ class MessageMeter {
     // The ranks `own` and `partner` of the team, whose network it is.
     MessageMeter(Network& network, Clock& clock, uint32_t own, uint32_t partner);
     // speed: what this end knows of the other from an earlier time, or 0; then what both know.
-    // Where one of them knows nothing, they measure: some 30 messages up and down, some 10 ms where
+    // Where one of them knows nothing, they measure: some 50 messages up and down, some 10 ms where
     // they are slow. False where a message failed; then let_go() is to be kept for good.
     bool measure(sched::Speed& speed);
     [[nodiscard]] bool has_failed() const { return gather_->has_failed(); }

@@ -109,7 +109,7 @@ sched::Shape Network::agreed(sched::Shape shape) const {
     shape.has_multicast = multicast_.route != nullptr;
     if (!shape.has_multicast) return shape;
     const MulticastFacts& facts = multicast_.route->facts();
-    shape.multicast_speed = {facts.round_trip_ns / 2, facts.bytes_per_s * 8 / 1'000'000};
+    shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     shape.message_speed = facts.message;
     return shape;
 }

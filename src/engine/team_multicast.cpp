@@ -82,6 +82,7 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.is_encrypted = facts_.is_secret ? 1 : 0;
     info.bytes_per_s = facts_.bytes_per_s;
     info.round_trip_ns = facts_.round_trip_ns;
+    info.latency_ns = facts_.latency_ns;
     info.message_bytes_per_s = facts_.message.mbit * 125'000;
     info.message_latency_ns = facts_.message.latency_ns;
     set_text(info.address, facts_.address);

@@ -50,8 +50,9 @@ struct MulticastFacts {
     bool is_secret = false;
     std::string address;
     uint64_t bytes_per_s = 0;
-    uint64_t round_trip_ns = 0;
-    sched::Speed message;  // between two hosts; 0 where it was not measured
+    uint64_t round_trip_ns = 0;  // the longest of all
+    uint64_t latency_ns = 0;     // of the slowest host at its best, one way
+    sched::Speed message;        // between two hosts; 0 where it was not measured
 };
 
 class TeamMulticast {

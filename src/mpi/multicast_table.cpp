@@ -66,8 +66,8 @@ std::string milliseconds(uint64_t ns) {
 // What the choice between multicasts and messages went by.
 std::string message_text(const Info& info) {
     if (info.message_bytes_per_s == 0) return {};
-    return " (messages: " + rate_text(info.message_bytes_per_s) + ", " +
-           milliseconds(info.message_latency_ns) + " one way)";
+    return " (one way at best " + milliseconds(info.latency_ns) + "; messages " +
+           milliseconds(info.message_latency_ns) + ", " + rate_text(info.message_bytes_per_s) + ")";
 }
 
 // Of no repairs, all were quick.
@@ -187,6 +187,7 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
             entry["encrypted"] = info.is_encrypted != 0;
             entry["bytes_per_s"] = info.bytes_per_s;
             entry["round_trip_s"] = static_cast<double>(info.round_trip_ns) * 1e-9;
+            entry["latency_s"] = static_cast<double>(info.latency_ns) * 1e-9;
             entry["message_bytes_per_s"] = info.message_bytes_per_s;
             entry["message_latency_s"] = static_cast<double>(info.message_latency_ns) * 1e-9;
             for (const Figure& figure : kSums) entry[figure.name] = info.*figure.value;
