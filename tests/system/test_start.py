@@ -47,6 +47,19 @@ def test_rules_that_rank_0_alone_cannot_read(mpi, folders):
 
 
 @of_tutti
+def test_a_wrong_setting_ends_the_job_whoever_is_late(mpi, folders):
+    """MPICH 5's launcher killed ranks that were still on their way out, and ended with 9 then."""
+    shim = mpi.compile("late_end", shared=True)
+    script = f'[ "{RANK}" = 0 ] || export LD_PRELOAD=$LD_PRELOAD:{shim}; cd {folders[1]}; exec "$@"'
+    outcome = mpi.launch(pathlib.Path("/bin/sh"), 3, "-c", script, "sh", mpi.compile("simple"), "4",
+                         options=["--rules=rules.toml"], timeout=60)
+    assert outcome.status == 2, str(outcome)
+    assert sum("rules.toml" in line for line in outcome.lines()) == 1, str(outcome)
+    if mpi.flavour == "mpich":  # Open MPI's launcher ends the others, with its status still 2.
+        assert outcome.err.count("late_end: at its end") == 2, str(outcome)
+
+
+@of_tutti
 def test_rules_of_rank_0_hold_where_they_cannot_be_read(debian_mpi, folders):
     outcome = launch(debian_mpi, 1, f"cd {folders[1]}", options=["--rules=rules.toml", "--hosts=3"])
     outcome.passed()
