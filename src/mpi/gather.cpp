@@ -159,9 +159,6 @@ int run_no_bytes(CommState& state, const Shape& shape, tutti_call& call) {
 // On memory that the processor can read, and verified where that is due.
 int run_blocks(CommState& state, const Shape& shape, tutti_call& call, Blocks& b) {
     if (call.bytes == 0) return run_no_bytes(state, shape, call);
-    const Side* own = b.has_one ? &b.one : nullptr;
-    const Side* others = b.has_all ? &b.all : nullptr;
-    const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
     const intptr_t places[2] = {b.one.address, b.all.address};
     const auto by_tutti = [&] {
         // What is unpacked or copied back afterwards, is so as a whole.
@@ -171,6 +168,11 @@ int run_blocks(CommState& state, const Shape& shape, tutti_call& call, Blocks& b
         call.element_bytes = is_staged || has_gaps ? call.bytes : 0;
         return shape.one_is_sent ? collect(state, call, b) : distribute(state, call, b);
     };
+    if (is_plain()) [[likely]]
+        return by_tutti();
+    const Side* own = b.has_one ? &b.one : nullptr;
+    const Side* others = b.has_all ? &b.all : nullptr;
+    const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
     const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, state);
     return on_readable_memory(
         state, shape.kind, {one_part, all_part},

@@ -13,7 +13,7 @@ namespace tutti::node {
 namespace {
 
 // Writes this rank's slot once that is allowed.
-bool post_own(Team& team, Op& op, const std::byte* data) {
+inline bool post_own(Team& team, Op& op, const std::byte* data) {
     if (!slots_free(team, op.number)) return false;
     write_slot(team.slice.up_slot(team.rank, op.number), op.flag, data, op.call.bytes);
     // The next call's slot, while we wait for this one's.
@@ -23,13 +23,13 @@ bool post_own(Team& team, Op& op, const std::byte* data) {
 }
 
 // Takes the payload of `rank`, as far as it is there.
-bool take_from(const Team& team, Op& op, Rank rank, std::byte* out) {
+inline bool take_from(const Team& team, Op& op, Rank rank, std::byte* out) {
     return take_slot(out, team.slice.up_slot(rank, op.number), op.flag, op.call.bytes, op.line) ||
            awaits(op, rank);
 }
 
 // Own block of a gather or allgather into its place, unless it is there already.
-void place_own(const Team& team, const Op& op) {
+inline void place_own(const Team& team, const Op& op) {
     if (op.call.send) {
         copy_bytes(op.call.recv + team.rank * op.call.bytes, op.call.send, op.call.bytes);
     }

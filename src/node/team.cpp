@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/team.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "node/detail.h"
 
 namespace tutti::node {
@@ -48,74 +51,86 @@ bool may_reduce_in_tree(const Team& team, const Call& call) {
     return uses_tree(team) && !team.rank_order && call.reducer.user_fn == nullptr;
 }
 
-Algorithm choose_small(const Team& team, const Call& call) {
+constexpr Algorithm kAlone{"alone", alone, nullptr, "one rank"};
+constexpr Algorithm kTreeReduce{"tree", tree_reduce, nullptr, kInTree};
+constexpr Algorithm kTreeBcast{"tree", tree_bcast, nullptr, kInTree};
+constexpr Algorithm kSmallBarrier{"small", small_barrier, nullptr, kInSlots};
+constexpr Algorithm kSmallBcast{"small", small_bcast, nullptr, kInSlots};
+constexpr Algorithm kSmallReduce{"small", small_reduce, nullptr, kInSlots};
+constexpr Algorithm kSmallGather{"small", small_gather, nullptr, kInSlots};
+constexpr Algorithm kSmallScatter{"small", small_scatter, nullptr, kInSlots};
+constexpr Algorithm kSmallAllgather{"small", small_allgather, nullptr, kInSlots};
+constexpr Algorithm kChunkBcast{"pipeline", chunk_bcast, plan_chunk_bcast, kInPieces};
+constexpr Algorithm kChunkGather{"pipeline", chunk_gather, plan_chunk_gather, kInPieces};
+constexpr Algorithm kChunkScatter{"pipeline", chunk_scatter, plan_chunk_scatter, kInPieces};
+constexpr Algorithm kChunkAllgather{"pipeline", chunk_allgather, plan_chunk_allgather, kInPieces};
+constexpr Algorithm kDirectReduce{"direct", chunk_reduce, plan_chunk_reduce, kByEverybody};
+constexpr Algorithm kRootReduce{"direct", chunk_reduce, plan_chunk_reduce, kByRoot};
+constexpr Algorithm kDirectAllreduce{"direct", chunk_allreduce, plan_chunk_allreduce, kByEverybody};
+constexpr Algorithm kSplitReduce{"split", split_reduce, plan_split_reduce, kByShares};
+
+inline const Algorithm& choose_small(const Team& team, const Call& call) {
     switch (call.collective) {
         case TUTTI_BARRIER:
-            if (uses_tree(team)) return {"tree", tree_reduce, nullptr, kInTree};
-            return {"small", small_barrier, nullptr, kInSlots};
+            return uses_tree(team) ? kTreeReduce : kSmallBarrier;
         case TUTTI_BCAST:
-            if (uses_tree(team)) return {"tree", tree_bcast, nullptr, kInTree};
-            return {"small", small_bcast, nullptr, kInSlots};
+            return uses_tree(team) ? kTreeBcast : kSmallBcast;
         case TUTTI_REDUCE:
         case TUTTI_ALLREDUCE:
-            if (may_reduce_in_tree(team, call)) return {"tree", tree_reduce, nullptr, kInTree};
-            // Nothing to fold.
-            if (call.is_signal) return {"small", small_gather, nullptr, kInSlots};
-            return {"small", small_reduce, nullptr, kInSlots};
+            if (may_reduce_in_tree(team, call)) return kTreeReduce;
+            return call.is_signal ? kSmallGather : kSmallReduce;  // a signal: nothing to fold
         case TUTTI_GATHER:
-            return {"small", small_gather, nullptr, kInSlots};
+            return kSmallGather;
         case TUTTI_SCATTER:
-            return {"small", small_scatter, nullptr, kInSlots};
+            return kSmallScatter;
         default:
-            return {"small", small_allgather, nullptr, kInSlots};
+            return kSmallAllgather;
     }
 }
 
-Algorithm choose_large(const Team& team, const Call& call) {
+const Algorithm& choose_large(const Team& team, const Call& call) {
     const bool is_direct =
         call.bytes <= kDirectBytesMax / team.size && call.bytes <= team.slice.geometry.chunk_bytes;
     switch (call.collective) {
         case TUTTI_BCAST:
-            return {"pipeline", chunk_bcast, plan_chunk_bcast, kInPieces};
+            return kChunkBcast;
         case TUTTI_REDUCE:
-            if (team.size <= kRootFoldsRanksMax || is_direct) {
-                return {"direct", chunk_reduce, plan_chunk_reduce,
-                        is_direct ? kByEverybody : kByRoot};
-            }
-            return {"split", split_reduce, plan_split_reduce, kByShares};
+            if (is_direct) return kDirectReduce;
+            return team.size <= kRootFoldsRanksMax ? kRootReduce : kSplitReduce;
         case TUTTI_ALLREDUCE:
-            if (is_direct) return {"direct", chunk_allreduce, plan_chunk_allreduce, kByEverybody};
-            return {"split", split_reduce, plan_split_reduce, kByShares};
+            return is_direct ? kDirectAllreduce : kSplitReduce;
         case TUTTI_GATHER:
-            return {"pipeline", chunk_gather, plan_chunk_gather, kInPieces};
+            return kChunkGather;
         case TUTTI_SCATTER:
-            return {"pipeline", chunk_scatter, plan_chunk_scatter, kInPieces};
+            return kChunkScatter;
         default:
-            return {"pipeline", chunk_allgather, plan_chunk_allgather, kInPieces};
+            return kChunkAllgather;
     }
 }
 
-Algorithm choose(const Team& team, const Call& call) {
-    if (team.size == 1) return {"alone", alone, nullptr, "one rank"};
+inline const Algorithm& choose(const Team& team, const Call& call) {
+    if (team.size == 1) return kAlone;
     if (call.collective == TUTTI_BARRIER || call.bytes <= kInlineBytesMax) {
         return choose_small(team, call);
     }
     return choose_large(team, call);
 }
 
-// The word of the call, as a flag and as a note. What the ranks may differ in, where `tolerates`,
-// is no part of the history.
-void sign(Team& team, Op& op) {
+// The word of the call, as a flag (with `size`) and as a note (with `bytes`). What the ranks may
+// differ in, where `tolerates`, is no part of the history. On the path of every call: few
+// instructions, as docs/node.md counts them.
+inline void sign(Team& team, Op& op, uint64_t size, uint64_t bytes) {
     constexpr uint64_t kMix = 0x9e3779b97f4a7c15u;
     const Call& call = op.call;
-    const uint64_t kind = uint64_t{call.root} << 4 | static_cast<uint64_t>(call.collective + 1);
+    const uint64_t number = ++team.call;
+    const uint64_t kind = pack_kind(call.collective, call.root);
     const uint64_t hash = (team.history + kind) * kMix;
     const bool is_block = call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER;
-    team.history = (hash ^ hash >> 32) + (is_block ? 0 : call.bytes);
-    op.flag = with_size((op.number & kNumberMask) | hash >> kKindShift << kKindShift, call.bytes);
-    op.note = CallNote::of(op.number, call.collective, call.root, call.bytes).pack();
-    team.slice.note_words(team.rank).notes[op.number % kNotes].store(op.note,
-                                                                     std::memory_order_release);
+    team.history = std::rotl(hash, 32) + (is_block ? 0 : bytes);
+    op.number = number;
+    op.flag = pack_flag(number, size, hash);
+    op.note = CallNote::pack(number, kind, bytes);
+    team.own_notes->notes[number % kNotes].store(op.note, std::memory_order_release);
 }
 
 }  // namespace
@@ -126,16 +141,18 @@ void prepare(Team& team) {
     team.scratch = std::make_unique<std::byte[]>(kScratchBytes);
     team.copy_way = best_copy_way();
     team.operands.assign(team.size, nullptr);
+    team.own_notes = &team.slice.note_words(team.rank);
 }
 
 void start(Team& team, Op& op) {
     TUTTI_ASSERT(op.call.root < team.size, "root within the team");
-    const Algorithm algorithm = choose(team, op.call);
-    static_cast<Progress&>(op) = Progress{};
+    const Algorithm& algorithm = choose(team, op.call);
     op.step = algorithm.step;
-    op.number = ++team.call;
-    sign(team, op);
-    if (!algorithm.plan) return;
+    static_cast<Progress&>(op) = Progress{};
+    const uint64_t bytes = op.call.bytes;
+    if (!algorithm.plan) return sign(team, op, bytes, bytes);
+    static_cast<Rounds&>(op) = Rounds{};
+    sign(team, op, std::min(bytes, kSizeMax), std::min(bytes, CallNote::kBytesMax));
     op.events = team.events;
     op.chunks = team.chunks;
     algorithm.plan(team, op);
@@ -146,15 +163,14 @@ void start(Team& team, Op& op) {
 void pass(Team& team, const Call& call) {
     Op op;
     op.call = call;
-    op.number = ++team.call;
-    sign(team, op);
+    sign(team, op, 0, 0);
     finish_small(team, op);
 }
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
 
 Preview preview(const Team& team, const Call& call) {
-    const Algorithm algorithm = choose(team, call);
+    const Algorithm& algorithm = choose(team, call);
     Preview result{algorithm.name, algorithm.why, {}};
     result.op.call = call;
     result.op.step = algorithm.step;
@@ -188,7 +204,7 @@ std::vector<Rank> not_arrived(const Team& team, const Op& op) {
         // A rank that has written its slot has entered, whether it announced itself or not.
         const bool has_slot = is_same_number(
             line_flag(team.slice.up_slot(rank, op.number)).load(std::memory_order_relaxed),
-            op.number);
+            op.flag);
         const bool has_chunk = op.events_used > 0 && has_published(team, rank, op.events + 1);
         if (entered < op.number && !has_slot && !has_chunk) missing.push_back(rank);
     }

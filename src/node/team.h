@@ -78,6 +78,7 @@ struct Team {
     uint64_t done_known = 0;
     uint64_t consumed_known = 0;
 
+    NoteWords* own_notes = nullptr;         // in the slice
     CopyWay copy_way = CopyWay::kPrefetch;  // into shared memory; this rank's own choice
 
     // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
@@ -89,39 +90,44 @@ struct Team {
 struct Op;
 using StepFunction = Step (*)(Team&, Op&);
 
-// Where a call stands.
+// Where a call stands, between polls. Of the first two, each step function says what it keeps
+// there.
 struct Progress {
-    uint64_t number = 0;  // of the call in its team, from 1
-    uint64_t flag = 0;    // of its slot lines, see word.h
-    uint64_t note = 0;    // a packed CallNote
+    uint32_t phase = 0;
+    Rank next = 0;
+    uint64_t line = 0;  // lines taken of the slot that is being read
+    // The rank whose data was not there when this one last looked; kNoRank: it waits for none, or
+    // for room.
+    Rank awaited = kNoRank;
+    // A rank that is seen to run this call otherwise (see Op::rival_note). This call goes on no
+    // more.
+    Rank rival = kNoRank;
+    // Of the root of a gather whose senders have less than its blocks have room for: the room. Then
+    // call.bytes is what they send.
+    size_t room = 0;
+    uint64_t events_used = 0;  // of Rounds; 0 where there are none
+};
+
+// The same of a call that goes in rounds, through chunks; without meaning in others, whose start
+// leaves this as it was.
+struct Rounds {
     uint64_t events = 0;  // bases, see Team
     uint64_t chunks = 0;
     size_t piece_bytes = 0;  // bytes of one round, of one block
     uint64_t rounds = 0;
     uint64_t chunks_used = 0;
-    uint64_t events_used = 0;
-    // State between polls; each step function says what it keeps here.
-    uint32_t phase = 0;
-    Rank next = 0;
     uint64_t posted = 0;  // rounds written
     uint64_t taken = 0;   // rounds read
     uint64_t placed = 0;  // rounds of the own block copied within the user's memory
-    uint64_t line = 0;    // lines taken of the slot that is being read
-    // The rank whose data was not there when this one last looked; kNoRank: it waits for none, or
-    // for room.
-    Rank awaited = kNoRank;
-    // A rank that is seen to run this call otherwise, and its note where it is known. This call
-    // goes on no more.
-    Rank rival = kNoRank;
-    uint64_t rival_note = 0;
-    // Of the root of a gather whose senders have less than its blocks have room for: the room. Then
-    // call.bytes is what they send.
-    size_t room = 0;
 };
 
 // One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`,
 // but for its bytes where others send less (`tolerates`).
-struct Op : Progress {
+struct Op : Progress, Rounds {
+    uint64_t number = 0;      // of the call in its team, from 1
+    uint64_t flag = 0;        // of its slot lines, see word.h
+    uint64_t note = 0;        // a packed CallNote
+    uint64_t rival_note = 0;  // of the rival, where it is known
     StepFunction step = nullptr;
     Call call;
 };

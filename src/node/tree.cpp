@@ -6,7 +6,8 @@
 // The tree is the same for every root: a root that is not the tree's hands its payload to the
 // tree's root (broadcast) or takes the result from there (reduce).
 //
-// Op.phase: 0 collecting the children, 1 waiting for the result. Op.next: index of the child.
+// Op.phase: 0 collecting the children, 1 waiting for the result. Op.next: 0 before our own payload
+// is taken, then the number of the child, from 1.
 #include "node/detail.h"
 
 namespace tutti::node {
@@ -18,15 +19,16 @@ bool is_tree_root(const Team& team) { return team.rank == team.layout.root; }
 // Folds the children's partial results onto our own, in ascending order: the same on every call.
 bool collect_children(Team& team, Op& op) {
     const auto& children = team.layout.children[team.rank];
-    if (op.next == 0 && op.taken == 0) {
+    if (op.next == 0) {
         copy_bytes(result_space(team), op.call.vector(), op.call.bytes);
-        op.taken = 1;
+        op.next = 1;
     }
-    for (; op.next < children.size(); ++op.next) {
-        std::byte* slot = team.slice.up_slot(children[op.next], op.number);
+    for (; op.next <= children.size(); ++op.next) {
+        const Rank child = children[op.next - 1];
+        std::byte* slot = team.slice.up_slot(child, op.number);
         const std::byte* payload =
             take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
-        if (!payload) return awaits(op, children[op.next]);
+        if (!payload) return awaits(op, child);
         if (op.call.bytes == 0) continue;
         fold_onto(team, op.call.reducer, result_space(team), result_space(team), payload,
                   op.call.bytes);

@@ -17,58 +17,69 @@
 
 namespace tutti::node {
 
-// 2^40 calls of 100 ns last 30 hours: a line that was not written for exactly so many calls, and
-// then has the tag of the call that is waited for, is not to be feared.
-inline constexpr unsigned kNumberBits = 40;
-inline constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
+// From the top: number, size, and a hash of collective, root and the calls before. So the number
+// needs no mask: what is too high of it goes where the word ends. 2^40 calls of 100 ns last 30
+// hours: a line that was not written for exactly so many calls, and then has the tag of the call
+// that is waited for, is not to be feared.
+inline constexpr unsigned kKindBits = 13;
 // Sizes of slots, whole: 0 to 1024. More is told apart by the hash of the kind alone, as chunks
 // are not read by flags.
 inline constexpr unsigned kSizeBits = 11;
 inline constexpr uint64_t kSizeMax = (uint64_t{1} << kSizeBits) - 1;
-inline constexpr unsigned kSizeShift = kNumberBits;
-inline constexpr unsigned kKindShift = kNumberBits + kSizeBits;
+inline constexpr unsigned kNumberShift = kKindBits + kSizeBits;
+
+// `size` is at most kSizeMax; of the hash, the high bits count.
+inline uint64_t pack_flag(uint64_t number, uint64_t size, uint64_t hash) {
+    return number << kNumberShift | size << kKindBits | hash >> (64 - kKindBits);
+}
+inline uint64_t with_size(uint64_t flag, size_t bytes) {
+    return (flag & ~(kSizeMax << kKindBits)) | std::min<uint64_t>(bytes, kSizeMax) << kKindBits;
+}
 
 // Of two flags: of one call number.
 inline bool is_same_number(uint64_t one, uint64_t other) {
-    return ((one ^ other) & kNumberMask) == 0;
+    return (one ^ other) >> kNumberShift == 0;
 }
 // And of one collective and root, after the same calls.
 inline bool is_same_kind(uint64_t one, uint64_t other) {
-    return is_same_number(one, other) && (one ^ other) >> kKindShift == 0;
+    return ((one ^ other) & ~(kSizeMax << kKindBits)) == 0;
 }
-inline size_t flag_bytes(uint64_t flag) { return (flag >> kSizeShift) & kSizeMax; }
+inline size_t flag_bytes(uint64_t flag) { return flag >> kKindBits & kSizeMax; }
 
-inline uint64_t with_size(uint64_t flag, size_t bytes) {
-    return (flag & ~(kSizeMax << kSizeShift)) | std::min<uint64_t>(bytes, kSizeMax) << kSizeShift;
+// Collective and root in a word of 16 bits. Never 0.
+inline uint64_t pack_kind(tutti_collective collective, Rank root) {
+    return (static_cast<uint64_t>(collective) + 1) << 12 | (root & 0xfff);
 }
+static_assert(TUTTI_COLLECTIVE_COUNT < 15, "a collective has 4 bits of a kind");
 
-// One atomic word: number (its low bits), collective, root, bytes.
+// One atomic word, from the top: bytes, collective, root, number (its low bits).
 struct CallNote {
-    uint32_t number = 0;  // kNoteNumberBits of it
+    uint32_t number = 0;  // kNumberLow bits of it
     uint32_t collective = 0;
     Rank root = 0;
     uint64_t bytes = 0;
 
     static constexpr unsigned kNumberLow = 8;
+    static constexpr unsigned kBytesShift = 24;
     static constexpr uint64_t kBytesMax = (uint64_t{1} << 40) - 1;
     bool operator==(const CallNote&) const = default;
     static CallNote of(uint64_t number, tutti_collective collective, Rank root, uint64_t bytes) {
-        return {static_cast<uint32_t>(number & ((1u << kNumberLow) - 1)),
-                static_cast<uint32_t>(collective), root & 0xfff, std::min(bytes, kBytesMax)};
+        return {static_cast<uint8_t>(number), static_cast<uint32_t>(collective), root & 0xfff,
+                std::min(bytes, kBytesMax)};
     }
-    // Never 0, which is the word of nothing.
+    // Never 0, which is the word of nothing. `size` is at most kBytesMax.
+    static uint64_t pack(uint64_t call_number, uint64_t kind, uint64_t size) {
+        return size << kBytesShift | kind << kNumberLow | static_cast<uint8_t>(call_number);
+    }
     [[nodiscard]] uint64_t pack() const {
-        return uint64_t{number} << 56 | uint64_t{collective + 1} << 52 | uint64_t{root} << 40 |
-               bytes;
+        return pack(number, pack_kind(static_cast<tutti_collective>(collective), root), bytes);
     }
     static CallNote unpack(uint64_t word) {
-        return {static_cast<uint32_t>(word >> 56), static_cast<uint32_t>(word >> 52 & 0xf) - 1,
-                static_cast<Rank>(word >> 40 & 0xfff), word & kBytesMax};
+        return {static_cast<uint32_t>(word & 0xff), static_cast<uint32_t>(word >> 20 & 0xf) - 1,
+                static_cast<Rank>(word >> 8 & 0xfff), word >> kBytesShift};
     }
     [[nodiscard]] bool is_kind_of(const CallNote& other) const {
         return number == other.number && collective == other.collective && root == other.root;
     }
 };
-static_assert(TUTTI_COLLECTIVE_COUNT < 15, "a collective has 4 bits of a note");
-
 }  // namespace tutti::node
