@@ -24,6 +24,10 @@ bool set_one(FaultPlan& plan, std::string_view name, std::string_view value) {
         plan.seed = *count;
         return true;
     }
+    if (name == "fail") {
+        plan.fail_after = *count;
+        return true;
+    }
     plan.reorder = static_cast<uint32_t>(*count);
     return name == "reorder" && *count <= kReorderMax;
 }
@@ -32,7 +36,7 @@ bool set_one(FaultPlan& plan, std::string_view name, std::string_view value) {
 
 std::optional<FaultPlan> parse_faults(std::string_view text) {
     FaultPlan plan;
-    std::string_view seen[4];
+    std::string_view seen[5];
     size_t count = 0;
     for (const std::string_view part : split(text, ',')) {
         const size_t colon = part.find(':');
@@ -42,7 +46,7 @@ std::optional<FaultPlan> parse_faults(std::string_view text) {
         for (size_t i = 0; i < count; ++i) {
             if (seen[i] == name) return std::nullopt;
         }
-        seen[count++] = name;  // there are four names, and none comes twice
+        seen[count++] = name;  // there are five names, and none comes twice
     }
     return plan;
 }

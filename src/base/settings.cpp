@@ -269,12 +269,11 @@ constexpr auto kEntries = std::to_array<Entry>({
       "So many communicators of one process have multicast at a time; 1 to 64."},
      [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); },
      "from 1 to 64"},
-    {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,seed:N", "none",
+    {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,fail:N,seed:N", "none",
       "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
-      "a "
-      "rank receives, lets up to N (at most 64) overtake another. Of the host MPI's messages, "
-      "which "
-      "nothing may lose, it only holds some back."},
+      "a rank receives, lets up to N (at most 64) overtake another, gives up each multicast group "
+      "after N packets. Of the host MPI's messages, which nothing may lose, it only holds some "
+      "back."},
      set_faults},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},

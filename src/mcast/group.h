@@ -103,6 +103,8 @@ class Group {
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, Member& to);
 
     // --- the group ---
+    // This member hears `dead` no more, or is to act as if. Of a group that is not given up yet.
+    void give_up(uint64_t now_ns, Member dead);
     // Who was not heard: the group is on the detour, or has failed.
     [[nodiscard]] std::optional<Member> given_up() const;
     // Given up, and nothing more will be written here.
@@ -167,7 +169,6 @@ class Group {
     size_t next_copy(std::span<std::byte> out, Member& to);
     [[nodiscard]] bool is_copied_to(Member member) const;
     [[nodiscard]] Failure notice() const { return {dead_, phase_}; }
-    void give_up(uint64_t now_ns, Member dead);
     void refresh_flush(uint64_t now_ns);
     void fail(uint64_t now_ns);
     void begin_notices(uint64_t now_ns, uint32_t count);

@@ -60,6 +60,7 @@ Result<std::unique_ptr<Membership>> Membership::create(const JoinParams& params,
             new Membership(params, std::move(path.value()), std::move(group.value())));
         made->resolve(params, family, group_port);
         if (faults.is_any()) made->faults_.emplace(faults, params.member, packet_bytes_max);
+        made->fail_after_ = faults.fail_after;
         return made;
     } catch (const std::bad_alloc&) {
         return Error{ErrorCode::kMemory, "multicast: no memory for a group"};
@@ -131,11 +132,11 @@ void Membership::on_packet(uint64_t now_ns, uint64_t arrival_ns,
     now_ns_ = now_ns;
     arrival_ns_ = arrival_ns;
     must_look_ = true;
-    if (faults_) {
-        faults_->pass(now_ns, packet, sink_);
-    } else {
-        sink_(packet);
-    }
+    if (!faults_) return sink_(packet);
+    const mcast::Params& params = group_->params();
+    const bool is_last = params.member + 1 == params.members;
+    if (is_last && ++packets_ == fail_after_ && !group_->given_up()) group_->give_up(now_ns, 0);
+    faults_->pass(now_ns, packet, sink_);
 }
 
 void Membership::advance(uint64_t now_ns) {

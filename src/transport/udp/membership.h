@@ -81,6 +81,8 @@ class Membership {
     std::vector<SocketAddress> to_member_;
     Via via_;
     std::optional<PacketFaults> faults_;
+    uint64_t packets_ = 0;     // that came, counted for fail_after_
+    uint64_t fail_after_ = 0;  // as FaultPlan::fail_after
     PacketFaults::Sink sink_;
     uint64_t now_ns_ = 0;      // of the packet being handled
     uint64_t arrival_ns_ = 0;  // the same
