@@ -19,7 +19,7 @@ Recovery::Recovery(Ring ring, Transport& network, Rank rank, Rank ranks)
       network_(network),
       rank_(rank),
       ranks_(ranks),
-      known_(1 + (ranks + kWordBits - 1) / kWordBits),
+      known_(kHolders + (ranks + kWordBits - 1) / kWordBits),
       heard_(known_.size()),
       missed_by_(ranks),
       tickets_(ranks),
@@ -87,16 +87,17 @@ bool Recovery::has_arrived() {
 
 void Recovery::begin() {
     own_list_.count = ring_.held_by(rank_, own_list_.numbers);
-    known_[0] = calls_end_;
+    known_[kCallsEnd] = calls_end_;
+    known_[kDead] = ring_.dead();
     if (own_list_.count > 0) {
-        known_[1 + rank_ / kWordBits] |= uint64_t{1} << rank_ % kWordBits;
+        known_[kHolders + rank_ / kWordBits] |= uint64_t{1} << rank_ % kWordBits;
     }
     step_ = Step::kGather;
 }
 
 void Recovery::merge() {
-    known_[0] = std::max(known_[0], heard_[0]);
-    for (size_t i = 1; i < known_.size(); ++i) known_[i] |= heard_[i];
+    known_[kCallsEnd] = std::max(known_[kCallsEnd], heard_[kCallsEnd]);
+    for (size_t i = kHolders; i < known_.size(); ++i) known_[i] |= heard_[i];
 }
 
 // The parent of a rank is the rank without its lowest bit, so its children are the rank with one
@@ -145,7 +146,6 @@ bool Recovery::from_parent() {
 }
 
 bool Recovery::to_children() {
-    decided_end_ = known_[0];
     if (is_posted_ && !has_arrived()) return false;
     while (child_bit_ > 1) {
         child_bit_ /= 2;
@@ -163,7 +163,7 @@ bool Recovery::to_children() {
 
 bool Recovery::lists(const Progress& progress) {
     const auto holds = [&](Rank rank) {
-        return (known_[1 + rank / kWordBits] >> rank % kWordBits & 1) != 0;
+        return (known_[kHolders + rank / kWordBits] >> rank % kWordBits & 1) != 0;
     };
     while (holder_ < ranks_ && !holds(holder_)) ++holder_;
     if (holder_ == ranks_) {

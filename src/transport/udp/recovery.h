@@ -7,7 +7,8 @@
 // of its sender. So every rank
 //
 //   1. tells the highest call it has begun and whether it holds anything, up a binomial tree and
-//      down again: later calls are planned without multicast, by all alike;
+//      down again: later calls are planned without multicast, by all alike; and all name the member
+//      that rank 0 takes for the cause;
 //   2. for each rank that holds something, in the order of ranks: gets the numbers that rank holds
 //      and answers which of them it misses;
 //   3. sends what it holds to those who miss it, and from then on each multicast of its own to all
@@ -68,7 +69,8 @@ class Recovery {
     void step(const Progress& progress);
     // 1 is over: calls from this one on are planned without multicast.
     [[nodiscard]] bool is_decided() const { return step_ > Step::kFromParent; }
-    [[nodiscard]] uint64_t calls_end() const { return decided_end_; }
+    [[nodiscard]] uint64_t calls_end() const { return known_[kCallsEnd]; }
+    [[nodiscard]] mcast::Member dead() const { return static_cast<mcast::Member>(known_[kDead]); }
     // 2 is over: multicasts go by send() and recv().
     [[nodiscard]] bool is_ready() const { return step_ == Step::kReady; }
     [[nodiscard]] bool has_failed() const { return step_ == Step::kFailed; }
@@ -139,9 +141,9 @@ class Recovery {
     Rank ranks_;
     Step step_ = Step::kIdle;
     uint64_t calls_end_ = 0;
-    uint64_t decided_end_ = 0;
 
-    // 1: the highest calls_end, then a bit for each rank that holds something.
+    // 1: these words, then a bit for each rank that holds something.
+    enum Word : size_t { kCallsEnd /* the highest */, kDead, kHolders };
     std::vector<uint64_t> known_;
     std::vector<uint64_t> heard_;
     Rank child_bit_ = 1;

@@ -59,9 +59,12 @@ class Route final : public Multicast {
     [[nodiscard]] Ringers awaited() const;
 
     // --- after a failure ---
-    // The group has failed, so far as this node knows; whose silence was the cause.
+    // The group has failed, so far as this node knows; whose silence was the cause, for all ranks
+    // the same one from when it is_decided().
     [[nodiscard]] bool has_failed() const { return ring_.is_frozen(); }
-    [[nodiscard]] mcast::Member dead() const { return ring_.dead(); }
+    [[nodiscard]] mcast::Member dead() const {
+        return is_decided() ? recovery_->dead() : ring_.dead();
+    }
     // Calls are numbered alike on all ranks.
     void begin_call(uint64_t call);
     // kDone: the rank owes others nothing, so far as it knows. kFailed: there is no way on.
