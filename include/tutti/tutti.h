@@ -288,7 +288,7 @@ typedef enum tutti_multicast_state {
     TUTTI_MULTICAST_NONE,  /* not tried: one host, no way between hosts, or switched off */
     TUTTI_MULTICAST_ON,
     TUTTI_MULTICAST_OFF,    /* tried in vain: reason says why */
-    TUTTI_MULTICAST_FAILED, /* in use until a host was gone: reason says which */
+    TUTTI_MULTICAST_FAILED, /* in use until a host was gone: reason says which. May come back */
     TUTTI_MULTICAST_LATER   /* not tried yet: tutti_multicast_is_due() */
 } tutti_multicast_state;
 
@@ -297,7 +297,9 @@ typedef struct tutti_multicast_info {
     size_t struct_bytes; /* sizeof(tutti_multicast_info) */
     tutti_multicast_state state;
     uint32_t hosts;
-    uint32_t group;      /* equal on all members; 0: none */
+    uint32_t group;      /* equal on all members, another one after each return; 0: none */
+    uint32_t failures;   /* so often a host was gone */
+    uint32_t returns;    /* and so often it came back: while it is there, reason says who it was */
     int carries;         /* 1: this process carries its host's packets; all that follows up to name
                             is 0 elsewhere */
     int is_encrypted;    /* 0: packets are authenticated, but whoever joins the address reads them */
@@ -328,9 +330,11 @@ typedef struct tutti_multicast_info {
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
 TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
 
-/* While the state is TUTTI_MULTICAST_LATER: counts a call that is about to be made, before
- * tutti_prefers_host() is asked. Every member counts the same calls. 1: calls that multicast would
- * run have come often enough, and tutti_multicast_try() is due, by all members, before the call. */
+/* Of a call that is about to be made, before tutti_prefers_host() is asked, with none under way;
+ * by every member for the same calls. While the state is TUTTI_MULTICAST_LATER it counts the call.
+ * 1: calls that multicast would run have come often enough, for the first time or since it failed,
+ * and tutti_multicast_try() is due, by all members, before the call. Members may learn of a failure
+ * at different times, but get the same answers. After one, who does not ask goes on without. */
 TUTTI_API int tutti_multicast_is_due(tutti_team *team, const tutti_call *call);
 /* Collective over the members, none of which has a call under way: allgather as in
  * tutti_team_params, used during this call only. The state is another one after it. Takes some ten

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multicast for a team that has made calls already. All members are in one and the same call, which
-// they have counted to alike, so that they can agree as they do while a team is made; none has a
-// message of the team under way.
+// Multicast for a team that has made calls already: for the first time, or again after it has
+// failed. All members are in one and the same call, which they have counted to alike, so that they
+// can agree as they do while a team is made; none has a message of a call under way.
 #include <memory>
 #include <optional>
 
@@ -33,11 +33,12 @@ Report begin_talk(Network& network, uint32_t rank, NodeTalk& talk) {
 }  // namespace
 
 bool Team::multicast_is_due(const tutti_call& call) {
-    if (!network_ || !network_->awaits_multicast() || broken_ != TUTTI_OK) return false;
+    if (!network_ || !network_->may_try_multicast() || broken_ != TUTTI_OK) return false;
     // A member that has rejected a call has not counted it; the next call says so.
     if (rejections_.is_open()) return false;
     if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
     const auto is_due = context_->with_fund([&]() -> Result<bool> {
+        const auto held = network_->hold();
         return network_->multicast_is_due(shape_of(ask_.op.call, ask_.commutes, size_));
     });
     if (is_due) return is_due.value();
@@ -51,17 +52,47 @@ tutti_status Team::meet() {
     return run(barrier);
 }
 
+// In the try all members let it go on, so it ends; and who is over it has no message of it under
+// way: those of the next group's failure cannot meet with them.
+tutti_status Team::settle_multicast() {
+    run_.stage = Request::Stage::kSettling;
+    run_.status = TUTTI_PENDING;
+    run_.next = nullptr;
+    head_ = tail_ = &run_;
+    return wait(run_);
+}
+
+bool Team::advance_settling() {
+    switch (network_->settle_multicast()) {
+        case transport::State::kPending:
+            return false;
+        case transport::State::kDone:
+            network_->announce(false);
+            finish(*head_, TUTTI_OK);
+            return true;
+        case transport::State::kFailed:
+            break;
+    }
+    give_up(TUTTI_ERR_NETWORK, "no way on after multicast failed");
+    return true;
+}
+
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
 tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
     if (broken_ != TUTTI_OK) return broken_;
-    if (!network_ || !network_->awaits_multicast()) return TUTTI_OK;
+    if (!network_ || !network_->may_try_multicast()) return TUTTI_OK;
     TUTTI_ASSERT(is_idle(), "no call is under way");
     // First they meet in a call of their own. Who makes another call, has given up or has had an
     // error ends that one, while nothing ends a wait in the embedder's allgather. Where the rules
     // leave barriers to a host, they do so on all members.
     const tutti_status met = meet();
     if (met != TUTTI_OK && met != TUTTI_ERR_ALGORITHM) return met;
+    if (network_->has_lost_multicast()) {
+        const tutti_status settled = settle_multicast();
+        if (settled != TUTTI_OK) return settled;
+        network_->retire_multicast();
+    }
     Circle all(rank_, size_, allgather, user);
     NodeTalk talk;
     auto agreed = all.agree_briefly(guarded([&] { return begin_talk(*network_, rank_, talk); }));
@@ -71,13 +102,16 @@ tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
             auto made = make_multicast(*context_, all, node, *network_);
             if (!made) return report_of(made.error());
             tell_obstacle(*context_, name_, rank_, made.value());
-            network_->set_multicast(std::move(made.value()));
-            const auto connected = network_->connect_multicast();
-            return connected ? Report{} : report_of(connected.error());
+            const auto adopted = network_->adopt_multicast(std::move(made.value()));
+            return adopted ? Report{} : report_of(adopted.error());
         });
         agreed = all.agree_briefly(report);
     }
-    if (agreed) return TUTTI_OK;
+    if (agreed) {
+        const std::string line = network_->tell_return();
+        if (!line.empty()) context_->log(TUTTI_LOG_WARN, name_ + ": " + line);
+        return TUTTI_OK;
+    }
     network_->drop_multicast(agreed.error().message);
     const bool are_apart = agreed.error().code == ErrorCode::kBootstrap;
     const bool is_cut = talk.gather && talk.gather->has_failed();

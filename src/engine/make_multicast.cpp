@@ -220,7 +220,10 @@ std::vector<uint64_t> MulticastMaker::host_numbers() const {
 }
 
 Report MulticastMaker::look_at_endpoints() {
-    if (const auto known = desk_.known_failure(host_numbers())) {
+    // A team whose hosts have heard each other before looks again: it waits long between its tries.
+    const auto known =
+        network_.has_lost_multicast() ? std::nullopt : desk_.known_failure(host_numbers());
+    if (known) {
         Report report = report_of(Obstacle::kNetwork, *known);
         report.is_named = 1;
         return report;
@@ -453,6 +456,7 @@ Result<Done> MulticastMaker::probe() {
     facts.message = message;
     facts.bytes_per_s = wanted > 0 ? wanted : slowest;
     made_.route->set_rate(facts.bytes_per_s);
+    if (carries_) desk_.forget_failures(host_numbers());
     return Done{};
 }
 

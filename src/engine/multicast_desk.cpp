@@ -61,7 +61,19 @@ void MulticastDesk::tidy() {
 void MulticastDesk::remember_failure(std::vector<uint64_t> hosts, std::string reason) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
-    if (failures_.size() < kFailuresMax) failures_.push_back({std::move(hosts), std::move(reason)});
+    // One that is tried again and again is one failure.
+    const bool is_known = std::any_of(failures_.begin(), failures_.end(),
+                                      [&](const Failure& one) { return one.hosts == hosts; });
+    if (is_known || failures_.size() == kFailuresMax) return;
+    failures_.push_back({std::move(hosts), std::move(reason)});
+}
+
+void MulticastDesk::forget_failures(std::vector<uint64_t> hosts) {
+    std::sort(hosts.begin(), hosts.end());
+    const std::lock_guard lock(mutex_);
+    std::erase_if(failures_, [&](const Failure& one) {
+        return std::includes(hosts.begin(), hosts.end(), one.hosts.begin(), one.hosts.end());
+    });
 }
 
 std::optional<std::string> MulticastDesk::known_failure(std::vector<uint64_t> hosts) {
@@ -111,6 +123,16 @@ void MulticastDesk::watch_all_for_others(bool is_wanted) {
 bool MulticastDesk::is_new(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     return reasons_.size() < kReasonsMax && reasons_.insert(reason).second;
+}
+
+bool MulticastDesk::falls_silent(const std::string& host) {
+    const std::lock_guard lock(mutex_);
+    return silent_.insert(host).second;
+}
+
+bool MulticastDesk::answers_again(const std::string& host) {
+    const std::lock_guard lock(mutex_);
+    return silent_.erase(host) > 0;
 }
 
 }  // namespace tutti::engine

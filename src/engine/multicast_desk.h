@@ -62,6 +62,8 @@ class MulticastDesk {
     // only take time. After a few failures nothing is tried any more. Hosts by number, in any
     // order.
     void remember_failure(std::vector<uint64_t> hosts, std::string reason);
+    // These hosts do hear each other.
+    void forget_failures(std::vector<uint64_t> hosts);
     std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
 
     // How fast the embedder's messages are from here to another host's carrier, once measured; else
@@ -83,6 +85,10 @@ class MulticastDesk {
 
     // True the first time.
     bool is_new(const std::string& reason);
+    // A host that stands still does so for all teams of this process: true for the first one that
+    // finds out, and for the first one that has it back, which speak for the others.
+    bool falls_silent(const std::string& host);
+    bool answers_again(const std::string& host);
 
   private:
     struct Failure {
@@ -99,6 +105,7 @@ class MulticastDesk {
     std::vector<Failure> failures_;
     std::set<std::string> reasons_;
     std::map<uint64_t, sched::Speed> speeds_;
+    std::set<std::string> silent_;  // hosts
 
     // Not mutex_: others look at carriers and failures meanwhile.
     std::mutex attended_mutex_;

@@ -19,6 +19,9 @@ constexpr uint64_t kSettleNsMax = 5'000'000'000;
 // Algorithms that a team is told to run, one after the other: more than there are.
 constexpr size_t kForcesMax = 1024;
 
+// Calls are compared, or those who come late are named; a try of multicast is neither.
+bool is_watched(const Settings& settings) { return settings.check || settings.stall_s > 0; }
+
 }  // namespace
 
 Network::Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
@@ -29,7 +32,8 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       peers_(std::move(peers)),
       tags_(std::move(tags)),
       transport_(p2p, tags_.first_tag(), peers_),
-      notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()) {
+      notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
+      may_return_(!is_watched(context_.settings())) {
     plans_.reserve(kPlansMax);
     const FaultPlan& faults = context_.settings().faults;
     if (faults.reorder == 0) return;
@@ -45,8 +49,10 @@ void Network::attach(node::Team* node) {
 
 void Network::set_multicast(MulticastOutcome outcome) {
     const auto still = context_.multicast_desk().keep_still();
-    multicast_ = std::move(outcome);
+    std::swap(multicast_, outcome);  // what was there goes after the lock
     polls_ = multicast_.route && !context_.settings().mcast.thread;
+    const bool is_watched = is_announced_ || is_watched_for_others_;
+    if (multicast_.route && is_watched) multicast_.route->route().watch_all(true);
 }
 
 void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
@@ -119,9 +125,20 @@ namespace {
 // of 1 MiB. A communicator that lives for a few calls never gets there.
 constexpr uint64_t kWishBytes = 256u << 10;
 constexpr uint64_t kWishedBytes = 16 * kWishBytes;
+// After a failure: calls by messages until it is tried again, doubled with each such try. The least
+// is four times the short calls that earn a first try: a host that stood still once may do so
+// again, and each time costs seconds. A try that is in vain takes a second; spread over the most it
+// is 15 us a call, about what the shortest call across hosts takes anyway.
+constexpr uint64_t kReturnCallsMin = 64;
+constexpr uint64_t kReturnCallsMax = 65'536;
 }  // namespace
 
 bool Network::multicast_is_due(const sched::Shape& shape) {
+    if (multicast_.route) {
+        if (!is_return_due()) return false;
+        const auto wanted = find(agreed(shape));
+        return wanted && wanted.value()->multicasts();
+    }
     if (!awaits_multicast_ || wished_bytes_ >= kWishedBytes) return false;
     const auto found = find(agreed(shape));
     if (!found || !found.value()->would_multicast) return false;
@@ -129,11 +146,41 @@ bool Network::multicast_is_due(const sched::Shape& shape) {
     return wished_bytes_ >= kWishedBytes;
 }
 
-Result<Done> Network::connect_multicast() {
+// Only calls from calls_end() on are counted, and whoever has counted one knows where that is: so
+// between two calls all members have counted alike.
+bool Network::is_return_due() const {
+    const uint64_t wait = std::min(kReturnCallsMin << std::min(retries_, 16u), kReturnCallsMax);
+    return calls_without_ >= wait;
+}
+
+transport::State Network::settle_multicast() {
+    const auto held = hold();
+    if (polls_) multicast_.route->poll();
+    return multicast_.route->route().step();
+}
+
+void Network::retire_multicast() {
+    const auto still = context_.multicast_desk().keep_still();
+    multicast_.route->retire();
+}
+
+Result<Done> Network::adopt_multicast(MulticastOutcome made) {
     awaits_multicast_ = false;
-    if (!multicast_.route) return Done{};
-    executor_->set_route(&multicast_.route->route());
-    return plan_helpers(0);
+    if (multicast_.route) {
+        calls_without_ = 0;
+        ++retries_;
+        if (!made.route) {
+            multicast_.obstacle = std::move(made.obstacle);
+            return Done{};
+        }
+        ++returns_;
+        lost_node_ = multicast_.route->route().dead();
+        has_told_failure_ = false;
+        made.route->follow(*multicast_.route);
+    }
+    if (made.route) executor_->set_route(&made.route->route());
+    set_multicast(std::move(made));
+    return multicast_.route ? plan_helpers(0) : Result<Done>(Done{});
 }
 
 // What the team still owes to others beside multicasts, others' waits go on with.
@@ -276,18 +323,32 @@ transport::State Network::decide() {
                                                   : transport::State::kPending;
 }
 
+// The first rank that is not on the host in question.
+bool Network::is_teller(uint32_t node) const {
+    uint32_t first = 0;
+    while (first + 1 < placement_.ranks() && placement_.node_of(first) == node) ++first;
+    return first == rank_;
+}
+
 std::string Network::tell_failure() {
     if (!multicast_.route || has_told_failure_) return {};
     const auto held = hold();
     const transport::udp::Route& route = multicast_.route->route();
     if (!route.has_failed() || !route.is_decided()) return {};
     has_told_failure_ = true;
-    // The first rank that is not on the host in question.
-    uint32_t first = 0;
-    while (first + 1 < placement_.ranks() && placement_.node_of(first) == route.dead()) ++first;
-    if (first != rank_) return {};
-    return host_text(route.dead()) + " no longer answers multicast; from call " +
-           std::to_string(route.calls_end()) + " on messages do its work";
+    if (!is_teller(route.dead())) return {};
+    const std::string host = host_text(route.dead());
+    if (!context_.multicast_desk().falls_silent(host)) return {};
+    return host + " no longer answers multicast; from call " + std::to_string(route.calls_end()) +
+           " on messages do its work";
+}
+
+std::string Network::tell_return() {
+    if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
+    const std::string host = host_text(lost_node_);
+    if (!context_.multicast_desk().answers_again(host)) return {};
+    return host + " answers multicast again; from call " + std::to_string(call_ + 1) +
+           " on it does its work";
 }
 
 void Network::announce(bool is_long) {
@@ -389,6 +450,8 @@ void Network::start(Plan& plan, const exec::Arguments& arguments) {
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     running_ = plan.program.get();
     ++call_;
+    // A plan for a team without: the group has failed, and in this call all do without it.
+    if (may_return_ && multicast_.route && !plan.shape.has_multicast) ++calls_without_;
     if (multicast_.route) multicast_.route->route().begin_call(call_);
     executor_->start(*plan.program, call_, arguments);
 }
@@ -418,9 +481,14 @@ void Network::describe(tutti_multicast_info& info) const {
     if (multicast_.route) {
         const transport::udp::Route& route = multicast_.route->route();
         info.state = route.has_failed() ? TUTTI_MULTICAST_FAILED : TUTTI_MULTICAST_ON;
+        info.returns = returns_;
+        info.failures = returns_ + (route.has_failed() ? 1 : 0);
         if (route.has_failed()) {
-            const std::string reason = host_text(route.dead()) + " no longer answers";
+            std::string reason = host_text(route.dead()) + " no longer answers";
+            if (!multicast_.obstacle.empty()) reason += "; later: " + multicast_.obstacle;
             set_text(info.reason, reason);
+        } else if (returns_ > 0) {
+            set_text(info.reason, host_text(lost_node_) + " had not answered");
         }
         multicast_.route->describe(info);
     } else if (awaits_multicast_) {

@@ -72,14 +72,24 @@ class Network final : public Keepsake, private Attended {
     [[nodiscard]] std::string host_text(uint32_t node) const;
     // Once, before attach().
     void set_multicast(MulticastOutcome outcome);
-    // Multicast is tried once calls that would use it come often (set_multicast() then, after
-    // attach()).
+    // Multicast is tried, after attach(), once calls that would use it come often.
     void await_multicast() { awaits_multicast_ = true; }
-    [[nodiscard]] bool awaits_multicast() const { return awaits_multicast_; }
-    // Counts a call. True if now is the time to try.
+    // Not for the first time: the group that there was has failed.
+    [[nodiscard]] bool has_lost_multicast() const {
+        return multicast_.route && multicast_.route->route().has_failed();
+    }
+    // Calls have asked for it, or may do so. What they have asked for all members know alike, since
+    // they count the same calls.
+    [[nodiscard]] bool may_try_multicast() const { return awaits_multicast_ || is_return_due(); }
+    // Counts a call that is about to be made. True if now is the time to try.
     bool multicast_is_due(const sched::Shape& shape);
-    // Calls may use what set_multicast() brought.
-    Result<Done> connect_multicast();
+    // What was lost, before the try: all members are in it. kDone: nobody misses anything of this
+    // rank's, and it owes the others nothing.
+    transport::State settle_multicast();
+    // After that: its group goes.
+    void retire_multicast();
+    // What a try has brought, alike on all members: calls may use it.
+    Result<Done> adopt_multicast(MulticastOutcome made);
     // Not for any call to use, after all: the group goes at once, on all members alike.
     void drop_multicast(std::string obstacle);
     // Once, when the node's part is there; it stays where it is. nullptr where every node has one
@@ -130,8 +140,11 @@ class Network final : public Keepsake, private Attended {
     // before decide() has gone on. A plan without multicasts stands, whatever they agree on.
     [[nodiscard]] bool is_undecided(const Plan& plan) const;
     transport::State decide();
-    // Once, when that is decided, on the one rank that says it: the line to say; else empty.
+    // Once, when that is decided, on the one rank that says it, and where no other team of its
+    // process has said the same: the line to say; else empty.
     std::string tell_failure();
+    // The same, when a try has brought multicast back.
+    std::string tell_return();
     // The call under way has lasted long, or is over.
     void announce(bool is_long);
     // The number of the call under way, of this team; from 1.
@@ -162,6 +175,8 @@ class Network final : public Keepsake, private Attended {
     [[nodiscard]] bool has_multicast() const;
     Result<Done> plan_plain(Plan& plan, tutti_collective collective, size_t bytes);
     exec::Step step_multicast();
+    [[nodiscard]] bool is_return_due() const;
+    [[nodiscard]] bool is_teller(uint32_t node) const;
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning);
 
     Context& context_;
@@ -185,6 +200,13 @@ class Network final : public Keepsake, private Attended {
     bool polls_ = false;  // has multicast, and no thread that serves it
     bool awaits_multicast_ = false;
     uint64_t wished_bytes_ = 0;
+    // After a failure, until the next try: calls that went by messages instead; and how often it
+    // was tried again so far, and came back. Alike on all members.
+    const bool may_return_;
+    uint64_t calls_without_ = 0;
+    uint32_t retries_ = 0;
+    uint32_t returns_ = 0;
+    uint32_t lost_node_ = 0;  // whose silence was the cause, the last time that it came back
     std::unique_ptr<exec::Executor> executor_;
     std::vector<std::string> host_names_;
     std::vector<Plan> plans_;

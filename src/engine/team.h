@@ -38,7 +38,14 @@ struct Request {
     node::Op op;           // op.call is the call
     bool commutes = true;  // the operator of a reduction
     CallCard card;         // TUTTI_CHECK only
-    enum class Stage { kIdle, kQueued, kAgreeing, kChecking, kRunning } stage = Stage::kIdle;
+    enum class Stage {
+        kIdle,
+        kQueued,
+        kAgreeing,
+        kChecking,
+        kRunning,
+        kSettling  // no call: waits for what a failure of multicast has left to do
+    } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue
 };
@@ -93,6 +100,8 @@ class Team {
     void begin_main(Request& request);
     void begin_exchange(Request& request);
     tutti_status meet();
+    tutti_status settle_multicast();
+    bool advance_settling();
     void begin_cards(Request& request);
     void begin_plan(Request& request);
     void compare_cards(Request& request);

@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/team_multicast.h"
 
+#include <algorithm>
+
 #include "node/slice.h"
 
 namespace tutti::engine {
 
 namespace udp = transport::udp;
 
+namespace {
+
+// What describe() tells.
+void add_figures(mcast::GroupCounters& sum, const mcast::GroupCounters& one) {
+    sum.sent.data += one.sent.data;
+    sum.sent.repairs_to_one += one.sent.repairs_to_one;
+    sum.sent.repairs_to_all += one.sent.repairs_to_all;
+    sum.received.gaps += one.received.gaps;
+    sum.received.naks += one.received.naks;
+    sum.received.repaired += one.received.repaired;
+    sum.received.repaired_in_10_ms += one.received.repaired_in_10_ms;
+    sum.received.repair_ns_max = std::max(sum.received.repair_ns_max, one.received.repair_ns_max);
+    sum.received.duplicates += one.received.duplicates;
+    sum.packets_replayed += one.packets_replayed;
+    sum.packets_malformed += one.packets_malformed;
+}
+
+}  // namespace
+
 std::byte* ring_memory(const Mapping& slice) { return slice.base() + node::kPageBytes; }
 
 TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
                              const topo::Placement& placement, transport::Transport& network)
-    : desk_(desk), parts_(std::move(parts)) {
+    : desk_(desk), parts_(std::move(parts)), has_carried_(carries()) {
     for (uint32_t one = 0; one < placement.ranks(); ++one) {
         member_of_rank_.push_back(static_cast<mcast::Member>(placement.node_of(one)));
     }
@@ -42,6 +63,14 @@ void TeamMulticast::drop() {
     desk_.carrier()->drop(parts_.membership);
     parts_.membership = nullptr;
     leave(1);  // the carrier, too, has done with the slice
+}
+
+void TeamMulticast::retire() {
+    if (!carries()) return;
+    udp::Carrier& carrier = *desk_.carrier();
+    add_figures(past_, carrier.group_counters(parts_.membership));
+    past_interface_ = carrier.describe(parts_.membership);
+    drop();
 }
 
 void TeamMulticast::set_rate(uint64_t bytes_per_s) {
@@ -86,9 +115,10 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.message_bytes_per_s = facts_.message.mbit * 125'000;
     info.message_latency_ns = facts_.message.latency_ns;
     set_text(info.address, facts_.address);
-    if (!carries()) return;
+    if (!has_carried_) return;
     udp::Carrier& carrier = *desk_.carrier();
-    const mcast::GroupCounters group = carrier.group_counters(parts_.membership);
+    mcast::GroupCounters group = past_;
+    if (carries()) add_figures(group, carrier.group_counters(parts_.membership));
     const udp::CarrierCounters all = carrier.counters();
     info.carries = 1;
     info.data_packets = group.sent.data;
@@ -104,7 +134,8 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.ungrouped = all.ungrouped;
     info.malformed = group.packets_malformed;
     info.wakeups = all.wakeups;
-    set_text(info.interface_name, carrier.describe(parts_.membership));
+    set_text(info.interface_name,
+             carries() ? carrier.describe(parts_.membership) : past_interface_);
 }
 
 }  // namespace tutti::engine

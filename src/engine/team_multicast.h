@@ -13,6 +13,7 @@
 #include "base/bell.h"
 #include "engine/arena.h"
 #include "engine/multicast_desk.h"
+#include "mcast/group.h"
 #include "mcast/packet.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
@@ -77,6 +78,11 @@ class TeamMulticast {
 
     // Nobody has used it nor will: the group goes at once.
     void drop();
+    // The group has failed for all members and nobody misses anything: it goes at once. describe()
+    // still says what it did.
+    void retire();
+    // This comes after `before`, which has been retired: describe() counts what both did.
+    void follow(const TeamMulticast& before) { past_ = before.past_; }
     // At which this node sends; on ranks that do not carry it does nothing.
     void set_rate(uint64_t bytes_per_s);
     // Does what is due for all groups of this process, if no thread does.
@@ -99,6 +105,9 @@ class TeamMulticast {
 
     MulticastDesk& desk_;
     Parts parts_;
+    const bool has_carried_;      // or does
+    mcast::GroupCounters past_;   // of groups that are gone
+    std::string past_interface_;  // of the last of them
     std::vector<mcast::Member> member_of_rank_;
     std::optional<transport::udp::PipeWaker> waker_;
     std::unique_ptr<transport::udp::Route> route_;

@@ -184,6 +184,7 @@ exec::Step Team::step_network() {
 
 bool Team::advance_network() {
     if (waits_for_decision_) return advance_decision();
+    if (head_->stage == Request::Stage::kSettling) return advance_settling();
     switch (step_network()) {
         case exec::Step::kBlocked:
             return false;

@@ -245,6 +245,8 @@ Executor::~Executor() = default;
 void Executor::set_route(transport::Multicast* route) {
     TUTTI_ASSERT(state_->lanes_left == 0, "between calls");
     state_->route = route;
+    state_->multicasts.base = 0;
+    state_->extent.multicasts = 0;  // of the last call: no numbers of this route
 }
 
 Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_bytes_max) {

@@ -46,7 +46,7 @@ class Executor {
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    // The same, later: before the first Program that has any.
+    // Another one from now on, or none: between calls. Its first multicast is number 0.
     void set_route(transport::Multicast* route);
 
     // Makes memory for programs of this extent where it is not there yet: the only allocation.

@@ -182,6 +182,13 @@ void explain_failure(CommState& state, tutti_status status, const char* message,
     print_line(line.c_str());
 }
 
+// Whether calls may find that it is time to try: for the first time, or after a failure. Alike on
+// all members, except that some may know of a failure already.
+bool may_try_multicast(const CommState& state) {
+    const tutti_multicast_state now = multicast_of(state).state;
+    return now != TUTTI_MULTICAST_NONE && now != TUTTI_MULTICAST_OFF;
+}
+
 void make_team(CommState& state, bool is_apart) {
     const HostGuard guard;
     const std::string name = name_of(state.comm);
@@ -204,7 +211,7 @@ void make_team(CommState& state, bool is_apart) {
         tutti_team_create(front.context, &params, &state.team, message, sizeof message);
     if (status == TUTTI_OK) {
         state.why = nullptr;
-        state.awaits_multicast = multicast_of(state).state == TUTTI_MULTICAST_LATER;
+        state.may_try_multicast = may_try_multicast(state);
         return;
     }
     state.team = nullptr;
@@ -239,8 +246,8 @@ void settle(CommState& state) {
 // An error stays with the team: its next call, which is the one under way, tells it.
 void try_multicast(CommState& state) {
     const HostGuard guard;
-    state.awaits_multicast = false;
     tutti_multicast_try(state.team, allgather, &state);
+    state.may_try_multicast = may_try_multicast(state);
 }
 
 void look_at_multicast(CommState& state, const tutti_call& call) {

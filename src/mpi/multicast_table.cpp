@@ -41,6 +41,8 @@ void add_figures(Info& sum, const Info& one) {
     for (const Figure& figure : kSums) sum.*figure.value += one.*figure.value;
     sum.repair_ns_max = std::max(sum.repair_ns_max, one.repair_ns_max);
     sum.round_trip_ns = std::max(sum.round_trip_ns, one.round_trip_ns);
+    sum.failures = std::max(sum.failures, one.failures);
+    sum.returns = std::max(sum.returns, one.returns);
 }
 
 // The same group, or teams that go without for the same reason.
@@ -81,6 +83,25 @@ std::string team_text(const MulticastRecord& row) {
                        std::to_string(row.info.hosts) + " hosts)";
     if (row.teams > 1) text += " and " + std::to_string(row.teams - 1) + " more";
     return text;
+}
+
+std::string times(uint32_t count) {
+    if (count == 1) return "once";
+    return count == 2 ? "twice" : std::to_string(count) + " times";
+}
+
+// Why it is not there, or how it came back.
+std::string course_text(const Info& info) {
+    switch (info.state) {
+        case TUTTI_MULTICAST_ON:
+            if (info.returns == 0) return {};
+            return "came back " + times(info.returns) + " (" + info.reason + "); ";
+        case TUTTI_MULTICAST_FAILED:
+            if (info.returns == 0) return std::string(info.reason) + "; ";
+            return std::string(info.reason) + ", after it came back " + times(info.returns) + "; ";
+        default:
+            return info.reason;
+    }
 }
 
 const char* protection_text(const Info& info) {
@@ -155,9 +176,7 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
         const bool failed = info.state == TUTTI_MULTICAST_FAILED;
         text += "tutti: multicast ";
         text += info.state == TUTTI_MULTICAST_ON ? "on" : failed ? "until a failure on" : "off on";
-        text += " " + team_text(row) + ": ";
-        if (info.state != TUTTI_MULTICAST_ON) text += info.reason;
-        if (failed) text += "; ";
+        text += " " + team_text(row) + ": " + course_text(info);
         if (has_group(info)) {
             text += std::string(info.interface_name) + ", " + info.address + ", " +
                     rate_text(info.bytes_per_s) + ", round trip " +
@@ -180,8 +199,10 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
         entry["ranks"] = row.ranks;
         entry["hosts"] = info.hosts;
         entry["state"] = kStates[info.state];
-        if (info.state != TUTTI_MULTICAST_ON) entry["reason"] = info.reason;
+        if (info.reason[0] != '\0') entry["reason"] = info.reason;
         if (has_group(info)) {
+            entry["failures"] = info.failures;
+            entry["returns"] = info.returns;
             entry["interface"] = info.interface_name;
             entry["address"] = info.address;
             entry["encrypted"] = info.is_encrypted != 0;

@@ -7,6 +7,7 @@ SYSTEST_BARE=1 everything runs without Tutti, which tests the tests.
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -255,3 +256,23 @@ def expect_taken_over(report, ranks, collectives=SEVEN):
                 "not taken over yet"}
     extra = {r for r in report.reasons(ranks) if not any(o in r for o in ordinary)}
     assert not extra, extra
+
+
+def expect_return(outcome):
+    """`absent stopped`: multicast is lost once, and back 64 calls later. A busy machine may take
+    another host for the one that stood still, but all ranks the same."""
+    lines = outcome.lines()
+    found = [re.search(rf": ([\w ]+) {what} multicast{word}; from call (\d+) on", line)
+             for line, what, word in zip(lines, ("no longer answers", "answers"), ("", " again"))]
+    assert len(lines) == 2 and all(found), str(outcome)
+    lost, back = found
+    host = lost[1]
+    # One call more: a barrier in which all meet.
+    assert back[1] == host and int(back[2]) == int(lost[2]) + 65, str(outcome)
+    rows = outcome.report.data["multicast"]
+    assert len(rows) == 1 and rows[0]["state"] == "on" and host in rows[0]["reason"], rows
+    assert rows[0]["failures"] == rows[0]["returns"] == 1, rows
+    # It stopped after a third of them.
+    sent = sum(row["calls"] for row in outcome.report.rows if row["collective"] == "bcast"
+               and row.get("algorithm") == "multicast")
+    assert 200 < sent < 290, outcome.report.rows

@@ -403,6 +403,12 @@ def test_a_host_cut_off_from_multicast_midway(fabric, one_of_each, rules, tmp_pa
     assert [line for line in outcome.lines() if "h2" in line], str(outcome)
 
 
+def test_a_host_that_stood_still_comes_back(fabric, one_of_each, rules):
+    """Some calls by messages later there is a new group, and multicasts go again."""
+    outcome = fabric.launch(one_of_each, "absent", "stopped", per_host=1, options=[rules]).passed()
+    harness.expect_return(outcome)
+
+
 def test_switches_that_stop_to_copy_midway(fabric, one_of_each, tmp_path):
     """What the root sent last still reaches all, though it is outside MPI; then messages do it."""
     def stop():

@@ -181,7 +181,7 @@ void run_mixed(uint64_t seed, const Settings& settings) {
 
 // A team whose ranks count as hosts of their own, and that tries multicast when it is due.
 Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank, const tutti_p2p& p2p,
-                Meeting::Seat& seat) {
+                Meeting::Seat& seat, int apart = 1) {
     seat = {&meeting, rank};
     tutti_team_params params{};
     params.struct_bytes = sizeof(params);
@@ -191,7 +191,7 @@ Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank, const t
     params.allgather_user = &seat;
     params.name = "the crew";
     params.p2p = &p2p;
-    params.apart = 1;
+    params.apart = apart;
     params.multicast_later = 1;
     tutti_team* team = nullptr;
     char message[512] = "";
@@ -445,6 +445,166 @@ TEST(Multicast, TeamsComeAndGo) {
     EXPECT_GE(groups.size(), 2u);
 }
 
+// ---- after a failure ----
+
+// What the ranks of a team see of it: calls before which multicast was due, and the numbers in the
+// lines that say from which call on it failed and came back.
+struct Course {
+    std::vector<std::vector<uint32_t>> due;  // by rank
+    std::vector<uint64_t> failed, back;
+};
+
+uint64_t number_after(const std::string& line, const std::string& words) {
+    return std::stoull(line.substr(line.find(words) + words.size()));
+}
+
+void read_lines(Log& log, Course& course) {
+    for (const std::string& line : log.lines()) {
+        if (line.find("no longer answers") != std::string::npos) {
+            course.failed.push_back(number_after(line, "from call "));
+        } else if (line.find("answers multicast again") != std::string::npos) {
+            course.back.push_back(number_after(line, "from call "));
+        } else {
+            EXPECT_NE(line.find("has no multicast"), std::string::npos) << line;
+        }
+    }
+}
+
+// Runs calls on all ranks, trying multicast whenever it is due, until it was due so often.
+Course run_with_failures(uint32_t ranks, const Settings& settings, int apart, uint32_t dues,
+                         const std::function<void(uint32_t, tutti_team*)>& at_end) {
+    Course course;
+    course.due.resize(ranks);
+    Job job(ranks, settings);
+    Meeting meeting(ranks);
+    Mailbox mailbox(ranks);
+    run_threads(ranks, [&](uint32_t rank) {
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        Meeting::Seat seat{};
+        const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat, apart);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        tutti_team* team = made.team.get();
+        ASSERT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
+        std::vector<uint32_t>& due = course.due[rank];
+        for (uint32_t i = 0; due.size() < dues; ++i) {
+            ASSERT_LT(i, 20'000u) << "it is never due";
+            std::vector<uint32_t> data(300, rank == i % ranks ? i : 0);
+            tutti_call call = bcast_of(data);
+            call.root = i % ranks;
+            if (tutti_multicast_is_due(team, &call) != 0) {
+                due.push_back(i);
+                const uint64_t packets = info_of(team).data_packets;
+                ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+                // Those of all groups that there were.
+                EXPECT_GE(info_of(team).data_packets, packets);
+            }
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+            ASSERT_EQ(data, std::vector<uint32_t>(300, i));
+        }
+        at_end(rank, team);
+    });
+    read_lines(job.log, course);
+    return course;
+}
+
+// Each time that a group has failed, so many calls later there is a new one, on all ranks in the
+// same call; twice as many each time.
+TEST(Multicast, ItComesBackAfterAFailure) {
+    for (const bool has_thread : {true, false}) {
+        const Settings settings{kOn, kLoopback, kRules, "TUTTI_FAULTS=fail:400",
+                                has_thread ? "TUTTI_MCAST_THREAD=1" : "TUTTI_MCAST_THREAD=0"};
+        const auto at_end = [](uint32_t, tutti_team* team) {
+            const tutti_multicast_info info = info_of(team);
+            EXPECT_EQ(info.returns, 3u);
+            EXPECT_EQ(info.failures, info.state == TUTTI_MULTICAST_ON ? 3u : 4u);
+            EXPECT_NE(std::string(info.reason).find("answer"), std::string::npos) << info.reason;
+        };
+        const Course course = run_with_failures(3, settings, 1, 3, at_end);
+        for (const auto& due : course.due) EXPECT_EQ(due, course.due[0]);
+        ASSERT_GE(course.failed.size(), 3u);
+        ASSERT_EQ(course.back.size(), 3u);
+        for (size_t i = 0; i < 3; ++i) {
+            // One more is the barrier in which they meet; without a thread, each call with
+            // multicasts, so the last one too, is followed by a barrier with a number of its own.
+            EXPECT_EQ(course.back[i], course.failed[i] + (64u << i) + (has_thread ? 1 : 2));
+            EXPECT_LT(i == 0 ? 0 : course.back[i - 1], course.failed[i]);
+        }
+    }
+}
+
+// Whoever does not hear the others stays away for good: a try each time that twice as many calls
+// have gone by, none of which is the worse for it.
+TEST(Multicast, ItIsTriedAgainInVain) {
+    // There is room for one ring, and not for the next one beside it.
+    const Settings settings{
+        kOn, kLoopback, kRules, "TUTTI_FAULTS=fail:400", "TUTTI_HOSTS=2", "TUTTI_MEMORY=2M"};
+    const auto at_end = [](uint32_t, tutti_team* team) {
+        const tutti_multicast_info info = info_of(team);
+        EXPECT_EQ(info.state, TUTTI_MULTICAST_FAILED);
+        EXPECT_EQ(info.failures, 1u);
+        EXPECT_EQ(info.returns, 0u);
+        const std::string reason = info.reason;
+        EXPECT_TRUE(reason.starts_with("pretended host 0 no longer answers; later: ")) << reason;
+        EXPECT_NE(reason.find("no shared memory left"), std::string::npos) << reason;
+    };
+    const Course course = run_with_failures(4, settings, 0, 4, at_end);
+    for (const auto& due : course.due) EXPECT_EQ(due, course.due[0]);
+    EXPECT_EQ(course.failed.size(), 1u);
+    EXPECT_TRUE(course.back.empty());
+    // In each try the barrier counts, of which the next wait begins anew.
+    for (size_t i = 1; i < 4; ++i) EXPECT_EQ(course.due[0][i] - course.due[0][i - 1], 64u << i);
+}
+
+// Groups that fail at any time: in calls, between them, in a try.
+void run_failing(uint64_t seed) {
+    Prng prng(seed);
+    const auto ranks = static_cast<uint32_t>(3 + seed % 3);
+    const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false};
+    std::vector<std::unique_ptr<Exchange>> exchanges;
+    for (uint32_t i = 0; i < 300; ++i) {
+        exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
+    }
+    const std::string faults = "TUTTI_FAULTS=fail:" + std::to_string(1 + prng.below(600)) +
+                               (seed % 2 == 0 ? ",drop:0.01,reorder:8" : "");
+    const Settings settings{kOn,
+                            kLoopback,
+                            kRules,
+                            faults.c_str(),
+                            seed % 3 == 0 ? "TUTTI_MCAST_THREAD=0" : "TUTTI_MCAST_THREAD=1",
+                            seed % 2 == 0 ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=3:round-robin"};
+    Job job(ranks, settings);
+    Meeting meeting(ranks);
+    Mailbox mailbox(ranks);
+    std::vector<std::vector<uint32_t>> due(ranks);
+    run_threads(ranks, [&](uint32_t rank) {
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        Meeting::Seat seat{};
+        const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat, 0);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        tutti_team* team = made.team.get();
+        for (uint32_t i = 0; i < exchanges.size(); ++i) {
+            const auto& exchange = exchanges[i];
+            const tutti_call call = exchange->call(rank);
+            if (tutti_multicast_is_due(team, &call) != 0) {
+                due[rank].push_back(i);
+                ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+            }
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
+                << describe(exchange->spec()) << replay(seed) << tutti_team_message(team);
+            ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
+        }
+    });
+    for (const auto& one : due) EXPECT_EQ(one, due[0]) << replay(seed);
+}
+
+TEST(Multicast, RandomMixedWithFailures) {
+    const Seeds seeds = Seeds::wanted(12);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        run_failing(seed);
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 TEST(MulticastDesk, RemembersWhoDidNotHearWhom) {
     engine::MulticastDesk desk;
     EXPECT_FALSE(desk.known_failure({1, 2, 3}));
@@ -456,8 +616,28 @@ TEST(MulticastDesk, RemembersWhoDidNotHearWhom) {
     // After so many, nothing is tried.
     for (uint64_t host = 4; host < 7; ++host) desk.remember_failure({host}, "again");
     EXPECT_EQ(desk.known_failure({1, 2}), "again");
+    // What was in vain again is not another one, and those who hear each other after all are none.
+    desk.forget_failures({5, 4});
+    EXPECT_FALSE(desk.known_failure({1, 2}));
+    for (int i = 0; i < 4; ++i) desk.remember_failure({1, 3}, "again");
+    EXPECT_FALSE(desk.known_failure({1, 2}));
+    EXPECT_EQ(desk.known_failure({1, 3}), "1 does not hear 3");
+    desk.forget_failures({1, 2, 3});
+    EXPECT_FALSE(desk.known_failure({1, 3}));
     EXPECT_TRUE(desk.is_new("why"));
     EXPECT_FALSE(desk.is_new("why"));
+}
+
+TEST(MulticastDesk, OneTeamSpeaksForAll) {
+    engine::MulticastDesk desk;
+    for (int stop = 0; stop < 2; ++stop) {
+        EXPECT_TRUE(desk.falls_silent("h1"));
+        EXPECT_FALSE(desk.falls_silent("h1"));
+        EXPECT_TRUE(desk.falls_silent("h2"));
+        EXPECT_TRUE(desk.answers_again("h1"));
+        EXPECT_FALSE(desk.answers_again("h1"));
+        EXPECT_TRUE(desk.answers_again("h2"));
+    }
 }
 
 struct Counted : engine::Attended {

@@ -181,6 +181,24 @@ TEST_F(Multicasts, AreCountedOverAllCalls) {
     EXPECT_EQ(route.tests, 0u) << "complete when they were posted";
 }
 
+TEST_F(Multicasts, AreCountedAnewOnAnotherRoute) {
+    route.completes_at_once = true;
+    const ListProgram three = receives(3, 2);
+    for (int call = 0; call < 2; ++call) {
+        start(three);
+        EXPECT_EQ(step(), Step::kDone);
+    }
+    Notes other;
+    other.completes_at_once = true;
+    executor.set_route(&other);
+    for (int call = 0; call < 2; ++call) {
+        start(three);
+        EXPECT_EQ(step(), Step::kDone);
+    }
+    EXPECT_EQ(route.numbers(), up_to(0, 6));
+    EXPECT_EQ(other.numbers(), up_to(0, 6));
+}
+
 // Dependencies hold for multicasts as for all other operations.
 TEST_F(Multicasts, WaitForWhatTheySend) {
     const ListProgram program({{{sched::recv(1, 0, sched::output(0, 8))},

@@ -138,6 +138,31 @@ TEST(MulticastTable, AFailureIsNamedWhoeverNoticedIt) {
     EXPECT_EQ(multicast_json(merge_multicasts(records))[0]["reason"], "h2 is gone");
 }
 
+TEST(MulticastTable, SaysThatItCameBack) {
+    std::vector<MulticastRecord> records = three_hosts();
+    for (MulticastRecord& record : records) {
+        record.info.failures = record.info.returns = 2;
+        strcpy(record.info.reason, "h2 had not answered");
+    }
+    const auto rows = merge_multicasts(records);
+    const std::string text = multicast_text(rows);
+    EXPECT_TRUE(
+        text.starts_with("tutti: multicast on MPI_COMM_WORLD (8 ranks, 3 hosts): came back "
+                         "twice (h2 had not answered); eth0, "))
+        << text;
+    EXPECT_EQ(multicast_json(rows)[0]["failures"], 2);
+    EXPECT_EQ(multicast_json(rows)[0]["returns"], 2);
+    EXPECT_EQ(multicast_json(rows)[0]["reason"], "h2 had not answered");
+    records[1].info.state = TUTTI_MULTICAST_FAILED;
+    records[1].info.failures = 3;
+    strcpy(records[1].info.reason, "h1 no longer answers");
+    const auto failed = merge_multicasts(records);
+    EXPECT_TRUE(multicast_text(failed).starts_with(
+        "tutti: multicast until a failure on MPI_COMM_WORLD (8 ranks, 3 hosts): h1 no longer "
+        "answers, after it came back twice; eth0, "));
+    EXPECT_EQ(multicast_json(failed)[0]["failures"], 3);
+}
+
 TEST(MulticastTable, WithoutItIsSilent) {
     EXPECT_EQ(multicast_text({}), "");
     EXPECT_TRUE(multicast_json({}).empty());
