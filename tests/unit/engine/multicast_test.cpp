@@ -598,7 +598,7 @@ void run_failing(uint64_t seed) {
 }
 
 TEST(Multicast, RandomMixedWithFailures) {
-    const Seeds seeds = Seeds::wanted(12);
+    const Seeds seeds = Seeds::wanted(8);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         run_failing(seed);
         ASSERT_FALSE(HasFailure());
