@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "algo/plan.h"
@@ -343,6 +344,15 @@ std::string Network::tell_failure() {
            " on messages do its work";
 }
 
+// This team will not say that the host is back; another one may find it silent again.
+void Network::forget_silence(uint32_t node) {
+    try {
+        context_.multicast_desk().answers_again(host_text(node));
+    } catch (const std::bad_alloc&) {
+        // A line for people is left away.
+    }
+}
+
 std::string Network::tell_return() {
     if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
     const std::string host = host_text(lost_node_);
@@ -462,6 +472,7 @@ Network::~Network() {
     withdraw();
     if (!multicast_.route) return;
     transport::udp::Route& route = multicast_.route->route();
+    if (has_told_failure_ && is_teller(route.dead())) forget_silence(route.dead());
     const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
     while (route.has_failed() && route.step() == transport::State::kPending &&
            context_.clock().now_ns() < end_ns) {

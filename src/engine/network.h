@@ -177,6 +177,7 @@ class Network final : public Keepsake, private Attended {
     exec::Step step_multicast();
     [[nodiscard]] bool is_return_due() const;
     [[nodiscard]] bool is_teller(uint32_t node) const;
+    void forget_silence(uint32_t node);
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning);
 
     Context& context_;

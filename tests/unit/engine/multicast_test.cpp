@@ -532,6 +532,23 @@ TEST(Multicast, ItComesBackAfterAFailure) {
     }
 }
 
+// A team that is freed without it speaks for the others no longer.
+TEST(Multicast, EachTeamThatFailsAloneSaysSo) {
+    Job job(3, {kOn, kLoopback, kRules, "TUTTI_HOSTS=3", "TUTTI_FAULTS=fail:400"});
+    for (size_t team = 1; team <= 2; ++team) {
+        job.run([&](uint32_t rank, tutti_team* one) {
+            const tutti_call barrier{};
+            for (int i = 0; i < 600; ++i) {
+                run_bcast(rank, one, 300);
+                ASSERT_EQ(tutti_run(one, &barrier), TUTTI_OK);
+            }
+        });
+        const auto lines = job.log.lines();
+        ASSERT_EQ(lines.size(), team);
+        EXPECT_NE(lines.back().find("pretended host 0 no longer answers"), std::string::npos);
+    }
+}
+
 // Whoever does not hear the others stays away for good: a try each time that twice as many calls
 // have gone by, none of which is the worse for it.
 TEST(Multicast, ItIsTriedAgainInVain) {
