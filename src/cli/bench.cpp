@@ -29,7 +29,7 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
-void complain(const std::string& message) {
+void say_wrong(const std::string& message) {
     // One write, so that lines of several ranks do not mix.
     const std::string line = "tutti bench: " + message + "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
@@ -144,7 +144,7 @@ int Session::measure_all(SharedPage& page) {
         const auto cell = measure_cell(mpi_, page, all[i], number_);
         if (!cell) {
             clear_progress();
-            if (speaks_) complain(cell.error().message);
+            if (speaks_) say_wrong(cell.error().message);
             return kExitFailed;
         }
         say(table_row(report_, cell.value()));
@@ -159,7 +159,7 @@ bool Session::output_is_possible() {
     unsigned char possible = 1;
     if (speaks_) {
         const std::string problem = files::obstacle(options_.json);
-        if (!problem.empty()) complain("--json: " + printable(options_.json) + ": " + problem);
+        if (!problem.empty()) say_wrong("--json: " + printable(options_.json) + ": " + problem);
         possible = problem.empty() ? 1 : 0;
     }
     mpi_.bcast(&possible, 1, 0);
@@ -186,7 +186,7 @@ int Session::run(uint64_t warmup_calls) {
     report_.late = options_.late;
     report_.has_algorithms = !options_.algorithm.empty();
     if (auto problem = misfit(); !problem.empty()) {
-        if (speaks_) complain(problem);
+        if (speaks_) say_wrong(problem);
         return kExitUsage;
     }
     if (!options_.json.empty() && !output_is_possible()) return kExitUsage;
@@ -198,7 +198,7 @@ int Session::run(uint64_t warmup_calls) {
     if (status != 0 || options_.json.empty() || !speaks_) return status;
     const std::string problem = files::write_whole(options_.json, to_json(report_));
     if (problem.empty()) return 0;
-    complain("--json: " + printable(options_.json) + ": " + problem);
+    say_wrong("--json: " + printable(options_.json) + ": " + problem);
     return kExitFailed;
 }
 
@@ -228,19 +228,19 @@ int run_under_mpi(int argc, char** argv) {
     const std::string library = start.settings ? start.settings.value().mpi_library : "";
     const auto host = load_host(library, above);
     if (!host) {
-        if (speaks_before_init()) complain(problem.empty() ? host.error().message : problem);
+        if (speaks_before_init()) say_wrong(problem.empty() ? host.error().message : problem);
         return kExitUsage;
     }
     const bool open_mpi = dlsym(host.value(), "ompi_mpi_comm_world") != nullptr;
     auto mpi = open_mpi ? start_bench_mpi_ompi(host.value(), &argc, &argv)
                         : start_bench_mpi_mpich(host.value(), &argc, &argv);
     if (!mpi) {
-        if (speaks_before_init()) complain(mpi.error().message);
+        if (speaks_before_init()) say_wrong(mpi.error().message);
         return kExitFailed;
     }
     int status = kExitUsage;
     if (!problem.empty()) {
-        if (mpi.value()->place().rank == 0) complain(problem);
+        if (mpi.value()->place().rank == 0) say_wrong(problem);
     } else {
         Session session(*mpi.value(), start.options.value(), errors_reach_terminal(above));
         status = session.run(start.settings.value().warmup_calls);
@@ -255,7 +255,7 @@ int bench_main(int argc, char** argv) {
     try {
         return run_under_mpi(argc, argv);
     } catch (const std::exception& error) {
-        complain(error.what());
+        say_wrong(error.what());
         return kExitFailed;
     }
 }

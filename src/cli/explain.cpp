@@ -24,7 +24,7 @@
 namespace tutti::cli {
 namespace {
 
-constexpr auto kOwnOptions = std::to_array<OptionDoc>({
+constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
     {"--multicast-speed", "TIME,RATE", "As a team measures it, for built-in rules: 30us,940mbit"},
     {"--message-speed", "TIME,RATE", "Likewise of messages between hosts: 2us,90gbit"},
@@ -221,7 +221,7 @@ Result<Done> explain(const Words& words) {
 
 int explain_main(std::span<const std::string> arguments) {
     std::vector<OptionDoc> options(call_options().begin(), call_options().end());
-    options.insert(options.end(), kOwnOptions.begin(), kOwnOptions.end());
+    options.insert(options.end(), kExplainOptions.begin(), kExplainOptions.end());
     const auto words = Words::parse("explain", arguments, options);
     if (words && words.value().wants_help()) {
         fmt::print("{}",

@@ -22,7 +22,7 @@
 namespace tutti::cli {
 namespace {
 
-constexpr auto kOwnOptions = std::to_array<OptionDoc>({
+constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
     {"--seed", "N", "Order of what happens at the same time (default: 1)"},
 });
@@ -168,7 +168,7 @@ int simulate_main(std::span<const std::string> arguments) {
     std::vector<OptionDoc> options(call_options().begin(), call_options().end());
     const auto fabric = fabric_options();
     options.insert(options.end(), fabric.begin(), fabric.end());
-    options.insert(options.end(), kOwnOptions.begin(), kOwnOptions.end());
+    options.insert(options.end(), kSimulateOptions.begin(), kSimulateOptions.end());
     const auto words = Words::parse("simulate", arguments, options);
     if (words && words.value().wants_help()) {
         fmt::print("{}", help_text("How long calls take on a cluster, in virtual time: the real "

@@ -22,7 +22,7 @@
 namespace tutti::engine {
 namespace {
 
-struct Offer {
+struct NodeOffer {
     Report report;
     uint64_t arena = 0;
     int64_t fd = -1;
@@ -78,7 +78,7 @@ class NodeMaker {
         if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
     }
     Result<Done> meet();
-    Offer make_offer();
+    NodeOffer make_offer();
     bool is_crowded() const;
     void write_tree();
     Result<Done> take_offer();
@@ -103,7 +103,7 @@ class NodeMaker {
     std::span<const NodeMember> introduced_;
     std::vector<NodeMember> members_;
     uint32_t leader_ = 0;
-    Offer offer_;
+    NodeOffer offer_;
     std::shared_ptr<Arena> arena_;
     std::shared_ptr<Mapping> own_mapping_;  // the leader's, whose address it offers
     off_t offset_ = 0;                      // of the slice that the leader took
@@ -153,8 +153,8 @@ bool NodeMaker::is_crowded() const {
     return false;
 }
 
-Offer NodeMaker::make_offer() {
-    Offer offer;
+NodeOffer NodeMaker::make_offer() {
+    NodeOffer offer;
     std::vector<ProcessId> processes;
     for (const NodeMember& member : members_) processes.push_back(member.process);
     std::sort(processes.begin(), processes.end());
@@ -197,7 +197,7 @@ Offer NodeMaker::make_offer() {
 }
 
 Result<Done> NodeMaker::take_offer() {
-    Offer mine;
+    NodeOffer mine;
     attempt([&] {
         if (is_leader()) mine = make_offer();
         return mine.report;

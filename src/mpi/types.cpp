@@ -290,7 +290,7 @@ bool may_communicate(Datatype type) {
                            front.quiet_comm) == abi::kSuccess;
 }
 
-std::unique_ptr<TypeInfo> look_at(Datatype type) {
+std::unique_ptr<TypeInfo> look_into(Datatype type) {
     Measured m;
     if (!may_communicate(type) || !measure(front.host, type, m)) return nullptr;
     auto info = std::make_unique<TypeInfo>();
@@ -304,7 +304,7 @@ std::unique_ptr<TypeInfo> look_at(Datatype type) {
     return info;
 }
 
-int never_copy(Datatype, int, void*, void*, void*, int* flag) {
+int never_copy_info(Datatype, int, void*, void*, void*, int* flag) {
     *flag = 0;
     return abi::kSuccess;
 }
@@ -327,7 +327,7 @@ const TypeInfo* cached_attribute(Datatype type) {
 const TypeInfo* attach_info(Datatype type) {
     const std::lock_guard lock(front.mutex);
     if (const TypeInfo* info = cached_attribute(type)) return info;
-    std::unique_ptr<TypeInfo> info = look_at(type);
+    std::unique_ptr<TypeInfo> info = look_into(type);
     if (info == nullptr) return nullptr;
     if (front.host.type_set_attr(type, front.type_key, info.get()) != abi::kSuccess) return nullptr;
     return info.release();
@@ -352,7 +352,7 @@ const TypeInfo* type_info(Datatype type) {
 }
 
 bool create_type_keyval() {
-    return front.host.type_create_keyval(never_copy, delete_info, &front.type_key, nullptr) ==
+    return front.host.type_create_keyval(never_copy_info, delete_info, &front.type_key, nullptr) ==
            abi::kSuccess;
 }
 

@@ -9,7 +9,7 @@
 namespace tutti::node {
 namespace {
 
-bool post_own(Team& team, Op& op) {
+bool post_vector(Team& team, Op& op) {
     const uint64_t target = reuse_target(team, op.chunks + op.posted);
     const bool may_write = is_reuse_within(team, op.posted)
                                ? consumed_by(team, op.call.root, target)
@@ -54,7 +54,7 @@ void plan_chunk_reduce(const Team& team, Op& op) {
 
 Step chunk_reduce(Team& team, Op& op) {
     if (team.rank != op.call.root) {
-        if (!post_own(team, op)) return Step::kBlocked;
+        if (!post_vector(team, op)) return Step::kBlocked;
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
     if (!all_published(team, op)) return Step::kBlocked;
@@ -73,7 +73,7 @@ void plan_chunk_allreduce(const Team& team, Op& op) {
 }
 
 Step chunk_allreduce(Team& team, Op& op) {
-    if (op.posted == 0 && !post_own(team, op)) return Step::kBlocked;
+    if (op.posted == 0 && !post_vector(team, op)) return Step::kBlocked;
     if (!all_published(team, op)) return Step::kBlocked;
     fold_round(team, op, op.call.vector());
     return finish_large(team, op);

@@ -12,9 +12,6 @@
 namespace tutti::sched {
 namespace {
 
-constexpr std::array<std::string_view, 4> kBufferNames = {"-", "input", "output", "scratch"};
-constexpr std::array<std::string_view, 7> kCollectiveNames = {
-    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
 // By Kind.
 constexpr std::array<std::string_view, 14> kKindNames = {
     "send",       "recv",           "recv_reduce",  "copy",        "reduce",

@@ -4,10 +4,6 @@
 namespace tutti::sched {
 namespace {
 
-constexpr std::string_view kBufferNames[] = {"-", "input", "output", "scratch"};
-constexpr std::string_view kCollectiveNames[] = {"barrier", "bcast",   "reduce",   "allreduce",
-                                                 "gather",  "scatter", "allgather"};
-
 std::string block_text(const Block& block) {
     std::string text(kBufferNames[static_cast<size_t>(block.buffer)]);
     if (block.buffer == Buffer::kNone && block.offset == 0 && block.bytes == 0) return text;

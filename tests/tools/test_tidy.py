@@ -95,3 +95,42 @@ def test_a_breach_is_found(tmp_path, name, text, expected):
 def test_what_is_allowed(tmp_path, text):
     assert breaches(tmp_path, {
         "src/node/node.cpp": SPDX + '#include "node/node.h"\n' + text}) == []
+
+
+def two_sources(first, second):
+    """A target of two sources, each with an unnamed namespace."""
+    return {"src/base/CMakeLists.txt": "tutti_room(base SOURCES base.cpp more.cpp)\n",
+            "src/base/base.cpp": SPDX + f"namespace tutti {{\nnamespace {{\n\n{first}\n}}\n}}\n",
+            "src/base/more.cpp": SPDX + '#include "base/base.h"\n'
+                                 f"namespace tutti {{\nnamespace {{\n{second}\n}}\n}}\n"}
+
+
+@pytest.mark.parametrize("first, second, name", [
+    ("Error failed(const char* what) {\n    return {what};\n}",
+     "Error failed(const std::string& what) { return {what}; }", "failed"),
+    ("constexpr int kMax = 3;", "constexpr unsigned long kMax = sizeof(int) * (2 + 1);", "kMax"),
+    ("constexpr int kTable[] = {1, 2};", "constexpr std::array<int, 2> kTable = {1, 2};", "kTable"),
+    ("struct Offer {\n    int a = 0;\n};", "class Offer final : public Base {\n};", "Offer"),
+    ("enum class Way { kOne };", "using Way = int;", "Way"),
+    ("template <class T>\nT half(T a) { return a / 2; }", "[[gnu::noinline]] int half() {}", "half"),
+])
+def test_names_that_meet_in_a_unity_build(tmp_path, first, second, name):
+    lines = breaches(tmp_path, two_sources(first, second))
+    assert lines == [f"src/base/more.cpp:5: {name} stands in an unnamed namespace of "
+                     "src/base/base.cpp, too"]
+    apart = two_sources(first, second)
+    apart["src/base/CMakeLists.txt"] = ("tutti_room(base SOURCES base.cpp)\n"
+                                        "add_executable(more more.cpp)\n")
+    assert breaches(tmp_path, apart) == []
+    alone = two_sources(first, second)
+    alone["src/base/CMakeLists.txt"] += ("set_source_files_properties(more.cpp PROPERTIES "
+                                         "SKIP_UNITY_BUILD_INCLUSION ON)\n")
+    assert breaches(tmp_path, alone) == []
+
+
+def test_names_that_may_stand_twice(tmp_path):
+    members = "struct {0} {{\n    int run();\n    int failed = 0;\n}};\nint {0}::run() {{ return 1; }}\n"
+    changes = two_sources(members.format("One"), members.format("Two"))
+    assert breaches(tmp_path, changes) == []
+    changes = two_sources("using sched::Rank;", "using sched::Rank;")
+    assert breaches(tmp_path, changes) == []

@@ -6,11 +6,10 @@
 #include <ctime>
 
 #include "base/assert.h"
+#include "base/clock.h"
 
 namespace tutti::transport::udp {
 namespace {
-
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 uint64_t timestamp_of(msghdr& head) {
     for (cmsghdr* at = CMSG_FIRSTHDR(&head); at != nullptr; at = CMSG_NXTHDR(&head, at)) {

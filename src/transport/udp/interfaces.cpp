@@ -82,7 +82,7 @@ bool is_link_local(const InterfaceAddress& one) {
     return one.address[0] == 0xfe && (one.address[1] & 0xc0) == 0x80;
 }
 
-const char* name_of(Family family) { return family == Family::kIpv4 ? "IPv4" : "IPv6"; }
+const char* family_name(Family family) { return family == Family::kIpv4 ? "IPv4" : "IPv6"; }
 
 uint32_t packet_bytes_of(const InterfaceAddress& one) {
     const uint32_t headers = one.family == Family::kIpv4 ? kIpv4AndUdpBytes : kIpv6AndUdpBytes;
@@ -204,7 +204,7 @@ Result<std::vector<Candidate>> choose_candidates(std::span<const InterfaceAddres
         if (obstacle.empty()) {
             const std::string where = wanted.empty() ? "no network interface here has an "
                                                      : "'" + printable(wanted) + "' has no ";
-            obstacle = where + name_of(family) + " address";
+            obstacle = where + family_name(family) + " address";
         }
         return Error{ErrorCode::kArgument, obstacle};
     }

@@ -10,26 +10,22 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 #include <string>
 #include <system_error>
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "transport/udp/sockets.h"
 #include "transport/udp/waker.h"
 
 namespace tutti::transport::udp {
 namespace {
 
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 // A rank that attends comes back from one call to the next in less. A program that leaves the
 // library waits so long for its service at most; naps of this length cost the thread 0.5 % of a
 // processor.
 constexpr long kAwayNs = 1'000'000;
-
-Error failed(const char* what) {
-    return {ErrorCode::kSystem, std::string("multicast: ") + what + ": " + std::strerror(errno)};
-}
 
 uint64_t read_clock(clockid_t clock) {
     timespec time{};
@@ -51,7 +47,7 @@ Result<Done> Service::open_pipe() {
     // With a reading end of its own: who writes into a pipe that nobody reads is killed.
     const std::string path = "/proc/self/fd/" + std::to_string(writer.get());
     pipe_writer_ = Fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-    if (pipe_writer_.get() < 0) return failed(path.c_str());
+    if (pipe_writer_.get() < 0) return failed(path);
     return Done{};
 }
 

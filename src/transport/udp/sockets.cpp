@@ -11,11 +11,11 @@
 #include "base/assert.h"
 
 namespace tutti::transport::udp {
-namespace {
-
 Error failed(const std::string& what) {
     return {ErrorCode::kSystem, "multicast: " + what + ": " + std::strerror(errno)};
 }
+
+namespace {
 
 bool set_option(const Fd& socket, int level, int name, int value) {
     return setsockopt(socket.get(), level, name, &value, sizeof(value)) == 0;

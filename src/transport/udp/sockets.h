@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
@@ -15,6 +16,9 @@
 #include "transport/udp/endpoint.h"
 
 namespace tutti::transport::udp {
+
+// Of a system call that has just failed: errno, and what was to be done.
+Error failed(const std::string& what);
 
 struct SocketParams {
     Family family = Family::kIpv4;
