@@ -336,7 +336,7 @@ TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multic
  * and tutti_multicast_try() is due, by all members, before the call. Members may learn of a failure
  * at different times, but get the same answers. After one, who does not ask goes on without. */
 TUTTI_API int tutti_multicast_is_due(tutti_team *team, const tutti_call *call);
-/* Collective over the members, none of which has a call under way: allgather as in
+/* Collective over the members; TUTTI_ERR_ARGUMENT on one that has a request under way. allgather as in
  * tutti_team_params, used during this call only. The state is another one after it. Takes some ten
  * milliseconds, and a second where multicast does not work. An error is the same on all members,
  * and no further call will run; that there is no multicast is none. */

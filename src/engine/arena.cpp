@@ -48,19 +48,19 @@ Result<std::shared_ptr<Mapping>> Mapping::anonymous(size_t bytes) {
 Mapping::~Mapping() { munmap(base_, bytes_); }
 
 namespace {
-uint64_t inode_of(int fd) {
+FileId file_of(int fd) {
     struct stat info {};
-    return fstat(fd, &info) == 0 ? info.st_ino : 0;
+    return fstat(fd, &info) == 0 ? FileId{info.st_dev, info.st_ino} : FileId{};
 }
 }  // namespace
 
 Arena::Arena(uint64_t id, Fd fd)
-    : id_(id), fd_(std::move(fd)), file_(inode_of(fd_.get())), owner_(getpid()) {}
+    : id_(id), fd_(std::move(fd)), file_(file_of(fd_.get())), owner_(getpid()) {}
 
 // Others may keep it open for a while.
 Arena::~Arena() { trim(0); }
 
-bool Arena::is_intact() const { return inode_of(fd_.get()) == file_; }
+bool Arena::is_intact() const { return file_of(fd_.get()) == file_; }
 
 Result<std::shared_ptr<Mapping>> Arena::map(off_t offset, size_t bytes) {
     const std::lock_guard lock(mutex_);

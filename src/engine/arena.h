@@ -32,6 +32,13 @@
 
 namespace tutti::engine {
 
+// Which file a descriptor stands for.
+struct FileId {
+    dev_t device = 0;
+    ino_t inode = 0;
+    bool operator==(const FileId&) const = default;
+};
+
 // A mapped slice. Threads of one process share the mapping (so that a race detector sees one
 // memory); it goes when the last of them lets go.
 class Mapping {
@@ -103,8 +110,8 @@ class Arena {
 
     uint64_t id_;
     Fd fd_;
-    uint64_t file_ = 0;  // its inode
-    pid_t owner_ = 0;    // a child must not give back what its parent uses
+    FileId file_;
+    pid_t owner_ = 0;  // a child must not give back what its parent uses
     std::atomic<bool> is_proved_{false};
     std::mutex mutex_;
     std::array<std::pair<off_t, std::shared_ptr<Mapping>>, kMappingsMax> mapped_;  // last one first

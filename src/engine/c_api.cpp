@@ -126,13 +126,16 @@ tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* 
     if (!team) return TUTTI_ERR_ARGUMENT;
     *team = nullptr;
     const auto make = [&]() -> tutti_status {
-        const bool is_sound = context && params &&
-                              params->struct_bytes == sizeof(tutti_team_params) &&
-                              params->size > 0 && params->rank < params->size &&
+        if (!params || params->struct_bytes != sizeof(tutti_team_params)) {
+            return report({ErrorCode::kArgument, "tutti_team_params of another version"}, message,
+                          message_bytes);
+        }
+        const bool is_sound = context && params->size > 0 && params->rank < params->size &&
                               (params->allgather || params->size == 1);
         if (!is_sound) {
-            return report({ErrorCode::kArgument, "tutti_team_params: rank, size or allgather"},
-                          message, message_bytes);
+            return report(
+                {ErrorCode::kArgument, "tutti_team_params: context, rank, size or allgather"},
+                message, message_bytes);
         }
         if (!context->context->settings().on) {
             return report({ErrorCode::kOff, "switched off by TUTTI=off"}, message, message_bytes);

@@ -80,9 +80,9 @@ bool Team::advance_settling() {
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
 tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
+    if (!is_idle()) return TUTTI_ERR_ARGUMENT;
     if (broken_ != TUTTI_OK) return broken_;
     if (!network_ || !network_->may_try_multicast()) return TUTTI_OK;
-    TUTTI_ASSERT(is_idle(), "no call is under way");
     // First they meet in a call of their own. Who makes another call, has given up or has had an
     // error ends that one, while nothing ends a wait in the embedder's allgather. Where the rules
     // leave barriers to a host, they do so on all members.

@@ -2,12 +2,19 @@
 // TUTTI_VERIFY: a share of the calls is run by the host MPI too, and compared.
 //
 // A chosen call goes so, on all ranks alike:
-//   1  each rank packs what it gives, by the host's own MPI_Pack
-//   2  Tutti runs the call as always, into the program's buffers: its result is what the program
-//   gets 3  the ranks agree, over the host, whether all can go on; else nothing is compared 4  the
-//   host runs the call on the packed data, into memory of its own 5  what Tutti left in the
-//   program's buffers is packed and compared (compare.h) 6  the ranks agree on what came out, so
-//   that one of them can count it
+//
+//   1. each rank packs what it gives, by the host's own MPI_Pack;
+//
+//   2. Tutti runs the call as always, into the program's buffers: that is what the program gets;
+//
+//   3. the ranks agree, over the host, whether all can go on; else nothing is compared;
+//
+//   4. the host runs the call on the packed data, into memory of its own;
+//
+//   5. what Tutti left in the program's buffers is packed and compared (compare.h);
+//
+//   6. the ranks agree on what came out, so that one of them can count it.
+//
 // All that the host runs here it runs on the program's communicator, as the program itself could
 // have.
 #pragma once

@@ -34,6 +34,34 @@ TEST(Teams, TooLittleMemoryAllowed) {
     EXPECT_NE(message.find("TUTTI_MEMORY allows 64 KiB"), std::string::npos) << message;
 }
 
+TEST(Teams, ParametersOfAnotherVersion) {
+    const ContextPtr context = make_context({});
+    tutti_team_params params{};
+    params.struct_bytes = sizeof(params) - 8;
+    params.size = 1;
+    tutti_team* team = nullptr;
+    char message[64] = "";
+    EXPECT_EQ(tutti_team_create(context.get(), &params, &team, message, sizeof(message)),
+              TUTTI_ERR_ARGUMENT);
+    EXPECT_STREQ(message, "tutti_team_params of another version");
+}
+
+TEST(Teams, MulticastIsNotTriedUnderACall) {
+    const ContextPtr context = make_context({});
+    EXPECT_TRUE(run_crew(context.get(), 2, [](uint32_t, tutti_team* team) {
+        const auto allgather = [](void*, const void*, void*, size_t) { return 1; };
+        tutti_call barrier{};
+        barrier.collective = TUTTI_BARRIER;
+        tutti_request* request = nullptr;
+        ASSERT_EQ(tutti_request_create(team, &barrier, &request), TUTTI_OK);
+        ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+        EXPECT_EQ(tutti_multicast_try(team, allgather, nullptr), TUTTI_ERR_ARGUMENT);
+        EXPECT_EQ(tutti_request_wait(request), TUTTI_OK);
+        EXPECT_EQ(tutti_multicast_try(team, allgather, nullptr), TUTTI_OK);
+        tutti_request_free(request);
+    }));
+}
+
 TEST(Teams, SwitchedOff) {
     const ContextPtr context = make_context({"TUTTI=off"});
     Meeting meeting(1);
