@@ -32,8 +32,9 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       rank_(rank),
       peers_(std::move(peers)),
       tags_(std::move(tags)),
-      transport_(p2p, tags_.first_tag(), peers_),
+      transport_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
+      is_told_(placement_.ranks()),
       may_return_(!is_watched(context_.settings())) {
     plans_.reserve(kPlansMax);
     const FaultPlan& faults = context_.settings().faults;
@@ -43,6 +44,7 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
 }
 
 void Network::attach(node::Team* node) {
+    node_ = node;
     executor_ = std::make_unique<exec::Executor>(
         node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
     context_.multicast_desk().enroll(*this);
@@ -72,7 +74,7 @@ Result<Done> Network::reserve(Plan& plan) {
 bool Network::has_multicast() const {
     if (!multicast_.route) return false;
     const transport::udp::Route& route = multicast_.route->route();
-    return !route.is_decided() || call_ + 1 < route.calls_end();
+    return !route.is_decided() || call() + 1 < route.calls_end();
 }
 
 // What was forced by name is out of the question where only its multicast fails it.
@@ -297,7 +299,8 @@ exec::Step Network::step_under_lock() {
     if (wake_ == Wake::kDelivery) {
         if (!multicast_.route->is_delivered()) return exec::Step::kBlocked;
         wake_ = Wake::kBarrier;
-        executor_->start(*barrier_.program, ++call_, {});
+        const transport::CallWord word = sign(TUTTI_BARRIER, 0, 0);
+        executor_->start(*barrier_.program, call(), {}, word);
         return exec::Step::kAdvanced;
     }
     const exec::Step step = executor_->step();
@@ -459,11 +462,35 @@ void Network::watch_for_others(bool is_wanted) {
 void Network::start(Plan& plan, const exec::Arguments& arguments) {
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     running_ = plan.program.get();
-    ++call_;
     // A plan for a team without: the group has failed, and in this call all do without it.
     if (may_return_ && multicast_.route && !plan.shape.has_multicast) ++calls_without_;
-    if (multicast_.route) multicast_.route->route().begin_call(call_);
-    executor_->start(*plan.program, call_, arguments);
+    const transport::CallWord word = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
+    if (multicast_.route) multicast_.route->route().begin_call(call());
+    executor_->start(*plan.program, call(), arguments, word);
+}
+
+// The next call is this one, for messages and the node alike.
+transport::CallWord Network::sign(tutti_collective collective, uint32_t root, uint64_t bytes) {
+    const transport::CallWord word = log_.add(collective, root, bytes);
+    if (node_) node::take_part(*node_, word.call, word.before);
+    return word;
+}
+
+void Network::tell_calls() {
+    if (!notes_.is_on()) return;
+    Note note;
+    note.kind = Note::Kind::kCalls;
+    note.call = call();
+    note.calls = log_.tell();
+    const auto tell = [&](uint32_t rank) {
+        if (!is_told_[rank] && rank != rank_) is_told_[rank] = notes_.send(rank, note);
+    };
+    for (const uint32_t rank : executor_->waits_for()) tell(rank);
+    const node::Op* op = node_op();
+    if (!op) return;
+    // On the node, whoever comes next; or its leader, on whom most depends.
+    const auto members = placement_.members(placement_.node_of(rank_));
+    tell(members[op->awaited != node::kNoRank ? op->awaited : 0]);
 }
 
 // What others miss of this rank's multicasts goes to them as messages, if they come for it soon.

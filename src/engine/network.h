@@ -12,6 +12,7 @@
 
 #include "algo/registry.h"
 #include "base/result.h"
+#include "engine/call_log.h"
 #include "engine/context.h"
 #include "engine/notes.h"
 #include "engine/tags.h"
@@ -117,6 +118,8 @@ class Network final : public Keepsake, private Attended {
     Result<Done> reserve(Plan& plan);
     // Begins a call of a plan that has its memory; no other is under way.
     void start(Plan& plan, const exec::Arguments& arguments);
+    // A call of no bytes: nothing is sent, but those for whom it is another call will notice.
+    void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
 
     // Not under hold(), these and what follows.
     exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
@@ -148,7 +151,12 @@ class Network final : public Keepsake, private Attended {
     // The call under way has lasted long, or is over.
     void announce(bool is_long);
     // The number of the call under way, of this team; from 1.
-    [[nodiscard]] uint32_t call() const { return call_; }
+    [[nodiscard]] uint32_t call() const { return log_.number(); }
+    [[nodiscard]] const CallLog& log() const { return log_; }
+    // Tells those that the call under way waits for the last calls of this rank; not again before
+    // they have answered, which those do who wait themselves.
+    void tell_calls();
+    void calls_heard(uint32_t rank) { is_told_[rank] = false; }
     [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
     // As the executor's, for who looks whether the ranks agree.
     [[nodiscard]] node::Op* node_op() { return executor_->node_op(); }
@@ -167,6 +175,7 @@ class Network final : public Keepsake, private Attended {
     void watch_for_others(bool is_wanted) override;
     void change_watch(bool& reason, bool is_wanted);
     exec::Step step_under_lock();
+    transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     Result<Plan*> find(const sched::Shape& shape);
     [[nodiscard]] bool would_multicast(sched::Shape shape) const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
@@ -209,6 +218,7 @@ class Network final : public Keepsake, private Attended {
     uint32_t returns_ = 0;
     uint32_t lost_node_ = 0;  // whose silence was the cause, the last time that it came back
     std::unique_ptr<exec::Executor> executor_;
+    node::Team* node_ = nullptr;
     std::vector<std::string> host_names_;
     std::vector<Plan> plans_;
     // Algorithms that force() was asked for, so that plans of each are kept apart; and by
@@ -221,7 +231,8 @@ class Network final : public Keepsake, private Attended {
     bool has_told_failure_ = false;
     const sched::Program* running_ = nullptr;  // the last that was started
     uint64_t look_ups_ = 0;
-    uint32_t call_ = 0;
+    CallLog log_;
+    std::vector<bool> is_told_;  // by rank, the last calls
 };
 
 }  // namespace tutti::engine

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes between ranks of a team across nodes, beside its calls: that one of them gives up, and who
-// waits for whom. They have a tag of their own. Nobody waits for one, and nothing is posted for
-// one: whoever has waited long in a call looks whether any has come (tutti_p2p::probe).
+// Notes between ranks of a team across nodes, beside its calls: that one of them gives up, who
+// waits for whom, and what each takes the last calls to be. They have a tag of their own. Nobody
+// waits for one, and nothing is posted for one: whoever has waited long in a call looks whether any
+// has come (tutti_p2p::probe).
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <span>
 
+#include "engine/call_log.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -18,6 +20,8 @@ struct Note {
         kQuestion,   // in which call are you?
         kAnswer,     // in `call`, where I wait for `waits_for`
         kGaveUp,     // I take part in no further call
+        kCalls,      // I wait for you, and these were my last calls
+        kHeard,      // as far as I can see, they were mine too
         kRejections  // see rejections.h
     };
     static constexpr uint32_t kNamesMax = 8;
@@ -31,6 +35,7 @@ struct Note {
     uint32_t count = 0;   // of waits_for; kRejections: the step of the comparison
     uint64_t mark = 0;    // kRejections: a Mark
     std::array<uint32_t, kNamesMax> waits_for{};
+    LastCalls calls{};             // kCalls
     std::array<char, 128> text{};  // kGaveUp: who and why, zero-terminated
 };
 

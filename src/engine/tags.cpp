@@ -6,14 +6,17 @@
 #include <optional>
 
 #include "engine/process.h"
-#include "transport/transport.h"
+#include "transport/p2p/p2p.h"
 
 namespace tutti::engine {
 namespace {
 
 // Teams across nodes that one process can be in at a time.
 constexpr uint32_t kRangesMax = 1u << 16;
-constexpr uint32_t kTeamTags = transport::kSlotsMax + 1;
+// Teams that there shall be tags for, as far as there are enough; and kinds beyond which there is
+// no need.
+constexpr uint32_t kTeamsWanted = 2048;
+constexpr uint32_t kKindsMax = 4096;
 // Ranges that members compare at a time.
 constexpr uint32_t kWindow = 64;
 // More than one or two are needed only when several threads make teams at once.
@@ -33,12 +36,21 @@ uint32_t nth_bit(uint64_t bits, uint64_t n) {
     return static_cast<uint32_t>(std::countr_zero(bits));
 }
 
+constexpr uint32_t tags_of_team(uint32_t kinds) { return transport::P2p::tags_of(kinds) + 1; }
+
 uint32_t ranges_of(const tutti_p2p& p2p) {
-    const uint64_t ranges = (uint64_t{p2p.tag_max} + 1) / kTeamTags;
+    const uint64_t ranges = (uint64_t{p2p.tag_max} + 1) / tags_of_team(tag_kinds(p2p.tag_max));
     return static_cast<uint32_t>(std::min<uint64_t>(ranges, kRangesMax));
 }
 
 }  // namespace
+
+uint32_t tag_kinds(uint32_t tag_max) {
+    const uint64_t tags = (uint64_t{tag_max} + 1) / kTeamsWanted;
+    const uint64_t others = tags_of_team(0);
+    const uint64_t kinds = tags > others ? (tags - others) / transport::kRecoverySlot : 0;
+    return static_cast<uint32_t>(std::clamp<uint64_t>(kinds, 1, kKindsMax));
+}
 
 uint64_t TagBook::free_ranges(const void* endpoint, uint32_t first, uint32_t limit) {
     const std::lock_guard lock(mutex_);
@@ -71,8 +83,8 @@ void TagBook::give_back(const void* endpoint, uint32_t range) {
     if (taken.empty()) taken_.erase(found);
 }
 
-uint32_t TagLease::first_tag() const { return range_ * kTeamTags; }
-uint32_t TagLease::note_tag() const { return first_tag() + transport::kSlotsMax; }
+uint32_t TagLease::first_tag() const { return range_ * tags_of_team(kinds_); }
+uint32_t TagLease::note_tag() const { return first_tag() + transport::P2p::tags_of(kinds_); }
 
 Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circle) {
     const uint32_t limit = ranges_of(p2p);
@@ -97,7 +109,7 @@ Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circ
         Got outcome = Got::kNothing;
         const Report taken = guarded([&] {
             if (!book.take(p2p.user, range)) return Report{};
-            lease.emplace(book, p2p.user, range, token);
+            lease.emplace(book, p2p, range, token);
             outcome = Got::kRange;
             return Report{};
         });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which tags of a way between processes belong to which team. A team across nodes owns one range of
-// kTeamTags consecutive tags on all of its members: one for every slot of the transport, then one
-// for notes (notes.h). It goes with the team, on each member by itself.
+// consecutive tags on all of its members: those of its transport (p2p.h), then one for notes
+// (notes.h). It goes with the team, on each member by itself. The more tags there are, the more
+// kinds of calls a team tells apart.
 //
 // A member may free its range while another one still waits in the team's last call. Nothing can be
 // mistaken for all that: a team of the same range and of the same two processes is made only when
@@ -20,6 +21,9 @@
 
 namespace tutti::engine {
 
+// Kinds of calls that a team tells apart by tags.
+uint32_t tag_kinds(uint32_t tag_max);
+
 class TagBook {
   public:
     // Bit i: range first + i is free and below `limit`.
@@ -37,12 +41,17 @@ class TagBook {
 // A range, given back at the end.
 class TagLease {
   public:
-    TagLease(TagBook& book, const void* endpoint, uint32_t range, uint64_t token)
-        : book_(&book), endpoint_(endpoint), range_(range), token_(token) {}
+    TagLease(TagBook& book, const tutti_p2p& p2p, uint32_t range, uint64_t token)
+        : book_(&book),
+          endpoint_(p2p.user),
+          range_(range),
+          kinds_(tag_kinds(p2p.tag_max)),
+          token_(token) {}
     TagLease(TagLease&& other) noexcept
         : book_(other.book_),
           endpoint_(other.endpoint_),
           range_(other.range_),
+          kinds_(other.kinds_),
           token_(other.token_) {
         other.book_ = nullptr;
     }
@@ -52,6 +61,7 @@ class TagLease {
     }
     [[nodiscard]] uint32_t first_tag() const;
     [[nodiscard]] uint32_t note_tag() const;
+    [[nodiscard]] uint32_t kinds() const { return kinds_; }
     // A random number, the same on all members.
     [[nodiscard]] uint64_t token() const { return token_; }
 
@@ -59,6 +69,7 @@ class TagLease {
     TagBook* book_;
     const void* endpoint_;
     uint32_t range_;
+    uint32_t kinds_;
     uint64_t token_;
 };
 

@@ -217,8 +217,9 @@ void Team::begin_main(Request& request) {
     const bool is_foreign = checks_ && request.card.label[0] != '\0';
     if (is_foreign) return finish(request, TUTTI_OK);
     if (network_) {
-        if (request.op.call.is_empty()) return finish(request, TUTTI_OK);
-        return begin_plan(request);
+        if (!request.op.call.is_empty()) return begin_plan(request);
+        network_->pass(request.op.call);
+        return finish(request, TUTTI_OK);
     }
     if (request.op.call.is_empty_for_all()) {
         node::pass(node_, request.op.call);

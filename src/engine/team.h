@@ -121,8 +121,12 @@ class Team {
     // op: of the node, under way; nullptr: none.
     void listen(node::Op* op);
     void look_for_disagreement(node::Op& op);
-    void disagree(const char* what);
+    void disagree(uint64_t number, const node::CallNote& mine, uint32_t rank,
+                  const node::CallNote* theirs);
     void disagree(const node::Op& op, const node::Disagreement& with);
+    void disagree(const transport::Disagreement& with);
+    void tell_calls();
+    void hear_calls(const Note& note);
     node::Op* node_op();
     void tell_others(tutti_status status, const char* why);
     void watch_others(uint64_t waited_ns);
@@ -174,6 +178,10 @@ class Team {
     // finished it; 0: none.
     uint64_t suspected_ = 0;
     node::Rank suspect_ = node::kNoRank;
+    // When this rank tells the calls that it waits in: see tell_calls().
+    uint32_t telling_call_ = 0;
+    uint64_t tell_at_ns_ = 0;
+    uint64_t tell_after_ns_ = 0;
     // The call in front waits for what all ranks agree on after multicast failed.
     bool waits_for_decision_ = false;
     Rejections rejections_;

@@ -198,30 +198,14 @@ bool Team::advance_network() {
         case exec::Step::kFailed:
             break;
     }
-    const std::string& error = network_->executor().error();
-    if (network_->transport().is_disagreement()) {
-        disagree(error.c_str());
-    } else {
-        give_up(TUTTI_ERR_NETWORK, error.c_str());
+    const transport::Disagreement with = network_->transport().disagreement();
+    if (!with.is_there) {
+        give_up(TUTTI_ERR_NETWORK, network_->executor().error().c_str());
+        return true;
     }
+    if (broken_ == TUTTI_OK) disagree(with);
+    finish(*head_, broken_);
     return true;
-}
-
-// The ranks do not run the same call, as a message across nodes shows.
-void Team::disagree(const char* what) {
-    const node::Call& call = head_->op.call;
-    const char* name = tutti_collective_name(call.collective);
-    char why[128];
-    if (head_->stage == Request::Stage::kChecking) {
-        std::snprintf(why, sizeof(why), "%s", what);
-    } else if (sched::has_root(call.collective)) {
-        std::snprintf(why, sizeof(why), "call %u is %s root %u of %zu bytes, but %s",
-                      network_->call(), name, call.root, call.bytes, what);
-    } else {
-        std::snprintf(why, sizeof(why), "call %u is %s of %zu bytes, but %s", network_->call(),
-                      name, call.bytes, what);
-    }
-    give_up(TUTTI_ERR_MISMATCH, why);
 }
 
 Waiter::From Team::awaited() const {

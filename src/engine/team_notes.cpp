@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
-#include <utility>
 
 #include "base/bell.h"
 #include "engine/messages.h"
@@ -85,46 +84,6 @@ node::Op* Team::node_op() {
     return head_ && head_->stage != Request::Stage::kAgreeing ? &front_op() : nullptr;
 }
 
-void Team::disagree(const node::Op& op, const node::Disagreement& with) {
-    const auto rank_of = [&](node::Rank rank) {
-        if (!network_) return rank;
-        const topo::Placement& placement = network_->placement();
-        return placement.members(placement.node_of(rank_))[rank];
-    };
-    const auto text = [](const node::CallNote& note, auto& out) {
-        const auto collective = static_cast<tutti_collective>(note.collective);
-        const char* name = tutti_collective_name(collective);
-        if (!sched::has_root(collective)) {
-            std::snprintf(out, sizeof(out), "%s of %llu bytes", name,
-                          static_cast<unsigned long long>(note.bytes));
-        } else {
-            std::snprintf(out, sizeof(out), "%s root %u of %llu bytes", name, note.root,
-                          static_cast<unsigned long long>(note.bytes));
-        }
-    };
-    char mine[48], theirs[48] = "another call", why[128];
-    text(node::CallNote::unpack(op.note), mine);
-    if (with.is_known) text(with.note, theirs);
-    std::snprintf(why, sizeof(why), "call %llu is %s, on rank %u %s",
-                  static_cast<unsigned long long>(op.number), mine, rank_of(with.rank), theirs);
-    tell_others(TUTTI_ERR_MISMATCH, why);
-}
-
-// For a rank that has waited long. Who finished this call while this rank waits for what it should
-// have written runs something else: it is looked at twice, with steps between, since what it wrote
-// may have come just before its word that it was done.
-void Team::look_for_disagreement(node::Op& op) {
-    const node::Disagreement with = node::find_disagreement(node_, op);
-    if (with.rank != node::kNoRank) return disagree(op, with);
-    const node::Rank awaited = std::exchange(op.awaited, node::kNoRank);
-    const bool is_suspect = awaited != node::kNoRank && node::has_finished(node_, op, awaited);
-    if (is_suspect && suspected_ == op.number && suspect_ == awaited) {
-        return disagree(op, {awaited, false, {}});
-    }
-    suspected_ = is_suspect ? op.number : 0;
-    suspect_ = awaited;
-}
-
 void Team::listen(node::Op* op) {
     // What this rank waits for may be a rank that needs this one to go on in another team.
     context_->multicast_desk().attend_all();
@@ -143,6 +102,7 @@ void Team::listen(node::Op* op) {
         }
     }
     if (broken_ == TUTTI_OK) look_for_rejections();
+    if (broken_ == TUTTI_OK && network_ && head_) tell_calls();
     if (broken_ == TUTTI_OK && op) look_for_disagreement(*op);
 }
 
@@ -173,6 +133,12 @@ void Team::hear(const Note& note) {
             inquiry_.answered(note.from, note.asked, note.call);
             inquiry_.add({note.waits_for.data(), note.count}, rank_);
             ask_on();
+            break;
+        case Note::Kind::kCalls:
+            hear_calls(note);
+            break;
+        case Note::Kind::kHeard:
+            network_->calls_heard(note.from);
             break;
         case Note::Kind::kRejections:
             rejections_.heard(note.from, note.count, Mark::unpack(note.mark));

@@ -183,7 +183,7 @@ void Executor::State::post(Ref ref) {
     Task& task = task_of(ref);
     task.worked_bytes = 0;
     const transport::MessageId id{call, static_cast<uint32_t>(slot.lane), ref.slot,
-                                  operation.message};
+                                  operation.message, word};
     if (operation.kind == Kind::kSend) {
         network.send(operation.peer, id, at(slot, operation.left), operation.left.bytes,
                      task.ticket);
@@ -253,7 +253,8 @@ Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_byt
     return state_->reserve(extent, scratch_bytes_max);
 }
 
-void Executor::start(const sched::Program& program, uint32_t call, const Arguments& arguments) {
+void Executor::start(const sched::Program& program, uint32_t call, const Arguments& arguments,
+                     const transport::CallWord& word) {
     State& state = *state_;
     if (state.has_failed) return;
     TUTTI_ASSERT(state.lanes_left == 0, "one call at a time");
@@ -261,6 +262,7 @@ void Executor::start(const sched::Program& program, uint32_t call, const Argumen
     state.multicasts.base += state.extent.multicasts;
     state.extent = program.extent();
     state.call = call;
+    state.word = word;
     state.arguments = arguments;
     state.start_lanes();
 }

@@ -54,9 +54,11 @@ class Executor {
     Result<Done> reserve(const sched::Extent& extent, uint64_t scratch_bytes_max);
 
     // Begins a call; program and buffers stay until it is done. call: the team's number of the
-    // call, the same on all ranks. A failure is final: step() says so for every later call too, and
-    // the executor stays while the network may still write into its memory.
-    void start(const sched::Program& program, uint32_t call, const Arguments& arguments);
+    // call, the same on all ranks. word: goes with its messages. A failure is final: step() says so
+    // for every later call too, and the executor stays while the network may still write into its
+    // memory.
+    void start(const sched::Program& program, uint32_t call, const Arguments& arguments,
+               const transport::CallWord& word = {});
     Step step();
 
     // Ranks that have not sent what this rank waits for, or not taken what it sent to them alone:

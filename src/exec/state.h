@@ -122,6 +122,7 @@ struct Executor::State {
     const sched::Program* program = nullptr;
     sched::Extent extent;
     uint32_t call = 0;
+    transport::CallWord word;
     Arguments arguments;
     uint64_t lanes_left = 0;
     bool has_failed = false;

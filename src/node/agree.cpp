@@ -112,8 +112,14 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
         return {rank, true, theirs};
     }
     if (op.rival != kNoRank) {
-        const CallNote theirs = CallNote::unpack(op.rival_note);
-        return {op.rival, theirs.number == mine.number && !(theirs == mine), theirs};
+        // Of a part of a larger call: whoever has written anything in this part has noted its call.
+        const std::atomic<uint64_t>& noted =
+            team.slice.note_words(op.rival).notes[op.number % kNotes];
+        const bool is_part = op.rival_note == 0 && team.whole != 0;
+        const uint64_t word = is_part ? noted.load(std::memory_order_acquire) : op.rival_note;
+        const CallNote theirs = CallNote::unpack(word);
+        const bool is_of_this = theirs.number == mine.number || team.whole != 0;
+        return {op.rival, word != 0 && is_of_this && !(theirs == mine), theirs};
     }
     return {};
 }

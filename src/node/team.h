@@ -71,6 +71,7 @@ struct Team {
     // Bases of the next call; the same on all ranks.
     uint64_t call = 0;
     uint64_t history = 0;  // a hash of what all ranks know alike of the calls so far
+    uint64_t whole = 0;    // see take_part()
     uint64_t events = 0;
     uint64_t chunks = 0;
 
@@ -136,6 +137,13 @@ struct Op : Progress, Rounds {
 inline constexpr size_t kFoldBytes = 8192;
 // The largest element of a user operator.
 inline constexpr size_t kElementBytesMax = TUTTI_ELEMENT_BYTES_MAX;
+
+// The calls that follow are parts of one of a larger team, of this packed note and after others of
+// this hash: ranks that take it for another one disagree in its first part.
+inline void take_part(Team& team, uint64_t note, uint64_t before) {
+    team.whole = note;
+    team.history = before ^ note * 0xbf58476d1ce4e5b9u;
+}
 
 // Makes the local parts; slice, rank, size, layout and rank_order must be set.
 void prepare(Team& team);

@@ -12,6 +12,17 @@ namespace tutti::transport {
 // A rank's number in the team.
 using Rank = uint32_t;
 
+// What a rank takes the call to be in which it sends or receives; opaque here. Ranks that run the
+// same call after the same calls have the same words, others do not.
+struct CallWord {
+    uint64_t call = 0;
+    uint64_t before = 0;
+    // Messages of calls of different kinds do not meet, as far as the fabric has names for them;
+    // the same for some calls that are not, so that their messages meet and are compared.
+    uint32_t kind = 0;
+    bool operator==(const CallWord&) const = default;
+};
+
 // Names one message between two ranks of a team; both sides derive it from the schedule. A fabric
 // may match by the whole name, and then messages may arrive in any order. Or it keeps order per
 // pair and `slot` (as MPI does per tag): both sides post the messages of a slot in the same order.
@@ -20,6 +31,7 @@ struct MessageId {
     uint32_t lane = 0;
     uint32_t slot = 0;  // below kSlotsMax
     uint32_t message = 0;
+    CallWord word{};
     bool operator==(const MessageId&) const = default;
 };
 
@@ -38,6 +50,16 @@ struct Ticket {
     void* handle = nullptr;  // the transport's
     uint64_t number = 0;     // the transport's
     size_t bytes = 0;        // of a receive, where the transport compares
+    void* parcel = nullptr;  // the transport's
+};
+
+// The ranks do not run the same call, as a message shows: it was of another size than this rank's
+// schedule has it, or had another word.
+struct Disagreement {
+    bool is_there = false;
+    bool has_word = false;
+    Rank peer = 0;
+    CallWord word;  // of the peer; without its kind
 };
 
 // One team's end at one rank. Used by one thread at a time. Nothing waits or allocates, once a
@@ -54,9 +76,8 @@ class Transport {
     virtual State test(Ticket& ticket) = 0;
     // One line that says what failed, after kFailed.
     [[nodiscard]] virtual std::string error() const = 0;
-    // It failed because a message was of another size than this rank's schedule has it: the ranks
-    // do not run the same call.
-    [[nodiscard]] virtual bool is_disagreement() const { return false; }
+    // Whether that is why.
+    [[nodiscard]] virtual Disagreement disagreement() const { return {}; }
 };
 
 }  // namespace tutti::transport

@@ -6,7 +6,7 @@
 
 namespace tutti::test {
 
-Mailbox::Mailbox(uint32_t ranks) {
+Mailbox::Mailbox(uint32_t ranks, size_t eager_bytes_max) : eager_bytes_max_(eager_bytes_max) {
     for (uint32_t rank = 0; rank < ranks; ++rank) users_.push_back({this, rank});
 }
 
@@ -26,11 +26,10 @@ int Mailbox::recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t 
     return self->mailbox->post({peer, self->rank, tag, false, nullptr, data, bytes}, request);
 }
 
-// As MPI: a message that is too long fails its receive.
+// As MPI: a message that is too long is cut.
 void Mailbox::match(Request& send, Request& recv) {
-    if (send.bytes > recv.bytes) {
-        recv.outcome = 15;
-    } else if (send.bytes > 0) {
+    recv.received = send.bytes > recv.bytes ? SIZE_MAX : send.bytes;
+    if (send.bytes > 0 && send.bytes <= recv.bytes) {
         std::memcpy(recv.target, send.source, send.bytes);
     }
     send.is_done = recv.is_done = true;
@@ -39,10 +38,7 @@ void Mailbox::match(Request& send, Request& recv) {
 int Mailbox::post(const Request& request, void** handle) {
     const std::lock_guard lock(mutex_);
     if (request.tag > kTagMax || std::max(request.from, request.to) >= users_.size()) return 1;
-    if (free_.empty()) free_.push_back(&requests_.emplace_back());
-    Request* posted = free_.back();
-    free_.pop_back();
-    *posted = request;
+    Request* posted = take(request);
     *handle = posted;
     const auto other = std::find_if(waiting_.begin(), waiting_.end(), [&](const Request* first) {
         return first->is_send != request.is_send && first->from == request.from &&
@@ -50,23 +46,46 @@ int Mailbox::post(const Request& request, void** handle) {
     });
     if (other == waiting_.end()) {
         waiting_.push_back(posted);
+        if (posted->is_send && posted->bytes > 0 && posted->bytes <= eager_bytes_max_)
+            keep(*posted);
         return 0;
     }
     match(request.is_send ? *posted : **other, request.is_send ? **other : *posted);
+    if (!(*other)->is_owned) release(**other);
     waiting_.erase(other);
     return 0;
 }
+
+Mailbox::Request* Mailbox::take(const Request& request) {
+    if (free_.empty()) free_.push_back(&requests_.emplace_back());
+    Request* taken = free_.back();
+    free_.pop_back();
+    *taken = request;
+    return taken;
+}
+
+// What waits from now on is a copy that nobody owns; its sender is done.
+void Mailbox::keep(Request& posted) {
+    Request* copy = take(posted);
+    const auto* data = static_cast<const std::byte*>(posted.source);
+    copy->kept.assign(data, data + posted.bytes);
+    copy->source = copy->kept.data();
+    copy->is_owned = false;
+    waiting_.back() = copy;
+    posted.is_done = true;
+}
+
+void Mailbox::release(Request& request) { free_.push_back(&request); }
 
 int Mailbox::test(void* user, void** request, int* done) {
     Mailbox& self = *static_cast<User*>(user)->mailbox;
     const std::lock_guard lock(self.mutex_);
     auto* posted = static_cast<Request*>(*request);
-    *done = posted->is_done ? 1 : 0;
+    *done = posted->is_done ? 2 : 0;
     if (!posted->is_done) return 0;
-    const int outcome = posted->outcome;
-    self.free_.push_back(posted);
-    *request = nullptr;
-    return outcome;
+    *request = reinterpret_cast<void*>(posted->received);
+    self.release(*posted);
+    return 0;
 }
 
 int Mailbox::probe(void* user, uint32_t tag, uint32_t* peer, int* there) {

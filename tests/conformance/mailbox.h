@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Point-to-point callbacks between ranks of one process, as an embedder would bring them: messages
-// match in order per pair and tag, and a send is complete when its receive is. Thread-safe.
+// match in order per pair and tag, and a send is complete when its receive is, or at once if
+// it has no more bytes than are eager. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +16,13 @@ namespace tutti::test {
 
 class Mailbox {
   public:
-    explicit Mailbox(uint32_t ranks);
+    explicit Mailbox(uint32_t ranks, size_t eager_bytes_max = 0);
     // For the process that is `rank`.
     tutti_p2p callbacks(uint32_t rank);
     [[nodiscard]] size_t under_way() const { return waiting_.size(); }
 
   private:
-    static constexpr uint32_t kTagMax = 1000;
+    static constexpr uint32_t kTagMax = (1 << 20) - 1;
     struct Request {
         uint32_t from = 0;
         uint32_t to = 0;
@@ -31,7 +32,9 @@ class Mailbox {
         void* target = nullptr;
         size_t bytes = 0;
         bool is_done = false;
-        int outcome = 0;
+        bool is_owned = true;  // by who posted it
+        size_t received = 0;   // SIZE_MAX: more than there was room for
+        std::vector<std::byte> kept{};
     };
     struct User {
         Mailbox* mailbox;
@@ -44,8 +47,12 @@ class Mailbox {
     static int test(void* user, void** request, int* done);
     static int probe(void* user, uint32_t tag, uint32_t* peer, int* there);
     int post(const Request& request, void** handle);
+    Request* take(const Request& request);
+    void keep(Request& posted);
+    void release(Request& request);
     static void match(Request& send, Request& recv);
 
+    size_t eager_bytes_max_;
     std::mutex mutex_;
     std::vector<User> users_;
     std::deque<Request> requests_;

@@ -87,7 +87,7 @@ class ProcessFabric final : public Fabric {
   public:
     explicit ProcessFabric(uint32_t ranks)
         : mailbox_(ranks), real_(*process.p2p, process.first_tag) {
-        process.first_tag += transport::kSlotsMax;
+        process.first_tag += P2p::tags_of(1);
         for (uint32_t rank = 0; rank < ranks; ++rank) {
             stand_ins_.push_back(std::make_unique<P2p>(mailbox_.callbacks(rank), 900));
         }

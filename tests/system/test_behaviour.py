@@ -184,6 +184,21 @@ def test_sizes_that_cannot_run(mpi, what, hosts, ints):
 
 
 @needs_tutti
+@pytest.mark.parametrize("hosts", [2, 3])
+@pytest.mark.parametrize("what, ints", [
+    ("barrier", 4), ("barrier", 3000), ("bcast-root", 4), ("bcast-root", 3000), ("reduce-root", 4),
+    ("reduce-root", 3000), ("bcast-count", 4), ("reduce-count", 4), ("allreduce-count", 4),
+    ("allreduce-count", 3000), ("pieces", 1 << 18), ("empty", 4), ("empty", 3000)])
+def test_ranks_that_disagree(mpi, what, ints, hosts):
+    """No result is wrong, no rank hangs, all ranks are told, and a line names rank and call."""
+    outcome = mpi.launch("disagree", 3, what, ints, timeout=60,
+                         options=[f"--hosts={hosts}", "--stall=100"]).passed()
+    assert "errors 3\n" in outcome.out, str(outcome)
+    told = [line for line in outcome.lines() if "call " in line and "rank " in line]
+    assert told, str(outcome)
+
+
+@needs_tutti
 @pytest.mark.parametrize("hosts", [1, 2])
 def test_aliased_reduce_where_the_host_does_not_look(openmpi, hosts):
     outcome = openmpi.launch("unequal", 3, "alias", 4, options=[f"--hosts={hosts}", "--stall=100"],

@@ -33,7 +33,7 @@ class Faulty final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
-    [[nodiscard]] bool is_disagreement() const override { return inner_.is_disagreement(); }
+    [[nodiscard]] Disagreement disagreement() const override { return inner_.disagreement(); }
     // Posts that are held back: test() must be called for them to go.
     [[nodiscard]] uint32_t held() const { return count_; }
 

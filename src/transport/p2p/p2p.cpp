@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/p2p/p2p.h"
 
+#include <cstring>
+#include <new>
+
 #include "base/assert.h"
 
 namespace tutti::transport {
 
-P2p::P2p(const tutti_p2p& callbacks, uint32_t first_tag, std::span<const uint32_t> peers)
-    : callbacks_(callbacks), first_tag_(first_tag), peers_(peers) {
+P2p::P2p(const tutti_p2p& callbacks, uint32_t first_tag, std::span<const uint32_t> peers,
+         uint32_t kinds)
+    : callbacks_(callbacks), first_tag_(first_tag), peers_(peers), kinds_(kinds) {
     TUTTI_ASSERT(callbacks.send && callbacks.recv && callbacks.test, "all callbacks are there");
-    TUTTI_ASSERT(first_tag <= callbacks.tag_max && callbacks.tag_max - first_tag >= kSlotsMax - 1,
-                 "a tag for every slot");
+    TUTTI_ASSERT(kinds > 0, "long messages have tags of their own");
+    TUTTI_ASSERT(
+        first_tag <= callbacks.tag_max && callbacks.tag_max - first_tag >= tags_of(kinds) - 1,
+        "a tag for every slot and kind");
+    make_parcels();
 }
 
 // After a failure nothing is given to the embedder any more.
@@ -28,27 +35,109 @@ void P2p::begin(Ticket& ticket, int outcome, Failure what, Rank peer, size_t byt
     ticket.state = outcome == 0 ? State::kPending : fail(what, outcome, peer, bytes);
 }
 
+uint32_t P2p::tag_of(const MessageId& id, size_t bytes) const {
+    TUTTI_ASSERT(id.slot < kSlotsMax, "the slot has a tag");
+    if (bytes <= kWordedBytesMax || id.slot == kRecoverySlot) return first_tag_ + id.slot;
+    return first_tag_ + kSlotsMax + id.word.kind % kinds_ * kRecoverySlot + id.slot;
+}
+
+// There is room for all of them when they come back.
+void P2p::make_parcels() {
+    free_.reserve((parcels_.size() + 1) * kParcelsAtOnce);
+    parcels_.push_back(std::make_unique<Parcel[]>(kParcelsAtOnce));
+    for (size_t i = kParcelsAtOnce; i-- > 0;) free_.push_back(&parcels_.back()[i]);
+}
+
+P2p::Parcel* P2p::take_parcel(Ticket& ticket, const CallWord& word) {
+    if (free_.empty()) {
+        try {
+            make_parcels();
+        } catch (const std::bad_alloc&) {
+            fail(Failure::kMemory, 0, 0, 0);
+            return nullptr;
+        }
+    }
+    Parcel* parcel = free_.back();
+    free_.pop_back();
+    parcel->word = word;
+    ticket.parcel = parcel;
+    return parcel;
+}
+
 void P2p::send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
                Ticket& ticket) {
-    TUTTI_ASSERT(id.slot < kSlotsMax, "the slot has a tag");
     ticket.handle = nullptr;
+    ticket.parcel = nullptr;
     ticket.state = State::kFailed;
     if (failure_ != Failure::kNone) return;
-    const int outcome = callbacks_.send(callbacks_.user, data, bytes, number_of(peer),
-                                        first_tag_ + id.slot, &ticket.handle);
+    const uint32_t tag = tag_of(id, bytes);
+    size_t sent = bytes;
+    if (bytes <= kWordedBytesMax) {
+        Parcel* parcel = take_parcel(ticket, id.word);
+        if (!parcel) return;
+        if (bytes > 0) std::memcpy(parcel->bytes.data(), data, bytes);
+        const uint64_t word[2] = {id.word.call, id.word.before};
+        std::memcpy(parcel->bytes.data() + bytes, word, sizeof word);
+        data = parcel->bytes.data();
+        sent += sizeof word;
+    }
+    const int outcome =
+        callbacks_.send(callbacks_.user, data, sent, number_of(peer), tag, &ticket.handle);
     ticket.bytes = kNoBytes;
     begin(ticket, outcome, Failure::kSend, peer, bytes);
 }
 
 void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ticket& ticket) {
-    TUTTI_ASSERT(id.slot < kSlotsMax, "the slot has a tag");
     ticket.handle = nullptr;
+    ticket.parcel = nullptr;
     ticket.state = State::kFailed;
     if (failure_ != Failure::kNone) return;
-    const int outcome = callbacks_.recv(callbacks_.user, data, bytes, number_of(peer),
-                                        first_tag_ + id.slot, &ticket.handle);
+    const uint32_t tag = tag_of(id, bytes);
+    size_t room = bytes;
+    if (bytes <= kWordedBytesMax) {
+        Parcel* parcel = take_parcel(ticket, id.word);
+        if (!parcel) return;
+        parcel->target = data;
+        data = parcel->bytes.data();
+        room = parcel->bytes.size();
+    }
+    const int outcome =
+        callbacks_.recv(callbacks_.user, data, room, number_of(peer), tag, &ticket.handle);
     ticket.bytes = bytes;
     begin(ticket, outcome, Failure::kRecv, peer, bytes);
+}
+
+// A message that was shorter or longer than its receive may have its word all the same.
+State P2p::receive_parcel(Ticket& ticket, bool is_known, size_t bytes) {
+    Parcel& parcel = *static_cast<Parcel*>(ticket.parcel);
+    const size_t wanted = ticket.bytes + Parcel::kWordBytes;
+    const size_t there = is_known ? bytes : wanted;
+    const auto peer = static_cast<Rank>(ticket.number);
+    if (there >= Parcel::kWordBytes && there <= parcel.bytes.size()) {
+        uint64_t word[2];
+        std::memcpy(word, parcel.bytes.data() + there - sizeof word, sizeof word);
+        const bool is_same = word[0] == parcel.word.call && word[1] == parcel.word.before;
+        if (is_same && there == wanted) {
+            if (ticket.bytes > 0) std::memcpy(parcel.target, parcel.bytes.data(), ticket.bytes);
+            return State::kDone;
+        }
+        if (!is_same) {
+            disagreement_ = {true, true, peer, {word[0], word[1], 0}};
+            return fail(Failure::kWord, 0, peer, ticket.bytes);
+        }
+        bytes = there - sizeof word;
+    }
+    received_bytes_ = bytes;
+    disagreement_ = {true, false, peer, {}};
+    return fail(Failure::kSize, 0, peer, ticket.bytes);
+}
+
+State P2p::received(Ticket& ticket, bool is_known, size_t bytes) {
+    if (ticket.parcel) return receive_parcel(ticket, is_known, bytes);
+    if (!is_known || bytes == ticket.bytes) return State::kDone;
+    received_bytes_ = bytes;
+    disagreement_ = {true, false, static_cast<Rank>(ticket.number), {}};
+    return fail(Failure::kSize, 0, disagreement_.peer, ticket.bytes);
 }
 
 State P2p::test(Ticket& ticket) {
@@ -56,14 +145,14 @@ State P2p::test(Ticket& ticket) {
     if (failure_ != Failure::kNone) return ticket.state = State::kFailed;
     int is_done = 0;
     const int outcome = callbacks_.test(callbacks_.user, &ticket.handle, &is_done);
-    const auto received = reinterpret_cast<uintptr_t>(ticket.handle);
     if (outcome != 0) {
-        ticket.state = fail(Failure::kTest, outcome, static_cast<Rank>(ticket.number), 0);
-    } else if (is_done == 2 && ticket.bytes != kNoBytes && received != ticket.bytes) {
-        received_bytes_ = received;
-        ticket.state = fail(Failure::kSize, 0, static_cast<Rank>(ticket.number), ticket.bytes);
-    } else if (is_done != 0) {
-        ticket.state = State::kDone;
+        return ticket.state = fail(Failure::kTest, outcome, static_cast<Rank>(ticket.number), 0);
+    }
+    if (is_done == 0) return State::kPending;
+    const auto bytes = reinterpret_cast<uintptr_t>(ticket.handle);
+    ticket.state = ticket.bytes == kNoBytes ? State::kDone : received(ticket, is_done == 2, bytes);
+    if (ticket.parcel && ticket.state == State::kDone) {
+        free_.push_back(static_cast<Parcel*>(ticket.parcel));
     }
     return ticket.state;
 }
@@ -84,6 +173,10 @@ std::string P2p::error() const {
                    (received_bytes_ == SIZE_MAX ? "more than " + std::to_string(failed_bytes_)
                                                 : std::to_string(received_bytes_)) +
                    " bytes, not " + std::to_string(failed_bytes_);
+        case Failure::kWord:
+            return where.substr(1) + " runs another call";
+        case Failure::kMemory:
+            return "no memory for a message";
         default:
             return "";
     }

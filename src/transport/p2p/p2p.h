@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages by the embedder's point-to-point callbacks (tutti_p2p), so that Tutti runs wherever an
-// MPI does. Order per pair and tag is all that it asks of them: each slot has a tag of its own.
+// MPI does. Order per pair and tag is all that it asks of them: each slot has tags of its own.
+//
+// Ranks that do not run the same call are found out by what their messages say. One of few bytes
+// goes through memory of this transport, and the call's word behind it: all of a slot have one tag,
+// so that the words of different calls meet and are compared. A longer one goes as it stands, with
+// a tag by the kind of its call: it meets its own kind only, and then lengths are compared.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "transport/transport.h"
 #include "tutti/tutti.h"
@@ -14,9 +22,16 @@ namespace tutti::transport {
 
 class P2p final : public Transport {
   public:
-    // The team owns the tags first_tag to first_tag + kSlotsMax - 1. peers[r]: the embedder's
+    // Up to so many bytes go with the word. Copied in and out in some 10 ns; the embedder's own
+    // machinery takes hundreds for a message.
+    static constexpr size_t kWordedBytesMax = 256;
+    // Tags that messages of each lane's slot have beside the slot's own; at least one.
+    static constexpr uint32_t tags_of(uint32_t kinds) { return kSlotsMax + kinds * kRecoverySlot; }
+
+    // The team owns the tags first_tag to first_tag + tags_of(kinds) - 1. peers[r]: the embedder's
     // number of rank r, must outlive this; empty: the rank itself.
-    P2p(const tutti_p2p& callbacks, uint32_t first_tag, std::span<const uint32_t> peers = {});
+    P2p(const tutti_p2p& callbacks, uint32_t first_tag, std::span<const uint32_t> peers = {},
+        uint32_t kinds = 1);
 
     void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
               Ticket& ticket) override;
@@ -24,22 +39,41 @@ class P2p final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
-    [[nodiscard]] bool is_disagreement() const override { return failure_ == Failure::kSize; }
+    [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
   private:
-    enum class Failure : uint8_t { kNone, kSend, kRecv, kTest, kSize };
+    enum class Failure : uint8_t { kNone, kSend, kRecv, kTest, kSize, kWord, kMemory };
+    // What is on its way with its word.
+    struct Parcel {
+        static constexpr size_t kWordBytes = 2 * sizeof(uint64_t);
+        CallWord word;
+        std::byte* target = nullptr;  // of a receive
+        std::array<std::byte, kWordedBytesMax + kWordBytes> bytes;
+    };
     // Of a ticket's bytes: a send.
     static constexpr size_t kNoBytes = SIZE_MAX;
 
     [[nodiscard]] uint32_t number_of(Rank peer) const {
         return peers_.empty() ? peer : peers_[peer];
     }
+    // nullptr, and failed, where there is no memory.
+    Parcel* take_parcel(Ticket& ticket, const CallWord& word);
+    void make_parcels();
+    [[nodiscard]] uint32_t tag_of(const MessageId& id, size_t bytes) const;
+    State received(Ticket& ticket, bool is_known, size_t bytes);
+    State receive_parcel(Ticket& ticket, bool is_known, size_t bytes);
     void begin(Ticket& ticket, int outcome, Failure what, Rank peer, size_t bytes);
     State fail(Failure what, int outcome, Rank peer, size_t bytes);
 
     tutti_p2p callbacks_;
     uint32_t first_tag_;
     std::span<const uint32_t> peers_;
+    uint32_t kinds_;
+    // As many as were under way at a time, some from the beginning.
+    static constexpr size_t kParcelsAtOnce = 64;
+    std::vector<std::unique_ptr<Parcel[]>> parcels_;
+    std::vector<Parcel*> free_;
+    Disagreement disagreement_;
     // The first failure, which is the cause of all others.
     Failure failure_ = Failure::kNone;
     int outcome_ = 0;

@@ -33,7 +33,7 @@ class Rank {
         const topo::Placement placement(hosts);
         network_ =
             std::make_unique<Network>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
-                                      TagLease(context_->tags(), p2p.user, 0, kToken));
+                                      TagLease(context_->tags(), p2p, 0, kToken));
         slice_ = Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
         transport::udp::Ring::format(ring_memory(*slice_), kRing);
@@ -116,7 +116,7 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
         const tutti_p2p p2p = mailbox.callbacks(rank);
         TagBook book;
         book.take(p2p.user, 0);
-        const TagLease tags(book, p2p.user, 0, kToken);
+        const TagLease tags(book, p2p, 0, kToken);
         Notes notes(p2p, tags.note_tag(), {}, rank, tags.token());
         heard += notes.receive(note) ? 1 : 0;
         first.attend();

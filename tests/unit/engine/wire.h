@@ -18,7 +18,7 @@ namespace tutti::test {
 class Wire {
   public:
     static constexpr uint32_t kRanks = 2;
-    static constexpr uint32_t kTags = 32;
+    static constexpr uint32_t kTags = 40;
     static constexpr uint64_t kCells = 4;
     static constexpr size_t kBytesMax = 256 * 1024;
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The last calls of a team across hosts, as this rank took them, and how two ranks find out by
+// them where they disagree. No I/O.
+//
+// Each call has a word (transport.h): what it is, and a hash of all that were before. Messages
+// carry it or a part of it (p2p.h). Where none that a rank waits for comes, it tells whom it waits
+// for its last calls, and who finds one among them that was another one here ends the team's calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "node/word.h"
+#include "transport/transport.h"
+
+namespace tutti::engine {
+
+// The last calls of a rank, as it tells them others.
+struct LastCalls {
+    static constexpr uint32_t kMax = 8;
+    uint32_t number = 0;  // of the last one
+    uint32_t count = 0;
+    uint64_t before = 0;                 // the hash of what was before the first of them
+    std::array<uint64_t, kMax> notes{};  // packed; the last one first
+};
+
+class CallLog {
+  public:
+    // The next call, from 1.
+    transport::CallWord add(tutti_collective collective, uint32_t root, uint64_t bytes);
+    // The number of the last one; wraps around.
+    [[nodiscard]] uint32_t number() const { return number_; }
+    // Of a call that is not forgotten yet.
+    [[nodiscard]] node::CallNote note(uint32_t number) const {
+        return node::CallNote::unpack(entries_[number % kKept].note);
+    }
+    [[nodiscard]] node::CallNote last() const { return note(number_); }
+
+    [[nodiscard]] LastCalls tell() const;
+
+    struct Difference {
+        bool is_there = false;
+        bool is_known = false;  // theirs; otherwise it was before the call `number`
+        uint32_t number = 0;
+        node::CallNote theirs;
+    };
+    // The first call known to both sides that was not the same on both.
+    [[nodiscard]] Difference compare(const LastCalls& theirs) const;
+
+  private:
+    struct Entry {
+        uint64_t note = 0;
+        uint64_t before = 0;
+    };
+    // A rank that sends without waiting may be that far ahead of one that disagrees with it.
+    static constexpr uint32_t kKept = 64;
+
+    [[nodiscard]] bool has(uint32_t number) const;
+
+    std::array<Entry, kKept> entries_{};
+    uint32_t number_ = 0;
+    uint64_t history_ = 0;
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of ranks that do not run the same call.
+#include "transport/p2p/p2p.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "conformance/mailbox.h"
+
+namespace tutti::test {
+namespace {
+
+using transport::CallWord;
+using transport::MessageId;
+using transport::P2p;
+using transport::State;
+using transport::Ticket;
+
+constexpr size_t kLong = P2p::kWordedBytesMax + 1;
+
+MessageId id_of(const CallWord& word) { return {1, 0, 3, 0, word}; }
+
+class Words : public ::testing::Test {
+  protected:
+    // Rank 0 sends so many bytes, rank 1 receives: where the receive stands.
+    State pass(size_t sent, const CallWord& senders, size_t wanted, const CallWord& receivers) {
+        std::vector<std::byte> in(sent, std::byte{7});
+        out_.assign(wanted, std::byte{0});
+        Ticket send, recv;
+        sender_.send(1, id_of(senders), in.data(), sent, send);
+        receiver_.recv(0, id_of(receivers), out_.data(), wanted, recv);
+        const State state = receiver_.test(recv);
+        EXPECT_EQ(sender_.test(send), state == State::kPending ? State::kPending : State::kDone);
+        return state;
+    }
+    // What came is what was sent, or nothing of it.
+    void expect_data(std::byte all) { EXPECT_EQ(out_, std::vector<std::byte>(out_.size(), all)); }
+
+    Mailbox mailbox_{2};
+    P2p sender_{mailbox_.callbacks(0), 100, {}, 30};
+    P2p receiver_{mailbox_.callbacks(1), 100, {}, 30};
+    std::vector<std::byte> out_;
+};
+
+TEST_F(Words, OfOneCallLetDataPass) {
+    for (const size_t bytes : {size_t{0}, size_t{1}, P2p::kWordedBytesMax, kLong}) {
+        EXPECT_EQ(pass(bytes, {5, 6, 7}, bytes, {5, 6, 7}), State::kDone) << bytes;
+        expect_data(std::byte{7});
+    }
+    EXPECT_EQ(mailbox_.under_way(), 0u);
+}
+
+TEST_F(Words, OfAnotherCallAreFound) {
+    EXPECT_EQ(pass(8, {5, 6, 7}, 8, {4, 6, 7}), State::kFailed);
+    expect_data(std::byte{0});
+    const transport::Disagreement found = receiver_.disagreement();
+    EXPECT_TRUE(found.is_there && found.has_word);
+    EXPECT_EQ(found.peer, 0u);
+    EXPECT_EQ(found.word, (CallWord{5, 6, 0}));
+}
+
+TEST_F(Words, AreFoundInMessagesOfAnotherSize) {
+    EXPECT_EQ(pass(0, {5, 6, 7}, 8, {4, 6, 7}), State::kFailed);
+    EXPECT_EQ(receiver_.disagreement().word, (CallWord{5, 6, 0}));
+}
+
+TEST_F(Words, AreFoundInLongerMessages) {
+    EXPECT_EQ(pass(200, {5, 6, 7}, 0, {4, 6, 7}), State::kFailed);
+    EXPECT_EQ(receiver_.disagreement().word, (CallWord{5, 6, 0}));
+}
+
+TEST_F(Words, OfOtherCallsBeforeAreFound) {
+    EXPECT_EQ(pass(8, {5, 6, 7}, 8, {5, 3, 7}), State::kFailed);
+    EXPECT_EQ(receiver_.disagreement().word, (CallWord{5, 6, 0}));
+}
+
+TEST_F(Words, LongMessagesOfOtherKindsDoNotMeet) {
+    EXPECT_EQ(pass(kLong, {5, 6, 7}, kLong, {4, 6, 8}), State::kPending);
+    EXPECT_EQ(mailbox_.under_way(), 2u);
+}
+
+TEST_F(Words, LongMessagesOfOneKindAreCompared) {
+    EXPECT_EQ(pass(kLong + 8, {5, 6, 7}, kLong + 9, {4, 6, 7}), State::kFailed);
+    EXPECT_TRUE(receiver_.disagreement().is_there);
+    EXPECT_FALSE(receiver_.disagreement().has_word);
+    EXPECT_EQ(receiver_.error(), "rank 0 sent 265 bytes, not 266");
+}
+
+TEST_F(Words, LongerThanThereIsRoomFor) {
+    EXPECT_EQ(pass(kLong + 9, {5, 6, 7}, kLong, {5, 6, 7}), State::kFailed);
+    EXPECT_EQ(receiver_.error(), "rank 0 sent more than 257 bytes, not 257");
+}
+
+}  // namespace
+}  // namespace tutti::test
