@@ -34,8 +34,8 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       tags_(std::move(tags)),
       transport_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
-      is_told_(placement_.ranks()),
-      may_return_(!is_watched(context_.settings())) {
+      may_return_(!is_watched(context_.settings())),
+      is_told_(placement_.ranks()) {
     plans_.reserve(kPlansMax);
     const FaultPlan& faults = context_.settings().faults;
     if (faults.reorder == 0) return;
@@ -360,7 +360,7 @@ std::string Network::tell_return() {
     if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
     const std::string host = host_text(lost_node_);
     if (!context_.multicast_desk().answers_again(host)) return {};
-    return host + " answers multicast again; from call " + std::to_string(call_ + 1) +
+    return host + " answers multicast again; from call " + std::to_string(call() + 1) +
            " on it does its work";
 }
 

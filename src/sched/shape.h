@@ -53,8 +53,8 @@ struct Shape {
     // The team has a multicast route, agreed when it was made: Programs may multicast.
     bool has_multicast = false;
     // Agreed likewise: from one rank to all by that route, and between two ranks without it.
-    Speed multicast_speed;
-    Speed message_speed;
+    Speed multicast_speed = {};
+    Speed message_speed = {};
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
 
