@@ -162,7 +162,7 @@ TUTTI_API const char *tutti_context_setting(const tutti_context *context, const 
 typedef struct tutti_p2p {
     size_t struct_bytes; /* sizeof(tutti_p2p) */
     void *user;          /* one for all teams of a process: tags are told apart by it */
-    uint32_t tag_max;    /* tags are 0 to tag_max */
+    uint32_t tag_max;    /* tags are 0 to tag_max, the same on all members */
     /* The memory belongs to the message until test() says that it is done. */
     int (*send)(void *user, const void *data, size_t bytes, uint32_t peer, uint32_t tag,
                 void **request);

@@ -3,6 +3,7 @@
 // failed. All members are in one and the same call, which they have counted to alike, so that they
 // can agree as they do while a team is made; none has a message of a call under way.
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "engine/make_multicast.h"
@@ -77,6 +78,15 @@ bool Team::advance_settling() {
     return true;
 }
 
+void Team::tell_return() {
+    try {
+        const std::string line = network_->tell_return();
+        if (!line.empty()) context_->log(TUTTI_LOG_WARN, name_ + ": " + line);
+    } catch (const std::bad_alloc&) {
+        // A line for people.
+    }
+}
+
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
 tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
@@ -95,11 +105,13 @@ tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
     }
     Circle all(rank_, size_, allgather, user);
     NodeTalk talk;
+    bool are_apart = false;
     auto agreed = all.agree_briefly(guarded([&] { return begin_talk(*network_, rank_, talk); }));
     if (agreed) {
         const Report report = guarded([&] {
             const NodeMembers node{*talk.circle, arena_.get(), node_leader_};
             auto made = make_multicast(*context_, all, node, *network_);
+            are_apart = !made;
             if (!made) return report_of(made.error());
             tell_obstacle(*context_, name_, rank_, made.value());
             const auto adopted = network_->adopt_multicast(std::move(made.value()));
@@ -107,13 +119,13 @@ tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
         });
         agreed = all.agree_briefly(report);
     }
+    network_->forget_told();  // whoever waited in the try heard nothing else
     if (agreed) {
-        const std::string line = network_->tell_return();
-        if (!line.empty()) context_->log(TUTTI_LOG_WARN, name_ + ": " + line);
+        tell_return();
         return TUTTI_OK;
     }
     network_->drop_multicast(agreed.error().message);
-    const bool are_apart = agreed.error().code == ErrorCode::kBootstrap;
+    are_apart |= agreed.error().code == ErrorCode::kBootstrap;
     const bool is_cut = talk.gather && talk.gather->has_failed();
     if (is_cut) context_->keep(std::move(talk.gather));
     if (!are_apart && !is_cut) return TUTTI_OK;

@@ -58,6 +58,7 @@ struct Finding {
     uint64_t bytes_per_s = 0;        // 0: not measured here
     uint64_t round_trip_ns = 0;      // the longest
     uint64_t round_trip_ns_min = 0;  // one that met nothing else on its way
+    uint32_t is_cut = 0;             // a message failed: nothing more comes by messages
     sched::Speed message;            // of two hosts; 0 where it was not measured
 };
 
@@ -338,6 +339,7 @@ Report MulticastMaker::measure_messages(Finding& finding) {
     finding.message = desk_.known_speed(partner);
     if (!meter_->measure(finding.message)) {
         context_.keep(meter_->let_go());
+        finding.is_cut = 1;
         return trouble("a message to another host failed");
     }
     desk_.remember_speed(partner, finding.message);
@@ -428,6 +430,7 @@ Result<Done> MulticastMaker::probe() {
     const auto findings = all_.exchange(finding);
     if (!findings) return findings.error();
     bool is_good = true;
+    bool is_cut = false;
     uint64_t slowest = UINT64_MAX;
     uint64_t round_trip_ns = 0;
     uint64_t latency_ns = 0;
@@ -438,10 +441,12 @@ Result<Done> MulticastMaker::probe() {
         round_trip_ns = std::max(round_trip_ns, one.round_trip_ns);
         latency_ns = std::max(latency_ns, one.round_trip_ns_min / 2);
         message = slower(message, one.message);
+        is_cut |= one.is_cut != 0;
     }
     if (!is_good) {
         if (made_.route) made_.route->drop();
         auto agreed = all_.agree(mine_);
+        if (!agreed && is_cut) return Error{ErrorCode::kBootstrap, agreed.error().message};
         if (!agreed) remember_failure(agreed.error().message);
         return agreed;
     }

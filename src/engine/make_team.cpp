@@ -83,6 +83,7 @@ class TeamMaker {
     Machine mine_;
     // Across hosts: how the members of the own node talk to each other.
     std::unique_ptr<PeerGather> node_gather_;
+    bool is_cut_ = false;  // messages have failed: some may still be under way
     std::optional<Circle> node_;
     std::vector<NodeMember> members_;  // of the own node; none in large teams
     std::unique_ptr<Team> team_;
@@ -227,7 +228,10 @@ Report TeamMaker::make_multicast() {
     }
     const NodeMembers node{*node_, team_->arena_.get(), team_->node_leader_};
     auto made = engine::make_multicast(context_, all_, node, network);
-    if (!made) return report_of(made.error());
+    if (!made) {
+        is_cut_ = true;
+        return report_of(made.error());
+    }
     tell_obstacle(context_, team_->name_, params_.rank, made.value());
     network.set_multicast(std::move(made.value()));
     return {};
@@ -279,9 +283,9 @@ void TeamMaker::finish() {
 
 // Of a team that comes to nothing since messages failed, some may still be under way.
 TeamMaker::~TeamMaker() {
-    if (!node_gather_ || !node_gather_->has_failed()) return;
-    context_.keep(std::move(node_gather_));
-    team_->broken_ = TUTTI_ERR_NETWORK;
+    const bool is_cut = node_gather_ && node_gather_->has_failed();
+    if (is_cut) context_.keep(std::move(node_gather_));
+    if (is_cut || (is_cut_ && team_)) team_->broken_ = TUTTI_ERR_NETWORK;
 }
 
 Result<std::unique_ptr<Team>> TeamMaker::make() {

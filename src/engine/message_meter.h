@@ -26,7 +26,6 @@ class MessageMeter {
     // Where one of them knows nothing, they measure: some 50 messages up and down, some 10 ms where
     // they are slow. False where a message failed; then let_go() is to be kept for good.
     bool measure(sched::Speed& speed);
-    [[nodiscard]] bool has_failed() const { return gather_->has_failed(); }
     [[nodiscard]] std::unique_ptr<PeerGather> let_go() { return std::move(gather_); }
 
   private:
@@ -36,6 +35,8 @@ class MessageMeter {
         return PeerGather::allgather(gather_.get(), &mine, both.data(), sizeof mine) == 0;
     }
     bool measure_latency(uint64_t& latency_ns);
+    // ns: becomes that time if it is shorter.
+    bool time_exchange(size_t bytes, uint64_t& ns);
     bool measure_rate(uint64_t latency_ns, uint64_t& mbit);
 
     Clock& clock_;

@@ -13,7 +13,8 @@ namespace tutti::engine {
 namespace {
 
 // Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
-// it microseconds and no more memory.
+// it no more memory, and some microseconds; where messages are compared with multicasts
+// (select/predict.h) tens of them, and a millisecond among hundreds of hosts.
 constexpr size_t kPlansMax = 64;
 // How long the end of the context waits for those who miss something of it after a failure.
 constexpr uint64_t kSettleNsMax = 5'000'000'000;

@@ -157,6 +157,8 @@ class Network final : public Keepsake, private Attended {
     // they have answered, which those do who wait themselves.
     void tell_calls();
     void calls_heard(uint32_t rank) { is_told_[rank] = false; }
+    // What was told may have been lost since.
+    void forget_told() { is_told_.assign(is_told_.size(), false); }
     [[nodiscard]] const exec::Executor& executor() const { return *executor_; }
     // As the executor's, for who looks whether the ranks agree.
     [[nodiscard]] node::Op* node_op() { return executor_->node_op(); }

@@ -18,7 +18,8 @@
 
 namespace tutti::engine {
 
-// To be kept for good after a failure: messages may still write into its memory.
+// To be kept for good after a failure, as the transport is: messages may still write into the
+// memory of both.
 class PeerGather final : public Keepsake {
   public:
     // members: ranks of the team, ascending; index: the own one among them. All memory is made

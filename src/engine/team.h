@@ -102,6 +102,7 @@ class Team {
     tutti_status meet();
     tutti_status settle_multicast();
     bool advance_settling();
+    void tell_return();
     void begin_cards(Request& request);
     void begin_plan(Request& request);
     void compare_cards(Request& request);
@@ -180,6 +181,7 @@ class Team {
     node::Rank suspect_ = node::kNoRank;
     // When this rank tells the calls that it waits in: see tell_calls().
     uint32_t telling_call_ = 0;
+    uint32_t tellings_ = 0;  // of that call
     uint64_t tell_at_ns_ = 0;
     uint64_t tell_after_ns_ = 0;
     // The call in front waits for what all ranks agree on after multicast failed.

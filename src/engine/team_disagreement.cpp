@@ -17,6 +17,9 @@ namespace {
 // From the first look at a long wait to the first telling, and the longest from one to the next.
 constexpr uint64_t kTellAfterNs = 10'000'000;
 constexpr uint64_t kTellEveryNs = 1'000'000'000;
+// After so many tellings of one call, a minute, those that were not answered are told again: notes
+// may be lost where a member tries multicast meanwhile, or has no room for an answer.
+constexpr uint32_t kTellingsMax = 64;
 
 struct CallText {
     char text[48];
@@ -66,11 +69,14 @@ void Team::disagree(uint64_t number, const node::CallNote& mine, uint32_t rank,
 
 void Team::disagree(const node::Op& op, const node::Disagreement& with) {
     const node::CallNote mine = node::CallNote::unpack(op.note);
-    const node::CallNote* theirs = with.is_known ? &with.note : nullptr;
-    if (!network_) return disagree(op.number, mine, with.rank, theirs);
+    if (!network_)
+        return disagree(op.number, mine, with.rank, with.is_known ? &with.note : nullptr);
+    // Parts have numbers of their own; what a person knows is the call.
+    node::CallNote theirs = with.note;
+    theirs.number = mine.number;
     const topo::Placement& placement = network_->placement();
     const uint32_t rank = placement.members(placement.node_of(rank_))[with.rank];
-    disagree(network_->call(), mine, rank, theirs);
+    disagree(network_->call(), mine, rank, with.is_known ? &theirs : nullptr);
 }
 
 // As a message across nodes shows.
@@ -106,6 +112,8 @@ void Team::tell_calls() {
     const uint64_t now = context_->clock().now_ns();
     const bool is_new = telling_call_ != network_->call();
     if (!is_new && now < tell_at_ns_) return;
+    tellings_ = is_new ? 0 : tellings_ + 1;
+    if (tellings_ % kTellingsMax == kTellingsMax - 1) network_->forget_told();
     if (!is_new) network_->tell_calls();
     telling_call_ = network_->call();
     tell_after_ns_ = is_new ? kTellAfterNs : std::min(2 * tell_after_ns_, kTellEveryNs);

@@ -97,12 +97,12 @@ void Team::listen(node::Op* op) {
     if (network_) {
         try {
             hear_all();
+            if (broken_ == TUTTI_OK && head_) tell_calls();
         } catch (const std::bad_alloc&) {
             // A line for people is left away, or an answer.
         }
     }
     if (broken_ == TUTTI_OK) look_for_rejections();
-    if (broken_ == TUTTI_OK && network_ && head_) tell_calls();
     if (broken_ == TUTTI_OK && op) look_for_disagreement(*op);
 }
 

@@ -183,10 +183,13 @@ void explain_failure(CommState& state, tutti_status status, const char* message,
 }
 
 // Whether calls may find that it is time to try: for the first time, or after a failure. Alike on
-// all members, except that some may know of a failure already.
+// all members, except that some may know of a failure already. Where the answer takes memory that
+// is not there, the team is asked in its calls.
 bool may_try_multicast(const CommState& state) {
-    const tutti_multicast_state now = multicast_of(state).state;
-    return now != TUTTI_MULTICAST_NONE && now != TUTTI_MULTICAST_OFF;
+    tutti_multicast_info info{};
+    info.struct_bytes = sizeof info;
+    if (tutti_team_multicast(state.team, &info) != TUTTI_OK) return true;
+    return info.state != TUTTI_MULTICAST_NONE && info.state != TUTTI_MULTICAST_OFF;
 }
 
 void make_team(CommState& state, bool is_apart) {

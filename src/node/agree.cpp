@@ -104,8 +104,10 @@ Disagreement find_disagreement(const Team& team, const Op& op) {
     const CallNote mine = CallNote::unpack(op.note);
     for (Rank rank = 0; rank < team.size; ++rank) {
         if (rank == team.rank) continue;
-        const CallNote theirs = CallNote::unpack(
-            team.slice.note_words(rank).notes[op.number % kNotes].load(std::memory_order_acquire));
+        const uint64_t noted =
+            team.slice.note_words(rank).notes[op.number % kNotes].load(std::memory_order_acquire);
+        if (noted == 0) continue;
+        const CallNote theirs = CallNote::unpack(noted);
         if (theirs.number != mine.number || is_tolerable(team, op, rank, theirs)) continue;
         // Of a later call, whose number has the same low bits: calls of no bytes wait for nobody.
         if (is_note_over(team, op, rank)) continue;

@@ -129,7 +129,8 @@ inline void sign(Team& team, Op& op, uint64_t size, uint64_t bytes) {
     team.history = std::rotl(hash, 32) + (is_block ? 0 : bytes);
     op.number = number;
     op.flag = pack_flag(number, size, hash);
-    op.note = team.whole != 0 ? team.whole : CallNote::pack(number, kind, bytes);
+    op.note = team.whole != 0 ? CallNote::renumber(team.whole, number)
+                              : CallNote::pack(number, kind, bytes);
     team.own_notes->notes[number % kNotes].store(op.note, std::memory_order_release);
 }
 

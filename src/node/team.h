@@ -71,7 +71,7 @@ struct Team {
     // Bases of the next call; the same on all ranks.
     uint64_t call = 0;
     uint64_t history = 0;  // a hash of what all ranks know alike of the calls so far
-    uint64_t whole = 0;    // see take_part()
+    uint64_t whole = 0;    // see take_part(); its number is that of the larger team's call
     uint64_t events = 0;
     uint64_t chunks = 0;
 

@@ -71,6 +71,10 @@ struct CallNote {
     static uint64_t pack(uint64_t call_number, uint64_t kind, uint64_t size) {
         return size << kBytesShift | kind << kNumberLow | static_cast<uint8_t>(call_number);
     }
+    // The same of another number: a part has its own, by which its note is found.
+    static uint64_t renumber(uint64_t packed, uint64_t call_number) {
+        return (packed & ~uint64_t{0xff}) | static_cast<uint8_t>(call_number);
+    }
     [[nodiscard]] uint64_t pack() const {
         return pack(number, pack_kind(static_cast<tutti_collective>(collective), root), bytes);
     }

@@ -35,9 +35,14 @@ void P2p::begin(Ticket& ticket, int outcome, Failure what, Rank peer, size_t byt
     ticket.state = outcome == 0 ? State::kPending : fail(what, outcome, peer, bytes);
 }
 
+// How ranks go on after a failure is no part of a call.
+bool P2p::is_worded(const MessageId& id, size_t bytes) {
+    return bytes <= kWordedBytesMax && id.slot != kRecoverySlot;
+}
+
 uint32_t P2p::tag_of(const MessageId& id, size_t bytes) const {
     TUTTI_ASSERT(id.slot < kSlotsMax, "the slot has a tag");
-    if (bytes <= kWordedBytesMax || id.slot == kRecoverySlot) return first_tag_ + id.slot;
+    if (is_worded(id, bytes) || id.slot == kRecoverySlot) return first_tag_ + id.slot;
     return first_tag_ + kSlotsMax + id.word.kind % kinds_ * kRecoverySlot + id.slot;
 }
 
@@ -72,7 +77,7 @@ void P2p::send(Rank peer, const MessageId& id, const std::byte* data, size_t byt
     if (failure_ != Failure::kNone) return;
     const uint32_t tag = tag_of(id, bytes);
     size_t sent = bytes;
-    if (bytes <= kWordedBytesMax) {
+    if (is_worded(id, bytes)) {
         Parcel* parcel = take_parcel(ticket, id.word);
         if (!parcel) return;
         if (bytes > 0) std::memcpy(parcel->bytes.data(), data, bytes);
@@ -94,7 +99,7 @@ void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ti
     if (failure_ != Failure::kNone) return;
     const uint32_t tag = tag_of(id, bytes);
     size_t room = bytes;
-    if (bytes <= kWordedBytesMax) {
+    if (is_worded(id, bytes)) {
         Parcel* parcel = take_parcel(ticket, id.word);
         if (!parcel) return;
         parcel->target = data;

@@ -22,8 +22,8 @@ namespace tutti::transport {
 
 class P2p final : public Transport {
   public:
-    // Up to so many bytes go with the word. Copied in and out in some 10 ns; the embedder's own
-    // machinery takes hundreds for a message.
+    // Up to so many bytes go with the word, but for those of kRecoverySlot. Copied in and out in
+    // some 10 ns; the embedder's own machinery takes hundreds for a message.
     static constexpr size_t kWordedBytesMax = 256;
     // Tags that messages of each lane's slot have beside the slot's own; at least one.
     static constexpr uint32_t tags_of(uint32_t kinds) { return kSlotsMax + kinds * kRecoverySlot; }
@@ -59,6 +59,7 @@ class P2p final : public Transport {
     // nullptr, and failed, where there is no memory.
     Parcel* take_parcel(Ticket& ticket, const CallWord& word);
     void make_parcels();
+    [[nodiscard]] static bool is_worded(const MessageId& id, size_t bytes);
     [[nodiscard]] uint32_t tag_of(const MessageId& id, size_t bytes) const;
     State received(Ticket& ticket, bool is_known, size_t bytes);
     State receive_parcel(Ticket& ticket, bool is_known, size_t bytes);

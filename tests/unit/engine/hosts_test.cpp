@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "sim/seeds.h"
 
 namespace tutti::test {
@@ -49,6 +52,27 @@ algorithm = "binomial"
 collective = "allgather"
 algorithm = "ring"
 )";
+
+// Calls of no bytes have numbers across hosts and no part within a node. What a node's members
+// noted of a part long ago, or never, is no word of this one, though the calls' numbers be 256
+// apart.
+TEST(Hosts, ALateMemberOfANodeIsNotTakenForAnother) {
+    constexpr uint32_t kRanks = 4;
+    const ContextPtr context = make_context({"TUTTI_HOSTS=2", "TUTTI_MCAST=off"});
+    run_hosts(context.get(), kRanks, [](uint32_t rank, tutti_team* team) {
+        for (int round = 0; round < 2; ++round) {
+            tutti_call nothing{};
+            nothing.collective = TUTTI_BCAST;
+            for (int i = 0; i < 255; ++i) {
+                ASSERT_EQ(tutti_run(team, &nothing), TUTTI_OK) << tutti_team_message(team);
+            }
+            // Long enough for the others to look what is the matter.
+            if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            const tutti_call barrier{};
+            ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK) << tutti_team_message(team);
+        }
+    });
+}
 
 TEST(Hosts, RandomMixed) {
     const Seeds seeds = Seeds::wanted(24);
