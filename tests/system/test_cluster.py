@@ -33,6 +33,17 @@ def on(cluster, *options):
     return [LAB, "run", "--name", cluster, *options, "--"]
 
 
+def run_bare(command):
+    """Nothing of Tutti's is in it. Open MPI 5's launcher misses the end of programs that end at
+    once in one of some hundred runs, and waits for ever: such a run is made again, once."""
+    try:
+        return harness.run_command(command, timeout=60)
+    except AssertionError as error:
+        if not str(error).startswith("hangs"):
+            raise
+    return harness.run_command(command)
+
+
 @pytest.mark.parametrize("options, ranks, hosts", [
     (["--ranks-per-host", "2"], 8, [0, 0, 1, 1, 2, 2, 3, 3]),
     (["--ranks-per-host", "2", "--placement", "round-robin"], 8, [0, 1, 2, 3, 0, 1, 2, 3]),
@@ -42,7 +53,7 @@ def on(cluster, *options):
 def test_ranks_stand_where_they_were_ordered(cluster, mpi, options, ranks, hosts):
     told = "echo rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $(hostname)"
     command = [*on(cluster, *options), mpi.launcher, "-n", ranks, "sh", "-c", told]
-    done = harness.run_command(command)
+    done = run_bare(command)
     assert done.status == 0, str(done)
     found = sorted((int(line.split()[1]), line.split()[2]) for line in done.out.splitlines()
                    if line.startswith("rank "))
