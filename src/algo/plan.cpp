@@ -561,6 +561,16 @@ std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shap
     return std::make_unique<Plan>(algorithm, layout, rank);
 }
 
+Programs make_plans(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
+                    const Tuning& tuning) {
+    Programs programs;
+    programs.reserve(placement.ranks());
+    for (Rank rank = 0; rank < placement.ranks(); ++rank) {
+        programs.push_back(make_plan(algorithm, shape, placement, rank, tuning));
+    }
+    return programs;
+}
+
 std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
                                const Placement& placement, const Tuning& tuning) {
     const Layout layout(algorithm, shape, placement, tuning);

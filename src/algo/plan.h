@@ -22,6 +22,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "algo/registry.h"
 #include "topo/placement.h"
@@ -37,6 +38,11 @@ inline constexpr uint64_t kPackedBytesMax = 16u << 20;
 std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shape,
                                    const topo::Placement& placement, Rank rank,
                                    const Tuning& tuning);
+
+// The Programs of all ranks, likewise.
+using Programs = std::vector<std::unique_ptr<Program>>;
+Programs make_plans(const Algorithm& algorithm, const Shape& shape,
+                    const topo::Placement& placement, const Tuning& tuning);
 
 // As Algorithm::obstacle, for the shape that the algorithm would see inside the plan.
 std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,

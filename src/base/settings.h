@@ -37,9 +37,11 @@ struct Settings {
     std::string report;       // empty: none; "1": a table; else a file for JSON
     std::string report_mark;  // internal: a file that says that a report was given
     bool check = false;
-    double verify_share = 0;               // of the calls, run by the host too; 0: none
-    uint64_t verify_seed = 0;              // which calls; 0: drawn for each run
-    double stall_s = 0;                    // 0: never
+    double verify_share = 0;   // of the calls, run by the host too; 0: none
+    uint64_t verify_seed = 0;  // which calls; 0: drawn for each run
+    double stall_s = 0;        // 0: never
+    // Calls are compared, or those who come late are named.
+    [[nodiscard]] bool watches_calls() const { return check || stall_s > 0; }
     uint64_t chunk_bytes = 0;              // 0: chosen by team size
     uint64_t memory_bytes = 256ull << 20;  // of shared memory, per process set and node
     uint64_t warmup_calls = 2;

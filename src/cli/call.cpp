@@ -177,16 +177,6 @@ Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& 
     return sizes;
 }
 
-Programs make_plans(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                    const topo::Placement& placement, const algo::Tuning& tuning) {
-    Programs programs;
-    programs.reserve(placement.ranks());
-    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
-        programs.push_back(algo::make_plan(algorithm, shape, placement, rank, tuning));
-    }
-    return programs;
-}
-
 std::string tuning_text(const algo::Algorithm& algorithm, const algo::Tuning& tuning,
                         uint64_t bytes) {
     std::vector<std::string> parts;

@@ -50,17 +50,13 @@ struct Call {
     [[nodiscard]] Result<Done> force(const std::string& algorithm);
 };
 
-// environment: the settings in force, as for `tutti run`. --algorithm is for the caller, see force().
+// environment: the settings in force, as for `tutti run`. --algorithm is for the caller, see
+// force().
 Result<Call> read_call(std::string_view command, const Words& words,
                        std::span<const std::string> environment);
 // What --bytes lists; one zero for a barrier.
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
                                          const Call& call);
-
-using Programs = std::vector<std::unique_ptr<sched::Program>>;
-// The plans of all ranks. The placement must outlive them.
-Programs make_plans(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                    const topo::Placement& placement, const algo::Tuning& tuning);
 
 // "segments of 64 KiB, 4 lanes in flight, 2 leaders a host, flat", or an empty text. Segments are
 // worth a word only where the vector is longer.

@@ -168,7 +168,7 @@ Result<Wanted> read_wanted(const Words& words) {
 // The schedules of all ranks in a file, one after the other.
 struct Collective {
     sched::Shape shape;
-    Programs programs;  // by rank
+    algo::Programs programs;  // by rank
 };
 
 Result<std::string> read_text(const std::string& name) {

@@ -20,7 +20,7 @@ Cost cost_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
     Cost cost;
     std::vector<sched::Count> counts;
     if (operations_about(algorithm, shape, placement, tuning) <= kOperationsMax) {
-        const Programs programs = make_plans(algorithm, shape, placement, tuning);
+        const algo::Programs programs = algo::make_plans(algorithm, shape, placement, tuning);
         for (const auto& program : programs) counts.push_back(sched::count(*program));
         cost.rounds = sched::critical_rounds(placement, programs);
         cost.is_followed = true;

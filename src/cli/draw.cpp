@@ -229,7 +229,7 @@ Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algo
     if (const auto problem = files::obstacle(file); !problem.empty()) {
         return file_error(file, problem);
     }
-    const Programs programs = make_plans(algorithm, shape, placement, tuning);
+    const algo::Programs programs = algo::make_plans(algorithm, shape, placement, tuning);
     const Steps steps = sched::steps(placement, programs);
     if (const size_t count = arrows(placement, steps); count > kArrowsDrawnMax) {
         return Error{

@@ -113,7 +113,7 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
 
 std::vector<std::string> prove(const algo::Algorithm& algorithm, const topo::Placement& placement,
                                const Case& one) {
-    const Programs programs = make_plans(algorithm, one.shape, placement, one.tuning);
+    const algo::Programs programs = algo::make_plans(algorithm, one.shape, placement, one.tuning);
     return sched::check(one.shape, placement, programs).lines;
 }
 

@@ -125,6 +125,7 @@ class MulticastMaker {
     Report take_ring(const RingOffer& offer);
     Report join_group();
     Report look_around(Finding& finding);
+    [[nodiscard]] uint32_t partner_node() const { return placement_.node_of(all_.rank) ^ 1u; }
     void prepare_meter();
     Report measure_messages(Finding& finding);
     void await_probe();
@@ -327,15 +328,14 @@ Report MulticastMaker::join_group() {
 // Of an odd number the last host is not measured. Who asks for multicast by name does not compare.
 void MulticastMaker::prepare_meter() {
     if (context_.settings().mcast.choice == McastChoice::kOn) return;
-    const uint32_t partner = placement_.node_of(all_.rank) ^ 1u;
-    if (partner >= placement_.nodes()) return;
-    meter_.emplace(network_, context_.clock(), all_.rank, carriers_[partner]);
+    if (partner_node() >= placement_.nodes()) return;
+    meter_.emplace(network_, context_.clock(), all_.rank, carriers_[partner_node()]);
 }
 
 // As everybody in the same round, on whom the partner can rely: all have joined.
 Report MulticastMaker::measure_messages(Finding& finding) {
     if (!meter_) return {};
-    const uint64_t partner = host_number(endpoints_[placement_.node_of(all_.rank) ^ 1u]);
+    const uint64_t partner = host_number(endpoints_[partner_node()]);
     finding.message = desk_.known_speed(partner);
     if (!meter_->measure(finding.message)) {
         context_.keep(meter_->let_go());
@@ -492,7 +492,7 @@ bool wants_multicast(const Settings& settings) {
 bool may_wait_for_multicast(const Settings& settings) {
     if (settings.mcast.choice != McastChoice::kAuto) return false;
     // Who is to be told of ranks that call other things, or come late, is told so in every call.
-    if (settings.check || settings.stall_s > 0) return false;
+    if (settings.watches_calls()) return false;
     for (size_t i = 0; i < settings.forced.size(); ++i) {
         if (settings.forced[i].empty()) continue;
         const auto collective = static_cast<tutti_collective>(i);

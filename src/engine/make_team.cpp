@@ -283,9 +283,11 @@ void TeamMaker::finish() {
 
 // Of a team that comes to nothing since messages failed, some may still be under way.
 TeamMaker::~TeamMaker() {
-    const bool is_cut = node_gather_ && node_gather_->has_failed();
-    if (is_cut) context_.keep(std::move(node_gather_));
-    if (is_cut || (is_cut_ && team_)) team_->broken_ = TUTTI_ERR_NETWORK;
+    if (node_gather_ && node_gather_->has_failed()) {
+        is_cut_ = true;
+        context_.keep(std::move(node_gather_));
+    }
+    if (is_cut_ && team_) team_->broken_ = TUTTI_ERR_NETWORK;
 }
 
 Result<std::unique_ptr<Team>> TeamMaker::make() {

@@ -26,7 +26,8 @@ MessageMeter::MessageMeter(Network& network, Clock& clock, uint32_t own, uint32_
     : clock_(clock),
       ranks_{std::min(own, partner), std::max(own, partner)},
       gather_(std::make_unique<PeerGather>(network.transport(), network.notes(), ranks_,
-                                           own < partner ? 0 : 1, kLongBytesMax)) {}
+                                           own < partner ? 0 : 1, kLongBytesMax)),
+      both_(own < partner ? 0 : 1, 2, PeerGather::allgather, gather_.get()) {}
 
 sched::Speed slower(const sched::Speed& one, const sched::Speed& other) {
     if (one.mbit == 0) return other;
@@ -35,15 +36,16 @@ sched::Speed slower(const sched::Speed& one, const sched::Speed& other) {
 }
 
 bool MessageMeter::measure(sched::Speed& speed) {
-    std::array<sched::Speed, 2> ends;
-    if (!tell(speed, ends)) return false;
-    if (ends[0].mbit == 0 || ends[1].mbit == 0) {
+    auto ends = both_.exchange(speed);
+    if (!ends) return false;
+    if (ends.value()[0].mbit == 0 || ends.value()[1].mbit == 0) {
         sched::Speed found;
         if (!measure_latency(found.latency_ns)) return false;
         if (!measure_rate(found.latency_ns, found.mbit)) return false;
-        if (!tell(found, ends)) return false;
+        ends = both_.exchange(found);
+        if (!ends) return false;
     }
-    speed = slower(ends[0], ends[1]);
+    speed = slower(ends.value()[0], ends.value()[1]);
     return true;
 }
 
@@ -79,9 +81,9 @@ bool MessageMeter::measure_rate(uint64_t latency_ns, uint64_t& mbit) {
         const uint64_t moving_ns = std::max<uint64_t>(ns - std::min(ns, latency_ns), 1);
         mbit = std::max<uint64_t>(bytes * 8000 / moving_ns, 1);
         const uint8_t mine = ns >= kLongNs ? 1 : 0;
-        std::array<uint8_t, 2> all{};
-        if (!tell(mine, all)) return false;
-        if (all[0] != 0 || all[1] != 0 || bytes == kLongBytesMax) return true;
+        const auto ends = both_.exchange(mine);
+        if (!ends) return false;
+        if (ends.value()[0] != 0 || ends.value()[1] != 0 || bytes == kLongBytesMax) return true;
     }
 }
 

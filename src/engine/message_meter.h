@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "engine/circle.h"
 #include "engine/network.h"
 #include "engine/peer_gather.h"
 #include "sched/shape.h"
@@ -29,11 +30,6 @@ class MessageMeter {
     [[nodiscard]] std::unique_ptr<PeerGather> let_go() { return std::move(gather_); }
 
   private:
-    // What both ends say.
-    template <class T>
-    bool tell(const T& mine, std::array<T, 2>& both) {
-        return PeerGather::allgather(gather_.get(), &mine, both.data(), sizeof mine) == 0;
-    }
     bool measure_latency(uint64_t& latency_ns);
     // ns: becomes that time if it is shorter.
     bool time_exchange(size_t bytes, uint64_t& ns);
@@ -42,6 +38,7 @@ class MessageMeter {
     Clock& clock_;
     std::array<uint32_t, 2> ranks_;  // ascending
     std::unique_ptr<PeerGather> gather_;
+    Circle both_;  // by its way
 };
 
 }  // namespace tutti::engine

@@ -21,9 +21,6 @@ constexpr uint64_t kSettleNsMax = 5'000'000'000;
 // Algorithms that a team is told to run, one after the other: more than there are.
 constexpr size_t kForcesMax = 1024;
 
-// Calls are compared, or those who come late are named; a try of multicast is neither.
-bool is_watched(const Settings& settings) { return settings.check || settings.stall_s > 0; }
-
 }  // namespace
 
 Network::Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
@@ -35,7 +32,7 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       tags_(std::move(tags)),
       transport_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
-      may_return_(!is_watched(context_.settings())),
+      may_return_(!context_.settings().watches_calls()),
       is_told_(placement_.ranks()) {
     plans_.reserve(kPlansMax);
     const FaultPlan& faults = context_.settings().faults;
@@ -55,8 +52,7 @@ void Network::set_multicast(MulticastOutcome outcome) {
     const auto still = context_.multicast_desk().keep_still();
     std::swap(multicast_, outcome);  // what was there goes after the lock
     polls_ = multicast_.route && !context_.settings().mcast.thread;
-    const bool is_watched = is_announced_ || is_watched_for_others_;
-    if (multicast_.route && is_watched) multicast_.route->route().watch_all(true);
+    if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
 }
 
 void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
@@ -374,7 +370,7 @@ void Network::announce(bool is_long) {
 
 void Network::change_watch(bool& reason, bool is_wanted) {
     reason = is_wanted;
-    multicast_.route->route().watch_all(is_announced_ || is_watched_for_others_);
+    multicast_.route->route().watch_all(is_watched());
 }
 
 std::unique_lock<std::mutex> Network::hold() {

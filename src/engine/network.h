@@ -176,6 +176,7 @@ class Network final : public Keepsake, private Attended {
     bool tell_next();
     void watch_for_others(bool is_wanted) override;
     void change_watch(bool& reason, bool is_wanted);
+    [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
     exec::Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     Result<Plan*> find(const sched::Shape& shape);
@@ -214,7 +215,7 @@ class Network final : public Keepsake, private Attended {
     uint64_t wished_bytes_ = 0;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.
-    const bool may_return_;
+    const bool may_return_;  // not where calls are watched, as a try is not
     uint64_t calls_without_ = 0;
     uint32_t retries_ = 0;
     uint32_t returns_ = 0;

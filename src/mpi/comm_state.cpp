@@ -28,15 +28,17 @@ void unlink_state(CommState& state) {
     if (state.next != nullptr) state.next->link = state.link;
 }
 
-tutti_multicast_info multicast_of(const CommState& state) {
-    tutti_multicast_info info{};
+tutti_status ask_multicast(const CommState& state, tutti_multicast_info& info) {
+    info = {};
     info.struct_bytes = sizeof info;
-    tutti_team_multicast(state.team, &info);
-    return info;
+    return tutti_team_multicast(state.team, &info);
 }
 
 void note_multicast(MulticastLog& log, const CommState& state) {
-    if (state.team != nullptr) log.add(multicast_of(state), state.rank, state.size);
+    if (state.team == nullptr) return;
+    tutti_multicast_info info;
+    ask_multicast(state, info);
+    log.add(info, state.rank, state.size);
 }
 
 void destroy_state(CommState* state) {
@@ -186,9 +188,8 @@ void explain_failure(CommState& state, tutti_status status, const char* message,
 // all members, except that some may know of a failure already. Where the answer takes memory that
 // is not there, the team is asked in its calls.
 bool may_try_multicast(const CommState& state) {
-    tutti_multicast_info info{};
-    info.struct_bytes = sizeof info;
-    if (tutti_team_multicast(state.team, &info) != TUTTI_OK) return true;
+    tutti_multicast_info info;
+    if (ask_multicast(state, info) != TUTTI_OK) return true;
     return info.state != TUTTI_MULTICAST_NONE && info.state != TUTTI_MULTICAST_OFF;
 }
 

@@ -2,7 +2,6 @@
 #include "select/predict.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "algo/plan.h"
@@ -119,11 +118,8 @@ LaneTimes LaneClock::times() const {
 }
 
 LaneTimes follow(const algo::Algorithm& algorithm, const Between& between) {
-    std::vector<std::unique_ptr<sched::Program>> programs;
-    for (sched::Rank rank = 0; rank < between.shape.ranks; ++rank) {
-        programs.push_back(
-            algo::make_plan(algorithm, between.shape, between.placement, rank, between.tuning));
-    }
+    const algo::Programs programs =
+        algo::make_plans(algorithm, between.shape, between.placement, between.tuning);
     LaneClock clock(between);
     for (const auto& step : sched::steps(between.placement, programs)) clock.add(step);
     return clock.times();

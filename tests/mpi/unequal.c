@@ -159,12 +159,6 @@ int main(int argc, char** argv) {
             expect(0, "no such case: %s", what);
         if (turn % 2 && errors == 0) follow(turn);
     }
-    if (rank != 0) MPI_Send(&errors, 1, MPI_INT, 0, 4712, MPI_COMM_WORLD);
-    for (int peer = 1; rank == 0 && peer < size; ++peer) {
-        int theirs = 0;
-        MPI_Recv(&theirs, 1, MPI_INT, peer, 4712, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        errors += theirs;
-    }
-    if (rank == 0) printf("errors %d\n", errors);
+    print_errors(errors);
     return finish();
 }

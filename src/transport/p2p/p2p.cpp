@@ -112,6 +112,13 @@ void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ti
     begin(ticket, outcome, Failure::kRecv, peer, bytes);
 }
 
+State P2p::wrong_size(const Ticket& ticket, size_t bytes) {
+    const auto peer = static_cast<Rank>(ticket.number);
+    received_bytes_ = bytes;
+    disagreement_ = {true, false, peer, {}};
+    return fail(Failure::kSize, 0, peer, ticket.bytes);
+}
+
 // A message that was shorter or longer than its receive may have its word all the same.
 State P2p::receive_parcel(Ticket& ticket, bool is_known, size_t bytes) {
     Parcel& parcel = *static_cast<Parcel*>(ticket.parcel);
@@ -132,17 +139,12 @@ State P2p::receive_parcel(Ticket& ticket, bool is_known, size_t bytes) {
         }
         bytes = there - sizeof word;
     }
-    received_bytes_ = bytes;
-    disagreement_ = {true, false, peer, {}};
-    return fail(Failure::kSize, 0, peer, ticket.bytes);
+    return wrong_size(ticket, bytes);
 }
 
 State P2p::received(Ticket& ticket, bool is_known, size_t bytes) {
     if (ticket.parcel) return receive_parcel(ticket, is_known, bytes);
-    if (!is_known || bytes == ticket.bytes) return State::kDone;
-    received_bytes_ = bytes;
-    disagreement_ = {true, false, static_cast<Rank>(ticket.number), {}};
-    return fail(Failure::kSize, 0, disagreement_.peer, ticket.bytes);
+    return !is_known || bytes == ticket.bytes ? State::kDone : wrong_size(ticket, bytes);
 }
 
 State P2p::test(Ticket& ticket) {

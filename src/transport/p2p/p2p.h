@@ -62,6 +62,7 @@ class P2p final : public Transport {
     [[nodiscard]] static bool is_worded(const MessageId& id, size_t bytes);
     [[nodiscard]] uint32_t tag_of(const MessageId& id, size_t bytes) const;
     State received(Ticket& ticket, bool is_known, size_t bytes);
+    State wrong_size(const Ticket& ticket, size_t bytes);
     State receive_parcel(Ticket& ticket, bool is_known, size_t bytes);
     void begin(Ticket& ticket, int outcome, Failure what, Rank peer, size_t bytes);
     State fail(Failure what, int outcome, Rank peer, size_t bytes);

@@ -14,16 +14,6 @@ namespace tutti::algo {
 namespace {
 
 using topo::Placement;
-using Programs = std::vector<std::unique_ptr<Program>>;
-
-Programs plans(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
-               const Tuning& tuning) {
-    Programs programs;
-    for (Rank rank = 0; rank < placement.ranks(); ++rank) {
-        programs.push_back(make_plan(algorithm, shape, placement, rank, tuning));
-    }
-    return programs;
-}
 
 std::vector<Placement> placements() {
     std::vector<Placement> result;
@@ -52,7 +42,7 @@ Shape shape_of(const Algorithm& algorithm, const Placement& placement, uint64_t 
 void prove(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
            const Tuning& tuning) {
     if (!plan_obstacle(algorithm, shape, placement, tuning).empty()) return;
-    const Programs programs = plans(algorithm, shape, placement, tuning);
+    const Programs programs = make_plans(algorithm, shape, placement, tuning);
     const sched::Faults faults = sched::check(shape, placement, programs);
     EXPECT_TRUE(faults.lines.empty())
         << "collective " << shape.collective << ' ' << algorithm.name << ", " << shape.bytes
@@ -97,7 +87,7 @@ const Algorithm& named(tutti_collective collective, std::string_view name) {
 sched::Count most(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
                   const Tuning& tuning) {
     std::vector<sched::Count> counts;
-    for (const auto& program : plans(algorithm, shape, placement, tuning)) {
+    for (const auto& program : make_plans(algorithm, shape, placement, tuning)) {
         counts.push_back(sched::count(*program));
     }
     return sched::maximum(counts);
@@ -190,7 +180,7 @@ TEST(Plan, MulticastsInsteadOfClosing) {
     for (const tutti_collective collective : {TUTTI_BARRIER, TUTTI_ALLREDUCE}) {
         const Algorithm& gather = named(collective, "gather_multicast");
         const Shape shape = shape_of(gather, nodes, 64);
-        const auto programs = plans(gather, shape, nodes, {});
+        const auto programs = make_plans(gather, shape, nodes, {});
         for (Rank rank = 0; rank < 12; ++rank) {
             const sched::Count count = sched::count(*programs[rank]);
             EXPECT_EQ(count.node_operations, 1U);
@@ -213,7 +203,7 @@ TEST(Plan, NumbersMulticastsOverLanes) {
         const Shape shape = shape_of(multicast, nodes, 1000);
         const uint64_t lanes = 4;  // of 256, 256, 256 and 232 bytes
         const Tuning tuning{256, 2, 0, collective == TUTTI_BCAST ? 0u : 2u, false};
-        for (const auto& program : plans(multicast, shape, nodes, tuning)) {
+        for (const auto& program : make_plans(multicast, shape, nodes, tuning)) {
             const uint64_t each = collective == TUTTI_BCAST ? 1 : 3;  // one a node
             EXPECT_EQ(program->extent().multicasts, lanes * each);
             std::vector<uint64_t> orders;

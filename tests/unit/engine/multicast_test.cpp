@@ -203,18 +203,23 @@ Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank, const t
 }
 
 // body(rank, team, seat) on each rank, whose later rounds meet over the seat.
-void run_later(uint32_t ranks, const Settings& settings,
-               const std::function<void(uint32_t, tutti_team*, Meeting::Seat&)>& body) {
-    Job job(ranks, settings);
-    Meeting meeting(ranks);
-    Mailbox mailbox(ranks);
-    run_threads(ranks, [&](uint32_t rank) {
+using LaterBody = std::function<void(uint32_t, tutti_team*, Meeting::Seat&)>;
+
+void run_later(Job& job, const LaterBody& body, int apart = 1) {
+    Meeting meeting(job.ranks);
+    Mailbox mailbox(job.ranks);
+    run_threads(job.ranks, [&](uint32_t rank) {
         const tutti_p2p p2p = mailbox.callbacks(rank);
         Meeting::Seat seat{};
-        const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat);
+        const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat, apart);
         ASSERT_EQ(made.status, TUTTI_OK) << made.message;
         body(rank, made.team.get(), seat);
     });
+}
+
+void run_later(uint32_t ranks, const Settings& settings, const LaterBody& body) {
+    Job job(ranks, settings);
+    run_later(job, body);
 }
 
 tutti_call bcast_of(std::vector<uint32_t>& data) {
@@ -476,14 +481,7 @@ Course run_with_failures(uint32_t ranks, const Settings& settings, int apart, ui
     Course course;
     course.due.resize(ranks);
     Job job(ranks, settings);
-    Meeting meeting(ranks);
-    Mailbox mailbox(ranks);
-    run_threads(ranks, [&](uint32_t rank) {
-        const tutti_p2p p2p = mailbox.callbacks(rank);
-        Meeting::Seat seat{};
-        const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat, apart);
-        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
-        tutti_team* team = made.team.get();
+    const auto body = [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
         ASSERT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
         std::vector<uint32_t>& due = course.due[rank];
         for (uint32_t i = 0; due.size() < dues; ++i) {
@@ -502,7 +500,8 @@ Course run_with_failures(uint32_t ranks, const Settings& settings, int apart, ui
             ASSERT_EQ(data, std::vector<uint32_t>(300, i));
         }
         at_end(rank, team);
-    });
+    };
+    run_later(job, body, apart);
     read_lines(job.log, course);
     return course;
 }
