@@ -173,6 +173,11 @@ typedef struct tutti_p2p {
      * a receive would be complete soon. May be NULL, or lie beyond struct_bytes: then ranks do not
      * learn that another one gave up, and stall reports know less. */
     int (*probe)(void *user, uint32_t tag, uint32_t *peer, int *there);
+    /* Of a receive that is not done, when its call has failed. *done = 1: nothing will be written to
+     * its memory any more, and *request is gone; 0: that cannot be, since the message is on its way
+     * there. May be NULL, or lie beyond struct_bytes: then the buffers of a call that failed are
+     * the embedder's again only when its messages have come or never will. */
+    int (*cancel)(void *user, void **request, int *done);
 } tutti_p2p;
 
 typedef struct tutti_team_params {
@@ -250,8 +255,10 @@ TUTTI_API tutti_status tutti_request_wait(tutti_request *request);
 TUTTI_API void tutti_request_free(tutti_request *request);
 
 /* 1 where the rules leave this call to the embedder's own collective; the same on all members. Only
- * collective, root, bytes, operator and element size count; buffers are not looked at. Asked before
- * tutti_run(), which does not ask. Always 0 unless tutti_context_params.host_mpi is set. */
+ * collective, root, bytes, operator and element size count; buffers are not looked at. Asked once
+ * for each call, before tutti_run(), which does not ask: what is left to the embedder has its place
+ * in the order of the team's calls, so that members who disagree are found out, and requests under
+ * way end first. Always 0 unless tutti_context_params.host_mpi is set. */
 TUTTI_API int tutti_prefers_host(tutti_team *team, const tutti_call *call);
 
 /* What would run: a name that stays valid ("small", "direct", "split" ...). */

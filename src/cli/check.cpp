@@ -11,6 +11,7 @@
 #include <iterator>
 #include <vector>
 
+#include "algo/plan.h"
 #include "base/text.h"
 #include "cli/call.h"
 #include "cli/options.h"

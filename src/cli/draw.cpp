@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algo/plan.h"
 #include "base/text.h"
 #include "cli/call.h"
 #include "files/whole_file.h"

@@ -97,13 +97,21 @@ bool Network::would_multicast(sched::Shape shape) const {
     return choice && choice.value().algorithm && choice.value().algorithm->has_multicast;
 }
 
+// Messages of a barrier say nothing of sizes, which it has none of.
+bool Network::has_compared(tutti_collective collective) const {
+    return collective == TUTTI_BARRIER || compared_[collective] == select::kComparedCalls;
+}
+
 Result<Plan> Network::make(const sched::Shape& shape) {
     Plan plan;
     plan.shape = shape;
     plan.force = force_[shape.collective];
     plan.would_multicast = awaits_multicast_ && would_multicast(shape);
-    const auto choice = choose(shape);
+    sched::Shape now = shape;
+    now.sizes_are_compared = has_compared(shape.collective);
+    const auto choice = choose(now);
     if (!choice) return choice.error();
+    plan.is_for_now = choice.value().is_for_now;
     plan.is_host = choice.value().runs == select::Runs::kHost;
     if (plan.is_host) return plan;
     fill(plan, *choice.value().algorithm, choice.value().tuning);
@@ -214,6 +222,7 @@ Result<Plan*> Network::find(const sched::Shape& shape) {
     ++look_ups_;
     for (Plan& plan : plans_) {
         if (plan.shape != shape || plan.force != force_[shape.collective]) continue;
+        if (plan.is_for_now && has_compared(shape.collective)) continue;
         plan.used = look_ups_;
         return &plan;
     }
@@ -461,6 +470,8 @@ void Network::start(Plan& plan, const exec::Arguments& arguments) {
     running_ = plan.program.get();
     // A plan for a team without: the group has failed, and in this call all do without it.
     if (may_return_ && multicast_.route && !plan.shape.has_multicast) ++calls_without_;
+    uint32_t& compared = compared_[plan.shape.collective];
+    compared = std::min(compared + 1, select::kComparedCalls);
     const transport::CallWord word = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.route) multicast_.route->route().begin_call(call());
     executor_->start(*plan.program, call(), arguments, word);

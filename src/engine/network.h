@@ -33,6 +33,7 @@ struct Plan {
     uint32_t force = 0;                       // as Network::force_
     bool is_host = false;                     // the embedder's own collective is better
     bool would_multicast = false;             // if only there were one; where that is awaited
+    bool is_for_now = false;                  // as select::Choice's
     const char* name = "host";                // of the algorithm
     std::unique_ptr<sched::Program> program;  // none where is_host
     bool is_reserved = false;                 // the executor has memory for it
@@ -118,10 +119,12 @@ class Network final : public Keepsake, private Attended {
     Result<Done> reserve(Plan& plan);
     // Begins a call of a plan that has its memory; no other is under way.
     void start(Plan& plan, const exec::Arguments& arguments);
-    // A call of no bytes: nothing is sent, but those for whom it is another call will notice.
+    // A call in which nothing is sent, but those for whom it is another call will notice.
     void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
 
     // Not under hold(), these and what follows.
+    // The call under way has failed.
+    void cancel() { executor_->cancel(); }
     exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
     // What the call under way waits for, the service of multicasts will bring.
     [[nodiscard]] bool waits_for_service() const {
@@ -185,6 +188,7 @@ class Network final : public Keepsake, private Attended {
     Result<Plan> make(const sched::Shape& shape);
     Result<select::Choice> choose(const sched::Shape& shape) const;
     [[nodiscard]] bool has_multicast() const;
+    [[nodiscard]] bool has_compared(tutti_collective collective) const;
     Result<Done> plan_plain(Plan& plan, tutti_collective collective, size_t bytes);
     exec::Step step_multicast();
     [[nodiscard]] bool is_return_due() const;
@@ -233,6 +237,8 @@ class Network final : public Keepsake, private Attended {
     Wake wake_ = Wake::kNone;
     bool has_told_failure_ = false;
     const sched::Program* running_ = nullptr;  // the last that was started
+    // By collective, those that were started, up to select::kComparedCalls. Alike on all members.
+    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> compared_{};
     uint64_t look_ups_ = 0;
     CallLog log_;
     std::vector<bool> is_told_;  // by rank, the last calls

@@ -253,6 +253,8 @@ void Team::compare_cards(Request& request) {
 }
 
 void Team::finish(Request& request, tutti_status status) {
+    // Of a call that fails for good, some of what the others sent may still be on its way.
+    if (broken_ != TUTTI_OK && network_) network_->cancel();
     request.status = status;
     request.stage = Request::Stage::kIdle;
     head_ = request.next;

@@ -54,8 +54,7 @@ class Team {
   public:
     ~Team();
 
-    // Whether the embedder's own collective is the better choice; only collective, root, bytes and
-    // operator count.
+    // See tutti_prefers_host().
     bool prefers_host(const tutti_call& call);
     const char* algorithm(const tutti_call& call);
     // See tutti_team_force().
@@ -105,6 +104,7 @@ class Team {
     void tell_return();
     void begin_cards(Request& request);
     void begin_plan(Request& request);
+    void leave_to_host();
     void compare_cards(Request& request);
     [[nodiscard]] bool is_tolerable(uint32_t rank) const;
     bool advance_network();

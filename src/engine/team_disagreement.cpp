@@ -30,7 +30,9 @@ CallText text_of(const node::CallNote& note) {
     const char* name = tutti_collective_name(collective);
     const auto bytes = static_cast<unsigned long long>(note.bytes);
     CallText out;
-    if (collective == TUTTI_BARRIER) {
+    if (collective == node::kLeftToHost) {
+        std::snprintf(out.text, sizeof out.text, "left to the host MPI");
+    } else if (collective == TUTTI_BARRIER) {
         std::snprintf(out.text, sizeof out.text, "%s", name);
     } else if (sched::has_root(collective)) {
         std::snprintf(out.text, sizeof out.text, "%s root %u of %llu bytes", name, note.root,

@@ -72,10 +72,24 @@ bool Team::prefers_host(const tutti_call& call) {
         const auto held = network_->hold();
         return network_->prefers_host(shape);
     });
-    if (is_host) return is_host.value();
+    if (is_host) {
+        if (is_host.value()) leave_to_host();
+        return is_host.value();
+    }
     // Without an answer this rank cannot follow the others; tutti_run says so.
     give_up(TUTTI_ERR_MEMORY, "out of memory");
     return false;
+}
+
+// The call has its number all the same: a rank that runs it in the team, since it takes it for
+// another one, will hear of that.
+void Team::leave_to_host() {
+    if (tail_) wait(*tail_);
+    node::Call call;
+    call.collective = node::kLeftToHost;
+    if (!network_) return node::pass(node_, call);
+    const auto held = network_->hold();
+    network_->pass(call);
 }
 
 const char* Team::algorithm(const tutti_call& call) {

@@ -279,6 +279,14 @@ Step Executor::step() {
     return has_moved ? Step::kAdvanced : Step::kBlocked;
 }
 
+void Executor::cancel() {
+    State& state = *state_;
+    for (const Ref ref : state.messages) state.network.cancel(state.task_of(ref).ticket);
+    state.messages.clear();
+    if (!state.has_failed) state.error = "cancelled";
+    state.has_failed = true;
+}
+
 std::vector<sched::Rank> Executor::waits_for() const {
     State& state = *state_;
     std::vector<sched::Rank> ranks;

@@ -60,6 +60,9 @@ class Executor {
     void start(const sched::Program& program, uint32_t call, const Arguments& arguments,
                const transport::CallWord& word = {});
     Step step();
+    // The call under way has failed elsewhere: what has not come is not to be written to its
+    // buffers, as far as the network can help it. Final, like a failure.
+    void cancel();
 
     // Ranks that have not sent what this rank waits for, or not taken what it sent to them alone:
     // for messages to people. Ascending.

@@ -73,6 +73,19 @@ int test(void*, void** handle, int* done) {
     return abi::kSuccess;
 }
 
+// A receive that has met its message cannot be cancelled, and is complete when that has come.
+int cancel(void*, void** handle, int* done) {
+    *done = 0;
+    if (front.host_ended.load(std::memory_order_relaxed)) return 1;
+    const HostGuard guard;
+    abi::Request request = to_request(*handle);
+    abi::Status message{};
+    int status = front.host.cancel(&request);
+    if (status == abi::kSuccess) status = front.host.test(&request, done, &message);
+    *handle = to_handle(request);
+    return status;
+}
+
 // Teams go after the host's own end, and look for a last time.
 int probe(void*, uint32_t tag, uint32_t* peer, int* there) {
     *there = 0;
@@ -112,6 +125,7 @@ tutti_p2p p2p_callbacks() {
     callbacks.recv = recv;
     callbacks.test = test;
     callbacks.probe = probe;
+    callbacks.cancel = cancel;
     return callbacks;
 }
 

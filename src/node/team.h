@@ -175,7 +175,7 @@ bool waits_for_all(const Op& op);
 // is clear whom the rank waits for: in a flat broadcast or scatter, the root.
 bool may_await(const Team& team, const Op& op, Rank other);
 
-// A call that moves nothing: takes a number, and leaves its note.
+// A call that moves nothing here: takes a number, and leaves its note. None is under way.
 void pass(Team& team, const Call& call);
 
 // For a rank that has waited long: with whom it disagrees about the call in flight.

@@ -52,6 +52,9 @@ inline uint64_t pack_kind(tutti_collective collective, Rank root) {
 }
 static_assert(TUTTI_COLLECTIVE_COUNT < 15, "a collective has 4 bits of a kind");
 
+// In words, the collective of a call that the host MPI runs: nothing else of it is compared.
+inline constexpr tutti_collective kLeftToHost = TUTTI_COLLECTIVE_COUNT;
+
 // One atomic word, from the top: bytes, collective, root, number (its low bits).
 struct CallNote {
     uint32_t number = 0;  // kNumberLow bits of it

@@ -55,6 +55,9 @@ struct Shape {
     // Agreed likewise: from one rank to all by that route, and between two ranks without it.
     Speed multicast_speed = {};
     Speed message_speed = {};
+    // Ranks whose sizes differ would have been found out by now, in earlier calls of this
+    // collective.
+    bool sizes_are_compared = true;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
 

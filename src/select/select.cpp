@@ -84,6 +84,13 @@ std::string handing_back_obstacle(const Call& call) {
     return host_obstacle(call);
 }
 
+// The same of this rule in particular, for now.
+std::string size_obstacle(const Rule& rule, const Call& call) {
+    const bool is_split = rule.bytes && !call.is_on_one_host();
+    if (!is_split || call.shape.sizes_are_compared) return {};
+    return "sizes are compared in the first " + std::to_string(kComparedCalls) + " calls";
+}
+
 Result<Choice> forced_choice(const Forced& forced, const Call& call) {
     const std::string by = call.forced_by.empty() ? forced_variable(call.shape.collective)
                                                   : std::string(call.forced_by);
@@ -166,8 +173,14 @@ std::string slower_than_messages(const Rule& rule, const algo::Algorithm& algori
            ")";
 }
 
-// The first rule that fits and can run. Rules that fit and cannot are told in `passed`.
-std::optional<Choice> first_rule(const Rules& rules, const Call& call, std::string& passed) {
+// The rules that fit and cannot run.
+struct Passed {
+    std::string text;
+    bool is_for_now = false;  // one of them is to count later
+};
+
+// The first rule that fits and can run.
+std::optional<Choice> first_rule(const Rules& rules, const Call& call, Passed& passed) {
     for (const Rule& rule : rules.rules()) {
         if (!fits(rule, call)) continue;
         const bool is_host = rule.algorithm == kHostMpi;
@@ -175,20 +188,23 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, std::stri
         std::string why = is_host     ? handing_back_obstacle(call)
                           : algorithm ? obstacle(*algorithm, rule.tuning, call)
                                       : std::string();
+        if (why.empty() && is_host) {
+            why = size_obstacle(rule, call);
+            passed.is_for_now |= !why.empty();
+        }
         if (why.empty() && algorithm && are_built_in(rules)) {
             const auto rest = rules.rules().subspan(&rule - rules.rules().data() + 1);
             why = slower_than_messages(rule, *algorithm, rest, call);
         }
         if (!why.empty()) {
-            passed += "; " + name_of(rules, rule) + " passed over: " + why;
+            passed.text += "; " + name_of(rules, rule) + " passed over: " + why;
             continue;
         }
         std::string reason = name_of(rules, rule) + " (" + describe(rule) + ")";
         if (!rule.why.empty()) reason += ": " + rule.why;
-        reason += passed;
-        if (is_host) return Choice{Runs::kHost, nullptr, {}, std::move(reason)};
-        if (!algorithm) return Choice{Runs::kNode, nullptr, {}, std::move(reason)};
-        return plan_choice(algorithm, rule.tuning, std::move(reason));
+        reason += passed.text;
+        const Runs runs = is_host ? Runs::kHost : algorithm ? Runs::kPlan : Runs::kNode;
+        return Choice{runs, algorithm, rule.tuning, std::move(reason), passed.is_for_now};
     }
     return std::nullopt;
 }
@@ -208,20 +224,20 @@ Result<Choice> choose(const Rules& rules, const Settings& settings, const sched:
         }
     }
     if (call.is_reproducible() && !call.is_on_one_host()) return reproducible_choice(call);
-    std::string passed;
+    Passed passed;
     if (auto choice = first_rule(rules, call, passed)) return std::move(*choice);
     if (rules.has_built_in_after()) {
         if (auto choice = first_rule(Rules::built_in(), call, passed)) return std::move(*choice);
     }
     if (call.is_on_one_host()) {
-        return Choice{Runs::kNode, nullptr, {}, "one host: shared memory" + passed};
+        return Choice{Runs::kNode, nullptr, {}, "one host: shared memory" + passed.text};
     }
     if (auto why = host_obstacle(call); !why.empty()) {
         return Error{ErrorCode::kArgument, "no rule can run this " +
                                                std::string(collective_word(shape.collective)) +
-                                               ", and " + why + passed};
+                                               ", and " + why + passed.text};
     }
-    return Choice{Runs::kHost, nullptr, {}, "no rule fits" + passed};
+    return Choice{Runs::kHost, nullptr, {}, "no rule fits" + passed.text};
 }
 
 }  // namespace tutti::select

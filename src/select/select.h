@@ -25,8 +25,14 @@ struct Choice {
     Runs runs = Runs::kHost;
     const algo::Algorithm* algorithm = nullptr;  // kPlan
     algo::Tuning tuning;
-    std::string reason;  // a line for people
+    std::string reason;       // a line for people
+    bool is_for_now = false;  // another one once sizes are compared
 };
+
+// Across hosts, a rule that leaves calls of some sizes only to the host MPI, where nobody compares,
+// could send ranks that disagree on the size different ways, to wait for each other for ever. So it
+// counts from there on: after so many calls of the collective, whose words were compared.
+inline constexpr uint32_t kComparedCalls = 16;
 
 // shape.ranks are the ranks of the placement, shape.nodes is not set. host_mpi: one of
 // kHostMpiNames, or empty where there is none; then nothing is handed to it. no_multicast: why the

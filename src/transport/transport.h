@@ -74,6 +74,9 @@ class Transport {
                       Ticket& ticket) = 0;
     // Lets a pending ticket progress and says where it stands; kFailed is final for the team.
     virtual State test(Ticket& ticket) = 0;
+    // Of a pending receive that nobody waits for any more: nothing is written to its memory from
+    // here on, if that can be had. The ticket is not to be tested again.
+    virtual void cancel(Ticket& ticket) { static_cast<void>(ticket); }
     // One line that says what failed, after kFailed.
     [[nodiscard]] virtual std::string error() const = 0;
     // Whether that is why.

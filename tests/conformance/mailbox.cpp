@@ -11,7 +11,7 @@ Mailbox::Mailbox(uint32_t ranks, size_t eager_bytes_max) : eager_bytes_max_(eage
 }
 
 tutti_p2p Mailbox::callbacks(uint32_t rank) {
-    return {sizeof(tutti_p2p), &users_[rank], kTagMax, send, recv, test, probe};
+    return {sizeof(tutti_p2p), &users_[rank], kTagMax, send, recv, test, probe, cancel};
 }
 
 int Mailbox::send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
@@ -85,6 +85,16 @@ int Mailbox::test(void* user, void** request, int* done) {
     if (!posted->is_done) return 0;
     *request = reinterpret_cast<void*>(posted->received);
     self.release(*posted);
+    return 0;
+}
+
+int Mailbox::cancel(void* user, void** request, int* done) {
+    Mailbox& self = *static_cast<User*>(user)->mailbox;
+    const std::lock_guard lock(self.mutex_);
+    auto* posted = static_cast<Request*>(*request);
+    std::erase(self.waiting_, posted);
+    self.release(*posted);
+    *done = 1;
     return 0;
 }
 

@@ -46,6 +46,7 @@ class Mailbox {
                     void** request);
     static int test(void* user, void** request, int* done);
     static int probe(void* user, uint32_t tag, uint32_t* peer, int* there);
+    static int cancel(void* user, void** request, int* done);
     int post(const Request& request, void** handle);
     Request* take(const Request& request);
     void keep(Request& posted);

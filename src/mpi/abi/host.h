@@ -83,6 +83,7 @@ struct HostTable {
     int (*wait)(Request*, Status*);
     int (*test)(Request*, int*, Status*);
     int (*iprobe)(int, int, Comm, int*, Status*);
+    int (*cancel)(Request*);
     int (*error_class)(int, int*);
 
     int (*barrier)(Comm);
@@ -189,6 +190,7 @@ void find_general(Finder& find, HostTable<Abi>& host) {
     find("Wait", host.wait);
     find("Test", host.test);
     find("Iprobe", host.iprobe);
+    find("Cancel", host.cancel);
 }
 
 template <class Abi>

@@ -71,6 +71,15 @@ State Faulty::test(Ticket& ticket) {
     return is_held ? State::kPending : inner_.test(ticket);
 }
 
+void Faulty::cancel(Ticket& ticket) {
+    Post* const end = held_.data() + count_;
+    Post* const kept =
+        std::remove_if(held_.data(), end, [&](const Post& post) { return post.ticket == &ticket; });
+    if (kept == end) return inner_.cancel(ticket);
+    count_ = static_cast<uint32_t>(kept - held_.data());
+    ticket.state = State::kFailed;
+}
+
 std::string Faulty::error() const {
     if (!has_failed_) return inner_.error();
     return "post " + std::to_string(faults_.fail_at_post) + " fails on purpose, seed " +

@@ -32,6 +32,7 @@ class Faulty final : public Transport {
     void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
+    void cancel(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return inner_.disagreement(); }
     // Posts that are held back: test() must be called for them to go.

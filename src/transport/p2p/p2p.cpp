@@ -164,6 +164,17 @@ State P2p::test(Ticket& ticket) {
     return ticket.state;
 }
 
+// What comes into a parcel never reaches anybody's memory. What cannot be cancelled is as if
+// nothing had been asked for.
+void P2p::cancel(Ticket& ticket) {
+    const bool is_receive = ticket.bytes != kNoBytes && !ticket.parcel;
+    if (ticket.state != State::kPending || !is_receive || !callbacks_.cancel) return;
+    int is_done = 0;
+    if (callbacks_.cancel(callbacks_.user, &ticket.handle, &is_done) != 0 || is_done == 0) return;
+    ticket.handle = nullptr;
+    ticket.state = State::kFailed;
+}
+
 std::string P2p::error() const {
     const std::string where = " rank " + std::to_string(failed_peer_);
     const std::string code = " failed with status " + std::to_string(outcome_);

@@ -38,6 +38,7 @@ class P2p final : public Transport {
     void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
+    void cancel(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 

@@ -137,14 +137,7 @@ bytes = "8"
 mpi = "impi"
 algorithm = "host"
 )";
-    tutti_context_params params{};
-    params.struct_bytes = sizeof(params);
-    params.settings = &rules;
-    params.settings_count = 1;
-    params.host_mpi = "impi";
-    tutti_context* raw = nullptr;
-    ASSERT_EQ(tutti_context_create(&params, &raw, nullptr, 0), TUTTI_OK);
-    const ContextPtr context(raw);
+    const ContextPtr context = make_context({rules}, nullptr, "impi");
     run_crew(context.get(), kRanks, [&](uint32_t, tutti_team* team) {
         int left = 0;
         allocations = 0;

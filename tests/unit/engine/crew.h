@@ -79,9 +79,11 @@ struct ContextFree {
 };
 using ContextPtr = std::unique_ptr<tutti_context, ContextFree>;
 
-inline ContextPtr make_context(const std::vector<const char*>& settings, Log* log = nullptr) {
+inline ContextPtr make_context(const std::vector<const char*>& settings, Log* log = nullptr,
+                               const char* host_mpi = nullptr) {
     tutti_context_params params{};
     params.struct_bytes = sizeof(params);
+    params.host_mpi = host_mpi;
     params.settings = settings.data();
     params.settings_count = settings.size();
     if (log) {

@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <chrono>
 #include <thread>
 
+#include "select/select.h"
 #include "sim/seeds.h"
 
 namespace tutti::test {
@@ -320,11 +322,9 @@ TEST(Hosts, ForcedAlgorithms) {
     });
 }
 
-// What the rules leave to the host MPI, on one node and across several.
-TEST(Hosts, CallsLeftToTheHost) {
-    const char* rules = R"(TUTTI_RULES_TEXT=
+constexpr const char* kHostRules = R"(TUTTI_RULES_TEXT=
 [[rule]]
-collective = "bcast"
+collective = ["bcast", "gather"]
 bytes = "100..200"
 mpi = "mpich"
 algorithm = "host"
@@ -332,34 +332,123 @@ algorithm = "host"
 collective = "bcast"
 hosts = "2.."
 algorithm = "binomial"
+[[rule]]
+collective = "barrier"
+hosts = "2.."
+algorithm = "dissemination"
 )";
+
+tutti_call call_of(tutti_collective collective, std::vector<char>& buffer, size_t bytes) {
+    tutti_call call{};
+    call.collective = collective;
+    call.send = call.recv = buffer.data();
+    call.bytes = bytes;
+    return call;
+}
+
+// What the rules leave to the host MPI, on one node and across several; there not before sizes have
+// been compared.
+TEST(Hosts, CallsLeftToTheHost) {
     for (const char* hosts : {"TUTTI_HOSTS=1", "TUTTI_HOSTS=2"}) {
         for (const char* mpi : {"mpich", "openmpi"}) {
-            const char* settings[] = {rules, hosts};
-            tutti_context_params params{};
-            params.struct_bytes = sizeof(params);
-            params.settings = settings;
-            params.settings_count = 2;
-            params.host_mpi = mpi;
-            tutti_context* raw = nullptr;
-            ASSERT_EQ(tutti_context_create(&params, &raw, nullptr, 0), TUTTI_OK);
-            const ContextPtr context(raw);
+            const ContextPtr context = make_context({kHostRules, hosts}, nullptr, mpi);
             const bool is_mpich = std::string(mpi) == "mpich";
+            const bool is_far = std::string(hosts) == "TUTTI_HOSTS=2";
             run_hosts(context.get(), 2, [&](uint32_t, tutti_team* team) {
-                tutti_call call{};
-                call.collective = TUTTI_BCAST;
+                std::vector<char> buffer(201);
+                for (uint32_t made = 0; is_far && made < select::kComparedCalls; ++made) {
+                    const tutti_call call = call_of(TUTTI_BCAST, buffer, made % 2 ? 100 : 201);
+                    EXPECT_EQ(tutti_prefers_host(team, &call), 0);
+                    ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+                }
                 for (int turn = 0; turn < 2; ++turn) {
                     for (const size_t bytes :
                          {size_t{0}, size_t{99}, size_t{100}, size_t{200}, size_t{201}}) {
-                        call.bytes = bytes;
                         const bool is_within = bytes >= 100 && bytes <= 200;
+                        const tutti_call call = call_of(TUTTI_BCAST, buffer, bytes);
                         EXPECT_EQ(tutti_prefers_host(team, &call), is_mpich && is_within ? 1 : 0)
                             << hosts << mpi << bytes;
                     }
                 }
+                // Of another collective the sizes have not been compared.
+                const tutti_call gather = call_of(TUTTI_GATHER, buffer, 100);
+                EXPECT_EQ(tutti_prefers_host(team, &gather), is_mpich && !is_far ? 1 : 0);
             });
         }
     }
+}
+
+// Ranks whose sizes lie on both sides of a rule that names the host, from the first call on.
+TEST(Hosts, SizesOnBothSidesOfARule) {
+    Log log;
+    const ContextPtr context = make_context({kHostRules, "TUTTI_HOSTS=2"}, &log, "mpich");
+    Hosts both{2};
+    run_hosts_that_fail(context.get(), both, [](uint32_t rank, tutti_team* team) {
+        std::vector<char> buffer(300);
+        const tutti_call call = call_of(TUTTI_BCAST, buffer, rank == 0 ? 150 : 250);
+        EXPECT_EQ(tutti_prefers_host(team, &call), 0);
+        const tutti_status status = tutti_run(team, &call);  // the root needs nobody's message
+        const tutti_call barrier{};
+        EXPECT_EQ(status == TUTTI_OK ? tutti_run(team, &barrier) : status, TUTTI_ERR_MISMATCH);
+    });
+    ASSERT_EQ(log.lines().size(), 1u);
+    EXPECT_NE(log.lines()[0].find("bcast root 0 of 250 bytes"), std::string::npos)
+        << log.lines()[0];
+}
+
+// A rank leaves a call to the host that another one runs in the team, and the host lets it go on.
+TEST(Hosts, ACallThatOneRankLeavesToTheHost) {
+    for (const char* hosts : {"TUTTI_HOSTS=1", "TUTTI_HOSTS=2"}) {
+        SCOPED_TRACE(hosts);
+        Log log;
+        const ContextPtr context = make_context({kHostRules, hosts}, &log, "mpich");
+        std::barrier all_complete(2);
+        Hosts both{2};
+        run_hosts_that_fail(context.get(), both, [&](uint32_t rank, tutti_team* team) {
+            std::vector<char> buffer(300);
+            for (uint32_t made = 0; made < select::kComparedCalls; ++made) {
+                const tutti_call call = call_of(TUTTI_BCAST, buffer, 250);
+                ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+            }
+            const tutti_call odd = call_of(TUTTI_BCAST, buffer, rank == 0 ? 150 : 250);
+            EXPECT_EQ(tutti_prefers_host(team, &odd), rank == 0 ? 1 : 0);
+            const tutti_call next = rank == 0 ? call_of(TUTTI_BCAST, buffer, 250) : odd;
+            const tutti_status status = tutti_run(team, &next);
+            const tutti_call barrier{};
+            EXPECT_EQ(status == TUTTI_OK ? tutti_run(team, &barrier) : status, TUTTI_ERR_MISMATCH)
+                << rank;
+            all_complete.arrive_and_wait();
+        });
+        ASSERT_EQ(log.lines().size(), 1u);
+        // On one node its note is there, across hosts its next call.
+        const bool is_far = std::string(hosts) == "TUTTI_HOSTS=2";
+        const char* what = is_far ? "rank 0 is in call 18" : "on rank 0 left to the host MPI";
+        EXPECT_NE(log.lines()[0].find(what), std::string::npos) << log.lines()[0];
+    }
+}
+
+// What is sent to a call that has failed comes too late for its buffers, which are the program's
+// again.
+TEST(Hosts, AFailedCallWritesNothingMore) {
+    constexpr uint32_t kRanks = 3;
+    const ContextPtr context = make_context({kRules, "TUTTI_HOSTS=3", "TUTTI_MCAST=off"});
+    Hosts hosts{kRanks};
+    std::barrier all_failed(kRanks);
+    run_hosts_that_fail(context.get(), hosts, [&](uint32_t rank, tutti_team* team) {
+        std::vector<char> buffer(3000, static_cast<char>(rank));
+        const tutti_call call = call_of(TUTTI_BCAST, buffer, buffer.size());
+        if (rank == 1) tutti_team_give_up(team, "on purpose");
+        if (rank == 2) {
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MEMORY);
+        }
+        all_failed.arrive_and_wait();
+        // The root learns of it when it has sent.
+        if (rank == 0) {
+            EXPECT_NE(tutti_run(team, &call), TUTTI_PENDING);
+        }
+        all_failed.arrive_and_wait();
+        EXPECT_EQ(buffer, std::vector<char>(buffer.size(), static_cast<char>(rank)));
+    });
 }
 
 // A message fails on one rank: that rank gets one line that names the peer, and its team is no use

@@ -27,7 +27,7 @@ class Wire {
       public:
         End(Wire& wire, uint32_t rank) : wire_(wire), rank_(rank) {}
         tutti_p2p callbacks() {
-            return {sizeof(tutti_p2p), this, kTags - 1, send, recv, test, nullptr};
+            return {sizeof(tutti_p2p), this, kTags - 1, send, recv, test, nullptr, nullptr};
         }
 
       private:

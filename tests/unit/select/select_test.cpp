@@ -67,6 +67,32 @@ TEST_F(Choosing, TheFirstRuleThatFits) {
         << barrier.value().reason;
 }
 
+// Ranks that disagree on the size must not go different ways.
+TEST_F(Choosing, TheHostHasSomeSizesOnceTheyAreCompared) {
+    const std::string by_host = "algorithm = \"host\"\n";
+    rules_ = rules_of("[[rule]]\ncollective = \"gather\"\nbytes = \"..1K\"\n" + by_host +
+                      "[[rule]]\ncollective = \"scatter\"\n" + by_host);
+    auto shape = shape_of(TUTTI_GATHER, 64, 8);
+    EXPECT_EQ(name(choose(shape)), "host");
+    EXPECT_FALSE(choose(shape).value().is_for_now);
+    shape.sizes_are_compared = false;
+    const auto choice = choose(shape);
+    EXPECT_NE(name(choice), "host");
+    EXPECT_TRUE(choice.value().is_for_now);
+    EXPECT_NE(choice.value().reason.find("rule 1 of r.toml passed over: sizes are compared in the "
+                                         "first 16 calls"),
+              std::string::npos)
+        << choice.value().reason;
+    // A rule for all sizes, one for others, and one host, where who goes which way can be seen.
+    auto other = shape;
+    other.bytes = 2048;
+    EXPECT_FALSE(choose(other).value().is_for_now);
+    other.collective = TUTTI_SCATTER;
+    EXPECT_EQ(name(choose(other)), "host");
+    hosts_ = 1;
+    EXPECT_EQ(name(choose(shape)), "host");
+}
+
 TEST_F(Choosing, ARuleThatCannotRunIsPassedOver) {
     rules_ = rules_of(
         "built_in = false\n"

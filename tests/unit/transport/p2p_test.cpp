@@ -52,6 +52,21 @@ TEST_F(Words, OfOneCallLetDataPass) {
     EXPECT_EQ(mailbox_.under_way(), 0u);
 }
 
+// What comes afterwards is nobody's.
+TEST_F(Words, ACancelledReceiveIsNotWrittenTo) {
+    std::vector<std::byte> in(kLong, std::byte{7});
+    std::vector<std::byte> out(kLong, std::byte{0});
+    Ticket send, recv;
+    receiver_.recv(0, id_of({5, 6, 7}), out.data(), kLong, recv);
+    receiver_.cancel(recv);
+    EXPECT_EQ(receiver_.test(recv), State::kFailed);
+    sender_.send(1, id_of({5, 6, 7}), in.data(), kLong, send);
+    EXPECT_EQ(sender_.test(send), State::kPending);
+    receiver_.cancel(recv);
+    sender_.cancel(send);
+    EXPECT_EQ(out, std::vector<std::byte>(kLong, std::byte{0}));
+}
+
 TEST_F(Words, OfAnotherCallAreFound) {
     EXPECT_EQ(pass(8, {5, 6, 7}, 8, {4, 6, 7}), State::kFailed);
     expect_data(std::byte{0});
