@@ -32,7 +32,7 @@ def test_half_a_minute():
         [SOAK, "--minutes", "0.5", "--hosts", "4", "--stop-every", "8", "--stop-for", "3",
          "--verify", "0.2", "--seed", "7", "--tutti", harness.TUTTI], timeout=420)
     assert outcome.status == 0, str(outcome)
-    table = {line[:34].strip(): line[34:].strip() for line in outcome.out.splitlines()
+    table = {line[:44].strip(): line[44:].strip() for line in outcome.out.splitlines()
              if line.startswith("  ")}
     assert table["wrong results"] == "0" and table["of these, wrong"] == "0", str(outcome)
     assert int(table["verified calls"]) > 0, str(outcome)
