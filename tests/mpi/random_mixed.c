@@ -114,6 +114,14 @@ static Step draw_step(uint64_t* random, const Group* g) {
     return s;
 }
 
+// Intel MPI 2021.18, by itself, on Intel processors: of two ranks on each of several hosts one that
+// is not the root copies into the receive buffer of a reduce, which says nothing there.
+#ifdef I_MPI_VERSION
+enum { kWritesAtOthers = 1 };
+#else
+enum { kWritesAtOthers = 0 };
+#endif
+
 static void run(const Calls* c, const Step* s, const Group* g, const void* in, void* out) {
     const int is_root = g->rank == s->root;
     const void* send = s->in_place ? MPI_IN_PLACE : in;
@@ -125,8 +133,8 @@ static void run(const Calls* c, const Step* s, const Group* g, const void* in, v
             c->bcast(out, s->count, s->type, s->root, g->comm);
             break;
         case kReduce:
-            c->reduce(is_root ? send : in, is_root ? out : NULL, s->count, s->type, s->op, s->root,
-                      g->comm);
+            c->reduce(is_root ? send : in, is_root || kWritesAtOthers ? out : NULL, s->count,
+                      s->type, s->op, s->root, g->comm);
             break;
         case kAllreduce:
             c->allreduce(send, out, s->count, s->type, s->op, g->comm);
@@ -183,8 +191,9 @@ static void try_step(const Job* job, const Group* g, const Step* s, int step, ui
         if (g->rank == s->root) memcpy(in.data, theirs.data, all);
     }
     run(&job->host, &plain, g, in.data, theirs.data);
+    const int is_said = !kWritesAtOthers || s->kind != kReduce || g->rank == s->root;
     expect(
-        !memcmp(mine.data, theirs.data, all),
+        !is_said || !memcmp(mine.data, theirs.data, all),
         "--seed %llu: thread %d step %d: %s of %d x %zu bytes on %s, root %d, in place %d differs "
         "from the host's",
         (unsigned long long)job->seed, job->thread, step, s->label, s->count, s->width, g->name,
