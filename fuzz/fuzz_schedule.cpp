@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sched/check.h"
-#include "sched/count.h"
+#include "check/prove.h"
+#include "check/count.h"
 #include "sched/goal.h"
 #include "sched/list_program.h"
 #include "sched/text.h"
@@ -55,11 +55,11 @@ void try_checks(const tutti::sched::ParsedProgram& parsed, std::string_view text
     }
     for (const uint32_t nodes : {1u, parsed.shape.ranks}) {
         const auto placement = tutti::topo::Placement::blocks(parsed.shape.ranks, nodes);
-        const sched::Faults faults = sched::check(parsed.shape, placement, programs);
+        const check::Faults faults = check::prove(parsed.shape, placement, programs);
         for (const std::string& line : faults.lines) {
             demand(!line.empty() && line.find('\n') == std::string::npos);
         }
-        if (faults.lines.empty()) static_cast<void>(sched::steps(placement, programs));
+        if (faults.lines.empty()) static_cast<void>(check::steps(placement, programs));
     }
     static_cast<void>(sched::print_goal(programs, 1.0, 1.0));
 }

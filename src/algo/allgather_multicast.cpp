@@ -15,7 +15,7 @@
 // Tuning::segment_bytes cuts blocks into pieces of at most so many bytes (otherwise
 // kMulticastBytesMax), Tuning::fan_in is D (otherwise 2, or as many pieces as make 32 KiB).
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a rank begins only when all numbers more than D before its first have come
 #include "algo/algorithms.h"
 #include "algo/turns.h"

@@ -15,7 +15,7 @@
 // Example, p = 5 (halves 0-2, 3-4; 0-1, 2; 0, 1; 3, 4):
 //   depth 2: 0<->1;   depth 1: 0<->2, 2->1, 3<->4;   depth 0: 0<->3, 1<->4, 3->2
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  after depth d a rank holds the blocks of the whole interval of depth d that it is in
 //   I2  ranks whose intervals end one depth earlier wait for nobody there
 #include <array>

@@ -14,7 +14,7 @@
 //                                    sends    0  3  2
 //                                    receives 3  2  1
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  the send of a round depends on nothing of the round before but what was received there
 #include "algo/algorithms.h"
 

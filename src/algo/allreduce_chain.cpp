@@ -12,7 +12,7 @@
 //
 // Example, p = 3, one lane:  0->1  1->2  2->1  1->0
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  what rank r sends up is the fold of 0 ... r
 //   I2  in place, the result comes only after the partial result has left
 #include "algo/algorithms.h"

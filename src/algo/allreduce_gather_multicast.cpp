@@ -19,7 +19,7 @@
 //
 // Tuning::fan_in is l (otherwise 7, which the source found best, section 4.4.2).
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  what is folded at any time covers an interval of ranks that begins with the own one
 //   I2  the result comes only when the partial result has left: both stand in output
 #include "algo/algorithms.h"

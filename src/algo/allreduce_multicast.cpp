@@ -18,7 +18,7 @@
 //
 // Tuning::fan_in is the number of multicasts under way (algo/turns.h).
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a share arrives only when its partial result has been sent on
 //   I2  empty shares (fewer elements than ranks) are not sent
 #include "algo/algorithms.h"

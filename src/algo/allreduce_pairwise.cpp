@@ -15,7 +15,7 @@
 // Each exchange takes two rounds: one in which the messages cross, one that folds. The receives of
 // an exchange are posted while the one before is folded, into the other of two landing areas.
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  before step m every rank in G holds the fold of 2^m neighbouring numbers
 //   I2  a partial result is overwritten only after its send is complete
 #include "algo/algorithms.h"

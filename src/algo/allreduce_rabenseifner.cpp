@@ -20,7 +20,7 @@
 //   step 1: 0<->2, 1<->3: v = 0 keeps 0-1, 2 keeps 2-3, 1 keeps 4-5, 3 keeps 6-7
 //   step 1: 0<->2, 1<->3 exchange results;   step 0: 0<->1, 2<->3 exchange results
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  before step m both of a pair share their stretch and hold folds of 2^m neighbouring numbers
 //   I2  what is sent in a step and what is folded do not overlap
 //   I3  empty stretches (fewer elements than ranks) are not sent

@@ -19,7 +19,7 @@
 //                                    round 2  send 0  recv 2      (allgather)
 //                                    round 3  send 2  recv 1
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  the send of a round depends on nothing of the round before but what was received there
 //   I2  two landing areas, used by turns, so that a receive is posted one round ahead
 //   I3  empty blocks (fewer elements than ranks) are not sent

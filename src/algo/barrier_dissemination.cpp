@@ -11,7 +11,7 @@
 //                  0 sends   1  2  4
 //                  0 hears   4  3  1
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  after round m, rank i has heard, directly or not, of the 2^(m+1) - 1 ranks before it
 //   I2  a rank sends in round m only after it heard in round m - 1
 #include "algo/algorithms.h"

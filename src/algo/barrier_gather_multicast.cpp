@@ -11,7 +11,7 @@
 //
 // Tuning::fan_in is l (otherwise 7, which the source found best, section 4.4.2).
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a rank tells its parent only when its whole subtree has arrived
 //   I2  a round has at most kRoundOpsMax operations, however large fan_in is
 #include "algo/algorithms.h"

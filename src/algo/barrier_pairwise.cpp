@@ -9,7 +9,7 @@
 //
 // Example, N = 5:  4->0;  0<->1, 2<->3;  0<->2, 1<->3;  0->4   (figure 4.1 of the source)
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  before step m a rank in G has heard of 2^m ranks of G and of their guests
 #include "algo/algorithms.h"
 

@@ -11,7 +11,7 @@
 //                                 0->4  0->2  0->1
 //                                       4->6  4->5, 2->3, 6->7
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a rank sends only after it has received
 //   I2  at most two sends of a rank are under way, so that the largest subtree gets its data first
 #include "algo/algorithms.h"

@@ -11,7 +11,7 @@
 //
 // Example, p = 4, root 2, one lane:  2->3  3->0  0->1
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a rank sends only after it has received
 #include "algo/algorithms.h"
 

@@ -14,7 +14,7 @@
 //
 // Example, p = 4, root 2, one lane:  2 -> all
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a lane has one multicast, so that lanes, segments and multicasts are numbered alike
 #include "algo/algorithms.h"
 

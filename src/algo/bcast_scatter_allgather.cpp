@@ -17,7 +17,7 @@
 //   ring: step 0: 0->1 piece 0, 1->2 piece 1, 2->3 piece 2;  step 1: 0->1 3, 1->2 0, 2->3 1;
 //         step 2: 0->1 2, 2->3 0 (rank 2 holds piece 3 from the scatter)
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  every rank receives every piece once, the root none
 //   I2  before step s rank r holds its interval and pieces r - 1 ... r - s
 //   I3  empty pieces (fewer elements than ranks) are not sent

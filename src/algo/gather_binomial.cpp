@@ -12,7 +12,7 @@
 //
 // Example, p = 4, root 2:  1->0 block 1, 3->2 block 3;  0->2 blocks 0 1
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a rank sends once: the blocks of its interval
 //   I2  nobody but the root holds more than the root's largest subtree
 #include "algo/algorithms.h"

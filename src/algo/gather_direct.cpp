@@ -11,7 +11,7 @@
 //
 // Tuning::fan_in is f (otherwise 32): two rounds are open at a time, so at most 2 f receives are.
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a round has at most kRoundOpsMax operations, however large fan_in is
 #include "algo/algorithms.h"
 

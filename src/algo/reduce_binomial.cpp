@@ -14,7 +14,7 @@
 //
 // Round j receives child j while child j - 1 is folded; two landing areas are used by turns.
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  what is folded at any time covers an interval of ranks
 //   I2  output is written at the root only
 #include "algo/algorithms.h"

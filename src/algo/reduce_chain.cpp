@@ -17,7 +17,7 @@
 //
 // Example, p = 4, root 1, one lane:  canonical 0->1  1->2  2->3  3->1;  rotated 2->3  3->0  0->1
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  what position i sends on is the fold of positions 0 ... i
 //   I2  output is written at the root only, at the end
 #include "algo/algorithms.h"

@@ -12,7 +12,7 @@
 //
 // Example, p = 4, root 2:  2->0 blocks 0 1, 2->3 block 3;  0->1 block 1
 //
-// Invariants (checked in sched/check.cpp and the property test):
+// Invariants (checked in check/prove.cpp and the property test):
 //   I1  a rank receives once: the blocks of its interval
 //   I2  nobody but the root holds more than the root's largest subtree
 #include "algo/algorithms.h"

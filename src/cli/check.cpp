@@ -13,11 +13,11 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "check/prove.h"
 #include "cli/call.h"
 #include "cli/options.h"
 #include "cli/prove.h"
 #include "cli/words.h"
-#include "sched/check.h"
 #include "sched/text.h"
 
 namespace tutti::cli {
@@ -270,7 +270,7 @@ Result<int> prove_file(const Words& words) {
                                ? topo::Placement::round_robin(ranks, count)
                                : topo::Placement::blocks(ranks, count);
     const auto faults =
-        sched::check(collective.value().shape, placement, collective.value().programs);
+        check::prove(collective.value().shape, placement, collective.value().programs);
     for (const std::string& line : faults.lines) fmt::print("{}\n", line);
     if (faults.lines.empty()) fmt::print("proved: {} ranks on {} hosts\n", ranks, count);
     return faults.lines.empty() ? 0 : 1;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "algo/registry.h"
-#include "sched/count.h"
+#include "check/count.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
 
@@ -19,7 +19,7 @@ inline constexpr uint32_t kSampleRanks = 64;
 struct Cost {
     bool is_followed = false;  // whether the rounds are known
     uint64_t rounds = 0;
-    sched::Count most;  // of the rank that has most, each number by itself
+    check::Count most;  // of the rank that has most, each number by itself
 };
 
 // Rounds of all lanes of all ranks: near the number of operations.

@@ -13,9 +13,9 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "check/count.h"
 #include "cli/call.h"
 #include "files/whole_file.h"
-#include "sched/count.h"
 
 namespace tutti::cli {
 namespace {
@@ -41,12 +41,12 @@ constexpr int kTitleLetter = 8;
 constexpr auto kColours = std::to_array<std::string_view>(
     {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"});
 
-using Steps = std::vector<std::vector<sched::Passage>>;
+using Steps = std::vector<std::vector<check::Passage>>;
 
 size_t arrows(const topo::Placement& placement, const Steps& steps) {
     size_t count = 0;
     for (const auto& step : steps) {
-        for (const sched::Passage& one : step) {
+        for (const check::Passage& one : step) {
             count += one.is_multicast ? placement.ranks() - 1 : 1;
         }
     }
@@ -138,8 +138,8 @@ class Drawing {
         put(R"(<text x="16" y="{}" fill="#777777">{}</text>)", y + 5, step);
         // Messages of several lanes between the same two would hide each other.
         int beside = 0;
-        const sched::Passage* before = nullptr;
-        for (const sched::Passage& one : steps_[step]) {
+        const check::Passage* before = nullptr;
+        for (const check::Passage& one : steps_[step]) {
             const bool is_pair = before && before->sender == one.sender &&
                                  before->receiver == one.receiver &&
                                  before->is_multicast == one.is_multicast;
@@ -153,7 +153,7 @@ class Drawing {
         }
     }
 
-    void put_message(const sched::Passage& one, int y) {
+    void put_message(const check::Passage& one, int y) {
         put_arrow(one, one.receiver, y,
                   fmt::format("{} to {}: {}, lane {}, message {}", one.sender, one.receiver,
                               format_bytes(one.bytes), one.lane, one.message));
@@ -161,7 +161,7 @@ class Drawing {
     }
 
     // All arrows begin at one point, since the sender sends once.
-    void put_multicast(const sched::Passage& one, int y) {
+    void put_multicast(const check::Passage& one, int y) {
         const std::string tip = fmt::format("{} to all: {}, lane {}, multicast {}", one.sender,
                                             format_bytes(one.bytes), one.lane, one.message);
         for (uint32_t rank = 0; rank < placement_.ranks(); ++rank) {
@@ -172,11 +172,11 @@ class Drawing {
         if (placement_.ranks() > 1) put_label(one, one.sender == 0 ? 1 : one.sender - 1, y);
     }
 
-    static std::string_view colour_of(const sched::Passage& one) {
+    static std::string_view colour_of(const check::Passage& one) {
         return kColours[one.lane % kColours.size()];
     }
 
-    void put_arrow(const sched::Passage& one, uint32_t receiver, int y, const std::string& tip) {
+    void put_arrow(const check::Passage& one, uint32_t receiver, int y, const std::string& tip) {
         const int from = column_x(one.sender);
         const int to = column_x(receiver);
         const std::string_view colour = colour_of(one);
@@ -194,7 +194,7 @@ class Drawing {
             tip);
     }
 
-    void put_label(const sched::Passage& one, uint32_t receiver, int y) {
+    void put_label(const check::Passage& one, uint32_t receiver, int y) {
         if (!has_labels_ || one.bytes == 0) return;
         const int from = column_x(one.sender);
         const int to = column_x(receiver);
@@ -231,7 +231,7 @@ Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algo
         return file_error(file, problem);
     }
     const algo::Programs programs = algo::make_plans(algorithm, shape, placement, tuning);
-    const Steps steps = sched::steps(placement, programs);
+    const Steps steps = check::steps(placement, programs);
     if (const size_t count = arrows(placement, steps); count > kArrowsDrawnMax) {
         return Error{
             ErrorCode::kArgument,

@@ -9,7 +9,7 @@
 
 #include "algo/registry.h"
 #include "base/result.h"
-#include "sched/count.h"
+#include "check/count.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
 
@@ -17,7 +17,7 @@ namespace tutti::cli {
 
 // What stands in the file.
 std::string drawing(const std::string& title, const topo::Placement& placement,
-                    const std::vector<std::vector<sched::Passage>>& steps);
+                    const std::vector<std::vector<check::Passage>>& steps);
 
 // title: what is called. The file is written whole or not at all.
 Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algorithm,

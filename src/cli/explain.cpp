@@ -16,7 +16,7 @@
 #include "cli/draw.h"
 #include "cli/node_level.h"
 #include "cli/words.h"
-#include "sched/count.h"
+#include "check/count.h"
 #include "sched/text.h"
 #include "select/select.h"
 #include "site/site.h"
@@ -48,7 +48,7 @@ void print_row(const Row& row, bool has_multicasts) {
         fmt::print("{} {:<18} cannot run this: {}\n", mark, row.algorithm->name, row.obstacle);
         return;
     }
-    const sched::Count& most = row.cost.most;
+    const check::Count& most = row.cost.most;
     fmt::print("{} {:<18} {:>7} {:>9} {:>12} ", mark, row.algorithm->name,
                row.cost.is_followed ? std::to_string(row.cost.rounds) : "-", most.messages_sent,
                format_bytes(most.bytes_sent));

@@ -8,8 +8,8 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "check/prove.h"
 #include "cli/call.h"
-#include "sched/check.h"
 #include "select/rules.h"
 
 namespace tutti::cli {
@@ -114,7 +114,7 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
 std::vector<std::string> prove(const algo::Algorithm& algorithm, const topo::Placement& placement,
                                const Case& one) {
     const algo::Programs programs = algo::make_plans(algorithm, one.shape, placement, one.tuning);
-    return sched::check(one.shape, placement, programs).lines;
+    return check::prove(one.shape, placement, programs).lines;
 }
 
 }  // namespace tutti::cli

@@ -36,7 +36,7 @@ std::vector<Case> cases_of(const algo::Algorithm& algorithm, const topo::Placeme
 // "allreduce ring, 5 ranks on 2 hosts, round-robin, root 0, 40 B, flat"
 std::string case_text(const algo::Algorithm& algorithm, const Site& site, const Case& one);
 
-// What sched::check finds wrong with the plans of all ranks; empty: proved.
+// What check::prove finds wrong with the plans of all ranks; empty: proved.
 std::vector<std::string> prove(const algo::Algorithm& algorithm, const topo::Placement& placement,
                                const Case& one);
 

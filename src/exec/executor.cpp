@@ -60,7 +60,7 @@ std::byte* Executor::State::at(const Slot& slot, const Block& block) const {
     if (block.bytes == 0) return nullptr;
     switch (block.buffer) {
         case sched::Buffer::kInput:
-            // Nobody writes input (sched/check); operations name all blocks alike.
+            // Nobody writes input (check/prove); operations name all blocks alike.
             return const_cast<std::byte*>(arguments.input) + block.offset;
         case sched::Buffer::kOutput:
             return arguments.output + block.offset;

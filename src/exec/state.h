@@ -8,7 +8,7 @@
 //
 // Message order: by the time an operation of the newer round begins, all of the older one have
 // begun, and of messages between the same two ranks in one round all begin at once, in the order of
-// their index (sched/check demands equal masks). That is what a transport that keeps order per pair
+// their index (check/prove demands equal masks). That is what a transport that keeps order per pair
 // and slot needs.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "sched/run.h"
+#include "sched/text.h"
 
 namespace tutti::sched {
 namespace {
@@ -74,20 +74,20 @@ class GoalWriter {
         return true;
     }
 
-    bool is_said(Rank rank, const Place& place, const Operation& op) {
+    bool is_said(Rank rank, const Position& position, const Operation& op) {
         if (is_node(op.kind)) {
-            error_ = label(rank, place, op) + ": GOAL has no node operations";
+            error_ = label(rank, position, op) + ": GOAL has no node operations";
             return false;
         }
         if (is_multicast(op.kind)) {
-            error_ = label(rank, place, op) + ": GOAL has no multicasts";
+            error_ = label(rank, position, op) + ": GOAL has no multicasts";
             return false;
         }
         // The highest 32 bits mean any tag.
         constexpr uint64_t tag_max = std::numeric_limits<uint32_t>::max() - uint64_t{1};
         if (!is_message(op.kind)) return true;
-        if (op.message > tag_max || place.lane > (tag_max - op.message) / messages_of_lane_) {
-            error_ = label(rank, place, op) + ": its tag is beyond 32 bits";
+        if (op.message > tag_max || position.lane > (tag_max - op.message) / messages_of_lane_) {
+            error_ = label(rank, position, op) + ": its tag is beyond 32 bits";
             return false;
         }
         return true;

@@ -105,6 +105,14 @@ struct Operation {
     bool operator==(const Operation&) const = default;
 };
 
+// Where an operation stands in its rank's Program.
+struct Position {
+    uint64_t lane = 0;
+    uint64_t round = 0;
+    uint32_t index = 0;  // in the round
+    bool operator==(const Position&) const = default;
+};
+
 // The operations of one round of one lane. Without memory of its own beyond this.
 class Round {
   public:

@@ -81,6 +81,11 @@ std::string print(const Operation& operation) {
     return text + after_text(operation.after);
 }
 
+std::string label(Rank rank, const Position& position, const Operation& operation) {
+    return "rank " + std::to_string(rank) + ", lane " + std::to_string(position.lane) + ", round " +
+           std::to_string(position.round) + ": " + print(operation);
+}
+
 std::string print(const Program& program, Rank rank, const Shape& shape) {
     const Extent extent = program.extent();
     std::string text = "schedule 1\n";

@@ -22,6 +22,8 @@ inline constexpr std::array<std::string_view, 7> kCollectiveNames = {
 // One operation, without its line's end: "send 0 to 3 output[0+64] after 1". This is also how
 // messages to people call an operation.
 std::string print(const Operation& operation);
+// And where it stands: "rank 3, lane 0, round 2: send 0 to 1 output[0+64]".
+std::string label(Rank rank, const Position& position, const Operation& operation);
 
 // A whole Program.
 std::string print(const Program& program, Rank rank, const Shape& shape);
@@ -33,7 +35,7 @@ struct ParsedProgram {
 };
 
 // An error says `file_name:line:column: what`. Knows nothing of the other ranks: whether the
-// schedule is right, check() says. first_line: where the text begins in its file.
+// schedule is right, check::prove() says. first_line: where the text begins in its file.
 Result<ParsedProgram> parse_program(std::string_view text, std::string_view file_name,
                                     size_t first_line = 1);
 // Only the Program.

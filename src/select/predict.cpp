@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algo/plan.h"
-#include "sched/count.h"
+#include "check/count.h"
 
 namespace tutti::select {
 namespace {
@@ -65,7 +65,7 @@ struct Load {
 class LaneClock {
   public:
     explicit LaneClock(const Between& between) : between_(between), total_(between.shape.ranks) {}
-    void add(const std::vector<sched::Passage>& step);
+    void add(const std::vector<check::Passage>& step);
     [[nodiscard]] LaneTimes times() const;
 
   private:
@@ -76,10 +76,10 @@ class LaneClock {
     bool has_multicasts_ = false;
 };
 
-void LaneClock::add(const std::vector<sched::Passage>& step) {
+void LaneClock::add(const std::vector<check::Passage>& step) {
     std::vector<Load> loads(total_.size());
     bool has_messages = false;
-    for (const sched::Passage& passage : step) {
+    for (const check::Passage& passage : step) {
         if (passage.is_multicast) {
             has_multicasts_ = true;
             multicast_bytes_ += passage.bytes;
@@ -121,12 +121,12 @@ LaneTimes follow(const algo::Algorithm& algorithm, const Between& between) {
     const algo::Programs programs =
         algo::make_plans(algorithm, between.shape, between.placement, between.tuning);
     LaneClock clock(between);
-    for (const auto& step : sched::steps(between.placement, programs)) clock.add(step);
+    for (const auto& step : check::steps(between.placement, programs)) clock.add(step);
     return clock.times();
 }
 
 LaneTimes estimate(const sched::Program& root, const sched::Shape& shape) {
-    const sched::Count count = sched::count(root);
+    const check::Count count = check::count(root);
     const uint64_t bytes = std::max(count.bytes_sent, count.bytes_received);
     const uint64_t multicast_bytes = count.multicast_bytes_sent + count.multicast_bytes_received;
     const uint64_t moving_ns = transfer_ns(bytes, shape.message_speed) +

@@ -14,7 +14,7 @@ namespace tutti::select {
 // inside a node is not in it, and each node talks by one rank.
 //
 // The usual model of latency and rate (Hockney 1994), on the schedule itself: the steps of a lane
-// (sched::steps) come one after the other, each takes a latency and the bytes of the node that
+// (check::steps) come one after the other, each takes a latency and the bytes of the node that
 // sends or receives most in it; each further lane takes the bytes of the busiest node, or its
 // latencies, which lanes in flight share, if that is longer. Multicasts come one behind the other,
 // whoever sends: one latency, and all bytes at their rate. Schedules of more than

@@ -25,7 +25,7 @@ class MulticastFabric {
     // Lets something happen that no call on an end would cause: time, for simulated ones.
     virtual void pump() {}
     // Whether a multicast comes to nobody before all ranks have posted it. The interface allows
-    // that, since sched/check proves what runs so.
+    // that, since check/prove proves what runs so.
     [[nodiscard]] virtual bool waits_for_all() const { return false; }
     // Far more turns (a pump, and a test of whatever is pending) than any test needs.
     [[nodiscard]] virtual uint32_t turns_max() const { return 200'000; }

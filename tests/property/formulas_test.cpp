@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "property/shapes.h"
-#include "sched/count.h"
+#include "check/count.h"
 
 namespace tutti::algo {
 namespace {
@@ -31,16 +31,16 @@ struct Totals {
 Totals totals(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning = {}) {
     const auto programs = make_all(algorithm, shape, tuning);
     Totals all;
-    std::vector<sched::Count> counts;
+    std::vector<check::Count> counts;
     for (const auto& program : programs) {
-        counts.push_back(sched::count(*program));
+        counts.push_back(check::count(*program));
         all.messages += counts.back().messages_sent;
         all.bytes += counts.back().bytes_sent;
         all.reduced_bytes += counts.back().reduced_bytes;
         all.multicasts += counts.back().multicasts_sent;
         all.multicast_bytes += counts.back().multicast_bytes_sent;
     }
-    const sched::Count most = sched::maximum(counts);
+    const check::Count most = check::maximum(counts);
     all.rounds = most.rounds;
     all.messages_sent = most.messages_sent;
     all.bytes_sent = most.bytes_sent;
@@ -48,7 +48,7 @@ Totals totals(const Algorithm& algorithm, const Shape& shape, const Tuning& tuni
     all.multicasts_sent = most.multicasts_sent;
     all.multicast_bytes_received = most.multicast_bytes_received;
     const topo::Placement apart = topo::Placement::blocks(shape.ranks, shape.ranks);
-    all.steps = sched::critical_rounds(apart, programs);
+    all.steps = check::critical_rounds(apart, programs);
     return all;
 }
 
@@ -403,7 +403,7 @@ TEST(Formulas, BlocksOfUnequalNodes) {
         const auto received = [&](tutti_collective collective, const char* name, Rank rank) {
             Shape same = shape;
             same.collective = collective;
-            return sched::count(*find(collective, name)->make(same, rank, {})).bytes_received;
+            return check::count(*find(collective, name)->make(same, rank, {})).bytes_received;
         };
         for (const char* name : {"direct", "binomial"}) {
             EXPECT_EQ(received(TUTTI_GATHER, name, shape.root),

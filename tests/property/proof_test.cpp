@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every algorithm is proved by sched/check: every number of ranks up to 64, powers of two +- 1 and
+// Every algorithm is proved by check/prove: every number of ranks up to 64, powers of two +- 1 and
 // primes beyond, every root (a sample of them beyond 64 ranks), sizes at the edges.
 #include <gtest/gtest.h>
 
 #include "property/shapes.h"
-#include "sched/check.h"
+#include "check/prove.h"
 
 namespace tutti::algo {
 namespace {
@@ -20,9 +20,9 @@ void prove(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning)
     }
     EXPECT_EQ(algorithm.scratch_bytes(shape, tuning), shape.bytes == 0 ? 0 : scratch_bytes);
     const topo::Placement apart = topo::Placement::blocks(shape.ranks, shape.ranks);
-    sched::Demands demands;
+    check::Demands demands;
     demands.left_fold = is_reduction(shape.collective) && algorithm.name == "chain";
-    const sched::Faults faults = sched::check(shape, apart, programs, demands);
+    const check::Faults faults = check::prove(shape, apart, programs, demands);
     for (const std::string& line : faults.lines) ADD_FAILURE() << line;
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sched/check.h"
-#include "sched/count.h"
+#include "check/prove.h"
+#include "check/count.h"
 
 namespace tutti::algo {
 namespace {
@@ -43,7 +43,7 @@ void prove(const Algorithm& algorithm, const Shape& shape, const Placement& plac
            const Tuning& tuning) {
     if (!plan_obstacle(algorithm, shape, placement, tuning).empty()) return;
     const Programs programs = make_plans(algorithm, shape, placement, tuning);
-    const sched::Faults faults = sched::check(shape, placement, programs);
+    const check::Faults faults = check::prove(shape, placement, programs);
     EXPECT_TRUE(faults.lines.empty())
         << "collective " << shape.collective << ' ' << algorithm.name << ", " << shape.bytes
         << " bytes, " << placement.ranks() << " ranks on " << placement.nodes() << " nodes, root "
@@ -84,13 +84,13 @@ const Algorithm& named(tutti_collective collective, std::string_view name) {
     return *found;
 }
 
-sched::Count most(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
+check::Count most(const Algorithm& algorithm, const Shape& shape, const Placement& placement,
                   const Tuning& tuning) {
-    std::vector<sched::Count> counts;
+    std::vector<check::Count> counts;
     for (const auto& program : make_plans(algorithm, shape, placement, tuning)) {
-        counts.push_back(sched::count(*program));
+        counts.push_back(check::count(*program));
     }
-    return sched::maximum(counts);
+    return check::maximum(counts);
 }
 
 // Only leaders talk to other nodes: the ring of 4 nodes with 4 ranks each sends what a ring of 4
@@ -99,8 +99,8 @@ TEST(Plan, KeepsTheNetworkToTheLeaders) {
     const Algorithm& ring = named(TUTTI_ALLREDUCE, "ring");
     const Placement nodes = Placement::blocks(16, 4);
     const Placement singles = Placement::blocks(4, 4);
-    const sched::Count shared = most(ring, shape_of(ring, nodes, 4096), nodes, {});
-    const sched::Count single = most(ring, shape_of(ring, singles, 4096), singles, {});
+    const check::Count shared = most(ring, shape_of(ring, nodes, 4096), nodes, {});
+    const check::Count single = most(ring, shape_of(ring, singles, 4096), singles, {});
     EXPECT_EQ(shared.bytes_sent, single.bytes_sent);
     EXPECT_EQ(shared.bytes_sent, 2 * 3 * 4096 / 4);
     EXPECT_EQ(shared.messages_sent, single.messages_sent);
@@ -112,8 +112,8 @@ TEST(Plan, SharesLanesOutAmongLeaders) {
     const Algorithm& ring = named(TUTTI_ALLREDUCE, "ring");
     const Placement nodes = Placement::blocks(16, 4);
     const Shape shape = shape_of(ring, nodes, 16 * 1024);
-    const sched::Count one = most(ring, shape, nodes, {1024, 0, 0, 1, false});
-    const sched::Count four = most(ring, shape, nodes, {1024, 0, 0, 4, false});
+    const check::Count one = most(ring, shape, nodes, {1024, 0, 0, 1, false});
+    const check::Count four = most(ring, shape, nodes, {1024, 0, 0, 4, false});
     EXPECT_EQ(four.bytes_sent * 4, one.bytes_sent);
     EXPECT_EQ(four.node_operations, 2 * 16u);
     // More leaders than a node has ranks are all of them.
@@ -182,7 +182,7 @@ TEST(Plan, MulticastsInsteadOfClosing) {
         const Shape shape = shape_of(gather, nodes, 64);
         const auto programs = make_plans(gather, shape, nodes, {});
         for (Rank rank = 0; rank < 12; ++rank) {
-            const sched::Count count = sched::count(*programs[rank]);
+            const check::Count count = check::count(*programs[rank]);
             EXPECT_EQ(count.node_operations, 1U);
             EXPECT_EQ(count.multicasts_sent, rank == 0 ? 1U : 0U);
             EXPECT_EQ(count.multicasts_received, rank == 0 ? 0U : 1U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans run for real: executors over a network in memory and the real state machines of node/, all
-// ranks in one thread, stepped in an order drawn by a seed. What sched/check proves in the abstract
+// ranks in one thread, stepped in an order drawn by a seed. What check/prove proves in the abstract
 // is compared here with the bytes that come out.
 #include <numeric>
 

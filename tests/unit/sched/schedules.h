@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "sched/check.h"
 #include "sched/text.h"
 
 namespace tutti::sched {
@@ -46,23 +45,6 @@ inline Programs written(const Shape& shape, const Extent& extent,
         programs.push_back(std::move(program.value()));
     }
     return programs;
-}
-
-inline Lines faults_of(const Shape& shape, const topo::Placement& placement,
-                                          const Extent& extent,
-                                          const Lines& bodies,
-                                          const Demands& demands = {}) {
-    return check(shape, placement, written(shape, extent, bodies), demands).lines;
-}
-
-inline Lines faults_of(const Shape& shape, const Extent& extent,
-                                          const Lines& bodies) {
-    return faults_of(shape, alone(shape.ranks), extent, bodies);
-}
-
-inline void expect_fault(const Lines& lines, const std::string& what) {
-    ASSERT_FALSE(lines.empty()) << "nothing found; wanted: " << what;
-    EXPECT_NE(lines[0].find(what), std::string::npos) << "found: " << lines[0];
 }
 
 }  // namespace tutti::sched

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <fstream>
-#include <sstream>
 
 #include "sched/list_program.h"
 #include "schedules.h"
@@ -197,29 +195,6 @@ TEST(Text, ErrorsSayWhereAndWhat) {
     std::string many;
     for (int i = 0; i < 65; ++i) many += "copy - = -\n";
     expect(kHeader + "lane 0\nround 0\n" + many, "f.sched:79:1: a round has at most 64 operations");
-}
-
-// The page's example stands between the fences of its first block of text.
-TEST(Text, ThePagesExampleIsRight) {
-    std::ifstream file(TUTTI_TEST_SCHEDULE_PAGE);
-    ASSERT_TRUE(file) << TUTTI_TEST_SCHEDULE_PAGE;
-    std::stringstream page;
-    page << file.rdbuf();
-    const std::string text = page.str();
-    Programs programs;
-    Shape shape;
-    const std::string fence = "```schedule\n";
-    for (size_t at = text.find(fence); at != std::string::npos; at = text.find(fence, at)) {
-        at += fence.size();
-        auto parsed = parse_program(text.substr(at, text.find("```", at) - at), "page");
-        ASSERT_TRUE(parsed) << parsed.error().message;
-        ASSERT_EQ(parsed.value().rank, programs.size());
-        shape = parsed.value().shape;
-        programs.push_back(std::move(parsed.value().program));
-    }
-    ASSERT_EQ(programs.size(), shape.ranks);
-    EXPECT_EQ(check(shape, topo::Placement(std::vector<uint64_t>{0, 0, 1}), programs).lines,
-              std::vector<std::string>{});
 }
 
 }  // namespace

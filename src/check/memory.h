@@ -7,13 +7,19 @@
 #include <optional>
 #include <vector>
 
+#include "check/run.h"
+#include "check/strip.h"
+#include "check/terms.h"
 #include "sched/program.h"
-#include "sched/run.h"
 #include "sched/shape.h"
-#include "sched/strip.h"
-#include "sched/terms.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Block;
+using sched::Extent;
+using sched::Position;
+using sched::Rank;
+using sched::Shape;
 
 // What a run of bytes holds: byte i of the strip is byte i + shift of what the term is made of: the
 // vector, or, for data, all ranks' blocks one after the other. The sum wraps around.
@@ -43,7 +49,7 @@ class RankMemory {
 
     // Notes that the operation touches these bytes. An operation that touches the same, one of the
     // two writing, and is not ordered before it, is returned.
-    std::optional<Place> note(const Live& live, const Block& block, bool is_write);
+    std::optional<Position> note(const Live& live, const Block& block, bool is_write);
     // Blocks are the same bytes; they share some bytes.
     [[nodiscard]] bool is_same(const Block& a, const Block& b) const;
     [[nodiscard]] bool overlap(const Block& a, const Block& b) const;
@@ -58,8 +64,8 @@ class RankMemory {
         uint64_t end = 0;
     };
     struct Access {
-        std::optional<Place> writer;
-        std::vector<Place> readers;  // since that write; none of them ordered before another
+        std::optional<Position> writer;
+        std::vector<Position> readers;  // since that write; none of them ordered before another
         bool operator==(const Access&) const = default;
     };
     // What is complete of a slot before a node operation: all before round `round` of `lane`, and
@@ -69,12 +75,12 @@ class RankMemory {
         uint64_t round = 0;
         uint64_t bits = 0;
         uint64_t next_bits = 0;
-        [[nodiscard]] bool holds(const Place& place) const;
+        [[nodiscard]] bool holds(const Position& position) const;
         void join(const Known& other);
     };
 
     [[nodiscard]] Span span(const Block& block, uint64_t lane) const;
-    [[nodiscard]] bool is_before(const Place& earlier, const Live& later) const;
+    [[nodiscard]] bool is_before(const Position& earlier, const Live& later) const;
     void enter_lane(uint64_t lane);
     void fill(const Block& block, Value value);
 
@@ -91,4 +97,4 @@ class RankMemory {
 // Whether a call of this shape can be in place on this rank.
 bool can_be_in_place(const Shape& shape, Rank rank);
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

@@ -14,7 +14,14 @@
 #include "sched/shape.h"
 #include "topo/placement.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Block;
+using sched::Buffer;
+using sched::Operation;
+using sched::Program;
+using sched::Rank;
+using sched::Shape;
 
 // Bytes of a rank's buffer that the call gives it; 0 where it is not significant. Not for scratch.
 uint64_t buffer_bytes(const Shape& shape, Rank rank, Buffer buffer);
@@ -32,7 +39,7 @@ Touched touched(const Operation& op, bool is_root);
 uint64_t node_bytes(const Operation& op);
 // Whether its members wait for each other: where nothing moves, each is done at once by itself.
 inline bool is_meeting(const Operation& op) {
-    return has_no_blocks(op.kind) || node_bytes(op) != 0;
+    return sched::has_no_blocks(op.kind) || node_bytes(op) != 0;
 }
 
 // Appends lines to `faults`, which it leaves at most `lines_max` long.
@@ -40,4 +47,4 @@ void check_form(const Shape& shape, const topo::Placement& placement,
                 std::span<const std::unique_ptr<Program>> programs, size_t lines_max,
                 std::vector<std::string>& faults);
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

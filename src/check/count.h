@@ -10,7 +10,10 @@
 #include "sched/program.h"
 #include "topo/placement.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Program;
+using sched::Rank;
 
 // Of one rank, all lanes together.
 struct Count {
@@ -49,7 +52,7 @@ struct Passage {
 // behind a sender's messages. A message's step is the length of the longest chain of messages
 // before it, each of which had to be complete at one end of the next before that was posted there;
 // a multicast is a message with many ends. Node operations cost no step, but chains go through
-// them. Programs that check() finds fault with give the steps as far as they get.
+// them. Programs that prove() finds fault with give the steps as far as they get.
 std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
                                         std::span<const std::unique_ptr<Program>> programs);
 
@@ -57,4 +60,4 @@ std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
 uint64_t critical_rounds(const topo::Placement& placement,
                          std::span<const std::unique_ptr<Program>> programs);
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

@@ -30,7 +30,10 @@
 #include "sched/shape.h"
 #include "topo/placement.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Program;
+using sched::Shape;
 
 // Lines beyond this are not collected: most faults bring others with them.
 inline constexpr size_t kFaultLinesMax = 20;
@@ -47,7 +50,7 @@ struct Faults {
 // programs[r] is rank r's; placement tells which of them share a node (node operations need it).
 // Takes time and memory in proportion to operations and to the pieces in which buffers are cut, not
 // to bytes.
-Faults check(const Shape& shape, const topo::Placement& placement,
+Faults prove(const Shape& shape, const topo::Placement& placement,
              std::span<const std::unique_ptr<Program>> programs, const Demands& demands = {});
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

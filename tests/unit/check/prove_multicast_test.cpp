@@ -4,10 +4,15 @@
 
 #include <string>
 
-#include "sched/check.h"
-#include "schedules.h"
+#include "check/prove.h"
+#include "faults.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Extent;
+using sched::kLanesInFlightMax;
+using sched::kMulticastsInFlightMax;
+
 namespace {
 
 const Shape kBcast = shape_of(TUTTI_BCAST, 3, 8);
@@ -70,7 +75,7 @@ TEST(CheckMulticast, DroppedEnds) {
 TEST(CheckMulticast, ExtentsDiffer) {
     Programs programs = written(kBcast, kOne, kRightBcast);
     programs[1] = std::move(written(shape_of(TUTTI_BCAST, 1, 8), {1, 1, 1, 0, 0}, {""})[0]);
-    EXPECT_EQ(check(kBcast, alone(3), programs).lines,
+    EXPECT_EQ(prove(kBcast, alone(3), programs).lines,
               Lines{"rank 1: 0 multicasts; rank 0 has 1 multicasts"});
 }
 
@@ -264,4 +269,4 @@ TEST(CheckMulticast, OrdersNoLanes) {
 }
 
 }  // namespace
-}  // namespace tutti::sched
+}  // namespace tutti::check

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sched/memory.h"
+#include "check/memory.h"
 
 #include <algorithm>
 
-#include "sched/form.h"
+#include "check/form.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::after_op;
+using sched::input;
+using sched::is_reduction;
 
 bool can_be_in_place(const Shape& shape, Rank rank) {
     switch (shape.collective) {
@@ -59,7 +63,7 @@ RankMemory::Span RankMemory::span(const Block& block, uint64_t lane) const {
         return at;
     }
     if (block.buffer == Buffer::kOutput) at.strip = kOutputStrip;
-    // In place the smaller buffer stands inside the other.
+    // in place the smaller buffer stands inside the other.
     const uint32_t inner = is_scatter_ ? kOutputStrip : kInputStrip;
     if (is_in_place_ && at.strip == inner) {
         at.strip = is_scatter_ ? kInputStrip : kOutputStrip;
@@ -79,8 +83,8 @@ void RankMemory::enter_lane(uint64_t lane) {
 }
 
 Pieces RankMemory::read(const Live& live, const Block& block) {
-    enter_lane(live.place.lane);
-    const Span at = span(block, live.place.lane);
+    enter_lane(live.position.lane);
+    const Span at = span(block, live.position.lane);
     Pieces pieces;
     values_[at.strip].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
         value.shift += at.begin;
@@ -90,8 +94,8 @@ Pieces RankMemory::read(const Live& live, const Block& block) {
 }
 
 void RankMemory::write(const Live& live, const Block& block, const Pieces& pieces) {
-    enter_lane(live.place.lane);
-    const Span at = span(block, live.place.lane);
+    enter_lane(live.position.lane);
+    const Span at = span(block, live.position.lane);
     for (Piece piece : pieces) {
         piece.value.shift -= at.begin;
         const uint64_t end = std::min(at.begin + piece.to, at.end);
@@ -122,41 +126,42 @@ bool RankMemory::overlap(const Block& a, const Block& b) const {
     return x.strip == y.strip && x.begin < y.end && y.begin < x.end;
 }
 
-std::optional<Place> RankMemory::note(const Live& live, const Block& block, bool is_write) {
+std::optional<Position> RankMemory::note(const Live& live, const Block& block, bool is_write) {
     if (block.bytes == 0) return {};
     // Without somebody who writes there, nobody can be in the way.
     if (block.buffer == Buffer::kInput && !is_in_place_) return {};
-    enter_lane(live.place.lane);
-    const Span at = span(block, live.place.lane);
-    std::optional<Place> rival;
-    const auto meet = [&](const Place& other) {
-        if (!(other == live.place) && !is_before(other, live)) rival = other;
+    enter_lane(live.position.lane);
+    const Span at = span(block, live.position.lane);
+    std::optional<Position> rival;
+    const auto meet = [&](const Position& other) {
+        if (!(other == live.position) && !is_before(other, live)) rival = other;
     };
     accesses_[at.strip].change(at.begin, at.end, [&](Access& access) {
         if (access.writer) meet(*access.writer);
         if (is_write) {
             std::ranges::for_each(access.readers, meet);
-            access.writer = live.place;
+            access.writer = live.position;
             access.readers.clear();
             return;
         }
         // Who writes after this reader, writes after those before it.
-        std::erase_if(access.readers, [&](const Place& other) { return is_before(other, live); });
-        if (std::ranges::find(access.readers, live.place) == access.readers.end()) {
-            access.readers.push_back(live.place);
+        std::erase_if(access.readers,
+                      [&](const Position& other) { return is_before(other, live); });
+        if (std::ranges::find(access.readers, live.position) == access.readers.end()) {
+            access.readers.push_back(live.position);
         }
     });
     return rival;
 }
 
-bool RankMemory::is_before(const Place& earlier, const Live& later) const {
-    const Place& place = later.place;
+bool RankMemory::is_before(const Position& earlier, const Live& later) const {
+    const Position& position = later.position;
     const uint64_t slot = earlier.lane % lanes_in_flight_;
-    if (slot == place.lane % lanes_in_flight_) {
-        if (earlier.lane < place.lane) return true;
-        if (earlier.lane == place.lane) {
-            if (earlier.round + 2 <= place.round) return true;
-            if (earlier.round + 1 == place.round && (later.op.after >> earlier.index & 1) != 0) {
+    if (slot == position.lane % lanes_in_flight_) {
+        if (earlier.lane < position.lane) return true;
+        if (earlier.lane == position.lane) {
+            if (earlier.round + 2 <= position.round) return true;
+            if (earlier.round + 1 == position.round && (later.op.after >> earlier.index & 1) != 0) {
                 return true;
             }
         }
@@ -167,20 +172,20 @@ bool RankMemory::is_before(const Place& earlier, const Live& later) const {
 void RankMemory::note_node(const Live& live) {
     std::vector<Known> known(lane_of_slot_.size());
     if (!known_.empty()) known = known_.back();
-    const uint64_t round = live.place.round;
-    const uint64_t own = after_op(live.place.index);
-    Known here{live.place.lane, 0, own, 0};
-    if (round != 0) here = {live.place.lane, round - 1, live.op.after, own};
-    Known& slot = known[live.place.lane % lanes_in_flight_];
+    const uint64_t round = live.position.round;
+    const uint64_t own = after_op(live.position.index);
+    Known here{live.position.lane, 0, own, 0};
+    if (round != 0) here = {live.position.lane, round - 1, live.op.after, own};
+    Known& slot = known[live.position.lane % lanes_in_flight_];
     slot.join(here);
     known_.push_back(std::move(known));
 }
 
-bool RankMemory::Known::holds(const Place& place) const {
-    if (place.lane != lane) return place.lane < lane;
-    if (place.round < round) return true;
-    if (place.round == round) return (bits >> place.index & 1) != 0;
-    return place.round == round + 1 && (next_bits >> place.index & 1) != 0;
+bool RankMemory::Known::holds(const Position& position) const {
+    if (position.lane != lane) return position.lane < lane;
+    if (position.round < round) return true;
+    if (position.round == round) return (bits >> position.index & 1) != 0;
+    return position.round == round + 1 && (next_bits >> position.index & 1) != 0;
 }
 
 void RankMemory::Known::join(const Known& other) {
@@ -201,4 +206,4 @@ void RankMemory::Known::join(const Known& other) {
     }
 }
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

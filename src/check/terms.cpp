@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sched/terms.h"
+#include "check/terms.h"
 
 #include <algorithm>
 
 #include "base/assert.h"
 
-namespace tutti::sched {
+namespace tutti::check {
 namespace {
 
 constexpr size_t kRangesInTextMax = 8;
@@ -96,4 +96,4 @@ Terms::Id Terms::fold(Id left, Id right, RankSets::Id both) {
     return place->second;
 }
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

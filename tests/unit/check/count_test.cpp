@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sched/count.h"
+#include "check/count.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "schedules.h"
+#include "faults.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::kLanesInFlightMax;
+using sched::Shape;
+
 namespace {
 
 // Chain 0 -> 1 -> 2 in two segments, each a lane; 2 keeps a copy.
@@ -131,4 +135,4 @@ TEST(Count, StepsOfAFaultyScheduleEnd) {
 }
 
 }  // namespace
-}  // namespace tutti::sched
+}  // namespace tutti::check

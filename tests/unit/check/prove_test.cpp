@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Right schedules are proved, and every kind of fault is found and named.
-#include "sched/check.h"
+#include "check/prove.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "faults.h"
 #include "sched/list_program.h"
-#include "schedules.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Extent;
+using sched::kBlockBytesMax;
+
 namespace {
 
 // Two ranks exchange and fold, rank order kept: the smallest allreduce.
@@ -285,7 +291,7 @@ TEST(Check, BlocksOfANodeMayBeLongerThanAMessage) {
     const Programs programs = written(gather, {1, 1, 1, 0},
                                       {"node_gather root 0 " + all + " = " + own + " order 0\n",
                                        "node_gather root 0 - = " + own + " order 0\n"});
-    const Faults faults = check(gather, topo::Placement::blocks(2, 1), programs);
+    const Faults faults = prove(gather, topo::Placement::blocks(2, 1), programs);
     EXPECT_TRUE(faults.lines.empty()) << faults.lines[0];
 
     const uint64_t too_long = kBlockBytesMax + 1;
@@ -298,13 +304,13 @@ TEST(Check, BlocksOfANodeMayBeLongerThanAMessage) {
 TEST(CheckFaults, Extents) {
     const Shape shape = shape_of(TUTTI_BARRIER, 1, 0);
     Programs many;
-    many.push_back(std::make_unique<ListProgram>("test", Extent{1, 17, 1, 0}));
-    expect_fault(check(shape, alone(1), many).lines, "17 lanes in flight; 1 to 16 are possible");
+    many.push_back(std::make_unique<sched::ListProgram>("test", Extent{1, 17, 1, 0}));
+    expect_fault(prove(shape, alone(1), many).lines, "17 lanes in flight; 1 to 16 are possible");
     expect_fault(faults_of(shape, {1, 1, uint64_t{1} << 40, 0}, {""}), "are too many");
     const Shape two = shape_of(TUTTI_BARRIER, 2, 0);
     Programs programs = written(two, {2, 2, 1, 0}, {"", ""});
     programs[1] = std::move(written(two, {2, 1, 1, 0}, {"", ""})[1]);
-    expect_fault(check(two, alone(2), programs).lines,
+    expect_fault(prove(two, alone(2), programs).lines,
                  "rank 1: 2 lanes, 1 in flight; rank 0 has 2 lanes, 2 in flight");
 }
 
@@ -464,5 +470,28 @@ TEST(Check, FaultsAreLimited) {
     EXPECT_EQ(faults_of(shape_of(TUTTI_BCAST, 1, 8), {1, 1, 1, 0}, {body}).size(), kFaultLinesMax);
 }
 
+// The page's example stands between the fences of its first block of text.
+TEST(Check, ThePagesExampleIsRight) {
+    std::ifstream file(TUTTI_TEST_SCHEDULE_PAGE);
+    ASSERT_TRUE(file) << TUTTI_TEST_SCHEDULE_PAGE;
+    std::stringstream page;
+    page << file.rdbuf();
+    const std::string text = page.str();
+    Programs programs;
+    Shape shape;
+    const std::string fence = "```schedule\n";
+    for (size_t at = text.find(fence); at != std::string::npos; at = text.find(fence, at)) {
+        at += fence.size();
+        auto parsed = sched::parse_program(text.substr(at, text.find("```", at) - at), "page");
+        ASSERT_TRUE(parsed) << parsed.error().message;
+        ASSERT_EQ(parsed.value().rank, programs.size());
+        shape = parsed.value().shape;
+        programs.push_back(std::move(parsed.value().program));
+    }
+    ASSERT_EQ(programs.size(), shape.ranks);
+    EXPECT_EQ(prove(shape, topo::Placement(std::vector<uint64_t>{0, 0, 1}), programs).lines,
+              std::vector<std::string>{});
+}
+
 }  // namespace
-}  // namespace tutti::sched
+}  // namespace tutti::check

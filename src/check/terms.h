@@ -10,7 +10,9 @@
 
 #include "sched/shape.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Rank;
 
 // Ranks from first to last, both in it.
 struct RankRange {
@@ -69,4 +71,4 @@ class Terms {
     std::unordered_map<uint64_t, Id> folds_;
 };
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-namespace tutti::sched {
+namespace tutti::check {
 
 template <class T>
 class Strip {
@@ -66,4 +66,4 @@ class Strip {
     Runs runs_;
 };
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

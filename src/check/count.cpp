@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sched/count.h"
+#include "check/count.h"
 
 #include <algorithm>
 #include <tuple>
 
-#include "sched/form.h"
-#include "sched/run.h"
+#include "check/form.h"
+#include "check/run.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Kind;
+
 namespace {
 
 // What an operation leaves behind is the length of the longest chain of messages up to it.
@@ -19,7 +22,7 @@ class StepWatcher final : public Watcher {
         recv.behind = step + 1;
         if (steps.size() <= step) steps.resize(step + 1);
         steps[step].push_back(
-            {send.rank, recv.rank, send.op.left.bytes, send.place.lane, send.op.message});
+            {send.rank, recv.rank, send.op.left.bytes, send.position.lane, send.op.message});
     }
     void local(Live& live) override { live.behind = live.before; }
     void node(std::span<Live* const> members) override {
@@ -37,7 +40,7 @@ class StepWatcher final : public Watcher {
             end->behind = step + 1;
             if (end->op.kind != Kind::kMulticast) continue;
             steps[step].push_back(
-                {end->rank, 0, end->op.left.bytes, end->place.lane, end->op.order, true});
+                {end->rank, 0, end->op.left.bytes, end->position.lane, end->op.order, true});
         }
     }
     uint64_t initial(Rank) override { return 0; }
@@ -131,4 +134,4 @@ uint64_t critical_rounds(const topo::Placement& placement,
     return watcher.steps.size();
 }
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

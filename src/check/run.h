@@ -23,21 +23,21 @@
 #include "sched/program.h"
 #include "topo/placement.h"
 
-namespace tutti::sched {
+namespace tutti::check {
 
-// Where an operation stands in its rank's Program.
-struct Place {
-    uint64_t lane = 0;
-    uint64_t round = 0;
-    uint32_t index = 0;
-    bool operator==(const Place&) const = default;
-};
+using sched::Extent;
+using sched::kMulticastsInFlightMax;
+using sched::Operation;
+using sched::Position;
+using sched::Program;
+using sched::Rank;
+using sched::Round;
 
 // An operation whose round has begun.
 struct Live {
     enum class State : uint8_t { kWaiting, kReady, kPosted, kComplete };
     Operation op;
-    Place place;
+    Position position;
     Rank rank = 0;
     State state = State::kWaiting;
     // Node operations with a smaller `order` were complete before this one began.
@@ -46,9 +46,8 @@ struct Live {
     uint64_t behind = 0;  // what it leaves: set by the watcher when it completes
 };
 
-// "rank 3, lane 0, round 2: send 0 to 1 output[0+64]"
+// As that of its operation.
 std::string label(const Live& live);
-std::string label(Rank rank, const Place& place, const Operation& op);
 
 class Watcher {
   public:
@@ -164,4 +163,4 @@ class Run {
     uint64_t multicasts_complete_ = 0;                      // all before this one
 };
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

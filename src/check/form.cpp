@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sched/form.h"
+#include "check/form.h"
 
 #include <map>
 #include <utility>
 
-#include "sched/run.h"
+#include "sched/text.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Incoming;
+using sched::is_reduction;
+using sched::kAfterAll;
+using sched::kBlockBytesMax;
+using sched::Kind;
+using sched::kLanesInFlightMax;
+using sched::kMulticastBytesMax;
+using sched::kRoundOpsMax;
+
 namespace {
 
 // More is a slip of whoever wrote the extent, and would be read for hours.
@@ -164,7 +174,7 @@ class Form {
             fault("message " + std::to_string(last->second.message) +
                   " between the two stands before it; their numbers ascend");
         }
-        const Place& earlier = last->second.place;
+        const Position& earlier = last->second.position;
         if (earlier.round == here_.round && round[earlier.index].after != op_->after) {
             fault("another message between the two in this round waits for other operations");
         }
@@ -196,7 +206,7 @@ class Form {
 
     struct LastMessage {
         uint32_t message;
-        Place place;
+        Position position;
     };
     const Shape& shape_;
     const topo::Placement& placement_;
@@ -205,7 +215,7 @@ class Form {
     Rank rank_;
     size_t lines_max_;
     std::vector<std::string>& faults_;
-    Place here_;
+    Position here_;
     const Operation* op_ = nullptr;
     std::map<std::pair<Rank, bool>, LastMessage> last_message_;  // of a lane, by peer and direction
     std::map<uint64_t, uint32_t> orders_;                        // how often each is there
@@ -319,4 +329,4 @@ void check_form(const Shape& shape, const topo::Placement& placement,
     if (faults.empty()) compare_extents(programs, faults);
 }
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

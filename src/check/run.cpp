@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sched/run.h"
+#include "check/run.h"
 
 #include <algorithm>
 
 #include "sched/text.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::after_op;
+using sched::Kind;
+
 namespace {
 
 uint64_t first_bits(size_t count) {
@@ -14,12 +18,7 @@ uint64_t first_bits(size_t count) {
 
 }  // namespace
 
-std::string label(Rank rank, const Place& place, const Operation& op) {
-    return "rank " + std::to_string(rank) + ", lane " + std::to_string(place.lane) + ", round " +
-           std::to_string(place.round) + ": " + print(op);
-}
-
-std::string label(const Live& live) { return label(live.rank, live.place, live.op); }
+std::string label(const Live& live) { return label(live.rank, live.position, live.op); }
 
 bool Run::LiveRound::is_complete() const { return complete == first_bits(ops.size()); }
 
@@ -82,7 +81,7 @@ void Run::load(Rank rank, uint64_t lane, uint64_t round, LiveRound& into) {
     for (uint32_t i = 0; i < round_.size(); ++i) {
         Live live;
         live.op = round_[i];
-        live.place = {lane, round, i};
+        live.position = {lane, round, i};
         live.rank = rank;
         into.ops.push_back(live);
     }
@@ -205,7 +204,7 @@ void Run::post(Live& live) {
         return;
     }
     const auto [place, is_first] =
-        posted_.try_emplace(key_of(live.rank, live.place.lane, live.op), &live);
+        posted_.try_emplace(key_of(live.rank, live.position.lane, live.op), &live);
     if (is_first) return;
     Live& other = *place->second;
     posted_.erase(place);
@@ -277,9 +276,9 @@ void Run::meet(Live& live) {
 void Run::complete(Live& live) {
     live.state = Live::State::kComplete;
     OneRank& one = ranks_[live.rank];
-    Slot& slot = one.slots[live.place.lane % one.extent.lanes_in_flight];
-    LiveRound& its = live.place.round == slot.older_round ? slot.older : slot.newer;
-    its.complete |= after_op(live.place.index);
+    Slot& slot = one.slots[live.position.lane % one.extent.lanes_in_flight];
+    LiveRound& its = live.position.round == slot.older_round ? slot.older : slot.newer;
+    its.complete |= after_op(live.position.index);
     queue(live.rank);
 }
 
@@ -308,19 +307,19 @@ std::vector<std::string> Run::one_ended(size_t lines_max) const {
                 for (uint64_t k = 0; k < ranks_[r].extent.rounds; ++k) {
                     programs_[r]->read(lane, k, round);
                     for (uint32_t i = 0; i < round.size(); ++i) {
-                        if (is_message(round[i].kind)) f(r, Place{lane, k, i}, round[i]);
+                        if (is_message(round[i].kind)) f(r, Position{lane, k, i}, round[i]);
                     }
                 }
             }
         }
     };
-    each([&](Rank r, const Place& place, const Operation& op) {
-        ends[key_of(r, place.lane, op)] += op.kind == Kind::kSend ? 1 : -1;
+    each([&](Rank r, const Position& position, const Operation& op) {
+        ends[key_of(r, position.lane, op)] += op.kind == Kind::kSend ? 1 : -1;
     });
     std::vector<std::string> lines;
-    each([&](Rank r, const Place& place, const Operation& op) {
-        if (ends[key_of(r, place.lane, op)] == 0 || lines.size() >= lines_max) return;
-        lines.push_back(label(r, place, op) + ": rank " + std::to_string(op.peer) +
+    each([&](Rank r, const Position& position, const Operation& op) {
+        if (ends[key_of(r, position.lane, op)] == 0 || lines.size() >= lines_max) return;
+        lines.push_back(label(r, position, op) + ": rank " + std::to_string(op.peer) +
                         (op.kind == Kind::kSend ? " never receives it" : " never sends it"));
     });
     return lines;
@@ -389,4 +388,4 @@ std::string Run::cycle(Rank from) const {
     }
 }
 
-}  // namespace tutti::sched
+}  // namespace tutti::check

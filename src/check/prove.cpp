@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sched/check.h"
+#include "check/prove.h"
 
 #include <algorithm>
 
-#include "sched/form.h"
-#include "sched/memory.h"
-#include "sched/run.h"
-#include "sched/terms.h"
+#include "check/form.h"
+#include "check/memory.h"
+#include "check/run.h"
+#include "check/terms.h"
 
-namespace tutti::sched {
+namespace tutti::check {
+
+using sched::Incoming;
+using sched::is_reduction;
+using sched::Kind;
+
 namespace {
 
 std::string range_text(uint64_t from, uint64_t to) {
@@ -92,9 +97,9 @@ void Prover::note(const Live& live, bool is_root) {
     // A block is copied onto itself in place: nothing to do.
     if (live.op.kind == Kind::kCopy && memory.is_same(live.op.to, live.op.left)) return;
     check_apart(live, blocks);
-    std::optional<Place> rival;
+    std::optional<Position> rival;
     const auto touch = [&](const Block& block, bool is_write) {
-        const std::optional<Place> found = memory.note(live, block, is_write);
+        const std::optional<Position> found = memory.note(live, block, is_write);
         if (!rival) rival = found;
     };
     touch(blocks.reads[0], false);
@@ -144,7 +149,7 @@ void Prover::match(Live& send, Live& recv) {
     if (send.op.left.bytes != landing.bytes) {
         return fault(recv, "rank " + std::to_string(send.rank) + " sends " +
                                std::to_string(send.op.left.bytes) + " bytes in round " +
-                               std::to_string(send.place.round));
+                               std::to_string(send.position.round));
     }
     const Pieces pieces = read(send, send.op.left);
     RankMemory& memory = memories_[recv.rank];
@@ -313,7 +318,7 @@ void Prover::multicast(std::span<Live* const> ends) {
         } else if (end->op.to.bytes != sender->op.left.bytes) {
             fault(*end, "rank " + std::to_string(sender->rank) + " sends " +
                             std::to_string(sender->op.left.bytes) + " bytes in round " +
-                            std::to_string(sender->place.round));
+                            std::to_string(sender->position.round));
         } else {
             memories_[end->rank].write(*end, end->op.to, pieces);
             if (is_barrier()) end->behind = join(end->before, sender->before);
@@ -432,7 +437,7 @@ void prove(const Shape& shape, const topo::Placement& placement,
 
 }  // namespace
 
-Faults check(const Shape& shape, const topo::Placement& placement,
+Faults prove(const Shape& shape, const topo::Placement& placement,
              std::span<const std::unique_ptr<Program>> programs, const Demands& demands) {
     TUTTI_ASSERT(programs.size() == shape.ranks, "a Program a rank");
     TUTTI_ASSERT(placement.ranks() == shape.ranks, "a place for every rank");
@@ -448,4 +453,4 @@ Faults check(const Shape& shape, const topo::Placement& placement,
     return faults;
 }
 
-}  // namespace tutti::sched
+}  // namespace tutti::check
