@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/simulator.h"
 #include "sim/script.h"
+#include "simulate/node_simulator.h"
 
 namespace {
 
@@ -36,7 +36,7 @@ class Input {
     size_t left_;
 };
 
-Spec read_spec(Input& input, const tutti::engine::SimTeam& team) {
+Spec read_spec(Input& input, const tutti::simulate::SimTeam& team) {
     Spec spec;
     spec.collective = static_cast<tutti_collective>(input.below(TUTTI_COLLECTIVE_COUNT));
     if (spec.collective == TUTTI_BARRIER) return spec;
@@ -60,12 +60,12 @@ void fail(const std::string& what) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     Input input(data, bytes);
     tutti::Prng prng(input.below(65536));
-    tutti::engine::SimTeam team;
+    tutti::simulate::SimTeam team;
     team.ranks = 2 + input.below(6);
     team.chunk_bytes = tutti::node::kLineBytes * (team.ranks + input.below(16));
     if (input.below(2) == 0) team.layout = tutti::test::random_tree(prng, team.ranks);
     team.rank_order = input.below(2) == 0;
-    tutti::engine::Simulator simulator(team, prng.next());
+    tutti::simulate::NodeSimulator simulator(team, prng.next());
     std::vector<std::unique_ptr<Exchange>> exchanges;
     while (!input.is_empty() && exchanges.size() < kCallsMax) {
         exchanges.push_back(std::make_unique<Exchange>(read_spec(input, team), team.ranks));

@@ -15,8 +15,8 @@
 #include "cli/cost.h"
 #include "cli/fabric.h"
 #include "cli/words.h"
-#include "engine/simulate.h"
 #include "select/select.h"
+#include "simulate/simulate.h"
 #include "site/site.h"
 
 namespace tutti::cli {
@@ -79,7 +79,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
         return refuse(fmt::format("not simulated: takes more than {} of memory",
                                   format_bytes(kMemoryBytesMax)));
     }
-    engine::SimulationRequest request;
+    simulate::SimulationRequest request;
     request.algorithm = &algorithm;
     request.shape = shape;
     request.placement = &placement;
@@ -87,7 +87,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.network = fabric.network(placement.nodes());
     request.has_data = has_room_for_data(shape);
     request.seed = seed;
-    const auto result = engine::simulate(request);
+    const auto result = simulate::run(request);
     if (!result) return result.error();
     const Cost cost = cost_of(algorithm, shape, placement, tuning);
     const auto& found = result.value();

@@ -13,7 +13,7 @@
 // received, are counted alike on all ranks of the team: number k is one rank's kMulticast and every
 // other rank's kRecvMulticast. On every rank they begin in the order of their numbers, k only when
 // all up to k - kMulticastsInFlightMax are complete; they complete in any order.
-// That is all that orders operations of a rank; sched/check proves that it is enough.
+// That is all that orders operations of a rank; check/prove proves that it is enough.
 //
 // A send is complete when its block may be changed again, which may be as late as when the receive
 // was posted; a receive when the block is there. A multicast, sent or received, may be complete no

@@ -7,7 +7,7 @@
 // each number is posted exactly once, by multicast() on one and by recv_multicast() on all others,
 // in ascending order, number n only when all up to n - kMulticastsInFlightMax are complete there.
 // They complete in any order; each, at the latest, soon after all ranks have posted it and all
-// below it, which is what sched/check counts on.
+// below it, which is what check/prove counts on.
 #pragma once
 
 #include <cstddef>

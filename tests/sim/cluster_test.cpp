@@ -9,16 +9,16 @@
 #include <numeric>
 
 #include "algo/plan.h"
-#include "engine/cluster_simulator.h"
 #include "sim/multicast_mix.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
+#include "simulate/cluster_simulator.h"
 
 namespace tutti::test {
 namespace {
 
-using engine::ClusterParams;
-using engine::ClusterSimulator;
+using simulate::ClusterParams;
+using simulate::ClusterSimulator;
 
 // One of the values, as the seed says.
 template <class T, size_t n>

@@ -7,7 +7,7 @@
 namespace tutti::test {
 namespace {
 
-using engine::SimTeam;
+using simulate::SimTeam;
 
 constexpr size_t kStatesMax = 400'000;
 // Payload beside the flag (one line, several lines), and through rings of chunks.

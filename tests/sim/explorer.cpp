@@ -18,13 +18,13 @@ uint64_t hash_bytes(const std::byte* bytes, size_t count, uint64_t hash) {
 
 }  // namespace
 
-Explorer::Explorer(const engine::SimTeam& team, const std::vector<Spec>& script)
+Explorer::Explorer(const simulate::SimTeam& team, const std::vector<Spec>& script)
     : team_(team), memory_(team.ranks, team.chunk_bytes), locals_(team.ranks) {
     for (const Spec& spec : script) {
         script_.push_back(std::make_unique<Exchange>(spec, team.ranks));
     }
     for (uint32_t rank = 0; rank < team.ranks; ++rank) {
-        teams_.push_back(engine::sim_rank(team, memory_, rank));
+        teams_.push_back(simulate::sim_rank(team, memory_, rank));
         // Padding takes part in the hash.
         std::memset(static_cast<void*>(&locals_[rank]), 0, sizeof(Local));
     }

@@ -11,15 +11,15 @@
 #include <unordered_set>
 #include <vector>
 
-#include "engine/simulator.h"
 #include "node/detail.h"
 #include "sim/script.h"
+#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 
 class Explorer {
   public:
-    Explorer(const engine::SimTeam& team, const std::vector<Spec>& script);
+    Explorer(const simulate::SimTeam& team, const std::vector<Spec>& script);
     Explorer(const Explorer&) = delete;
     Explorer& operator=(const Explorer&) = delete;
 
@@ -63,8 +63,8 @@ class Explorer {
     std::string wrong_result() const;
     std::string path_to_here() const;
 
-    engine::SimTeam team_;
-    engine::SimSlice memory_;
+    simulate::SimTeam team_;
+    simulate::SimSlice memory_;
     std::vector<node::Team> teams_;
     std::vector<Local> locals_;
     std::vector<std::unique_ptr<Exchange>> script_;

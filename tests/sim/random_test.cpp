@@ -4,15 +4,15 @@
 
 #include <memory>
 
-#include "engine/simulator.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
+#include "simulate/node_simulator.h"
 
 namespace tutti::test {
 namespace {
 
-using engine::SimTeam;
-using engine::Simulator;
+using simulate::NodeSimulator;
+using simulate::SimTeam;
 
 struct Plan {
     SimTeam team;
@@ -66,7 +66,7 @@ Spec draw_call(const Plan& plan, Prng& prng) {
 
 // Empty, or what went wrong.
 std::string run_plan(const Plan& plan, Prng& prng, uint64_t seed) {
-    Simulator simulator(plan.team, seed);
+    NodeSimulator simulator(plan.team, seed);
     // Two runs on one team: the second begins where the first has left the counters.
     for (int part = 0; part < 2; ++part) {
         std::vector<std::unique_ptr<Exchange>> exchanges;
@@ -127,7 +127,7 @@ std::vector<size_t> sizes_of_root(uint32_t ranks, uint32_t root, size_t chunk_by
 void run_roots(uint32_t ranks, Prng& prng, bool is_tree) {
     SimTeam team{.ranks = ranks, .chunk_bytes = 64 * std::max(4u, ranks), .layout = {}};
     if (is_tree) team.layout = random_tree(prng, ranks);
-    Simulator simulator(team, ranks);
+    NodeSimulator simulator(team, ranks);
     for (uint32_t root = 0; root < ranks; ++root) {
         std::vector<std::unique_ptr<Exchange>> exchanges;
         for (int kind = TUTTI_BCAST; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
@@ -163,7 +163,7 @@ TEST(Simulation, SameSeedSameRun) {
     uint64_t steps[2] = {};
     uint64_t ends[2] = {};
     for (int run = 0; run < 2; ++run) {
-        Simulator simulator({.ranks = 5, .chunk_bytes = 512, .layout = {}}, 77);
+        NodeSimulator simulator({.ranks = 5, .chunk_bytes = 512, .layout = {}}, 77);
         const Exchange exchange({TUTTI_ALLREDUCE, 0, 8000, Fold::kAffine, 3}, 5);
         for (uint32_t rank = 0; rank < 5; ++rank)
             simulator.add_call(rank, exchange.node_call(rank));
@@ -178,7 +178,7 @@ TEST(Simulation, SameSeedSameRun) {
 
 // A rank that never comes: the simulator must say so instead of running for ever.
 TEST(Simulation, NamesADeadlock) {
-    Simulator simulator({.ranks = 3, .chunk_bytes = 256, .layout = {}}, 42);
+    NodeSimulator simulator({.ranks = 3, .chunk_bytes = 256, .layout = {}}, 42);
     simulator.add_call(0, node::Call{});
     simulator.add_call(2, node::Call{});
     const auto done = simulator.run();

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "engine/simulator.h"
+#include "simulate/node_simulator.h"
 
 namespace tutti::engine {
 namespace {
@@ -55,12 +55,13 @@ TEST(Mismatch, ALabelMayFillItsPlace) {
 
 // Three ranks on one slice; what each has done is what the others can know of it.
 struct Stalled {
-    SimTeam team{.ranks = 3, .chunk_bytes = 256, .layout = {}};
-    SimSlice memory{3, 256};
+    simulate::SimTeam team{.ranks = 3, .chunk_bytes = 256, .layout = {}};
+    simulate::SimSlice memory{3, 256};
     std::vector<node::Team> ranks;
     std::vector<node::Op> ops{3};
     Stalled() {
-        for (uint32_t rank = 0; rank < 3; ++rank) ranks.push_back(sim_rank(team, memory, rank));
+        for (uint32_t rank = 0; rank < 3; ++rank)
+            ranks.push_back(simulate::sim_rank(team, memory, rank));
     }
     void enter(uint32_t rank, const node::Call& call) {
         node::start(ranks[rank], ops[rank], call);

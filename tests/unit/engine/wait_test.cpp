@@ -6,8 +6,6 @@
 
 #include <vector>
 
-#include "engine/simulator.h"
-
 namespace tutti::engine {
 namespace {
 
@@ -166,13 +164,6 @@ TEST(Waiter, NeverReportsWithoutAStallTime) {
     ASSERT_GT(turns_until(waiter, Advice::kAnnounce), 0u);
     // Few turns: after so long a wait each one sleeps for a millisecond.
     EXPECT_EQ(turns_until(waiter, Advice::kReport, 20), 0u);
-}
-
-TEST(SimClock, NeverRunsBackwards) {
-    SimClock clock;
-    clock.advance_to(500);
-    clock.advance_to(400);
-    EXPECT_EQ(clock.now_ns(), 500u);
 }
 
 }  // namespace

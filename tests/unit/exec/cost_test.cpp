@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "algo/plan.h"
-#include "engine/simulator.h"
 #include "sanitized.h"
+#include "simulate/node_simulator.h"
 #include "unit/exec/support.h"
 
 namespace {
@@ -129,12 +129,12 @@ TEST(ExecutorCost, CallsAllocateNothing) {
     const algo::Tuning tuning{1000, 0, 0, 0, false};
     Wire wire;
     Wire::End ends[2] = {{wire, 0}, {wire, 1}};
-    const engine::SimSlice slices[2] = {{2, 1024}, {2, 1024}};
-    engine::SimTeam team;
+    const simulate::SimSlice slices[2] = {{2, 1024}, {2, 1024}};
+    simulate::SimTeam team;
     team.chunk_bytes = 1024;
     std::vector<node::Team> nodes;
     for (uint32_t rank = 0; rank < 4; ++rank) {
-        nodes.push_back(engine::sim_rank(team, slices[rank / 2], rank % 2));
+        nodes.push_back(simulate::sim_rank(team, slices[rank / 2], rank % 2));
     }
     Bus bus(4);
     std::deque<Bus::End> routes;

@@ -6,7 +6,7 @@
 
 #include "algo/plan.h"
 #include "base/prng.h"
-#include "engine/simulator.h"
+#include "simulate/node_simulator.h"
 #include "unit/exec/support.h"
 
 namespace tutti::test {
@@ -45,7 +45,7 @@ class Run {
         : case_(what), shape_(what.shape), placement_(placement), bus_(placement.ranks()) {
         for (uint32_t node = 0; node < placement.nodes(); ++node) {
             const auto members = static_cast<uint32_t>(placement.members(node).size());
-            slices_.push_back(std::make_unique<engine::SimSlice>(members, 1024));
+            slices_.push_back(std::make_unique<simulate::SimSlice>(members, 1024));
         }
         for (uint32_t rank = 0; rank < placement.ranks(); ++rank) add_rank(rank);
     }
@@ -88,12 +88,12 @@ class Run {
 
     void add_rank(uint32_t rank) {
         const uint32_t node = placement_.node_of(rank);
-        engine::SimTeam team;
+        simulate::SimTeam team;
         team.ranks = static_cast<uint32_t>(placement_.members(node).size());
         team.chunk_bytes = 1024;
         places_.push_back(std::make_unique<Place>(
             network_, bus_, rank,
-            engine::sim_rank(team, *slices_[node], placement_.index_on_node(rank))));
+            simulate::sim_rank(team, *slices_[node], placement_.index_on_node(rank))));
     }
 
     [[nodiscard]] size_t elements() const { return shape_.bytes / sizeof(Affine); }
@@ -197,7 +197,7 @@ class Run {
     const Placement& placement_;
     Network network_;
     Bus bus_;
-    std::vector<std::unique_ptr<engine::SimSlice>> slices_;
+    std::vector<std::unique_ptr<simulate::SimSlice>> slices_;
     std::vector<std::unique_ptr<Place>> places_;
     uint32_t call_ = 0;
 };

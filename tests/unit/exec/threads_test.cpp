@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "algo/plan.h"
-#include "engine/simulator.h"
+#include "simulate/node_simulator.h"
 #include "unit/exec/support.h"
 
 namespace tutti::test {
@@ -47,17 +47,18 @@ TEST(ExecutorThreads, RunOverNodesAndNetwork) {
         if (algorithm.collective != TUTTI_ALLREDUCE) continue;
         Network network;
         Bus bus(kRanks);
-        const engine::SimSlice slices[2] = {{3, 1024}, {2, 1024}};
+        const simulate::SimSlice slices[2] = {{3, 1024}, {2, 1024}};
         std::vector<std::thread> threads;
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
             const uint32_t node = placement.node_of(rank);
-            engine::SimTeam team;
+            simulate::SimTeam team;
             team.ranks = static_cast<uint32_t>(placement.members(node).size());
             team.chunk_bytes = 1024;
             threads.emplace_back([&, rank, node, team] {
-                allreduce_often(network, bus,
-                                engine::sim_rank(team, slices[node], placement.index_on_node(rank)),
-                                placement, rank, algorithm);
+                allreduce_often(
+                    network, bus,
+                    simulate::sim_rank(team, slices[node], placement.index_on_node(rank)),
+                    placement, rank, algorithm);
             });
         }
         for (std::thread& thread : threads) thread.join();

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/simulator.h"
 #include "node/cost.h"
 #include "sim/script.h"
+#include "simulate/node_simulator.h"
 
 namespace tutti::node {
 namespace {
@@ -50,13 +50,13 @@ uint64_t written_by(const Slice& slice, Rank rank, const Call& call) {
 class NodeCost : public testing::Test {
   protected:
     // Runs one call on new memory and compares.
-    void expect_written(const engine::SimTeam& shape, tutti_collective collective, Rank root,
+    void expect_written(const simulate::SimTeam& shape, tutti_collective collective, Rank root,
                         size_t bytes) {
         SCOPED_TRACE(std::string(tutti_collective_name(collective)) + " of " +
                      std::to_string(bytes) + " bytes, " + std::to_string(shape.ranks) +
                      " ranks, root " + std::to_string(root) +
                      (shape.layout.flat ? ", flat" : ", tree"));
-        engine::Simulator simulator(shape, 1);
+        simulate::NodeSimulator simulator(shape, 1);
         std::vector<std::byte> send(shape.ranks * bytes, std::byte{0x5a});
         std::vector<std::byte> recv(shape.ranks * shape.ranks * bytes, std::byte{0x5a});
         std::vector<Call> calls(shape.ranks);
@@ -96,7 +96,7 @@ TEST_F(NodeCost, IsWhatACallLeaves) {
     Prng prng(1);
     for (const uint32_t ranks : {2u, 3u, 4u, 5u, 9u}) {
         for (const bool is_flat : {true, false}) {
-            engine::SimTeam shape;
+            simulate::SimTeam shape;
             shape.ranks = ranks;
             shape.chunk_bytes = 4096;
             do {
@@ -119,7 +119,7 @@ TEST_F(NodeCost, IsWhatACallLeaves) {
 // A reduction by shares, of more than 32 KiB of all ranks together.
 TEST_F(NodeCost, CountsSharesOfEveryLength) {
     for (const uint32_t ranks : {2u, 4u, 7u}) {
-        engine::SimTeam shape;
+        simulate::SimTeam shape;
         shape.ranks = ranks;
         shape.chunk_bytes = 4096;
         for (const size_t bytes : {16385, 20000, 32768}) {

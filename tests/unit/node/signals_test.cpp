@@ -4,17 +4,17 @@
 
 #include <vector>
 
-#include "engine/simulator.h"
 #include "sim/script.h"
+#include "simulate/node_simulator.h"
 
 namespace tutti::node {
 namespace {
 
 // A team whose ranks move when the test says so.
 struct Members {
-    explicit Members(const engine::SimTeam& shape) : memory(shape.ranks, shape.chunk_bytes) {
+    explicit Members(const simulate::SimTeam& shape) : memory(shape.ranks, shape.chunk_bytes) {
         for (Rank rank = 0; rank < shape.ranks; ++rank) {
-            teams.push_back(engine::sim_rank(shape, memory, rank));
+            teams.push_back(simulate::sim_rank(shape, memory, rank));
         }
         ops.resize(shape.ranks);
         is_begun.resize(shape.ranks);
@@ -42,7 +42,7 @@ struct Members {
         }
     }
 
-    engine::SimSlice memory;
+    simulate::SimSlice memory;
     std::vector<Team> teams;
     std::vector<Op> ops;
     std::vector<bool> is_begun;
@@ -52,7 +52,7 @@ struct Members {
 // Calls of no bytes wait for nobody: a rank may be so many of them ahead that a note of its has the
 // low bits of the call that another one is in.
 TEST(Signals, WhoIsFarAheadDoesNotDisagree) {
-    engine::SimTeam shape;
+    simulate::SimTeam shape;
     shape.ranks = 3;
     Members members(shape);
     members.begin_none();
@@ -73,7 +73,7 @@ TEST(Signals, TheRootWaitsForAllAndAllWaitForTheRoot) {
     Prng prng(1);
     for (const uint32_t ranks : {2u, 3u, 5u, 9u}) {
         for (const bool is_flat : {true, false}) {
-            engine::SimTeam shape;
+            simulate::SimTeam shape;
             shape.ranks = ranks;
             while (!is_flat && shape.layout.flat) shape.layout = test::random_tree(prng, ranks);
             for (Rank root = 0; root < ranks; ++root) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long would this call take on that cluster? The schedule and the code are the real ones, run
-// by every rank in one thread and in virtual time (engine/cluster_simulator.h).
+// by every rank in one thread and in virtual time (simulate/cluster_simulator.h).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "topo/placement.h"
 #include "transport/sim/network.h"
 
-namespace tutti::engine {
+namespace tutti::simulate {
 
 // What work inside a node costs in virtual time.
 struct NodeCosts {
@@ -48,6 +48,6 @@ struct SimulationResult {
 };
 
 // An error if the algorithm cannot run here, if ranks are stuck or if a result is wrong.
-Result<SimulationResult> simulate(const SimulationRequest& request);
+Result<SimulationResult> run(const SimulationRequest& request);
 
-}  // namespace tutti::engine
+}  // namespace tutti::simulate

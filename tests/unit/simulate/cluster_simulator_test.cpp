@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Virtual times and counts are exact: each test derives its own.
-#include "engine/cluster_simulator.h"
+#include "simulate/cluster_simulator.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "engine/simulate.h"
+#include "simulate/simulate.h"
 
-namespace tutti::engine {
+namespace tutti::simulate {
 namespace {
 
 using topo::Placement;
@@ -33,7 +33,7 @@ SimulationRequest request_of(tutti_collective collective, const char* name,
 
 TEST(Simulate, DisseminationTakesItsRounds) {
     const Placement placement = Placement::blocks(11, 11);
-    const auto result = simulate(request_of(TUTTI_BARRIER, "dissemination", placement, 0));
+    const auto result = run(request_of(TUTTI_BARRIER, "dissemination", placement, 0));
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result.value().time_ns, 4 * kLatency) << "ceil(log2 11) rounds";
     EXPECT_EQ(result.value().messages, 4u * 11);
@@ -45,7 +45,7 @@ TEST(Simulate, DisseminationTakesItsRounds) {
 TEST(Simulate, RingSendsEachBlockOnce) {
     const Placement placement = Placement::blocks(9, 9);
     auto request = request_of(TUTTI_ALLGATHER, "ring", placement, 5000);
-    const auto result = simulate(request);
+    const auto result = run(request);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result.value().time_ns, 8 * (kLatency + 5000));
     for (uint32_t host = 0; host < 9; ++host) {
@@ -57,7 +57,7 @@ TEST(Simulate, RingSendsEachBlockOnce) {
 // Ranks of a node share memory: only the leaders' messages are on the wire.
 TEST(Simulate, NodesTalkOnce) {
     const Placement placement = Placement::blocks(32, 4);
-    const auto result = simulate(request_of(TUTTI_ALLREDUCE, "pairwise", placement, 800));
+    const auto result = run(request_of(TUTTI_ALLREDUCE, "pairwise", placement, 800));
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result.value().messages, 4u * 2);
     EXPECT_EQ(result.value().bytes, 4u * 2 * 800);
@@ -72,9 +72,9 @@ TEST(Simulate, TimeAloneNeedsNoData) {
         request.algorithm = &algorithm;
         request.shape.has_multicast = true;
         request.costs = {};
-        const auto with = simulate(request);
+        const auto with = run(request);
         request.has_data = false;
-        const auto without = simulate(request);
+        const auto without = run(request);
         ASSERT_TRUE(with) << with.error().message;
         ASSERT_TRUE(without) << without.error().message;
         EXPECT_EQ(with.value().rank_ns, without.value().rank_ns) << algorithm.name;
@@ -86,11 +86,11 @@ TEST(Simulate, SaysWhatCannotRun) {
     const Placement placement = Placement::blocks(4, 4);
     auto request = request_of(TUTTI_ALLREDUCE, "ring", placement, 64);
     request.shape.is_commutative = false;
-    EXPECT_EQ(simulate(request).error().message,
+    EXPECT_EQ(run(request).error().message,
               "ring cannot run here: needs an operator that commutes");
     request.shape.is_commutative = true;
     request.network = Network::one_switch(3);
-    EXPECT_EQ(simulate(request).error().message, "4 nodes do not fit on 3 hosts");
+    EXPECT_EQ(run(request).error().message, "4 nodes do not fit on 3 hosts");
 }
 
 // Logarithmic algorithms at 4,096 ranks: log2 p messages a rank.
@@ -99,7 +99,7 @@ TEST(Simulate, ThousandsOfRanks) {
     for (const bool sums : {false, true}) {
         auto request = sums ? request_of(TUTTI_ALLREDUCE, "pairwise", placement, 8)
                             : request_of(TUTTI_BARRIER, "dissemination", placement, 0);
-        const auto result = simulate(request);
+        const auto result = run(request);
         ASSERT_TRUE(result) << result.error().message;
         EXPECT_EQ(result.value().messages, 4096u * 12);
         EXPECT_GE(result.value().time_ns, 12 * kLatency);
@@ -163,7 +163,7 @@ TEST(ClusterSimulator, WorkDelaysWhatFollowsIt) {
     const Placement placement = Placement::blocks(4, 4);
     auto request = request_of(TUTTI_ALLREDUCE, "pairwise", placement, 3000);
     request.costs.reduce_bytes_per_s = 500'000'000;
-    const auto result = simulate(request);
+    const auto result = run(request);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_GE(result.value().time_ns, 2 * (kLatency + 3000 + 6000));
     EXPECT_LE(result.value().time_ns, 2 * (kLatency + 3000 + 6000) + 4) << "and copies of 1 ns";
@@ -219,5 +219,12 @@ TEST(ClusterSimulator, NamesWhoseMulticastIsMissing) {
     EXPECT_EQ(done.error().message, "seed 5: deadlock of team 0 rank 0 in call 0 waits for rank 1");
 }
 
+TEST(SimClock, NeverRunsBackwards) {
+    SimClock clock;
+    clock.advance_to(500);
+    clock.advance_to(400);
+    EXPECT_EQ(clock.now_ns(), 500u);
+}
+
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::simulate

@@ -16,13 +16,13 @@
 
 #include "base/prng.h"
 #include "base/result.h"
-#include "engine/simulate.h"
-#include "engine/simulator.h"
 #include "exec/executor.h"
+#include "simulate/node_simulator.h"
+#include "simulate/simulate.h"
 #include "topo/placement.h"
 #include "transport/sim/world.h"
 
-namespace tutti::engine {
+namespace tutti::simulate {
 
 struct ClusterParams {
     transport::sim::Network network;
@@ -88,4 +88,4 @@ class ClusterSimulator {
     uint64_t moves_ = 0;  // steps by which somebody got further
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::simulate

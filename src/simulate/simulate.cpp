@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/simulate.h"
+#include "simulate/simulate.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "base/prng.h"
-#include "engine/cluster_simulator.h"
 #include "sched/shape.h"
+#include "simulate/cluster_simulator.h"
 
-namespace tutti::engine {
+namespace tutti::simulate {
 namespace {
 
 // Operators on single bytes, associative, so that vectors may be cut anywhere.
@@ -149,7 +149,7 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
 
 }  // namespace
 
-Result<SimulationResult> simulate(const SimulationRequest& request) {
+Result<SimulationResult> run(const SimulationRequest& request) {
     const auto checked = check_request(request);
     if (!checked) return checked.error();
     const topo::Placement& placement = *request.placement;
@@ -184,4 +184,4 @@ Result<SimulationResult> simulate(const SimulationRequest& request) {
     return result_of(request, simulator, team);
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::simulate

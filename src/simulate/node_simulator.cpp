@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/simulator.h"
+#include "simulate/node_simulator.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #include "engine/messages.h"
 
-namespace tutti::engine {
+namespace tutti::simulate {
 
 SimSlice::SimSlice(uint32_t ranks, size_t chunk_bytes)
     : geometry_(node::Geometry::make(ranks, chunk_bytes)),
@@ -36,7 +36,7 @@ node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank
     return part;
 }
 
-Simulator::Simulator(const SimTeam& team, uint64_t seed)
+NodeSimulator::NodeSimulator(const SimTeam& team, uint64_t seed)
     : seed_(seed), prng_(seed), memory_(team.ranks, team.chunk_bytes), ranks_(team.ranks) {
     for (node::Rank rank = 0; rank < team.ranks; ++rank) {
         ranks_[rank].team = sim_rank(team, memory_, rank);
@@ -45,7 +45,7 @@ Simulator::Simulator(const SimTeam& team, uint64_t seed)
 
 // Ranks differ by up to a factor of 64 where one of them is slow; that is far more than the ring of
 // slots or of chunks is deep, so both ends of every ring are reached.
-void Simulator::draw_pace() {
+void NodeSimulator::draw_pace() {
     pace_ = static_cast<Pace>(prng_.below(5));
     for (RankState& rank : ranks_) {
         rank.step_ns = pace_ == Pace::kLockstep ? 100 : 50 + prng_.below(100);
@@ -57,7 +57,7 @@ void Simulator::draw_pace() {
     }
 }
 
-uint64_t Simulator::delay_of(RankState& rank) {
+uint64_t NodeSimulator::delay_of(RankState& rank) {
     switch (pace_) {
         case Pace::kLockstep:
             return rank.step_ns;
@@ -79,7 +79,7 @@ uint64_t Simulator::delay_of(RankState& rank) {
 }
 
 // Earliest first; among equals the seed chooses.
-Simulator::RankState* Simulator::next_rank() {
+NodeSimulator::RankState* NodeSimulator::next_rank() {
     RankState* next = nullptr;
     uint64_t equals = 0;
     for (RankState& rank : ranks_) {
@@ -91,7 +91,7 @@ Simulator::RankState* Simulator::next_rank() {
     return next;
 }
 
-node::Step Simulator::step(RankState& rank) {
+node::Step NodeSimulator::step(RankState& rank) {
     ++steps_;
     const node::Step result = node::step(rank.team, rank.op);
     if (result != node::Step::kDone) return result;
@@ -105,7 +105,7 @@ node::Step Simulator::step(RankState& rank) {
 
 // A step that ends blocked may still have written something, so one round in which all were blocked
 // proves nothing; a second one over unchanged memory does.
-bool Simulator::is_stuck() {
+bool NodeSimulator::is_stuck() {
     for (const RankState& rank : ranks_) {
         if (rank.is_running && !rank.is_blocked) return false;
     }
@@ -116,7 +116,7 @@ bool Simulator::is_stuck() {
     return is_same;
 }
 
-Error Simulator::stuck_error() const {
+Error NodeSimulator::stuck_error() const {
     std::vector<uint32_t> stuck;
     std::string where;
     for (node::Rank rank = 0; rank < ranks_.size(); ++rank) {
@@ -126,11 +126,11 @@ Error Simulator::stuck_error() const {
         where += tutti_collective_name(ranks_[rank].op.call.collective);
         where += " (call " + std::to_string(ranks_[rank].op.number) + ")";
     }
-    return {ErrorCode::kSystem,
-            "seed " + std::to_string(seed_) + ": deadlock of " + rank_list(stuck) + " in " + where};
+    return {ErrorCode::kSystem, "seed " + std::to_string(seed_) + ": deadlock of " +
+                                    engine::rank_list(stuck) + " in " + where};
 }
 
-Result<Done> Simulator::run() {
+Result<Done> NodeSimulator::run() {
     draw_pace();
     seen_.clear();
     for (RankState& rank : ranks_) {
@@ -152,4 +152,4 @@ Result<Done> Simulator::run() {
     return Done{};
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::simulate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/cluster_simulator.h"
+#include "simulate/cluster_simulator.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "engine/messages.h"
 #include "engine/standing.h"
 
-namespace tutti::engine {
+namespace tutti::simulate {
 
 using transport::sim::bytes_ns;
 
@@ -230,9 +230,9 @@ bool ClusterSimulator::step_once(Process& process, Member& member, std::string& 
     bool is_seen = false;
     if (member.node) {
         const exec::Executor& executor = *member.executor;
-        const Standing before(*member.node, executor.node_op());
+        const engine::Standing before(*member.node, executor.node_op());
         result = member.executor->step();
-        is_seen = Standing(*member.node, executor.node_op()) != before;
+        is_seen = engine::Standing(*member.node, executor.node_op()) != before;
     } else {
         result = member.executor->step();
     }
@@ -296,7 +296,7 @@ Error ClusterSimulator::stuck_error() const {
                      std::to_string(member->rank) + " in call " +
                      std::to_string(member->next_call - 1);
             const std::vector<uint32_t> awaited = member->executor->waits_for();
-            if (!awaited.empty()) where += " waits for " + rank_list(awaited);
+            if (!awaited.empty()) where += " waits for " + engine::rank_list(awaited);
             if (member->executor->node_op()) where += " waits on its node";
         }
     }
@@ -329,4 +329,4 @@ Result<Done> ClusterSimulator::run() {
     return Done{};
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::simulate

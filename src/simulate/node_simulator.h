@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "node/team.h"
 
-namespace tutti::engine {
+namespace tutti::simulate {
 
 class SimClock final : public Clock {
   public:
@@ -58,9 +58,9 @@ struct SimTeam {
 // One rank's part of a team on a slice.
 node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank);
 
-class Simulator {
+class NodeSimulator {
   public:
-    Simulator(const SimTeam& team, uint64_t seed);
+    NodeSimulator(const SimTeam& team, uint64_t seed);
 
     // The rank's next call. The calls of all ranks must agree as those of a real program.
     void add_call(node::Rank rank, const node::Call& call) { ranks_[rank].script.push_back(call); }
@@ -103,4 +103,4 @@ class Simulator {
     std::vector<std::byte> seen_;  // the slice when all ranks were last found blocked
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::simulate
