@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "check/prove.h"
 #include "check/count.h"
+#include "check/prove.h"
 #include "sched/goal.h"
 #include "sched/list_program.h"
 #include "sched/text.h"
@@ -46,6 +46,7 @@ std::unique_ptr<tutti::sched::Program> other_ends(const tutti::sched::Program& p
 // Every rank does what the text says, only that what one multicasts the others receive: hardly ever
 // right, and so all that tells people what is wrong is tried.
 void try_checks(const tutti::sched::ParsedProgram& parsed, std::string_view text) {
+    namespace check = tutti::check;
     namespace sched = tutti::sched;
     std::vector<std::unique_ptr<sched::Program>> programs;
     for (uint32_t r = 0; r < parsed.shape.ranks; ++r) {
@@ -98,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     const auto again = tutti::sched::parse_program(printed, "printed");
     demand(static_cast<bool>(again));
     demand(print(*again.value().program, again.value().rank, again.value().shape) == printed);
-    static_cast<void>(count(*found.program));
+    static_cast<void>(tutti::check::count(*found.program));
     if (found.shape.ranks <= kRanksMax) try_checks(found, printed);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 namespace tutti::check {
 
+using sched::Extent;
 using sched::Incoming;
 using sched::is_reduction;
 using sched::kAfterAll;
@@ -16,6 +17,8 @@ using sched::Kind;
 using sched::kLanesInFlightMax;
 using sched::kMulticastBytesMax;
 using sched::kRoundOpsMax;
+using sched::Position;
+using sched::Round;
 
 namespace {
 
