@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -51,8 +53,7 @@ bool set_text(std::string& target, std::string_view text) {
     return !text.empty();
 }
 
-// The indices are those of tutti_collective.
-template <size_t collective>
+template <tutti_collective collective>
 bool set_forced(Settings& settings, std::string_view text) {
     return set_text(settings.forced[collective], text);
 }
@@ -109,54 +110,88 @@ bool set_verify(Settings& settings, std::string_view text) {
     return settings.verify_share <= 1;
 }
 
+std::string shown(bool on) { return on ? "1" : "0"; }
+std::string shown(uint64_t value) { return std::to_string(value); }
+std::string shown(double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.9g", value);
+    return text;
+}
+std::string shown(const std::string& value) { return value; }
+std::string shown(const char* value) { return value; }
+
+std::string verify_text(const Settings& settings) {
+    const std::string share = shown(settings.verify_share);
+    return settings.verify_seed == 0 ? share : share + ":" + shown(settings.verify_seed);
+}
+std::string hosts_text(const Settings& settings) {
+    if (settings.hosts == 0) return {};
+    return shown(settings.hosts) + (settings.hosts_in_turn ? ":round-robin" : "");
+}
+
+// By value.
+constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
+constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
+constexpr const char* kMcastChoices[] = {"auto", "on", "off"};
+
 struct Entry {
     SettingDoc doc;
     bool (*set)(Settings&, std::string_view);
-    std::string_view range = {};  // for messages: "from 1 to 255"
+    std::string (*text)(const Settings&);  // as it is in force; see setting_text()
+    std::string_view range = {};           // for messages: "from 1 to 255"
 };
 
-constexpr auto kEntries = std::to_array<Entry>({
+constexpr auto kFirstEntries = std::to_array<Entry>({
     {{"TUTTI", "", "on|off", "on", "Switches everything off: every call goes to the host MPI."},
-     [](Settings& s, std::string_view v) { return assign(s.on, parse_switch(v)); }},
+     [](Settings& s, std::string_view v) { return assign(s.on, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.on); }},
     {{"TUTTI_REPORT", "--report", "1|FILE.json", "none",
       "Prints one table at the end of the run, or writes it to FILE.json: what ran, how often, how "
       "long, and what went back to the host MPI and why."},
      [](Settings& s, std::string_view v) {
          if (v == "0") return true;
          return set_text(s.report, v);
-     }},
+     },
+     [](const Settings& s) { return shown(s.report); }},
     {{"TUTTI_CHECK", "--check", "0|1", "0",
       "Compares collective, root, operator and byte total of all ranks before every call; a "
       "mismatch ends in one message that names the ranks."},
-     [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); }},
+     [](Settings& s, std::string_view v) { return assign(s.check, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.check); }},
     {{"TUTTI_VERIFY", "--verify", "SHARE[:SEED]", "0",
       "That share of the calls (0.01 or 1%), chosen alike on all ranks, is run by the host MPI too "
       "and compared; a difference is a line with all that is needed to repeat it. The seed, drawn "
       "for each run otherwise, chooses the same calls again."},
      set_verify,
+     verify_text,
      "with a share from 0 to 1 or 0% to 100% and a seed from 1 on"},
     {{"TUTTI_STALL", "--stall", "SECONDS", "0 (never)",
       "After so long in one collective, waiting ranks print which ranks have not arrived, and wait "
       "on."},
-     [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_decimal(v)); }},
+     [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_decimal(v)); },
+     [](const Settings& s) { return shown(s.stall_s); }},
     {{"TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
       "Combines operands in rank order always: the same bits whatever the algorithm. Costs the "
       "tree for small reductions of large teams."},
-     [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); }},
+     [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.reproducible); }},
     {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
       "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
       "cost nothing; none under TUTTI_CHECK."},
      [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); },
+     [](const Settings& s) { return shown(s.warmup_calls); },
      "from 0 to 1073741824"},
     {{"TUTTI_MEMORY", "--memory", "BYTES", "256M",
       "Shared memory that one set of processes of a node may use, for all its communicators."},
      [](Settings& s, std::string_view v) {
          return set_bytes(s.memory_bytes, v, 64u << 10, 1ull << 40);
      },
+     [](const Settings& s) { return shown(s.memory_bytes); },
      "from 64K to 1024G"},
     {{"TUTTI_CHUNK", "--chunk", "BYTES", "by team size",
       "Bytes of one pipeline chunk of the node level; 1K to 16M, rounded up to 64."},
      [](Settings& s, std::string_view v) { return set_bytes(s.chunk_bytes, v, 1024, 16u << 20); },
+     [](const Settings& s) { return s.chunk_bytes == 0 ? "" : shown(s.chunk_bytes); },
      "from 1K to 16M"},
     {{"TUTTI_LAYOUT", "--layout", "auto|flat|tree", "auto",
       "How ranks of a node meet: all with all, or in a tree over shared caches, NUMA domains and "
@@ -165,11 +200,13 @@ constexpr auto kEntries = std::to_array<Entry>({
          return assign(s.layout, parse_word<LayoutChoice>(v, {{"auto", LayoutChoice::kAuto},
                                                               {"flat", LayoutChoice::kFlat},
                                                               {"tree", LayoutChoice::kTree}}));
-     }},
+     },
+     [](const Settings& s) { return shown(kLayouts[static_cast<size_t>(s.layout)]); }},
     {{"TUTTI_TOPOLOGY", "--topology", "SYNTHETIC", "this machine",
       "Uses a synthetic hwloc description (\"pack:2 l3:4 core:8 pu:1\") instead of this machine; "
       "for tests."},
-     [](Settings& s, std::string_view v) { return set_text(s.topology, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.topology, v); },
+     [](const Settings& s) { return shown(s.topology); }},
     {{"TUTTI_ISA", "--isa", "auto|baseline|avx2|avx512", "auto",
       "Instruction set of the reduction kernels, at most what the processor has; the bits of a "
       "result do not depend on it."},
@@ -178,51 +215,70 @@ constexpr auto kEntries = std::to_array<Entry>({
                                                         {"baseline", IsaChoice::kBaseline},
                                                         {"avx2", IsaChoice::kAvx2},
                                                         {"avx512", IsaChoice::kAvx512}}));
-     }},
+     },
+     [](const Settings& s) { return shown(kIsas[static_cast<size_t>(s.isa)]); }},
     {{"TUTTI_SPIN", "--spin", "MICROSECONDS", "20",
       "How long a waiting rank polls before it yields the processor (0 where ranks outnumber "
       "cores)."},
      [](Settings& s, std::string_view v) { return set_count(s.spin_us, v, 1'000'000); },
+     [](const Settings& s) { return shown(s.spin_us); },
      "from 0 to 1000000"},
     {{"TUTTI_RULES", "--rules", "FILE", "built in",
       "Rules that choose algorithms across hosts, tried before the built-in ones; see "
       "docs/formats/rules.md. Rank 0's file holds for all."},
-     [](Settings& s, std::string_view v) { return set_text(s.rules_file, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.rules_file, v); },
+     [](const Settings& s) { return shown(s.rules_file); }},
     {{"TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
       "Memory of one rank that the schedule of a call may use beside the program's buffers; rules "
       "whose algorithm would need more are passed over."},
      [](Settings& s, std::string_view v) {
          return set_bytes(s.scratch_bytes, v, 64u << 10, 1ull << 40);
      },
+     [](const Settings& s) { return shown(s.scratch_bytes); },
      "from 64K to 1024G"},
-    {{"TUTTI_BARRIER", "--barrier", "NAME[:OPTIONS]|host", "by the rules",
-      "Runs every barrier over several hosts by this algorithm (`tutti explain barrier` names "
-      "them), "
-      "or hands it to the host MPI; options as in dissemination:flat. An algorithm that cannot run "
-      "a call is that call's error."},
-     set_forced<0>},
-    {{"TUTTI_BCAST", "--bcast", "NAME[:OPTIONS]|host", "by the rules",
-      "As TUTTI_BARRIER, for bcast."},
-     set_forced<1>},
-    {{"TUTTI_REDUCE", "--reduce", "NAME[:OPTIONS]|host", "by the rules",
-      "As TUTTI_BARRIER, for reduce."},
-     set_forced<2>},
-    {{"TUTTI_ALLREDUCE", "--allreduce", "NAME[:OPTIONS]|host", "by the rules",
-      "As TUTTI_BARRIER, for allreduce: ring:segment=64K,lanes=4,leaders=2."},
-     set_forced<3>},
-    {{"TUTTI_GATHER", "--gather", "NAME[:OPTIONS]|host", "by the rules",
-      "As TUTTI_BARRIER, for gather."},
-     set_forced<4>},
-    {{"TUTTI_SCATTER", "--scatter", "NAME[:OPTIONS]|host", "by the rules",
-      "As TUTTI_BARRIER, for scatter."},
-     set_forced<5>},
-    {{"TUTTI_ALLGATHER", "--allgather", "NAME[:OPTIONS]|host", "by the rules",
-      "As TUTTI_BARRIER, for allgather."},
-     set_forced<6>},
+});
+
+// A collective's name as in a variable or an option.
+template <size_t collective, bool is_variable>
+constexpr auto kSpelled = [] {
+    constexpr std::string_view kName = kCollectives[collective].name;
+    constexpr std::string_view kPrefix = is_variable ? "TUTTI_" : "--";
+    std::array<char, kPrefix.size() + kName.size()> text{};
+    char* end = std::copy(kPrefix.begin(), kPrefix.end(), text.begin());
+    for (const char letter : kName) {
+        if (letter == '_') {
+            *end++ = is_variable ? '_' : '-';
+        } else {
+            *end++ = is_variable ? static_cast<char>(letter - 'a' + 'A') : letter;
+        }
+    }
+    return text;
+}();
+template <size_t collective, bool is_variable>
+constexpr std::string_view kSpelling{kSpelled<collective, is_variable>.data(),
+                                     kSpelled<collective, is_variable>.size()};
+
+constexpr std::string_view kForcedText =
+    "Runs every barrier over several hosts by this algorithm (`tutti explain barrier` names them), "
+    "or hands it to the host MPI; options as in ring:segment=64K,lanes=4,leaders=2. An algorithm "
+    "that cannot run a call is that call's error.";
+
+// One a collective, by tutti_collective.
+constexpr auto kForcedEntries = []<size_t... i>(std::index_sequence<i...>) {
+    return std::array<Entry, sizeof...(i)>{
+        {{{kSpelling<i, true>, kSpelling<i, false>, "NAME[:OPTIONS]|host", "by the rules",
+           i == 0 ? kForcedText : std::string_view("The same for this collective.")},
+          set_forced<static_cast<tutti_collective>(i)>,
+          [](const Settings& s) { return shown(s.forced[i]); }}...}};
+}
+(std::make_index_sequence<TUTTI_COLLECTIVE_COUNT>());
+
+constexpr auto kLastEntries = std::to_array<Entry>({
     {{"TUTTI_HOSTS", "--hosts", "N|N:round-robin", "the real ones",
       "Pretends that the job runs on N hosts, its ranks in blocks or in turn: only ranks of one "
       "pretended host share memory; for tests."},
      set_hosts,
+     hosts_text,
      "with N from 1 to 1048576"},
     {{"TUTTI_MCAST", "--mcast", "auto|on|off", "auto",
       "Hardware multicast across hosts: auto tries it when a communicator has made some calls that "
@@ -235,62 +291,87 @@ constexpr auto kEntries = std::to_array<Entry>({
          return assign(s.mcast.choice, parse_word<McastChoice>(v, {{"auto", McastChoice::kAuto},
                                                                    {"on", McastChoice::kOn},
                                                                    {"off", McastChoice::kOff}}));
-     }},
+     },
+     [](const Settings& s) { return shown(kMcastChoices[static_cast<size_t>(s.mcast.choice)]); }},
     {{"TUTTI_MCAST_IF", "--mcast-if", "NAME|ADDRESS", "the one that leads to the other hosts",
       "The network interface of multicast on every host, by name or by the host's address on it."},
-     [](Settings& s, std::string_view v) { return set_text(s.mcast.interface, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.mcast.interface, v); },
+     [](const Settings& s) { return shown(s.mcast.interface); }},
     {{"TUTTI_MCAST_ADDRESS", "--mcast-address", "239.X.Y.Z|ff1X::X", "one for each communicator",
       "The multicast address of all communicators; jobs may share one."},
      [](Settings& s, std::string_view v) { return set_group_address(s.mcast.address, v); },
+     [](const Settings& s) { return shown(s.mcast.address); },
      "with a scope from 2 to e in ff1X"},
     {{"TUTTI_MCAST_PORT", "--mcast-port", "PORT", "17717",
       "The UDP port of multicast packets, 1024 to 65535; jobs may share one."},
      [](Settings& s, std::string_view v) { return set_between(s.mcast.port, v, 1024, 65'535); },
+     [](const Settings& s) { return shown(s.mcast.port); },
      "from 1024 to 65535"},
     {{"TUTTI_MCAST_TTL", "--mcast-ttl", "HOPS", "1",
       "How many routers a multicast packet may pass, plus one; 1 to 255."},
      [](Settings& s, std::string_view v) { return set_between(s.mcast.ttl, v, 1, 255); },
+     [](const Settings& s) { return shown(s.mcast.ttl); },
      "from 1 to 255"},
     {{"TUTTI_MCAST_RATE", "--mcast-rate", "RATE|auto", "auto",
       "Bits per second at which a sender multicasts, as in 25mbit or 10Gbit; auto: as the slowest "
       "receiver measured it when the communicator was first used."},
      [](Settings& s, std::string_view v) { return set_rate(s.mcast.bits_per_s, v); },
+     [](const Settings& s) {
+         return s.mcast.bits_per_s == 0 ? "auto" : shown(s.mcast.bits_per_s) + "bit";
+     },
      "from 1mbit to 1000gbit"},
     {{"TUTTI_MCAST_SECRET", "--mcast-secret", "0|1", "0",
       "Multicast packets are encrypted, so that only the job's own processes can read them. "
       "Without "
       "it nobody else can forge or change one, but whoever joins the address reads the data."},
-     [](Settings& s, std::string_view v) { return assign(s.mcast.secret, parse_switch(v)); }},
+     [](Settings& s, std::string_view v) { return assign(s.mcast.secret, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.mcast.secret); }},
     {{"TUTTI_MCAST_THREAD", "--mcast-thread", "0|1", "1",
       "A thread in one process of each host, asleep while nothing comes, that serves multicast "
       "while the program computes; 0: only while that process is in a collective."},
-     [](Settings& s, std::string_view v) { return assign(s.mcast.thread, parse_switch(v)); }},
+     [](Settings& s, std::string_view v) { return assign(s.mcast.thread, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.mcast.thread); }},
     {{"TUTTI_MCAST_TEAMS", "--mcast-teams", "COUNT", "8",
       "So many communicators of one process have multicast at a time; 1 to 64."},
      [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); },
+     [](const Settings& s) { return shown(s.mcast.teams); },
      "from 1 to 64"},
     {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,fail:N,seed:N", "none",
       "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
       "a rank receives, lets up to N (at most 64) overtake another, gives up each multicast group "
       "after N packets. Of the host MPI's messages, which nothing may lose, it only holds some "
       "back."},
-     set_faults},
+     set_faults,
+     [](const Settings& s) { return shown(s.faults_text); }},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},
-     [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); },
+     [](const Settings& s) { return shown(s.mpi_library); }},
     {{"TUTTI_REPORT_MARK", "", "FILE", "set by `tutti run`",
       "Internal: a file that is touched when a report has been given."},
-     [](Settings& s, std::string_view v) { return set_text(s.report_mark, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.report_mark, v); },
+     [](const Settings& s) { return shown(s.report_mark); }},
     {{"TUTTI_RULES_TEXT", "", "RULES", "read from TUTTI_RULES",
       "Internal: the rules that rank 0 read, as it hands them to all ranks."},
-     [](Settings& s, std::string_view v) { return set_text(s.rules_text, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.rules_text, v); },
+     [](const Settings& s) { return shown(s.rules_text); }},
     {{"TUTTI_SITE_NAMES", "", "NAMES", "read from the site's file",
       "Internal: the settings among rank 0's that its site gives (docs/formats/settings.md)."},
-     [](Settings& s, std::string_view v) { return set_text(s.site_names, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.site_names, v); },
+     [](const Settings& s) { return shown(s.site_names); }},
     {{"TUTTI_SITE_OFF", "", "REASON", "read from the site's file",
       "Internal: why rank 0's site wants everything to go to the host MPI."},
-     [](Settings& s, std::string_view v) { return set_text(s.site_off, v); }},
+     [](Settings& s, std::string_view v) { return set_text(s.site_off, v); },
+     [](const Settings& s) { return shown(s.site_off); }},
 });
+
+constexpr auto kEntries = [] {
+    std::array<Entry, kFirstEntries.size() + kForcedEntries.size() + kLastEntries.size()> all{};
+    auto end = std::copy(kFirstEntries.begin(), kFirstEntries.end(), all.begin());
+    end = std::copy(kForcedEntries.begin(), kForcedEntries.end(), end);
+    std::copy(kLastEntries.begin(), kLastEntries.end(), end);
+    return all;
+}();
 
 Error unknown_name(std::string_view name) {
     std::array<std::string_view, kEntries.size()> names;
@@ -322,6 +403,17 @@ Result<Done> apply(Settings& settings, std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<std::string> setting_text(const Settings& settings, std::string_view variable) {
+    for (const Entry& entry : kEntries) {
+        if (entry.doc.variable == variable) return entry.text(settings);
+    }
+    return std::nullopt;
+}
+
+std::string_view forced_variable(tutti_collective collective) {
+    return kForcedEntries[collective].doc.variable;
+}
 
 std::span<const SettingDoc> setting_docs() {
     static constexpr auto docs = [] {

@@ -5,11 +5,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/collectives.h"
 #include "base/faults.h"
 #include "base/result.h"
 
@@ -55,9 +57,10 @@ struct Settings {
     std::string site_off;                  // internal: why the site wants everything off, or empty
     std::string rules_text;                // internal: what rank 0 read in rules_file
     uint64_t scratch_bytes = 64ull << 20;  // of one rank, for the plans of one team
-    std::array<std::string, 7> forced;     // by tutti_collective: an algorithm, "host", or empty
-    uint64_t hosts = 0;                    // pretended ones; 0: none
-    bool hosts_in_turn = false;            // rank r on pretended host r modulo hosts, not in blocks
+    std::array<std::string, TUTTI_COLLECTIVE_COUNT>
+        forced;                  // by tutti_collective: an algorithm, "host", or empty
+    uint64_t hosts = 0;          // pretended ones; 0: none
+    bool hosts_in_turn = false;  // rank r on pretended host r modulo hosts, not in blocks
     McastSettings mcast;
     FaultPlan faults;
     std::string faults_text;  // as it was given
@@ -71,6 +74,12 @@ struct SettingDoc {
     std::string_view fallback;  // default, as a person writes it
     std::string_view text;      // one sentence
 };
+
+// A setting as it is in force: "1" or "0" for switches, decimal bytes, calls or seconds, text as it
+// was given (empty where it was not). Nothing where there is none of this name.
+std::optional<std::string> setting_text(const Settings& settings, std::string_view variable);
+// The variable that names an algorithm for a collective: "TUTTI_ALLREDUCE".
+std::string_view forced_variable(tutti_collective collective);
 
 // The whole table, in the order of the documentation.
 std::span<const SettingDoc> setting_docs();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/collectives.h"
 #include "base/text.h"
 #include "cli/bench_options.h"
 
@@ -141,7 +142,7 @@ std::string through(const SideState& state) {
 
 void CellRun::note(const SideState& state, const Batch& batch, const Mismatch& mismatch) {
     if (!failure_.empty()) return;
-    failure_ = std::string("wrong result: ") + collective_word(order_.collective) + " of " +
+    failure_ = "wrong result: " + std::string(collective_name(order_.collective)) + " of " +
                format_bytes(order_.bytes) + " " + through(state) + ", rank " +
                std::to_string(place_.rank) + ", call " +
                std::to_string(mismatch.call - batch.first_call) + " of " +

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/bench_options.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <optional>
 
+#include "base/collectives.h"
 #include "base/text.h"
 #include "cli/bench_mpi.h"
 #include "cli/words.h"
@@ -11,21 +15,6 @@
 
 namespace tutti::cli {
 namespace {
-
-struct Word {
-    std::string_view name;
-    tutti_collective collective;
-};
-
-constexpr auto kWords = std::to_array<Word>({
-    {"barrier", TUTTI_BARRIER},
-    {"bcast", TUTTI_BCAST},
-    {"reduce", TUTTI_REDUCE},
-    {"allreduce", TUTTI_ALLREDUCE},
-    {"gather", TUTTI_GATHER},
-    {"scatter", TUTTI_SCATTER},
-    {"allgather", TUTTI_ALLGATHER},
-});
 
 constexpr auto kOptionNames = std::to_array<std::string_view>(
     {"--bytes", "--json", "--batches", "--seconds", "--algorithm", "--late", "--help"});
@@ -40,19 +29,19 @@ std::string hint(std::string_view word, std::span<const std::string_view> known)
 
 std::optional<Error> add_collective(BenchOptions& options, std::string_view word) {
     if (word == "all") {
-        for (const Word& known : kWords) options.collectives.push_back(known.collective);
+        for (const std::string_view name : kCollectiveNames) {
+            options.collectives.push_back(*find_collective(name));
+        }
         return std::nullopt;
     }
-    std::array<std::string_view, kWords.size() + 1> names;
-    names.back() = "all";
-    for (size_t i = 0; i < kWords.size(); ++i) {
-        if (word == kWords[i].name) {
-            options.collectives.push_back(kWords[i].collective);
-            return std::nullopt;
-        }
-        names[i] = kWords[i].name;
+    if (const auto collective = find_collective(word)) {
+        options.collectives.push_back(*collective);
+        return std::nullopt;
     }
-    return wrong("unknown collective '" + std::string(word) + "'" + hint(word, names));
+    std::array<std::string_view, kCollectiveNames.size() + 1> known;
+    std::copy(kCollectiveNames.begin(), kCollectiveNames.end(), known.begin());
+    known.back() = "all";
+    return wrong("unknown collective '" + std::string(word) + "'" + hint(word, known));
 }
 
 std::optional<Error> set_bytes(BenchOptions& options, std::string_view list) {
@@ -142,9 +131,8 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
         if (auto error = set_option(options, name, value)) return std::move(*error);
     }
     if (options.collectives.empty()) {
-        return wrong(
-            "which collective? Name one or more of barrier, bcast, reduce, allreduce, "
-            "gather, scatter, allgather, or all");
+        return wrong(fmt::format("which collective? Name one or more of {}, or all",
+                                 fmt::join(kCollectiveNames, ", ")));
     }
     if (options.algorithm.empty() || options.algorithm == "all") return options;
     for (const tutti_collective collective : options.collectives) {
@@ -156,21 +144,15 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
     return options;
 }
 
-std::string collective_word(tutti_collective collective) {
-    for (const Word& word : kWords) {
-        if (word.collective == collective) return std::string(word.name);
-    }
-    return "unknown";
-}
-
 std::string bench_usage() {
-    return
-        R"(usage: tutti run -- mpirun -n 4 tutti bench COLLECTIVE... [options]
+    return R"(usage: tutti run -- mpirun -n 4 tutti bench COLLECTIVE... [options]
 
 Times the host MPI's own collectives and Tutti's in the same processes, batch by batch in turn, and
 checks every result. Started by a bare `mpirun`, without `tutti run`, it times the host MPI alone.
 
-  COLLECTIVE      barrier bcast reduce allreduce gather scatter allgather, or all
+  COLLECTIVE      )" +
+           fmt::format("{}", fmt::join(kCollectiveNames, " ")) +
+           R"(, or all
   --bytes LIST    bytes of one block, multiples of 8 (default: 8,256,1K,4K,16K,64K,256K,1M,4M,16M)
   --json FILE     also writes everything that was measured to FILE
   --batches N     batches of each side, at most (default: 100)

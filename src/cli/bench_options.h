@@ -38,6 +38,5 @@ struct BenchOptions {
 Result<BenchOptions> parse_bench_options(std::span<const std::string_view> arguments);
 std::string bench_usage();
 // As the command line has it: "allreduce".
-std::string collective_word(tutti_collective collective);
 
 }  // namespace tutti::cli

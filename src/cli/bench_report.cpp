@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/collectives.h"
 #include "base/text.h"
 #include "cli/bench_options.h"
 
@@ -49,7 +50,7 @@ nlohmann::ordered_json json_of(const std::vector<AlgorithmTimes>& algorithms, co
 }
 
 nlohmann::ordered_json json_of(const Cell& cell) {
-    nlohmann::ordered_json json = {{"collective", collective_word(cell.collective)},
+    nlohmann::ordered_json json = {{"collective", collective_name(cell.collective)},
                                    {"bytes", cell.bytes}};
     if (!cell.skipped.empty()) {
         json["skipped"] = cell.skipped;
@@ -69,7 +70,7 @@ nlohmann::ordered_json json_of(const Cell& cell) {
 }
 
 std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes& way) {
-    const std::string name = collective_word(cell.collective);
+    const std::string_view name = collective_name(cell.collective);
     const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
     if (!way.refused.empty()) {
         return fmt::format("{:<10} {:>8}  {:<28} cannot: {}\n", name, bytes, way.name, way.refused);
@@ -116,7 +117,7 @@ std::string table_head(const BenchRun& run) {
 }
 
 std::string table_row(const BenchRun& run, const Cell& cell) {
-    const std::string name = collective_word(cell.collective);
+    const std::string_view name = collective_name(cell.collective);
     const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
     if (!cell.skipped.empty()) {
         return fmt::format("{:<10} {:>8} not measured: {}\n", name, bytes, cell.skipped);
@@ -134,7 +135,7 @@ std::string table_row(const BenchRun& run, const Cell& cell) {
 }
 
 std::string progress_line(size_t done, size_t all, const Cell& next) {
-    return fmt::format("tutti bench: {} of {}, {} {}", done, all, collective_word(next.collective),
+    return fmt::format("tutti bench: {} of {}, {} {}", done, all, collective_name(next.collective),
                        next.bytes ? format_bytes(next.bytes) : "");
 }
 

@@ -26,19 +26,15 @@ constexpr auto kCallOptions = std::to_array<OptionDoc>({
 });
 
 Result<tutti_collective> read_collective(std::string_view command, const Words& words) {
-    std::vector<std::string_view> known;
-    for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
-        known.push_back(select::collective_word(static_cast<tutti_collective>(one)));
-    }
     if (words.others().empty()) {
-        return wrong(
-            fmt::format("{}: which collective? One of {}", command, fmt::join(known, ", ")));
+        return wrong(fmt::format("{}: which collective? One of {}", command,
+                                 fmt::join(kCollectiveNames, ", ")));
     }
     if (words.others().size() > 1) {
         return wrong(fmt::format("{}: unexpected word {}", command, printable(words.others()[1])));
     }
-    const auto collective = select::find_collective(words.others()[0]);
-    if (!collective) return unknown_word("collective", words.others()[0], known);
+    const auto collective = find_collective(words.others()[0]);
+    if (!collective) return unknown_word("collective", words.others()[0], kCollectiveNames);
     return *collective;
 }
 
@@ -54,7 +50,7 @@ Result<Done> read_team(std::string_view command, const Words& words, Call& call)
     if (!root) return root.error();
     call.root = static_cast<uint32_t>(root.value());
     if (words.has("--root") && !sched::has_root(call.collective)) {
-        return wrong(fmt::format("--root: {} has none", select::collective_word(call.collective)));
+        return wrong(fmt::format("--root: {} has none", collective_name(call.collective)));
     }
     if (const std::string* word = words.find("--placement")) {
         if (*word != "block" && *word != "round-robin") {
@@ -64,8 +60,8 @@ Result<Done> read_team(std::string_view command, const Words& words, Call& call)
     }
     call.is_commutative = !words.has("--non-commutative");
     if (!call.is_commutative && !sched::is_reduction(call.collective)) {
-        return wrong(fmt::format("--non-commutative: {} has no operator",
-                                 select::collective_word(call.collective)));
+        return wrong(
+            fmt::format("--non-commutative: {} has no operator", collective_name(call.collective)));
     }
     return Done{};
 }
@@ -118,7 +114,7 @@ topo::Placement Call::placement() const {
 }
 
 std::string Call::text(uint64_t bytes) const {
-    std::string text(select::collective_word(collective));
+    std::string text(collective_name(collective));
     if (collective != TUTTI_BARRIER) text += " of " + format_bytes(bytes);
     if (sched::has_blocks(collective)) text += " a rank";
     text += fmt::format(", {} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts,

@@ -71,10 +71,10 @@ Result<Done> read_names(const Words& words, Wanted& wanted) {
     std::vector<std::string_view> known;
     for (const algo::Algorithm& one : algo::algorithms()) {
         known.push_back(one.name);
-        known.push_back(select::collective_word(one.collective));
+        known.push_back(collective_name(one.collective));
     }
     for (const std::string& word : words.others()) {
-        if (const auto collective = select::find_collective(word)) {
+        if (const auto collective = find_collective(word)) {
             wanted.collectives.push_back(*collective);
         } else if (std::find(known.begin(), known.end(), word) != known.end()) {
             wanted.algorithms.push_back(word);
@@ -132,7 +132,7 @@ Result<int> prove_all(const Wanted& wanted) {
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (!wanted.has(algorithm)) continue;
         const std::string name =
-            fmt::format("{} {}", select::collective_word(algorithm.collective), algorithm.name);
+            fmt::format("{} {}", collective_name(algorithm.collective), algorithm.name);
         Tally tally;
         for (uint64_t ranks = wanted.ranks.low; ranks <= wanted.ranks.high; ++ranks) {
             for (const Site& site :

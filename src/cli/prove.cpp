@@ -101,7 +101,7 @@ std::vector<Case> cases_of(const algo::Algorithm& algorithm, const topo::Placeme
 
 std::string case_text(const algo::Algorithm& algorithm, const Site& site, const Case& one) {
     std::string text =
-        fmt::format("{} {}, {} ranks on {} hosts", select::collective_word(algorithm.collective),
+        fmt::format("{} {}, {} ranks on {} hosts", collective_name(algorithm.collective),
                     algorithm.name, site.ranks, site.hosts);
     if (site.is_round_robin) text += ", round-robin";
     if (sched::has_root(algorithm.collective)) text += fmt::format(", root {}", one.shape.root);

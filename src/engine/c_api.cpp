@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "base/collectives.h"
 #include "engine/context.h"
 #include "engine/team.h"
 #include "node/kernels/kernels.h"
@@ -289,11 +290,10 @@ const char* tutti_status_text(tutti_status status) {
 }
 
 const char* tutti_collective_name(tutti_collective collective) {
-    constexpr const char* kNames[] = {"barrier", "bcast",   "reduce",   "allreduce",
-                                      "gather",  "scatter", "allgather"};
-    static_assert(sizeof(kNames) / sizeof(kNames[0]) == TUTTI_COLLECTIVE_COUNT);
     const auto index = static_cast<size_t>(collective);
-    return index < TUTTI_COLLECTIVE_COUNT ? kNames[index] : "collective";
+    // Names are literals.
+    return index < TUTTI_COLLECTIVE_COUNT ? tutti::collective_name(collective).data()
+                                          : "collective";
 }
 
 }  // extern "C"

@@ -69,58 +69,10 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
 
 ProcessId Context::process() const { return process_.pid == getpid() ? process_ : this_process(); }
 
-namespace {
-std::string decimal(double value) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.9g", value);
-    return text;
-}
-std::string verify_text(const Settings& settings) {
-    const std::string share = decimal(settings.verify_share);
-    if (settings.verify_seed == 0) return share;
-    return share + ":" + std::to_string(settings.verify_seed);
-}
-std::string hosts_text(const Settings& settings) {
-    return std::to_string(settings.hosts) + (settings.hosts_in_turn ? ":round-robin" : "");
-}
-}  // namespace
-
 void Context::fill_setting_texts() {
-    const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
-    constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
-    constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
-    constexpr const char* kChoices[] = {"auto", "on", "off"};
-    const Settings& s = settings_;
-    setting_texts_ = {{"TUTTI", flag(s.on)},
-                      {"TUTTI_REPORT", s.report},
-                      {"TUTTI_REPORT_MARK", s.report_mark},
-                      {"TUTTI_CHECK", flag(s.check)},
-                      {"TUTTI_VERIFY", verify_text(s)},
-                      {"TUTTI_STALL", decimal(s.stall_s)},
-                      {"TUTTI_REPRODUCIBLE", flag(s.reproducible)},
-                      {"TUTTI_WARMUP", std::to_string(s.warmup_calls)},
-                      {"TUTTI_MEMORY", std::to_string(s.memory_bytes)},
-                      {"TUTTI_CHUNK", std::to_string(s.chunk_bytes)},
-                      {"TUTTI_LAYOUT", kLayouts[static_cast<size_t>(s.layout)]},
-                      {"TUTTI_TOPOLOGY", s.topology},
-                      {"TUTTI_ISA", kIsas[static_cast<size_t>(s.isa)]},
-                      {"TUTTI_SPIN", std::to_string(s.spin_us)},
-                      {"TUTTI_RULES", s.rules_file},
-                      {"TUTTI_SCRATCH", std::to_string(s.scratch_bytes)},
-                      {"TUTTI_HOSTS", s.hosts == 0 ? "" : hosts_text(s)},
-                      {"TUTTI_MCAST", kChoices[static_cast<size_t>(s.mcast.choice)]},
-                      {"TUTTI_MCAST_IF", s.mcast.interface},
-                      {"TUTTI_MCAST_ADDRESS", s.mcast.address},
-                      {"TUTTI_MCAST_PORT", std::to_string(s.mcast.port)},
-                      {"TUTTI_MCAST_TTL", std::to_string(s.mcast.ttl)},
-                      {"TUTTI_MCAST_RATE", std::to_string(s.mcast.bits_per_s)},
-                      {"TUTTI_MCAST_SECRET", flag(s.mcast.secret)},
-                      {"TUTTI_MCAST_THREAD", flag(s.mcast.thread)},
-                      {"TUTTI_MCAST_TEAMS", std::to_string(s.mcast.teams)},
-                      {"TUTTI_FAULTS", s.faults_text},
-                      {"TUTTI_MPI_LIBRARY", s.mpi_library},
-                      {"TUTTI_SITE_NAMES", s.site_names},
-                      {"TUTTI_SITE_OFF", s.site_off}};
+    for (const SettingDoc& doc : setting_docs()) {
+        setting_texts_.emplace(doc.variable, *setting_text(settings_, doc.variable));
+    }
 }
 
 uint64_t Context::pretended_host(uint32_t team_rank, uint32_t team_size) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/collectives.h"
 #include "topo/placement.h"
 #include "tutti/tutti.h"
 
@@ -13,23 +14,10 @@ namespace tutti::sched {
 // A rank's number in the team.
 using Rank = uint32_t;
 
-// What operands are folded; only these have an operator.
-constexpr bool is_reduction(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
-}
-// One vector, which may be cut anywhere between elements.
-constexpr bool is_vector(tutti_collective collective) {
-    return collective == TUTTI_BCAST || is_reduction(collective);
-}
-// Every rank has a block of its own, which travels whole.
-constexpr bool has_blocks(tutti_collective collective) {
-    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
-           collective == TUTTI_ALLGATHER;
-}
-constexpr bool has_root(tutti_collective collective) {
-    return collective == TUTTI_BCAST || collective == TUTTI_REDUCE || collective == TUTTI_GATHER ||
-           collective == TUTTI_SCATTER;
-}
+using tutti::has_blocks;
+using tutti::has_root;
+using tutti::is_reduction;
+using tutti::is_vector;
 
 // How fast messages of a kind are, as measured between hosts; 0: not known.
 struct Speed {

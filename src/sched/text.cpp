@@ -89,7 +89,7 @@ std::string label(Rank rank, const Position& position, const Operation& operatio
 std::string print(const Program& program, Rank rank, const Shape& shape) {
     const Extent extent = program.extent();
     std::string text = "schedule 1\n";
-    text += "collective " + std::string(kCollectiveNames[shape.collective]) + "\n";
+    text += "collective " + std::string(collective_name(shape.collective)) + "\n";
     text += "ranks " + std::to_string(shape.ranks) + "\n";
     text += "root " + std::to_string(shape.root) + "\n";
     text += "bytes " + std::to_string(shape.bytes) + "\n";

@@ -14,10 +14,8 @@
 
 namespace tutti::sched {
 
-// How the text calls buffers and collectives, by their values.
+// How the text calls buffers, by their values.
 inline constexpr std::array<std::string_view, 4> kBufferNames = {"-", "input", "output", "scratch"};
-inline constexpr std::array<std::string_view, 7> kCollectiveNames = {
-    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
 
 // One operation, without its line's end: "send 0 to 3 output[0+64] after 1". This is also how
 // messages to people call an operation.

@@ -17,7 +17,7 @@ std::optional<Error> forced_fault(const Settings& settings) {
         if (settings.forced[i].empty()) continue;
         const auto collective = static_cast<tutti_collective>(i);
         const auto fault = [&](const std::string& what) {
-            return Error{ErrorCode::kArgument, forced_variable(collective) + "=" +
+            return Error{ErrorCode::kArgument, std::string(forced_variable(collective)) + "=" +
                                                    printable(settings.forced[i]) + ": " + what};
         };
         const auto forced = parse_forced(collective, settings.forced[i]);

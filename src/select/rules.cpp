@@ -10,9 +10,6 @@
 namespace tutti::select {
 namespace {
 
-constexpr std::array<std::string_view, TUTTI_COLLECTIVE_COUNT> kWords = {
-    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"};
-
 std::string describe(const Range& range, const auto& shown) {
     if (range.low == range.high) return shown(range.low);
     if (range.high == Range().high) return shown(range.low) + " and more";
@@ -51,22 +48,12 @@ std::optional<Range> parse_range(std::string_view text, bool in_bytes) {
     return range;
 }
 
-std::string_view collective_word(tutti_collective collective) { return kWords[collective]; }
-
-std::string forced_variable(tutti_collective collective) {
-    std::string name = "TUTTI_";
-    for (const char letter : collective_word(collective)) {
-        name += static_cast<char>(letter - 'a' + 'A');
-    }
-    return name;
-}
-
 std::string describe(const Rule& rule) {
     std::string text;
-    for (size_t i = 0; i < kWords.size(); ++i) {
+    for (size_t i = 0; i < kCollectiveNames.size(); ++i) {
         if (!rule.collectives[i]) continue;
         text += text.empty() ? "" : "/";
-        text += kWords[i];
+        text += kCollectiveNames[i];
     }
     if (rule.bytes) text += ", " + describe(*rule.bytes, format_bytes);
     describe_counts(text, rule.ranks, "ranks");
@@ -77,12 +64,6 @@ std::string describe(const Rule& rule) {
     if (rule.multicast) text += *rule.multicast ? ", with multicast" : ", without multicast";
     describe_counts(text, rule.multicast_mbit, "multicast Mbit/s");
     return text;
-}
-
-std::optional<tutti_collective> find_collective(std::string_view word) {
-    const auto* found = std::find(kWords.begin(), kWords.end(), word);
-    if (found == kWords.end()) return std::nullopt;
-    return static_cast<tutti_collective>(found - kWords.begin());
 }
 
 Result<Forced> parse_forced(tutti_collective collective, std::string_view text) {

@@ -68,12 +68,6 @@ struct Forced {
 // nearest one, one that the collective has not is too.
 Result<Forced> parse_forced(tutti_collective collective, std::string_view text);
 
-// The name of a collective in rules, variables and on the command line: "allreduce".
-std::string_view collective_word(tutti_collective collective);
-std::optional<tutti_collective> find_collective(std::string_view word);
-// "TUTTI_ALLREDUCE".
-std::string forced_variable(tutti_collective collective);
-
 // What a rule asks of a call, as people say it: "allreduce, 64 KiB and more, 2 hosts and more".
 std::string describe(const Rule& rule);
 

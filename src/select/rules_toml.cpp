@@ -25,11 +25,7 @@ Trouble read_collectives(const toml::node& node, Rule& rule) {
     for (const std::string& word : words) {
         const auto collective = find_collective(word);
         if (!collective) {
-            std::vector<std::string_view> known;
-            for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
-                known.push_back(collective_word(static_cast<tutti_collective>(one)));
-            }
-            const auto close = nearest(word, known);
+            const auto close = nearest(word, kCollectiveNames);
             return trouble(node, "unknown collective " + printable(word) +
                                      (close ? "; did you mean " + std::string(*close) + "?" : ""));
         }

@@ -92,8 +92,8 @@ std::string size_obstacle(const Rule& rule, const Call& call) {
 }
 
 Result<Choice> forced_choice(const Forced& forced, const Call& call) {
-    const std::string by = call.forced_by.empty() ? forced_variable(call.shape.collective)
-                                                  : std::string(call.forced_by);
+    const std::string by(call.forced_by.empty() ? forced_variable(call.shape.collective)
+                                                : call.forced_by);
     const std::string given = by + "=" + forced.algorithm;
     const auto cannot = [&](const std::string& why) {
         return Error{ErrorCode::kArgument, given + ": cannot run this call: " + why};
@@ -234,7 +234,7 @@ Result<Choice> choose(const Rules& rules, const Settings& settings, const sched:
     }
     if (auto why = host_obstacle(call); !why.empty()) {
         return Error{ErrorCode::kArgument, "no rule can run this " +
-                                               std::string(collective_word(shape.collective)) +
+                                               std::string(collective_name(shape.collective)) +
                                                ", and " + why + passed.text};
     }
     return Choice{Runs::kHost, nullptr, {}, "no rule fits" + passed.text};

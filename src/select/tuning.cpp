@@ -63,11 +63,11 @@ Fault unknown_algorithm(tutti_collective collective, std::string_view name) {
     }
     if (!is_elsewhere) {
         return "unknown algorithm " + printable(name) + " of " +
-               std::string(collective_word(collective)) + hint(name, known);
+               std::string(collective_name(collective)) + hint(name, known);
     }
     std::string all;
     for (const std::string_view one : known) all += (all.empty() ? "" : ", ") + std::string(one);
-    return std::string(collective_word(collective)) + " has no algorithm " + std::string(name) +
+    return std::string(collective_name(collective)) + " has no algorithm " + std::string(name) +
            "; it has " + all;
 }
 
@@ -88,7 +88,7 @@ Fault set_tuning(algo::Tuning& tuning, std::string_view key,
 
 Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
                    const algo::Tuning& tuning) {
-    const std::string word(collective_word(collective));
+    const std::string word(collective_name(collective));
     const algo::Algorithm* one = algo::find(collective, algorithm);
     const bool has_lanes = tuning.lanes_in_flight != 0 || tuning.leaders != 0;
     if (algorithm == kHostMpi || algorithm == kNodeLevel) {

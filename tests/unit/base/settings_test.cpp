@@ -27,41 +27,43 @@ TEST(Settings, DefaultsAreThoseOfTheStruct) {
     EXPECT_EQ(parsed.value().layout, LayoutChoice::kAuto);
 }
 
+const std::vector<std::string> kEveryOne = {"TUTTI=off",
+                                            "TUTTI_REPORT=r.json",
+                                            "TUTTI_CHECK=1",
+                                            "TUTTI_VERIFY=0.25:7",
+                                            "TUTTI_STALL=0.25",
+                                            "TUTTI_REPRODUCIBLE=on",
+                                            "TUTTI_WARMUP=0",
+                                            "TUTTI_MEMORY=1G",
+                                            "TUTTI_CHUNK=4K",
+                                            "TUTTI_LAYOUT=tree",
+                                            "TUTTI_TOPOLOGY=pack:2 core:4",
+                                            "TUTTI_ISA=avx2",
+                                            "TUTTI_SPIN=0",
+                                            "TUTTI_MPI_LIBRARY=/l/libmpi.so",
+                                            "TUTTI_REPORT_MARK=/tmp/m",
+                                            "TUTTI_RULES=r.toml",
+                                            "TUTTI_RULES_TEXT=[[rule]]",
+                                            "TUTTI_SCRATCH=1M",
+                                            "TUTTI_BARRIER=b",
+                                            "TUTTI_BCAST=c",
+                                            "TUTTI_REDUCE=d",
+                                            "TUTTI_ALLREDUCE=e:flat",
+                                            "TUTTI_GATHER=f",
+                                            "TUTTI_SCATTER=g",
+                                            "TUTTI_ALLGATHER=h",
+                                            "TUTTI_MCAST=on",
+                                            "TUTTI_MCAST_IF=eth1",
+                                            "TUTTI_MCAST_ADDRESS=239.1.2.3",
+                                            "TUTTI_MCAST_PORT=1024",
+                                            "TUTTI_MCAST_TTL=3",
+                                            "TUTTI_MCAST_RATE=25mbit",
+                                            "TUTTI_MCAST_SECRET=1",
+                                            "TUTTI_MCAST_THREAD=0",
+                                            "TUTTI_MCAST_TEAMS=2"};
+
 TEST(Settings, EveryOneIsRead) {
-    const auto parsed = parse({"TUTTI=off",
-                               "TUTTI_REPORT=r.json",
-                               "TUTTI_CHECK=1",
-                               "TUTTI_VERIFY=0.25:7",
-                               "TUTTI_STALL=0.25",
-                               "TUTTI_REPRODUCIBLE=on",
-                               "TUTTI_WARMUP=0",
-                               "TUTTI_MEMORY=1G",
-                               "TUTTI_CHUNK=4K",
-                               "TUTTI_LAYOUT=tree",
-                               "TUTTI_TOPOLOGY=pack:2 core:4",
-                               "TUTTI_ISA=avx2",
-                               "TUTTI_SPIN=0",
-                               "TUTTI_MPI_LIBRARY=/l/libmpi.so",
-                               "TUTTI_REPORT_MARK=/tmp/m",
-                               "TUTTI_RULES=r.toml",
-                               "TUTTI_RULES_TEXT=[[rule]]",
-                               "TUTTI_SCRATCH=1M",
-                               "TUTTI_BARRIER=b",
-                               "TUTTI_BCAST=c",
-                               "TUTTI_REDUCE=d",
-                               "TUTTI_ALLREDUCE=e:flat",
-                               "TUTTI_GATHER=f",
-                               "TUTTI_SCATTER=g",
-                               "TUTTI_ALLGATHER=h",
-                               "TUTTI_MCAST=on",
-                               "TUTTI_MCAST_IF=eth1",
-                               "TUTTI_MCAST_ADDRESS=239.1.2.3",
-                               "TUTTI_MCAST_PORT=1024",
-                               "TUTTI_MCAST_TTL=3",
-                               "TUTTI_MCAST_RATE=25mbit",
-                               "TUTTI_MCAST_SECRET=1",
-                               "TUTTI_MCAST_THREAD=0",
-                               "TUTTI_MCAST_TEAMS=2"});
+    const auto parsed = parse_settings(kEveryOne);
     ASSERT_TRUE(parsed) << parsed.error().message;
     const Settings& s = parsed.value();
     EXPECT_FALSE(s.on);
@@ -94,6 +96,23 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_TRUE(s.mcast.secret);
     EXPECT_FALSE(s.mcast.thread);
     EXPECT_EQ(s.mcast.teams, 2u);
+}
+
+// Where it is told what is in force, that gives the same again.
+TEST(Settings, EveryOneIsTold) {
+    for (const auto& entries : {std::vector<std::string>{}, kEveryOne}) {
+        const auto parsed = parse_settings(entries);
+        ASSERT_TRUE(parsed);
+        for (const SettingDoc& doc : setting_docs()) {
+            SCOPED_TRACE(doc.variable);
+            const auto text = setting_text(parsed.value(), doc.variable);
+            ASSERT_TRUE(text);
+            const auto again = parse({std::string(doc.variable) + "=" + *text});
+            ASSERT_TRUE(again) << again.error().message;
+            EXPECT_EQ(setting_text(again.value(), doc.variable), text);
+        }
+    }
+    EXPECT_EQ(setting_text(Settings{}, "TUTTI_OTHER"), std::nullopt);
 }
 
 TEST(Settings, LaterEntriesWin) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/collectives.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "cli/bench_options.h"
@@ -178,7 +179,7 @@ TEST(BenchPattern, AcceptsRightResults) {
                     job.run(batch);
                     for (uint32_t r = 0; r < size; ++r) {
                         EXPECT_FALSE(job.look(batch, r))
-                            << collective_word(collective) << ' ' << size << ' ' << elements;
+                            << collective_name(collective) << ' ' << size << ' ' << elements;
                     }
                 }
             }
@@ -198,7 +199,7 @@ TEST(BenchPattern, SeesEveryWrongElement) {
             const double right = recv[j];
             recv[j] += 1;
             const auto mismatch = job.look(batch, 1);
-            ASSERT_TRUE(mismatch) << collective_word(collective) << ' ' << j;
+            ASSERT_TRUE(mismatch) << collective_name(collective) << ' ' << j;
             EXPECT_EQ(mismatch->element, j);
             EXPECT_EQ(mismatch->root, 1u);
             EXPECT_EQ(mismatch->expected, right);
@@ -220,7 +221,7 @@ TEST(BenchPattern, SeesACallThatDoesNothing) {
         job.run(nothing);
         EXPECT_EQ(job.recv(0, 0), before);
         // At the root of a broadcast the stamp is missing, elsewhere the data.
-        EXPECT_TRUE(job.look(second, 0)) << collective_word(collective);
+        EXPECT_TRUE(job.look(second, 0)) << collective_name(collective);
     }
 }
 
