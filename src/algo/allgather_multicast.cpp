@@ -35,7 +35,8 @@ class AllgatherMulticast final : public Program {
           r_(rank),
           turns_(shape.ranks, n_, 1, piece_bytes_max(tuning), tuning.fan_in) {}
 
-    [[nodiscard]] std::string_view name() const override { return "multicast"; }
+    static constexpr std::string_view kName = "multicast";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0, 0};
         return {1, 1, turns_.rounds(), 0, turns_.multicasts()};
@@ -57,8 +58,18 @@ class AllgatherMulticast final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allgather_multicast(const Shape& shape, Rank rank, const Tuning& tuning) {
-    return std::make_unique<AllgatherMulticast>(shape, rank, tuning);
+Algorithm allgather_multicast() {
+    return {.name = AllgatherMulticast::kName,
+            .collective = TUTTI_ALLGATHER,
+            .summary = "blocks by multicast in turn: every link carries each once",
+            .obstacle = unless_multicast,
+            .make = make<AllgatherMulticast>,
+            .has_fan_in = true,
+            .has_pieces = true,
+            .segment_bytes_max = sched::kMulticastBytesMax,
+            .fan_in_max = sched::kMulticastsInFlightMax,
+            .has_multicast = true,
+            .is_flat = true};
 }
 
 }  // namespace tutti::algo

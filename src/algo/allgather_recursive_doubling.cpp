@@ -38,7 +38,8 @@ class AllgatherRecursiveDoubling final : public Program {
         }
     }
 
-    [[nodiscard]] std::string_view name() const override { return "recursive_doubling"; }
+    static constexpr std::string_view kName = "recursive_doubling";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         return {1, 1, std::max<uint64_t>(1, depth_), 0};
@@ -87,9 +88,18 @@ class AllgatherRecursiveDoubling final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allgather_recursive_doubling(const Shape& shape, Rank rank,
-                                                      const Tuning&) {
-    return std::make_unique<AllgatherRecursiveDoubling>(shape, rank);
+Algorithm allgather_recursive_doubling() {
+    return {.name = AllgatherRecursiveDoubling::kName,
+            .collective = TUTTI_ALLGATHER,
+            .summary = "all that one holds, at distances that double",
+            .obstacle = [](const Shape& shape) -> std::string_view {
+                const Rank middle = (shape.ranks + 1) / 2;
+                const uint64_t first = shape.block_offset(middle);
+                const uint64_t second = shape.all_blocks_bytes() - first;
+                const bool is_too_long = std::max(first, second) > sched::kBlockBytesMax;
+                return is_too_long && shape.ranks > 1 ? kTooLong : std::string_view();
+            },
+            .make = make<AllgatherRecursiveDoubling>};
 }
 
 }  // namespace tutti::algo

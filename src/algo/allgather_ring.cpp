@@ -26,7 +26,8 @@ class AllgatherRing final : public Program {
     AllgatherRing(const Shape& shape, Rank rank, const Tuning& tuning)
         : shape_(shape), p_(shape.ranks), r_(rank), segment_bytes_(tuning.segment_bytes) {}
 
-    [[nodiscard]] std::string_view name() const override { return "ring"; }
+    static constexpr std::string_view kName = "ring";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         return {1, 1, std::max<uint64_t>(1, uint64_t{p_} - 1), 0};
@@ -82,8 +83,13 @@ class AllgatherRing final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allgather_ring(const Shape& shape, Rank rank, const Tuning& tuning) {
-    return std::make_unique<AllgatherRing>(shape, rank, tuning);
+Algorithm allgather_ring() {
+    return {.name = AllgatherRing::kName,
+            .collective = TUTTI_ALLGATHER,
+            .summary = "blocks around a ring: neighbours only",
+            .obstacle = if_block_too_long,
+            .make = make<AllgatherRing>,
+            .has_pieces = true};
 }
 
 }  // namespace tutti::algo

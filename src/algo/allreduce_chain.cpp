@@ -24,7 +24,8 @@ class AllreduceChain final : public Program {
   public:
     AllreduceChain(const Shape& shape, Rank rank) : p_(shape.ranks), rank_(rank), n_(shape.bytes) {}
 
-    [[nodiscard]] std::string_view name() const override { return "chain"; }
+    static constexpr std::string_view kName = "chain";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0};
         if (p_ == 1) return {1, 1, 1, 0};
@@ -57,12 +58,16 @@ class AllreduceChain final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allreduce_chain(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<AllreduceChain>(shape, rank);
-}
-
-uint64_t allreduce_chain_scratch(const Shape& shape, const Tuning&) {
-    return shape.ranks == 1 ? 0 : align_up(shape.bytes);
+Algorithm allreduce_chain() {
+    return {.name = AllreduceChain::kName,
+            .collective = TUTTI_ALLREDUCE,
+            .summary = "segments up and down a chain: the canonical order",
+            .make = make<AllreduceChain>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                return shape.ranks == 1 ? 0 : align_up(shape.bytes);
+            },
+            .segment_bytes = kChainSegment,
+            .lanes_in_flight = kReturningLanes};
 }
 
 }  // namespace tutti::algo

@@ -43,7 +43,8 @@ class AllreduceGatherMulticast final : public Program {
         folding_rounds_ += tree_.children();
     }
 
-    [[nodiscard]] std::string_view name() const override { return "gather_multicast"; }
+    static constexpr std::string_view kName = "gather_multicast";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0, 0};
         const uint64_t ends = tree_.is_root() && tree_.children() > 0 ? 1 : 2;
@@ -100,13 +101,19 @@ class AllreduceGatherMulticast final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allreduce_gather_multicast(const Shape& shape, Rank rank,
-                                                    const Tuning& tuning) {
-    return std::make_unique<AllreduceGatherMulticast>(shape, rank, tuning);
-}
-
-uint64_t allreduce_gather_multicast_scratch(const Shape& shape, const Tuning& tuning) {
-    return landing_bytes(GatherTree(shape.ranks, 0, tuning), shape.bytes);
+Algorithm allreduce_gather_multicast() {
+    return {.name = AllreduceGatherMulticast::kName,
+            .collective = TUTTI_ALLREDUCE,
+            .summary = "up a tree of settable fan-in, then one multicast",
+            .obstacle = unless_one_multicast,
+            .make = make<AllreduceGatherMulticast>,
+            .scratch_bytes = [](const Shape& shape, const Tuning& tuning) -> uint64_t {
+                return landing_bytes(GatherTree(shape.ranks, 0, tuning), shape.bytes);
+            },
+            .segment_bytes = sched::kMulticastBytesMax,
+            .has_fan_in = true,
+            .segment_bytes_max = sched::kMulticastBytesMax,
+            .has_multicast = true};
 }
 
 }  // namespace tutti::algo

@@ -41,7 +41,8 @@ class AllreduceMulticast final : public Program {
           turns_(senders(shape), piece(shape, 0).bytes, shape.element_bytes,
                  sched::kMulticastBytesMax, tuning.fan_in) {}
 
-    [[nodiscard]] std::string_view name() const override { return "multicast"; }
+    static constexpr std::string_view kName = "multicast";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0, 0};
         return {1, 1, folding_rounds() + turns_.rounds(), ring_fold_scratch(shape_),
@@ -75,12 +76,23 @@ class AllreduceMulticast final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allreduce_multicast(const Shape& shape, Rank rank, const Tuning& tuning) {
-    return std::make_unique<AllreduceMulticast>(shape, rank, tuning);
-}
-
-uint64_t allreduce_multicast_scratch(const Shape& shape, const Tuning&) {
-    return ring_fold_scratch(shape);
+Algorithm allreduce_multicast() {
+    return {.name = AllreduceMulticast::kName,
+            .collective = TUTTI_ALLREDUCE,
+            .summary = "blocks around a ring, then multicast in turn",
+            .obstacle = [](const Shape& shape) -> std::string_view {
+                if (auto why = unless_multicast(shape); !why.empty()) return why;
+                if (shape.element_bytes > sched::kMulticastBytesMax) return kTooLongForMulticast;
+                return unless_commutative(shape);
+            },
+            .make = make<AllreduceMulticast>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                return ring_fold_scratch(shape);
+            },
+            .segment_bytes = kRingSegment,
+            .has_fan_in = true,
+            .fan_in_max = sched::kMulticastsInFlightMax,
+            .has_multicast = true};
 }
 
 }  // namespace tutti::algo

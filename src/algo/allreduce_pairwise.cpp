@@ -33,7 +33,8 @@ class AllreducePairwise final : public Program {
           n_(shape.bytes),
           guest_(pairs_.has_guest ? 1 : 0) {}
 
-    [[nodiscard]] std::string_view name() const override { return "pairwise"; }
+    static constexpr std::string_view kName = "pairwise";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0};
         if (p_ == 1) return {1, 1, 1, 0};
@@ -100,12 +101,14 @@ class AllreducePairwise final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allreduce_pairwise(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<AllreducePairwise>(shape, rank);
-}
-
-uint64_t allreduce_pairwise_scratch(const Shape& shape, const Tuning&) {
-    return shape.ranks == 1 ? 0 : 2 * align_up(shape.bytes);
+Algorithm allreduce_pairwise() {
+    return {.name = AllreducePairwise::kName,
+            .collective = TUTTI_ALLREDUCE,
+            .summary = "whole vectors between pairs at distances that double",
+            .make = make<AllreducePairwise>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                return shape.ranks == 1 ? 0 : 2 * align_up(shape.bytes);
+            }};
 }
 
 }  // namespace tutti::algo

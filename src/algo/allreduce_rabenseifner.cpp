@@ -52,7 +52,8 @@ class AllreduceRabenseifner final : public Program {
         }
     }
 
-    [[nodiscard]] std::string_view name() const override { return "rabenseifner"; }
+    static constexpr std::string_view kName = "rabenseifner";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0};
         if (p_ == 1) return {1, 1, 1, 0};
@@ -133,15 +134,17 @@ class AllreduceRabenseifner final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allreduce_rabenseifner(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<AllreduceRabenseifner>(shape, rank);
-}
-
-uint64_t allreduce_rabenseifner_scratch(const Shape& shape, const Tuning&) {
-    if (shape.ranks == 1) return 0;
-    if (!std::has_single_bit(shape.ranks)) return align_up(shape.bytes);
-    const uint64_t elements = shape.bytes / shape.element_bytes;
-    return align_up((elements + 1) / 2 * shape.element_bytes);
+Algorithm allreduce_rabenseifner() {
+    return {.name = AllreduceRabenseifner::kName,
+            .collective = TUTTI_ALLREDUCE,
+            .summary = "halves between pairs, there and back",
+            .make = make<AllreduceRabenseifner>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                if (shape.ranks == 1) return 0;
+                if (!std::has_single_bit(shape.ranks)) return align_up(shape.bytes);
+                const uint64_t elements = shape.bytes / shape.element_bytes;
+                return align_up((elements + 1) / 2 * shape.element_bytes);
+            }};
 }
 
 }  // namespace tutti::algo

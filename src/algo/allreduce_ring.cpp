@@ -33,7 +33,8 @@ class AllreduceRing final : public Program {
   public:
     AllreduceRing(const Shape& shape, Rank rank) : shape_(shape), p_(shape.ranks), r_(rank) {}
 
-    [[nodiscard]] std::string_view name() const override { return "ring"; }
+    static constexpr std::string_view kName = "ring";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         if (p_ == 1) return {1, 1, 1, 0};
@@ -78,12 +79,16 @@ class AllreduceRing final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> allreduce_ring(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<AllreduceRing>(shape, rank);
-}
-
-uint64_t allreduce_ring_scratch(const Shape& shape, const Tuning&) {
-    return ring_fold_scratch(shape);
+Algorithm allreduce_ring() {
+    return {.name = AllreduceRing::kName,
+            .collective = TUTTI_ALLREDUCE,
+            .summary = "blocks around a ring, twice: the fewest bytes",
+            .obstacle = unless_commutative,
+            .make = make<AllreduceRing>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                return ring_fold_scratch(shape);
+            },
+            .segment_bytes = kRingSegment};
 }
 
 }  // namespace tutti::algo

@@ -23,7 +23,8 @@ class BarrierDissemination final : public Program {
   public:
     BarrierDissemination(const Shape& shape, Rank rank) : p_(shape.ranks), i_(rank) {}
 
-    [[nodiscard]] std::string_view name() const override { return "dissemination"; }
+    static constexpr std::string_view kName = "dissemination";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override { return {1, 1, ceil_log2(p_), 0}; }
     void read(uint64_t, uint64_t m, sched::Round& out) const override {
         out.clear();
@@ -40,8 +41,11 @@ class BarrierDissemination final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> barrier_dissemination(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<BarrierDissemination>(shape, rank);
+Algorithm barrier_dissemination() {
+    return {.name = BarrierDissemination::kName,
+            .collective = TUTTI_BARRIER,
+            .summary = "ceil(log2 p) rounds, every rank alike",
+            .make = make<BarrierDissemination>};
 }
 
 }  // namespace tutti::algo

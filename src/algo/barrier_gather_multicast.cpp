@@ -26,7 +26,8 @@ class BarrierGatherMulticast final : public Program {
         : tree_(shape.ranks, rank, tuning),
           chunks_((tree_.children() + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax) {}
 
-    [[nodiscard]] std::string_view name() const override { return "gather_multicast"; }
+    static constexpr std::string_view kName = "gather_multicast";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override { return {1, 1, chunks_ + 1, 0, 1}; }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
@@ -51,9 +52,14 @@ class BarrierGatherMulticast final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> barrier_gather_multicast(const Shape& shape, Rank rank,
-                                                  const Tuning& tuning) {
-    return std::make_unique<BarrierGatherMulticast>(shape, rank, tuning);
+Algorithm barrier_gather_multicast() {
+    return {.name = BarrierGatherMulticast::kName,
+            .collective = TUTTI_BARRIER,
+            .summary = "up a tree of settable fan-in, then one multicast",
+            .obstacle = unless_multicast,
+            .make = make<BarrierGatherMulticast>,
+            .has_fan_in = true,
+            .has_multicast = true};
 }
 
 }  // namespace tutti::algo

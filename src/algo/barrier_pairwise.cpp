@@ -23,7 +23,8 @@ class BarrierPairwise final : public Program {
           power_(std::bit_floor(shape.ranks)),
           has_guest_(rank < power_ && shape.ranks - power_ > rank) {}
 
-    [[nodiscard]] std::string_view name() const override { return "pairwise"; }
+    static constexpr std::string_view kName = "pairwise";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (rank_ >= power_) return {1, 1, 2, 0};
         return {1, 1, floor_log2(power_) + (has_guest_ ? uint64_t{2} : uint64_t{0}), 0};
@@ -56,8 +57,11 @@ class BarrierPairwise final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> barrier_pairwise(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<BarrierPairwise>(shape, rank);
+Algorithm barrier_pairwise() {
+    return {.name = BarrierPairwise::kName,
+            .collective = TUTTI_BARRIER,
+            .summary = "pairs at distances that double; two steps more unless p = 2^k",
+            .make = make<BarrierPairwise>};
 }
 
 }  // namespace tutti::algo

@@ -27,7 +27,8 @@ class BarrierTree final : public Program {
         : tree_(shape.ranks, rank, tuning),
           chunks_((tree_.children() + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax) {}
 
-    [[nodiscard]] std::string_view name() const override { return "tree"; }
+    static constexpr std::string_view kName = "tree";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         return {1, 1, 2 * chunks_ + (tree_.is_root() ? 0 : 2), 0};
     }
@@ -65,8 +66,12 @@ class BarrierTree final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> barrier_tree(const Shape& shape, Rank rank, const Tuning& tuning) {
-    return std::make_unique<BarrierTree>(shape, rank, tuning);
+Algorithm barrier_tree() {
+    return {.name = BarrierTree::kName,
+            .collective = TUTTI_BARRIER,
+            .summary = "up and down a tree of settable fan-in",
+            .make = make<BarrierTree>,
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

@@ -25,7 +25,8 @@ class BcastBinomial final : public Program {
     BcastBinomial(const Shape& shape, Rank rank)
         : tree_(shape.ranks, shape.root, rank), n_(shape.bytes) {}
 
-    [[nodiscard]] std::string_view name() const override { return "binomial"; }
+    static constexpr std::string_view kName = "binomial";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         return {1, 1, n_ == 0 ? 0 : received() + tree_.children(), 0};
     }
@@ -49,8 +50,11 @@ class BcastBinomial final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> bcast_binomial(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<BcastBinomial>(shape, rank);
+Algorithm bcast_binomial() {
+    return {.name = BcastBinomial::kName,
+            .collective = TUTTI_BCAST,
+            .summary = "whole vectors down a binomial tree",
+            .make = make<BcastBinomial>};
 }
 
 }  // namespace tutti::algo

@@ -27,7 +27,8 @@ class BcastChain final : public Program {
           is_root_(rank == shape.root),
           is_last_((rank + 1) % p_ == shape.root) {}
 
-    [[nodiscard]] std::string_view name() const override { return "chain"; }
+    static constexpr std::string_view kName = "chain";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0};
         return {1, 1, uint64_t{is_root_ ? 0U : 1U} + (is_last_ ? 0U : 1U), 0};
@@ -51,8 +52,12 @@ class BcastChain final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> bcast_chain(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<BcastChain>(shape, rank);
+Algorithm bcast_chain() {
+    return {.name = BcastChain::kName,
+            .collective = TUTTI_BCAST,
+            .summary = "segments along a chain: every link carries each byte once",
+            .make = make<BcastChain>,
+            .segment_bytes = kChainSegment};
 }
 
 }  // namespace tutti::algo

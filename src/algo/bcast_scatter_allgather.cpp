@@ -36,7 +36,8 @@ class BcastScatterAllgather final : public Program {
           p_(shape.ranks),
           r_(rank) {}
 
-    [[nodiscard]] std::string_view name() const override { return "scatter_allgather"; }
+    static constexpr std::string_view kName = "scatter_allgather";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0 || p_ == 1) return {1, 1, 0, 0};
         return {1, 1, scatter_rounds() + p_ - 1, 0};
@@ -99,8 +100,11 @@ class BcastScatterAllgather final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> bcast_scatter_allgather(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<BcastScatterAllgather>(shape, rank);
+Algorithm bcast_scatter_allgather() {
+    return {.name = BcastScatterAllgather::kName,
+            .collective = TUTTI_BCAST,
+            .summary = "pieces down a binomial tree, then around a ring",
+            .make = make<BcastScatterAllgather>};
 }
 
 }  // namespace tutti::algo

@@ -26,7 +26,8 @@ class GatherBinomial final : public Program {
     GatherBinomial(const Shape& shape, Rank rank)
         : shape_(shape), tree_(shape.ranks, shape.root, rank), rank_(rank) {}
 
-    [[nodiscard]] std::string_view name() const override { return "binomial"; }
+    static constexpr std::string_view kName = "binomial";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         if (tree_.is_root() || tree_.is_leaf()) return {1, 1, 1, 0};
@@ -64,12 +65,15 @@ class GatherBinomial final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> gather_binomial(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<GatherBinomial>(shape, rank);
-}
-
-uint64_t gather_binomial_scratch(const Shape& shape, const Tuning&) {
-    return align_up(largest_subtree_bytes(shape));
+Algorithm gather_binomial() {
+    return {.name = GatherBinomial::kName,
+            .collective = TUTTI_GATHER,
+            .summary = "subtrees' blocks together up a binomial tree",
+            .obstacle = if_subtree_too_long,
+            .make = make<GatherBinomial>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                return align_up(largest_subtree_bytes(shape));
+            }};
 }
 
 }  // namespace tutti::algo

@@ -28,7 +28,8 @@ class GatherDirect final : public Program {
           f_(std::min(tuning.fan_in == 0 ? kFanInDefault : tuning.fan_in,
                       sched::kRoundOpsMax - 1)) {}
 
-    [[nodiscard]] std::string_view name() const override { return "direct"; }
+    static constexpr std::string_view kName = "direct";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         if (rank_ != shape_.root || shape_.ranks == 1) return {1, 1, 1, 0};
@@ -61,8 +62,13 @@ class GatherDirect final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> gather_direct(const Shape& shape, Rank rank, const Tuning& tuning) {
-    return std::make_unique<GatherDirect>(shape, rank, tuning);
+Algorithm gather_direct() {
+    return {.name = GatherDirect::kName,
+            .collective = TUTTI_GATHER,
+            .summary = "every rank sends to the root",
+            .obstacle = if_block_too_long,
+            .make = make<GatherDirect>,
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

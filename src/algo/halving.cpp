@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "algo/algorithms.h"
+
 namespace tutti::algo {
 
 HalvingTree::HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank)
@@ -38,6 +40,14 @@ uint64_t largest_subtree_bytes(const sched::Shape& shape) {
         bytes_max = std::max(bytes_max, interval_bytes(shape, child));
     }
     return bytes_max;
+}
+
+std::string_view if_subtree_too_long(const sched::Shape& shape) {
+    const HalvingTree root(shape.ranks, shape.root, shape.root);
+    for (uint32_t j = 0; j < root.children(); ++j) {
+        if (interval_bytes(shape, root.child(j)) > sched::kBlockBytesMax) return kTooLong;
+    }
+    return {};
 }
 
 }  // namespace tutti::algo

@@ -23,6 +23,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "sched/shape.h"
 
@@ -61,6 +62,9 @@ class HalvingTree {
 inline uint64_t interval_bytes(const sched::Shape& shape, const Interval& interval) {
     return shape.block_offset(interval.end) - shape.block_offset(interval.begin);
 }
+
+// An obstacle: where subtrees' blocks travel together.
+std::string_view if_subtree_too_long(const sched::Shape& shape);
 
 // The most bytes that a rank other than the root has to hold for others, its own block included.
 uint64_t largest_subtree_bytes(const sched::Shape& shape);

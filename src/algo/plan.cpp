@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a rank's Program is put together, round by round of a lane (l: the leader of the lane on its
-// node; m: the node's ranks):
-//
-//              opening (m > 1)           inner rounds (l)           closing (m > 1)      unpacking
-//   barrier    node arrive               barrier                    node release
-//   bcast                                output                     node bcast output
-//   reduce     node reduce -> scratch    scratch -> output at root
-//   allreduce  node reduce -> output     output, in place           node bcast output
-//   gather     node gather -> scratch    scratch -> output at root                       root
-//   scatter    packing at root           input -> scratch           node scatter
-//   allgather  node gather -> output     output, in place           node bcast output    all
+// How a rank's Program is put together, round by round of a lane: the opening operation, the inner
+// rounds of the leader, the closing operation, as node_layout.cpp has them for each collective.
 //
 // Where the inner rounds multicast there is no closing: the node's other members have inner rounds
 // too, in which they receive into output what the leader multicasts or receives by multicast.
-//
-// At the root the scratch is left out: what it would hold stands in output (gather, reduce) or
-// input (scatter) already. Packing and unpacking only where nodes are not contiguous: then the
-// blocks travel in scratch, in the order of nodes.
 #include "algo/plan.h"
 
 #include <algorithm>
@@ -133,9 +120,10 @@ class Plan final : public Program {
     [[nodiscard]] uint64_t unpacking_round(const Lane& lane) const;
     [[nodiscard]] uint64_t rounds_of(const Lane& lane) const;
 
-    [[nodiscard]] Place blocks_place(Buffer unpacked) const;
-    [[nodiscard]] Place input_place(const Lane& lane) const;
-    [[nodiscard]] Place output_place(const Lane& lane) const;
+    [[nodiscard]] Spot spot_of(const Spots& spots) const;
+    [[nodiscard]] Place place_of(Spot spot, const Lane& lane) const;
+    [[nodiscard]] Block part(Spot spot, Amount amount, const Lane& lane) const;
+    [[nodiscard]] uint64_t packing_rounds() const;
     [[nodiscard]] Block block_at(Place place, uint64_t offset, uint64_t bytes) const {
         return {place.buffer, place.offset + offset, bytes};
     }
@@ -155,16 +143,20 @@ class Plan final : public Program {
     [[nodiscard]] uint64_t closing_order(uint64_t lane) const;
 
     [[nodiscard]] const Placement& placement() const { return *layout_.placement; }
-    [[nodiscard]] tutti_collective collective() const { return layout_.shape.collective; }
+    [[nodiscard]] const NodeLayout& row() const { return *layout_.node; }
     [[nodiscard]] bool is_root() const {
-        return has_root(collective()) && rank_ == layout_.shape.root;
+        return has_root(layout_.shape.collective) && rank_ == layout_.shape.root;
     }
 
     Layout layout_;
     std::string_view name_;
     Rank rank_;
     uint32_t node_ = 0;
-    uint64_t members_ = 1;  // of the own node; 1 where flat
+    uint64_t members_ = 1;      // of the own node; 1 where flat
+    Spot input_ = Spot::kNone;  // of the inner rounds
+    Spot output_ = Spot::kNone;
+    bool packs_ = false;
+    bool unpacks_ = false;
     bool has_opening_ = false;
     bool has_closing_ = false;
     bool is_told_ = false;  // by multicasts; may lead or not
@@ -184,13 +176,23 @@ Plan::Plan(const Algorithm& algorithm, const Layout& layout, Rank rank)
     node_ = placement().node_of(rank);
     if (!layout_.is_flat) members_ = placement().members(node_).size();
     const bool is_shared = members_ > 1;
-    has_opening_ = is_shared && collective() != TUTTI_BCAST && collective() != TUTTI_SCATTER;
+    input_ = spot_of(row().input);
+    output_ = spot_of(row().output);
+    has_opening_ = is_shared && row().opening.kind;
     is_told_ = is_shared && layout_.has_multicast;
-    has_closing_ =
-        is_shared && !is_told_ && collective() != TUTTI_REDUCE && collective() != TUTTI_GATHER;
+    // What is multicast is the same for all members.
+    TUTTI_ASSERT(!is_told_ || row().closing.kind != Kind::kNodeScatter, "results for everybody");
+    has_closing_ = is_shared && !is_told_ && row().closing.kind;
     closings_ = has_closing_ ? 1 : 0;
+    const Collective& what = facts(layout_.shape.collective);
+    const auto packs = [&](Packing packing, On on) {
+        return layout_.is_packed && row().packing == packing &&
+               is_on(on, rank_, layout_.shape.root);
+    };
+    packs_ = packs(Packing::kBefore, what.input.on);
+    unpacks_ = packs(Packing::kBehind, what.output.on);
     make_inner(algorithm);
-    if (collective() == TUTTI_ALLGATHER && has_closing_ && !layout_.is_packed) plan_stream();
+    if (row().streams && has_closing_ && !layout_.is_packed) plan_stream();
     // The other members' view of their leader's Program is needed for these only.
     if (!is_streamed_ && !is_told_ && !leads_any_lane()) full_ = Inner{};
     make_extent();
@@ -216,21 +218,16 @@ void Plan::make_inner(const Algorithm& algorithm) {
         if (is_told_) inner.telling_round = first_telling_round(inner);
         return inner;
     };
-    if (!leads_any_lane() && !is_told_ && collective() != TUTTI_ALLGATHER) return;
+    if (!leads_any_lane() && !is_told_ && !row().streams) return;
     full_ = make(layout_.segment_bytes);
     const uint64_t last_bytes = layout_.bytes_of(layout_.lanes - 1);
     if (last_bytes != layout_.segment_bytes) last_ = make(last_bytes);
 }
 
 void Plan::make_extent() {
-    const Shape& shape = layout_.shape;
-    if (layout_.is_packed) {
-        if (collective() == TUTTI_ALLGATHER || is_root()) own_scratch_ = shape.all_blocks_bytes();
-    }
-    const bool is_gathered = collective() == TUTTI_GATHER || collective() == TUTTI_SCATTER;
-    if (members_ > 1 && !is_root() && full_.program) {
-        if (is_gathered) own_scratch_ = members_ * shape.bytes;
-        if (collective() == TUTTI_REDUCE) own_scratch_ = layout_.segment_bytes;
+    if (packs_ || unpacks_) own_scratch_ = layout_.shape.all_blocks_bytes();
+    if (members_ > 1 && !is_root() && full_.program && row().scratch != Amount::kNothing) {
+        own_scratch_ = layout_.amount_bytes(row().scratch, layout_.segment_bytes, members_);
     }
     own_scratch_ = align_up(own_scratch_);
     extent_.lanes = layout_.lanes;
@@ -292,10 +289,13 @@ Plan::Lane Plan::lane_at(uint64_t number) const {
 
 // ---- rounds ------------------------------------------------------------------------------------
 
+uint64_t Plan::packing_rounds() const {
+    return (layout_.shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
+}
+
 uint64_t Plan::opening_rounds() const {
     if (has_opening_) return 1;
-    if (!layout_.is_packed || collective() != TUTTI_SCATTER || !is_root()) return 0;
-    return (layout_.shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
+    return packs_ ? packing_rounds() : 0;
 }
 
 uint64_t Plan::closing_round(const Lane& lane) const {
@@ -312,11 +312,7 @@ uint64_t Plan::unpacking_round(const Lane& lane) const {
 }
 
 uint64_t Plan::rounds_of(const Lane& lane) const {
-    const bool unpacks = layout_.is_packed && (collective() == TUTTI_ALLGATHER ||
-                                               (collective() == TUTTI_GATHER && is_root()));
-    const uint64_t copies =
-        unpacks ? (layout_.shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax : 0;
-    return unpacking_round(lane) + copies;
+    return unpacking_round(lane) + (unpacks_ ? packing_rounds() : 0);
 }
 
 void Plan::read(uint64_t number, uint64_t round, Round& out) const {
@@ -349,48 +345,40 @@ void Plan::read(uint64_t number, uint64_t round, Round& out) const {
 
 // ---- what the rounds hold ----------------------------------------------------------------------
 
-// All blocks one after the other, in the order of nodes.
-Plan::Place Plan::blocks_place(Buffer unpacked) const {
-    return {layout_.is_packed ? Buffer::kScratch : unpacked, 0};
+Spot Plan::spot_of(const Spots& spots) const {
+    if (members_ == 1) return spots.alone;
+    return is_root() ? spots.at_root : spots.elsewhere;
 }
 
-// The leader's part of the call before the inner rounds, and what they read as their input.
-Plan::Place Plan::input_place(const Lane& lane) const {
+Plan::Place Plan::place_of(Spot spot, const Lane& lane) const {
     const uint64_t node_offset = placement().members_before(node_) * layout_.shape.bytes;
-    switch (collective()) {
-        case TUTTI_REDUCE:
-            if (members_ == 1) return {Buffer::kInput, lane.offset};
-            return is_root() ? Place{Buffer::kOutput, lane.offset} : Place{Buffer::kScratch, 0};
-        case TUTTI_ALLREDUCE:
-            return {members_ == 1 ? Buffer::kInput : Buffer::kOutput, lane.offset};
-        case TUTTI_GATHER:
-            if (members_ == 1) return {Buffer::kInput, 0};
-            if (!is_root()) return {Buffer::kScratch, 0};
-            return {blocks_place(Buffer::kOutput).buffer, node_offset};
-        case TUTTI_ALLGATHER:
-            if (members_ == 1) return {Buffer::kInput, 0};
-            return {blocks_place(Buffer::kOutput).buffer, node_offset};
-        case TUTTI_SCATTER:
-            return layout_.is_flat ? Place{Buffer::kInput, 0} : blocks_place(Buffer::kInput);
-        default:
-            return {};
-    }
-}
-
-// What the inner rounds leave at the leader.
-Plan::Place Plan::output_place(const Lane& lane) const {
-    const uint64_t node_offset = placement().members_before(node_) * layout_.shape.bytes;
-    switch (collective()) {
-        case TUTTI_GATHER:
-        case TUTTI_ALLGATHER:
-            return layout_.is_flat ? Place{Buffer::kOutput, 0} : blocks_place(Buffer::kOutput);
-        case TUTTI_SCATTER:
-            if (members_ == 1) return {Buffer::kOutput, 0};
-            if (!is_root()) return {Buffer::kScratch, 0};
-            return {blocks_place(Buffer::kInput).buffer, node_offset};
-        default:
+    const auto packed_or = [&](Buffer buffer) {
+        return layout_.is_packed ? Buffer::kScratch : buffer;
+    };
+    switch (spot) {
+        case Spot::kInput:
+            return {Buffer::kInput, lane.offset};
+        case Spot::kOutput:
             return {Buffer::kOutput, lane.offset};
+        case Spot::kScratch:
+            return {Buffer::kScratch, 0};
+        case Spot::kAllIn:
+            return {packed_or(Buffer::kInput), 0};
+        case Spot::kAllOut:
+            return {packed_or(Buffer::kOutput), 0};
+        case Spot::kNodeIn:
+            return {packed_or(Buffer::kInput), node_offset};
+        case Spot::kNodeOut:
+            return {packed_or(Buffer::kOutput), node_offset};
+        case Spot::kNone:
+            break;
     }
+    return {};
+}
+
+Block Plan::part(Spot spot, Amount amount, const Lane& lane) const {
+    if (amount == Amount::kNothing) return {};
+    return block_at(place_of(spot, lane), 0, layout_.amount_bytes(amount, lane.bytes, members_));
 }
 
 // Copies between the order of ranks and that of nodes.
@@ -410,8 +398,8 @@ void Plan::add_packing(uint64_t round, bool packs, Round& out) const {
 
 void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
     lane.inner->program->read(0, round, out);
-    const Place input = input_place(lane);
-    const Place output = output_place(lane);
+    const Place input = place_of(input_, lane);
+    const Place output = place_of(output_, lane);
     const auto move = [&](Block& block) {
         Place place{Buffer::kScratch, own_scratch_};
         if (block.buffer == Buffer::kNone) return;
@@ -426,7 +414,7 @@ void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
         // in scratch of its own, or beside what the opening makes, may be received from the start.
         const bool may_land = operation.kind == Kind::kRecv &&
                               operation.after == sched::kAfterNone &&
-                              (operation.to.buffer == Buffer::kScratch || !is_vector(collective()));
+                              (operation.to.buffer == Buffer::kScratch || row().lands_apart);
         if (follows_opening && !may_land) operation.after = sched::kAfterAll;
         if (sched::is_multicast(operation.kind)) {
             operation.order += lane.number * full_.extent.multicasts;
@@ -458,7 +446,7 @@ void Plan::add_heard(const Lane& lane, uint64_t round, Round& out) const {
         TUTTI_ASSERT(block.bytes == 0 || block.buffer == Buffer::kOutput, "results are multicast");
         const Rank sender = is_leaders ? lane.leader : layout_.rank_of(operation.peer, lane.number);
         const uint64_t order = operation.order + lane.number * full_.extent.multicasts;
-        const Place place = block.bytes == 0 ? Place{} : output_place(lane);
+        const Place place = block.bytes == 0 ? Place{} : place_of(output_, lane);
         out.add(sched::recv_multicast(sender, order, block_at(place, block.offset, block.bytes),
                                       after));
     }
@@ -474,39 +462,24 @@ Operation node_operation(Kind kind, Rank root, uint64_t after, uint64_t order) {
 }
 
 Operation Plan::opening(const Lane& lane) const {
-    const Kind kind = collective() == TUTTI_BARRIER ? Kind::kNodeArrive
-                      : is_vector(collective())     ? Kind::kNodeReduce
-                                                    : Kind::kNodeGather;
-    Operation operation = node_operation(kind, placement().index_on_node(lane.leader),
-                                         sched::kAfterAll, opening_order(lane.number));
-    if (kind == Kind::kNodeArrive) return operation;
-    operation.left = sched::input(lane.offset, lane.bytes);
-    if (!lane.is_leader) return operation;
-    const uint64_t parts = kind == Kind::kNodeGather ? members_ : 1;
-    operation.to = block_at(input_place(lane), 0, parts * lane.bytes);
+    Operation operation =
+        node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
+                       sched::kAfterAll, opening_order(lane.number));
+    operation.left = part(Spot::kInput, row().opening.member, lane);
+    if (lane.is_leader) operation.to = part(input_, row().opening.leader, lane);
     return operation;
 }
 
 Operation Plan::closing(const Lane& lane) const {
     const uint64_t after = lane.is_leader ? lane.inner->closing_after : sched::kAfterAll;
-    Operation operation = node_operation(Kind::kNodeBcast, placement().index_on_node(lane.leader),
-                                         after, closing_order(lane.number));
-    const Place output = output_place(lane);
-    switch (collective()) {
-        case TUTTI_BARRIER:
-            operation.kind = Kind::kNodeRelease;
-            break;
-        case TUTTI_SCATTER:
-            operation.kind = Kind::kNodeScatter;
-            operation.to = sched::output(0, lane.bytes);
-            if (lane.is_leader) operation.left = block_at(output, 0, members_ * lane.bytes);
-            break;
-        case TUTTI_ALLGATHER:
-            operation.to = block_at(output, 0, layout_.shape.all_blocks_bytes());
-            break;
-        default:
-            operation.to = block_at(output, 0, lane.bytes);
-            break;
+    const NodePart& what = row().closing;
+    Operation operation = node_operation(*what.kind, placement().index_on_node(lane.leader), after,
+                                         closing_order(lane.number));
+    if (what.kind == Kind::kNodeScatter) {  // its members get something else than its leader has
+        operation.to = part(Spot::kOutput, what.member, lane);
+        if (lane.is_leader) operation.left = part(output_, what.leader, lane);
+    } else {
+        operation.to = part(output_, what.member, lane);
     }
     return operation;
 }

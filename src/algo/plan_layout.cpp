@@ -12,23 +12,24 @@ constexpr uint32_t kLanesInFlightDefault = 4;
 // segments of scratch each take 8 MiB then, an eighth of TUTTI_SCRATCH.
 constexpr uint64_t kOwnLanesSegmentMax = uint64_t{256} << 10;
 
-bool must_be_flat(const Shape& shape, const Placement& placement) {
+bool must_be_flat(const Shape& shape, const NodeLayout& node, const Placement& placement) {
     if (placement.nodes() == placement.ranks()) return true;
     if (placement.is_contiguous()) return false;
-    if (has_blocks(shape.collective)) return shape.all_blocks_bytes() > kPackedBytesMax;
-    return is_reduction(shape.collective) && !shape.is_commutative;
+    if (is_reduction(shape.collective) && !shape.is_commutative) return true;
+    if (!has_blocks(shape.collective)) return false;
+    return node.packing == Packing::kNone || shape.all_blocks_bytes() > kPackedBytesMax;
 }
 
 }  // namespace
 
 Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& where,
                const Tuning& tuned)
-    : shape(call), placement(&where), tuning(tuned) {
+    : shape(call), node(&node_layout(call.collective)), placement(&where), tuning(tuned) {
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
-    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(shape, where);
+    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(shape, *node, where);
     has_multicast = algorithm.has_multicast;
-    is_packed = !is_flat && has_blocks(shape.collective) && !where.is_contiguous();
+    is_packed = !is_flat && node->packing != Packing::kNone && !where.is_contiguous();
     segment_bytes = shape.bytes;
     if (!is_vector(shape.collective)) return;
     uint64_t wanted = tuning.segment_bytes ? tuning.segment_bytes : algorithm.segment_bytes;
@@ -55,9 +56,23 @@ Shape Layout::inner(uint64_t bytes) const {
     return result;
 }
 
-Rank Layout::leader(uint32_t node, uint64_t lane) const {
-    if (has_root(shape.collective) && node == placement->node_of(shape.root)) return shape.root;
-    const std::span<const uint32_t> members = placement->members(node);
+uint64_t Layout::amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t members) const {
+    switch (amount) {
+        case Amount::kLane:
+            return lane_bytes;
+        case Amount::kNode:
+            return members * lane_bytes;
+        case Amount::kAll:
+            return shape.all_blocks_bytes();
+        case Amount::kNothing:
+            break;
+    }
+    return 0;
+}
+
+Rank Layout::leader(uint32_t of, uint64_t lane) const {
+    if (has_root(shape.collective) && of == placement->node_of(shape.root)) return shape.root;
+    const std::span<const uint32_t> members = placement->members(of);
     const uint64_t leaders = std::clamp<uint64_t>(tuning.leaders, 1, members.size());
     return members[lane % leaders];
 }
@@ -65,9 +80,7 @@ Rank Layout::leader(uint32_t node, uint64_t lane) const {
 uint64_t Layout::own_scratch_max() const {
     if (is_packed) return align_up(shape.all_blocks_bytes());
     if (is_flat || placement->members_max() == 1) return 0;
-    if (shape.collective == TUTTI_REDUCE) return align_up(segment_bytes);
-    const bool is_gathered = shape.collective == TUTTI_GATHER || shape.collective == TUTTI_SCATTER;
-    return is_gathered ? align_up(placement->members_max() * shape.bytes) : 0;
+    return align_up(amount_bytes(node->scratch, segment_bytes, placement->members_max()));
 }
 
 }  // namespace tutti::algo

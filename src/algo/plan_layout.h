@@ -7,14 +7,10 @@
 #include <cstdint>
 
 #include "algo/algorithms.h"
+#include "algo/node_layout.h"
 #include "algo/plan.h"
 
 namespace tutti::algo {
-
-using sched::has_blocks;
-using sched::has_root;
-using sched::is_reduction;
-using sched::is_vector;
 
 struct Layout {
     Layout(const Algorithm& algorithm, const Shape& call, const topo::Placement& where,
@@ -25,8 +21,10 @@ struct Layout {
     [[nodiscard]] uint64_t bytes_of(uint64_t lane) const {
         return std::min(segment_bytes, shape.bytes - lane * segment_bytes);
     }
+    // On a node of so many members.
+    [[nodiscard]] uint64_t amount_bytes(Amount amount, uint64_t lane_bytes, uint64_t members) const;
     // Of a node in a lane. Where there is a root, of its own node always.
-    [[nodiscard]] Rank leader(uint32_t node, uint64_t lane) const;
+    [[nodiscard]] Rank leader(uint32_t of, uint64_t lane) const;
     [[nodiscard]] Rank rank_of(Rank participant, uint64_t lane) const {
         return is_flat ? participant : leader(participant, lane);
     }
@@ -34,6 +32,7 @@ struct Layout {
     [[nodiscard]] uint64_t own_scratch_max() const;
 
     Shape shape;
+    const NodeLayout* node;
     const topo::Placement* placement;
     Tuning tuning;
     bool is_flat = false;        // every rank is a participant

@@ -28,7 +28,8 @@ class ReduceBinomial final : public Program {
     ReduceBinomial(const Shape& shape, Rank rank)
         : tree_(shape.ranks, shape.root, rank), n_(shape.bytes), c_(tree_.children()) {}
 
-    [[nodiscard]] std::string_view name() const override { return "binomial"; }
+    static constexpr std::string_view kName = "binomial";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (n_ == 0) return {1, 1, 0, 0};
         if (tree_.is_leaf()) return {1, 1, 1, 0};
@@ -79,13 +80,15 @@ class ReduceBinomial final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> reduce_binomial(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<ReduceBinomial>(shape, rank);
-}
-
-uint64_t reduce_binomial_scratch(const Shape& shape, const Tuning&) {
-    // The root of more than one rank always has a child.
-    return shape.ranks == 1 ? 0 : 3 * align_up(shape.bytes);
+Algorithm reduce_binomial() {
+    return {.name = ReduceBinomial::kName,
+            .collective = TUTTI_REDUCE,
+            .summary = "whole vectors up a binomial tree, in the order of ranks",
+            .make = make<ReduceBinomial>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                // The root of more than one rank always has a child.
+                return shape.ranks == 1 ? 0 : 3 * align_up(shape.bytes);
+            }};
 }
 
 }  // namespace tutti::algo

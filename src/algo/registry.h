@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every algorithm, one line each. An algorithm is a pure function from (shape, rank) to a Program
+// What there is of every algorithm. An algorithm is a pure function from (shape, rank) to a Program
 // of one lane; algo/plan.h cuts vectors into lanes and puts the node level around it.
 #pragma once
 
@@ -29,19 +29,23 @@ struct Tuning {
     bool operator==(const Tuning&) const = default;
 };
 
+inline std::string_view never(const Shape&) { return {}; }
+inline uint64_t no_scratch(const Shape&, const Tuning&) { return 0; }
+
+// An algorithm's record, which stands in its own file.
 struct Algorithm {
     std::string_view name;
     tutti_collective collective;
     std::string_view summary;  // one line for `tutti explain`
     // Empty if the algorithm is right for this shape, else why not: "needs a commutative operator".
-    std::string_view (*obstacle)(const Shape& shape);
+    std::string_view (*obstacle)(const Shape& shape) = never;
     // One lane. shape has no obstacle.
     std::unique_ptr<Program> (*make)(const Shape& shape, Rank rank, const Tuning& tuning);
     // The most scratch that any rank's Program takes, in bytes: part of the choice, so the same for
     // all ranks.
-    uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning);
+    uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning) = no_scratch;
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
-    uint64_t segment_bytes;
+    uint64_t segment_bytes = 0;
     // Whether it heeds Tuning::fan_in.
     bool has_fan_in = false;
     // Whether its blocks are cut by Tuning::segment_bytes (allgather).
@@ -59,6 +63,7 @@ struct Algorithm {
     bool is_flat = false;
 };
 
+// Made from the list in CMakeLists.txt, in its order.
 std::span<const Algorithm> algorithms();
 // nullptr where there is none of this name.
 const Algorithm* find(tutti_collective collective, std::string_view name);

@@ -26,7 +26,8 @@ class ScatterBinomial final : public Program {
     ScatterBinomial(const Shape& shape, Rank rank)
         : shape_(shape), tree_(shape.ranks, shape.root, rank), rank_(rank) {}
 
-    [[nodiscard]] std::string_view name() const override { return "binomial"; }
+    static constexpr std::string_view kName = "binomial";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         if (tree_.is_root()) return {1, 1, std::max<uint64_t>(1, tree_.children()), 0};
@@ -67,12 +68,15 @@ class ScatterBinomial final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> scatter_binomial(const Shape& shape, Rank rank, const Tuning&) {
-    return std::make_unique<ScatterBinomial>(shape, rank);
-}
-
-uint64_t scatter_binomial_scratch(const Shape& shape, const Tuning&) {
-    return align_up(largest_subtree_bytes(shape));
+Algorithm scatter_binomial() {
+    return {.name = ScatterBinomial::kName,
+            .collective = TUTTI_SCATTER,
+            .summary = "subtrees' blocks together down a binomial tree",
+            .obstacle = if_subtree_too_long,
+            .make = make<ScatterBinomial>,
+            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
+                return align_up(largest_subtree_bytes(shape));
+            }};
 }
 
 }  // namespace tutti::algo

@@ -28,7 +28,8 @@ class ScatterDirect final : public Program {
           f_(std::min(tuning.fan_in == 0 ? kFanOutDefault : tuning.fan_in,
                       sched::kRoundOpsMax - 1)) {}
 
-    [[nodiscard]] std::string_view name() const override { return "direct"; }
+    static constexpr std::string_view kName = "direct";
+    [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (shape_.bytes == 0) return {1, 1, 0, 0};
         if (rank_ != shape_.root || shape_.ranks == 1) return {1, 1, 1, 0};
@@ -61,8 +62,13 @@ class ScatterDirect final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> scatter_direct(const Shape& shape, Rank rank, const Tuning& tuning) {
-    return std::make_unique<ScatterDirect>(shape, rank, tuning);
+Algorithm scatter_direct() {
+    return {.name = ScatterDirect::kName,
+            .collective = TUTTI_SCATTER,
+            .summary = "the root sends to every rank",
+            .obstacle = if_block_too_long,
+            .make = make<ScatterDirect>,
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

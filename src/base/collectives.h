@@ -194,6 +194,30 @@ constexpr bool may_be_in_place(tutti_collective c, uint32_t rank, uint32_t root)
     return is_inside && is_on(r.input.on, rank, root) && is_on(r.output.on, rank, root);
 }
 
+// A rank's two buffers, nullptr where one is not significant, from what a call gives: nullptr for
+// the argument that says IN_PLACE, and for what does not count. bytes: of one block.
+struct BufferPair {
+    const std::byte* input = nullptr;
+    std::byte* output = nullptr;
+};
+inline BufferPair buffers_of(tutti_collective c, const std::byte* send, std::byte* recv,
+                             uint32_t rank, uint32_t root, size_t bytes) {
+    const Collective& f = facts(c);
+    BufferPair pair;
+    const bool has_input = f.in_place != InPlace::kAlways && is_on(f.input.on, rank, root);
+    if (has_input) pair.input = send;
+    if (is_on(f.output.on, rank, root)) pair.output = recv;
+    const bool is_marked = f.marked_by == MarkedBy::kSend ? !send : !recv;
+    if (!has_input || !is_marked) return pair;
+    // One argument holds both.
+    auto* outer = f.marked_by == MarkedBy::kSend ? recv : const_cast<std::byte*>(send);
+    auto* inner = outer + (f.inner_at == InnerAt::kOwnBlock ? rank * bytes : 0);
+    const bool is_input_inside = f.in_place == InPlace::kInputInOutput;
+    pair.input = is_input_inside ? inner : outer;
+    if (is_on(f.output.on, rank, root)) pair.output = is_input_inside ? outer : inner;
+    return pair;
+}
+
 // Of a rooted collective of blocks: this rank sends, so that it is others who may have more room.
 constexpr bool is_sender(tutti_collective c, uint32_t rank, uint32_t root) {
     return facts(c).output.on == On::kRoot ? rank != root : rank == root;

@@ -10,7 +10,6 @@ namespace tutti::check {
 
 using sched::Extent;
 using sched::Incoming;
-using sched::is_reduction;
 using sched::kAfterAll;
 using sched::kBlockBytesMax;
 using sched::Kind;
@@ -115,15 +114,18 @@ class Form {
         return shape_.collective == TUTTI_BARRIER ? "a barrier" : "a collective that only moves";
     }
 
+    [[nodiscard]] uint64_t bytes_of(Buffer buffer) const {
+        if (buffer == Buffer::kScratch) return extent_.scratch_bytes;
+        return buffer == Buffer::kInput ? shape_.input_bytes(rank_) : shape_.output_bytes(rank_);
+    }
+
     void check_block(const Block& block, bool is_written) {
         if (block.buffer == Buffer::kNone) {
             if (block.bytes != 0) fault("a block of no buffer has bytes");
             return;
         }
         if (is_written && block.buffer == Buffer::kInput) fault("input is never written");
-        const uint64_t limit = block.buffer == Buffer::kScratch
-                                   ? extent_.scratch_bytes
-                                   : buffer_bytes(shape_, rank_, block.buffer);
+        const uint64_t limit = bytes_of(block.buffer);
         if (block.bytes > limit || block.offset > limit - block.bytes) {
             fault("a block reaches beyond its buffer of " + std::to_string(limit) + " bytes");
         }
@@ -247,31 +249,6 @@ void compare_extents(std::span<const std::unique_ptr<Program>> programs,
 }
 
 }  // namespace
-
-uint64_t buffer_bytes(const Shape& shape, Rank rank, Buffer buffer) {
-    const bool is_input = buffer == Buffer::kInput;
-    const bool is_root = rank == shape.root;
-    switch (shape.collective) {
-        case TUTTI_BCAST:
-            return is_input ? 0 : shape.bytes;
-        case TUTTI_REDUCE:
-            return is_input || is_root ? shape.bytes : 0;
-        case TUTTI_ALLREDUCE:
-            return shape.bytes;
-        case TUTTI_GATHER:
-            if (is_input) return shape.block_bytes(rank);
-            return is_root ? shape.all_blocks_bytes() : 0;
-        case TUTTI_SCATTER:
-            if (!is_input) return shape.block_bytes(rank);
-            return is_root ? shape.all_blocks_bytes() : 0;
-        case TUTTI_ALLGATHER:
-            return is_input ? shape.block_bytes(rank) : shape.all_blocks_bytes();
-        case TUTTI_BARRIER:
-        case TUTTI_COLLECTIVE_COUNT:
-            break;
-    }
-    return 0;
-}
 
 uint64_t node_bytes(const Operation& op) {
     return op.kind == Kind::kNodeBcast || op.kind == Kind::kNodeScatter ? op.to.bytes

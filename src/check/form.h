@@ -23,9 +23,6 @@ using sched::Program;
 using sched::Rank;
 using sched::Shape;
 
-// Bytes of a rank's buffer that the call gives it; 0 where it is not significant. Not for scratch.
-uint64_t buffer_bytes(const Shape& shape, Rank rank, Buffer buffer);
-
 // The blocks of an operation that it reads and writes.
 struct Touched {
     Block reads[2];  // operands that stay as they are

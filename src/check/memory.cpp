@@ -2,50 +2,32 @@
 #include "check/memory.h"
 
 #include <algorithm>
-
-#include "check/form.h"
+#include <utility>
 
 namespace tutti::check {
 
 using sched::after_op;
+using sched::Buffer;
 using sched::input;
-using sched::is_reduction;
-
-bool can_be_in_place(const Shape& shape, Rank rank) {
-    switch (shape.collective) {
-        case TUTTI_ALLREDUCE:
-        case TUTTI_ALLGATHER:
-            return true;
-        case TUTTI_REDUCE:
-        case TUTTI_GATHER:
-        case TUTTI_SCATTER:
-            return rank == shape.root;
-        case TUTTI_BARRIER:
-        case TUTTI_BCAST:
-        case TUTTI_COLLECTIVE_COUNT:
-            break;
-    }
-    return false;
-}
 
 RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent, const Terms& terms,
                        bool is_in_place)
     : lanes_in_flight_(extent.lanes_in_flight),
-      is_in_place_(is_in_place && can_be_in_place(shape, rank)),
-      is_scatter_(shape.collective == TUTTI_SCATTER) {
+      is_in_place_(is_in_place && may_be_in_place(shape.collective, rank, shape.root)) {
+    const Collective& what = facts(shape.collective);
+    if (what.in_place == InPlace::kOutputInInput) std::swap(inner_, outer_);
+    if (what.inner_at == InnerAt::kOwnBlock) in_place_offset_ = shape.block_offset(rank);
     const uint64_t slots = std::min<uint64_t>(extent.lanes, extent.lanes_in_flight);
     values_.resize(kScratchStrips + slots);
     accesses_.resize(kScratchStrips + slots);
     lane_of_slot_.resize(slots);
-    if (!is_reduction(shape.collective)) in_place_offset_ = shape.block_offset(rank);
-    const uint64_t input_bytes = buffer_bytes(shape, rank, Buffer::kInput);
-    if (shape.collective == TUTTI_BCAST) {
+    const Block all = input(0, shape.input_bytes(rank));
+    if (what.in_place == InPlace::kAlways) {
         if (rank == shape.root) fill(sched::output(0, shape.bytes), {Terms::kData, 0});
     } else if (is_reduction(shape.collective)) {
-        fill(input(0, input_bytes), {terms.contribution(rank), 0});
+        fill(all, {terms.contribution(rank), 0});
     } else {
-        const uint64_t source = is_scatter_ ? 0 : shape.block_offset(rank);
-        fill(input(0, input_bytes), {Terms::kData, source});
+        fill(all, {Terms::kData, what.input.holds == Holds::kAll ? 0 : shape.block_offset(rank)});
     }
 }
 
@@ -63,10 +45,8 @@ RankMemory::Span RankMemory::span(const Block& block, uint64_t lane) const {
         return at;
     }
     if (block.buffer == Buffer::kOutput) at.strip = kOutputStrip;
-    // in place the smaller buffer stands inside the other.
-    const uint32_t inner = is_scatter_ ? kOutputStrip : kInputStrip;
-    if (is_in_place_ && at.strip == inner) {
-        at.strip = is_scatter_ ? kInputStrip : kOutputStrip;
+    if (is_in_place_ && at.strip == inner_) {
+        at.strip = outer_;
         at.begin += in_place_offset_;
         at.end += in_place_offset_;
     }

@@ -86,15 +86,14 @@ class RankMemory {
 
     uint32_t lanes_in_flight_;
     bool is_in_place_;
-    bool is_scatter_;
+    // In place the inner one stands in the outer one, from there on.
+    uint32_t inner_ = kInputStrip;
+    uint32_t outer_ = kOutputStrip;
     uint64_t in_place_offset_ = 0;
     std::vector<Strip<Value>> values_;  // input, output, scratch of the slots
     std::vector<Strip<Access>> accesses_;
     std::vector<uint64_t> lane_of_slot_;
     std::vector<std::vector<Known>> known_;  // by order, by slot
 };
-
-// Whether a call of this shape can be in place on this rank.
-bool can_be_in_place(const Shape& shape, Rank rank);
 
 }  // namespace tutti::check

@@ -11,7 +11,6 @@
 namespace tutti::check {
 
 using sched::Incoming;
-using sched::is_reduction;
 using sched::Kind;
 
 namespace {
@@ -356,7 +355,7 @@ void Prover::check_end(Run& run) {
 }
 
 void Prover::check_output(Rank rank) {
-    const uint64_t bytes = buffer_bytes(shape_, rank, Buffer::kOutput);
+    const uint64_t bytes = shape_.output_bytes(rank);
     const Pieces pieces = memories_[rank].output(bytes);
     for (const Piece& piece : pieces) {
         const std::string what = amiss(rank, piece);
@@ -370,19 +369,21 @@ void Prover::check_output(Rank rank) {
 std::string Prover::amiss(Rank rank, const Piece& piece) {
     const Value& value = piece.value;
     if (value.term == Terms::kNothing) return "are never written";
-    const uint64_t expected = shape_.collective == TUTTI_SCATTER ? shape_.block_offset(rank) : 0;
+    const Collective& what = facts(shape_.collective);
+    // Of an input that holds all blocks a rank gets its own.
+    const uint64_t expected = what.input.holds == Holds::kAll && what.output.holds == Holds::kOne
+                                  ? shape_.block_offset(rank)
+                                  : 0;
     if (value.shift != expected) {
         const std::string whole =
-            is_reduction(shape_.collective) || shape_.collective == TUTTI_BCAST
-                ? " of the vector"
-                : " of all ranks' blocks";
+            is_vector(shape_.collective) ? " of the vector" : " of all ranks' blocks";
         return "hold byte " + std::to_string(piece.from + value.shift) + whole +
                " and what follows, not byte " + std::to_string(piece.from + expected);
     }
     if (!is_reduction(shape_.collective)) return {};
-    const RankSets::Id all = sets().range(0, shape_.ranks - 1);
+    const Origin from = origin(shape_.collective, rank, shape_.root, shape_.ranks, 0);
     const RankSets::Id there = terms_.ranks_in(value.term);
-    if (there == all) return {};
+    if (there == sets().range(from.first, from.last)) return {};
     return "hold the contributions of ranks " + sets().text(there) + " only";
 }
 
@@ -400,6 +401,7 @@ void Prover::check_same_order(Rank rank, const Pieces& pieces) {
         first_output_ = pieces;
         return;
     }
+    if (!is_vector(shape_.collective)) return;  // blocks of their own
     size_t i = 0;
     for (const Piece& piece : pieces) {
         for (; i < first_output_.size() && first_output_[i].from < piece.to; ++i) {

@@ -22,7 +22,6 @@ class SharedPage {
     SharedPage(const SharedPage&) = delete;
     SharedPage& operator=(const SharedPage&) = delete;
 
-    [[nodiscard]] bool rank_one_attached() const { return rank_one_attached_; }
     [[nodiscard]] bool all_attached() const { return all_attached_; }
     [[nodiscard]] bool crowded() const { return crowded_; }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/collectives.h"
 #include "base/prng.h"
 
 namespace tutti::cli {
@@ -58,84 +59,71 @@ bool is_root_of(const Uses& uses, const Place& place) {
     return false;
 }
 
-std::optional<Wrong> check_sum(const Batch& batch, uint32_t buffer, uint64_t call,
-                               const Place& place, const double* recv) {
-    double first = 0;
-    double base = 0;
-    for (uint32_t r = 0; r < place.size; ++r) {
-        first += stamp(call, r);
-        base += base_value(batch.seed, buffer, r);
-    }
-    return check_block(recv, batch.elements, first, base, place.size);
+// Input blocks are numbered by rank, or by rank and block where a rank has one for every rank.
+uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, uint32_t size) {
+    const bool has_all = facts(collective).input.holds == Holds::kAll;
+    return has_all ? uint64_t{rank} * size + block : rank;
 }
 
-std::optional<Wrong> check_blocks(const Batch& batch, uint32_t buffer, uint64_t call,
+// One block of this rank's result.
+std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Uses& uses,
+                                  const Place& place, uint32_t block, const double* result) {
+    const auto root = static_cast<uint32_t>(uses.last % place.size);
+    const Collective& what = facts(batch.collective);
+    const Origin from = origin(batch.collective, place.rank, root, place.size, block);
+    double first = 0;
+    double base = 0;
+    for (uint32_t r = from.first; r <= from.last; ++r) {
+        first += stamp(uses.last, what.input.holds == Holds::kAll ? from.block : r);
+        // Later broadcasts of the batch pass on what the first one left, under a new stamp.
+        const bool passes_on = what.in_place == InPlace::kAlways;
+        const auto source = passes_on ? static_cast<uint32_t>(uses.first % place.size) : r;
+        base += base_value(batch.seed, buffer,
+                           number_of(batch.collective, source, from.block, place.size));
+    }
+    return check_block(result, batch.elements, first, base, from.last - from.first + 1);
+}
+
+std::optional<Wrong> check_buffer(const Batch& batch, uint32_t buffer, const Uses& uses,
                                   const Place& place, const double* recv) {
-    for (uint32_t r = 0; r < place.size; ++r) {
-        const uint64_t offset = r * batch.elements;
-        auto wrong = check_block(recv + offset, batch.elements, stamp(call, r),
-                                 base_value(batch.seed, buffer, r), 1);
+    const auto root = static_cast<uint32_t>(uses.last % place.size);
+    const uint32_t blocks = output_blocks(batch.collective, place.rank, root, place.size);
+    for (uint32_t block = 0; block < blocks; ++block) {
+        const uint64_t offset = block * batch.elements;
+        const auto wrong = check_result(batch, buffer, uses, place, block, recv + offset);
         if (wrong) return Wrong{wrong->element + offset, wrong->expected};
     }
     return std::nullopt;
 }
 
-std::optional<Wrong> check_buffer(const Batch& batch, uint32_t buffer, const Uses& uses,
-                                  const Place& place, const double* recv) {
-    const uint64_t root = uses.last % place.size;
-    const bool at_root = root == place.rank;
-    switch (batch.collective) {
-        case TUTTI_BCAST: {
-            // Later broadcasts of the batch pass on what the first one left, under a new stamp.
-            const double base = base_value(batch.seed, buffer, uses.first % place.size);
-            return check_block(recv, batch.elements, stamp(uses.last, root), base, 1);
-        }
-        case TUTTI_REDUCE:
-            return at_root ? check_sum(batch, buffer, uses.last, place, recv) : std::nullopt;
-        case TUTTI_ALLREDUCE:
-            return check_sum(batch, buffer, uses.last, place, recv);
-        case TUTTI_GATHER:
-            return at_root ? check_blocks(batch, buffer, uses.last, place, recv) : std::nullopt;
-        case TUTTI_ALLGATHER:
-            return check_blocks(batch, buffer, uses.last, place, recv);
-        case TUTTI_SCATTER: {
-            const double base = base_value(batch.seed, buffer, root * place.size + place.rank);
-            return check_block(recv, batch.elements, stamp(uses.last, place.rank), base, 1);
-        }
-        default:
-            return std::nullopt;
-    }
-}
-
 }  // namespace
 
+// Every rank is the root now and then.
 uint64_t send_elements(tutti_collective collective, uint64_t elements, uint32_t size) {
-    if (collective == TUTTI_BARRIER || collective == TUTTI_BCAST) return 0;
-    return collective == TUTTI_SCATTER ? elements * size : elements;
+    return elements * input_blocks(collective, 0, 0, size);
 }
 
 uint64_t recv_elements(tutti_collective collective, uint64_t elements, uint32_t size) {
-    if (collective == TUTTI_BARRIER) return 0;
-    const bool blocks = collective == TUTTI_GATHER || collective == TUTTI_ALLGATHER;
-    return blocks ? elements * size : elements;
+    return elements * output_blocks(collective, 0, 0, size);
 }
 
 void fill(const Batch& batch, const Place& place, const BatchBuffers& buffers) {
+    const Collective& what = facts(batch.collective);
+    if (!has_data(what)) return;
     for (uint32_t k = 0; k < kBufferCount; ++k) {
         const auto uses = uses_of(batch, k);
-        if (!uses || batch.collective == TUTTI_BARRIER) continue;
-        const double own = base_value(batch.seed, k, place.rank);
-        if (batch.collective == TUTTI_BCAST) {
+        if (!uses) continue;
+        if (what.in_place == InPlace::kAlways) {
             // Not only at the root: a broadcast that does nothing must leave something wrong.
-            fill_block(buffers.recv[k], batch.elements, own);
-        } else if (batch.collective != TUTTI_SCATTER) {
-            fill_block(buffers.send[k], batch.elements, own);
-        } else if (is_root_of(*uses, place)) {
-            for (uint32_t r = 0; r < place.size; ++r) {
-                const uint64_t origin = uint64_t{place.rank} * place.size + r;
-                fill_block(buffers.send[k] + r * batch.elements, batch.elements,
-                           base_value(batch.seed, k, origin));
-            }
+            fill_block(buffers.recv[k], batch.elements, base_value(batch.seed, k, place.rank));
+            continue;
+        }
+        if (what.input.on == On::kRoot && !is_root_of(*uses, place)) continue;
+        const uint32_t blocks = what.input.holds == Holds::kAll ? place.size : 1;
+        for (uint32_t block = 0; block < blocks; ++block) {
+            const uint64_t number = number_of(batch.collective, place.rank, block, place.size);
+            fill_block(buffers.send[k] + block * batch.elements, batch.elements,
+                       base_value(batch.seed, k, number));
         }
     }
 }

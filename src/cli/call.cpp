@@ -49,7 +49,7 @@ Result<Done> read_team(std::string_view command, const Words& words, Call& call)
     const auto root = words.count("--root", 0, 0, call.ranks - 1);
     if (!root) return root.error();
     call.root = static_cast<uint32_t>(root.value());
-    if (words.has("--root") && !sched::has_root(call.collective)) {
+    if (words.has("--root") && !has_root(call.collective)) {
         return wrong(fmt::format("--root: {} has none", collective_name(call.collective)));
     }
     if (const std::string* word = words.find("--placement")) {
@@ -59,7 +59,7 @@ Result<Done> read_team(std::string_view command, const Words& words, Call& call)
         call.is_round_robin = *word == "round-robin";
     }
     call.is_commutative = !words.has("--non-commutative");
-    if (!call.is_commutative && !sched::is_reduction(call.collective)) {
+    if (!call.is_commutative && !is_reduction(call.collective)) {
         return wrong(
             fmt::format("--non-commutative: {} has no operator", collective_name(call.collective)));
     }
@@ -101,7 +101,7 @@ sched::Shape Call::shape(uint64_t bytes) const {
     shape.bytes = bytes;
     shape.is_commutative = is_commutative;
     shape.has_multicast = has_multicast && hosts > 1;
-    if (sched::is_reduction(collective)) {
+    if (is_reduction(collective)) {
         shape.element_bytes = 8;
         while (bytes % shape.element_bytes != 0) shape.element_bytes /= 2;
     }
@@ -116,11 +116,11 @@ topo::Placement Call::placement() const {
 std::string Call::text(uint64_t bytes) const {
     std::string text(collective_name(collective));
     if (collective != TUTTI_BARRIER) text += " of " + format_bytes(bytes);
-    if (sched::has_blocks(collective)) text += " a rank";
+    if (has_blocks(collective)) text += " a rank";
     text += fmt::format(", {} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts,
                         hosts == 1 ? "" : "s");
     if (is_round_robin && hosts > 1 && hosts < ranks) text += ", round-robin";
-    if (sched::has_root(collective)) text += fmt::format(", root {}", root);
+    if (has_root(collective)) text += fmt::format(", root {}", root);
     if (!is_commutative) text += ", not commutative";
     if (has_multicast) text += ", with multicast";
     return text;

@@ -11,14 +11,17 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "check/count.h"
 #include "cli/call.h"
 #include "cli/cost.h"
 #include "cli/draw.h"
 #include "cli/node_level.h"
 #include "cli/words.h"
-#include "check/count.h"
+#include "files/whole_file.h"
+#include "sched/goal.h"
 #include "sched/text.h"
 #include "select/select.h"
+#include "simulate/simulate.h"
 #include "site/site.h"
 
 namespace tutti::cli {
@@ -30,6 +33,7 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--message-speed", "TIME,RATE", "Likewise of messages between hosts: 2us,90gbit"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
     {"--svg", "FILE", "Draw it: ranks side by side, time downwards"},
+    {"--goal", "FILE", "Write it in GOAL, for LogGOPSim"},
 });
 
 // Longer schedules are for programs, not for people.
@@ -146,6 +150,29 @@ Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
     return Done{};
 }
 
+// What `tutti simulate` takes copies and folds to cost.
+constexpr simulate::NodeCosts kCosts;
+constexpr double kCopyNsPerByte = 1e9 / static_cast<double>(kCosts.copy_bytes_per_s);
+constexpr double kReduceNsPerByte = 1e9 / static_cast<double>(kCosts.reduce_bytes_per_s);
+
+Result<Done> write_goal(const sched::Shape& shape, const topo::Placement& placement,
+                        const select::Choice& choice, const std::string& file) {
+    const auto wrong = [&](const std::string& what) {
+        return Error{ErrorCode::kArgument, "--goal: " + what};
+    };
+    const uint64_t operations =
+        operations_about(*choice.algorithm, shape, placement, choice.tuning);
+    if (operations > kPrintedOperationsMax) {
+        return wrong(fmt::format("about {} operations; at most {} are written", operations,
+                                 kPrintedOperationsMax));
+    }
+    const auto programs = algo::make_plans(*choice.algorithm, shape, placement, choice.tuning);
+    const auto text = sched::print_goal(programs, kReduceNsPerByte, kCopyNsPerByte);
+    if (!text) return wrong(text.error().message);
+    const auto problem = files::write_whole(file, text.value());
+    return problem.empty() ? Result<Done>(Done{}) : wrong(file + ": " + problem);
+}
+
 // As the report tells them; 0 where they are not given.
 Result<sched::Speed> read_speed(const Words& words, std::string_view option) {
     const std::string* text = words.find(option);
@@ -195,7 +222,7 @@ Result<Done> explain(const Words& words) {
     const auto choice = call.choose(shape, placement);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
-    for (const char* option : {"--schedule", "--svg"}) {
+    for (const char* option : {"--schedule", "--svg", "--goal"}) {
         if (words.has(option) && !is_plan) {
             return Error{ErrorCode::kArgument, fmt::format("{}: nothing of ours is sent here ({})",
                                                            option, choice.value().reason)};
@@ -206,6 +233,10 @@ Result<Done> explain(const Words& words) {
         const auto drawn = draw_schedule(call.text(bytes), *chosen.algorithm, shape, placement,
                                          chosen.tuning, *file);
         if (!drawn) return drawn.error();
+    }
+    if (const std::string* file = words.find("--goal")) {
+        const auto written = write_goal(shape, placement, choice.value(), *file);
+        if (!written) return written.error();
     }
     if (words.has("--schedule")) return print_schedule(call, shape, placement, choice.value());
     if (call.hosts == 1) {

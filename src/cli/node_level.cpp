@@ -57,7 +57,7 @@ std::string meet(const Call& call, node::Layout& layout) {
 
 bool may_use_tree(tutti_collective collective) {
     return collective == TUTTI_BARRIER || collective == TUTTI_BCAST ||
-           sched::is_reduction(collective);
+           is_reduction(collective);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr uint32_t kRootsAllMax = 4;
 constexpr uint64_t kSegmentBytes = 256;
 
 std::set<uint32_t> roots_of(tutti_collective collective, uint32_t ranks) {
-    if (!sched::has_root(collective)) return {0};
+    if (!has_root(collective)) return {0};
     std::set<uint32_t> roots;
     if (ranks <= kRootsAllMax) {
         for (uint32_t root = 0; root < ranks; ++root) roots.insert(root);
@@ -33,7 +33,7 @@ std::set<uint32_t> roots_of(tutti_collective collective, uint32_t ranks) {
 // Vectors shorter than there are ranks, such as do not divide, and a long one.
 std::set<uint64_t> sizes_of(tutti_collective collective, uint32_t ranks) {
     if (collective == TUTTI_BARRIER) return {0};
-    if (!sched::is_vector(collective)) return {0, 1, 24};
+    if (!is_vector(collective)) return {0, 1, 24};
     return {0, 8, 8 * (uint64_t{ranks} + 3), kSegmentBytes * 5 - 8};
 }
 
@@ -44,7 +44,7 @@ std::vector<algo::Tuning> tunings_of(const sched::Shape& shape, const topo::Plac
         tunings.emplace_back();
         tunings.back().flat = true;
     }
-    if (sched::is_vector(shape.collective) && shape.bytes > 2 * kSegmentBytes) {
+    if (is_vector(shape.collective) && shape.bytes > 2 * kSegmentBytes) {
         tunings.emplace_back();
         tunings.back().segment_bytes = kSegmentBytes;
         tunings.back().lanes_in_flight = 3;
@@ -88,10 +88,10 @@ std::vector<Case> cases_of(const algo::Algorithm& algorithm, const topo::Placeme
         shape.root = root;
         for (const uint64_t bytes : sizes_of(algorithm.collective, shape.ranks)) {
             shape.bytes = bytes;
-            shape.element_bytes = sched::is_reduction(algorithm.collective) ? 8 : 1;
+            shape.element_bytes = is_reduction(algorithm.collective) ? 8 : 1;
             shape.is_commutative = true;
             add();
-            if (!sched::is_reduction(algorithm.collective)) continue;
+            if (!is_reduction(algorithm.collective)) continue;
             shape.is_commutative = false;
             add();
         }
@@ -104,7 +104,7 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
         fmt::format("{} {}, {} ranks on {} hosts", collective_name(algorithm.collective),
                     algorithm.name, site.ranks, site.hosts);
     if (site.is_round_robin) text += ", round-robin";
-    if (sched::has_root(algorithm.collective)) text += fmt::format(", root {}", one.shape.root);
+    if (has_root(algorithm.collective)) text += fmt::format(", root {}", one.shape.root);
     if (algorithm.collective != TUTTI_BARRIER) text += ", " + format_bytes(one.shape.bytes);
     if (!one.shape.is_commutative) text += ", not commutative";
     const std::string tuning = tuning_text(algorithm, one.tuning, one.shape.bytes);

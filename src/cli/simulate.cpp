@@ -37,7 +37,7 @@ constexpr uint64_t kMemoryBytesMax = uint64_t{4} << 30;
 
 // One rank's buffers. At most 2^17 blocks of 2^36 bytes.
 uint64_t buffer_bytes(const sched::Shape& shape) {
-    return shape.bytes * (sched::has_blocks(shape.collective) ? shape.ranks + 1 : 2);
+    return shape.bytes * (has_blocks(shape.collective) ? shape.ranks + 1 : 2);
 }
 
 bool has_room_for_data(const sched::Shape& shape) {

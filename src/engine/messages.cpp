@@ -21,10 +21,10 @@ std::string card_text(const CallCard& card) {
     const auto collective = static_cast<tutti_collective>(card.collective);
     std::string text = tutti_collective_name(collective);
     if (collective == TUTTI_BARRIER) return text;
-    if (sched::has_root(collective)) {
+    if (has_root(collective)) {
         text += " root " + std::to_string(card.root);
     }
-    if (sched::is_reduction(collective) && card.op < TUTTI_OP_COUNT) {
+    if (is_reduction(collective) && card.op < TUTTI_OP_COUNT) {
         text += std::string(" ") + kOpNames[card.op];
     }
     return text + " " + std::to_string(card.bytes) + " bytes";

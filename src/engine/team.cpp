@@ -53,12 +53,12 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
     request.team = this;
     node::Call& target = request.op.call;
     target.collective = call.collective;
-    target.root = sched::has_root(call.collective) ? call.root : 0;
+    target.root = has_root(call.collective) ? call.root : 0;
     if (target.root >= size_) return TUTTI_ERR_ARGUMENT;
     target.bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
     target.send = call.send == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(call.send);
     target.recv = call.recv == TUTTI_IN_PLACE ? nullptr : static_cast<std::byte*>(call.recv);
-    if (sched::is_reduction(call.collective)) {
+    if (is_reduction(call.collective)) {
         if (!set_reducer(call, context_->isa(), target.reducer)) return TUTTI_ERR_ARGUMENT;
     } else {
         target.reducer.user_fn = nullptr;
@@ -69,7 +69,7 @@ tutti_status Team::describe(const tutti_call& call, Request& request) {
         request.card = CallCard{};
         request.card.collective = call.collective;
         request.card.root = target.root;
-        request.card.op = sched::is_reduction(call.collective) ? call.op : 0;
+        request.card.op = is_reduction(call.collective) ? call.op : 0;
         request.card.bytes = target.bytes;
     }
     return TUTTI_OK;

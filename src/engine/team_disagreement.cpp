@@ -34,7 +34,7 @@ CallText text_of(const node::CallNote& note) {
         std::snprintf(out.text, sizeof out.text, "left to the host MPI");
     } else if (collective == TUTTI_BARRIER) {
         std::snprintf(out.text, sizeof out.text, "%s", name);
-    } else if (sched::has_root(collective)) {
+    } else if (has_root(collective)) {
         std::snprintf(out.text, sizeof out.text, "%s root %u of %llu bytes", name, note.root,
                       bytes);
     } else {

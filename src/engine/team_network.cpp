@@ -16,7 +16,7 @@ sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks) {
     shape.ranks = ranks;
     shape.root = call.root;
     shape.bytes = call.bytes;
-    if (sched::is_reduction(call.collective)) {
+    if (is_reduction(call.collective)) {
         shape.element_bytes = call.reducer.element_bytes;
         shape.is_commutative = commutes;
     }
@@ -27,34 +27,9 @@ namespace {
 
 // The buffers as sched/program.h names them.
 exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
-    const bool at_root = call.root == rank;
-    exec::Arguments arguments;
-    arguments.reducer = call.reducer;
-    arguments.output = call.recv;
-    switch (call.collective) {
-        case TUTTI_REDUCE:
-        case TUTTI_ALLREDUCE:
-            arguments.input = call.vector();
-            if (call.collective == TUTTI_REDUCE && !at_root) arguments.output = nullptr;
-            break;
-        case TUTTI_GATHER:
-            arguments.input = call.block(rank);
-            if (!at_root) arguments.output = nullptr;
-            break;
-        case TUTTI_ALLGATHER:
-            arguments.input = call.block(rank);
-            break;
-        case TUTTI_SCATTER:
-            arguments.input = at_root ? call.send : nullptr;
-            if (at_root && !call.recv) {
-                // In place: what would be received stands there already, and is not written.
-                arguments.output = const_cast<std::byte*>(call.send) + rank * call.bytes;
-            }
-            break;
-        default:
-            break;
-    }
-    return arguments;
+    const BufferPair pair =
+        buffers_of(call.collective, call.send, call.recv, rank, call.root, call.bytes);
+    return {pair.input, pair.output, call.reducer};
 }
 
 }  // namespace

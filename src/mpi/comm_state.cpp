@@ -155,21 +155,15 @@ std::string name_of(abi::Comm comm) {
 // The report names a reason after the communicator is gone, so reasons stay. They hold numbers and
 // may all differ: beyond a bound they are no longer told apart.
 const char* keep_reason(const std::string& reason) {
-    struct Kept {
-        std::string text;
-        Kept* next;
-    };
-    static constinit Kept* kept = nullptr;
-    static uint32_t count = 0;
     constexpr uint32_t kKeptMax = 32;
     const std::lock_guard lock(front.mutex_states);
-    for (const Kept* one = kept; one != nullptr; one = one->next) {
+    for (const KeptReason* one = front.reasons; one; one = one->next) {
         if (one->text == reason) return one->text.c_str();
     }
-    if (count == kKeptMax) return "host: no team could be made";
-    ++count;
-    kept = new Kept{reason, kept};
-    return kept->text.c_str();
+    if (front.reason_count == kKeptMax) return "host: no team could be made";
+    ++front.reason_count;
+    front.reasons = new KeptReason{reason, front.reasons};
+    return front.reasons->text.c_str();
 }
 
 // Said once per kind of failure, by rank 0.
@@ -177,9 +171,8 @@ void explain_failure(CommState& state, tutti_status status, const char* message,
                      const std::string& name) {
     state.why = keep_reason(std::string("host: ") + message);
     if (status == TUTTI_ERR_OFF || state.rank != 0) return;
-    static std::atomic<uint32_t> said{0};
     const uint32_t bit = 1u << (static_cast<uint32_t>(-status) & 31u);
-    if ((said.fetch_or(bit) & bit) != 0) return;
+    if ((front.failures_said.fetch_or(bit) & bit) != 0) return;
     const std::string line = name + " stays with the host MPI: " + message;
     print_line(line.c_str());
 }

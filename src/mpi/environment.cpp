@@ -28,13 +28,13 @@ std::string rank_list(const std::vector<size_t>& ranks) {
 
 }  // namespace
 
-std::vector<std::string> tutti_variables(const char* const* environment, bool with_mark) {
+std::vector<std::string> tutti_variables(const char* const* environment) {
     std::vector<std::string> entries;
     for (; environment != nullptr && *environment != nullptr; ++environment) {
         const std::string_view entry = *environment;
         const std::string_view name = name_of(entry);
         if (name != kPrefix && !name.starts_with("TUTTI_")) continue;
-        if (!with_mark && entry.starts_with(kMark)) continue;
+        if (entry.starts_with(kMark)) continue;
         if (name.size() + 1 >= entry.size()) continue;  // an empty variable is unset
         entries.emplace_back(entry);
     }

@@ -9,8 +9,8 @@
 namespace tutti::mpi {
 
 // "NAME=value", sorted; without those that are empty, which means unset. TUTTI_REPORT_MARK is left
-// out unless asked for: it names a file of the command on one host.
-std::vector<std::string> tutti_variables(const char* const* environment, bool with_mark);
+// out: it names a file of the command on one host.
+std::vector<std::string> tutti_variables(const char* const* environment);
 
 // Names of the variables in which the two differ, "A, B", or an empty string. Both are sorted.
 std::string differing_names(std::span<const std::string> mine, std::span<const std::string> theirs);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string>
 
 #include "mpi/abi/abi.h"
 #include "mpi/device/watch.h"
@@ -43,7 +44,14 @@ struct Verification {
     uint64_t seed = 0;
     const char* settings = "";  // for whoever wants to repeat the run
     std::atomic<uint32_t> lines{0};
+    std::atomic<uint32_t> communicators{0};  // that this rank has numbered
     VerifyCounters counters;
+};
+
+// A reason that outlives its communicator, since the report names it.
+struct KeptReason {
+    std::string text;
+    KeptReason* next;
 };
 
 struct Front {
@@ -64,7 +72,6 @@ struct Front {
     abi::Host host{};
     abi::Host tools{};  // a profiling tool's MPI_ functions behind us; null where there is none
     abi::Handles handles{};
-    const char* host_path = "";
     void* host_library = nullptr;
     void* foreign_library = nullptr;  // see is_foreign
     int comm_key = abi::kKeyvalInvalid;
@@ -89,9 +96,12 @@ struct Front {
     StagedCounters staged;
     Verification verify;
 
-    std::mutex mutex;             // creation of attributes; never held while a peer is waited for
-    CommState* states = nullptr;  // all of them, under mutex_states
-    MulticastLog multicasts;      // of communicators that are gone, under mutex_states
+    std::mutex mutex;               // creation of attributes; never held while a peer is waited for
+    CommState* states = nullptr;    // all of them, under mutex_states
+    MulticastLog multicasts;        // of communicators that are gone, under mutex_states
+    KeptReason* reasons = nullptr;  // that reports name, under mutex_states
+    uint32_t reason_count = 0;
+    std::atomic<uint32_t> failures_said{0};  // bits, by status
     std::mutex mutex_states;
 };
 

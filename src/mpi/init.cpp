@@ -233,7 +233,7 @@ Meeting meet(Trouble& trouble) {
     Meeting meeting;
     std::string text;
     attempt(trouble, [&] {
-        meeting.mine = tutti_variables(environ, false);
+        meeting.mine = tutti_variables(environ);
         if (front.world_rank == 0) text = join_entries(with_rules(with_site(meeting.mine)));
         meeting.host = host_hash();
         const auto ranks = static_cast<size_t>(front.world_size);

@@ -304,10 +304,9 @@ Comparison Trial::compare() {
 // The rank that counts a communicator's calls chooses a number for it that no other one has, nor
 // has had: its own in the world beside that of the communicator among those that it counts.
 void agree_on_number(CommState& state) {
-    static std::atomic<uint32_t> count{0};
     uint64_t number = 0;
     if (state.rank == 0) {
-        number = static_cast<uint64_t>(front.world_rank) << 32 | ++count;
+        number = static_cast<uint64_t>(front.world_rank) << 32 | ++front.verify.communicators;
     }
     front.host.bcast(&number, sizeof number, front.handles.type[abi::kTypeByte], 0, state.comm);
     state.verify_number = number;
@@ -423,8 +422,8 @@ void remember_settings(const std::vector<std::string>& settings) {
     if (!front.verify.is_on) return;
     std::string text;
     for (const std::string& entry : settings) {
-        constexpr const char* kUntold[] = {"TUTTI_VERIFY=", "TUTTI_REPORT", "TUTTI_RULES_TEXT=",
-                                           "TUTTI_SITE_"};
+        constexpr const char* kUntold[] = {"TUTTI_VERIFY=", "TUTTI_REPORT",
+                                           "TUTTI_RULES_TEXT=", "TUTTI_SITE_"};
         const auto begins = [&](const char* start) { return entry.starts_with(start); };
         if (std::any_of(std::begin(kUntold), std::end(kUntold), begins)) continue;
         text += (text.empty() ? "" : " ") + entry;

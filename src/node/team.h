@@ -135,8 +135,6 @@ struct Op : Progress, Rounds {
 
 // Bytes folded at a time, so that the running result stays in the first-level cache.
 inline constexpr size_t kFoldBytes = 8192;
-// The largest element of a user operator.
-inline constexpr size_t kElementBytesMax = TUTTI_ELEMENT_BYTES_MAX;
 
 // The calls that follow are parts of one of a larger team, of this packed note and after others of
 // this hash: ranks that take it for another one disagree in its first part.

@@ -76,7 +76,7 @@ class GoalWriter {
 
     bool is_said(Rank rank, const Position& position, const Operation& op) {
         if (is_node(op.kind)) {
-            error_ = label(rank, position, op) + ": GOAL has no node operations";
+            error_ = label(rank, position, op) + ": GOAL has no node operations; see the option flat";
             return false;
         }
         if (is_multicast(op.kind)) {

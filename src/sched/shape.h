@@ -14,11 +14,6 @@ namespace tutti::sched {
 // A rank's number in the team.
 using Rank = uint32_t;
 
-using tutti::has_blocks;
-using tutti::has_root;
-using tutti::is_reduction;
-using tutti::is_vector;
-
 // How fast messages of a kind are, as measured between hosts; 0: not known.
 struct Speed {
     uint64_t latency_ns = 0;  // of a few bytes, one way
@@ -59,6 +54,22 @@ struct Shape {
         return block_offset(i + 1) - block_offset(i);
     }
     [[nodiscard]] uint64_t all_blocks_bytes() const { return block_offset(ranks); }
+
+    // Of participant i's input or output; 0 where it is not significant.
+    [[nodiscard]] uint64_t input_bytes(Rank i) const {
+        const Collective& what = facts(collective);
+        return what.in_place == InPlace::kAlways ? 0 : bytes_of(what.input, i);
+    }
+    [[nodiscard]] uint64_t output_bytes(Rank i) const {
+        return bytes_of(facts(collective).output, i);
+    }
+
+  private:
+    [[nodiscard]] uint64_t bytes_of(const CollectiveBuffer& buffer, Rank i) const {
+        if (!is_on(buffer.on, i, root)) return 0;
+        if (buffer.holds == Holds::kAll) return all_blocks_bytes();
+        return has_blocks(collective) ? block_bytes(i) : bytes;
+    }
 };
 
 }  // namespace tutti::sched

@@ -22,7 +22,7 @@ std::optional<Error> forced_fault(const Settings& settings) {
         };
         const auto forced = parse_forced(collective, settings.forced[i]);
         if (!forced) return fault(forced.error().message);
-        if (settings.reproducible && sched::is_reduction(collective) &&
+        if (settings.reproducible && is_reduction(collective) &&
             forced.value().algorithm != kReproducibleAlgorithm) {
             return fault("under TUTTI_REPRODUCIBLE only " + std::string(kReproducibleAlgorithm) +
                          " may run");

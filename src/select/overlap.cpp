@@ -63,7 +63,7 @@ Fault never_fits(const Rule& rule) {
         if (collective == TUTTI_BARRIER && rule.bytes && rule.bytes->low > 0) {
             return "never fits: a barrier has no bytes";
         }
-        if (rule.commutative && !*rule.commutative && !sched::is_reduction(collective)) {
+        if (rule.commutative && !*rule.commutative && !is_reduction(collective)) {
             return "never fits: only reduce and allreduce have an operator";
         }
         const algo::Algorithm* algorithm = algo::find(collective, rule.algorithm);

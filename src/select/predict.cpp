@@ -31,7 +31,7 @@ Between between_nodes(const algo::Algorithm& algorithm, const sched::Shape& shap
     Between result{shape, topo::Placement::blocks(nodes, nodes), tuning};
     result.shape.ranks = nodes;
     result.shape.root = placement.node_of(shape.root);
-    if (sched::has_blocks(shape.collective)) result.shape.bytes *= placement.members_max();
+    if (has_blocks(shape.collective)) result.shape.bytes *= placement.members_max();
     result.tuning.leaders = 0;
     if (!algo::plan_obstacle(algorithm, result.shape, result.placement, result.tuning).empty()) {
         result.shape = shape;  // it runs among the ranks only

@@ -21,7 +21,7 @@ struct Call {
 
     [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
     [[nodiscard]] bool is_reproducible() const {
-        return settings.reproducible && sched::is_reduction(shape.collective);
+        return settings.reproducible && is_reduction(shape.collective);
     }
 };
 

@@ -95,8 +95,8 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
         if (tuning == algo::Tuning{}) return std::nullopt;
         return std::string(algorithm) + " takes no options";
     }
-    const bool is_cut = sched::is_vector(collective) || (one != nullptr && one->has_pieces);
-    if ((has_lanes && !sched::is_vector(collective)) || (tuning.segment_bytes != 0 && !is_cut)) {
+    const bool is_cut = is_vector(collective) || (one != nullptr && one->has_pieces);
+    if ((has_lanes && !is_vector(collective)) || (tuning.segment_bytes != 0 && !is_cut)) {
         return word +
                " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
                "allreduce, segment for allgather ring and multicast";

@@ -38,77 +38,79 @@ class Buffers {
   public:
     explicit Buffers(const SimulationRequest& request)
         : shape_(request.shape), has_data_(request.has_data) {
-        const size_t all = shape_.ranks * shape_.bytes;
-        const tutti_collective kind = shape_.collective;
-        const bool has_input = kind != TUTTI_BARRIER && kind != TUTTI_BCAST;
-        if (has_input) input_bytes_ = kind == TUTTI_SCATTER ? all : shape_.bytes;
-        const bool gathers = kind == TUTTI_GATHER || kind == TUTTI_ALLGATHER;
-        if (kind != TUTTI_BARRIER) output_bytes_ = gathers ? all : shape_.bytes;
-        const size_t copies = has_data_ ? shape_.ranks : 1;
-        // A scatter has one input, a gather one output.
-        inputs_.resize(kind == TUTTI_SCATTER ? all : copies * input_bytes_);
-        outputs_.resize(kind == TUTTI_GATHER ? all : copies * output_bytes_);
+        const Collective& what = facts(shape_.collective);
+        // The root has whatever anybody has.
+        inputs_.one_bytes = shape_.input_bytes(shape_.root);
+        outputs_.one_bytes = shape_.output_bytes(shape_.root);
+        inputs_.is_one = !has_data_ || what.input.on == On::kRoot;
+        outputs_.is_one = !has_data_ || what.output.on == On::kRoot;
+        inputs_.make(shape_.ranks);
+        outputs_.make(shape_.ranks);
         if (!has_data_) return;
         Prng prng(request.seed);
-        for (std::byte& byte : inputs_) byte = static_cast<std::byte>(prng.next() >> 56);
-        if (kind != TUTTI_BCAST) return;
-        for (size_t i = 0; i < output_bytes_; ++i) {
-            output(shape_.root)[i] = static_cast<std::byte>(prng.next() >> 56);
+        for (std::byte& byte : inputs_.memory) byte = static_cast<std::byte>(prng.next() >> 56);
+        if (what.in_place != InPlace::kAlways) return;
+        std::byte* source = outputs_.of(shape_.root);
+        for (size_t i = 0; i < outputs_.one_bytes; ++i) {
+            source[i] = static_cast<std::byte>(prng.next() >> 56);
         }
-        expected_.assign(output(shape_.root), output(shape_.root) + output_bytes_);
+        expected_.assign(source, source + outputs_.one_bytes);
     }
 
     [[nodiscard]] exec::Arguments arguments(uint32_t rank) {
         exec::Arguments result;
-        if (input_bytes_ > 0) result.input = input(rank);
-        if (output_bytes_ > 0 && has_output(rank)) result.output = output(rank);
-        result.reducer.kernel = shape_.is_commutative ? add_bytes : compose_bytes;
+        if (inputs_.one_bytes > 0) result.input = inputs_.of(rank);
+        if (shape_.output_bytes(rank) > 0) result.output = outputs_.of(rank);
+        result.reducer.kernel = kernel();
         return result;
     }
 
     // The first rank whose output is wrong, or the number of ranks.
     [[nodiscard]] uint32_t first_wrong() {
-        if (!has_data_ || output_bytes_ == 0) return shape_.ranks;
-        if (sched::is_reduction(shape_.collective)) fold();
+        if (!has_data_ || shape_.bytes == 0) return shape_.ranks;
         for (uint32_t rank = 0; rank < shape_.ranks; ++rank) {
-            const std::byte* right = inputs_.data();
-            if (!expected_.empty()) right = expected_.data();
-            if (shape_.collective == TUTTI_SCATTER) right += rank * shape_.bytes;
-            if (has_output(rank) && std::memcmp(output(rank), right, output_bytes_) != 0) {
-                return rank;
+            const uint32_t blocks =
+                output_blocks(shape_.collective, rank, shape_.root, shape_.ranks);
+            for (uint32_t block = 0; block < blocks; ++block) {
+                const std::byte* is = outputs_.of(rank) + block * shape_.bytes;
+                if (std::memcmp(is, expected(rank, block), shape_.bytes) != 0) return rank;
             }
         }
         return shape_.ranks;
     }
 
   private:
-    [[nodiscard]] bool has_output(uint32_t rank) const {
-        return (shape_.collective != TUTTI_REDUCE && shape_.collective != TUTTI_GATHER) ||
-               rank == shape_.root;
+    struct Side {
+        size_t one_bytes = 0;
+        bool is_one = false;  // for all ranks
+        std::vector<std::byte> memory;
+        void make(uint32_t ranks) { memory.resize((is_one ? 1 : ranks) * one_bytes); }
+        std::byte* of(uint32_t rank) { return memory.data() + (is_one ? 0 : rank * one_bytes); }
+    };
+
+    [[nodiscard]] node::Kernel kernel() const {
+        return shape_.is_commutative ? add_bytes : compose_bytes;
     }
-    [[nodiscard]] const std::byte* input(uint32_t rank) const {
-        const bool is_one = !has_data_ || shape_.collective == TUTTI_SCATTER;
-        return inputs_.data() + (is_one ? 0 : rank * input_bytes_);
-    }
-    [[nodiscard]] std::byte* output(uint32_t rank) {
-        const bool is_one = !has_data_ || shape_.collective == TUTTI_GATHER;
-        return outputs_.data() + (is_one ? 0 : rank * output_bytes_);
-    }
-    void fold() {
-        const auto kernel = shape_.is_commutative ? add_bytes : compose_bytes;
-        expected_.assign(input(0), input(0) + shape_.bytes);
-        for (uint32_t rank = 1; rank < shape_.ranks; ++rank) {
-            kernel(expected_.data(), expected_.data(), input(rank), shape_.bytes);
+    const std::byte* expected(uint32_t rank, uint32_t block) {
+        if (inputs_.one_bytes == 0) return expected_.data();
+        const Origin from = origin(shape_.collective, rank, shape_.root, shape_.ranks, block);
+        const auto source = [&](uint32_t of) { return inputs_.of(of) + from.block * shape_.bytes; };
+        if (!is_reduction(shape_.collective)) return source(from.first);
+        if (!expected_.empty() && from == folded_) return expected_.data();
+        folded_ = from;
+        expected_.assign(source(from.first), source(from.first) + shape_.bytes);
+        for (uint32_t of = from.first + 1; of <= from.last; ++of) {
+            kernel()(expected_.data(), expected_.data(), source(of), shape_.bytes);
         }
+        return expected_.data();
     }
 
     sched::Shape shape_;
     bool has_data_;
-    size_t input_bytes_ = 0;
-    size_t output_bytes_ = 0;
-    std::vector<std::byte> inputs_;
-    std::vector<std::byte> outputs_;
-    std::vector<std::byte> expected_;  // of bcast and reductions
+    Side inputs_;
+    Side outputs_;
+    std::vector<std::byte> expected_;  // of a bcast, or of the fold of `folded_`
+    Origin folded_;
 };
 
 Result<Done> check_request(const SimulationRequest& request) {

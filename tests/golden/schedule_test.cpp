@@ -203,6 +203,30 @@ TEST_F(Transcript, ExplainDrawsEveryMessage) {
         << both.out;
 }
 
+TEST_F(Transcript, ExplainWritesGoal) {
+    const Answer answer =
+        tutti("explain allreduce --bytes 1K --ranks 4 --algorithm ring --goal a.goal");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    const std::string goal = text_of(here() / "a.goal");
+    EXPECT_TRUE(goal.starts_with("num_ranks 4\n")) << goal;
+    size_t sends = 0;
+    for (size_t at = 0; (at = goal.find(": send 256b to ", at)) != std::string::npos; ++at) ++sends;
+    const size_t p = 4;
+    EXPECT_EQ(sends, p * 2 * (p - 1));  // Patarasuk and Yuan 2007
+    const Answer nodes =
+        tutti("explain allreduce --bytes 1K --ranks 4 --hosts 2 --algorithm ring --goal b.goal");
+    EXPECT_EQ(nodes.status, 2);
+    EXPECT_NE(nodes.err.find("tutti: --goal: rank 0, lane 0, round 0: node_reduce"),
+              std::string::npos)
+        << nodes.err;
+    EXPECT_NE(nodes.err.find("GOAL has no node operations; see the option flat"), std::string::npos)
+        << nodes.err;
+    EXPECT_EQ(tutti("explain allreduce --bytes 1K --ranks 4 --hosts 2 --algorithm ring:flat "
+                    "--goal c.goal")
+                  .status,
+              0);
+}
+
 TEST_F(Transcript, CheckProvesAndCounts) {
     // 2 ranks on 1 and 2 hosts; 3 on 1, on 2 (in blocks and by turns), and on 3. Where ranks share
     // a host, a barrier is tried with the node level and without.

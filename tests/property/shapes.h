@@ -17,9 +17,6 @@
 
 namespace tutti::algo {
 
-using sched::has_blocks;
-using sched::has_root;
-using sched::is_reduction;
 
 // Powers of two +- 1 and primes beyond 64. TESTS_BRIEF, for sanitizers, keeps the kinds of numbers:
 // what they find depends on those, and the release build runs all. TESTS_LONG fills the gaps.

@@ -54,7 +54,7 @@ TEST(Goal, NodeOperationsAreRefused) {
     const auto goal = print_goal(programs, 0, 0);
     ASSERT_FALSE(goal);
     EXPECT_EQ(goal.error().message,
-              "rank 0, lane 0, round 0: node_barrier order 0: GOAL has no node operations");
+              "rank 0, lane 0, round 0: node_barrier order 0: GOAL has no node operations; see the option flat");
 }
 
 TEST(Goal, MulticastsAreRefused) {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "algo/node_layout.h"
+
+#include <array>
+
+#include "base/collectives.h"
+
+namespace tutti::algo {
+namespace {
+
+using sched::Kind;
+
+constexpr Spots everywhere(Spot spot) { return {spot, spot, spot}; }
+
+// At the root no scratch is taken: what it would hold stands in output (gather, reduce) or input
+// (scatter) already.
+constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
+    // barrier
+    {.opening = {Kind::kNodeArrive},
+     .input = {},
+     .output = everywhere(Spot::kOutput),
+     .closing = {Kind::kNodeRelease},
+     .lands_apart = true},
+    // bcast
+    {.opening = {},
+     .input = {},
+     .output = everywhere(Spot::kOutput),
+     .closing = {Kind::kNodeBcast, Amount::kLane, Amount::kLane}},
+    // reduce
+    {.opening = {Kind::kNodeReduce, Amount::kLane, Amount::kLane},
+     .input = {Spot::kInput, Spot::kOutput, Spot::kScratch},
+     .output = everywhere(Spot::kOutput),
+     .closing = {},
+     .scratch = Amount::kLane},
+    // allreduce
+    {.opening = {Kind::kNodeReduce, Amount::kLane, Amount::kLane},
+     .input = {.alone = Spot::kInput, .elsewhere = Spot::kOutput},
+     .output = everywhere(Spot::kOutput),
+     .closing = {Kind::kNodeBcast, Amount::kLane, Amount::kLane}},
+    // gather
+    {.opening = {Kind::kNodeGather, Amount::kLane, Amount::kNode},
+     .input = {Spot::kInput, Spot::kNodeOut, Spot::kScratch},
+     .output = everywhere(Spot::kAllOut),
+     .closing = {},
+     .scratch = Amount::kNode,
+     .packing = Packing::kBehind,
+     .lands_apart = true},
+    // scatter
+    {.opening = {},
+     .input = everywhere(Spot::kAllIn),
+     .output = {Spot::kOutput, Spot::kNodeIn, Spot::kScratch},
+     .closing = {Kind::kNodeScatter, Amount::kLane, Amount::kNode},
+     .scratch = Amount::kNode,
+     .packing = Packing::kBefore,
+     .lands_apart = true},
+    // allgather
+    {.opening = {Kind::kNodeGather, Amount::kLane, Amount::kNode},
+     .input = {.alone = Spot::kInput, .elsewhere = Spot::kNodeOut},
+     .output = everywhere(Spot::kAllOut),
+     .closing = {Kind::kNodeBcast, Amount::kAll, Amount::kAll},
+     .packing = Packing::kBehind,
+     .lands_apart = true,
+     .streams = true},
+}};
+
+constexpr bool are_sound() {
+    for (size_t i = 0; i < kNodeLayouts.size(); ++i) {
+        const NodeLayout& one = kNodeLayouts[i];
+        const Collective& what = kCollectives[i];
+        // Packing takes the place of an opening.
+        if (one.packing == Packing::kBefore &&
+            (one.opening.kind || what.input.holds != Holds::kAll)) {
+            return false;
+        }
+        if (one.packing == Packing::kBehind && what.output.holds != Holds::kAll) return false;
+        // Operands are folded before the leaders do, and nothing else is.
+        if ((one.opening.kind == Kind::kNodeReduce) != is_reduction(what)) return false;
+    }
+    return true;
+}
+static_assert(are_sound());
+
+}  // namespace
+
+const NodeLayout& node_layout(tutti_collective collective) { return kNodeLayouts[collective]; }
+
+}  // namespace tutti::algo
