@@ -6,7 +6,9 @@
  * an allgather callback over exactly these members; either every member gets
  * the team or none does. Collectives on a team are started by all members in
  * the same order. A team is used by one thread at a time; different teams may
- * be used by different threads at once.
+ * be used by different threads at once. Whoever waits in one team moves the
+ * requests under way in all other teams of the context on, so callbacks and
+ * operators of a request may run in any thread that waits.
  *
  * No function throws, prints or exits. Messages go to the log callback.
  */

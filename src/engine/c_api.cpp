@@ -13,6 +13,7 @@
 using tutti::Error;
 using tutti::ErrorCode;
 using tutti::engine::Context;
+using tutti::engine::HeldTeam;
 using tutti::engine::Request;
 using tutti::engine::Team;
 
@@ -181,29 +182,22 @@ tutti_status tutti_request_create(tutti_team* team, const tutti_call* call,
 }
 
 tutti_status tutti_request_start(tutti_request* request) {
-    if (!request || request->request.stage != Request::Stage::kIdle) return TUTTI_ERR_ARGUMENT;
-    request->request.team->start(request->request);
+    if (!request || !request->request.team->is_over(request->request)) return TUTTI_ERR_ARGUMENT;
+    request->request.team->start_request(request->request);
     return TUTTI_OK;
 }
 
 tutti_status tutti_request_test(tutti_request* request) {
-    Request& inner = request->request;
-    if (inner.stage == Request::Stage::kIdle) return inner.status;
-    while (inner.team->advance() && inner.stage != Request::Stage::kIdle) {
-    }
-    if (inner.stage == Request::Stage::kIdle) return inner.status;
-    inner.team->context().progress();
-    inner.team->look_around();
-    return inner.stage == Request::Stage::kIdle ? inner.status : TUTTI_PENDING;
+    return request->request.team->test_request(request->request);
 }
 
 tutti_status tutti_request_wait(tutti_request* request) {
-    return request->request.team->wait(request->request);
+    return request->request.team->wait_request(request->request);
 }
 
 void tutti_request_free(tutti_request* request) {
     if (!request) return;
-    TUTTI_ASSERT(request->request.stage == Request::Stage::kIdle,
+    TUTTI_ASSERT(request->request.team->is_over(request->request),
                  "a request in flight is not freed");
     delete request;
 }
@@ -233,12 +227,13 @@ tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
 }
 
 void tutti_team_give_up(tutti_team* team, const char* why) {
+    const HeldTeam held(team_of(team));
     team_of(team).give_up(TUTTI_ERR_MEMORY, why ? why : "it cannot go on");
 }
 
 void tutti_team_rejected(tutti_team* team) { team_of(team).rejected(); }
 
-const char* tutti_team_message(const tutti_team* team) { return team_of(team).message().c_str(); }
+const char* tutti_team_message(const tutti_team* team) { return team_of(team).message(); }
 
 tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* info) {
     if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;

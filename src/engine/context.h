@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "engine/active.h"
 #include "engine/arena.h"
 #include "engine/multicast_desk.h"
 #include "engine/process.h"
@@ -57,6 +58,7 @@ class Context {
     uint64_t machine() const { return machine_; }
     TagBook& tags() { return tags_; }
     MulticastDesk& multicast_desk() { return multicast_desk_; }
+    ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
     uint64_t settings_hash() const { return settings_hash_; }
     node::Isa isa() const { return isa_; }
@@ -131,6 +133,7 @@ class Context {
     RealClock clock_;
     TagBook tags_;
     MulticastDesk multicast_desk_;
+    ActiveTeams active_;
     select::Rules rules_;
     std::map<std::string, std::string> setting_texts_;
 

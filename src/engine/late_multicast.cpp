@@ -34,7 +34,9 @@ Report begin_talk(Network& network, uint32_t rank, NodeTalk& talk) {
 }  // namespace
 
 bool Team::multicast_is_due(const tutti_call& call) {
-    if (!network_ || !network_->may_try_multicast() || broken_ != TUTTI_OK) return false;
+    if (!network_) return false;
+    const HeldTeam held_team(*this);
+    if (!network_->may_try_multicast() || broken_ != TUTTI_OK) return false;
     // A member that has rejected a call has not counted it; the next call says so.
     if (rejections_.is_open()) return false;
     if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
@@ -90,6 +92,7 @@ void Team::tell_return() {
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
 tutti_status Team::try_multicast(Circle::Allgather allgather, void* user) {
+    static_cast<void>(HeldTeam(*this));  // where nothing is under way, nobody else touches it now
     if (!is_idle()) return TUTTI_ERR_ARGUMENT;
     if (broken_ != TUTTI_OK) return broken_;
     if (!network_ || !network_->may_try_multicast()) return TUTTI_OK;

@@ -16,6 +16,10 @@ namespace {
 // Calls that never waited still let the embedder progress now and then: a program that only calls
 // collectives in a loop must not starve a message under way. At 150 ns a call, 1 in 128 costs 1 ns.
 constexpr uint32_t kCallsPerProgress = 128;
+// Steps of another team in one turn of a wait: one that moves much data must not hold up the wait.
+constexpr uint32_t kStepsAtOnce = 64;
+// Who sleeps in a wait is up again so soon to move other teams on.
+constexpr uint64_t kSleepWithCompanyNs = 50'000;
 
 // False where operator, type and bytes do not go together.
 bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) {
@@ -37,6 +41,10 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
 }  // namespace
 
 Team::~Team() {
+    // Whoever has completed the last request is through with the team.
+    static_cast<void>(HeldTeam(*this));
+    TUTTI_ASSERT(!link_.is_listed.load(std::memory_order_relaxed),
+                 "a team goes when its requests are complete");
     if (network_) network_->notes().drain();
     // What is under way goes on in other teams' waits, and at the context's end: nobody waits here.
     if (network_ && !network_->retire(broken_ == TUTTI_OK)) context_->keep(std::move(network_));
@@ -81,6 +89,7 @@ inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
     // Heard before the last step: what would have completed the call came before the news, if at
     // all.
     if (broken_ != TUTTI_OK) return true;
+    move_others_on();
     switch (waiter.turn()) {
         case Waiter::Advice::kPoll:
             break;
@@ -139,10 +148,8 @@ inline void Team::call_done() {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
-    if (head_ || checks_ || network_ || broken_ != TUTTI_OK || rejections_.is_open()) {
-        start(run_);
-        return wait(run_);
-    }
+    if (link_.is_listed.load(std::memory_order_acquire)) return run_slowly();
+    if (checks_ || network_ || broken_ != TUTTI_OK || rejections_.is_open()) return run_slowly();
     if (run_.op.call.is_empty_for_all()) {
         node::pass(node_, run_.op.call);
         return TUTTI_OK;
@@ -165,14 +172,62 @@ tutti_status Team::run(const tutti_call& call) {
     return status;
 }
 
+tutti_status Team::run_slowly() {
+    const HeldTeam held(*this);
+    start(run_);
+    return wait(run_);
+}
+
 tutti_status Team::check_foreign(const char* label) {
     if (!checks_) return TUTTI_OK;
     run_.team = this;
     run_.card = CallCard{};
     run_.card.collective = TUTTI_COLLECTIVE_COUNT;
     std::strncpy(run_.card.label, label, sizeof(run_.card.label) - 1);
-    start(run_);
-    return wait(run_);
+    return run_slowly();
+}
+
+void Team::start_request(Request& request) {
+    const HeldTeam held(*this);
+    start(request);
+    if (!is_idle()) context_->active().enter(*this);
+}
+
+tutti_status Team::wait_request(Request& request) {
+    const HeldTeam held(*this);
+    return wait(request);
+}
+
+tutti_status Team::test_request(Request& request) {
+    const HeldTeam held(*this);
+    if (request.stage == Request::Stage::kIdle) return request.status;
+    move_on();
+    if (request.stage == Request::Stage::kIdle) return request.status;
+    context_->progress();
+    move_others_on();
+    look_around();
+    return request.stage == Request::Stage::kIdle ? request.status : TUTTI_PENDING;
+}
+
+void Team::move_on() {
+    bool has_moved = false;
+    for (uint32_t steps = 0; steps < kStepsAtOnce && advance(); ++steps) has_moved = true;
+    // As before a sleep: others of the node may sleep for what was done.
+    if (has_moved && policy_.sleeps) node_.slice.header().bell.ring();
+}
+
+bool Team::is_over(const Request& request) {
+    const HeldTeam held(*this);
+    return request.stage == Request::Stage::kIdle;
+}
+
+uint64_t Team::sleep_end_ns() {
+    return context_->clock().now_ns() + (has_company() ? kSleepWithCompanyNs : Waiter::kSleepNsMax);
+}
+
+const char* Team::message() {
+    const HeldTeam held(*this);
+    return message_.c_str();
 }
 
 void Team::start(Request& request) {

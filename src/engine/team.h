@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/active.h"
 #include "engine/arena.h"
 #include "engine/circle.h"
 #include "engine/context.h"
@@ -65,35 +66,44 @@ class Team {
     tutti_status run(const tutti_call& call);
     // TUTTI_CHECK for a call that the embedder runs itself.
     tutti_status check_foreign(const char* label);
-    // Requests run in the order of their start, one at a time.
-    void start(Request& request);
-    // Moves the request in front a little. True if anything moved.
-    bool advance();
-    tutti_status wait(Request& request);
+    // Requests run in the order of their start, one at a time. Waits of others move them on.
+    void start_request(Request& request);
+    tutti_status test_request(Request& request);
+    tutti_status wait_request(Request& request);
+    // Or was never started.
+    bool is_over(const Request& request);
+    // A few steps, for whoever holds the team.
+    void move_on();
     // This member takes part in no further call: all others are told, and their calls end with
     // `status`. Allocates nothing.
     void give_up(tutti_status status, const char* why);
     // See tutti_team_rejected().
     void rejected();
-    // After a fruitless test: now and then looks for news that came outside the calls, as wait()
-    // does by itself.
-    void look_around();
     bool is_idle() const { return head_ == nullptr; }
 
     Context& context() const { return *context_; }
+    ActiveLink& link() { return link_; }
     uint32_t rank() const { return rank_; }
     uint32_t size() const { return size_; }
-    const std::string& message() const { return message_; }
+    const char* message();
     const std::string& name() const { return name_; }
     // See tutti_multicast_is_due() and tutti_multicast_try().
     bool multicast_is_due(const tutti_call& call);
     tutti_status try_multicast(Circle::Allgather allgather, void* user);
     // All but struct_bytes.
-    void describe_multicast(tutti_multicast_info& info) const;
+    void describe_multicast(tutti_multicast_info& info);
 
   private:
     friend class TeamMaker;
     Team() = default;
+    tutti_status run_slowly();
+    void start(Request& request);
+    // Moves the request in front a little. True if anything moved.
+    bool advance();
+    tutti_status wait(Request& request);
+    // After a fruitless test: now and then looks for news that came outside the calls, as wait()
+    // does by itself.
+    void look_around();
     void begin(Request& request);
     void begin_agreed(Request& request);
     void begin_main(Request& request);
@@ -143,8 +153,15 @@ class Team {
     void wait_network_turn(Waiter& waiter);
     [[nodiscard]] Waiter::From awaited() const;
     // Of a sleep that begins now.
-    [[nodiscard]] uint64_t sleep_end_ns() {
-        return context_->clock().now_ns() + Waiter::kSleepNsMax;
+    [[nodiscard]] uint64_t sleep_end_ns();
+    // Besides this team, others have requests under way.
+    [[nodiscard]] bool has_company() const {
+        return context_->active().has_more_than(
+            link_.is_listed.load(std::memory_order_relaxed) ? 1 : 0);
+    }
+    // In a fruitless turn of a wait.
+    void move_others_on() {
+        if (has_company()) context_->active().advance();
     }
     bool sleep_for_service();
     bool sleep_for_node();
@@ -158,6 +175,7 @@ class Team {
     void finish(Request& request, tutti_status status);
 
     Context* context_ = nullptr;
+    ActiveLink link_;
     std::shared_ptr<Arena> arena_;
     std::shared_ptr<Mapping> mapping_;
     // The own node's part: all of the team where network_ is not there.

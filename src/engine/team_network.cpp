@@ -35,7 +35,9 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
 }  // namespace
 
 bool Team::prefers_host(const tutti_call& call) {
-    if ((!network_ && !host_choice_) || broken_ != TUTTI_OK) return false;
+    if (!network_ && !host_choice_) return false;
+    const HeldTeam held_team(*this);
+    if (broken_ != TUTTI_OK) return false;
     // A collective that is none is describe()'s to refuse.
     const bool is_known = call.collective >= 0 && call.collective < TUTTI_COLLECTIVE_COUNT;
     const uint64_t bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
@@ -68,6 +70,7 @@ void Team::leave_to_host() {
 }
 
 const char* Team::algorithm(const tutti_call& call) {
+    const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) return "none";
     if (!network_) return node::algorithm_name(node_, ask_.op.call);
     if (ask_.op.call.is_empty() || broken_ != TUTTI_OK) return "none";
@@ -78,6 +81,7 @@ const char* Team::algorithm(const tutti_call& call) {
 }
 
 Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
+    const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) {
         return Error{ErrorCode::kArgument, "the call is malformed"};
     }
@@ -90,7 +94,8 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
     return network_->force(shape_of(ask_.op.call, ask_.commutes, size_), algorithm);
 }
 
-void Team::describe_multicast(tutti_multicast_info& info) const {
+void Team::describe_multicast(tutti_multicast_info& info) {
+    const HeldTeam held_team(*this);
     const size_t struct_bytes = info.struct_bytes;
     info = {};
     info.struct_bytes = struct_bytes;
@@ -198,7 +203,8 @@ bool Team::advance_network() {
 }
 
 Waiter::From Team::awaited() const {
-    if (waits_for_decision_) return Waiter::From::kAnywhere;
+    // Nobody rings for what other teams wait for.
+    if (waits_for_decision_ || has_company()) return Waiter::From::kAnywhere;
     if (network_->waits_for_node()) return Waiter::From::kNode;
     return network_->waits_for_service() ? Waiter::From::kService : Waiter::From::kAnywhere;
 }
@@ -227,6 +233,7 @@ bool Team::sleep_for_node() {
 void Team::wait_network_turn(Waiter& waiter) {
     // As in wait_turn().
     if (broken_ != TUTTI_OK) return finish(*head_, broken_);
+    move_others_on();
     const Waiter::From from = awaited();
     switch (waiter.turn(from)) {
         case Waiter::Advice::kPoll:

@@ -13,6 +13,7 @@ uint32_t Team::calls_begun() const {
 }
 
 void Team::rejected() {
+    const HeldTeam held(*this);
     if (broken_ != TUTTI_OK) return;
     rejections_.add();
     if (network_ && !network_->notes().is_on()) {
@@ -108,6 +109,7 @@ void Team::look_for_rejections() {
 }
 
 void Team::wait_agreement_turn(Waiter& waiter) {
+    move_others_on();
     switch (waiter.turn()) {
         case Waiter::Advice::kPoll:
         case Waiter::Advice::kAnnounce:
