@@ -80,29 +80,41 @@ static int run_rank(uint32_t rank, uint32_t size, struct seat *seat) {
                                 .size = size,
                                 .allgather = allgather,
                                 .allgather_user = seat,
-                                .name = "the processes"};
+                                .name = "the processes",
+                                .requests = 2};
     tutti_team *team;
     if (tutti_team_create(context, &params, &team, message, sizeof message) != TUTTI_OK) {
         fprintf(stderr, "embed_processes: %s\n", message);
         return 1;
     }
-    /* A request that is started twice: the vector goes from rank 0 to all, then from rank 0 again. */
+    /* Two requests under way at once, twice: a vector goes from rank 0 to all while all add up a
+     * number. */
     static int32_t vector[ELEMENTS];
-    tutti_call call = {.collective = TUTTI_BCAST, .recv = vector, .bytes = sizeof vector};
-    tutti_request *request;
-    if (tutti_request_create(team, &call, &request) != TUTTI_OK) return 1;
+    int32_t mine = (int32_t)rank + 1, sum = 0;
+    const tutti_call calls[2] = {
+        {.collective = TUTTI_BCAST, .recv = vector, .bytes = sizeof vector},
+        {.collective = TUTTI_ALLREDUCE, .send = &mine, .recv = &sum, .bytes = sizeof sum,
+         .dtype = TUTTI_INT32, .op = TUTTI_SUM},
+    };
+    tutti_request requests[2];
+    for (int i = 0; i < 2; ++i) {
+        if (tutti_request_init(&requests[i], team, &calls[i]) != TUTTI_OK) return 1;
+    }
     int wrong = 0;
     for (int32_t turn = 1; turn <= 2; ++turn) {
         if (rank == 0) {
             for (int i = 0; i < ELEMENTS; ++i) vector[i] = turn * i;
         }
-        if (tutti_request_start(request) != TUTTI_OK) return 1;
-        while (tutti_request_test(request) == TUTTI_PENDING) {
+        for (int i = 0; i < 2; ++i) {
+            if (tutti_request_start(&requests[i]) != TUTTI_OK) return 1;
+        }
+        while (tutti_request_test(&requests[1]) == TUTTI_PENDING) {
             /* A program would compute here. */
         }
+        if (tutti_request_wait(&requests[0]) != TUTTI_OK) return 1;
         for (int i = 0; i < ELEMENTS; ++i) wrong += vector[i] != turn * i;
+        wrong += sum != (int32_t)(size * (size + 1) / 2);
     }
-    tutti_request_free(request);
     tutti_team_destroy(team);
     tutti_context_destroy(context);
     return wrong != 0;

@@ -47,24 +47,33 @@ bool run_rank(tutti_context* context, Meeting& meeting, uint32_t rank, uint32_t 
     params.allgather = allgather;
     params.allgather_user = &seat;
     params.name = "the threads";
+    params.requests = 2;  // at once
     tutti_team* team = nullptr;
     char message[256];
     if (tutti_team_create(context, &params, &team, message, sizeof(message)) != TUTTI_OK) {
         std::fprintf(stderr, "embed_threads: %s\n", message);
         return false;
     }
-    double mine = rank + 1;
-    double sum = 0;
-    tutti_call call{};
-    call.collective = TUTTI_ALLREDUCE;
-    call.send = &mine;
-    call.recv = &sum;
-    call.bytes = sizeof(double);
-    call.dtype = TUTTI_DOUBLE;
-    call.op = TUTTI_SUM;
-    const bool done = tutti_run(team, &call) == TUTTI_OK;
+    // The sum and the largest, both under way at once.
+    const double mine = rank + 1;
+    double results[2] = {};
+    const tutti_op ops[2] = {TUTTI_SUM, TUTTI_MAX};
+    tutti_request requests[2];
+    bool done = true;
+    for (int i = 0; i < 2; ++i) {
+        tutti_call call{};
+        call.collective = TUTTI_ALLREDUCE;
+        call.send = &mine;
+        call.recv = &results[i];
+        call.bytes = sizeof(double);
+        call.dtype = TUTTI_DOUBLE;
+        call.op = ops[i];
+        done &= tutti_request_init(&requests[i], team, &call) == TUTTI_OK;
+        done &= tutti_request_start(&requests[i]) == TUTTI_OK;
+    }
+    for (tutti_request& request : requests) done &= tutti_request_wait(&request) == TUTTI_OK;
     tutti_team_destroy(team);
-    return done && sum == size * (size + 1) / 2.0;
+    return done && results[0] == size * (size + 1) / 2.0 && results[1] == size;
 }
 
 }  // namespace
@@ -96,6 +105,6 @@ int main(int argc, char** argv) {
     for (const char rank_good : good) {
         if (!rank_good) return 1;
     }
-    std::printf("%u threads: the sum of 1 to %u is right on all of them\n", size, size);
+    std::printf("%u threads: sum and maximum of 1 to %u are right on all of them\n", size, size);
     return 0;
 }

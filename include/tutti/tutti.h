@@ -114,7 +114,6 @@ typedef enum tutti_log_level { TUTTI_LOG_ERROR, TUTTI_LOG_WARN, TUTTI_LOG_INFO }
 
 typedef struct tutti_context tutti_context;
 typedef struct tutti_team tutti_team;
-typedef struct tutti_request tutti_request;
 
 /* inout[i] = left[i] op inout[i], i < count; MPI's own convention. */
 typedef void (*tutti_reduce_fn)(void *user, const void *left, void *inout, size_t count);
@@ -200,7 +199,11 @@ typedef struct tutti_team_params {
      * tutti_multicast_is_due() says so. TUTTI_MCAST=on and algorithms that are forced by a setting
      * and need it are tried at once all the same. */
     int multicast_later;
+    /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
+     * Each takes what a team takes: shared memory, tags, a multicast group. */
+    uint32_t requests;
 } tutti_team_params;
+#define TUTTI_REQUESTS_MAX 64
 
 /* Collective over the members. The status is the same on all of them; on failure message says
  * why and which member could not go on. */
@@ -247,14 +250,25 @@ TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
 /* Runs one call to its end. Allocates nothing. */
 TUTTI_API tutti_status tutti_run(tutti_team *team, const tutti_call *call);
 
-/* A request can be started again after it completed. Requests of a team run in the order of their
- * start. The buffers named by the call belong to Tutti from start to completion. */
-TUTTI_API tutti_status tutti_request_create(tutti_team *team, const tutti_call *call,
-                                            tutti_request **request);
+/* One call that goes on while its caller does something else. The struct is the caller's, and stays
+ * where it is from its start to its completion; nothing needs to be freed. It can be started again
+ * after it completed. All members start the requests and calls of a team in the same order;
+ * tutti_team_params.requests of them are under way at once, the others wait behind them. The buffers
+ * named by the call belong to Tutti from start to completion. */
+#define TUTTI_REQUEST_BYTES 512
+typedef union tutti_request {
+    unsigned char bytes[TUTTI_REQUEST_BYTES];
+    uint64_t number; /* for alignment, as the next */
+    void *pointer;
+} tutti_request;
+
+/* Describes the call; starts nothing. TUTTI_ERR_ARGUMENT: the call is malformed. */
+TUTTI_API tutti_status tutti_request_init(tutti_request *request, tutti_team *team,
+                                          const tutti_call *call);
+/* TUTTI_ERR_ARGUMENT for one that is under way. */
 TUTTI_API tutti_status tutti_request_start(tutti_request *request);
 TUTTI_API tutti_status tutti_request_test(tutti_request *request); /* TUTTI_PENDING or final */
 TUTTI_API tutti_status tutti_request_wait(tutti_request *request);
-TUTTI_API void tutti_request_free(tutti_request *request);
 
 /* 1 where the rules leave this call to the embedder's own collective; the same on all members. Only
  * collective, root, bytes, operator and element size count; buffers are not looked at. Asked once

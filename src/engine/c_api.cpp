@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "base/collectives.h"
 #include "engine/context.h"
@@ -13,16 +14,11 @@
 using tutti::Error;
 using tutti::ErrorCode;
 using tutti::engine::Context;
-using tutti::engine::HeldTeam;
 using tutti::engine::Request;
 using tutti::engine::Team;
 
 struct tutti_context {
     std::unique_ptr<Context> context;
-};
-
-struct tutti_request {
-    Request request;
 };
 
 namespace {
@@ -31,6 +27,12 @@ namespace {
 // have the team already. Questions may come through a const one.
 Team& team_of(const tutti_team* team) {
     return *reinterpret_cast<Team*>(const_cast<tutti_team*>(team));
+}
+
+static_assert(sizeof(Request) <= TUTTI_REQUEST_BYTES && alignof(Request) <= alignof(tutti_request));
+static_assert(std::is_trivially_destructible_v<Request>, "nobody frees a request");
+Request& request_of(tutti_request* request) {
+    return *std::launder(reinterpret_cast<Request*>(request->bytes));
 }
 
 tutti_status status_of(ErrorCode code) {
@@ -139,6 +141,10 @@ tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* 
                 {ErrorCode::kArgument, "tutti_team_params: context, rank, size or allgather"},
                 message, message_bytes);
         }
+        if (params->requests > TUTTI_REQUESTS_MAX) {
+            return report({ErrorCode::kArgument, "tutti_team_params: too many requests"}, message,
+                          message_bytes);
+        }
         if (!context->context->settings().on) {
             return report({ErrorCode::kOff, "switched off by TUTTI=off"}, message, message_bytes);
         }
@@ -167,47 +173,27 @@ tutti_status tutti_run(tutti_team* team, const tutti_call* call) {
     return team_of(team).run(*call);
 }
 
-tutti_status tutti_request_create(tutti_team* team, const tutti_call* call,
-                                  tutti_request** request) {
-    if (!team || !call || !request) return TUTTI_ERR_ARGUMENT;
-    *request = nullptr;
-    const auto make = [&]() -> tutti_status {
-        auto made = std::make_unique<tutti_request>();
-        const tutti_status described = team_of(team).describe(*call, made->request);
-        if (described != TUTTI_OK) return described;
-        *request = made.release();
-        return TUTTI_OK;
-    };
-    return guarded(make, nullptr, 0);
+tutti_status tutti_request_init(tutti_request* request, tutti_team* team, const tutti_call* call) {
+    if (!request || !team || !call) return TUTTI_ERR_ARGUMENT;
+    return team_of(team).describe(*call, *new (request->bytes) Request);
 }
 
 tutti_status tutti_request_start(tutti_request* request) {
-    if (!request || !request->request.team->is_over(request->request)) return TUTTI_ERR_ARGUMENT;
-    request->request.team->start_request(request->request);
+    if (!request || !Team::is_over(request_of(request))) return TUTTI_ERR_ARGUMENT;
+    Team::start(request_of(request));
     return TUTTI_OK;
 }
 
-tutti_status tutti_request_test(tutti_request* request) {
-    return request->request.team->test_request(request->request);
-}
+tutti_status tutti_request_test(tutti_request* request) { return Team::test(request_of(request)); }
 
-tutti_status tutti_request_wait(tutti_request* request) {
-    return request->request.team->wait_request(request->request);
-}
-
-void tutti_request_free(tutti_request* request) {
-    if (!request) return;
-    TUTTI_ASSERT(request->request.team->is_over(request->request),
-                 "a request in flight is not freed");
-    delete request;
-}
+tutti_status tutti_request_wait(tutti_request* request) { return Team::wait(request_of(request)); }
 
 int tutti_prefers_host(tutti_team* team, const tutti_call* call) {
-    return team_of(team).prefers_host(*call) ? 1 : 0;
+    return team_of(team).next_track().prefers_host(*call) ? 1 : 0;
 }
 
 const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
-    return team_of(team).algorithm(*call);
+    return team_of(team).next_track().algorithm(*call);
 }
 
 tutti_status tutti_team_force(tutti_team* team, const tutti_call* call, const char* algorithm,
@@ -227,11 +213,10 @@ tutti_status tutti_check_foreign(tutti_team* team, const char* label) {
 }
 
 void tutti_team_give_up(tutti_team* team, const char* why) {
-    const HeldTeam held(team_of(team));
-    team_of(team).give_up(TUTTI_ERR_MEMORY, why ? why : "it cannot go on");
+    team_of(team).give_up_all(why ? why : "it cannot go on");
 }
 
-void tutti_team_rejected(tutti_team* team) { team_of(team).rejected(); }
+void tutti_team_rejected(tutti_team* team) { team_of(team).next_track().rejected(); }
 
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message(); }
 
@@ -245,7 +230,7 @@ tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* 
 }
 
 int tutti_multicast_is_due(tutti_team* team, const tutti_call* call) {
-    return team_of(team).multicast_is_due(*call) ? 1 : 0;
+    return team_of(team).next_track().multicast_is_due(*call) ? 1 : 0;
 }
 
 tutti_status tutti_multicast_try(tutti_team* team,
@@ -253,7 +238,7 @@ tutti_status tutti_multicast_try(tutti_team* team,
                                                   size_t bytes),
                                  void* allgather_user) {
     if (!team || !allgather) return TUTTI_ERR_ARGUMENT;
-    return team_of(team).try_multicast(allgather, allgather_user);
+    return team_of(team).next_track().try_multicast(allgather, allgather_user);
 }
 
 const char* tutti_status_text(tutti_status status) {

@@ -62,7 +62,7 @@ tutti_status Team::settle_multicast() {
     run_.status = TUTTI_PENDING;
     run_.next = nullptr;
     head_ = tail_ = &run_;
-    return wait(run_);
+    return wait_for(run_);
 }
 
 bool Team::advance_settling() {

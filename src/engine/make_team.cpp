@@ -33,6 +33,7 @@ struct Machine {
     uint64_t settings = 0;
     uint64_t machine = 0;
     uint64_t has_memory = 0;  // this far
+    uint64_t requests = 1;    // that may be under way at once
 };
 
 // Of so many, all hear of each what only those of its node need: 200 bytes each, and a round less.
@@ -60,9 +61,11 @@ class TeamMaker {
     TeamMaker& operator=(const TeamMaker&) = delete;
     ~TeamMaker();
 
-    Result<std::unique_ptr<Team>> make();
+    // A team of so many tracks as all members ask for.
+    static Result<std::unique_ptr<Team>> make(Context& context, const tutti_team_params& params);
 
   private:
+    Result<std::unique_ptr<Team>> make();
     Report prepare();
     Result<Done> meet();
     template <class Hello>
@@ -88,6 +91,7 @@ class TeamMaker {
     std::vector<NodeMember> members_;  // of the own node; none in large teams
     std::unique_ptr<Team> team_;
     std::vector<uint64_t> nodes_;  // by rank
+    uint64_t requests_ = 1;        // that all members ask for, at least
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
     // whether yielding helps those of one node (process.h).
     bool is_crowded_ = false;
@@ -105,7 +109,9 @@ Report TeamMaker::prepare() {
     if (team_->checks_) team_->cards_.resize(params_.size);
     team_->host_choice_ = HostChoice::create(context_, params_.size);
     if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
-    mine_ = {context_.node_of(params_), context_.settings_hash(), context_.machine(), 1};
+    const uint32_t requests = std::max(params_.requests, 1u);
+    if (requests > 1) team_->own_tracks_ = std::make_unique<Tracks>(*team_, requests);
+    mine_ = {context_.node_of(params_), context_.settings_hash(), context_.machine(), 1, requests};
     return {};
 }
 
@@ -128,6 +134,7 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
         return Error{ErrorCode::kMemory, "rank " + std::to_string(rank) + ": out of memory"};
     }
     uint32_t on_machine = 0;
+    requests_ = mine_.requests;
     for (uint32_t rank = 0; rank < params_.size; ++rank) {
         const Machine& one = machine_of(all.value()[rank]);
         if (one.settings != machine_of(all.value()[0]).settings) {
@@ -135,6 +142,7 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
                                                    " differ from those of rank 0"};
         }
         nodes_.push_back(one.node);
+        requests_ = std::min(requests_, one.requests);
         if constexpr (std::is_same_v<Hello, Introduction>) {
             if (one.node == mine_.node) members_.push_back(all.value()[rank].member);
         }
@@ -271,6 +279,7 @@ Result<Done> TeamMaker::make_across() {
 void TeamMaker::finish() {
     team_->rank_ = params_.rank;
     team_->size_ = params_.size;
+    team_->is_complex_ = team_->checks_ || team_->network_ || requests_ > 1;
     WaitPolicy& policy = team_->policy_;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
@@ -305,8 +314,26 @@ Result<std::unique_ptr<Team>> TeamMaker::make() {
     return std::move(team_);
 }
 
+Result<std::unique_ptr<Team>> TeamMaker::make(Context& context, const tutti_team_params& params) {
+    TeamMaker maker(context, params);
+    auto made = maker.make();
+    if (!made || params.requests <= 1) return made;
+    Team& first = *made.value();
+    if (maker.requests_ > 1) first.tracks_ = first.own_tracks_.get();
+    tutti_team_params one = params;
+    one.requests = 1;
+    for (uint64_t i = 1; i < maker.requests_; ++i) {
+        auto track = TeamMaker(context, one).make();
+        if (!track) return track.error();
+        track.value()->tracks_ = first.tracks_;
+        track.value()->is_complex_ = true;
+        first.tracks_->add(std::move(track.value()));
+    }
+    return made;
+}
+
 Result<std::unique_ptr<Team>> make_team(Context& context, const tutti_team_params& params) {
-    return TeamMaker(context, params).make();
+    return TeamMaker::make(context, params);
 }
 
 }  // namespace tutti::engine

@@ -148,8 +148,8 @@ inline void Team::call_done() {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
-    if (link_.is_listed.load(std::memory_order_acquire)) return run_slowly();
-    if (checks_ || network_ || broken_ != TUTTI_OK || rejections_.is_open()) return run_slowly();
+    if (is_complex_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
+    if (broken_ != TUTTI_OK || rejections_.is_open()) return run_slowly(call);
     if (run_.op.call.is_empty_for_all()) {
         node::pass(node_, run_.op.call);
         return TUTTI_OK;
@@ -172,41 +172,87 @@ tutti_status Team::run(const tutti_call& call) {
     return status;
 }
 
-tutti_status Team::run_slowly() {
-    const HeldTeam held(*this);
-    start(run_);
-    return wait(run_);
+// The call is well formed.
+tutti_status Team::run_slowly(const tutti_call& call) {
+    Team& track = take_track();
+    if (&track != this) static_cast<void>(track.describe(call, track.run_));
+    return track.run_prepared();
+}
+
+tutti_status Team::run_prepared() {
+    tutti_status status = TUTTI_OK;
+    {
+        const HeldTeam held(*this);
+        start_here(run_);
+        status = wait_for(run_);
+    }
+    return ended(status);
 }
 
 tutti_status Team::check_foreign(const char* label) {
     if (!checks_) return TUTTI_OK;
-    run_.team = this;
-    run_.card = CallCard{};
-    run_.card.collective = TUTTI_COLLECTIVE_COUNT;
-    std::strncpy(run_.card.label, label, sizeof(run_.card.label) - 1);
-    return run_slowly();
+    Team& track = take_track();
+    CallCard& card = track.run_.card;
+    card = CallCard{};
+    card.collective = TUTTI_COLLECTIVE_COUNT;
+    std::strncpy(card.label, label, sizeof(card.label) - 1);
+    return track.run_prepared();
 }
 
-void Team::start_request(Request& request) {
-    const HeldTeam held(*this);
-    start(request);
-    if (!is_idle()) context_->active().enter(*this);
+Team& Team::take_track() {
+    if (!tracks_) return *this;
+    Team& track = tracks_->next();
+    tracks_->pass();
+    return track;
 }
 
-tutti_status Team::wait_request(Request& request) {
-    const HeldTeam held(*this);
-    return wait(request);
+// Of a call of this track, or of a look at it; nothing is held.
+tutti_status Team::ended(tutti_status status) {
+    if (tracks_ && status != TUTTI_OK && status != TUTTI_PENDING) tracks_->fail(*this);
+    return status;
 }
 
-tutti_status Team::test_request(Request& request) {
+void Team::give_up_all(const char* why) {
+    if (tracks_) return tracks_->give_up(TUTTI_ERR_MEMORY, why);
     const HeldTeam held(*this);
-    if (request.stage == Request::Stage::kIdle) return request.status;
-    move_on();
-    if (request.stage == Request::Stage::kIdle) return request.status;
-    context_->progress();
-    move_others_on();
-    look_around();
-    return request.stage == Request::Stage::kIdle ? request.status : TUTTI_PENDING;
+    give_up(TUTTI_ERR_MEMORY, why);
+}
+
+void Team::start(Request& request) {
+    Team& track = request.team->take_track();
+    request.track = &track;
+    {
+        const HeldTeam held(track);
+        track.start_here(request);
+        if (!track.is_idle()) track.context_->active().enter(track);
+    }
+    static_cast<void>(track.ended(is_over(request) ? request.status : TUTTI_PENDING));
+}
+
+tutti_status Team::wait(Request& request) {
+    if (!request.track) return request.status;
+    tutti_status status = TUTTI_OK;
+    {
+        const HeldTeam held(*request.track);
+        status = request.track->wait_for(request);
+    }
+    return request.track->ended(status);
+}
+
+tutti_status Team::test(Request& request) {
+    if (!request.track) return request.status;
+    Team& track = *request.track;
+    {
+        const HeldTeam held(track);
+        if (request.stage != Request::Stage::kIdle) track.move_on();
+        if (request.stage != Request::Stage::kIdle) {
+            track.context_->progress();
+            track.move_others_on();
+            track.look_around();
+        }
+        if (request.stage != Request::Stage::kIdle) return TUTTI_PENDING;
+    }
+    return track.ended(request.status);
 }
 
 void Team::move_on() {
@@ -217,7 +263,8 @@ void Team::move_on() {
 }
 
 bool Team::is_over(const Request& request) {
-    const HeldTeam held(*this);
+    if (!request.track) return true;
+    const HeldTeam held(*request.track);
     return request.stage == Request::Stage::kIdle;
 }
 
@@ -226,11 +273,12 @@ uint64_t Team::sleep_end_ns() {
 }
 
 const char* Team::message() {
-    const HeldTeam held(*this);
-    return message_.c_str();
+    Team& track = tracks_ ? tracks_->failed() : *this;
+    const HeldTeam held(track);
+    return track.message_.c_str();
 }
 
-void Team::start(Request& request) {
+void Team::start_here(Request& request) {
     TUTTI_ASSERT(request.stage == Request::Stage::kIdle, "a request is started once at a time");
     request.stage = Request::Stage::kQueued;
     request.status = TUTTI_PENDING;
@@ -345,7 +393,7 @@ bool Team::advance() {
     return step != node::Step::kBlocked;
 }
 
-tutti_status Team::wait(Request& request) {
+tutti_status Team::wait_for(Request& request) {
     Waiter waiter(policy_, context_->clock(), progressed_ns_);
     while (request.stage != Request::Stage::kIdle) {
         if (advance()) {

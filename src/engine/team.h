@@ -13,6 +13,7 @@
 #include "engine/inquiry.h"
 #include "engine/network.h"
 #include "engine/rejections.h"
+#include "engine/tracks.h"
 #include "engine/wait.h"
 #include "node/team.h"
 #include "tutti/tutti.h"
@@ -36,9 +37,10 @@ class Team;
 // One call, from start to completion; can be started again.
 struct Request {
     Team* team = nullptr;
-    node::Op op;           // op.call is the call
-    bool commutes = true;  // the operator of a reduction
-    CallCard card;         // TUTTI_CHECK only
+    Team* track = nullptr;  // of the last start: see tracks.h
+    node::Op op;            // op.call is the call
+    bool commutes = true;   // the operator of a reduction
+    CallCard card;          // TUTTI_CHECK only
     enum class Stage {
         kIdle,
         kQueued,
@@ -66,17 +68,28 @@ class Team {
     tutti_status run(const tutti_call& call);
     // TUTTI_CHECK for a call that the embedder runs itself.
     tutti_status check_foreign(const char* label);
-    // Requests run in the order of their start, one at a time. Waits of others move them on.
-    void start_request(Request& request);
-    tutti_status test_request(Request& request);
-    tutti_status wait_request(Request& request);
+    // Requests run in the order of their start, one at a time on each track. Waits of others move
+    // them on.
+    static void start(Request& request);
+    static tutti_status test(Request& request);
+    static tutti_status wait(Request& request);
     // Or was never started.
-    bool is_over(const Request& request);
+    static bool is_over(const Request& request);
+    // Where the next call runs. It is the one to ask about that call.
+    Team& next_track() { return tracks_ ? tracks_->next() : *this; }
     // A few steps, for whoever holds the team.
     void move_on();
     // This member takes part in no further call: all others are told, and their calls end with
     // `status`. Allocates nothing.
     void give_up(tutti_status status, const char* why);
+    // As the embedder says.
+    void give_up_all(const char* why);
+    // Another track has failed for good.
+    void follow(const Team& broken);
+    // Waits for its requests.
+    void settle() {
+        if (tail_) wait_for(*tail_);
+    }
     // See tutti_team_rejected().
     void rejected();
     bool is_idle() const { return head_ == nullptr; }
@@ -96,11 +109,15 @@ class Team {
   private:
     friend class TeamMaker;
     Team() = default;
-    tutti_status run_slowly();
-    void start(Request& request);
+    Result<Done> force_here(const tutti_call& call, const std::string& algorithm);
+    tutti_status run_slowly(const tutti_call& call);
+    tutti_status run_prepared();
+    Team& take_track();
+    tutti_status ended(tutti_status status);
+    void start_here(Request& request);
     // Moves the request in front a little. True if anything moved.
     bool advance();
-    tutti_status wait(Request& request);
+    tutti_status wait_for(Request& request);
     // After a fruitless test: now and then looks for news that came outside the calls, as wait()
     // does by itself.
     void look_around();
@@ -139,7 +156,8 @@ class Team {
     void tell_calls();
     void hear_calls(const Note& note);
     node::Op* node_op();
-    void tell_others(tutti_status status, const char* why);
+    bool tell_others(tutti_status status, const char* text);
+    void break_off(tutti_status status, const char* why);
     void watch_others(uint64_t waited_ns);
     void hear_all();
     void hear(const Note& note);
@@ -191,6 +209,8 @@ class Team {
     std::vector<CallCard> cards_;  // one a member, for TUTTI_CHECK
     node::Op exchange_;            // of the cards
     bool checks_ = false;
+    // Calls never go the short way: they are compared, or cross hosts, or have several tracks.
+    bool is_complex_ = false;
     // Not TUTTI_OK: a message failed, or a member gave up. No further call runs.
     tutti_status broken_ = TUTTI_OK;
     // The number of a node's operation in which this rank has been seen to wait for one that has
@@ -213,8 +233,10 @@ class Team {
     Request* head_ = nullptr;
     Request* tail_ = nullptr;
     uint32_t calls_since_progress_ = 0;
-    uint64_t progressed_ns_ = 0;   // see Waiter
-    bool has_slept_ = false;       // in the call under way
+    uint64_t progressed_ns_ = 0;          // see Waiter
+    bool has_slept_ = false;              // in the call under way
+    Tracks* tracks_ = nullptr;            // where there are several
+    std::unique_ptr<Tracks> own_tracks_;  // the first track's
     bool watches_others_ = false;  // the call under way has made other teams watch their groups
 };
 

@@ -66,7 +66,7 @@ void Team::disagree(uint64_t number, const node::CallNote& mine, uint32_t rank,
                       own.text, rank, static_cast<long long>(number) + ahead,
                       text_of(*theirs).text);
     }
-    tell_others(TUTTI_ERR_MISMATCH, why);
+    break_off(TUTTI_ERR_MISMATCH, why);
 }
 
 void Team::disagree(const node::Op& op, const node::Disagreement& with) {
@@ -91,7 +91,7 @@ void Team::disagree(const transport::Disagreement& with) {
     char why[128];
     std::snprintf(why, sizeof why, "call %u is %s, but %s", network_->call(), text_of(mine).text,
                   network_->executor().error().c_str());
-    tell_others(TUTTI_ERR_MISMATCH, why);
+    break_off(TUTTI_ERR_MISMATCH, why);
 }
 
 // For a rank that has waited long. Who finished this call while this rank waits for what it should

@@ -61,7 +61,11 @@ bool Team::prefers_host(const tutti_call& call) {
 // The call has its number all the same: a rank that runs it in the team, since it takes it for
 // another one, will hear of that.
 void Team::leave_to_host() {
-    if (tail_) wait(*tail_);
+    settle();
+    if (tracks_) {
+        tracks_->settle(*this);
+        tracks_->pass();
+    }
     node::Call call;
     call.collective = node::kLeftToHost;
     if (!network_) return node::pass(node_, call);
@@ -81,6 +85,15 @@ const char* Team::algorithm(const tutti_call& call) {
 }
 
 Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
+    if (!tracks_) return force_here(call, algorithm);
+    Result<Done> forced = Done{};
+    tracks_->for_each([&](Team& track) {
+        if (forced) forced = track.force_here(call, algorithm);
+    });
+    return forced;
+}
+
+Result<Done> Team::force_here(const tutti_call& call, const std::string& algorithm) {
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) {
         return Error{ErrorCode::kArgument, "the call is malformed"};

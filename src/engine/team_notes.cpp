@@ -52,24 +52,36 @@ bool Team::pass_on(tutti_status status, const char* text) {
 }
 
 void Team::give_up(tutti_status status, const char* why) {
-    if (broken_ == TUTTI_OK) tell_others(status, why);
+    if (broken_ == TUTTI_OK) break_off(status, why);
     if (head_) finish(*head_, broken_);
 }
 
-// This rank falls silent, and all others hear of it.
-void Team::tell_others(tutti_status status, const char* why) {
+// This rank falls silent, and all others hear of it. True if nobody of its node was faster.
+bool Team::tell_others(tutti_status status, const char* text) {
+    fall_silent(status, text);
+    const bool is_cause = pass_on(status, text);
+    if (!network_) return is_cause;
     Note note;
     note.kind = Note::Kind::kGaveUp;
     note.status = static_cast<uint32_t>(status);
-    std::snprintf(note.text.data(), note.text.size(), "rank %u: %s", rank_, why);
-    fall_silent(status, note.text.data());
-    const bool is_cause = pass_on(status, note.text.data());
+    std::snprintf(note.text.data(), note.text.size(), "%s", text);
+    note.call = network_->call();
+    network_->tell_others(note);
+    return is_cause;
+}
+
+void Team::break_off(tutti_status status, const char* why) {
+    char text[sizeof(Note::text)];
+    std::snprintf(text, sizeof text, "rank %u: %s", rank_, why);
+    const bool is_cause = tell_others(status, text);
     // Found out here, and perhaps by nobody else: those who hear of it say nothing.
     if (is_cause && status == TUTTI_ERR_MISMATCH) context_->log(TUTTI_LOG_WARN, message_);
-    if (network_) {
-        note.call = network_->call();
-        network_->tell_others(note);
-    }
+}
+
+void Team::follow(const Team& broken) {
+    if (broken.broken_ == TUTTI_OK || broken_ != TUTTI_OK) return;
+    tell_others(broken.broken_, broken.message_.c_str() + name_.size() + 2);  // behind ": "
+    if (head_) finish(*head_, broken_);
 }
 
 void Team::watch_others(uint64_t waited_ns) {

@@ -34,7 +34,7 @@ void Team::fall_out_of_step(uint32_t rank) {
     char why[96];
     std::snprintf(why, sizeof(why),
                   "out of step since a collective failed on rank %u, but not on all ranks", rank);
-    tell_others(TUTTI_ERR_MISMATCH, why);
+    break_off(TUTTI_ERR_MISMATCH, why);
 }
 
 Verdict Team::agree_on_node() {

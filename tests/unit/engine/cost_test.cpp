@@ -102,27 +102,26 @@ TEST(Cost, CallsAllocateNothing) {
     const auto exchanges = all_shapes(kRanks);
     run_crew(context.get(), kRanks, [&](uint32_t rank, tutti_team* team) {
         std::vector<tutti_call> calls;
-        std::vector<tutti_request*> requests(exchanges.size());
+        std::vector<tutti_request> requests(exchanges.size());
         for (const auto& exchange : exchanges) calls.push_back(exchange->call(rank));
         for (size_t i = 0; i < calls.size(); ++i) {
-            ASSERT_EQ(tutti_request_create(team, &calls[i], &requests[i]), TUTTI_OK);
+            ASSERT_EQ(tutti_request_init(&requests[i], team, &calls[i]), TUTTI_OK);
         }
         size_t failures = 0;
         allocations = 0;
         counts = true;
         for (int turn = 0; turn < 20; ++turn) {
             for (const tutti_call& call : calls) failures += tutti_run(team, &call) != TUTTI_OK;
-            for (tutti_request* request : requests) {
-                failures += tutti_request_start(request) != TUTTI_OK;
+            for (tutti_request& request : requests) {
+                failures += tutti_request_start(&request) != TUTTI_OK;
             }
-            for (tutti_request* request : requests) {
-                failures += tutti_request_wait(request) != TUTTI_OK;
+            for (tutti_request& request : requests) {
+                failures += tutti_request_wait(&request) != TUTTI_OK;
             }
         }
         counts = false;
         EXPECT_EQ(failures, 0u);
         EXPECT_EQ(allocations, 0u);
-        for (tutti_request* request : requests) tutti_request_free(request);
     });
 }
 

@@ -109,7 +109,8 @@ struct Made {
 };
 
 inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
-                      const char* name = "the crew", const tutti_p2p* p2p = nullptr) {
+                      const char* name = "the crew", const tutti_p2p* p2p = nullptr,
+                      uint32_t requests = 1) {
     Meeting::Seat seat{&meeting, rank};
     tutti_team_params params{};
     params.struct_bytes = sizeof(params);
@@ -119,6 +120,7 @@ inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
     params.allgather_user = &seat;
     params.name = name;
     params.p2p = p2p;
+    params.requests = requests;
     tutti_team* team = nullptr;
     char message[512] = "";
     Made made;

@@ -48,20 +48,19 @@ TEST_P(GiveUp, EndsRequests) {
         ASSERT_EQ(made.status, TUTTI_OK) << made.message;
         tutti_team* team = made.team.get();
         const tutti_call call = barrier();
-        tutti_request* requests[2] = {};
-        for (tutti_request*& request : requests) {
-            ASSERT_EQ(tutti_request_create(team, &call, &request), TUTTI_OK);
+        tutti_request requests[2];
+        for (tutti_request& request : requests) {
+            ASSERT_EQ(tutti_request_init(&request, team, &call), TUTTI_OK);
         }
         if (rank == kWhoGivesUp) tutti_team_give_up(team, "it has had enough");
-        for (tutti_request* request : requests) {
-            ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+        for (tutti_request& request : requests) {
+            ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
         }
-        for (tutti_request* request : requests) {
+        for (tutti_request& request : requests) {
             tutti_status status = TUTTI_PENDING;
-            while ((status = tutti_request_test(request)) == TUTTI_PENDING) {
+            while ((status = tutti_request_test(&request)) == TUTTI_PENDING) {
             }
             EXPECT_EQ(status, TUTTI_ERR_MEMORY);
-            tutti_request_free(request);
         }
     });
 }

@@ -21,9 +21,9 @@ struct Hosts {
     uint32_t ranks;
     Meeting meeting{ranks};
     Mailbox mailbox{ranks};
-    Made make(tutti_context* context, uint32_t rank) {
+    Made make(tutti_context* context, uint32_t rank, uint32_t requests = 1) {
         const tutti_p2p p2p = mailbox.callbacks(rank);
-        return make_team(context, meeting, rank, "the hosts", &p2p);
+        return make_team(context, meeting, rank, "the hosts", &p2p, requests);
     }
 };
 

@@ -165,20 +165,20 @@ TEST(Hosts, RequestsQueueAndStartAgain) {
     const ContextPtr context = make_context({kRules, "TUTTI_CHUNK=1K", "TUTTI_HOSTS=2"});
     const Exchanges exchanges = draw_exchanges(prng, kRanks, 6);
     run_hosts(context.get(), kRanks, [&](uint32_t rank, tutti_team* team) {
-        std::vector<tutti_request*> requests(exchanges.size());
+        std::vector<tutti_request> requests(exchanges.size());
         for (size_t i = 0; i < exchanges.size(); ++i) {
             const tutti_call call = exchanges[i]->call(rank);
-            ASSERT_EQ(tutti_request_create(team, &call, &requests[i]), TUTTI_OK);
+            ASSERT_EQ(tutti_request_init(&requests[i], team, &call), TUTTI_OK);
         }
         const tutti_call barrier{};
         for (int turn = 0; turn < 3; ++turn) {
-            for (tutti_request* request : requests) {
-                ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+            for (tutti_request& request : requests) {
+                ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
             }
             // Questions in between change nothing.
             EXPECT_STREQ(tutti_algorithm(team, &barrier), tutti_algorithm(team, &barrier));
             for (size_t i = 0; i < exchanges.size(); ++i) {
-                ASSERT_EQ(tutti_request_wait(requests[i]), TUTTI_OK);
+                ASSERT_EQ(tutti_request_wait(&requests[i]), TUTTI_OK);
                 ASSERT_EQ(exchanges[i]->check(rank), "") << "turn " << turn;
             }
             ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
@@ -187,7 +187,6 @@ TEST(Hosts, RequestsQueueAndStartAgain) {
             }
             ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
         }
-        for (tutti_request* request : requests) tutti_request_free(request);
     });
 }
 

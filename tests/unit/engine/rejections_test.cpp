@@ -139,24 +139,23 @@ TEST_P(Rejected, HoldsForRequests) {
     std::barrier all_complete(kRanks);
     run([&](tutti_team* team, uint32_t rank) {
         const tutti_call call{};
-        tutti_request* requests[2] = {};
-        for (tutti_request*& request : requests) {
-            ASSERT_EQ(tutti_request_create(team, &call, &request), TUTTI_OK);
+        tutti_request requests[2];
+        for (tutti_request& request : requests) {
+            ASSERT_EQ(tutti_request_init(&request, team, &call), TUTTI_OK);
         }
         for (const bool is_alike : {true, false}) {
             if (is_alike || rank == 0) tutti_team_rejected(team);
-            for (tutti_request* request : requests) {
-                ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+            for (tutti_request& request : requests) {
+                ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
             }
-            for (tutti_request* request : requests) {
+            for (tutti_request& request : requests) {
                 tutti_status status = TUTTI_PENDING;
-                while ((status = tutti_request_test(request)) == TUTTI_PENDING) {
+                while ((status = tutti_request_test(&request)) == TUTTI_PENDING) {
                 }
                 EXPECT_EQ(status, is_alike ? TUTTI_OK : TUTTI_ERR_MISMATCH);
             }
             all_complete.arrive_and_wait();
         }
-        for (tutti_request* request : requests) tutti_request_free(request);
     });
 }
 

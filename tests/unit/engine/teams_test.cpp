@@ -52,13 +52,12 @@ TEST(Teams, MulticastIsNotTriedUnderACall) {
         const auto allgather = [](void*, const void*, void*, size_t) { return 1; };
         tutti_call barrier{};
         barrier.collective = TUTTI_BARRIER;
-        tutti_request* request = nullptr;
-        ASSERT_EQ(tutti_request_create(team, &barrier, &request), TUTTI_OK);
-        ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+        tutti_request request;
+        ASSERT_EQ(tutti_request_init(&request, team, &barrier), TUTTI_OK);
+        ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
         EXPECT_EQ(tutti_multicast_try(team, allgather, nullptr), TUTTI_ERR_ARGUMENT);
-        EXPECT_EQ(tutti_request_wait(request), TUTTI_OK);
+        EXPECT_EQ(tutti_request_wait(&request), TUTTI_OK);
         EXPECT_EQ(tutti_multicast_try(team, allgather, nullptr), TUTTI_OK);
-        tutti_request_free(request);
     }));
 }
 
@@ -257,9 +256,8 @@ TEST(Teams, LargeOddBlocks) {
 }
 
 tutti_status run_malformed(tutti_team* team, const tutti_call& call) {
-    tutti_request* request = nullptr;
-    EXPECT_EQ(tutti_request_create(team, &call, &request), TUTTI_ERR_ARGUMENT);
-    EXPECT_EQ(request, nullptr);
+    tutti_request request;
+    EXPECT_EQ(tutti_request_init(&request, team, &call), TUTTI_ERR_ARGUMENT);
     EXPECT_STREQ(tutti_algorithm(team, &call), "none");
     return tutti_run(team, &call);
 }

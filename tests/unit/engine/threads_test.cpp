@@ -120,30 +120,30 @@ TEST(Threads, RequestsQueueAndStartAgain) {
     const ContextPtr context = make_context({"TUTTI_CHUNK=1K"});
     const Exchanges exchanges = draw_exchanges(prng, {kRanks, 1024, 6000, true}, 6);
     run_crew(context.get(), kRanks, [&](uint32_t rank, tutti_team* team) {
-        std::vector<tutti_request*> requests(exchanges.size());
+        std::vector<tutti_request> requests(exchanges.size());
         for (size_t i = 0; i < exchanges.size(); ++i) {
             const tutti_call call = exchanges[i]->call(rank);
-            ASSERT_EQ(tutti_request_create(team, &call, &requests[i]), TUTTI_OK);
+            ASSERT_EQ(tutti_request_init(&requests[i], team, &call), TUTTI_OK);
         }
         tutti_call barrier{};
         for (int turn = 0; turn < 3; ++turn) {
-            for (tutti_request* request : requests) {
-                ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
+            for (tutti_request& request : requests) {
+                ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
             }
             // Either it is over already, or it cannot be started now.
-            if (tutti_request_test(requests[5]) == TUTTI_PENDING) {
-                EXPECT_EQ(tutti_request_start(requests[5]), TUTTI_ERR_ARGUMENT);
+            if (tutti_request_test(&requests[5]) == TUTTI_PENDING) {
+                EXPECT_EQ(tutti_request_start(&requests[5]), TUTTI_ERR_ARGUMENT);
             }
             if (rank == 0) {
-                while (tutti_request_test(requests[4]) == TUTTI_PENDING) {
+                while (tutti_request_test(&requests[4]) == TUTTI_PENDING) {
                 }
             } else {
-                EXPECT_EQ(tutti_request_wait(requests[4]), TUTTI_OK);
+                EXPECT_EQ(tutti_request_wait(&requests[4]), TUTTI_OK);
             }
             // A blocking call waits for the requests before it.
             ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
             for (size_t i = 0; i < exchanges.size(); ++i) {
-                ASSERT_EQ(tutti_request_wait(requests[i]), TUTTI_OK);
+                ASSERT_EQ(tutti_request_wait(&requests[i]), TUTTI_OK);
                 ASSERT_EQ(exchanges[i]->check(rank), "") << "turn " << turn;
             }
             ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
@@ -152,7 +152,6 @@ TEST(Threads, RequestsQueueAndStartAgain) {
             }
             ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
         }
-        for (tutti_request* request : requests) tutti_request_free(request);
     });
 }
 
@@ -217,16 +216,15 @@ TEST(Threads, RequestsAndBlockingCallsMix) {
         tutti_call call = user.call(rank);
         ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);
         call = sum.call(rank);
-        tutti_request* request = nullptr;
-        ASSERT_EQ(tutti_request_create(team, &call, &request), TUTTI_OK);
+        tutti_request request;
+        ASSERT_EQ(tutti_request_init(&request, team, &call), TUTTI_OK);
         EXPECT_STREQ(tutti_algorithm(team, &call), "tree");
         if (rank == 0) {
-            ASSERT_EQ(tutti_request_start(request), TUTTI_OK);
-            ASSERT_EQ(tutti_request_wait(request), TUTTI_OK);
+            ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
+            ASSERT_EQ(tutti_request_wait(&request), TUTTI_OK);
         } else {
             ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);
         }
-        tutti_request_free(request);
         EXPECT_EQ(user.check(rank), "");
         EXPECT_EQ(sum.check(rank), "");
     });
