@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the protection of a multicast packet costs: nanoseconds to seal and to unseal one, by the
-// code alone and with secrecy (src/transport/udp/code.h). The least of 25 rounds of 1,000 packets.
+// code alone and with secrecy (src/transport/carrier/code.h). The least of 25 rounds of 1,000
+// packets.
 //
 //     cmake --build --preset release --target code_bench && build/bin/code_bench
 #include <algorithm>
@@ -9,11 +10,11 @@
 #include <vector>
 
 #include "mcast/packet.h"
-#include "transport/udp/code.h"
+#include "transport/carrier/code.h"
 
 namespace {
 
-using namespace tutti::transport::udp;
+using namespace tutti::transport::carrier;
 
 template <class Work>
 double best_ns(Work work) {

@@ -21,18 +21,19 @@
 #include "engine/message_meter.h"
 #include "node/slice.h"
 #include "select/rules.h"
-#include "transport/udp/feed.h"
-#include "transport/udp/ring.h"
+#include "transport/carrier/feed.h"
+#include "transport/carrier/ring.h"
 
 namespace tutti::engine {
 
+namespace carrier = transport::carrier;
 namespace udp = transport::udp;
 
 namespace {
 
 // What rank 0 hands out.
 struct Grant {
-    udp::Key key;
+    carrier::Key key;
     udp::GroupAddress address;
     uint32_t group = 0;
 };
@@ -79,8 +80,8 @@ void nap() {
     nanosleep(&time, nullptr);
 }
 
-size_t slice_bytes(const udp::RingParams& ring) {
-    const size_t bytes = node::kPageBytes + udp::ring_bytes(ring);
+size_t slice_bytes(const carrier::RingParams& ring) {
+    const size_t bytes = node::kPageBytes + carrier::ring_bytes(ring);
     return (bytes + node::kPageBytes - 1) / node::kPageBytes * node::kPageBytes;
 }
 
@@ -101,7 +102,7 @@ class MulticastMaker {
           network_(network),
           placement_(network.placement()),
           carries_(node.circle.rank == node.leader),
-          ring_{udp::kRingSlots, node.circle.size, placement_.nodes()} {}
+          ring_{carrier::kRingSlots, node.circle.size, placement_.nodes()} {}
     MulticastMaker(const MulticastMaker&) = delete;
     MulticastMaker& operator=(const MulticastMaker&) = delete;
     ~MulticastMaker();
@@ -129,8 +130,8 @@ class MulticastMaker {
     void prepare_meter();
     Report measure_messages(Finding& finding);
     void await_probe();
-    [[nodiscard]] udp::RingHeader& ring_header() const {
-        return udp::Ring(ring_memory(*slice_)).header();
+    [[nodiscard]] carrier::RingHeader& ring_header() const {
+        return carrier::Ring(ring_memory(*slice_)).header();
     }
     void take_over();
     void remember_failure(const std::string& reason);
@@ -144,7 +145,7 @@ class MulticastMaker {
     Network& network_;
     const topo::Placement& placement_;
     const bool carries_;  // this rank, for its node
-    const udp::RingParams ring_;
+    const carrier::RingParams ring_;
     Report mine_;                           // the first that kept this member from going on
     std::vector<udp::Endpoint> endpoints_;  // by node
     std::vector<uint32_t> carriers_;        // likewise, ranks
@@ -178,7 +179,7 @@ Report MulticastMaker::open(Card& card) {
 }
 
 Report MulticastMaker::draw(Grant& grant) {
-    const auto key = udp::random_key();
+    const auto key = carrier::random_key();
     if (!key) return trouble(key.error().message);
     grant.key = key.value();
     grant.key.is_secret = context_.settings().mcast.secret;
@@ -248,7 +249,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
         if (!mapping) return trouble(mapping.error().message);
         slice_ = mapping.value();
         new (slice_->base()) node::SliceHeader{};
-        udp::Ring::format(ring_memory(*slice_), ring_);
+        carrier::Ring::format(ring_memory(*slice_), ring_);
         return {};
     }
     Arena& arena = *node_.arena;
@@ -264,7 +265,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     slice_ = taken.value().mapping;
     const auto reserved = reserve(arena.fd(), offset_, bytes, bytes);
     if (!reserved) return trouble(reserved.error().message);
-    udp::Ring::format(ring_memory(*slice_), ring_);
+    carrier::Ring::format(ring_memory(*slice_), ring_);
     offer.process = context_.process();
     offer.offset = offset_;
     offer.wake_fd = desk_.carrier()->wake_fd();
@@ -316,7 +317,7 @@ Report MulticastMaker::join_group() {
     params.seed = random_token();
     std::byte* const memory = ring_memory(*slice_);
     params.make_client = [memory](mcast::Group& group) {
-        return std::make_unique<udp::Feed>(udp::Ring(memory), group);
+        return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
     const auto joined = desk_.carrier()->join(params);
     if (!joined) return trouble(joined.error().message);
@@ -400,7 +401,7 @@ void MulticastMaker::remember_failure(const std::string& reason) {
 // The others of a node meanwhile. In the embedder's exchange they would poll, and where ranks
 // outnumber processors keep whatever moves the packets from them: the rate came out as a quarter.
 void MulticastMaker::await_probe() {
-    udp::RingHeader& header = ring_header();
+    carrier::RingHeader& header = ring_header();
     Clock& clock = context_.clock();
     const uint64_t end_ns = clock.now_ns() + kProbeNsMax;
     while (clock.now_ns() < end_ns) {
@@ -416,7 +417,7 @@ Result<Done> MulticastMaker::probe() {
     if (carries_) {
         attempt([&] { return measure_messages(finding); });
         attempt([&] { return look_around(finding); });
-        udp::RingHeader& header = ring_header();
+        carrier::RingHeader& header = ring_header();
         header.is_probed.store(1, std::memory_order_release);
         header.bell.ring();
     } else {

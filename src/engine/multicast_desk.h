@@ -30,8 +30,8 @@ struct CarriedGroup {
 };
 
 // A team that may have to go on by messages when its group fails. All its ranks take part in that
-// (transport/udp/recovery.h), also those that have left the call in which others still wait, and
-// now wait for them in a call of another team.
+// (transport/carrier/recovery.h), also those that have left the call in which others still wait,
+// and now wait for them in a call of another team.
 class Attended {
   public:
     virtual ~Attended() = default;

@@ -70,7 +70,7 @@ Result<Done> Network::reserve(Plan& plan) {
 // Multicast is there, or was when the next call is made.
 bool Network::has_multicast() const {
     if (!multicast_.route) return false;
-    const transport::udp::Route& route = multicast_.route->route();
+    const transport::carrier::Route& route = multicast_.route->route();
     return !route.is_decided() || call() + 1 < route.calls_end();
 }
 
@@ -297,7 +297,7 @@ exec::Step Network::step_multicast() {
 }
 
 exec::Step Network::step_under_lock() {
-    transport::udp::Route& route = multicast_.route->route();
+    transport::carrier::Route& route = multicast_.route->route();
     // Others may miss what this rank sent.
     if (route.has_failed()) static_cast<void>(route.step());
     if (!polls_) return executor_->step();
@@ -343,7 +343,7 @@ bool Network::is_teller(uint32_t node) const {
 std::string Network::tell_failure() {
     if (!multicast_.route || has_told_failure_) return {};
     const auto held = hold();
-    const transport::udp::Route& route = multicast_.route->route();
+    const transport::carrier::Route& route = multicast_.route->route();
     if (!route.has_failed() || !route.is_decided()) return {};
     has_told_failure_ = true;
     if (!is_teller(route.dead())) return {};
@@ -411,7 +411,7 @@ bool Network::is_over() {
 bool Network::owes_multicasts() {
     if (!multicast_.route) return false;
     const auto held = hold();
-    transport::udp::Route& route = multicast_.route->route();
+    transport::carrier::Route& route = multicast_.route->route();
     return route.has_failed() && route.step() == transport::State::kPending;
 }
 
@@ -454,7 +454,7 @@ void Network::attend() {
     if (!multicast_.route) return;
     const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
     if (!lock || !is_sound_) return;
-    transport::udp::Route& route = multicast_.route->route();
+    transport::carrier::Route& route = multicast_.route->route();
     if (polls_) multicast_.route->poll();
     if (route.has_failed()) static_cast<void>(route.step());
 }
@@ -506,7 +506,7 @@ void Network::tell_calls() {
 Network::~Network() {
     withdraw();
     if (!multicast_.route) return;
-    transport::udp::Route& route = multicast_.route->route();
+    transport::carrier::Route& route = multicast_.route->route();
     if (has_told_failure_ && is_teller(route.dead())) forget_silence(route.dead());
     const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
     while (route.has_failed() && route.step() == transport::State::kPending &&
@@ -525,7 +525,7 @@ std::string Network::host_text(uint32_t node) const {
 void Network::describe(tutti_multicast_info& info) const {
     info.hosts = placement_.nodes();
     if (multicast_.route) {
-        const transport::udp::Route& route = multicast_.route->route();
+        const transport::carrier::Route& route = multicast_.route->route();
         info.state = route.has_failed() ? TUTTI_MULTICAST_FAILED : TUTTI_MULTICAST_ON;
         info.returns = returns_;
         info.failures = returns_ + (route.has_failed() ? 1 : 0);

@@ -7,6 +7,7 @@
 
 namespace tutti::engine {
 
+namespace carrier = transport::carrier;
 namespace udp = transport::udp;
 
 namespace {
@@ -36,14 +37,14 @@ TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
     for (uint32_t one = 0; one < placement.ranks(); ++one) {
         member_of_rank_.push_back(static_cast<mcast::Member>(placement.node_of(one)));
     }
-    udp::Waker* waker = nullptr;
+    carrier::Waker* waker = nullptr;
     if (carries()) {
         waker = &desk_.carrier()->waker();
     } else {
         waker = &waker_.emplace(parts_.wake_fd.get());
     }
-    route_ = std::make_unique<udp::Route>(ring(), *waker,
-                                          udp::RouteParams{rank, member_of_rank_, &network});
+    route_ = std::make_unique<carrier::Route>(
+        ring(), *waker, carrier::RouteParams{rank, member_of_rank_, &network});
 }
 
 TeamMulticast::~TeamMulticast() {
@@ -81,7 +82,7 @@ void TeamMulticast::poll() {
     if (udp::Carrier* carrier = desk_.carrier()) carrier->poll();
 }
 
-udp::Ring TeamMulticast::ring() const { return udp::Ring(ring_memory(*parts_.slice)); }
+carrier::Ring TeamMulticast::ring() const { return carrier::Ring(ring_memory(*parts_.slice)); }
 
 Bell& TeamMulticast::bell() const { return ring().header().bell; }
 
@@ -99,7 +100,7 @@ void TeamMulticast::hasten() {
 
 bool TeamMulticast::is_delivered() const {
     if (!carries() || route_->has_failed()) return true;
-    const udp::RingHeader& header = ring().header();
+    const carrier::RingHeader& header = ring().header();
     return header.filled.load(std::memory_order_acquire) ==
                header.sent.load(std::memory_order_acquire) &&
            desk_.carrier()->is_acknowledged(parts_.membership);

@@ -17,10 +17,10 @@
 #include "mcast/packet.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
+#include "transport/carrier/ring.h"
+#include "transport/carrier/route.h"
+#include "transport/carrier/waker.h"
 #include "transport/udp/carrier.h"
-#include "transport/udp/ring.h"
-#include "transport/udp/route.h"
-#include "transport/udp/waker.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -72,8 +72,8 @@ class TeamMulticast {
     ~TeamMulticast();
 
     [[nodiscard]] MulticastFacts& facts() { return facts_; }
-    [[nodiscard]] transport::udp::Route& route() { return *route_; }
-    [[nodiscard]] const transport::udp::Route& route() const { return *route_; }
+    [[nodiscard]] transport::carrier::Route& route() { return *route_; }
+    [[nodiscard]] const transport::carrier::Route& route() const { return *route_; }
     [[nodiscard]] bool carries() const { return parts_.membership != nullptr; }
 
     // Nobody has used it nor will: the group goes at once.
@@ -100,7 +100,7 @@ class TeamMulticast {
     void describe(tutti_multicast_info& info) const;
 
   private:
-    [[nodiscard]] transport::udp::Ring ring() const;
+    [[nodiscard]] transport::carrier::Ring ring() const;
     void leave(uint32_t users);
 
     MulticastDesk& desk_;
@@ -109,8 +109,8 @@ class TeamMulticast {
     mcast::GroupCounters past_;   // of groups that are gone
     std::string past_interface_;  // of the last of them
     std::vector<mcast::Member> member_of_rank_;
-    std::optional<transport::udp::PipeWaker> waker_;
-    std::unique_ptr<transport::udp::Route> route_;
+    std::optional<transport::carrier::PipeWaker> waker_;
+    std::unique_ptr<transport::carrier::Route> route_;
     MulticastFacts facts_;
 };
 

@@ -11,13 +11,14 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "transport/udp/feed.h"
-#include "transport/udp/ring.h"
-#include "transport/udp/route.h"
+#include "transport/carrier/feed.h"
+#include "transport/carrier/ring.h"
+#include "transport/carrier/route.h"
 
 namespace tutti::test {
 namespace {
 
+using namespace transport::carrier;
 using namespace transport::udp;
 using transport::Multicast;
 using transport::Rank;

@@ -25,7 +25,7 @@ Params draw_params(Prng& prng) {
     params.window_packets = static_cast<uint32_t>(4u << prng.below(5));
     params.packet_bytes_max = prng.below(2) == 0 ? mcast::kControlBytesMax : 1472;
     params.fan_out = static_cast<uint32_t>(1 + prng.below(3));
-    params.posts_max = transport::udp::kRingSlotsMax;
+    params.posts_max = transport::carrier::kRingSlotsMax;
     params.teams_max = 1;
     if (prng.below(3) == 0) params.bytes_per_s = 3'000'000 << prng.below(5);
     return params;

@@ -11,9 +11,9 @@ using mcast::kNever;
 using mcast::Member;
 using transport::Rank;
 using transport::State;
-using transport::udp::Feed;
-using transport::udp::kRingTeam;
-using transport::udp::Route;
+using transport::carrier::Feed;
+using transport::carrier::kRingTeam;
+using transport::carrier::Route;
 
 namespace {
 
@@ -34,7 +34,7 @@ RingTraffic::RingTraffic(McastWorld& world, const RingPlan& plan, uint64_t seed)
     for (Member member = 0; member < world_.members(); ++member) {
         const auto ranks = static_cast<uint32_t>(
             std::count(plan_.member_of_rank.begin(), plan_.member_of_rank.end(), member));
-        const transport::udp::RingParams params{plan_.slots, ranks, world_.members()};
+        const transport::carrier::RingParams params{plan_.slots, ranks, world_.members()};
         nodes_.push_back(std::make_unique<Node>(*this, member, params));
         EXPECT_TRUE(world_.group(member).open_team(kRingTeam));
         nodes_.back()->feed =
@@ -47,7 +47,7 @@ RingTraffic::RingTraffic(McastWorld& world, const RingPlan& plan, uint64_t seed)
         Node& node = *nodes_[actor.member];
         node.ranks.push_back(rank);
         actor.wake_ns = world_.now_ns() + prng_.below(plan_.poll_ns_max);
-        transport::udp::RouteParams params{rank, plan_.member_of_rank, nullptr};
+        transport::carrier::RouteParams params{rank, plan_.member_of_rank, nullptr};
         if (plan_.has_network) {
             actor.network = std::make_unique<transport::P2p>(mailbox_.callbacks(rank), 0);
             params.network = actor.network.get();

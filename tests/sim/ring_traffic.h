@@ -11,10 +11,10 @@
 
 #include "conformance/mailbox.h"
 #include "sim/mcast_world.h"
+#include "transport/carrier/feed.h"
+#include "transport/carrier/route.h"
 #include "transport/p2p/p2p.h"
-#include "transport/udp/feed.h"
-#include "transport/udp/route.h"
-#include "unit/transport/udp/ring_support.h"
+#include "unit/transport/carrier/ring_support.h"
 
 namespace tutti::test {
 
@@ -25,7 +25,7 @@ struct RingPlan {
     };
     std::vector<mcast::Member> member_of_rank;
     std::vector<Message> messages;
-    uint32_t slots = transport::udp::kRingSlots;
+    uint32_t slots = transport::carrier::kRingSlots;
     uint32_t in_flight = transport::kMulticastsInFlightMax;
     uint64_t poll_ns_max = 100'000;
     // One step of a rank in so many is followed by a pause; 0: none.
@@ -57,10 +57,10 @@ class RingTraffic {
     [[nodiscard]] bool is_settled() const;
     // By routes and feeds, after they were made.
     [[nodiscard]] uint64_t allocations() const { return allocations_; }
-    [[nodiscard]] transport::udp::Route& route(transport::Rank rank) {
+    [[nodiscard]] transport::carrier::Route& route(transport::Rank rank) {
         return *actors_[rank].route;
     }
-    [[nodiscard]] transport::udp::Ring ring(mcast::Member member) {
+    [[nodiscard]] transport::carrier::Ring ring(mcast::Member member) {
         return nodes_[member]->memory.ring();
     }
 
@@ -74,7 +74,7 @@ class RingTraffic {
         transport::Rank rank = 0;
         mcast::Member member = 0;
         std::unique_ptr<transport::P2p> network;
-        std::unique_ptr<transport::udp::Route> route;
+        std::unique_ptr<transport::carrier::Route> route;
         uint64_t progress_ns = 0;  // the last time
         std::deque<Flight> flights;
         uint64_t next = 0;
@@ -83,14 +83,14 @@ class RingTraffic {
         uint64_t poll_ns = 0;
         uint64_t paused_ns = 0;
     };
-    struct Node : transport::udp::Waker {
-        Node(RingTraffic& owner, mcast::Member own, const transport::udp::RingParams& params)
+    struct Node : transport::carrier::Waker {
+        Node(RingTraffic& owner, mcast::Member own, const transport::carrier::RingParams& params)
             : traffic(owner), member(own), memory(params) {}
         void wake() override;
         RingTraffic& traffic;
         mcast::Member member;
         RingMemory memory;
-        std::unique_ptr<transport::udp::Feed> feed;
+        std::unique_ptr<transport::carrier::Feed> feed;
         uint64_t service_ns = mcast::kNever;
         std::vector<transport::Rank> ranks;
     };

@@ -58,7 +58,7 @@ def test_an_empty_house_is_no_clean_house(tmp_path):
      "base.cpp:3: room base may not include node/node.h"),
     ("src/node/node.cpp", SPDX + '#include "node/node.h"\n#include "node/deep/deep.h"\n',
      "node.cpp:3: room node may not include node/deep/deep.h"),
-    ("src/node/more.h", SPDX + "#include <sodium.h>\n", "sodium.h belongs to transport/udp"),
+    ("src/node/more.h", SPDX + "#include <sodium.h>\n", "sodium.h belongs to transport/carrier"),
     ("src/mpi/front.cpp", SPDX + '#include "base/base.h"\n', "room mpi may not include base"),
     ("src/node/more.h", SPDX + "#include <infiniband/verbs.h>\n", "verbs headers"),
     ("src/node/node.cpp", SPDX + '#include "node/node.h"\nauto t = std::chrono::steady_clock::now();',

@@ -327,7 +327,7 @@ void UdpCarrier::take(uint64_t now_ns, uint64_t arrival_ns, const Arrived& packe
     const auto number = mcast::group_of(packet.bytes);
     for (const auto& group : groups_) {
         if (group->number() != number) continue;
-        if (unseal(group->key(), packet.bytes)) {
+        if (carrier::unseal(group->key(), packet.bytes)) {
             group->on_packet(now_ns, arrival_ns, packet.bytes);
         } else {
             ++counters_.rejected;

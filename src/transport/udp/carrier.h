@@ -25,12 +25,16 @@
 #include "base/faults.h"
 #include "base/result.h"
 #include "mcast/group.h"
-#include "transport/udp/client.h"
-#include "transport/udp/code.h"
+#include "transport/carrier/client.h"
+#include "transport/carrier/code.h"
+#include "transport/carrier/waker.h"
 #include "transport/udp/endpoint.h"
-#include "transport/udp/waker.h"
 
 namespace tutti::transport::udp {
+
+using carrier::Client;
+using carrier::Key;
+using carrier::Waker;
 
 // Jumbo frames; only loopback interfaces take longer packets.
 inline constexpr uint32_t kPacketBytesMax = 9000 - 28;

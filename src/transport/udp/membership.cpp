@@ -5,13 +5,13 @@
 #include <new>
 
 #include "base/assert.h"
+#include "transport/carrier/feed.h"
 #include "transport/multicast.h"
-#include "transport/udp/feed.h"
 
 namespace tutti::transport::udp {
 namespace {
 
-constexpr uint32_t kByeTeam = kRingTeam + 1;
+constexpr uint32_t kByeTeam = carrier::kRingTeam + 1;
 // Of one packet, so that those of several members may have one name.
 constexpr mcast::MessageName kBye{kByeTeam, 0, 0, 0};
 // In which it answers for others whose acknowledgements pass through it: ten of the slowest
@@ -33,7 +33,7 @@ mcast::Params group_params(const JoinParams& join, const Path& path) {
     params.timing.probes_max = 200;
     params.teams_max = 2;
     // The ring's slots, and one at a time for byes.
-    params.posts_max = kRingSlotsMax + 1;
+    params.posts_max = carrier::kRingSlotsMax + 1;
     params.seed = join.seed;
     return params;
 }
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Membership>> Membership::create(const JoinParams& params,
     auto path = choose_path(params.endpoints, params.member);
     if (!path) return path.error();
     const uint32_t packet_bytes_max = path.value().packet_bytes_max;
-    if (const auto prepared = prepare(params.key); !prepared) return prepared.error();
+    if (const auto prepared = carrier::prepare(params.key); !prepared) return prepared.error();
     try {
         auto group = mcast::Group::create(group_params(params, path.value()));
         if (!group) return group.error();
@@ -77,7 +77,7 @@ Membership::Membership(const JoinParams& params, Path path, std::unique_ptr<mcas
     sink_ = [this](std::span<const std::byte> packet) {
         if (group_->on_packet(now_ns_, packet, arrival_ns_)) heard_ns_ = now_ns_;
     };
-    for (const uint32_t team : {kRingTeam, kByeTeam}) {
+    for (const uint32_t team : {carrier::kRingTeam, kByeTeam}) {
         const auto opened = group_->open_team(team);
         TUTTI_ASSERT(opened, "a new group has room for its two teams");
     }
@@ -162,7 +162,7 @@ size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, const 
     mcast::Member member = mcast::kNobody;
     const size_t bytes = group_->next_packet(now_ns, out, member);
     if (bytes == 0) return 0;
-    seal(key_, out.first(bytes));
+    carrier::seal(key_, out.first(bytes));
     const bool is_to_all = member == mcast::kEverybody;
     to = is_to_all ? &to_all_ : &to_member_[member];
     via = &via_;
@@ -172,7 +172,7 @@ size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, const 
 void Membership::start_leaving(uint64_t now_ns) {
     is_leaving_ = true;
     client_.reset();
-    group_->close_team(now_ns, kRingTeam);
+    group_->close_team(now_ns, carrier::kRingTeam);
     bye_ = {kBye, bye_data_, 0, false};
     heard_ns_ = now_ns;
     must_look_ = true;

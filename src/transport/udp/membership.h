@@ -19,9 +19,9 @@
 
 #include "base/result.h"
 #include "mcast/group.h"
+#include "transport/carrier/code.h"
 #include "transport/faulty/packets.h"
 #include "transport/udp/carrier.h"
-#include "transport/udp/code.h"
 #include "transport/udp/endpoint.h"
 #include "transport/udp/sockets.h"
 

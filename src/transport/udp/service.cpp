@@ -16,8 +16,8 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "transport/carrier/waker.h"
 #include "transport/udp/sockets.h"
-#include "transport/udp/waker.h"
 
 namespace tutti::transport::udp {
 namespace {
@@ -99,7 +99,7 @@ void Service::abandon() {
     if (thread_.joinable()) thread_.detach();
 }
 
-void Service::ring() const { PipeWaker(pipe_writer_.get()).wake(); }
+void Service::ring() const { carrier::PipeWaker(pipe_writer_.get()).wake(); }
 
 void Service::run(Work& work, std::mutex& lock) {
     while (sleep()) {

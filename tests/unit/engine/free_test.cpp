@@ -13,7 +13,7 @@
 namespace tutti::engine {
 namespace {
 
-constexpr transport::udp::RingParams kRing{4, 2, 1};
+constexpr transport::carrier::RingParams kRing{4, 2, 1};
 constexpr uint64_t kToken = 71;
 
 // A rank, alone on its host, of a team on two hosts with multicast.
@@ -36,7 +36,7 @@ class Rank {
                                       TagLease(context_->tags(), p2p, 0, kToken));
         slice_ = Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
-        transport::udp::Ring::format(ring_memory(*slice_), kRing);
+        transport::carrier::Ring::format(ring_memory(*slice_), kRing);
         MulticastOutcome outcome;
         outcome.route = std::make_unique<TeamMulticast>(
             context_->multicast_desk(),
@@ -47,7 +47,7 @@ class Rank {
     }
     // Its group fails.
     void fail(uint32_t rank) {
-        const transport::udp::Ring ring(ring_memory(*slice_));
+        const transport::carrier::Ring ring(ring_memory(*slice_));
         ring.close(static_cast<mcast::Member>(1 - rank));
         ring.freeze();
     }

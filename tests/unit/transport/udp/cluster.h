@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "transport/carrier/feed.h"
+#include "transport/carrier/ring.h"
+#include "transport/carrier/route.h"
 #include "transport/udp/carrier.h"
-#include "transport/udp/feed.h"
-#include "transport/udp/ring.h"
-#include "transport/udp/route.h"
 
 namespace tutti::transport::udp {
+
+using namespace carrier;  // NOLINT(google-build-using-namespace): of tests alone
 
 // Polls until it is so; false after long enough for any machine. Other threads do the work.
 inline bool eventually(const std::function<bool()>& is_so) {

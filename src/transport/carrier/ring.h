@@ -31,7 +31,7 @@
 #include "mcast/packet.h"
 #include "transport/multicast.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 // Twice what a rank has in flight: a rank may be a full flight ahead of the slowest one before it
 // waits. 1 MiB a team and node.
@@ -152,4 +152,4 @@ class Ring {
     std::byte* memory_;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

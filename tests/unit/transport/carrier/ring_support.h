@@ -7,21 +7,23 @@
 #include <new>
 #include <vector>
 
-#include "transport/udp/ring.h"
-#include "transport/udp/waker.h"
+#include "transport/carrier/ring.h"
+#include "transport/carrier/waker.h"
 
 namespace tutti::test {
 
 // A node's shared memory, with what another team may have left there.
 class RingMemory {
   public:
-    explicit RingMemory(const transport::udp::RingParams& params)
+    explicit RingMemory(const transport::carrier::RingParams& params)
         : memory_(static_cast<std::byte*>(
-              ::operator new (transport::udp::ring_bytes(params), std::align_val_t{kPage}))) {
-        std::fill_n(memory_.get(), transport::udp::ring_bytes(params), std::byte{0xa5});
-        transport::udp::Ring::format(memory_.get(), params);
+              ::operator new (transport::carrier::ring_bytes(params), std::align_val_t{kPage}))) {
+        std::fill_n(memory_.get(), transport::carrier::ring_bytes(params), std::byte{0xa5});
+        transport::carrier::Ring::format(memory_.get(), params);
     }
-    [[nodiscard]] transport::udp::Ring ring() const { return transport::udp::Ring(memory_.get()); }
+    [[nodiscard]] transport::carrier::Ring ring() const {
+        return transport::carrier::Ring(memory_.get());
+    }
 
   private:
     static constexpr size_t kPage = 4096;
@@ -33,7 +35,7 @@ class RingMemory {
     std::unique_ptr<std::byte, Free> memory_;
 };
 
-struct CountingWaker final : transport::udp::Waker {
+struct CountingWaker final : transport::carrier::Waker {
     void wake() override { ++wakes; }
     int wakes = 0;
 };

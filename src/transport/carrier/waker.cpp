@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/waker.h"
+#include "transport/carrier/waker.h"
 
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 void PipeWaker::wake() {
     const char byte = 1;
@@ -13,4 +13,4 @@ void PipeWaker::wake() {
     while (write(fd_, &byte, 1) < 0 && errno == EINTR) continue;
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

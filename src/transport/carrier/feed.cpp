@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/feed.h"
+#include "transport/carrier/feed.h"
 
 #include <algorithm>
 
 #include "base/assert.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 mcast::MessageName name_of(uint64_t number) {
@@ -220,4 +220,4 @@ void Feed::wake_for_all() {
 
 void Feed::wake_up() { ring_.header().sleep.store(RingHeader::kAwake, std::memory_order_relaxed); }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

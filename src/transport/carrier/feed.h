@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "mcast/group.h"
-#include "transport/udp/client.h"
-#include "transport/udp/ring.h"
+#include "transport/carrier/client.h"
+#include "transport/carrier/ring.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 // The only team of a ring's group; must be open before the Feed is made.
 inline constexpr uint32_t kRingTeam = 0;
@@ -86,4 +86,4 @@ class Feed final : public Client {
     uint64_t now_ns_ = 0;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 // Called under the carrier's lock.
 class Client {
@@ -25,4 +25,4 @@ class Client {
     virtual void wake_up() = 0;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/code.h"
+#include "transport/carrier/code.h"
 
 #include <sodium.h>
 #include <sys/random.h>
@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "mcast/packet.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 static_assert(crypto_shorthash_siphashx24_BYTES == mcast::kCodeBytes);
@@ -102,4 +102,4 @@ bool unseal(const Key& key, std::span<std::byte> packet) {
     return difference == 0;
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -2,7 +2,7 @@
 // Makes a sleeping carrier look after its groups, from any process of the node.
 #pragma once
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 class Waker {
   public:
@@ -23,4 +23,4 @@ class PipeWaker final : public Waker {
     int fd_;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/ring.h"
+#include "transport/carrier/ring.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 constexpr size_t kPage = 4096;
@@ -188,4 +188,4 @@ void Ring::freeze() const {
     header().bell.ring();
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/code.h"
+#include "transport/carrier/code.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "mcast/packet.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 std::vector<std::byte> counting(size_t bytes) {
@@ -185,4 +185,4 @@ TEST(Code, TooShortIsNotSealed) {
 }
 
 }  // namespace
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

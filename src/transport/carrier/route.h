@@ -19,12 +19,12 @@
 #include <string>
 
 #include "mcast/packet.h"
+#include "transport/carrier/recovery.h"
+#include "transport/carrier/ring.h"
+#include "transport/carrier/waker.h"
 #include "transport/multicast.h"
-#include "transport/udp/recovery.h"
-#include "transport/udp/ring.h"
-#include "transport/udp/waker.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 struct RouteParams {
     Rank rank = 0;  // own, in the team
@@ -124,4 +124,4 @@ class Route final : public Multicast {
     bool has_wrong_size_ = false;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/recovery.h"
+#include "transport/carrier/recovery.h"
 
 #include <algorithm>
 
 #include "base/assert.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 constexpr uint32_t kWordBits = 64;
@@ -306,4 +306,4 @@ bool Recovery::push_to(Rank rank) {
     return true;
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -21,7 +21,7 @@
 
 #include "base/result.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 // Handed out as it is, so members agree on the protection with the key.
 struct Key {
@@ -41,4 +41,4 @@ void seal(const Key& key, std::span<std::byte> packet);
 // True if it is a packet of the key's, which then can be read. Else it may be garbage.
 [[nodiscard]] bool unseal(const Key& key, std::span<std::byte> packet);
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/route.h"
+#include "transport/carrier/route.h"
 
 #include <cstring>
 
 #include "base/assert.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 // Fruitless tests after which a rank says for whom it waits: 50 us and more where it polls, so that
@@ -213,4 +213,4 @@ std::string Route::error() const {
     return "multicast: node " + std::to_string(ring_.dead()) + " of the team is gone";
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

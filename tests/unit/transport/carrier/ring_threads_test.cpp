@@ -14,12 +14,12 @@
 
 #include "base/prng.h"
 #include "conformance/mailbox.h"
+#include "transport/carrier/feed.h"
+#include "transport/carrier/route.h"
 #include "transport/p2p/p2p.h"
-#include "transport/udp/feed.h"
-#include "transport/udp/route.h"
-#include "unit/transport/udp/ring_support.h"
+#include "unit/transport/carrier/ring_support.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 using mcast::Member;
@@ -237,4 +237,4 @@ TEST(RingThreads, RanksGoOnWhenTheWireIsCut) {
 }
 
 }  // namespace
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -30,10 +30,10 @@
 #include <string>
 #include <vector>
 
+#include "transport/carrier/ring.h"
 #include "transport/transport.h"
-#include "transport/udp/ring.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 // Which multicasts a rank has posted, and which of them are not complete.
 struct Progress {
@@ -170,4 +170,4 @@ class Recovery {
     uint64_t latest_cursor_ = 0;     // items below have begun to go
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

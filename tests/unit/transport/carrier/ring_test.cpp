@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/ring.h"
+#include "transport/carrier/ring.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <array>
 #include <functional>
 
-#include "transport/udp/route.h"
-#include "unit/transport/udp/ring_support.h"
+#include "transport/carrier/route.h"
+#include "unit/transport/carrier/ring_support.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 using test::ring_bytes_of;
@@ -227,4 +227,4 @@ TEST_F(RingTest, ARouteSleepsForWhatMovesIt) {
 }
 
 }  // namespace
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two nodes with the real machines between them, packets passed by hand.
-#include "transport/udp/feed.h"
+#include "transport/carrier/feed.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 
-#include "transport/udp/route.h"
-#include "unit/transport/udp/ring_support.h"
+#include "transport/carrier/route.h"
+#include "unit/transport/carrier/ring_support.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 using mcast::Member;
@@ -385,4 +385,4 @@ TEST_F(FeedTest, ADestroyedFeedLeavesTheGroupNothing) {
 }
 
 }  // namespace
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier
