@@ -246,7 +246,7 @@ void Plan::make_extent() {
 }
 
 // Counts the blocks that each inner round brings. Where they are too many to count or to put into a
-// round, one bcast closes the call as elsewhere.
+// round, or a rank collects some elsewhere and copies them, one bcast closes the call as elsewhere.
 void Plan::plan_stream() {
     const uint64_t rounds = full_.extent.rounds;
     if (layout_.shape.all_blocks_bytes() < kStreamedBlockBytesMin * placement().nodes()) return;
@@ -260,7 +260,9 @@ void Plan::plan_stream() {
         full_.program->read(0, k, round);
         uint32_t brought = 0;
         for (const Operation& operation : round) {
-            if (operation.kind == Kind::kRecv && operation.to.buffer == Buffer::kOutput) ++brought;
+            if (operation.kind != Kind::kRecv) continue;
+            if (operation.to.buffer != Buffer::kOutput) return;
+            ++brought;
         }
         // Each may stand beside the operations of any round.
         if (brought + round.size() > sched::kRoundOpsMax / 2) return;
@@ -505,7 +507,7 @@ void Plan::add_streamed(const Lane& lane, uint64_t round, Round& out) const {
     full_.program->read(0, round - 1, before);
     for (uint32_t i = 0; i < before.size(); ++i) {
         const Operation& operation = before[i];
-        if (operation.kind != Kind::kRecv || operation.to.buffer != Buffer::kOutput) continue;
+        if (operation.kind != Kind::kRecv) continue;
         add(operation.to, lane.is_leader ? sched::after_op(i) : sched::kAfterNone);
     }
 }
