@@ -6,8 +6,8 @@
 #include <bit>
 #include <numeric>
 
-#include "property/shapes.h"
 #include "check/count.h"
+#include "property/shapes.h"
 
 namespace tutti::algo {
 namespace {
@@ -394,6 +394,18 @@ TEST(Formulas, AllgatherRecursiveDoubling) {
     });
 }
 
+TEST(Formulas, AllgatherBruck) {
+    for_every_p(TUTTI_ALLGATHER, "bruck", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        EXPECT_EQ(all.steps, ceil_log2(p));
+        EXPECT_EQ(all.messages_sent, ceil_log2(p));
+        EXPECT_EQ(all.messages, p * ceil_log2(p));
+        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes, p * (p - 1) * shape.bytes);
+    });
+}
+
 TEST(Formulas, BlocksOfUnequalNodes) {
     for (Rank p = 2; p <= 19; ++p) {
         const topo::Placement nodes = unequal_nodes(p);
@@ -413,6 +425,7 @@ TEST(Formulas, BlocksOfUnequalNodes) {
             const uint64_t others = all_bytes - shape.block_bytes(rank);
             EXPECT_EQ(received(TUTTI_ALLGATHER, "ring", rank), others);
             EXPECT_EQ(received(TUTTI_ALLGATHER, "recursive_doubling", rank), others);
+            EXPECT_EQ(received(TUTTI_ALLGATHER, "bruck", rank), others);
             EXPECT_EQ(received(TUTTI_SCATTER, "direct", rank),
                       rank == shape.root ? 0 : shape.block_bytes(rank));
         }
