@@ -121,42 +121,9 @@ void find_tool(const FoundHost& host, const char* name, F*& slot) {
 }
 
 void find_tools(const FoundHost& host, abi::Host& tools) {
-    find_tool(host, "Init", tools.init);
-    find_tool(host, "Init_thread", tools.init_thread);
-    find_tool(host, "Finalize", tools.finalize);
-    find_tool(host, "Barrier", tools.barrier);
-    find_tool(host, "Bcast", tools.bcast);
-    find_tool(host, "Reduce", tools.reduce);
-    find_tool(host, "Allreduce", tools.allreduce);
-    find_tool(host, "Gather", tools.gather);
-    find_tool(host, "Scatter", tools.scatter);
-    find_tool(host, "Allgather", tools.allgather);
-    find_tool(host, "Gatherv", tools.gatherv);
-    find_tool(host, "Scatterv", tools.scatterv);
-    find_tool(host, "Allgatherv", tools.allgatherv);
-    find_tool(host, "Alltoall", tools.alltoall);
-    find_tool(host, "Alltoallv", tools.alltoallv);
-    find_tool(host, "Alltoallw", tools.alltoallw);
-    find_tool(host, "Reduce_scatter", tools.reduce_scatter);
-    find_tool(host, "Reduce_scatter_block", tools.reduce_scatter_block);
-    find_tool(host, "Scan", tools.scan);
-    find_tool(host, "Exscan", tools.exscan);
-    find_tool(host, "Bcast_c", tools.bcast_c);
-    find_tool(host, "Reduce_c", tools.reduce_c);
-    find_tool(host, "Allreduce_c", tools.allreduce_c);
-    find_tool(host, "Gather_c", tools.gather_c);
-    find_tool(host, "Scatter_c", tools.scatter_c);
-    find_tool(host, "Allgather_c", tools.allgather_c);
-    find_tool(host, "Gatherv_c", tools.gatherv_c);
-    find_tool(host, "Scatterv_c", tools.scatterv_c);
-    find_tool(host, "Allgatherv_c", tools.allgatherv_c);
-    find_tool(host, "Alltoall_c", tools.alltoall_c);
-    find_tool(host, "Alltoallv_c", tools.alltoallv_c);
-    find_tool(host, "Alltoallw_c", tools.alltoallw_c);
-    find_tool(host, "Reduce_scatter_c", tools.reduce_scatter_c);
-    find_tool(host, "Reduce_scatter_block_c", tools.reduce_scatter_block_c);
-    find_tool(host, "Scan_c", tools.scan_c);
-    find_tool(host, "Exscan_c", tools.exscan_c);
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
+    find_tool(host, #Name, tools.member);
+#include "mpi/abi/functions.inc"
 }
 
 // Why Tutti cannot take this host's collectives over; empty where it can, and then all is filled.

@@ -11,9 +11,9 @@ namespace tutti::mpi {
 
 namespace {
 
-constexpr int kOpOf[abi::kOpNames] = {
-    TUTTI_SUM,  TUTTI_PROD, TUTTI_MIN,  TUTTI_MAX,    TUTTI_LAND,   TUTTI_LOR, TUTTI_LXOR,
-    TUTTI_BAND, TUTTI_BOR,  TUTTI_BXOR, TUTTI_MINLOC, TUTTI_MAXLOC, kHostOp,   kHostOp,
+constexpr int kOpOf[] = {
+#define TUTTI_MPI_OP(identifier, NAME, number) number,
+#include "mpi/abi/types.inc"
 };
 
 // Elements without gaps: straight through, in pieces that an int can count.

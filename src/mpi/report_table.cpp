@@ -20,25 +20,12 @@ struct Names {
     const char* function;
 };
 
-constexpr Names kNames[kKinds] = {
-    {"barrier", "MPI_Barrier"},
-    {"bcast", "MPI_Bcast"},
-    {"reduce", "MPI_Reduce"},
-    {"allreduce", "MPI_Allreduce"},
-    {"gather", "MPI_Gather"},
-    {"scatter", "MPI_Scatter"},
-    {"allgather", "MPI_Allgather"},
-    {"gatherv", "MPI_Gatherv"},
-    {"scatterv", "MPI_Scatterv"},
-    {"allgatherv", "MPI_Allgatherv"},
-    {"alltoall", "MPI_Alltoall"},
-    {"alltoallv", "MPI_Alltoallv"},
-    {"alltoallw", "MPI_Alltoallw"},
-    {"reduce_scatter", "MPI_Reduce_scatter"},
-    {"reduce_scatter_block", "MPI_Reduce_scatter_block"},
-    {"scan", "MPI_Scan"},
-    {"exscan", "MPI_Exscan"},
+constexpr Names kNames[] = {
+#define TUTTI_MPI_COLLECTIVE(member, Name, kind, parameters, arguments, body) \
+    {#member, "MPI_" #Name},
+#include "mpi/abi/functions.inc"
 };
+static_assert(std::size(kNames) == kKinds);
 
 constexpr const char* kClassNames[kSizeClasses] = {"<= 256 B", "<= 16 KiB", "<= 1 MiB", "> 1 MiB"};
 

@@ -44,30 +44,15 @@ inline constexpr int kKeyvalInvalid = 0x24000000;
 inline constexpr int kTagUb = 0x64400001;  // the keyval of the attribute
 inline constexpr int kUndefined = -32766;
 inline constexpr int kAnySource = -2;
-inline constexpr int kAnyTag = -1;
-inline constexpr int kProcNull = -1;
-inline constexpr int kCommTypeShared = 1;
 inline constexpr int kObjectNameMax = 128;
-inline constexpr int kErrorStringMax = 512;
 inline constexpr int kLibraryVersionMax = 8192;
 
 inline constexpr int kSuccess = 0;
-inline constexpr int kErrBuffer = 1;
 inline constexpr int kErrCount = 2;
-inline constexpr int kErrType = 3;
-inline constexpr int kErrComm = 5;
-inline constexpr int kErrRoot = 7;
-inline constexpr int kErrOp = 9;
 inline constexpr int kErrArg = 12;
 inline constexpr int kErrOther = 15;
 inline constexpr int kErrTruncate = 14;
-inline constexpr int kErrIntern = 16;
 inline constexpr int kErrNoMem = 34;
-
-inline constexpr int kThreadSingle = 0;
-inline constexpr int kThreadFunneled = 1;
-inline constexpr int kThreadSerialized = 2;
-inline constexpr int kThreadMultiple = 3;
 
 inline constexpr int kCombinerNamed = 1;
 inline constexpr int kCombinerDup = 2;

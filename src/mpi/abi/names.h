@@ -1,98 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The predefined datatypes and operators of MPI by number, so that tables of both flavours have the
-// same order.
+// The predefined datatypes and operators of MPI by number, so that tables of all ABIs have the same
+// order.
 #pragma once
 
 namespace tutti::mpi::abi {
 
 enum TypeName {
-    kTypeChar,
-    kTypeSignedChar,
-    kTypeUnsignedChar,
-    kTypeByte,
-    kTypePacked,
-    kTypeWchar,
-    kTypeShort,
-    kTypeUnsignedShort,
-    kTypeInt,
-    kTypeUnsigned,
-    kTypeLong,
-    kTypeUnsignedLong,
-    kTypeLongLong,
-    kTypeUnsignedLongLong,
-    kTypeFloat,
-    kTypeDouble,
-    kTypeLongDouble,
-    kTypeCBool,
-    kTypeInt8,
-    kTypeInt16,
-    kTypeInt32,
-    kTypeInt64,
-    kTypeUint8,
-    kTypeUint16,
-    kTypeUint32,
-    kTypeUint64,
-    kTypeCFloatComplex,
-    kTypeCDoubleComplex,
-    kTypeCLongDoubleComplex,
-    kTypeCxxBool,
-    kTypeCxxFloatComplex,
-    kTypeCxxDoubleComplex,
-    kTypeCxxLongDoubleComplex,
-    kTypeAint,
-    kTypeOffset,
-    kTypeCount_,  // MPI_COUNT
-    kTypeFloatInt,
-    kTypeDoubleInt,
-    kTypeLongInt,
-    kType2Int,
-    kTypeShortInt,
-    kTypeLongDoubleInt,
-    kTypeCharacter,
-    kTypeLogical,
-    kTypeInteger,
-    kTypeReal,
-    kTypeDoublePrecision,
-    kTypeComplex,
-    kTypeDoubleComplex,
-    kTypeLogical1,
-    kTypeLogical2,
-    kTypeLogical4,
-    kTypeLogical8,
-    kTypeInteger1,
-    kTypeInteger2,
-    kTypeInteger4,
-    kTypeInteger8,
-    kTypeInteger16,
-    kTypeReal2,
-    kTypeReal4,
-    kTypeReal8,
-    kTypeReal16,
-    kTypeComplex8,
-    kTypeComplex16,
-    kTypeComplex32,
-    kType2Integer,
-    kType2Real,
-    kType2DoublePrecision,
-    kTypeNames,  // how many
+#define TUTTI_MPI_TYPE(identifier, NAME, type_class, dtype) identifier,
+#include "mpi/abi/types.inc"
+    kTypeNames,
 };
 
 enum OpName {
-    kOpSum,
-    kOpProd,
-    kOpMin,
-    kOpMax,
-    kOpLand,
-    kOpLor,
-    kOpLxor,
-    kOpBand,
-    kOpBor,
-    kOpBxor,
-    kOpMinloc,
-    kOpMaxloc,
-    kOpReplace,
-    kOpNoOp,
-    kOpNames,  // how many
+#define TUTTI_MPI_OP(identifier, NAME, number) identifier,
+#include "mpi/abi/types.inc"
+    kOpNames,
 };
 
 }  // namespace tutti::mpi::abi

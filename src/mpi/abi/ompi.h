@@ -44,31 +44,16 @@ inline constexpr int kKeyvalInvalid = -1;
 inline constexpr int kTagUb = 0;  // the keyval of the attribute
 inline constexpr int kUndefined = -32766;
 inline constexpr int kAnySource = -1;
-inline constexpr int kAnyTag = -1;
-inline constexpr int kProcNull = -2;
-inline constexpr int kCommTypeShared = 0;
 inline constexpr int kObjectNameMax = 64;
-inline constexpr int kErrorStringMax = 256;
 // MPICH's is larger, and a buffer of this size fits both.
 inline constexpr int kLibraryVersionMax = 8192;
 
 inline constexpr int kSuccess = 0;
-inline constexpr int kErrBuffer = 1;
 inline constexpr int kErrCount = 2;
-inline constexpr int kErrType = 3;
-inline constexpr int kErrComm = 5;
-inline constexpr int kErrRoot = 8;
-inline constexpr int kErrOp = 10;
 inline constexpr int kErrArg = 13;
 inline constexpr int kErrOther = 16;
 inline constexpr int kErrTruncate = 15;
-inline constexpr int kErrIntern = 17;
 inline constexpr int kErrNoMem = 39;
-
-inline constexpr int kThreadSingle = 0;
-inline constexpr int kThreadFunneled = 1;
-inline constexpr int kThreadSerialized = 2;
-inline constexpr int kThreadMultiple = 3;
 
 inline constexpr int kCombinerNamed = 0;
 inline constexpr int kCombinerDup = 1;
