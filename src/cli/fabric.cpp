@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/amounts.h"
 #include "base/text.h"
 
 namespace tutti::cli {
@@ -65,22 +66,10 @@ uint64_t host_bytes(const sched::Shape& shape, const topo::Placement& placement)
     }
 }
 
-// Through any leaf's link, one way.
-uint64_t trunk_bytes(const sched::Shape& shape, const topo::Placement& placement,
-                     std::span<const uint32_t> leaves) {
-    uint64_t members_min = placement.ranks();
-    uint64_t root_members = 0;
-    const uint32_t root_host = placement.node_of(shape.root);
-    uint32_t host = 0;
-    for (const uint32_t hosts : leaves) {
-        uint64_t members = 0;
-        const bool has_root = root_host >= host && root_host < host + hosts;
-        for (const uint32_t end = host + hosts; host < end; ++host) {
-            members += placement.members(host).size();
-        }
-        members_min = std::min(members_min, members);
-        if (has_root) root_members = members;
-    }
+// Through a switch's link to the one above it, one way. members: ranks on hosts below the switch,
+// of which one is the root if has_root.
+uint64_t trunk_bytes(const sched::Shape& shape, uint64_t members, bool has_root) {
+    const uint64_t others = shape.ranks - members;
     switch (shape.collective) {
         case TUTTI_BCAST:
         case TUTTI_REDUCE:
@@ -88,29 +77,57 @@ uint64_t trunk_bytes(const sched::Shape& shape, const topo::Placement& placement
             return shape.bytes;
         case TUTTI_GATHER:
         case TUTTI_SCATTER:
-            return (placement.ranks() - root_members) * shape.bytes;
+            return (has_root ? others : members) * shape.bytes;
         case TUTTI_ALLGATHER:
-            return (placement.ranks() - members_min) * shape.bytes;
+            return std::max(members, others) * shape.bytes;
         default:
             return 0;
     }
 }
 
-uint64_t time_ns(uint64_t bytes, uint64_t bits_per_s) {
-    const double bits = static_cast<double>(bytes) * 8;
-    return static_cast<uint64_t>(bits * 1e9 / static_cast<double>(bits_per_s));
+// A time for the links between switches: something of every collective passes each of them that has
+// ranks on both sides.
+uint64_t trunk_ns(const sched::Shape& shape, const topo::Placement& placement,
+                  const topo::Fabric& fabric) {
+    std::vector<uint64_t> members(fabric.switches());
+    std::vector<bool> has_root(fabric.switches());
+    for (uint32_t host = 0; host < placement.nodes(); ++host) {
+        const bool is_root = host == placement.node_of(shape.root);
+        for (uint32_t at = fabric.switch_of_host[host]; at != topo::kNoSwitch;
+             at = fabric.parent_of_switch[at]) {
+            members[at] += placement.members(host).size();
+            if (is_root) has_root[at] = true;
+        }
+    }
+    const std::vector<uint32_t> hosts = fabric.hosts_of_switch();
+    uint64_t most_ns = 0;
+    for (uint32_t at = 0; at < fabric.switches(); ++at) {
+        if (members[at] == 0 || members[at] == placement.ranks()) continue;
+        // From a host up to the switch, by the link, and down, by another one if no host is there.
+        const uint32_t hops = hosts[fabric.parent_of_switch[at]] > 0 ? 3 : 4;
+        const uint64_t bytes = trunk_bytes(shape, members[at], has_root[at]);
+        most_ns = std::max(most_ns,
+                           fabric.latency_ns * hops / 2 + bits_ns(bytes, fabric.trunk_bits_per_s));
+    }
+    return most_ns;
 }
 
 }  // namespace
 
 std::span<const OptionDoc> fabric_options() { return kFabricOptions; }
 
-Result<Fabric> read_fabric(const Words& words, uint32_t hosts) {
-    Fabric fabric;
-    const auto rate = read_rate(words, "--rate", fabric.bits_per_s);
+Result<topo::Fabric> read_fabric(const Words& words, uint32_t hosts) {
+    std::vector<uint32_t> leaves{hosts};
+    if (const std::string* text = words.find("--leaves")) {
+        auto read = read_leaves(*text, hosts);
+        if (!read) return read.error();
+        leaves = std::move(read.value());
+    }
+    topo::Fabric fabric = topo::Fabric::leaves(leaves);
+    const auto rate = read_rate(words, "--rate", fabric.host_bits_per_s);
     if (!rate) return rate.error();
-    fabric.bits_per_s = rate.value();
-    const auto trunk = read_rate(words, "--trunk", fabric.bits_per_s);
+    fabric.host_bits_per_s = rate.value();
+    const auto trunk = read_rate(words, "--trunk", fabric.host_bits_per_s);
     if (!trunk) return trunk.error();
     fabric.trunk_bits_per_s = trunk.value();
     if (const std::string* text = words.find("--latency")) {
@@ -119,44 +136,30 @@ Result<Fabric> read_fabric(const Words& words, uint32_t hosts) {
             return wrong_value("--latency", *text, "a time such as 1us or 1.5ms");
         fabric.latency_ns = *time;
     }
-    if (const std::string* text = words.find("--leaves")) {
-        auto leaves = read_leaves(*text, hosts);
-        if (!leaves) return leaves.error();
-        fabric.leaves = std::move(leaves.value());
-    }
-    if (words.has("--trunk") && fabric.leaves.size() < 2) {
+    if (words.has("--trunk") && fabric.switches() < 2) {
         return Error{ErrorCode::kArgument, "--trunk: there is but one switch; see --leaves"};
     }
     return fabric;
 }
 
-transport::sim::Network Fabric::network(uint32_t hosts) const {
-    auto network = leaves.empty() ? transport::sim::Network::one_switch(hosts)
-                                  : transport::sim::Network::leaves(leaves);
-    network.host_bits_per_s = bits_per_s;
-    network.trunk_bits_per_s = trunk_bits_per_s;
-    network.latency_ns = latency_ns;
-    return network;
-}
-
-std::string Fabric::text() const {
-    std::string text = fmt::format("{} Mbit/s, {}", static_cast<double>(bits_per_s) / 1e6,
-                                   format_duration(latency_ns));
-    if (leaves.size() < 2) return text;
+std::string text_of(const topo::Fabric& fabric) {
+    std::string text =
+        fmt::format("{} Mbit/s, {}", static_cast<double>(fabric.host_bits_per_s) / 1e6,
+                    format_duration(fabric.latency_ns));
+    if (fabric.switches() < 2) return text;
+    std::vector<uint32_t> leaves = fabric.hosts_of_switch();
+    std::erase(leaves, 0u);  // the switch above them
     return text + fmt::format(", leaves of {} hosts, {} Mbit/s between them",
-                              fmt::join(leaves, ", "), static_cast<double>(trunk_bits_per_s) / 1e6);
+                              fmt::join(leaves, ", "),
+                              static_cast<double>(fabric.trunk_bits_per_s) / 1e6);
 }
 
 uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
-                  const Fabric& fabric) {
+                  const topo::Fabric& fabric) {
     if (shape.bytes == 0 && shape.collective != TUTTI_BARRIER) return 0;
     const uint64_t near_ns =
-        fabric.latency_ns + time_ns(host_bytes(shape, placement), fabric.bits_per_s);
-    if (fabric.leaves.size() < 2) return near_ns;
-    // Something of every collective goes from a leaf to another.
-    const uint64_t trunk = trunk_bytes(shape, placement, fabric.leaves);
-    const uint64_t far_ns = 2 * fabric.latency_ns + time_ns(trunk, fabric.trunk_bits_per_s);
-    return std::max(near_ns, far_ns);
+        fabric.latency_ns + bits_ns(host_bytes(shape, placement), fabric.host_bits_per_s);
+    return std::max(near_ns, trunk_ns(shape, placement, fabric));
 }
 
 }  // namespace tutti::cli

@@ -53,7 +53,7 @@ bool has_memory(const algo::Algorithm& algorithm, const sched::Shape& shape,
 
 struct Run {
     const Call& call;
-    const Fabric& fabric;
+    const topo::Fabric& fabric;
     uint64_t seed;
     sched::Shape shape;
     topo::Placement placement;
@@ -84,7 +84,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.shape = shape;
     request.placement = &placement;
     request.tuning = tuning;
-    request.network = fabric.network(placement.nodes());
+    request.cluster.fabric = fabric;
     request.has_data = has_room_for_data(shape);
     request.seed = seed;
     const auto result = simulate::run(request);
@@ -104,8 +104,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     return Done{};
 }
 
-Result<Done> simulate_one(const Call& call, const Fabric& fabric, uint64_t seed, uint64_t bytes,
-                          bool are_all) {
+Result<Done> simulate_one(const Call& call, const topo::Fabric& fabric, uint64_t seed,
+                          uint64_t bytes, bool are_all) {
     const Run run{call, fabric, seed, call.shape(bytes), call.placement()};
     const auto choice = call.choose(run.shape, run.placement);
     if (!choice) return choice.error();
@@ -114,7 +114,7 @@ Result<Done> simulate_one(const Call& call, const Fabric& fabric, uint64_t seed,
         return Error{ErrorCode::kArgument,
                      fmt::format("simulate: nothing of ours is sent here ({})", chosen.reason)};
     }
-    fmt::print("{}, {}\n", call.text(bytes), fabric.text());
+    fmt::print("{}, {}\n", call.text(bytes), text_of(fabric));
     fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", "time", "x bound", "rounds", "messages",
                "bytes");
     if (run.shape.has_multicast) fmt::print(" {:>10} {:>12}", "multicasts", "bytes");

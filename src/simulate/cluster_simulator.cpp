@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/amounts.h"
 #include "engine/messages.h"
 #include "engine/standing.h"
 
 namespace tutti::simulate {
-
-using transport::sim::bytes_ns;
 
 // A rank's end of the network: what was done before a message is posted takes its time before.
 class ClusterSimulator::Meter final : public transport::Transport {
@@ -103,7 +102,7 @@ struct ClusterSimulator::Process {
 ClusterSimulator::ClusterSimulator(const ClusterParams& params)
     : params_(params),
       prng_(params.weather.seed + 1),
-      world_(params.network, params.host_of_process, params.weather),
+      world_(params.cluster, params.host_of_process, params.weather),
       processes_(params.host_of_process.size()) {
     for (Process& process : processes_) {
         if (params.look_ns_max == 0) continue;

@@ -25,7 +25,7 @@
 namespace tutti::simulate {
 
 struct ClusterParams {
-    transport::sim::Network network;
+    transport::sim::Cluster cluster;
     std::vector<uint32_t> host_of_process;
     transport::sim::Weather weather;
     NodeCosts costs;

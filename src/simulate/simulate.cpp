@@ -114,13 +114,13 @@ class Buffers {
 };
 
 Result<Done> check_request(const SimulationRequest& request) {
-    if (!request.network.is_valid()) {
+    if (!request.cluster.is_valid()) {
         return Error{ErrorCode::kArgument, "the network has no hosts, no rate or no latency"};
     }
-    if (request.network.hosts() < request.placement->nodes()) {
-        return Error{ErrorCode::kArgument, std::to_string(request.placement->nodes()) +
-                                               " nodes do not fit on " +
-                                               std::to_string(request.network.hosts()) + " hosts"};
+    if (request.cluster.fabric.hosts() < request.placement->nodes()) {
+        return Error{ErrorCode::kArgument,
+                     std::to_string(request.placement->nodes()) + " nodes do not fit on " +
+                         std::to_string(request.cluster.fabric.hosts()) + " hosts"};
     }
     const std::string_view obstacle =
         algo::plan_obstacle(*request.algorithm, request.shape, *request.placement, request.tuning);
@@ -143,7 +143,7 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
     result.multicast_bytes = world.multicast_traffic().bytes;
     result.memory_messages = world.memory_traffic().messages;
     result.memory_bytes = world.memory_traffic().bytes;
-    for (uint32_t link = 0; link < request.network.links(); ++link) {
+    for (uint32_t link = 0; link < request.cluster.fabric.links(); ++link) {
         result.link_bytes.push_back(world.link_traffic(link).bytes);
     }
     return result;
@@ -156,7 +156,7 @@ Result<SimulationResult> run(const SimulationRequest& request) {
     if (!checked) return checked.error();
     const topo::Placement& placement = *request.placement;
     ClusterParams params;
-    params.network = request.network;
+    params.cluster = request.cluster;
     params.costs = request.costs;
     params.weather.seed = request.seed;
     params.weather.has_data = request.has_data;

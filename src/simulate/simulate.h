@@ -9,7 +9,7 @@
 #include "algo/plan.h"
 #include "base/result.h"
 #include "topo/placement.h"
-#include "transport/sim/network.h"
+#include "transport/sim/cluster.h"
 
 namespace tutti::simulate {
 
@@ -27,7 +27,7 @@ struct SimulationRequest {
     sched::Shape shape;  // shape.nodes is not set
     const topo::Placement* placement = nullptr;
     algo::Tuning tuning;
-    transport::sim::Network network;  // a host for every node of the placement
+    transport::sim::Cluster cluster;  // a host for every node of the placement
     NodeCosts costs;
     // Every rank has buffers of its own and the results are compared with a direct computation.
     // Without: all ranks share one set of buffers, and only time and counts mean something.
@@ -44,7 +44,7 @@ struct SimulationResult {
     uint64_t multicast_bytes = 0;   // of these
     uint64_t memory_messages = 0;   // between ranks of one host that the schedule sends
     uint64_t memory_bytes = 0;
-    std::vector<uint64_t> link_bytes;  // by link, see Network::links
+    std::vector<uint64_t> link_bytes;  // by link, see topo::Fabric::links
 };
 
 // An error if the algorithm cannot run here, if ranks are stuck or if a result is wrong.

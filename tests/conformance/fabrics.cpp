@@ -14,14 +14,14 @@ using transport::Faulty;
 using transport::P2p;
 using transport::Rank;
 using transport::Transport;
-using transport::sim::Network;
+using transport::sim::Cluster;
 using transport::sim::Weather;
 using transport::sim::World;
 
 class SimFabric final : public Fabric {
   public:
-    SimFabric(const Network& network, std::vector<uint32_t> hosts, const Weather& weather)
-        : world_(network, hosts, weather) {
+    SimFabric(const Cluster& cluster, std::vector<uint32_t> hosts, const Weather& weather)
+        : world_(cluster, hosts, weather) {
         for (uint32_t rank = 0; rank < hosts.size(); ++rank) hosts[rank] = rank;
         team_ = world_.add_team(hosts);
     }
@@ -67,15 +67,15 @@ class FaultyFabric final : public Fabric {
 };
 
 std::unique_ptr<Fabric> sim(uint32_t ranks, const Weather& weather, size_t eager_bytes_max) {
-    Network network = Network::leaves(std::vector<uint32_t>{1, 1 + ranks});
-    network.eager_bytes_max = eager_bytes_max;
+    Cluster cluster = Cluster::leaves(std::vector<uint32_t>{1, 1 + ranks});
+    cluster.eager_bytes_max = eager_bytes_max;
     std::vector<uint32_t> hosts;
     for (uint32_t rank = 0; rank < ranks; ++rank) hosts.push_back(rank);
-    return std::make_unique<SimFabric>(network, hosts, weather);
+    return std::make_unique<SimFabric>(cluster, hosts, weather);
 }
 
 std::unique_ptr<Fabric> sim_one_host(uint32_t ranks) {
-    return std::make_unique<SimFabric>(Network::one_switch(1), std::vector<uint32_t>(ranks, 0),
+    return std::make_unique<SimFabric>(Cluster::one_switch(1), std::vector<uint32_t>(ranks, 0),
                                        Weather{});
 }
 

@@ -14,15 +14,15 @@ using transport::Faults;
 using transport::FaultyMulticast;
 using transport::Multicast;
 using transport::Rank;
-using transport::sim::Network;
+using transport::sim::Cluster;
 using transport::sim::Weather;
 using transport::sim::World;
 
 class SimFabric final : public MulticastFabric {
   public:
-    SimFabric(const Network& network, const std::vector<uint32_t>& hosts, const Weather& weather,
+    SimFabric(const Cluster& cluster, const std::vector<uint32_t>& hosts, const Weather& weather,
               uint32_t teams)
-        : world_(network, hosts, weather), waits_for_all_(network.eager_bytes_max == 0) {
+        : world_(cluster, hosts, weather), waits_for_all_(cluster.eager_bytes_max == 0) {
         std::vector<uint32_t> everybody(hosts.size());
         std::iota(everybody.begin(), everybody.end(), 0);
         for (uint32_t team = 0; team < teams; ++team) world_.add_team(everybody);
@@ -64,20 +64,20 @@ const std::vector<uint32_t> kHosts(std::begin(kHostOfRank), std::end(kHostOfRank
 constexpr Weather kStorm{.seed = 7, .delay_ns_max = 50'000, .shuffles = true, .poisons = true};
 
 std::unique_ptr<MulticastFabric> sim(uint32_t teams, const Weather& weather) {
-    return std::make_unique<SimFabric>(Network::leaves(std::vector<uint32_t>{1, 2}), kHosts,
+    return std::make_unique<SimFabric>(Cluster::leaves(std::vector<uint32_t>{1, 2}), kHosts,
                                        weather, teams);
 }
 
 // Sends end when all receives are posted, and few are kept.
 std::unique_ptr<MulticastFabric> sim_narrow(uint32_t teams) {
-    Network network = Network::one_switch(kMulticastHosts);
-    network.eager_bytes_max = 0;
-    network.multicast_slots = 2;
-    return std::make_unique<SimFabric>(network, kHosts, kStorm, teams);
+    Cluster cluster = Cluster::one_switch(kMulticastHosts);
+    cluster.eager_bytes_max = 0;
+    cluster.multicast_slots = 2;
+    return std::make_unique<SimFabric>(cluster, kHosts, kStorm, teams);
 }
 
 std::unique_ptr<MulticastFabric> sim_one_host(uint32_t teams) {
-    return std::make_unique<SimFabric>(Network::one_switch(1),
+    return std::make_unique<SimFabric>(Cluster::one_switch(1),
                                        std::vector<uint32_t>(kMulticastRanks, 0), Weather{}, teams);
 }
 

@@ -30,13 +30,13 @@ ClusterParams draw_cluster(Prng& prng, uint64_t seed, uint32_t processes_max) {
     ClusterParams params;
     const auto hosts = static_cast<uint32_t>(1 + prng.below(6));
     const auto first_leaf = static_cast<uint32_t>(prng.below(hosts));
-    params.network = prng.below(2) == 0 ? transport::sim::Network::one_switch(hosts)
-                                        : transport::sim::Network::leaves(std::vector<uint32_t>{
+    params.cluster = prng.below(2) == 0 ? transport::sim::Cluster::one_switch(hosts)
+                                        : transport::sim::Cluster::leaves(std::vector<uint32_t>{
                                               first_leaf, hosts - first_leaf});
-    params.network.eager_bytes_max = pick<size_t>(prng, {0, 100, 1'000'000});
-    params.network.multicast_slots = pick<uint32_t>(prng, {1, 5, 64});
-    params.network.overhead_ns = pick<uint64_t>(prng, {0, 150});
-    params.network.trunk_bits_per_s = pick<uint64_t>(prng, {100'000'000'000, 500'000'000});
+    params.cluster.eager_bytes_max = pick<size_t>(prng, {0, 100, 1'000'000});
+    params.cluster.multicast_slots = pick<uint32_t>(prng, {1, 5, 64});
+    params.cluster.overhead_ns = pick<uint64_t>(prng, {0, 150});
+    params.cluster.fabric.trunk_bits_per_s = pick<uint64_t>(prng, {100'000'000'000, 500'000'000});
     const auto processes = static_cast<uint32_t>(2 + prng.below(processes_max - 1));
     const bool is_round_robin = prng.below(2) == 0;
     for (uint32_t i = 0; i < processes; ++i) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/amounts.h"
 #include "base/assert.h"
 
 namespace tutti::transport::sim {
@@ -53,7 +54,7 @@ void World::Casts::open_team(uint32_t number) {
     const uint32_t first = world_.first_endpoint_[number];
     const auto end = is_last ? static_cast<uint32_t>(world_.endpoints_.size())
                              : world_.first_endpoint_[number + 1];
-    team.ranks_of_host.resize(world_.network_.hosts());
+    team.ranks_of_host.resize(world_.cluster_.fabric.hosts());
     std::vector<uint32_t> hosts;
     for (uint32_t endpoint = first; endpoint < end; ++endpoint) {
         const Rank rank = endpoint - first;
@@ -64,7 +65,7 @@ void World::Casts::open_team(uint32_t number) {
         there.push_back(rank);
     }
     team.hosts = static_cast<uint32_t>(hosts.size());
-    team.tree = std::make_unique<MulticastTree>(world_.network_, hosts);
+    team.tree = std::make_unique<topo::MulticastTree>(world_.cluster_.fabric, hosts);
     team.first_cast = static_cast<uint32_t>(casts_.size());
     for (uint32_t i = 0; i < casts_of_team(); ++i) casts_.push_back(std::make_unique<Cast>());
 }
@@ -85,7 +86,7 @@ uint32_t World::Casts::open(End& end, uint64_t number) {
         number < kMulticastsInFlightMax || is_complete(end, number - kMulticastsInFlightMax),
         "so many multicasts are under way and no more");
     ++end.next;
-    world_.work(end.process(), world_.network_.overhead_ns);
+    world_.work(end.process(), world_.cluster_.overhead_ns);
     const uint32_t index = cast_of(team, number);
     Cast& cast = *casts_[index];
     if (!cast.is_open) {
@@ -126,7 +127,7 @@ void World::Casts::post_recv(End& end, uint64_t number, Rank sender, std::byte* 
     Share& share = cast.shares[end.rank()];
     share = {&ticket, data, bytes, sender, true, share.is_come, false};
     ++cast.asked;
-    if (bytes > world_.network_.eager_bytes_max) {
+    if (bytes > world_.cluster_.eager_bytes_max) {
         cast.asked_ns = std::max(
             cast.asked_ns, world_.time_of(end.process()) + way_ns(end.team(), end.rank(), sender));
     }
@@ -145,17 +146,18 @@ uint64_t World::Casts::way_ns(uint32_t team, Rank from_rank, Rank to_rank) const
     const uint32_t first = world_.first_endpoint_[team];
     const uint32_t from = world_.host_of(first + from_rank);
     const uint32_t to = world_.host_of(first + to_rank);
-    if (from == to) return world_.network_.memory_ns;
-    return world_.network_.latency_ns * route(world_.network_, from, to).hops() / 2;
+    if (from == to) return world_.cluster_.memory_ns;
+    return world_.cluster_.fabric.latency_ns *
+           topo::link_route(world_.cluster_.fabric, from, to).hops() / 2;
 }
 
 void World::Casts::try_depart(uint32_t index) {
     Cast& cast = *casts_[index];
     if (!cast.is_sent || cast.has_departed) return;
     const Team& team = *teams_[cast.team];
-    if (cast.number >= team.oldest + world_.network_.multicast_slots) return;
+    if (cast.number >= team.oldest + world_.cluster_.multicast_slots) return;
     uint64_t at_ns = std::max(cast.sent_ns, world_.now_ns_);
-    if (cast.bytes > world_.network_.eager_bytes_max) {
+    if (cast.bytes > world_.cluster_.eager_bytes_max) {
         if (cast.asked + 1 < team.ends.size()) return;
         at_ns = std::max(at_ns, cast.asked_ns);
     }
@@ -167,7 +169,7 @@ void World::Casts::depart(uint32_t index, uint64_t at_ns) {
     const Team& team = *teams_[cast.team];
     cast.has_departed = true;
     const uint32_t host = world_.host_of(world_.first_endpoint_[cast.team] + cast.sender);
-    const uint64_t copy_ns = bytes_ns(cast.bytes, world_.network_.memory_bytes_per_s);
+    const uint64_t copy_ns = bytes_ns(cast.bytes, world_.cluster_.memory_bytes_per_s);
     reach_host(index, host, at_ns);
     if (team.hosts == 1) {
         world_.schedule(What::kCastLeft, index, at_ns + copy_ns);
@@ -176,7 +178,7 @@ void World::Casts::depart(uint32_t index, uint64_t at_ns) {
     Flight branch;
     branch.is_multicast = true;
     branch.owner = index;
-    branch.link = MulticastTree::first_link(host);
+    branch.link = topo::MulticastTree::first_link(host);
     branch.bytes = cast.bytes;
     branch.tail_ns = at_ns;
     world_.schedule(What::kHead, world_.flights_.add(branch), at_ns);
@@ -185,7 +187,7 @@ void World::Casts::depart(uint32_t index, uint64_t at_ns) {
 void World::Casts::go_on(const Flight& flight, uint64_t head_ns) {
     const Team& team = *teams_[casts_[flight.owner]->team];
     if (team.tree->ends_at_host(flight.link)) {
-        reach_host(flight.owner, MulticastTree::host_of(flight.link), flight.tail_ns);
+        reach_host(flight.owner, topo::MulticastTree::host_of(flight.link), flight.tail_ns);
         return;
     }
     team.tree->for_each_next(flight.link, [&](uint32_t link) {
@@ -198,9 +200,9 @@ void World::Casts::go_on(const Flight& flight, uint64_t head_ns) {
 // All of it is on a host at this time; each of its ranks gets it from there.
 void World::Casts::reach_host(uint32_t index, uint32_t host, uint64_t at_ns) {
     const Cast& cast = *casts_[index];
-    const Network& network = world_.network_;
+    const Cluster& cluster = world_.cluster_;
     const uint64_t come_ns =
-        at_ns + bytes_ns(cast.bytes, network.memory_bytes_per_s) + network.memory_ns;
+        at_ns + bytes_ns(cast.bytes, cluster.memory_bytes_per_s) + cluster.memory_ns;
     for (const Rank rank : teams_[cast.team]->ranks_of_host[host]) {
         if (rank == cast.sender) continue;
         Flight flight;
@@ -270,7 +272,7 @@ void World::Casts::count_down(uint32_t index) {
         oldest = std::move(next_one);
         --under_way_;
         ++team.oldest;
-        const uint64_t admitted = team.oldest + world_.network_.multicast_slots - 1;
+        const uint64_t admitted = team.oldest + world_.cluster_.multicast_slots - 1;
         const uint32_t next = cast_of(team, admitted);
         if (casts_[next]->is_open) try_depart(next);
     }

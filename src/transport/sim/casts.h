@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The multicasts of a simulated world's teams. A multicast sets out when the node's ring would have
-// a slot for it everywhere (Network::multicast_slots), passes each link of its tree once, cutting
+// a slot for it everywhere (Cluster::multicast_slots), passes each link of its tree once, cutting
 // through like messages, and comes from a host's link through that host's memory to each of its
 // ranks; to those on the sender's own host it goes through memory only. Long ones (as messages,
-// Network::eager_bytes_max) wait until all have posted their receives.
+// Cluster::eager_bytes_max) wait until all have posted their receives.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "topo/multicast_tree.h"
 #include "transport/multicast.h"
-#include "transport/sim/tree.h"
 #include "transport/sim/world.h"
 
 namespace tutti::transport::sim {
@@ -58,14 +58,14 @@ class World::Casts {
         uint64_t asked_ns = 0;  // of a long one: when the sender knows of the last receive
         uint32_t asked = 0;
         uint32_t left = 0;  // ranks that have not got it yet, and the sender while it is pending
-        std::vector<Share> shares;  // by rank
+        std::vector<Share> shares;          // by rank
         std::unique_ptr<std::byte[]> kept;  // what it says, when the sender's memory is free
     };
     struct Team {
         std::vector<std::unique_ptr<End>> ends;        // by rank
         std::vector<std::vector<Rank>> ranks_of_host;  // by host
         uint32_t hosts = 0;                            // that have members
-        std::unique_ptr<MulticastTree> tree;
+        std::unique_ptr<topo::MulticastTree> tree;
         uint32_t first_cast = 0;
         uint64_t oldest = 0;  // all below are complete everywhere
     };
@@ -73,7 +73,7 @@ class World::Casts {
     void open_team(uint32_t team);
     // No rank is further ahead of the slowest: a ring's slots, and as many as it may post.
     [[nodiscard]] uint32_t casts_of_team() const {
-        return world_.network_.multicast_slots + kMulticastsInFlightMax;
+        return world_.cluster_.multicast_slots + kMulticastsInFlightMax;
     }
     [[nodiscard]] uint32_t cast_of(const Team& team, uint64_t number) const {
         return team.first_cast + static_cast<uint32_t>(number % casts_of_team());

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "transport/sim/network.h"
+#include "transport/sim/cluster.h"
 #include "transport/transport.h"
 
 namespace tutti::transport::sim {
@@ -51,7 +51,7 @@ struct Message {
     bool is_requested = false;  // rendezvous: the request has come to the receiver
     bool is_arrived = false;
     uint64_t asked_ns = 0;  // when the receive was posted
-    Route route;
+    topo::LinkRoute route;
     Payloads::Bytes kept;  // what was sent before it was asked for
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/amounts.h"
 #include "base/assert.h"
 #include "transport/sim/casts.h"
 
@@ -41,18 +42,18 @@ class World::Endpoint final : public Transport {
     std::string error_;
 };
 
-World::World(const Network& network, std::span<const uint32_t> host_of_process,
+World::World(const Cluster& cluster, std::span<const uint32_t> host_of_process,
              const Weather& weather)
-    : network_(network),
+    : cluster_(cluster),
       weather_(weather),
       prng_(weather.seed),
       processes_(host_of_process.size()),
-      links_(network.links()),
+      links_(cluster.fabric.links()),
       casts_(std::make_unique<Casts>(*this)) {
-    TUTTI_ASSERT(network.is_valid(), "a network of hosts and switches");
+    TUTTI_ASSERT(cluster.is_valid(), "hosts, switches and what they take");
     for (size_t i = 0; i < processes_.size(); ++i) {
         processes_[i].host = host_of_process[i];
-        TUTTI_ASSERT(host_of_process[i] < network.hosts(), "the process is on a host");
+        TUTTI_ASSERT(host_of_process[i] < cluster.fabric.hosts(), "the process is on a host");
     }
 }
 
@@ -115,8 +116,8 @@ uint32_t World::host_of(uint32_t endpoint) const { return processes_[process_of(
 uint64_t World::way_ns(const Message& message) const {
     const uint32_t from = host_of(message.key.from);
     const uint32_t to = host_of(message.key.to);
-    if (from == to) return network_.memory_ns;
-    return network_.latency_ns * route(network_, from, to).hops() / 2;
+    if (from == to) return cluster_.memory_ns;
+    return cluster_.fabric.latency_ns * topo::link_route(cluster_.fabric, from, to).hops() / 2;
 }
 
 uint64_t World::delay_ns() {
@@ -142,7 +143,7 @@ bool World::refuse_size(Message& message) {
 void World::post_send(Endpoint& from, Rank peer, const MessageId& id, const std::byte* data,
                       size_t bytes, Ticket& ticket) {
     TUTTI_ASSERT(bytes <= kMessageBytesMax, "the message is not too long");
-    work(from.process(), network_.overhead_ns);
+    work(from.process(), cluster_.overhead_ns);
     const uint64_t at_ns = time_of(from.process());
     const uint32_t index = messages_.find_or_make({from.index(), from.endpoint_of(peer), id});
     Message& message = messages_[index];
@@ -151,7 +152,7 @@ void World::post_send(Endpoint& from, Rank peer, const MessageId& id, const std:
     message.send = &ticket;
     message.source = data;
     message.bytes = bytes;
-    message.is_rendezvous = bytes > network_.eager_bytes_max;
+    message.is_rendezvous = bytes > cluster_.eager_bytes_max;
     ticket.state = State::kPending;
     const bool is_local = host_of(message.key.from) == host_of(message.key.to);
     for (Traffic* traffic : {&from.sent, is_local ? &memory_traffic_ : &network_traffic_}) {
@@ -168,7 +169,7 @@ void World::post_send(Endpoint& from, Rank peer, const MessageId& id, const std:
 
 void World::post_recv(Endpoint& to, Rank peer, const MessageId& id, std::byte* data, size_t bytes,
                       Ticket& ticket) {
-    work(to.process(), network_.overhead_ns);
+    work(to.process(), cluster_.overhead_ns);
     const uint32_t index = messages_.find_or_make({to.endpoint_of(peer), to.index(), id});
     Message& message = messages_[index];
     TUTTI_ASSERT(!message.is_asked, "no two receives of one name are under way");
@@ -189,12 +190,12 @@ void World::depart(uint32_t index, uint64_t at_ns) {
     const uint32_t from = host_of(message.key.from);
     const uint32_t to = host_of(message.key.to);
     if (from == to) {
-        const uint64_t copied_ns = at_ns + bytes_ns(message.bytes, network_.memory_bytes_per_s);
+        const uint64_t copied_ns = at_ns + bytes_ns(message.bytes, cluster_.memory_bytes_per_s);
         if (!message.is_rendezvous) schedule(What::kSent, index, copied_ns);
-        schedule(What::kArrive, index, copied_ns + network_.memory_ns + delay_ns());
+        schedule(What::kArrive, index, copied_ns + cluster_.memory_ns + delay_ns());
         return;
     }
-    message.route = route(network_, from, to);
+    message.route = topo::link_route(cluster_.fabric, from, to);
     Flight flight;
     flight.owner = index;
     flight.link = message.route[0];
@@ -222,13 +223,14 @@ void World::head_comes(uint32_t flight) {
 void World::take_link(uint32_t index) {
     Flight& flight = flights_[index];
     Link& link = links_[flight.link];
-    const uint64_t own_ns = now_ns_ + bits_ns(flight.bytes, network_.link_bits_per_s(flight.link));
+    const uint64_t own_ns =
+        now_ns_ + bits_ns(flight.bytes, cluster_.fabric.link_bits_per_s(flight.link));
     link.busy_until_ns = std::max(own_ns, flight.tail_ns);
     ++link.traffic.messages;
     link.traffic.bytes += flight.bytes;
     // An odd latency's last nanosecond belongs to the second link.
-    const uint64_t half = network_.latency_ns / 2;
-    const uint64_t latency_ns = flight.hop % 2 == 0 ? half : network_.latency_ns - half;
+    const uint64_t half = cluster_.fabric.latency_ns / 2;
+    const uint64_t latency_ns = flight.hop % 2 == 0 ? half : cluster_.fabric.latency_ns - half;
     flight.tail_ns = link.busy_until_ns + latency_ns;
     if (flight.hop++ == 0) {
         if (flight.is_multicast) {
@@ -249,7 +251,7 @@ void World::go_on(uint32_t index, uint64_t head_ns) {
         casts_->go_on(branch, head_ns);
         return;
     }
-    const Route& route = messages_[flight.owner].route;
+    const topo::LinkRoute& route = messages_[flight.owner].route;
     if (flight.hop < route.hops()) {
         flight.link = route[flight.hop];
         schedule(What::kHead, index, head_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cluster in virtual time, in one thread: processes on the hosts of a Network, teams of them, and
+// A cluster in virtual time, in one thread: processes on the hosts of a Cluster, teams of them, and
 // the messages between them. Whoever drives it asks for the next process that something happened
 // to, and lets that one move. The same seed is the same run, to the nanosecond.
 //
@@ -17,9 +17,9 @@
 
 #include "base/prng.h"
 #include "transport/multicast.h"
+#include "transport/sim/cluster.h"
 #include "transport/sim/flights.h"
 #include "transport/sim/match.h"
-#include "transport/sim/network.h"
 #include "transport/transport.h"
 
 namespace tutti::transport::sim {
@@ -44,7 +44,7 @@ struct Traffic {
 
 class World {
   public:
-    World(const Network& network, std::span<const uint32_t> host_of_process,
+    World(const Cluster& cluster, std::span<const uint32_t> host_of_process,
           const Weather& weather);
     ~World();
 
@@ -66,8 +66,8 @@ class World {
     // None: nothing will happen any more.
     std::optional<uint32_t> next();
 
-    // Between ranks of different hosts, of one host, over a link (Network::links), and sent by a
-    // rank.
+    // Between ranks of different hosts, of one host, over a link (topo::Fabric::links), and sent by
+    // a rank.
     [[nodiscard]] const Traffic& network_traffic() const { return network_traffic_; }
     [[nodiscard]] const Traffic& memory_traffic() const { return memory_traffic_; }
     [[nodiscard]] const Traffic& link_traffic(uint32_t link) const { return links_[link].traffic; }
@@ -136,7 +136,7 @@ class World {
     void complete(Ticket*& ticket, uint32_t endpoint);
     bool handle(const Event& event);
 
-    Network network_;
+    Cluster cluster_;
     Weather weather_;
     Prng prng_;
     uint64_t now_ns_ = 0;

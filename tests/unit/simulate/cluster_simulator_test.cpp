@@ -12,7 +12,7 @@ namespace tutti::simulate {
 namespace {
 
 using topo::Placement;
-using transport::sim::Network;
+using transport::sim::Cluster;
 
 constexpr uint64_t kLatency = 1000;
 
@@ -25,8 +25,8 @@ SimulationRequest request_of(tutti_collective collective, const char* name,
     request.shape.ranks = placement.ranks();
     request.shape.bytes = bytes;
     request.placement = &placement;
-    request.network = Network::one_switch(placement.nodes());
-    request.network.host_bits_per_s = 8'000'000'000;
+    request.cluster = Cluster::one_switch(placement.nodes());
+    request.cluster.fabric.host_bits_per_s = 8'000'000'000;
     request.costs.copy_bytes_per_s = request.costs.reduce_bytes_per_s = uint64_t{1} << 60;
     return request;
 }
@@ -89,7 +89,7 @@ TEST(Simulate, SaysWhatCannotRun) {
     EXPECT_EQ(run(request).error().message,
               "ring cannot run here: needs an operator that commutes");
     request.shape.is_commutative = true;
-    request.network = Network::one_switch(3);
+    request.cluster = Cluster::one_switch(3);
     EXPECT_EQ(run(request).error().message, "4 nodes do not fit on 3 hosts");
 }
 
@@ -125,7 +125,7 @@ class OneMessage final : public sched::Program {
 
 ClusterParams two_hosts() {
     ClusterParams params;
-    params.network = Network::one_switch(2);
+    params.cluster = Cluster::one_switch(2);
     params.host_of_process = {0, 1};
     params.weather.seed = 5;
     return params;
@@ -174,8 +174,8 @@ TEST(ClusterSimulator, WorkDelaysWhatFollowsIt) {
 TEST(ClusterSimulator, MulticastsPassOnce) {
     ClusterParams params = two_hosts();
     params.host_of_process = {0, 1, 1};
-    params.network.host_bits_per_s = 8'000'000'000;
-    params.network.memory_bytes_per_s = 1'000'000'000;
+    params.cluster.fabric.host_bits_per_s = 8'000'000'000;
+    params.cluster.memory_bytes_per_s = 1'000'000'000;
     ClusterSimulator simulator(params);
     const uint32_t team = simulator.add_team(std::array<uint32_t, 3>{0, 1, 2});
     std::array<std::array<std::byte, 2000>, 3> memory{};

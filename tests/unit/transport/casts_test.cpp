@@ -19,12 +19,13 @@ constexpr uint64_t kMemory = 125 + 300;
 // One process on every host and one team of all, unless told otherwise. 8 Gbit/s: a byte takes a
 // nanosecond on any link.
 struct Bench {
-    explicit Bench(Network wanted, Weather weather = {}, std::vector<uint32_t> hosts = {})
-        : network(std::move(wanted)) {
-        network.host_bits_per_s = network.trunk_bits_per_s = 8'000'000'000;
-        const auto count = static_cast<uint32_t>(hosts.empty() ? network.hosts() : hosts.size());
+    explicit Bench(Cluster wanted, Weather weather = {}, std::vector<uint32_t> hosts = {})
+        : cluster(std::move(wanted)) {
+        cluster.fabric.host_bits_per_s = cluster.fabric.trunk_bits_per_s = 8'000'000'000;
+        const auto count =
+            static_cast<uint32_t>(hosts.empty() ? cluster.fabric.hosts() : hosts.size());
         for (uint32_t rank = 0; rank < count; ++rank) ranks.push_back(rank);
-        world = std::make_unique<World>(network, hosts.empty() ? ranks : hosts, weather);
+        world = std::make_unique<World>(cluster, hosts.empty() ? ranks : hosts, weather);
         team = world->add_team(ranks);
     }
     Ticket& send(Rank from, uint64_t number, size_t bytes = kKilobyte) {
@@ -48,13 +49,13 @@ struct Bench {
     // Those that carried anything.
     [[nodiscard]] std::set<uint32_t> busy_links() const {
         std::set<uint32_t> links;
-        for (uint32_t link = 0; link < network.links(); ++link) {
+        for (uint32_t link = 0; link < cluster.fabric.links(); ++link) {
             if (world->link_traffic(link).messages > 0) links.insert(link);
         }
         return links;
     }
 
-    Network network;
+    Cluster cluster;
     std::vector<uint32_t> ranks;
     std::unique_ptr<World> world;
     uint32_t team = 0;
@@ -63,7 +64,7 @@ struct Bench {
 };
 
 TEST(Casts, OneUplinkAllDownlinks) {
-    Bench bench(Network::one_switch(4));
+    Bench bench(Cluster::one_switch(4));
     const Ticket& sent = bench.send(1, 0);
     std::vector<const Ticket*> got;
     for (const Rank rank : {0u, 2u, 3u}) got.push_back(&bench.recv(rank, 0, 1));
@@ -83,7 +84,7 @@ TEST(Casts, OneUplinkAllDownlinks) {
 // Hosts 0 1 | 2 3 | 4 on leaves under one switch: each link of the tree once, four of them, and so
 // twice the latency, to other leaves.
 TEST(Casts, LeavesShareTheTrunk) {
-    Bench bench(Network::leaves(std::vector<uint32_t>{2, 2, 1}));
+    Bench bench(Cluster::leaves(std::vector<uint32_t>{2, 2, 1}));
     bench.send(0, 0);
     std::vector<const Ticket*> got;
     for (const Rank rank : {1u, 2u, 3u, 4u}) got.push_back(&bench.recv(rank, 0, 0));
@@ -98,14 +99,14 @@ TEST(Casts, LeavesShareTheTrunk) {
 
 // Teams load only the part of the network that has members.
 TEST(Casts, StayBelowTheirTopSwitch) {
-    const Network network = Network::leaves(std::vector<uint32_t>{3, 2, 1});
+    const Cluster cluster = Cluster::leaves(std::vector<uint32_t>{3, 2, 1});
     const uint32_t leaf = 2 * 6;
-    Bench bench(network);
+    Bench bench(cluster);
     bench.team = bench.world->add_team(std::array<uint32_t, 2>{0, 2});
     bench.send(1, 0);
     EXPECT_EQ(bench.time_of(bench.recv(0, 0, 1)), 2000u + kMemory);
     EXPECT_EQ(bench.busy_links(), (std::set<uint32_t>{4, 1}));
-    Bench wider(network);
+    Bench wider(cluster);
     wider.team = wider.world->add_team(std::array<uint32_t, 3>{5, 0, 2});
     wider.send(0, 0);
     wider.recv(1, 0, 0);
@@ -115,16 +116,16 @@ TEST(Casts, StayBelowTheirTopSwitch) {
 
 // Three levels: leaves 0 and 1 below switch 4, leaves 2 and 3 below 5, these below 6.
 TEST(Casts, ClimbAsFarAsTheyMust) {
-    Network network;
-    network.parent_of_switch = {4, 4, 5, 5, 6, 6, kNoSwitch};
-    network.switch_of_host = {0, 1, 2, 3};
+    Cluster cluster;
+    cluster.fabric.parent_of_switch = {4, 4, 5, 5, 6, 6, topo::kNoSwitch};
+    cluster.fabric.switch_of_host = {0, 1, 2, 3};
     const auto up = [](uint32_t at) { return 2 * (4 + at); };
-    Bench bench(network);
+    Bench bench(cluster);
     bench.team = bench.world->add_team(std::array<uint32_t, 2>{1, 0});
     bench.send(0, 0);
     EXPECT_EQ(bench.time_of(bench.recv(1, 0, 0)), 3000u + kMemory);
     EXPECT_EQ(bench.busy_links(), (std::set<uint32_t>{2, up(1), up(0) + 1, 1}));
-    Bench all(network);
+    Bench all(cluster);
     all.send(3, 0);
     for (const Rank rank : {0u, 1u}) all.recv(rank, 0, 3);
     EXPECT_EQ(all.time_of(all.recv(2, 0, 3)), 3000u + kMemory);
@@ -137,7 +138,7 @@ TEST(Casts, ClimbAsFarAsTheyMust) {
 
 // A downlink carries a message and a multicast one after the other.
 TEST(Casts, ShareLinksWithMessages) {
-    Bench bench(Network::one_switch(3));
+    Bench bench(Cluster::one_switch(3));
     bench.world->endpoint(0, 0).send(2, {}, bench.memory.data(), 3000,
                                      bench.tickets.emplace_back());
     bench.send(1, 0);
@@ -149,7 +150,7 @@ TEST(Casts, ShareLinksWithMessages) {
 
 // Ranks of one host are served one delivery, by memory; those beside the sender by memory alone.
 TEST(Casts, HostsKeepTheirOwn) {
-    Bench bench(Network::one_switch(2), Weather{}, {0, 1, 0, 1});
+    Bench bench(Cluster::one_switch(2), Weather{}, {0, 1, 0, 1});
     bench.send(0, 0);
     const Ticket& beside = bench.recv(2, 0, 0);
     const Ticket& first = bench.recv(1, 0, 0);
@@ -159,7 +160,7 @@ TEST(Casts, HostsKeepTheirOwn) {
     EXPECT_EQ(bench.time_of(second), 2000u + kMemory);
     EXPECT_EQ(bench.busy_links(), (std::set<uint32_t>{0, 3}));
     EXPECT_EQ(bench.world->link_traffic(3).messages, 1u);
-    Bench alone(Network::one_switch(1), Weather{}, {0, 0});
+    Bench alone(Cluster::one_switch(1), Weather{}, {0, 0});
     const Ticket& sent = alone.send(1, 0);
     EXPECT_EQ(alone.time_of(sent), 125u) << "copied";
     EXPECT_EQ(alone.time_of(alone.recv(0, 0, 1)), kMemory);
@@ -167,7 +168,7 @@ TEST(Casts, HostsKeepTheirOwn) {
 
 // A team of one sends to nobody.
 TEST(Casts, OneRankAlone) {
-    Bench bench(Network::one_switch(1));
+    Bench bench(Cluster::one_switch(1));
     EXPECT_EQ(bench.time_of(bench.send(0, 0)), 125u);
     EXPECT_EQ(bench.time_of(bench.send(0, 1, 0)), 125u);
     EXPECT_EQ(bench.world->under_way(), 0u);
@@ -175,9 +176,9 @@ TEST(Casts, OneRankAlone) {
 
 // With two slots the third waits until the slowest rank has the first.
 TEST(Casts, SlowRanksHoldTheRingUp) {
-    Network network = Network::one_switch(3);
-    network.multicast_slots = 2;
-    Bench bench(network);
+    Cluster cluster = Cluster::one_switch(3);
+    cluster.multicast_slots = 2;
+    Bench bench(cluster);
     std::vector<const Ticket*> sent;
     for (uint64_t number = 0; number < 4; ++number) {
         sent.push_back(&bench.send(0, number));
@@ -204,9 +205,9 @@ TEST(Casts, SlowRanksHoldTheRingUp) {
 
 // A long one sets out when the last receive is known to the sender, one latency after it.
 TEST(Casts, LongOnesWaitForAllReceives) {
-    Network network = Network::one_switch(3);
-    network.eager_bytes_max = kKilobyte - 1;
-    Bench bench(network);
+    Cluster cluster = Cluster::one_switch(3);
+    cluster.eager_bytes_max = kKilobyte - 1;
+    Bench bench(cluster);
     const Ticket& sent = bench.send(0, 0);
     bench.recv(1, 0, 0);
     EXPECT_FALSE(bench.world->next());
@@ -218,7 +219,7 @@ TEST(Casts, LongOnesWaitForAllReceives) {
 }
 
 TEST(Casts, WrongReceivesFail) {
-    Bench bench(Network::one_switch(3));
+    Bench bench(Cluster::one_switch(3));
     const Ticket& sent = bench.send(0, 0, 20);
     const Ticket& shorter = bench.recv(1, 0, 0, 10);
     const Ticket& other = bench.recv(2, 0, 1, 20);
@@ -235,7 +236,7 @@ TEST(Casts, WrongReceivesFail) {
 
 // Early readers and early writers are found out.
 TEST(Casts, PoisonWhatIsNotThereYet) {
-    Bench bench(Network::one_switch(2), Weather{.poisons = true});
+    Bench bench(Cluster::one_switch(2), Weather{.poisons = true});
     std::byte from{1};
     std::byte to{2};
     Ticket sent;
@@ -252,7 +253,7 @@ TEST(Casts, PoisonWhatIsNotThereYet) {
 
 // When 16 multicasts complete on two ranks.
 std::vector<uint64_t> times_in(const Weather& weather) {
-    Bench bench(Network::one_switch(3), weather);
+    Bench bench(Cluster::one_switch(3), weather);
     std::vector<const Ticket*> got;
     for (uint32_t i = 0; i < 16; ++i) {
         bench.send(0, i, 8);

@@ -16,12 +16,13 @@ constexpr size_t kKilobyte = 1000;
 
 // One process on every host and one team of all. 8 Gbit/s: a byte takes a nanosecond.
 struct Bench {
-    explicit Bench(Network wanted, Weather weather = {}, std::vector<uint32_t> hosts = {})
-        : network(std::move(wanted)) {
-        network.host_bits_per_s = 8'000'000'000;
-        const auto count = static_cast<uint32_t>(hosts.empty() ? network.hosts() : hosts.size());
+    explicit Bench(Cluster wanted, Weather weather = {}, std::vector<uint32_t> hosts = {})
+        : cluster(std::move(wanted)) {
+        cluster.fabric.host_bits_per_s = 8'000'000'000;
+        const auto count =
+            static_cast<uint32_t>(hosts.empty() ? cluster.fabric.hosts() : hosts.size());
         for (uint32_t rank = 0; rank < count; ++rank) ranks.push_back(rank);
-        world = std::make_unique<World>(network, hosts.empty() ? ranks : hosts, weather);
+        world = std::make_unique<World>(cluster, hosts.empty() ? ranks : hosts, weather);
         team = world->add_team(ranks);
     }
     Ticket& send(Rank from, Rank to, uint32_t message, size_t bytes = kKilobyte) {
@@ -42,7 +43,7 @@ struct Bench {
         return world->now_ns();
     }
 
-    Network network;
+    Cluster cluster;
     std::vector<uint32_t> ranks;
     std::unique_ptr<World> world;
     uint32_t team = 0;
@@ -51,7 +52,7 @@ struct Bench {
 };
 
 TEST(World, LatencyAndBytes) {
-    Bench bench(Network::one_switch(2));
+    Bench bench(Cluster::one_switch(2));
     const Ticket& got = bench.recv(0, 1, 0);
     const Ticket& sent = bench.send(0, 1, 0);
     EXPECT_EQ(bench.time_of(sent), 1000u) << "the last byte has left";
@@ -67,7 +68,7 @@ TEST(World, LatencyAndBytes) {
 
 // Both uplinks are free at once; the downlink carries one after the other.
 TEST(World, ADownlinkIsShared) {
-    Bench bench(Network::one_switch(3));
+    Bench bench(Cluster::one_switch(3));
     const Ticket& first = bench.recv(0, 2, 0);
     const Ticket& second = bench.recv(1, 2, 0);
     bench.send(0, 2, 0);
@@ -78,7 +79,7 @@ TEST(World, ADownlinkIsShared) {
 
 // Each direction of each link has the whole rate.
 TEST(World, LinksAreFullDuplex) {
-    Bench bench(Network::one_switch(2));
+    Bench bench(Cluster::one_switch(2));
     const Ticket& there = bench.recv(0, 1, 0);
     const Ticket& back = bench.recv(1, 0, 0);
     bench.send(0, 1, 0);
@@ -89,7 +90,7 @@ TEST(World, LinksAreFullDuplex) {
 
 // A message that still waits for its uplink does not keep others from the receiver's downlink.
 TEST(World, NothingIsReservedAhead) {
-    Bench bench(Network::one_switch(4));
+    Bench bench(Cluster::one_switch(4));
     bench.send(0, 1, 0, 50 * kKilobyte);
     bench.send(0, 2, 0, 50 * kKilobyte);
     const Ticket& quick = bench.recv(3, 2, 0);
@@ -99,9 +100,9 @@ TEST(World, NothingIsReservedAhead) {
 
 // Two leaves: four links and twice the latency; the trunk carries two messages one by one.
 TEST(World, TrunksAreShared) {
-    Network network = Network::leaves(std::vector<uint32_t>{2, 2});
-    network.trunk_bits_per_s = 8'000'000'000;
-    Bench bench(network);
+    Cluster cluster = Cluster::leaves(std::vector<uint32_t>{2, 2});
+    cluster.fabric.trunk_bits_per_s = 8'000'000'000;
+    Bench bench(cluster);
     const Ticket& first = bench.recv(0, 2, 0);
     const Ticket& second = bench.recv(1, 3, 0);
     bench.send(0, 2, 0);
@@ -112,14 +113,14 @@ TEST(World, TrunksAreShared) {
 
 // The slowest link on the way counts, and a fast one behind it is held until the tail has come.
 TEST(World, TheSlowestLinkCounts) {
-    Network network = Network::leaves(std::vector<uint32_t>{1, 1});
-    network.trunk_bits_per_s = 800'000'000;
-    Bench slow(network);
+    Cluster cluster = Cluster::leaves(std::vector<uint32_t>{1, 1});
+    cluster.fabric.trunk_bits_per_s = 800'000'000;
+    Bench slow(cluster);
     const Ticket& got = slow.recv(0, 1, 0);
     slow.send(0, 1, 0);
     EXPECT_EQ(slow.time_of(got), 2000u + 10 * kKilobyte);
-    network.trunk_bits_per_s = 80'000'000'000;
-    Bench fast(network);
+    cluster.fabric.trunk_bits_per_s = 80'000'000'000;
+    Bench fast(cluster);
     const Ticket& got_fast = fast.recv(0, 1, 0);
     fast.send(0, 1, 0);
     EXPECT_EQ(fast.time_of(got_fast), 2000u + kKilobyte);
@@ -128,9 +129,9 @@ TEST(World, TheSlowestLinkCounts) {
 // A long message sets out when request (one latency) and answer (another) have passed; its send is
 // complete when it is there.
 TEST(World, LongMessagesWaitForTheirReceive) {
-    Network network = Network::one_switch(2);
-    network.eager_bytes_max = kKilobyte - 1;
-    Bench bench(network);
+    Cluster cluster = Cluster::one_switch(2);
+    cluster.eager_bytes_max = kKilobyte - 1;
+    Bench bench(cluster);
     const Ticket& sent = bench.send(0, 1, 0);
     EXPECT_FALSE(bench.world->next()) << "only the request moves";
     EXPECT_EQ(bench.world->now_ns(), 1000u);
@@ -139,14 +140,14 @@ TEST(World, LongMessagesWaitForTheirReceive) {
     const Ticket& got = bench.recv(0, 1, 0);
     EXPECT_EQ(bench.time_of(got), 6000u + 1000u + 2000u);
     EXPECT_EQ(sent.state, State::kDone);
-    Bench early(network);
+    Bench early(cluster);
     const Ticket& asked = early.recv(0, 1, 0);
     early.send(0, 1, 0);
     EXPECT_EQ(early.time_of(asked), 2000u + 2000u);
 }
 
 TEST(World, HostsKeepTheirOwnMessages) {
-    Bench bench(Network::one_switch(2), Weather{}, {0, 0, 1});
+    Bench bench(Cluster::one_switch(2), Weather{}, {0, 0, 1});
     const Ticket& got = bench.recv(0, 1, 0);
     bench.send(0, 1, 0);
     EXPECT_EQ(bench.time_of(got), 300u + 125u) << "8 GB/s";
@@ -156,9 +157,9 @@ TEST(World, HostsKeepTheirOwnMessages) {
 
 // What a process posts while it works goes out when it has come so far.
 TEST(World, WorkComesBeforeWhatFollows) {
-    Network network = Network::one_switch(2);
-    network.overhead_ns = 100;
-    Bench bench(network);
+    Cluster cluster = Cluster::one_switch(2);
+    cluster.overhead_ns = 100;
+    Bench bench(cluster);
     bench.world->work(0, 400);
     bench.send(0, 1, 0);
     EXPECT_EQ(bench.world->time_of(0), 500u);
@@ -167,7 +168,7 @@ TEST(World, WorkComesBeforeWhatFollows) {
 }
 
 TEST(World, WakesEachProcessOnce) {
-    Bench bench(Network::one_switch(2));
+    Bench bench(Cluster::one_switch(2));
     bench.world->wake(0, 700);
     bench.world->wake(0, 300);
     bench.world->wake(0, 500);
@@ -181,7 +182,7 @@ TEST(World, WakesEachProcessOnce) {
 }
 
 TEST(World, WrongSizesFail) {
-    Bench bench(Network::one_switch(2));
+    Bench bench(Cluster::one_switch(2));
     const Ticket& got = bench.recv(0, 1, 0, 10);
     bench.send(0, 1, 0, 20);
     EXPECT_EQ(got.state, State::kFailed);
@@ -191,7 +192,7 @@ TEST(World, WrongSizesFail) {
 
 // Early readers and early writers are found out.
 TEST(World, PoisonsWhatIsNotThereYet) {
-    Bench bench(Network::one_switch(2), Weather{.poisons = true});
+    Bench bench(Cluster::one_switch(2), Weather{.poisons = true});
     std::byte from{1};
     std::byte to{2};
     Ticket sent;
@@ -206,7 +207,7 @@ TEST(World, PoisonsWhatIsNotThereYet) {
 
 // When messages 0 to 15 from rank 0 to rank 1 complete.
 std::vector<uint64_t> times_in(const Weather& weather) {
-    Bench bench(Network::one_switch(2), weather);
+    Bench bench(Cluster::one_switch(2), weather);
     std::vector<const Ticket*> got;
     for (uint32_t i = 0; i < 16; ++i) {
         got.push_back(&bench.recv(0, 1, i, 8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a network over which a team's multicasts go: from the sender's host up to the lowest
+// The part of a fabric over which a team's multicasts go: from the sender's host up to the lowest
 // switch that has all members below it, and from every switch that they pass down to all others.
 // Each of its links carries a multicast once, in one direction.
 #pragma once
@@ -8,16 +8,16 @@
 #include <span>
 #include <vector>
 
-#include "transport/sim/network.h"
+#include "topo/fabric.h"
 
-namespace tutti::transport::sim {
+namespace tutti::topo {
 
 class MulticastTree {
   public:
     // hosts: those of the members, each once, at least one.
-    MulticastTree(const Network& network, std::span<const uint32_t> hosts);
+    MulticastTree(const Fabric& fabric, std::span<const uint32_t> hosts);
 
-    // Links in Network's numbers. The first one of a sender's multicasts; the tree has other hosts.
+    // Links in Fabric's numbers. The first one of a sender's multicasts; the tree has other hosts.
     [[nodiscard]] static uint32_t first_link(uint32_t host) { return 2 * host; }
     // Calls visit(link) for each link that follows on this one: none behind that to a host.
     template <class Visit>
@@ -50,4 +50,4 @@ void MulticastTree::for_each_next(uint32_t link, const Visit& visit) const {
     if (climbs && at != top_) visit(2 * (hosts_ + at));
 }
 
-}  // namespace tutti::transport::sim
+}  // namespace tutti::topo
