@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/cost.h"
 
-#include <vector>
-
 #include "algo/plan.h"
-#include "cli/call.h"
 
 namespace tutti::cli {
 
@@ -15,25 +12,18 @@ uint64_t operations_about(const algo::Algorithm& algorithm, const sched::Shape& 
     return extent.lanes * extent.rounds * placement.ranks();
 }
 
-Cost cost_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
-             const topo::Placement& placement, const algo::Tuning& tuning) {
-    Cost cost;
-    std::vector<check::Count> counts;
+price::Cost cost_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                    const topo::Placement& placement, const algo::Tuning& tuning) {
     if (operations_about(algorithm, shape, placement, tuning) <= kOperationsMax) {
-        const algo::Programs programs = algo::make_plans(algorithm, shape, placement, tuning);
-        for (const auto& program : programs) counts.push_back(check::count(*program));
-        cost.rounds = check::critical_rounds(placement, programs);
-        cost.is_followed = true;
-    } else {
-        for (uint32_t i = 0; i < kSampleRanks; ++i) {
-            const auto rank = static_cast<uint32_t>(
-                (shape.root + uint64_t{i} * placement.ranks() / kSampleRanks) % placement.ranks());
-            const auto program = algo::make_plan(algorithm, shape, placement, rank, tuning);
-            counts.push_back(check::count(*program));
-        }
+        return price::cost_of(placement, algo::make_plans(algorithm, shape, placement, tuning));
     }
-    cost.most = check::maximum(counts);
-    return cost;
+    algo::Programs some;
+    for (uint32_t i = 0; i < kSampleRanks; ++i) {
+        const auto rank = static_cast<uint32_t>(
+            (shape.root + uint64_t{i} * placement.ranks() / kSampleRanks) % placement.ranks());
+        some.push_back(algo::make_plan(algorithm, shape, placement, rank, tuning));
+    }
+    return price::cost_of_some(some);
 }
 
 }  // namespace tutti::cli

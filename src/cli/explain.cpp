@@ -18,10 +18,10 @@
 #include "cli/node_level.h"
 #include "cli/words.h"
 #include "files/whole_file.h"
+#include "price/parameters.h"
 #include "sched/goal.h"
 #include "sched/text.h"
 #include "select/select.h"
-#include "simulate/simulate.h"
 #include "site/site.h"
 
 namespace tutti::cli {
@@ -43,7 +43,7 @@ struct Row {
     const algo::Algorithm* algorithm;
     bool is_chosen;
     std::string_view obstacle;  // why it cannot run this; then it has no cost
-    Cost cost;
+    price::Cost cost;
 };
 
 void print_row(const Row& row, bool has_multicasts) {
@@ -151,7 +151,7 @@ Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
 }
 
 // What `tutti simulate` takes copies and folds to cost.
-constexpr simulate::NodeCosts kCosts;
+constexpr price::NodeParameters kCosts;
 constexpr double kCopyNsPerByte = 1e9 / static_cast<double>(kCosts.copy_bytes_per_s);
 constexpr double kReduceNsPerByte = 1e9 / static_cast<double>(kCosts.reduce_bytes_per_s);
 

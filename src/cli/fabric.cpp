@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
-#include "base/amounts.h"
 #include "base/text.h"
 
 namespace tutti::cli {
@@ -40,76 +38,6 @@ Result<std::vector<uint32_t>> read_leaves(const std::string& list, uint32_t host
     }
     if (sum == hosts) return leaves;
     return wrong_value("--leaves", list, fmt::format("{} hosts together", hosts));
-}
-
-// Through any host's link, one way.
-uint64_t host_bytes(const sched::Shape& shape, const topo::Placement& placement) {
-    const uint64_t hosts = placement.nodes();
-    const uint64_t root_members = placement.members(placement.node_of(shape.root)).size();
-    switch (shape.collective) {
-        case TUTTI_BCAST:
-        case TUTTI_REDUCE:
-            return shape.bytes;
-        case TUTTI_ALLREDUCE:
-            // Patarasuk, Yuan 2007, lemma 1, with hosts for processes. Multicast does not help:
-            // for each element hosts - 1 receptions join the operands before the first host has
-            // the result, and as many others bring it to the rest.
-            return 2 * (hosts - 1) * (shape.bytes / hosts) +
-                   2 * (hosts - 1) * (shape.bytes % hosts) / hosts;
-        case TUTTI_GATHER:
-        case TUTTI_SCATTER:
-            return (placement.ranks() - root_members) * shape.bytes;
-        case TUTTI_ALLGATHER:
-            return (placement.ranks() - placement.members_min()) * shape.bytes;
-        default:
-            return 0;
-    }
-}
-
-// Through a switch's link to the one above it, one way. members: ranks on hosts below the switch,
-// of which one is the root if has_root.
-uint64_t trunk_bytes(const sched::Shape& shape, uint64_t members, bool has_root) {
-    const uint64_t others = shape.ranks - members;
-    switch (shape.collective) {
-        case TUTTI_BCAST:
-        case TUTTI_REDUCE:
-        case TUTTI_ALLREDUCE:
-            return shape.bytes;
-        case TUTTI_GATHER:
-        case TUTTI_SCATTER:
-            return (has_root ? others : members) * shape.bytes;
-        case TUTTI_ALLGATHER:
-            return std::max(members, others) * shape.bytes;
-        default:
-            return 0;
-    }
-}
-
-// A time for the links between switches: something of every collective passes each of them that has
-// ranks on both sides.
-uint64_t trunk_ns(const sched::Shape& shape, const topo::Placement& placement,
-                  const topo::Fabric& fabric) {
-    std::vector<uint64_t> members(fabric.switches());
-    std::vector<bool> has_root(fabric.switches());
-    for (uint32_t host = 0; host < placement.nodes(); ++host) {
-        const bool is_root = host == placement.node_of(shape.root);
-        for (uint32_t at = fabric.switch_of_host[host]; at != topo::kNoSwitch;
-             at = fabric.parent_of_switch[at]) {
-            members[at] += placement.members(host).size();
-            if (is_root) has_root[at] = true;
-        }
-    }
-    const std::vector<uint32_t> hosts = fabric.hosts_of_switch();
-    uint64_t most_ns = 0;
-    for (uint32_t at = 0; at < fabric.switches(); ++at) {
-        if (members[at] == 0 || members[at] == placement.ranks()) continue;
-        // From a host up to the switch, by the link, and down, by another one if no host is there.
-        const uint32_t hops = hosts[fabric.parent_of_switch[at]] > 0 ? 3 : 4;
-        const uint64_t bytes = trunk_bytes(shape, members[at], has_root[at]);
-        most_ns = std::max(most_ns,
-                           fabric.latency_ns * hops / 2 + bits_ns(bytes, fabric.trunk_bits_per_s));
-    }
-    return most_ns;
 }
 
 }  // namespace
@@ -152,14 +80,6 @@ std::string text_of(const topo::Fabric& fabric) {
     return text + fmt::format(", leaves of {} hosts, {} Mbit/s between them",
                               fmt::join(leaves, ", "),
                               static_cast<double>(fabric.trunk_bits_per_s) / 1e6);
-}
-
-uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
-                  const topo::Fabric& fabric) {
-    if (shape.bytes == 0 && shape.collective != TUTTI_BARRIER) return 0;
-    const uint64_t near_ns =
-        fabric.latency_ns + bits_ns(host_bytes(shape, placement), fabric.host_bits_per_s);
-    return std::max(near_ns, trunk_ns(shape, placement, fabric));
 }
 
 }  // namespace tutti::cli

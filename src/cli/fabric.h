@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric on which `tutti simulate` runs a call, and what no schedule can beat there.
+// The fabric on which `tutti simulate` runs a call, as its options tell it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,7 @@
 
 #include "base/result.h"
 #include "cli/words.h"
-#include "sched/shape.h"
 #include "topo/fabric.h"
-#include "topo/placement.h"
 
 namespace tutti::cli {
 
@@ -19,10 +17,5 @@ std::span<const OptionDoc> fabric_options();
 Result<topo::Fabric> read_fabric(const Words& words, uint32_t hosts);
 // "100000 Mbit/s, 1 us", and what is told of leaves.
 std::string text_of(const topo::Fabric& fabric);
-
-// A time that no schedule beats, with multicast or without: the latency of the longest way that
-// must be gone, and what the busiest link must carry one way.
-uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
-                  const topo::Fabric& fabric);
 
 }  // namespace tutti::cli

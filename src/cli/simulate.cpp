@@ -15,6 +15,7 @@
 #include "cli/cost.h"
 #include "cli/fabric.h"
 #include "cli/words.h"
+#include "price/bound.h"
 #include "select/select.h"
 #include "simulate/simulate.h"
 #include "site/site.h"
@@ -89,10 +90,10 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.seed = seed;
     const auto result = simulate::run(request);
     if (!result) return result.error();
-    const Cost cost = cost_of(algorithm, shape, placement, tuning);
+    const price::Cost cost = cost_of(algorithm, shape, placement, tuning);
     const auto& found = result.value();
     const auto bound =
-        static_cast<double>(std::max<uint64_t>(bound_ns(shape, placement, fabric), 1));
+        static_cast<double>(std::max<uint64_t>(price::bound_ns(shape, placement, fabric), 1));
     fmt::print("{} {:<18} {:>10} {:>8.2f} {:>7} {:>9} {:>12}", mark, algorithm.name,
                format_duration(found.time_ns), static_cast<double>(found.time_ns) / bound,
                cost.is_followed ? std::to_string(cost.rounds) : "-", found.messages,
@@ -126,7 +127,7 @@ Result<Done> simulate_one(const Call& call, const topo::Fabric& fabric, uint64_t
         if (const auto done = run.print_row(one, tuning, is_chosen); !done) return done.error();
     }
     fmt::print("  {:<18} {:>10}\n", "lower bound",
-               format_duration(bound_ns(run.shape, run.placement, fabric)));
+               format_duration(price::bound_ns(run.shape, run.placement, fabric)));
     return Done{};
 }
 

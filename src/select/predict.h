@@ -13,11 +13,7 @@ namespace tutti::select {
 // In ns. shape as in select::choose, with both speeds known; the algorithm can run it. What happens
 // inside a node is not in it, and each node talks by one rank.
 //
-// The usual model of latency and rate (Hockney 1994), on the schedule itself: the steps of a lane
-// (check::steps) come one after the other, each takes a latency and the bytes of the node that
-// sends or receives most in it; each further lane takes the bytes of the busiest node, or its
-// latencies, which lanes in flight share, if that is longer. Multicasts come one behind the other,
-// whoever sends: one latency, and all bytes at their rate. Schedules of more than
+// By price/lanes.h, on the algorithm's schedule among the nodes. Schedules of more than
 // kFollowedMessagesMax messages a lane are not followed: there the root's own rounds and bytes
 // count.
 uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,

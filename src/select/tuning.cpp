@@ -5,16 +5,15 @@
 #include <vector>
 
 #include "base/text.h"
-#include "sched/shape.h"
+#include "sched/program.h"
 #include "select/rules.h"
-#include "transport/transport.h"
 
 namespace tutti::select {
 namespace {
 
 // Shorter segments than a few cache lines are all overhead, longer ones than a message are cut.
 constexpr uint64_t kSegmentBytesMin = 256;
-constexpr uint64_t kSegmentBytesMax = transport::kMessageBytesMax;
+constexpr uint64_t kSegmentBytesMax = sched::kBlockBytesMax;
 constexpr uint64_t kLeadersMax = 1024;
 // One round holds the messages of all children.
 constexpr uint64_t kFanInMax = sched::kRoundOpsMax;

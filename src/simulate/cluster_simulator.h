@@ -3,7 +3,7 @@
 // simulated network with its multicast and the real state machines of its node, all in one thread.
 // Only ranks to which something happened are stepped, so that thousands of them are no trouble.
 //
-// Within a node a change of what others can see wakes those who wait there, NodeCosts::flag_ns
+// Within a node a change of what others can see wakes those who wait there, NodeParameters::flag_ns
 // later (who looks for another reason sees it at once); copying and folding take their time at the
 // rank that does them. A process does one thing after the other, also for several teams.
 #pragma once
@@ -17,6 +17,7 @@
 #include "base/prng.h"
 #include "base/result.h"
 #include "exec/executor.h"
+#include "price/parameters.h"
 #include "simulate/node_simulator.h"
 #include "simulate/simulate.h"
 #include "topo/placement.h"
@@ -28,7 +29,7 @@ struct ClusterParams {
     transport::sim::Cluster cluster;
     std::vector<uint32_t> host_of_process;
     transport::sim::Weather weather;
-    NodeCosts costs;
+    price::NodeParameters costs;
     size_t chunk_bytes = 4096;  // of the rings inside a node, at least 64 a rank
     bool rank_order = false;    // as in node::Team
     // Every process draws how long it takes to look at its messages once, up to this; one in eight

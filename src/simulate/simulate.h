@@ -8,19 +8,11 @@
 
 #include "algo/plan.h"
 #include "base/result.h"
+#include "price/parameters.h"
 #include "topo/placement.h"
 #include "transport/sim/cluster.h"
 
 namespace tutti::simulate {
-
-// What work inside a node costs in virtual time.
-struct NodeCosts {
-    // Until another core sees a written flag.
-    uint64_t flag_ns = 100;
-    // One rank's copying between its buffers and shared memory, and one rank's folding.
-    uint64_t copy_bytes_per_s = 8'000'000'000;
-    uint64_t reduce_bytes_per_s = 4'000'000'000;
-};
 
 struct SimulationRequest {
     const algo::Algorithm* algorithm = nullptr;
@@ -28,7 +20,7 @@ struct SimulationRequest {
     const topo::Placement* placement = nullptr;
     algo::Tuning tuning;
     transport::sim::Cluster cluster;  // a host for every node of the placement
-    NodeCosts costs;
+    price::NodeParameters costs;
     // Every rank has buffers of its own and the results are compared with a direct computation.
     // Without: all ranks share one set of buffers, and only time and counts mean something.
     bool has_data = true;

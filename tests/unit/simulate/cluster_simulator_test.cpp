@@ -62,7 +62,7 @@ TEST(Simulate, NodesTalkOnce) {
     EXPECT_EQ(result.value().messages, 4u * 2);
     EXPECT_EQ(result.value().bytes, 4u * 2 * 800);
     EXPECT_EQ(result.value().memory_messages, 0u);
-    EXPECT_GE(result.value().time_ns, 2 * (kLatency + 800) + NodeCosts{}.flag_ns);
+    EXPECT_GE(result.value().time_ns, 2 * (kLatency + 800) + price::NodeParameters{}.flag_ns);
 }
 
 TEST(Simulate, TimeAloneNeedsNoData) {
