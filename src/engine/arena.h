@@ -120,6 +120,11 @@ class Arena {
     off_t end_ = 0;
 };
 
+// This member does not use the slice any more; when all have left, it is used again.
+inline void leave_slice(node::SliceHeader& header) {
+    header.detached.fetch_add(1, std::memory_order_release);
+}
+
 // Whether slices can be mapped where the system's pages have so many bytes.
 Result<Done> check_page_size(size_t system_page_bytes);
 

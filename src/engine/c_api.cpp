@@ -7,6 +7,8 @@
 
 #include "base/collectives.h"
 #include "engine/context.h"
+#include "engine/late_multicast.h"
+#include "engine/make_team.h"
 #include "engine/team.h"
 #include "node/kernels/kernels.h"
 #include "site/site.h"
@@ -238,7 +240,7 @@ tutti_status tutti_multicast_try(tutti_team* team,
                                                   size_t bytes),
                                  void* allgather_user) {
     if (!team || !allgather) return TUTTI_ERR_ARGUMENT;
-    return team_of(team).next_track().try_multicast(allgather, allgather_user);
+    return tutti::engine::try_multicast(team_of(team).next_track(), allgather, allgather_user);
 }
 
 const char* tutti_status_text(tutti_status status) {

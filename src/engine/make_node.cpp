@@ -439,12 +439,8 @@ NodeMember introduce(const Context& context) {
     return {context.process(), random_token(), context.scheduling_group(), context.cpus()};
 }
 
-void leave(const node::Team& node) {
-    node.slice.header().detached.fetch_add(1, std::memory_order_release);
-}
-
 NodePart::~NodePart() {
-    if (mapping) leave(node);
+    if (mapping) leave_slice(node.slice.header());
 }
 
 Result<NodePart> make_node(Context& context, Circle& circle, std::span<const NodeMember> members) {

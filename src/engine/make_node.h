@@ -38,9 +38,6 @@ struct NodePart {
     ~NodePart();
 };
 
-// This member does not use the slice any more; when all have left, it is used again.
-void leave(const node::Team& node);
-
 // Collective over the circle: the members of one node. An error has the same text on all of them
 // and names the member that could not go on. members: where all have told each other already;
 // empty: they do so first.

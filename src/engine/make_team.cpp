@@ -14,6 +14,8 @@
 //
 // A member whose memory runs out says so in the next round (circle.h). What needs memory is done
 // before the last round in which that can be said.
+#include "engine/make_team.h"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -22,8 +24,11 @@
 #include "engine/make_multicast.h"
 #include "engine/make_node.h"
 #include "engine/network.h"
+#include "engine/network_control.h"
+#include "engine/node_control.h"
+#include "engine/node_runner.h"
 #include "engine/peer_gather.h"
-#include "engine/team.h"
+#include "engine/program_runner.h"
 
 namespace tutti::engine {
 namespace {
@@ -48,8 +53,6 @@ constexpr uint32_t kNamedRanksMax = 4096;
 struct HostName {
     char text[40] = {};
 };
-
-}  // namespace
 
 class TeamMaker {
   public:
@@ -90,6 +93,11 @@ class TeamMaker {
     std::optional<Circle> node_;
     std::vector<NodeMember> members_;  // of the own node; none in large teams
     std::unique_ptr<Team> team_;
+    // What would run it on one node.
+    std::unique_ptr<NodeRunner> node_runner_;
+    std::unique_ptr<NodeControl> node_control_;
+    std::unique_ptr<Tracks> tracks_;
+    Network* network_ = nullptr;   // the team's, across nodes
     std::vector<uint64_t> nodes_;  // by rank
     uint64_t requests_ = 1;        // that all members ask for, at least
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
@@ -101,16 +109,14 @@ class TeamMaker {
 // All that a team of any kind takes beside its node's part and its network.
 Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
-    team_.reset(new Team);
-    team_->context_ = &context_;
-    team_->name_ = params_.name ? params_.name : "a team";
-    team_->message_.reserve(team_->name_.size() + sizeof(Note));
-    team_->checks_ = context_.settings().check && params_.size > 1;
-    if (team_->checks_) team_->cards_.resize(params_.size);
-    team_->host_choice_ = HostChoice::create(context_, params_.size);
+    team_ =
+        std::make_unique<Team>(context_, params_, context_.settings().check && params_.size > 1);
+    node_runner_ =
+        std::make_unique<NodeRunner>(team_->members(), HostChoice::create(context_, params_.size));
+    node_control_ = std::make_unique<NodeControl>(team_->members());
     if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
     const uint32_t requests = std::max(params_.requests, 1u);
-    if (requests > 1) team_->own_tracks_ = std::make_unique<Tracks>(*team_, requests);
+    if (requests > 1) tracks_ = std::make_unique<Tracks>(*team_, requests);
     mine_ = {context_.node_of(params_), context_.settings_hash(), context_.machine(), 1, requests};
     return {};
 }
@@ -155,10 +161,11 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
 }
 
 void TeamMaker::take(NodePart& part) {
-    team_->arena_ = std::move(part.arena);
-    team_->mapping_ = std::move(part.mapping);
-    team_->node_ = std::move(part.node);
-    team_->node_leader_ = part.leader;
+    Members& members = team_->members();
+    members.arena = std::move(part.arena);
+    members.mapping = std::move(part.mapping);
+    members.node = std::move(part.node);
+    members.node_leader = part.leader;
     is_crowded_ |= part.is_crowded;
     has_many_sessions_ |= part.has_many_sessions;
 }
@@ -169,6 +176,7 @@ Result<Done> TeamMaker::make_alone() {
     auto part = make_node(context_, all_, members_);
     if (!part) return part.error();
     take(part.value());
+    team_->run_by_node(std::move(node_runner_), std::move(node_control_));
     return Done{};
 }
 
@@ -178,9 +186,13 @@ Result<Done> TeamMaker::make_network(const tutti_p2p& p2p) {
     const auto make = [&] {
         std::vector<uint32_t> peers;
         if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
-        team_->network_ = std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank,
-                                                    p2p, std::move(peers), std::move(tags.value()));
-        Network& network = *team_->network_;
+        auto way = std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank, p2p,
+                                             std::move(peers), std::move(tags.value()));
+        Network& network = *way;
+        auto runner = std::make_unique<ProgramRunner>(team_->members(), std::move(way));
+        auto control = std::make_unique<NetworkControl>(team_->members(), network);
+        team_->run_by(std::move(runner), std::move(control));
+        network_ = &network;
         const topo::Placement& placement = network.placement();
         const auto members = placement.members(placement.node_of(params_.rank));
         const uint32_t index = placement.index_on_node(params_.rank);
@@ -215,12 +227,12 @@ Result<Done> TeamMaker::name_hosts() {
     if (!all) return all.error();
     // Numbers do where names are missing.
     static_cast<void>(guarded([&] {
-        const topo::Placement& placement = team_->network_->placement();
+        const topo::Placement& placement = network_->placement();
         std::vector<std::string> names;
         for (uint32_t node = 0; node < placement.nodes(); ++node) {
             names.emplace_back(all.value()[placement.members(node)[0]].text);
         }
-        team_->network_->set_host_names(std::move(names));
+        network_->set_host_names(std::move(names));
         return Report{};
     }));
     return Done{};
@@ -228,27 +240,27 @@ Result<Done> TeamMaker::name_hosts() {
 
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.
 Report TeamMaker::make_multicast() {
-    Network& network = *team_->network_;
+    Network& network = *network_;
     const Settings& settings = context_.settings();
     if (params_.multicast_later && may_wait_for_multicast(settings)) {
         if (wants_multicast(settings)) network.await_multicast();
         return {};
     }
-    const NodeMembers node{*node_, team_->arena_.get(), team_->node_leader_};
+    const NodeMembers node{*node_, team_->members().arena.get(), team_->members().node_leader};
     auto made = engine::make_multicast(context_, all_, node, network);
     if (!made) {
         is_cut_ = true;
         return report_of(made.error());
     }
-    tell_obstacle(context_, team_->name_, params_.rank, made.value());
+    tell_obstacle(context_, team_->members().name, params_.rank, made.value());
     network.set_multicast(std::move(made.value()));
     return {};
 }
 
 Report TeamMaker::attach() {
-    Network& network = *team_->network_;
-    team_->node_.tolerates = false;  // what the other nodes do, this one cannot see
-    network.attach(network.placement().members_max() > 1 ? &team_->node_ : nullptr);
+    Network& network = *network_;
+    team_->members().node.tolerates = false;  // what the other nodes do, this one cannot see
+    network.attach(network.placement().members_max() > 1 ? &team_->members().node : nullptr);
     const auto planned = network.plan_helpers(context_.settings().check ? sizeof(CallCard) : 0);
     return planned ? Report{} : report_of(planned.error());
 }
@@ -267,7 +279,6 @@ Result<Done> TeamMaker::make_across() {
                            [this](const Error& error) { return explain(error); });
     if (!part) return part.error();
     take(part.value());
-    team_->host_choice_.reset();  // rules for hosts speak
     if (auto named = name_hosts(); !named) return named;
     Report report = guarded([&] { return make_multicast(); });
     // Without multicast there would be a team, but without messages there is none.
@@ -277,13 +288,10 @@ Result<Done> TeamMaker::make_across() {
 }
 
 void TeamMaker::finish() {
-    team_->rank_ = params_.rank;
-    team_->size_ = params_.size;
-    team_->is_complex_ = team_->checks_ || team_->network_ || requests_ > 1;
-    WaitPolicy& policy = team_->policy_;
+    WaitPolicy& policy = team_->members().policy;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
-    const bool is_alone = team_->network_ == nullptr;
+    const bool is_alone = network_ == nullptr;
     policy.sleeps = is_crowded_ && has_many_sessions_ && is_alone;
     policy.naps = is_crowded_ && !is_alone;
     // More than thirty years would not fit.
@@ -296,7 +304,7 @@ TeamMaker::~TeamMaker() {
         is_cut_ = true;
         context_.keep(std::move(node_gather_));
     }
-    if (is_cut_ && team_) team_->broken_ = TUTTI_ERR_NETWORK;
+    if (is_cut_ && team_) team_->members().broken = TUTTI_ERR_NETWORK;
 }
 
 Result<std::unique_ptr<Team>> TeamMaker::make() {
@@ -317,20 +325,23 @@ Result<std::unique_ptr<Team>> TeamMaker::make() {
 Result<std::unique_ptr<Team>> TeamMaker::make(Context& context, const tutti_team_params& params) {
     TeamMaker maker(context, params);
     auto made = maker.make();
-    if (!made || params.requests <= 1) return made;
+    if (!made || maker.requests_ <= 1) return made;
     Team& first = *made.value();
-    if (maker.requests_ > 1) first.tracks_ = first.own_tracks_.get();
+    Tracks& tracks = *maker.tracks_;
+    first.become_track(tracks);
+    first.own_tracks(std::move(maker.tracks_));
     tutti_team_params one = params;
     one.requests = 1;
     for (uint64_t i = 1; i < maker.requests_; ++i) {
         auto track = TeamMaker(context, one).make();
         if (!track) return track.error();
-        track.value()->tracks_ = first.tracks_;
-        track.value()->is_complex_ = true;
-        first.tracks_->add(std::move(track.value()));
+        track.value()->become_track(tracks);
+        tracks.add(std::move(track.value()));
     }
     return made;
 }
+
+}  // namespace
 
 Result<std::unique_ptr<Team>> make_team(Context& context, const tutti_team_params& params) {
     return TeamMaker::make(context, params);

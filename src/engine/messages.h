@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/team.h"
+#include "engine/request.h"
 
 namespace tutti::engine {
 

@@ -41,9 +41,6 @@ struct Plan {
     [[nodiscard]] bool multicasts() const { return program && program->extent().multicasts > 0; }
 };
 
-// What all ranks know alike of a call.
-sched::Shape shape_of(const node::Call& call, bool commutes, uint32_t ranks);
-
 class Network final : public Keepsake, private Attended {
   public:
     Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,

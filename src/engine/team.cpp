@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of a team: queue, wait loop, TUTTI_CHECK and stall reports.
 #include "engine/team.h"
 
 #include <cstring>
-#include <vector>
+#include <utility>
 
 #include "base/bell.h"
-#include "engine/make_node.h"
-#include "engine/messages.h"
-#include "sched/shape.h"
+#include "engine/network.h"
+#include "engine/notes.h"
 
 namespace tutti::engine {
 namespace {
@@ -20,156 +18,209 @@ constexpr uint32_t kCallsPerProgress = 128;
 constexpr uint32_t kStepsAtOnce = 64;
 // Who sleeps in a wait is up again so soon to move other teams on.
 constexpr uint64_t kSleepWithCompanyNs = 50'000;
-
-// False where operator, type and bytes do not go together.
-bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) {
-    if (call.op == TUTTI_OP_USER) {
-        if (!call.reduce || call.element_bytes == 0) return false;
-        if (call.element_bytes > TUTTI_ELEMENT_BYTES_MAX) return false;
-        reducer = {nullptr, call.reduce, call.reduce_user,
-                   static_cast<uint32_t>(call.element_bytes)};
-        return call.bytes % call.element_bytes == 0;
-    }
-    const node::Kernel kernel = node::find_kernel(call.dtype, call.op, isa);
-    if (!kernel) return false;
-    const size_t element = node::dtype_bytes(call.dtype);
-    // Nothing of a user operator before it may stay: it would choose another algorithm.
-    reducer = {kernel, nullptr, nullptr, static_cast<uint32_t>(element)};
-    return call.bytes % element == 0;
-}
+// Fruitless polls of the short way before the wait loop takes over: about a microsecond.
+constexpr uint32_t kShortPolls = 256;
+// Each test lets the embedder progress, which costs more than a look.
+constexpr uint32_t kTestsPerLook = 64;
+// From when on a wait may have to do with a failure of another team's group. Long beside what calls
+// take, so that idle groups stay idle; short beside the time in which a silent member is given up.
+constexpr uint64_t kWatchOthersAfterNs = 1'000'000'000;
 
 }  // namespace
+
+Team::Team(Context& context, const tutti_team_params& params, bool checks)
+    : members_(context, params), queue_(members_, checks) {}
 
 Team::~Team() {
     // Whoever has completed the last request is through with the team.
     static_cast<void>(HeldTeam(*this));
     TUTTI_ASSERT(!link_.is_listed.load(std::memory_order_relaxed),
                  "a team goes when its requests are complete");
-    if (network_) network_->notes().drain();
-    // What is under way goes on in other teams' waits, and at the context's end: nobody waits here.
-    if (network_ && !network_->retire(broken_ == TUTTI_OK)) context_->keep(std::move(network_));
-    network_.reset();  // the executor knows the node's part
-    if (mapping_) leave(node_);
-    context_->tidy();
-    if (arena_) arena_->trim(context_->kept_bytes_max());
+    control_.reset();
+    runner_.reset();  // it knows the node's part
+    if (members_.mapping) leave_slice(members_.node.slice.header());
+    context().tidy();
+    if (members_.arena) members_.arena->trim(context().kept_bytes_max());
 }
 
+void Team::run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> control) {
+    runner_ = std::move(runner);
+    control_ = std::move(control);
+    queue_.run_by(*runner_, *control_);
+    has_host_rules_ = runner_->has_host_rules();
+}
+
+void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control) {
+    if (!queue_.checks()) short_ = runner.get();
+    run_by(std::move(runner), std::move(control));
+}
+
+void Team::become_track(Tracks& tracks) {
+    tracks_ = &tracks;
+    short_ = nullptr;
+}
+
+void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }
+
 tutti_status Team::describe(const tutti_call& call, Request& request) {
-    if (call.collective < 0 || call.collective >= TUTTI_COLLECTIVE_COUNT) {
-        return TUTTI_ERR_ARGUMENT;
-    }
+    const tutti_status status = engine::describe(call, size(), context().isa(), request);
+    if (status != TUTTI_OK) return status;
     request.team = this;
-    node::Call& target = request.op.call;
-    target.collective = call.collective;
-    target.root = has_root(call.collective) ? call.root : 0;
-    if (target.root >= size_) return TUTTI_ERR_ARGUMENT;
-    target.bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
-    target.send = call.send == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(call.send);
-    target.recv = call.recv == TUTTI_IN_PLACE ? nullptr : static_cast<std::byte*>(call.recv);
-    if (is_reduction(call.collective)) {
-        if (!set_reducer(call, context_->isa(), target.reducer)) return TUTTI_ERR_ARGUMENT;
-    } else {
-        target.reducer.user_fn = nullptr;
-        target.is_whole = call.element_bytes > 0;
-    }
-    request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
-    if (checks_) {
-        request.card = CallCard{};
-        request.card.collective = call.collective;
-        request.card.root = target.root;
-        request.card.op = is_reduction(call.collective) ? call.op : 0;
-        request.card.bytes = target.bytes;
-    }
+    if (queue_.checks()) request.card = card_of(call, request);
     return TUTTI_OK;
 }
 
-// What follows a fruitless step of `op`. True if it was completed after all, or never will be:
-// then the team is broken.
-inline bool Team::wait_turn(Waiter& waiter, node::Op& op) {
+// ---- waiting -----------------------------------------------------------------------------------
+
+Waiter::From Team::awaited() const {
+    // Nobody rings for what other teams wait for.
+    return has_company() ? Waiter::From::kAnywhere : runner_->awaited();
+}
+
+void Team::wait_turn(Waiter& waiter) {
     // Heard before the last step: what would have completed the call came before the news, if at
     // all.
-    if (broken_ != TUTTI_OK) return true;
+    if (members_.is_broken()) return queue_.end_front();
     move_others_on();
-    switch (waiter.turn()) {
+    const Waiter::From from = awaited();
+    switch (waiter.turn(from)) {
         case Waiter::Advice::kPoll:
+            runner_->relieve();
             break;
         case Waiter::Advice::kProgress:
-            context_->progress();
+            runner_->relieve();
+            context().progress();
             calls_since_progress_ = 0;
             break;
         case Waiter::Advice::kAnnounce:
-            node::announce(node_, op);
+            runner_->announce();
             break;
         case Waiter::Advice::kListen:
-            context_->progress();
-            listen(&op);
+            runner_->lengthen();
+            context().progress();
+            listen();
             watch_others(waiter.waited_ns());
             break;
         case Waiter::Advice::kReport:
-            report_stall(op, waiter.waited_ns());
+            control_->report_stall(queue_.front()->op.call, runner_->node_op(), waiter.waited_ns());
             break;
         case Waiter::Advice::kSleep:
-            return sleep_turn(op);
+            if (sleep_turn(from)) waiter.reset();
+            break;
     }
+}
+
+// Sleeps unless the last look moves the call. True if it did.
+bool Team::sleep_turn(Waiter::From from) {
+    Sleeper sleeper(runner_->bell(from));
+    if (queue_.advance()) return true;
+    runner_->sleep(sleeper, from, sleep_end_ns());
     return false;
 }
 
-// After a call. Where all waited for all, the first to leave has woken everybody, and it had no
-// need to sleep itself; whoever was woken need not wake the others again.
-void Team::ring_done(const node::Op& op) {
-    if (!has_slept_ || !node::waits_for_all(op)) node_.slice.header().bell.ring();
-    has_slept_ = false;
+uint64_t Team::sleep_end_ns() {
+    return context().clock().now_ns() + (has_company() ? kSleepWithCompanyNs : Waiter::kSleepNsMax);
 }
 
-// Sleeps unless the last look moves the call.
-bool Team::sleep_turn(node::Op& op) {
-    node::SliceHeader& header = node_.slice.header();
-    // What this rank has done up to here may be what another one sleeps for.
-    if (!node::waits_for_all(op)) header.bell.ring();
-    Sleeper sleeper(header.bell);
-    const node::Step step = node::step(node_, op);
-    if (step == node::Step::kBlocked) {
-        sleeper.sleep(sleep_end_ns());
-        has_slept_ = true;
+void Team::wait_agreement_turn(Waiter& waiter) {
+    move_others_on();
+    switch (waiter.turn()) {
+        case Waiter::Advice::kPoll:
+        case Waiter::Advice::kAnnounce:
+            break;
+        case Waiter::Advice::kProgress:
+            context().progress();
+            break;
+        case Waiter::Advice::kListen:
+            context().progress();
+            listen();
+            if (members_.is_broken()) queue_.end_front();
+            break;
+        case Waiter::Advice::kReport:
+            context().log(TUTTI_LOG_WARN, "rank " + std::to_string(rank()) + " of " +
+                                              members_.name +
+                                              " waits for all ranks to report an error, as its "
+                                              "own last call did");
+            break;
+        case Waiter::Advice::kSleep:
+            if (members_.node.size > 1) {
+                Sleeper(members_.node.slice.header().bell).sleep(sleep_end_ns());
+            }
+            break;
     }
-    return step == node::Step::kDone;
+}
+
+void Team::listen() {
+    const Request* front = queue_.front();
+    control_->listen(front ? &front->op.call : nullptr, runner_->node_op());
+}
+
+void Team::look_around() {
+    if (++looks_ % kTestsPerLook != 0) return;
+    listen();
+    // What completes the call came first, if at all.
+    if (members_.is_broken() && !queue_.advance()) queue_.end_front();
+}
+
+void Team::watch_others(uint64_t waited_ns) {
+    if (watches_others_ || waited_ns < kWatchOthersAfterNs) return;
+    watches_others_ = true;
+    context().multicast_desk().watch_all_for_others(true);
+}
+
+tutti_status Team::wait_for(Request& request) {
+    Waiter waiter(members_.policy, context().clock(), progressed_ns_);
+    while (request.stage != Request::Stage::kIdle) {
+        if (queue_.advance()) {
+            waiter.reset();
+        } else if (queue_.is_agreeing()) {
+            wait_agreement_turn(waiter);
+        } else {
+            wait_turn(waiter);
+        }
+    }
+    call_done();
+    return request.status;
 }
 
 inline void Team::call_done() {
     if (watches_others_) {
         watches_others_ = false;
-        context_->multicast_desk().watch_all_for_others(false);
+        context().multicast_desk().watch_all_for_others(false);
     }
     if (++calls_since_progress_ < kCallsPerProgress) return;
     calls_since_progress_ = 0;
-    context_->progress();
+    context().progress();
 }
+
+// ---- blocking calls ----------------------------------------------------------------------------
 
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
-    if (is_complex_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
-    if (broken_ != TUTTI_OK || rejections_.is_open()) return run_slowly(call);
-    if (run_.op.call.is_empty_for_all()) {
-        node::pass(node_, run_.op.call);
-        return TUTTI_OK;
-    }
-    node::start(node_, run_.op);
-    Waiter waiter(policy_, context_->clock());
-    tutti_status status = TUTTI_OK;
-    while (true) {
-        const node::Step step = node::step(node_, run_.op);
-        if (step == node::Step::kDone) break;
+    if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
+    if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
+    return run_short();
+}
+
+// What is not there within a microsecond, the wait loop waits for.
+inline tutti_status Team::run_short() {
+    if (short_->begin(run_.op) == Runner::Begun::kDone) return TUTTI_OK;
+    node::Team& node = members_.node;
+    const WaitPolicy& policy = members_.policy;
+    uint32_t polls = 0;
+    for (node::Step step; (step = node::step(node, run_.op)) != node::Step::kDone;) {
         if (step == node::Step::kAdvanced) {
-            waiter.reset();
-        } else if (wait_turn(waiter, run_.op)) {
-            status = broken_;
-            break;
+            polls = 0;
+        } else if (policy.is_crowded || ++polls == kShortPolls) {
+            short_->resume(run_.op);
+            queue_.put_in_front(run_);
+            return wait_for(run_);
         }
     }
-    if (policy_.sleeps) ring_done(run_.op);
+    if (policy.sleeps) short_->ring_done(run_.op);
     call_done();
-    return status;
+    return TUTTI_OK;
 }
 
 // The call is well formed.
@@ -183,14 +234,14 @@ tutti_status Team::run_prepared() {
     tutti_status status = TUTTI_OK;
     {
         const HeldTeam held(*this);
-        start_here(run_);
+        queue_.push(run_);
         status = wait_for(run_);
     }
     return ended(status);
 }
 
 tutti_status Team::check_foreign(const char* label) {
-    if (!checks_) return TUTTI_OK;
+    if (!queue_.checks()) return TUTTI_OK;
     Team& track = take_track();
     CallCard& card = track.run_.card;
     card = CallCard{};
@@ -212,19 +263,15 @@ tutti_status Team::ended(tutti_status status) {
     return status;
 }
 
-void Team::give_up_all(const char* why) {
-    if (tracks_) return tracks_->give_up(TUTTI_ERR_MEMORY, why);
-    const HeldTeam held(*this);
-    give_up(TUTTI_ERR_MEMORY, why);
-}
+// ---- requests ----------------------------------------------------------------------------------
 
 void Team::start(Request& request) {
     Team& track = request.team->take_track();
     request.track = &track;
     {
         const HeldTeam held(track);
-        track.start_here(request);
-        if (!track.is_idle()) track.context_->active().enter(track);
+        track.queue_.push(request);
+        if (!track.is_idle()) track.context().active().enter(track);
     }
     static_cast<void>(track.ended(is_over(request) ? request.status : TUTTI_PENDING));
 }
@@ -246,7 +293,7 @@ tutti_status Team::test(Request& request) {
         const HeldTeam held(track);
         if (request.stage != Request::Stage::kIdle) track.move_on();
         if (request.stage != Request::Stage::kIdle) {
-            track.context_->progress();
+            track.context().progress();
             track.move_others_on();
             track.look_around();
         }
@@ -257,9 +304,9 @@ tutti_status Team::test(Request& request) {
 
 void Team::move_on() {
     bool has_moved = false;
-    for (uint32_t steps = 0; steps < kStepsAtOnce && advance(); ++steps) has_moved = true;
+    for (uint32_t steps = 0; steps < kStepsAtOnce && queue_.advance(); ++steps) has_moved = true;
     // As before a sleep: others of the node may sleep for what was done.
-    if (has_moved && policy_.sleeps) node_.slice.header().bell.ring();
+    if (has_moved && members_.policy.sleeps) members_.node.slice.header().bell.ring();
 }
 
 bool Team::is_over(const Request& request) {
@@ -268,151 +315,149 @@ bool Team::is_over(const Request& request) {
     return request.stage == Request::Stage::kIdle;
 }
 
-uint64_t Team::sleep_end_ns() {
-    return context_->clock().now_ns() + (has_company() ? kSleepWithCompanyNs : Waiter::kSleepNsMax);
+// ---- ends and errors ---------------------------------------------------------------------------
+
+void Team::give_up(tutti_status status, const char* why) {
+    if (!members_.is_broken()) control_->break_off(status, why);
+    queue_.end_front();
+}
+
+void Team::give_up_all(const char* why) {
+    if (tracks_) return tracks_->give_up(TUTTI_ERR_MEMORY, why);
+    const HeldTeam held(*this);
+    give_up(TUTTI_ERR_MEMORY, why);
+}
+
+void Team::follow(const Team& broken) {
+    if (!broken.members_.is_broken() || members_.is_broken()) return;
+    control_->follow(broken.members_);
+    queue_.end_front();
+}
+
+void Team::rejected() {
+    const HeldTeam held(*this);
+    if (members_.is_broken() || control_->reject()) return;
+    give_up(TUTTI_ERR_MISMATCH, "a collective failed here, and others cannot be asked");
 }
 
 const char* Team::message() {
     Team& track = tracks_ ? tracks_->failed() : *this;
     const HeldTeam held(track);
-    return track.message_.c_str();
+    return track.members_.message.c_str();
 }
 
-void Team::start_here(Request& request) {
-    TUTTI_ASSERT(request.stage == Request::Stage::kIdle, "a request is started once at a time");
-    request.stage = Request::Stage::kQueued;
-    request.status = TUTTI_PENDING;
-    request.next = nullptr;
-    if (tail_) {
-        tail_->next = &request;
-        tail_ = &request;
-        return;
+// ---- questions about the next call -------------------------------------------------------------
+
+bool Team::prefers_host(const tutti_call& call) {
+    if (!has_host_rules_) return false;
+    // A collective that is none is describe()'s to refuse.
+    const bool is_known = call.collective >= 0 && call.collective < TUTTI_COLLECTIVE_COUNT;
+    const uint64_t bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
+    if (is_known && !runner_->may_be_host(call.collective, bytes)) return false;
+    const HeldTeam held_team(*this);
+    if (members_.is_broken()) return false;
+    if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
+    const auto is_host = context().with_fund([&] { return runner_->is_host(ask_); });
+    if (is_host) {
+        if (is_host.value()) leave_to_host();
+        return is_host.value();
     }
-    head_ = tail_ = &request;
-    begin(request);
+    // Without an answer this rank cannot follow the others; tutti_run says so.
+    give_up(TUTTI_ERR_MEMORY, "out of memory");
+    return false;
 }
 
-void Team::begin(Request& request) {
-    if (broken_ != TUTTI_OK && network_) network_->tell_on();
-    if (broken_ != TUTTI_OK) return finish(request, broken_);
-    if (rejections_.is_open()) return begin_agreement(request);
-    begin_agreed(request);
-}
-
-void Team::begin_agreed(Request& request) {
-    if (!checks_) return begin_main(request);
-    request.stage = Request::Stage::kChecking;
-    begin_exchange(request);
-}
-
-void Team::begin_exchange(Request& request) {
-    if (network_) return begin_cards(request);
-    node::Call exchange;
-    exchange.collective = TUTTI_ALLGATHER;
-    exchange.bytes = sizeof(CallCard);
-    exchange.send = reinterpret_cast<const std::byte*>(&request.card);
-    exchange.recv = reinterpret_cast<std::byte*>(cards_.data());
-    node::start(node_, exchange_, exchange);
-}
-
-void Team::begin_main(Request& request) {
-    request.stage = Request::Stage::kRunning;
-    const bool is_foreign = checks_ && request.card.label[0] != '\0';
-    if (is_foreign) return finish(request, TUTTI_OK);
-    if (network_) {
-        if (!request.op.call.is_empty()) return begin_plan(request);
-        network_->pass(request.op.call);
-        return finish(request, TUTTI_OK);
+// The call has its number all the same: a rank that runs it in the team, since it takes it for
+// another one, will hear of that.
+void Team::leave_to_host() {
+    settle();
+    if (tracks_) {
+        tracks_->settle(*this);
+        tracks_->pass();
     }
-    if (request.op.call.is_empty_for_all()) {
-        node::pass(node_, request.op.call);
-        return finish(request, TUTTI_OK);
+    node::Call call;
+    call.collective = node::kLeftToHost;
+    runner_->pass(call);
+}
+
+const char* Team::algorithm(const tutti_call& call) {
+    const HeldTeam held_team(*this);
+    return describe(call, ask_) == TUTTI_OK ? runner_->algorithm(ask_) : "none";
+}
+
+Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
+    if (!tracks_) return force_here(call, algorithm);
+    Result<Done> forced = Done{};
+    tracks_->for_each([&](Team& track) {
+        if (forced) forced = track.force_here(call, algorithm);
+    });
+    return forced;
+}
+
+Result<Done> Team::force_here(const tutti_call& call, const std::string& algorithm) {
+    const HeldTeam held_team(*this);
+    if (describe(call, ask_) != TUTTI_OK) {
+        return Error{ErrorCode::kArgument, "the call is malformed"};
     }
-    node::start(node_, request.op);
+    return runner_->force(ask_, algorithm);
 }
 
-// Whether the card of `rank` goes with all others, as each member finds alike: equal to the root's,
-// or of a gather that sends less than its root has room for, or of a scatter that sends less than
-// its receivers have.
-bool Team::is_tolerable(uint32_t rank) const {
-    const CallCard& card = cards_[rank];
-    const CallCard& root = cards_[cards_[0].root < size_ ? cards_[0].root : 0];
-    if (card == root) return true;
-    CallCard same = card;
-    same.bytes = root.bytes;
-    if (!node_.tolerates || network_ || !(same == root)) return false;
-    if (card.collective == TUTTI_GATHER) return card.bytes < root.bytes;
-    return card.collective == TUTTI_SCATTER && card.bytes > root.bytes;
+void Team::describe_multicast(tutti_multicast_info& info) {
+    const HeldTeam held_team(*this);
+    const size_t struct_bytes = info.struct_bytes;
+    info = {};
+    info.struct_bytes = struct_bytes;
+    set_text(info.name, members_.name);
+    Network* network = runner_->network();
+    if (!network) return;
+    const auto held = network->hold();
+    network->describe(info);
 }
 
-void Team::compare_cards(Request& request) {
-    const uint64_t number = network_ ? network_->call() : exchange_.number;
-    for (uint32_t rank = 0; rank < cards_.size(); ++rank) {
-        if (is_tolerable(rank)) continue;
-        message_ = mismatch_message(name_, number, cards_);
-        return finish(request, TUTTI_ERR_MISMATCH);
+// ---- multicast for a team that has made calls already ------------------------------------------
+
+bool Team::multicast_is_due(const tutti_call& call) {
+    Network* network = runner_->network();
+    if (!network) return false;
+    const HeldTeam held_team(*this);
+    if (!network->may_try_multicast() || members_.is_broken()) return false;
+    // A member that has rejected a call has not counted it; the next call says so.
+    if (control_->has_rejections()) return false;
+    if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
+    const auto is_due = context().with_fund([&]() -> Result<bool> {
+        const auto held = network->hold();
+        return network->multicast_is_due(shape_of(ask_, size()));
+    });
+    if (is_due) return is_due.value();
+    give_up(TUTTI_ERR_MEMORY, "out of memory");
+    return false;
+}
+
+// First the members meet in a call of their own. Who makes another call, has given up or has had an
+// error ends that one, while nothing ends a wait in the embedder's allgather. Where the rules leave
+// barriers to a host, they do so on all members.
+tutti_status Team::begin_try(Network*& network) {
+    network = nullptr;
+    static_cast<void>(HeldTeam(*this));  // where nothing is under way, nobody else touches it now
+    if (!queue_.is_idle()) return TUTTI_ERR_ARGUMENT;
+    if (members_.is_broken()) return members_.broken;
+    Network* own = runner_->network();
+    if (!own || !own->may_try_multicast()) return TUTTI_OK;
+    tutti_call barrier{};
+    barrier.collective = TUTTI_BARRIER;
+    const tutti_status met = run(barrier);
+    if (met != TUTTI_OK && met != TUTTI_ERR_ALGORITHM) return met;
+    if (own->has_lost_multicast()) {
+        // In the try all members let it go on, so it ends; and who is over it has no message of it
+        // under way: those of the next group's failure cannot meet with them.
+        runner_->begin_settling();
+        queue_.put_in_front(run_);
+        const tutti_status settled = wait_for(run_);
+        if (settled != TUTTI_OK) return settled;
+        own->retire_multicast();
     }
-    begin_main(request);
-}
-
-void Team::finish(Request& request, tutti_status status) {
-    // Of a call that fails for good, some of what the others sent may still be on its way.
-    if (broken_ != TUTTI_OK && network_) network_->cancel();
-    request.status = status;
-    request.stage = Request::Stage::kIdle;
-    head_ = request.next;
-    if (!head_) {
-        tail_ = nullptr;
-    } else {
-        begin(*head_);
-    }
-}
-
-node::Op& Team::front_op() {
-    return head_->stage == Request::Stage::kChecking ? exchange_ : head_->op;
-}
-
-// The call in front is done: on to what follows it.
-void Team::finish_front() {
-    const bool is_checking = head_->stage == Request::Stage::kChecking;
-    if (is_checking && broken_ != TUTTI_OK) return finish(*head_, broken_);
-    if (policy_.sleeps && !network_) ring_done(front_op());
-    if (is_checking) {
-        compare_cards(*head_);
-    } else {
-        finish(*head_, TUTTI_OK);
-    }
-}
-
-bool Team::advance() {
-    if (!head_) return false;
-    if (head_->stage == Request::Stage::kAgreeing) return advance_agreement();
-    if (network_) return advance_network();
-    const node::Step step = node::step(node_, front_op());
-    if (step == node::Step::kDone) finish_front();
-    return step != node::Step::kBlocked;
-}
-
-tutti_status Team::wait_for(Request& request) {
-    Waiter waiter(policy_, context_->clock(), progressed_ns_);
-    while (request.stage != Request::Stage::kIdle) {
-        if (advance()) {
-            waiter.reset();
-        } else if (head_->stage == Request::Stage::kAgreeing) {
-            wait_agreement_turn(waiter);
-        } else if (network_) {
-            wait_network_turn(waiter);
-        } else if (wait_turn(waiter, front_op())) {
-            broken_ == TUTTI_OK ? finish_front() : finish(*head_, broken_);
-        }
-    }
-    call_done();
-    return request.status;
-}
-
-void Team::report_stall(const node::Op& op, uint64_t waited_ns) {
-    const Stall stall{name_, rank_, waited_ns, op.call.collective, op.number};
-    context_->log(TUTTI_LOG_WARN, stall_message(stall, node::not_arrived(node_, op)));
+    network = own;
+    return TUTTI_OK;
 }
 
 }  // namespace tutti::engine

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/control.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "engine/notes.h"
+
+namespace tutti::engine {
+namespace {
+
+enum GaveUp : uint32_t { kNobody, kWriting, kWritten };
+
+}  // namespace
+
+void Control::break_off(tutti_status status, const char* why) {
+    char text[sizeof(Note::text)];
+    std::snprintf(text, sizeof text, "rank %u: %s", members_.rank, why);
+    members_.break_down(status, text);
+    const bool is_cause = tell(status, text);
+    // Found out here, and perhaps by nobody else: those who hear of it say nothing.
+    if (is_cause && status == TUTTI_ERR_MISMATCH) {
+        members_.context.log(TUTTI_LOG_WARN, members_.message);
+    }
+}
+
+void Control::follow(const Members& broken) {
+    const char* text = broken.message.c_str() + broken.name.size() + 2;  // behind ": "
+    members_.break_down(broken.broken, text);
+    tell(broken.broken, text);
+}
+
+bool Control::tell_node(tutti_status status, const char* text) {
+    const node::Team& node = members_.node;
+    if (node.size == 1) return true;
+    node::SliceHeader& header = node.slice.header();
+    uint32_t nobody = kNobody;
+    if (!header.gave_up.compare_exchange_strong(nobody, kWriting)) return false;
+    header.gave_up_status = static_cast<uint32_t>(status);
+    std::snprintf(header.gave_up_text, sizeof(header.gave_up_text), "%s", text);
+    header.gave_up.store(kWritten, std::memory_order_release);
+    header.bell.ring();
+    return true;
+}
+
+bool Control::hear_node() {
+    const node::SliceHeader& header = members_.node.slice.header();
+    if (header.gave_up.load(std::memory_order_acquire) != kWritten) return false;
+    members_.break_down(static_cast<tutti_status>(static_cast<int32_t>(header.gave_up_status)),
+                        header.gave_up_text);
+    return true;
+}
+
+void Control::listen(const node::Call* call, node::Op* op) {
+    // What this rank waits for may be a rank that needs this one to go on in another team.
+    members_.context.multicast_desk().attend_all();
+    if (members_.is_broken() || hear_node()) return;
+    hear_far(call);
+    if (!members_.is_broken()) look_for_rejections();
+    if (!members_.is_broken() && op) look_for_disagreement(*op);
+}
+
+// For a rank that has waited long. Who finished this call while this rank waits for what it should
+// have written runs something else: it is looked at twice, with steps between, since what it wrote
+// may have come just before its word that it was done.
+void Control::look_for_disagreement(node::Op& op) {
+    const node::Team& node = members_.node;
+    const node::Disagreement with = node::find_disagreement(node, op);
+    if (with.rank != node::kNoRank) return disagree(op, with);
+    const node::Rank awaited = std::exchange(op.awaited, node::kNoRank);
+    const bool is_suspect = awaited != node::kNoRank && node::has_finished(node, op, awaited);
+    if (is_suspect && suspected_ == op.number && suspect_ == awaited) {
+        return disagree(op, {awaited, false, {}});
+    }
+    suspected_ = is_suspect ? op.number : 0;
+    suspect_ = awaited;
+}
+
+void Control::begin_agreement() { show(rejections_.begin(calls_begun() + 1)); }
+
+Verdict Control::agree() {
+    const Verdict verdict = compare();
+    if (verdict == Verdict::kOutOfStep && !members_.is_broken()) fall_out_of_step(members_.rank);
+    if (verdict == Verdict::kAgree && !members_.is_broken()) rejections_.end();
+    return verdict;
+}
+
+void Control::fall_out_of_step(uint32_t rank) {
+    char why[96];
+    std::snprintf(why, sizeof(why),
+                  "out of step since a collective failed on rank %u, but not on all ranks", rank);
+    break_off(TUTTI_ERR_MISMATCH, why);
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the members of a team tell each other beside its calls, and how they find out that they are
+// out of step: that one gives up, that one runs another call, or has had an error in a call outside
+// the team (rejections.h). On one node by words in its memory (node_control.h), across nodes by
+// notes, too (network_control.h).
+//
+// A rank that cannot begin a call of which the others know (its memory has run out, a message has
+// failed) must not just return: they would wait for ever. It gives up instead. No other member can
+// then finish what needs it, and every one ends the call that it is in, or its next, with an error.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/members.h"
+#include "engine/rejections.h"
+#include "node/team.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class Control {
+  public:
+    explicit Control(Members& members) : members_(members) {}
+    Control(const Control&) = delete;
+    Control& operator=(const Control&) = delete;
+    virtual ~Control() = default;
+
+    // ---- the team breaks down ----
+    // This member takes part in no further call, and all others hear of it. Allocates nothing.
+    void break_off(tutti_status status, const char* why);
+    // The same for a team that breaks down with another one.
+    void follow(const Members& broken);
+    // Goes on with what could not be told at once.
+    virtual void tell_on() {}
+
+    // ---- in a wait that lasts long ----
+    // Looks for news, by which the team may have broken down afterwards. call: of this rank, in
+    // front; nullptr: none. op: what of it is under way on the node, or nullptr.
+    void listen(const node::Call* call, node::Op* op);
+    // The call in front, of which `op` is under way on the node: who has not arrived?
+    virtual void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) = 0;
+
+    // ---- calls that failed outside the team ----
+    // False: the others cannot be asked.
+    virtual bool reject() {
+        rejections_.add();
+        return true;
+    }
+    [[nodiscard]] bool has_rejections() const { return rejections_.is_open(); }
+    // Before the next call: whether all members have rejected the same. Then agree() until it says
+    // so; the team may have broken down instead.
+    void begin_agreement();
+    Verdict agree();
+
+  protected:
+    // What `rank` of the node takes this rank's call to be, op of which is under way.
+    virtual void disagree(const node::Op& op, const node::Disagreement& with) = 0;
+    // To whom an end is told. True if nobody of the node was faster.
+    virtual bool tell(tutti_status status, const char* text) = 0;
+    // News that came by messages.
+    virtual void hear_far(const node::Call* call) { static_cast<void>(call); }
+    virtual void look_for_rejections() = 0;
+    virtual void show(const Mark& mark) { static_cast<void>(mark); }
+    virtual Verdict compare() = 0;
+    [[nodiscard]] virtual uint32_t calls_begun() const = 0;
+
+    // To the members on this node, and from them: by words in the slice's header. The first to give
+    // up is the cause.
+    bool tell_node(tutti_status status, const char* text);
+    bool hear_node();
+    // Had an error that others had not: all are told that this one is out of step with that one.
+    void fall_out_of_step(uint32_t rank);
+
+    Members& members_;
+    Rejections rejections_;
+
+  private:
+    void look_for_disagreement(node::Op& op);
+
+    // The number of a node's operation in which this rank has been seen to wait for one that has
+    // finished it; 0: none.
+    uint64_t suspected_ = 0;
+    node::Rank suspect_ = node::kNoRank;
+};
+
+}  // namespace tutti::engine

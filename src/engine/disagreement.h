@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The line that says how ranks of a team do not run the same call.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/network.h"
+#include "node/word.h"
+#include "transport/transport.h"
+
+namespace tutti::engine {
+
+struct Why {
+    char text[128] = {};
+};
+
+// The call `number` of this rank, and what `rank` takes it to be; nullptr: something else.
+Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
+                  const node::CallNote* theirs);
+// As a message across nodes shows.
+Why why_disagreed(const Network& network, const transport::Disagreement& with);
+
+}  // namespace tutti::engine

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "engine/context.h"
+#include "engine/team.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+// Collective; see tutti_team_create().
+Result<std::unique_ptr<Team>> make_team(Context& context, const tutti_team_params& params);
+
+}  // namespace tutti::engine

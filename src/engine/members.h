@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who a team is, what its members agreed on when it was made, and whether it still stands: what the
+// team, its runner and its control have in common.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/arena.h"
+#include "engine/context.h"
+#include "engine/notes.h"
+#include "engine/wait.h"
+#include "node/team.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+struct Members {
+    Members(Context& context_of_all, const tutti_team_params& params)
+        : context(context_of_all),
+          name(params.name ? params.name : "a team"),
+          rank(params.rank),
+          size(params.size) {
+        message.reserve(name.size() + sizeof(Note));
+    }
+    Members(const Members&) = delete;
+    Members& operator=(const Members&) = delete;
+
+    Context& context;
+    std::string name;
+    uint32_t rank;
+    uint32_t size;
+    WaitPolicy policy;
+
+    // The own node's part; none of the first two for a member that is alone on its node.
+    std::shared_ptr<Arena> arena;
+    std::shared_ptr<Mapping> mapping;
+    node::Team node;
+    uint32_t node_leader = 0;  // by its place on the node: who owns the arena
+
+    // Not TUTTI_OK: a message failed, or a member gave up. No further call runs.
+    tutti_status broken = TUTTI_OK;
+    std::string message;
+
+    [[nodiscard]] bool is_broken() const { return broken != TUTTI_OK; }
+    // This member takes part in no further call. Allocates nothing; the text is as long as a note's
+    // at most.
+    void break_down(tutti_status status, const char* text) {
+        broken = status;
+        message.assign(name);
+        message.append(": ").append(text);
+    }
+};
+
+}  // namespace tutti::engine

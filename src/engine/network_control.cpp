@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/network_control.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "engine/disagreement.h"
+#include "engine/messages.h"
+
+namespace tutti::engine {
+namespace {
+
+// An answer comes when the other one has its next turn: soon, unless processors are few.
+constexpr uint64_t kAnswerNsMin = 100'000'000;
+constexpr uint64_t kAnswerNsMax = 1'000'000'000;
+
+// From the first look at a long wait to the first telling, and the longest from one to the next.
+constexpr uint64_t kTellAfterNs = 10'000'000;
+constexpr uint64_t kTellEveryNs = 1'000'000'000;
+// After so many tellings of one call, a minute, those that were not answered are told again: notes
+// may be lost where a member tries multicast meanwhile, or has no room for an answer.
+constexpr uint32_t kTellingsMax = 64;
+
+}  // namespace
+
+bool NetworkControl::tell(tutti_status status, const char* text) {
+    const bool is_cause = tell_node(status, text);
+    Note note;
+    note.kind = Note::Kind::kGaveUp;
+    note.status = static_cast<uint32_t>(status);
+    std::snprintf(note.text.data(), note.text.size(), "%s", text);
+    note.call = network_.call();
+    network_.tell_others(note);
+    return is_cause;
+}
+
+void NetworkControl::hear_far(const node::Call* call) {
+    try {
+        hear_all(call != nullptr);
+        if (!members_.is_broken() && call) tell_calls();
+    } catch (const std::bad_alloc&) {
+        // A line for people is left away, or an answer.
+    }
+}
+
+void NetworkControl::hear_all(bool is_in_call) {
+    for (Note note; !members_.is_broken() && network_.notes().receive(note);) {
+        hear(note, is_in_call);
+    }
+    if (!inquiry_.is_over(members_.context.clock().now_ns())) return;
+    // Unless the call went on.
+    const bool is_over = !is_in_call || network_.call() != inquiry_.call();
+    is_over ? inquiry_.stop() : report_inquiry();
+}
+
+void NetworkControl::hear(const Note& note, bool is_in_call) {
+    switch (note.kind) {
+        case Note::Kind::kGaveUp: {
+            const auto status = static_cast<tutti_status>(static_cast<int32_t>(note.status));
+            members_.break_down(status, note.text.data());
+            tell_node(status, note.text.data());
+            break;
+        }
+        case Note::Kind::kQuestion:
+            if (is_in_call) answer(note);
+            break;
+        case Note::Kind::kAnswer:
+            inquiry_.answered(note.from, note.asked, note.call);
+            inquiry_.add({note.waits_for.data(), note.count}, members_.rank);
+            ask_on();
+            break;
+        case Note::Kind::kCalls:
+            hear_calls(note);
+            break;
+        case Note::Kind::kHeard:
+            network_.calls_heard(note.from);
+            break;
+        case Note::Kind::kRejections:
+            rejections_.heard(note.from, note.count, Mark::unpack(note.mark));
+            break;
+    }
+}
+
+// ---- stalls ------------------------------------------------------------------------------------
+
+// Members that this rank waits for: those that a node operation lacks, and those at the other end
+// of messages.
+std::vector<uint32_t> NetworkControl::waits_for() {
+    std::vector<uint32_t> ranks = network_.executor().waits_for();
+    if (const node::Op* op = network_.executor().node_op()) {
+        const topo::Placement& placement = network_.placement();
+        const auto members = placement.members(placement.node_of(members_.rank));
+        for (const node::Rank i : node::not_arrived(members_.node, *op)) {
+            ranks.push_back(members[i]);
+        }
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+}
+
+void NetworkControl::answer(const Note& question) {
+    const std::vector<uint32_t> ranks = waits_for();
+    Note note;
+    note.kind = Note::Kind::kAnswer;
+    note.call = network_.call();
+    note.asked = question.call;
+    note.count = static_cast<uint32_t>(std::min<size_t>(ranks.size(), Note::kNamesMax));
+    std::copy_n(ranks.begin(), note.count, note.waits_for.begin());
+    network_.notes().send(question.from, note);
+}
+
+void NetworkControl::ask_on() {
+    Note question;
+    question.call = network_.call();
+    for (uint32_t rank = 0; inquiry_.next(rank);) network_.notes().send(rank, question);
+}
+
+void NetworkControl::report_stall(const node::Call& call, const node::Op*, uint64_t waited_ns) {
+    inquiry_waited_ns_ = waited_ns;
+    inquiry_collective_ = call.collective;
+    const uint64_t patience = std::clamp(members_.policy.stall_ns / 2, kAnswerNsMin, kAnswerNsMax);
+    inquiry_.begin(network_.call(), members_.context.clock().now_ns() + patience);
+    inquiry_.add(waits_for(), members_.rank);
+    ask_on();
+    if (!network_.notes().is_on()) report_inquiry();
+}
+
+void NetworkControl::report_inquiry() {
+    inquiry_.stop();
+    const auto names = [&](const std::vector<uint32_t>& ranks) {
+        std::vector<std::string> texts;
+        for (const uint32_t rank : ranks) texts.push_back(network_.rank_text(rank));
+        return texts;
+    };
+    const Stall stall{members_.name, members_.rank, inquiry_waited_ns_, inquiry_collective_,
+                      network_.call()};
+    StallAcross across{names(inquiry_.silent()), names(inquiry_.waiting()),
+                       names(inquiry_.elsewhere()), network_.notes().is_on()};
+    members_.context.log(TUTTI_LOG_WARN, stall_message(stall, across));
+}
+
+// ---- ranks that disagree -----------------------------------------------------------------------
+
+void NetworkControl::disagree(const node::Op& op, const node::Disagreement& with) {
+    const node::CallNote mine = node::CallNote::unpack(op.note);
+    // Parts have numbers of their own; what a person knows is the call.
+    node::CallNote theirs = with.note;
+    theirs.number = mine.number;
+    const topo::Placement& placement = network_.placement();
+    const uint32_t rank = placement.members(placement.node_of(members_.rank))[with.rank];
+    const Why why = why_disagreed(network_.call(), mine, rank, with.is_known ? &theirs : nullptr);
+    break_off(TUTTI_ERR_MISMATCH, why.text);
+}
+
+// At first soon, then less and less often.
+void NetworkControl::tell_calls() {
+    const uint64_t now = members_.context.clock().now_ns();
+    const bool is_new = telling_call_ != network_.call();
+    if (!is_new && now < tell_at_ns_) return;
+    tellings_ = is_new ? 0 : tellings_ + 1;
+    if (tellings_ % kTellingsMax == kTellingsMax - 1) network_.forget_told();
+    if (!is_new) network_.tell_calls();
+    telling_call_ = network_.call();
+    tell_after_ns_ = is_new ? kTellAfterNs : std::min(2 * tell_after_ns_, kTellEveryNs);
+    tell_at_ns_ = now + tell_after_ns_;
+}
+
+// Those of a rank that waits for this one.
+void NetworkControl::hear_calls(const Note& note) {
+    const CallLog::Difference found = network_.log().compare(note.calls);
+    if (found.is_there) {
+        const node::CallNote mine = network_.log().note(found.number);
+        const node::CallNote& theirs = found.is_known ? found.theirs : mine;
+        const Why why = why_disagreed(found.number, mine, note.from, &theirs);
+        return break_off(TUTTI_ERR_MISMATCH, why.text);
+    }
+    Note heard;
+    heard.kind = Note::Kind::kHeard;
+    heard.call = network_.call();
+    network_.notes().send(note.from, heard);
+}
+
+// ---- calls that failed outside the team --------------------------------------------------------
+
+bool NetworkControl::reject() {
+    rejections_.add();
+    return network_.notes().is_on();
+}
+
+Verdict NetworkControl::compare() {
+    const uint32_t size = members_.size;
+    while (uint64_t{1} << rejections_.step < size) {
+        const auto to =
+            static_cast<uint32_t>((members_.rank + (uint64_t{1} << rejections_.step)) % size);
+        if (!rejections_.is_sent) {
+            Note note;
+            note.kind = Note::Kind::kRejections;
+            note.call = network_.call();
+            note.count = rejections_.step;
+            note.mark = rejections_.mark().pack();
+            rejections_.is_sent = network_.notes().send(to, note);
+        }
+        try {
+            hear_all(true);
+        } catch (const std::bad_alloc&) {
+            // As in hear_far().
+        }
+        const Verdict verdict = rejections_.is_sent ? rejections_.compare_step() : Verdict::kNotYet;
+        if (verdict != Verdict::kAgree) return verdict;
+        ++rejections_.step;
+        rejections_.is_sent = false;
+    }
+    return Verdict::kAgree;
+}
+
+void NetworkControl::look_for_rejections() {
+    uint32_t who = 0;
+    if (rejections_.find_passed(calls_begun(), who)) fall_out_of_step(who);
+}
+
+}  // namespace tutti::engine

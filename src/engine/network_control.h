@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Of a team across nodes: beside the words of the own node, notes between ranks (notes.h). They
+// also say, in a stall, who waits for whom (inquiry.h), and what each rank takes the last calls to
+// be: each message of few bytes has the word of its call (transport/p2p), and a long one comes only
+// to those who run a call of its kind. So whoever waits for what never comes tells those that it
+// waits for its last calls (call_log.h): one of them has run another one, or waits itself for
+// somebody who has.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/control.h"
+#include "engine/inquiry.h"
+#include "engine/network.h"
+#include "engine/notes.h"
+
+namespace tutti::engine {
+
+class NetworkControl final : public Control {
+  public:
+    // network outlives this.
+    NetworkControl(Members& members, Network& network) : Control(members), network_(network) {}
+    void tell_on() override { network_.tell_on(); }
+    void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) override;
+    bool reject() override;
+
+  protected:
+    void disagree(const node::Op& op, const node::Disagreement& with) override;
+    bool tell(tutti_status status, const char* text) override;
+    void hear_far(const node::Call* call) override;
+    void look_for_rejections() override;
+    Verdict compare() override;
+    [[nodiscard]] uint32_t calls_begun() const override { return network_.call(); }
+
+  private:
+    void hear_all(bool is_in_call);
+    void hear(const Note& note, bool is_in_call);
+    void answer(const Note& question);
+    void ask_on();
+    void report_inquiry();
+    void tell_calls();
+    void hear_calls(const Note& note);
+    [[nodiscard]] std::vector<uint32_t> waits_for();
+
+    Network& network_;
+    Inquiry inquiry_;
+    uint64_t inquiry_waited_ns_ = 0;
+    tutti_collective inquiry_collective_ = TUTTI_BARRIER;
+    // When this rank tells the calls that it waits in: see tell_calls().
+    uint32_t telling_call_ = 0;
+    uint32_t tellings_ = 0;  // of that call
+    uint64_t tell_at_ns_ = 0;
+    uint64_t tell_after_ns_ = 0;
+};
+
+}  // namespace tutti::engine

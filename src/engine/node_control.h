@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Of a team on one node: all that members tell each other stands in its shared memory.
+#pragma once
+
+#include "engine/control.h"
+
+namespace tutti::engine {
+
+class NodeControl final : public Control {
+  public:
+    using Control::Control;
+    void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) override;
+
+  protected:
+    void disagree(const node::Op& op, const node::Disagreement& with) override;
+    bool tell(tutti_status status, const char* text) override { return tell_node(status, text); }
+    void look_for_rejections() override;
+    void show(const Mark& mark) override;
+    Verdict compare() override;
+    [[nodiscard]] uint32_t calls_begun() const override {
+        return static_cast<uint32_t>(members_.node.call);
+    }
+};
+
+}  // namespace tutti::engine

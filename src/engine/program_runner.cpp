@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/program_runner.h"
+
+#include <utility>
+
+#include "base/collectives.h"
+#include "engine/standing.h"
+
+namespace tutti::engine {
+namespace {
+
+// The buffers as sched/program.h names them.
+exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
+    const BufferPair pair =
+        buffers_of(call.collective, call.send, call.recv, rank, call.root, call.bytes);
+    return {pair.input, pair.output, call.reducer};
+}
+
+}  // namespace
+
+ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<Network> network)
+    : members_(members), network_(std::move(network)) {}
+
+ProgramRunner::~ProgramRunner() {
+    network_->notes().drain();
+    if (!network_->retire(!members_.is_broken())) members_.context.keep(std::move(network_));
+}
+
+Runner::Begun ProgramRunner::begin(Request& request) {
+    if (request.op.call.is_empty()) {
+        network_->pass(request.op.call);
+        return Begun::kDone;
+    }
+    request_ = &request;
+    return begin_plan();
+}
+
+// The error of a plan that cannot be made is the same on all ranks; want of memory is this rank's
+// own, and the others hear of it.
+Runner::Begun ProgramRunner::begin_plan() {
+    const auto held = network_->hold();
+    phase_ = Phase::kRunning;
+    bool is_undecided = false;
+    const auto ready = members_.context.with_fund([&]() -> Result<Plan*> {
+        auto plan = network_->plan(shape_of(*request_, members_.size));
+        if (!plan) return plan;
+        if (plan.value()->is_host) {
+            const char* collective = tutti_collective_name(request_->op.call.collective);
+            return Error{ErrorCode::kArgument, std::string(collective) + " is for the host MPI"};
+        }
+        is_undecided = network_->is_undecided(*plan.value());
+        if (is_undecided) return plan;
+        auto reserved = network_->reserve(*plan.value());
+        return reserved ? plan : Result<Plan*>(reserved.error());
+    });
+    if (is_undecided) {
+        phase_ = Phase::kDeciding;
+        return Begun::kRuns;
+    }
+    if (ready) {
+        network_->start(*ready.value(), arguments_of(request_->op.call, members_.rank));
+        return Begun::kRuns;
+    }
+    const bool is_own = ready.error().code == ErrorCode::kMemory;
+    error_ = ready.error().message;
+    failure_ = {is_own ? TUTTI_ERR_MEMORY : TUTTI_ERR_ALGORITHM, error_.c_str(), !is_own};
+    return Begun::kFailed;
+}
+
+void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
+    const exec::Arguments cards{
+        reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
+    const auto held = network_->hold();
+    network_->start(network_->check_plan(), cards);  // reserved with the team
+}
+
+exec::Step ProgramRunner::step() {
+    switch (phase_) {
+        case Phase::kDeciding:
+            return step_decision();
+        case Phase::kSettling:
+            return step_settling();
+        case Phase::kRunning:
+            break;
+    }
+    const exec::Step step = step_program();
+    if (step == exec::Step::kDone) {
+        network_->announce(false);
+        tell_failure();
+    } else if (step == exec::Step::kFailed) {
+        const transport::Disagreement with = network_->transport().disagreement();
+        if (!with.is_there) return fail(TUTTI_ERR_NETWORK, network_->executor().error().c_str());
+        why_ = why_disagreed(*network_, with);
+        return fail(TUTTI_ERR_MISMATCH, why_.text);
+    }
+    return step;
+}
+
+// Where ranks sleep for their node, whoever has done something there wakes those that may wait for
+// it.
+exec::Step ProgramRunner::step_program() {
+    const node::Team& node = members_.node;
+    if (!members_.policy.naps || node.size == 1) return network_->step();
+    const exec::Executor& executor = network_->executor();
+    const Standing before(node, executor.node_op());
+    const exec::Step step = network_->step();
+    if (Standing(node, executor.node_op()) != before) {
+        node.slice.header().bell.ring(ringer(node.rank));
+    }
+    return step;
+}
+
+exec::Step ProgramRunner::step_decision() {
+    switch (network_->decide()) {
+        case transport::State::kPending:
+            return exec::Step::kBlocked;
+        case transport::State::kDone:
+            return begin_plan() == Begun::kFailed ? exec::Step::kFailed : exec::Step::kAdvanced;
+        case transport::State::kFailed:
+            break;
+    }
+    return fail(TUTTI_ERR_NETWORK, "no way on after multicast failed");
+}
+
+exec::Step ProgramRunner::step_settling() {
+    switch (network_->settle_multicast()) {
+        case transport::State::kPending:
+            return exec::Step::kBlocked;
+        case transport::State::kDone:
+            network_->announce(false);
+            phase_ = Phase::kRunning;
+            return exec::Step::kDone;
+        case transport::State::kFailed:
+            break;
+    }
+    return fail(TUTTI_ERR_NETWORK, "no way on after multicast failed");
+}
+
+exec::Step ProgramRunner::fail(tutti_status status, const char* text) {
+    phase_ = Phase::kRunning;
+    failure_ = {status, text, false};
+    return exec::Step::kFailed;
+}
+
+void ProgramRunner::cancel() {
+    phase_ = Phase::kRunning;
+    network_->cancel();
+}
+
+void ProgramRunner::tell_failure() {
+    const std::string line = network_->tell_failure();
+    if (!line.empty()) members_.context.log(TUTTI_LOG_WARN, members_.name + ": " + line);
+}
+
+Waiter::From ProgramRunner::awaited() const {
+    if (phase_ != Phase::kRunning) return Waiter::From::kAnywhere;
+    if (network_->waits_for_node()) return Waiter::From::kNode;
+    return network_->waits_for_service() ? Waiter::From::kService : Waiter::From::kAnywhere;
+}
+
+void ProgramRunner::announce() {
+    if (const node::Op* op = network_->executor().node_op()) node::announce(members_.node, *op);
+}
+
+Bell& ProgramRunner::bell(Waiter::From from) {
+    if (from == Waiter::From::kService) return network_->service_bell();
+    return members_.node.slice.header().bell;
+}
+
+void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) {
+    if (from == Waiter::From::kService) {
+        if (network_->waits_for_service()) network_->sleep_for_service(sleeper, end_ns);
+        return;
+    }
+    const node::Team& node = members_.node;
+    const node::Op* op = network_->executor().node_op();
+    if (!op) return;
+    Ringers awaited = 0;
+    for (node::Rank rank = 0; rank < node.size; ++rank) {
+        if (rank != node.rank && node::may_await(node, *op, rank)) awaited |= ringer(rank);
+    }
+    sleeper.sleep(end_ns, awaited);
+}
+
+void ProgramRunner::pass(const node::Call& call) {
+    const auto held = network_->hold();
+    network_->pass(call);
+}
+
+Result<bool> ProgramRunner::is_host(const Request& request) {
+    const auto held = network_->hold();
+    return network_->prefers_host(shape_of(request, members_.size));
+}
+
+const char* ProgramRunner::algorithm(const Request& request) {
+    if (request.op.call.is_empty() || members_.is_broken()) return "none";
+    const auto held = network_->hold();
+    const auto plan = members_.context.with_fund(
+        [&] { return network_->plan(shape_of(request, members_.size)); });
+    return plan ? plan.value()->name : "none";
+}
+
+Result<Done> ProgramRunner::force(const Request& request, const std::string& algorithm) {
+    const auto held = network_->hold();
+    return network_->force(shape_of(request, members_.size), algorithm);
+}
+
+}  // namespace tutti::engine

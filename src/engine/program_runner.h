@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs the calls of a team across nodes: schedules over the team's way to other nodes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/disagreement.h"
+#include "engine/members.h"
+#include "engine/network.h"
+#include "engine/runner.h"
+
+namespace tutti::engine {
+
+class ProgramRunner final : public Runner {
+  public:
+    ProgramRunner(Members& members, std::unique_ptr<Network> network);
+    // Before the node's part goes: what the executor knows of it, and what this member still owes
+    // to others goes on in other teams' waits, and at the context's end. Nobody waits here.
+    ~ProgramRunner() override;
+
+    Begun begin(Request& request) override;
+    void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
+    void begin_settling() override { phase_ = Phase::kSettling; }
+    exec::Step step() override;
+    Failure failure() override { return failure_; }
+    void cancel() override;
+    [[nodiscard]] Waiter::From awaited() const override;
+    void relieve() override { network_->relieve_service(); }
+    void announce() override;
+    void lengthen() override { network_->announce(true); }
+    Bell& bell(Waiter::From from) override;
+    void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
+    [[nodiscard]] node::Op* node_op() override { return network_->node_op(); }
+    void pass(const node::Call& call) override;
+    [[nodiscard]] uint32_t calls() const override { return network_->call(); }
+    [[nodiscard]] bool has_host_rules() const override { return true; }
+    [[nodiscard]] bool may_be_host(tutti_collective, uint64_t) const override { return true; }
+    Result<bool> is_host(const Request& request) override;
+    const char* algorithm(const Request& request) override;
+    Result<Done> force(const Request& request, const std::string& algorithm) override;
+    [[nodiscard]] bool tolerates() const override { return false; }
+    [[nodiscard]] Network* network() override { return network_.get(); }
+
+  private:
+    enum class Phase {
+        kRunning,
+        kDeciding,  // the call waits for what all ranks agree on after multicast failed
+        kSettling
+    };
+    Begun begin_plan();
+    exec::Step step_program();
+    exec::Step step_decision();
+    exec::Step step_settling();
+    exec::Step fail(tutti_status status, const char* text);
+    void tell_failure();
+
+    Members& members_;
+    std::unique_ptr<Network> network_;
+    Request* request_ = nullptr;  // of the call under way
+    Phase phase_ = Phase::kRunning;
+    Failure failure_;
+    std::string error_;  // of a plan
+    Why why_;            // of a disagreement
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One call of a team, from its start to its completion; and what TUTTI_CHECK compares of it.
+#pragma once
+
+#include <cstdint>
+
+#include "node/kernels/kernels.h"
+#include "node/team.h"
+#include "sched/shape.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class Team;
+
+// What TUTTI_CHECK compares: equal on all members of a correct program.
+struct CallCard {
+    uint32_t collective = 0;  // TUTTI_COLLECTIVE_COUNT: the embedder's own, see label
+    uint32_t root = 0;
+    uint32_t op = 0;
+    uint32_t reserved = 0;
+    uint64_t bytes = 0;
+    char label[24] = {};
+
+    bool operator==(const CallCard&) const = default;
+};
+
+// Can be started again when it is complete.
+struct Request {
+    Team* team = nullptr;
+    Team* track = nullptr;  // of the last start: see tracks.h
+    node::Op op;            // op.call is the call
+    bool commutes = true;   // the operator of a reduction
+    CallCard card;          // TUTTI_CHECK only
+    enum class Stage { kIdle, kQueued, kAgreeing, kChecking, kRunning } stage = Stage::kIdle;
+    tutti_status status = TUTTI_OK;
+    Request* next = nullptr;  // in the team's queue
+};
+
+// TUTTI_OK, or TUTTI_ERR_ARGUMENT: the call of a team of so many ranks is malformed. Sets all that
+// follows from the call alone.
+tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Request& request);
+// Of a call that is described.
+CallCard card_of(const tutti_call& call, const Request& request);
+// What all ranks know alike of a call.
+sched::Shape shape_of(const Request& request, uint32_t ranks);
+
+}  // namespace tutti::engine

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What runs the calls of a team, one after the other: a state machine for each, like those below
+// it; nothing waits inside. The team queues, waits and reports, and knows no kinds.
+//
+// On one node a call is a state machine of the node level (node_runner.h), across nodes a schedule
+// (program_runner.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/bell.h"
+#include "base/result.h"
+#include "engine/request.h"
+#include "engine/wait.h"
+#include "exec/executor.h"
+#include "node/team.h"
+#include "sched/shape.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class Network;
+
+// Why a call does not go on.
+struct Failure {
+    tutti_status status = TUTTI_OK;
+    const char* text = "";  // as long as the runner does nothing
+    // On all members alike: the team stands, and nobody need be told.
+    bool is_alike = false;
+};
+
+class Runner {
+  public:
+    Runner() = default;
+    Runner(const Runner&) = delete;
+    Runner& operator=(const Runner&) = delete;
+    virtual ~Runner() = default;
+
+    // ---- a call, from its beginning to its end; one at a time ----
+    enum class Begun {
+        kRuns,
+        kDone,   // there is nothing to move: it has its number, and is over
+        kFailed  // see failure()
+    };
+    virtual Begun begin(Request& request) = 0;
+    // Instead of a call: everybody's card goes to everybody.
+    virtual void begin_cards(const CallCard& mine, std::span<CallCard> all) = 0;
+    // No call: what a failure of multicast has left to do.
+    virtual void begin_settling() {}
+    virtual exec::Step step() = 0;
+    // After kFailed.
+    virtual Failure failure() { return {}; }
+    // The call has failed for good; some of what others sent for it may still be on its way.
+    virtual void cancel() {}
+
+    // ---- in a wait for the call under way ----
+    // Where what it waits for comes from.
+    [[nodiscard]] virtual Waiter::From awaited() const { return Waiter::From::kAnywhere; }
+    // Between two polls: what this rank may do for others.
+    virtual void relieve() {}
+    // The wait has become a long one: the other members may see it.
+    virtual void announce() = 0;
+    // It goes on: whoever is asleep for it must be up from now on.
+    virtual void lengthen() {}
+    // Before a sleep: rings for what was done up to here. Then a last step, then sleep().
+    virtual Bell& bell(Waiter::From from) = 0;
+    virtual void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) = 0;
+    // What is under way on the own node, or nullptr.
+    [[nodiscard]] virtual node::Op* node_op() = 0;
+
+    // ---- the call that comes next: what all members know alike of it ----
+    // Takes its number, and moves nothing.
+    virtual void pass(const node::Call& call) = 0;
+    // The number of the last call that has begun; wraps around.
+    [[nodiscard]] virtual uint32_t calls() const = 0;
+    // False: no call is ever the embedder's.
+    [[nodiscard]] virtual bool has_host_rules() const = 0;
+    // False: no such call is, whatever else is said of it.
+    [[nodiscard]] virtual bool may_be_host(tutti_collective collective, uint64_t bytes) const = 0;
+    virtual Result<bool> is_host(const Request& request) = 0;
+    // Of what would run it.
+    virtual const char* algorithm(const Request& request) = 0;
+    // See tutti_team_force().
+    virtual Result<Done> force(const Request& request, const std::string& algorithm) = 0;
+    // Whether cards that differ in bytes may go together: see node::Team::tolerates.
+    [[nodiscard]] virtual bool tolerates() const = 0;
+
+    // The way to other nodes, or nullptr.
+    [[nodiscard]] virtual Network* network() { return nullptr; }
+};
+
+}  // namespace tutti::engine
