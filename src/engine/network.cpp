@@ -12,15 +12,8 @@
 namespace tutti::engine {
 namespace {
 
-// Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
-// it no more memory, and some microseconds; where messages are compared with multicasts
-// (select/predict.h) tens of them, and a millisecond among hundreds of hosts.
-constexpr size_t kPlansMax = 64;
 // How long the end of the context waits for those who miss something of it after a failure.
 constexpr uint64_t kSettleNsMax = 5'000'000'000;
-// Algorithms that a team is told to run, one after the other: more than there are.
-constexpr size_t kForcesMax = 1024;
-
 }  // namespace
 
 Network::Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
@@ -32,9 +25,9 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       tags_(std::move(tags)),
       transport_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
+      plans_(context_, placement_, rank_),
       may_return_(!context_.settings().watches_calls()),
       is_told_(placement_.ranks()) {
-    plans_.reserve(kPlansMax);
     const FaultPlan& faults = context_.settings().faults;
     if (faults.reorder == 0) return;
     faulty_ = std::make_unique<transport::Faulty>(
@@ -55,11 +48,6 @@ void Network::set_multicast(MulticastOutcome outcome) {
     if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
 }
 
-void Network::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
-    plan.program = algo::make_plan(algorithm, plan.shape, placement_, rank_, tuning);
-    plan.name = algorithm.name.data();  // a literal
-}
-
 Result<Done> Network::reserve(Plan& plan) {
     if (plan.is_reserved) return Done{};
     auto reserved = executor_->reserve(plan.program->extent(), context_.settings().scratch_bytes);
@@ -72,50 +60,6 @@ bool Network::has_multicast() const {
     if (!multicast_.route) return false;
     const transport::carrier::Route& route = multicast_.route->route();
     return !route.is_decided() || call() + 1 < route.calls_end();
-}
-
-// What was forced by name is out of the question where only its multicast fails it.
-Result<select::Choice> Network::choose(const sched::Shape& shape) const {
-    Settings settings = context_.settings();
-    const uint32_t force = force_[shape.collective];
-    if (force != 0) settings.forced[shape.collective] = forces_[force - 1];
-    const char* host = context_.params().host_mpi;
-    const bool has_lost = multicast_.route && !shape.has_multicast;
-    const char* host_mpi = host && !has_lost ? host : "";
-    auto choice = select::choose(context_.rules(), settings, shape, placement_, host_mpi,
-                                 multicast_.obstacle);
-    if (choice || !has_lost) return choice;
-    settings.forced[shape.collective].clear();
-    return select::choose(context_.rules(), settings, shape, placement_, host_mpi,
-                          multicast_.obstacle);
-}
-
-// By the rules; a rate that is not known yet is not held against it.
-bool Network::would_multicast(sched::Shape shape) const {
-    shape.has_multicast = true;
-    const auto choice = choose(shape);
-    return choice && choice.value().algorithm && choice.value().algorithm->has_multicast;
-}
-
-// Messages of a barrier say nothing of sizes, which it has none of.
-bool Network::has_compared(tutti_collective collective) const {
-    return collective == TUTTI_BARRIER || compared_[collective] == select::kComparedCalls;
-}
-
-Result<Plan> Network::make(const sched::Shape& shape) {
-    Plan plan;
-    plan.shape = shape;
-    plan.force = force_[shape.collective];
-    plan.would_multicast = awaits_multicast_ && would_multicast(shape);
-    sched::Shape now = shape;
-    now.sizes_are_compared = has_compared(shape.collective);
-    const auto choice = choose(now);
-    if (!choice) return choice.error();
-    plan.is_for_now = choice.value().is_for_now;
-    plan.is_host = choice.value().runs == select::Runs::kHost;
-    if (plan.is_host) return plan;
-    fill(plan, *choice.value().algorithm, choice.value().tuning);
-    return plan;
 }
 
 // With what was agreed when the team was made.
@@ -144,11 +88,11 @@ constexpr uint64_t kReturnCallsMax = 65'536;
 bool Network::multicast_is_due(const sched::Shape& shape) {
     if (multicast_.route) {
         if (!is_return_due()) return false;
-        const auto wanted = find(agreed(shape));
+        const auto wanted = find(shape);
         return wanted && wanted.value()->multicasts();
     }
     if (!awaits_multicast_ || wished_bytes_ >= kWishedBytes) return false;
-    const auto found = find(agreed(shape));
+    const auto found = find(shape);
     if (!found || !found.value()->would_multicast) return false;
     wished_bytes_ += kWishBytes + std::min(shape.bytes, kWishedBytes);
     return wished_bytes_ >= kWishedBytes;
@@ -206,77 +150,41 @@ void Network::drop_multicast(std::string obstacle) {
 }
 
 Result<Plan*> Network::plan(const sched::Shape& shape) {
+    const Circumstances now = circumstances();
     sched::Shape wanted = agreed(shape);
-    auto found = find(wanted);
+    auto found = plans_.find(wanted, now);
     if (!found || !found.value()->multicasts() || has_multicast()) return found;
     wanted.has_multicast = false;
-    return find(wanted);
+    return plans_.find(wanted, now);
 }
 
-bool Network::prefers_host(const sched::Shape& shape) {
-    const auto found = find(agreed(shape));
-    return found && found.value()->is_host;  // tutti_run says what an error is
+Circumstances Network::circumstances() const {
+    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle};
 }
 
 Result<Plan*> Network::find(const sched::Shape& shape) {
-    ++look_ups_;
-    for (Plan& plan : plans_) {
-        if (plan.shape != shape || plan.force != force_[shape.collective]) continue;
-        if (plan.is_for_now && has_compared(shape.collective)) continue;
-        plan.used = look_ups_;
-        return &plan;
-    }
-    auto made = make(shape);
-    if (!made) return made.error();
-    made.value().used = look_ups_;
-    if (plans_.size() < kPlansMax) {
-        plans_.push_back(std::move(made.value()));
-        return &plans_.back();
-    }
-    // What runs may be asked about, but not be forgotten.
-    const auto age = [&](const Plan& plan) {
-        return plan.program && plan.program.get() == running_ ? look_ups_ : plan.used;
-    };
-    const auto oldest =
-        std::min_element(plans_.begin(), plans_.end(),
-                         [&](const Plan& a, const Plan& b) { return age(a) < age(b); });
-    *oldest = std::move(made.value());
-    return &*oldest;
+    return plans_.find(agreed(shape), circumstances());
+}
+
+bool Network::prefers_host(const sched::Shape& shape) {
+    const auto found = find(shape);
+    return found && found.value()->is_host;  // tutti_run says what an error is
 }
 
 Result<Done> Network::force(const sched::Shape& shape, const std::string& algorithm) {
-    uint32_t& force = force_[shape.collective];
-    const uint32_t before = force;
-    force = 0;
-    if (!algorithm.empty()) {
-        const auto known = std::find(forces_.begin(), forces_.end(), algorithm);
-        force = 1 + static_cast<uint32_t>(known - forces_.begin());
-        if (known == forces_.end()) {
-            if (forces_.size() == kForcesMax) {
-                force = before;
-                return Error{ErrorCode::kArgument, "too many different algorithms"};
-            }
-            forces_.push_back(algorithm);
-        }
-    }
+    const auto before = plans_.force(shape.collective, algorithm);
+    if (!before) return before.error();
     const auto planned = plan(shape);
     if (planned) return Done{};
-    force = before;
+    plans_.restore(shape.collective, before.value());
     return planned.error();
 }
 
 Result<Done> Network::plan_plain(Plan& plan, tutti_collective collective, size_t bytes) {
-    plan.shape.collective = collective;
-    plan.shape.ranks = placement_.ranks();
-    plan.shape.bytes = bytes;
-    for (const algo::Algorithm& algorithm : algo::algorithms()) {
-        if (algorithm.collective != collective) continue;
-        if (!algo::plan_obstacle(algorithm, plan.shape, placement_, {}).empty()) continue;
-        fill(plan, algorithm, {});
-        return reserve(plan);
-    }
-    return Error{ErrorCode::kSystem,
-                 std::string("no plain algorithm for ") + tutti_collective_name(collective)};
+    auto made = plans_.make_plain(collective, bytes);
+    if (!made) return made.error();
+    plan = std::move(made.value());
+    return reserve(plan);
 }
 
 Result<Done> Network::plan_helpers(size_t card_bytes) {
@@ -311,7 +219,7 @@ exec::Step Network::step_under_lock() {
     }
     const exec::Step step = executor_->step();
     if (step != exec::Step::kDone) return step;
-    if (wake_ == Wake::kNone && running_->extent().multicasts > 0) {
+    if (wake_ == Wake::kNone && plans_.running()->extent().multicasts > 0) {
         wake_ = Wake::kDelivery;
         multicast_.route->hasten();
         return exec::Step::kAdvanced;
@@ -467,11 +375,9 @@ void Network::watch_for_others(bool is_wanted) {
 
 void Network::start(Plan& plan, const exec::Arguments& arguments) {
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
-    running_ = plan.program.get();
+    plans_.started(plan);
     // A plan for a team without: the group has failed, and in this call all do without it.
     if (may_return_ && multicast_.route && !plan.shape.has_multicast) ++calls_without_;
-    uint32_t& compared = compared_[plan.shape.collective];
-    compared = std::min(compared + 1, select::kComparedCalls);
     const transport::CallWord word = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.route) multicast_.route->route().begin_call(call());
     executor_->start(*plan.program, call(), arguments, word);

@@ -3,43 +3,27 @@
 // others, and the plans of the calls that it has seen.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "algo/registry.h"
 #include "base/result.h"
 #include "engine/call_log.h"
 #include "engine/context.h"
 #include "engine/notes.h"
+#include "engine/plans.h"
 #include "engine/tags.h"
 #include "engine/team_multicast.h"
 #include "exec/executor.h"
 #include "node/team.h"
-#include "select/select.h"
 #include "topo/placement.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
-
-// How the calls of one shape run, on this rank.
-struct Plan {
-    sched::Shape shape;
-    uint32_t force = 0;                       // as Network::force_
-    bool is_host = false;                     // the embedder's own collective is better
-    bool would_multicast = false;             // if only there were one; where that is awaited
-    bool is_for_now = false;                  // as select::Choice's
-    const char* name = "host";                // of the algorithm
-    std::unique_ptr<sched::Program> program;  // none where is_host
-    bool is_reserved = false;                 // the executor has memory for it
-    uint64_t used = 0;                        // when last looked up, in look-ups
-    [[nodiscard]] bool multicasts() const { return program && program->extent().multicasts > 0; }
-};
 
 class Network final : public Keepsake, private Attended {
   public:
@@ -180,18 +164,14 @@ class Network final : public Keepsake, private Attended {
     exec::Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     Result<Plan*> find(const sched::Shape& shape);
-    [[nodiscard]] bool would_multicast(sched::Shape shape) const;
+    [[nodiscard]] Circumstances circumstances() const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
-    Result<Plan> make(const sched::Shape& shape);
-    Result<select::Choice> choose(const sched::Shape& shape) const;
     [[nodiscard]] bool has_multicast() const;
-    [[nodiscard]] bool has_compared(tutti_collective collective) const;
     Result<Done> plan_plain(Plan& plan, tutti_collective collective, size_t bytes);
     exec::Step step_multicast();
     [[nodiscard]] bool is_return_due() const;
     [[nodiscard]] bool is_teller(uint32_t node) const;
     void forget_silence(uint32_t node);
-    void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning);
 
     Context& context_;
     topo::Placement placement_;
@@ -214,6 +194,7 @@ class Network final : public Keepsake, private Attended {
     bool polls_ = false;  // has multicast, and no thread that serves it
     bool awaits_multicast_ = false;
     uint64_t wished_bytes_ = 0;
+    Plans plans_;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.
     const bool may_return_;  // not where calls are watched, as a try is not
@@ -224,19 +205,10 @@ class Network final : public Keepsake, private Attended {
     std::unique_ptr<exec::Executor> executor_;
     node::Team* node_ = nullptr;
     std::vector<std::string> host_names_;
-    std::vector<Plan> plans_;
-    // Algorithms that force() was asked for, so that plans of each are kept apart; and by
-    // collective the one in force, counted from 1, or 0.
-    std::vector<std::string> forces_;
-    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> force_{};
     Plan check_;
     Plan barrier_;
     Wake wake_ = Wake::kNone;
     bool has_told_failure_ = false;
-    const sched::Program* running_ = nullptr;  // the last that was started
-    // By collective, those that were started, up to select::kComparedCalls. Alike on all members.
-    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> compared_{};
-    uint64_t look_ups_ = 0;
     CallLog log_;
     std::vector<bool> is_told_;  // by rank, the last calls
 };

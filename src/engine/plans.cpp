@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/plans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "algo/plan.h"
+#include "select/rules.h"
+
+namespace tutti::engine {
+namespace {
+
+// Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
+// it no more memory, and some microseconds; where messages are compared with multicasts
+// (select/predict.h) tens of them, and a millisecond among hundreds of hosts.
+constexpr size_t kPlansMax = 64;
+// Algorithms that a team is told to run, one after the other: more than there are.
+constexpr size_t kForcesMax = 1024;
+
+}  // namespace
+
+Plans::Plans(Context& context, const topo::Placement& placement, uint32_t rank)
+    : context_(context), placement_(placement), rank_(rank) {
+    plans_.reserve(kPlansMax);
+}
+
+void Plans::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) const {
+    plan.program = algo::make_plan(algorithm, plan.shape, placement_, rank_, tuning);
+    plan.name = algorithm.name.data();  // a literal
+}
+
+// What was forced by name is out of the question where only its multicast fails it.
+Result<select::Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
+    Settings settings = context_.settings();
+    const uint32_t force = force_[shape.collective];
+    if (force != 0) settings.forced[shape.collective] = forces_[force - 1];
+    const char* host = context_.params().host_mpi;
+    const bool has_lost = now.had_multicast && !shape.has_multicast;
+    const char* host_mpi = host && !has_lost ? host : "";
+    auto choice =
+        select::choose(context_.rules(), settings, shape, placement_, host_mpi, now.obstacle);
+    if (choice || !has_lost) return choice;
+    settings.forced[shape.collective].clear();
+    return select::choose(context_.rules(), settings, shape, placement_, host_mpi, now.obstacle);
+}
+
+// By the rules; a rate that is not known yet is not held against it.
+bool Plans::would_multicast(sched::Shape shape, const Circumstances& now) const {
+    shape.has_multicast = true;
+    const auto choice = choose(shape, now);
+    return choice && choice.value().algorithm && choice.value().algorithm->has_multicast;
+}
+
+// Messages of a barrier say nothing of sizes, which it has none of.
+bool Plans::has_compared(tutti_collective collective) const {
+    return collective == TUTTI_BARRIER || compared_[collective] == select::kComparedCalls;
+}
+
+Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) const {
+    Plan plan;
+    plan.shape = shape;
+    plan.force = force_[shape.collective];
+    plan.would_multicast = now.awaits_multicast && would_multicast(shape, now);
+    sched::Shape compared = shape;
+    compared.sizes_are_compared = has_compared(shape.collective);
+    const auto choice = choose(compared, now);
+    if (!choice) return choice.error();
+    plan.is_for_now = choice.value().is_for_now;
+    plan.is_host = choice.value().runs == select::Runs::kHost;
+    if (plan.is_host) return plan;
+    fill(plan, *choice.value().algorithm, choice.value().tuning);
+    return plan;
+}
+
+Result<Plan*> Plans::find(const sched::Shape& shape, const Circumstances& now) {
+    ++look_ups_;
+    for (Plan& plan : plans_) {
+        if (plan.shape != shape || plan.force != force_[shape.collective]) continue;
+        if (plan.is_for_now && has_compared(shape.collective)) continue;
+        plan.used = look_ups_;
+        return &plan;
+    }
+    auto made = make(shape, now);
+    if (!made) return made.error();
+    made.value().used = look_ups_;
+    if (plans_.size() < kPlansMax) {
+        plans_.push_back(std::move(made.value()));
+        return &plans_.back();
+    }
+    // What runs may be asked about, but not be forgotten.
+    const auto age = [&](const Plan& plan) {
+        return plan.program && plan.program.get() == running_ ? look_ups_ : plan.used;
+    };
+    const auto oldest =
+        std::min_element(plans_.begin(), plans_.end(),
+                         [&](const Plan& a, const Plan& b) { return age(a) < age(b); });
+    *oldest = std::move(made.value());
+    return &*oldest;
+}
+
+Result<Plan> Plans::make_plain(tutti_collective collective, size_t bytes) const {
+    Plan plan;
+    plan.shape.collective = collective;
+    plan.shape.ranks = placement_.ranks();
+    plan.shape.bytes = bytes;
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (algorithm.collective != collective) continue;
+        if (!algo::plan_obstacle(algorithm, plan.shape, placement_, {}).empty()) continue;
+        fill(plan, algorithm, {});
+        return plan;
+    }
+    return Error{ErrorCode::kSystem,
+                 std::string("no plain algorithm for ") + tutti_collective_name(collective)};
+}
+
+void Plans::started(const Plan& plan) {
+    running_ = plan.program.get();
+    uint32_t& compared = compared_[plan.shape.collective];
+    compared = std::min(compared + 1, select::kComparedCalls);
+}
+
+Result<uint32_t> Plans::force(tutti_collective collective, const std::string& algorithm) {
+    uint32_t& force = force_[collective];
+    const uint32_t before = force;
+    if (algorithm.empty()) {
+        force = 0;
+        return before;
+    }
+    const auto known = std::find(forces_.begin(), forces_.end(), algorithm);
+    const auto number = 1 + static_cast<uint32_t>(known - forces_.begin());
+    if (known == forces_.end()) {
+        if (forces_.size() == kForcesMax) {
+            return Error{ErrorCode::kArgument, "too many different algorithms"};
+        }
+        forces_.push_back(algorithm);
+    }
+    force = number;
+    return before;
+}
+
+}  // namespace tutti::engine

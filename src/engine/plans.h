@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the calls of a team across nodes run: what was chosen for each shape of a call, once, and
+// this rank's program for it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algo/registry.h"
+#include "base/result.h"
+#include "engine/context.h"
+#include "sched/program.h"
+#include "sched/shape.h"
+#include "select/select.h"
+#include "topo/placement.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+// How the calls of one shape run, on this rank.
+struct Plan {
+    sched::Shape shape;
+    uint32_t force = 0;                       // see Plans::force()
+    bool is_host = false;                     // the embedder's own collective is better
+    bool would_multicast = false;             // if only there were one; where that is awaited
+    bool is_for_now = false;                  // as select::Choice's
+    const char* name = "host";                // of the algorithm
+    std::unique_ptr<sched::Program> program;  // none where is_host
+    bool is_reserved = false;                 // the executor has memory for it
+    uint64_t used = 0;                        // when last looked up, in look-ups
+    [[nodiscard]] bool multicasts() const { return program && program->extent().multicasts > 0; }
+};
+
+// What decides beside the shape of a call and what the team was made of; all members know it alike.
+struct Circumstances {
+    bool awaits_multicast = false;  // and may get it, once calls that would use it come often
+    bool had_multicast = false;     // a shape without it is then one after a failure
+    const std::string& obstacle;    // why there is none
+};
+
+class Plans {
+  public:
+    // All outlive this.
+    Plans(Context& context, const topo::Placement& placement, uint32_t rank);
+
+    // Made where it is new. An error is the same on all ranks, unless memory ran out. Valid until
+    // the next one is asked for, or while it runs.
+    Result<Plan*> find(const sched::Shape& shape, const Circumstances& now);
+    // The first algorithm that needs nothing, whatever rules and settings say.
+    Result<Plan> make_plain(tutti_collective collective, size_t bytes) const;
+    // A call of it begins.
+    void started(const Plan& plan);
+    // The last that was started.
+    [[nodiscard]] const sched::Program* running() const { return running_; }
+
+    // Calls of the collective run by this algorithm from now on; empty: by settings and rules
+    // again. What was in force before, for restore().
+    Result<uint32_t> force(tutti_collective collective, const std::string& algorithm);
+    void restore(tutti_collective collective, uint32_t force) { force_[collective] = force; }
+
+  private:
+    Result<Plan> make(const sched::Shape& shape, const Circumstances& now) const;
+    [[nodiscard]] Result<select::Choice> choose(const sched::Shape& shape,
+                                                const Circumstances& now) const;
+    [[nodiscard]] bool would_multicast(sched::Shape shape, const Circumstances& now) const;
+    [[nodiscard]] bool has_compared(tutti_collective collective) const;
+    void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) const;
+
+    Context& context_;
+    const topo::Placement& placement_;
+    uint32_t rank_;
+    std::vector<Plan> plans_;
+    // Algorithms that force() was asked for, so that plans of each are kept apart; and by
+    // collective the one in force, counted from 1, or 0.
+    std::vector<std::string> forces_;
+    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> force_{};
+    const sched::Program* running_ = nullptr;
+    // By collective, those that were started, up to select::kComparedCalls. Alike on all members.
+    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> compared_{};
+    uint64_t look_ups_ = 0;
+};
+
+}  // namespace tutti::engine
