@@ -126,7 +126,7 @@ class AllgatherBruck final : public Program {
 
     Shape shape_;
     uint64_t p_;
-    uint64_t r_;
+    Rank r_;
     uint32_t q_;
     uint64_t m_;
 };

@@ -260,13 +260,14 @@ constexpr std::string_view kSpelling{kSpelled<collective, is_variable>.data(),
 
 constexpr std::string_view kForcedText =
     "Runs every barrier over several hosts by this algorithm (`tutti explain barrier` names them), "
-    "or hands it to the host MPI; options as in ring:segment=64K,lanes=4,leaders=2. An algorithm "
-    "that cannot run a call is that call's error.";
+    "or hands it to the host MPI; options as in ring:segment=64K,lanes=4,leaders=2. node:NAME "
+    "instead: every one within a host by this algorithm of the node level (node:small; `tutti "
+    "explain barrier --hosts 1`). An algorithm that cannot run a call is that call's error.";
 
 // One a collective, by tutti_collective.
 constexpr auto kForcedEntries = []<size_t... i>(std::index_sequence<i...>) {
     return std::array<Entry, sizeof...(i)>{
-        {{{kSpelling<i, true>, kSpelling<i, false>, "NAME[:OPTIONS]|host", "by the rules",
+        {{{kSpelling<i, true>, kSpelling<i, false>, "NAME[:OPTIONS]|node:NAME|host", "by the rules",
            i == 0 ? kForcedText : std::string_view("The same for this collective.")},
           set_forced<static_cast<tutti_collective>(i)>,
           [](const Settings& s) { return shown(s.forced[i]); }}...}};

@@ -158,7 +158,8 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
   --batches N     batches of each side, at most (default: 100)
   --seconds S     time for each line of the table, about (default: 1)
   --algorithm A   also runs calls by the algorithm A (as TUTTI_ALLREDUCE takes it: ring,
-                  ring:segment=64K), or by all that the collective has, in turn with the others;
+                  ring:segment=64K; on one host node:small), or by all that the collective has
+                  across hosts, in turn with the others;
                   multicast@process: to every process instead of one a node
   --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
                   slowest other rank inside the call, and, apart, of the late one

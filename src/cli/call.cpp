@@ -19,7 +19,8 @@ constexpr auto kCallOptions = std::to_array<OptionDoc>({
     {"--hosts", "N", "Hosts that they are on (default: one a rank)"},
     {"--placement", "WORD", "block: neighbours share a host (default); round-robin: they do not"},
     {"--root", "R", "Root of bcast, reduce, gather and scatter (default: 0)"},
-    {"--algorithm", "NAME", "This algorithm, not the one chosen; options as in ring:segment=64K"},
+    {"--algorithm", "NAME",
+     "This algorithm, not the one chosen: ring:segment=64K, node:small on one host"},
     {"--mpi", "NAME", "The host MPI, for rules that name it: openmpi, mpich, impi"},
     {"--rules", "FILE", "Rules that are tried before the built-in ones"},
     {"--non-commutative", "", "The operator does not commute"},
@@ -126,16 +127,17 @@ std::string Call::text(uint64_t bytes) const {
     return text;
 }
 
-Result<select::Choice> Call::choose(const sched::Shape& shape,
-                                    const topo::Placement& placement) const {
-    return select::choose(rules, settings, shape, placement, host_mpi, "see --multicast",
-                          forced_by);
+Result<select::Choice> Call::choose(const sched::Shape& shape, const topo::Placement& placement,
+                                    const select::NodeCall* on_node) const {
+    return select::choose(rules, settings, shape, placement, host_mpi, "see --multicast", forced_by,
+                          on_node);
 }
 
 Result<Done> Call::force(const std::string& algorithm) {
     const auto forced = select::parse_forced(collective, algorithm);
     if (!forced) return wrong("--algorithm: " + forced.error().message);
-    if (hosts == 1 && forced.value().algorithm != select::kHostMpi) {
+    const std::string& name = forced.value().algorithm;
+    if (hosts == 1 && name != select::kHostMpi && name != select::kNodeLevel) {
         return wrong("--algorithm: on one host no message is sent; see --hosts");
     }
     settings.forced[collective] = algorithm;

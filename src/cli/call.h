@@ -45,7 +45,8 @@ struct Call {
     // "allreduce of 1 MiB, 16 ranks on 4 hosts"
     [[nodiscard]] std::string text(uint64_t bytes) const;
     [[nodiscard]] Result<select::Choice> choose(const sched::Shape& shape,
-                                                const topo::Placement& placement) const;
+                                                const topo::Placement& placement,
+                                                const select::NodeCall* on_node = nullptr) const;
     // What --algorithm says, in the place of the variable.
     [[nodiscard]] Result<Done> force(const std::string& algorithm);
 };

@@ -109,25 +109,36 @@ void print_choice(const Call& call, uint64_t bytes, const select::Choice& choice
     fmt::print("why:   {}\n", choice.reason);
 }
 
-// On one host the node level has one way for each call, so the table has one row.
-void print_node_level(const Call& call, uint64_t bytes, const select::Choice& choice) {
-    const bool is_chosen = choice.runs == select::Runs::kNode;
-    const NodeLevel level = node_level(call, bytes);
-    if (!is_chosen) {
+void print_way(const NodeWay& way, bool runs_here) {
+    const char* mark = runs_here && way.is_chosen ? "*" : " ";
+    if (!way.obstacle.empty()) {
+        fmt::print("{} {:<18} cannot run this: {}\n", mark, way.name, way.obstacle);
+        return;
+    }
+    fmt::print("{} {:<18} {:>7} {:>9} {:>12} {:>12} {:>12}  {}\n", mark, way.name, way.most.rounds,
+               0, format_bytes(way.most.written_bytes), format_bytes(way.most.read_bytes),
+               format_bytes(way.most.folded_bytes), way.when);
+}
+
+void print_node_level(const Call& call, uint64_t bytes, const select::Choice& choice,
+                      NodeSide& side) {
+    const bool runs_here = choice.runs == select::Runs::kNode;
+    if (!runs_here) {
         print_choice(call, bytes, choice);
-    } else if (!level.obstacle.empty()) {
-        fmt::print("{}\nruns:  the host MPI's own\nwhy:   {}\n", call.text(bytes), level.obstacle);
-    } else {
-        fmt::print("{}\nruns:  {}, in shared memory (docs/node.md)\nwhy:   {}; {}\n",
-                   call.text(bytes), level.algorithm, choice.reason, level.why);
+    } else if (!side.obstacle.empty()) {
+        fmt::print("{}\nruns:  the host MPI's own\nwhy:   {}\n", call.text(bytes), side.obstacle);
+    }
+    if (!side.obstacle.empty()) return;
+    const NodeLevel level = node_level(side, choice.node_algorithm);
+    if (runs_here) {
+        fmt::print("{}\nruns:  {}, in shared memory (docs/node.md)\nwhy:   {}{}{}\n",
+                   call.text(bytes), level.algorithm, choice.reason, level.why.empty() ? "" : "; ",
+                   level.why);
         if (!level.meeting.empty()) fmt::print("meet:  {}\n", level.meeting);
     }
-    if (!level.obstacle.empty()) return;
     fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>12}\n", "", "rounds", "messages", "written",
                "read", "folded");
-    fmt::print("{} {:<18} {:>7} {:>9} {:>12} {:>12} {:>12}\n", is_chosen ? "*" : " ",
-               level.algorithm, level.most.rounds, 0, format_bytes(level.most.written_bytes),
-               format_bytes(level.most.read_bytes), format_bytes(level.most.folded_bytes));
+    for (const NodeWay& way : level.ways) print_way(way, runs_here);
     fmt::print(
         "\nrounds: flags of the longest chain that wait for each other. All else: of the rank "
         "that has most;\nwritten, read: payload in shared memory.\n");
@@ -219,7 +230,10 @@ Result<Done> explain(const Words& words) {
     sched::Shape shape = call.shape(bytes);
     if (auto done = read_speeds(words, shape); !done) return done.error();
     const topo::Placement placement = call.placement();
-    const auto choice = call.choose(shape, placement);
+    NodeSide side;
+    if (call.hosts == 1) side = node_side(call, bytes);
+    const select::NodeCall on_node{side.team, side.call};
+    const auto choice = call.choose(shape, placement, &on_node);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg", "--goal"}) {
@@ -240,7 +254,7 @@ Result<Done> explain(const Words& words) {
     }
     if (words.has("--schedule")) return print_schedule(call, shape, placement, choice.value());
     if (call.hosts == 1) {
-        print_node_level(call, bytes, choice.value());
+        print_node_level(call, bytes, choice.value(), side);
         return Done{};
     }
     print_choice(call, bytes, choice.value());

@@ -55,51 +55,72 @@ std::string meet(const Call& call, node::Layout& layout) {
     return fmt::format("in a tree: {}; {}", is_told ? "TUTTI_LAYOUT" : limit, where);
 }
 
-bool may_use_tree(tutti_collective collective) {
-    return collective == TUTTI_BARRIER || collective == TUTTI_BCAST ||
-           is_reduction(collective);
+node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorithm& algorithm) {
+    node::Cost most;
+    for (team.rank = 0; team.rank < team.size; ++team.rank) {
+        const node::Cost cost = node::cost_of(team, call, algorithm);
+        most.rounds = std::max(most.rounds, cost.rounds);
+        most.written_bytes = std::max(most.written_bytes, cost.written_bytes);
+        most.read_bytes = std::max(most.read_bytes, cost.read_bytes);
+        most.folded_bytes = std::max(most.folded_bytes, cost.folded_bytes);
+    }
+    team.rank = 0;
+    return most;
 }
 
 }  // namespace
 
-NodeLevel node_level(const Call& call, uint64_t bytes) {
-    NodeLevel result;
-    node::Team team;
+NodeSide node_side(const Call& call, uint64_t bytes) {
+    NodeSide side;
+    node::Team& team = side.team;
     team.size = call.ranks;
     const node::CopyWay copy_way = node::best_copy_way();
     if (call.ranks > 1) {
         team.slice.geometry = engine::choose_geometry(call.settings, call.ranks, copy_way, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
         if (needed > call.settings.memory_bytes) {
-            result.obstacle =
+            side.obstacle =
                 fmt::format("{} of shared memory for this communicator, TUTTI_MEMORY allows {}",
                             format_bytes(needed), format_bytes(call.settings.memory_bytes));
-            return result;
+        } else if (node::find(call.collective, "tree")) {
+            side.meeting = meet(call, team.layout);
         }
-        if (may_use_tree(call.collective)) result.meeting = meet(call, team.layout);
     }
     team.pieces = node::piece_rule(copy_way);
     team.rank_order = call.settings.reproducible;
-    if (bytes == 0 && call.collective != TUTTI_BARRIER) {
+    side.call = node_call(call, bytes);
+    return side;
+}
+
+NodeLevel node_level(NodeSide& side, const node::Algorithm* named) {
+    NodeLevel result;
+    const node::Call& call = side.call;
+    const bool has_data = tutti::has_data(call.collective);
+    if (call.bytes == 0 && has_data) {
         result.algorithm = "nothing";
         result.why = "there are no bytes";
+        result.ways.push_back({.name = "nothing", .is_chosen = true});
         return result;
     }
-    const node::Call wanted = node_call(call, bytes);
-    const node::Preview preview = node::preview(team, wanted);
-    result.algorithm = preview.name;
-    result.why = preview.why;
+    const bool is_named = named != nullptr && side.team.size > 1;
+    const node::Algorithm& chosen = is_named ? *named : node::chosen(side.team, call);
+    result.algorithm = chosen.name;
+    if (!is_named) result.why = chosen.when;
     // Large reductions go one way in both; some small ones may not use the tree that is there.
     const bool is_bcast = call.collective == TUTTI_BCAST;
-    const bool is_small = bytes <= node::kInlineBytesMax;
-    const bool is_met = is_bcast || (is_small && (team.layout.flat || result.algorithm == "tree"));
-    if (!is_met) result.meeting.clear();
-    for (team.rank = 0; team.rank < team.size; ++team.rank) {
-        const node::Cost cost = node::cost_of(team, wanted);
-        result.most.rounds = std::max(result.most.rounds, cost.rounds);
-        result.most.written_bytes = std::max(result.most.written_bytes, cost.written_bytes);
-        result.most.read_bytes = std::max(result.most.read_bytes, cost.read_bytes);
-        result.most.folded_bytes = std::max(result.most.folded_bytes, cost.folded_bytes);
+    const bool is_small = call.bytes <= node::kInlineBytesMax;
+    const bool is_flat_or_tree = side.team.layout.flat || result.algorithm == "tree";
+    if (is_bcast || (is_small && is_flat_or_tree)) result.meeting = side.meeting;
+    if (side.team.size == 1) {
+        result.ways.push_back({.name = chosen.name, .is_chosen = true, .when = chosen.when});
+        return result;
+    }
+    for (const node::Algorithm* one : node::algorithms(call.collective)) {
+        NodeWay way{
+            one->name, one->step == chosen.step, one->obstacle(side.team, call), one->when, {}};
+        if (way.is_chosen) way.when = chosen.when;
+        if (way.obstacle.empty()) way.most = most_of(side.team, call, *one);
+        result.ways.push_back(way);
     }
     return result;
 }

@@ -4,22 +4,40 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/call.h"
-#include "node/cost.h"
+#include "node/algorithms.h"
+#include "select/select.h"
 
 namespace tutti::cli {
 
-struct NodeLevel {
-    std::string obstacle;  // why it has no memory for such a team; then all else is empty
-    std::string algorithm;
-    std::string why;
-    std::string meeting;  // how the ranks meet; empty where that makes no difference
-    node::Cost most;      // of the rank that has most, each number by itself
+// The team and the call as the node level sees them. A core for every rank is assumed. The order of
+// the ranks' operands is kept under TUTTI_REPRODUCIBLE and where the operator does not commute.
+struct NodeSide {
+    std::string obstacle;  // why there is no memory for such a team
+    std::string meeting;   // how its ranks meet
+    node::Team team;
+    node::Call call;
 };
+NodeSide node_side(const Call& call, uint64_t bytes);
 
-// A core for every rank is assumed. The order of the ranks' operands is kept under
-// TUTTI_REPRODUCIBLE and where the operator does not commute.
-NodeLevel node_level(const Call& call, uint64_t bytes);
+// One algorithm of the node level.
+struct NodeWay {
+    std::string_view name;
+    bool is_chosen = false;
+    std::string_view obstacle = {};  // why it cannot run this; then it has no cost
+    std::string_view when = {};      // it is chosen
+    node::Cost most = {};            // of the rank that has most, each number by itself
+};
+struct NodeLevel {
+    std::string algorithm;
+    std::string why;      // empty: it was named
+    std::string meeting;  // how the ranks meet; empty where that makes no difference
+    std::vector<NodeWay> ways;
+};
+// side: without obstacle. named: by the choice; nullptr: the node level chooses.
+NodeLevel node_level(NodeSide& side, const node::Algorithm* named);
 
 }  // namespace tutti::cli

@@ -2,17 +2,21 @@
 #include "engine/host_choice.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "select/select.h"
+#include "node/algorithms.h"
 
 namespace tutti::engine {
 namespace {
 
-bool may_fit(const select::Rule& rule, std::string_view host_mpi, uint32_t ranks) {
+bool may_fit(const select::Rule& rule, const char* host_mpi, uint32_t ranks) {
     const auto& mpis = rule.mpis;
-    return rule.algorithm == select::kHostMpi && (!rule.hosts || rule.hosts->contains(1)) &&
+    const bool says_something =
+        rule.node_algorithm || (rule.algorithm == select::kHostMpi && host_mpi);
+    return says_something && (!rule.hosts || rule.hosts->contains(1)) &&
            (!rule.ranks || rule.ranks->contains(ranks)) &&
-           (mpis.empty() || std::find(mpis.begin(), mpis.end(), host_mpi) != mpis.end());
+           (mpis.empty() ||
+            (host_mpi && std::find(mpis.begin(), mpis.end(), host_mpi) != mpis.end()));
 }
 
 void widen(std::optional<select::Range>& range, const select::Range& by) {
@@ -28,43 +32,104 @@ size_t place_of(const sched::Shape& shape, size_t places) {
 
 }  // namespace
 
-void HostChoice::add_ranges(const select::Rules& rules, const Context& context, uint32_t ranks,
-                            Ranges& ranges) {
+HostChoice::HostChoice(const Context& context, uint32_t ranks)
+    : context_(context), placement_(topo::Placement::blocks(ranks, 1)) {}
+
+void HostChoice::add(const select::Rules& rules, uint32_t ranks) {
     for (const select::Rule& rule : rules.rules()) {
-        if (!may_fit(rule, context.params().host_mpi, ranks)) continue;
-        for (size_t i = 0; i < ranges.size(); ++i) {
-            if (rule.collectives[i]) widen(ranges[i], rule.bytes.value_or(select::Range{}));
+        if (!may_fit(rule, context_.params().host_mpi, ranks)) continue;
+        names_algorithms_ |= rule.node_algorithm.has_value();
+        for (size_t i = 0; i < ranges_.size(); ++i) {
+            if (rule.collectives[i]) widen(ranges_[i], rule.bytes.value_or(select::Range{}));
         }
     }
 }
 
-HostChoice::HostChoice(const Context& context, uint32_t ranks, const Ranges& ranges)
-    : context_(context), placement_(topo::Placement::blocks(ranks, 1)), ranges_(ranges) {}
-
-std::unique_ptr<HostChoice> HostChoice::create(const Context& context, uint32_t ranks) {
-    if (!context.params().host_mpi) return nullptr;
-    Ranges ranges;
-    const select::Rules& rules = context.rules();
-    add_ranges(rules, context, ranks, ranges);
-    if (rules.has_built_in_after()) add_ranges(select::Rules::built_in(), context, ranks, ranges);
-    for (size_t i = 0; i < ranges.size(); ++i) {
-        // Of forced algorithms only this one counts on one node.
-        if (context.settings().forced[i] == select::kHostMpi) ranges[i] = select::Range{};
-    }
-    const auto is_there = [](const auto& range) { return range.has_value(); };
-    if (std::none_of(ranges.begin(), ranges.end(), is_there)) return nullptr;
-    return std::unique_ptr<HostChoice>(new HostChoice(context, ranks, ranges));
+// Of forced algorithms only these count on one node.
+void HostChoice::add_forced(tutti_collective collective, const std::string& text) {
+    if (text.empty()) return;
+    const auto forced = select::parse_forced(collective, text);
+    if (!forced) return;  // load_rules() has refused it
+    const bool is_node = forced.value().algorithm == select::kNodeLevel;
+    const bool is_host = forced.value().algorithm == select::kHostMpi;
+    if (is_node || (is_host && context_.params().host_mpi)) ranges_[collective] = select::Range{};
+    names_algorithms_ |= is_node;
 }
 
-bool HostChoice::prefers_host(sched::Shape shape) {
+std::unique_ptr<HostChoice> HostChoice::create_silent(const Context& context, uint32_t ranks) {
+    return std::unique_ptr<HostChoice>(new HostChoice(context, ranks));
+}
+
+std::unique_ptr<HostChoice> HostChoice::create(const Context& context, uint32_t ranks) {
+    auto made = create_silent(context, ranks);
+    const select::Rules& rules = context.rules();
+    made->add(rules, ranks);
+    if (rules.has_built_in_after()) made->add(select::Rules::built_in(), ranks);
+    for (size_t i = 0; i < made->ranges_.size(); ++i) {
+        made->add_forced(static_cast<tutti_collective>(i), context.settings().forced[i]);
+    }
+    const auto is_there = [](const auto& range) { return range.has_value(); };
+    const bool is_silent = std::none_of(made->ranges_.begin(), made->ranges_.end(), is_there);
+    return is_silent ? nullptr : std::move(made);
+}
+
+const HostChoice::Answer& HostChoice::answer(sched::Shape shape, const select::NodeCall& on_node) {
     shape.root = 0;
+    const bool is_user_op = on_node.call.reducer.user_fn != nullptr;
     Answer& answer = answers_[place_of(shape, kAnswers)];
-    if (answer.is_known && answer.shape == shape) return answer.is_host;
-    const auto choice = select::choose(context_.rules(), context_.settings(), shape, placement_,
-                                       context_.params().host_mpi);
-    // A choice that fails is for algorithms across hosts, of which there is none here.
-    answer = {shape, true, choice && choice.value().runs == select::Runs::kHost};
-    return answer.is_host;
+    if (answer.is_known && answer.shape == shape && answer.is_user_op == is_user_op) return answer;
+    const auto choose = [&](const Settings& settings) {
+        const char* host = context_.params().host_mpi;
+        return select::choose(context_.rules(), settings, shape, placement_, host ? host : "", {},
+                              {}, &on_node);
+    };
+    const std::string& forced = forced_[shape.collective];
+    const auto choice = [&] {
+        if (forced.empty()) return choose(context_.settings());
+        Settings settings = context_.settings();
+        settings.forced[shape.collective] = forced;
+        return choose(settings);
+    }();
+    answer = {shape, is_user_op, true, false, nullptr, choice ? "" : choice.error().message};
+    if (!choice) return answer;
+    answer.is_host = choice.value().runs == select::Runs::kHost;
+    // A rank by itself copies, whatever is named.
+    if (placement_.ranks() > 1) answer.algorithm = choice.value().node_algorithm;
+    return answer;
+}
+
+bool HostChoice::prefers_host(const sched::Shape& shape, const select::NodeCall& on_node) {
+    return answer(shape, on_node).is_host;
+}
+
+Result<const node::Algorithm*> HostChoice::algorithm(const sched::Shape& shape,
+                                                     const select::NodeCall& on_node) {
+    const Answer& found = answer(shape, on_node);
+    if (!found.error.empty()) return Error{ErrorCode::kArgument, found.error};
+    return found.algorithm;
+}
+
+Result<Done> HostChoice::force(const sched::Shape& shape, const select::NodeCall& on_node,
+                               const std::string& algorithm) {
+    if (!algorithm.empty()) {
+        const auto forced = select::parse_forced(shape.collective, algorithm);
+        if (!forced) return forced.error();
+        const std::string& name = forced.value().algorithm;
+        if (name != select::kHostMpi && name != select::kNodeLevel) {
+            return Error{ErrorCode::kArgument,
+                         "all ranks are on one host, where shared memory runs every call"};
+        }
+    }
+    const std::string before = std::exchange(forced_[shape.collective], algorithm);
+    answers_.fill({});
+    const std::string error = answer(shape, on_node).error;
+    if (!error.empty()) {
+        forced_[shape.collective] = before;
+        answers_.fill({});
+        return Error{ErrorCode::kArgument, error};
+    }
+    add_forced(shape.collective, algorithm);
+    return Done{};
 }
 
 }  // namespace tutti::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which calls of a team on one node the rules leave to the host MPI. Only made where some rule or
-// setting can do that, so that all other teams pay nothing; and calls that no rule can leave pay
+// What rules and settings say of calls of a team on one node: those that they leave to the host
+// MPI, and those that they run by a node algorithm that they name. Only made where some rule or
+// setting can do either, so that all other teams pay nothing; and calls that no rule is about pay
 // two comparisons.
 #pragma once
 
@@ -8,45 +9,63 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "engine/context.h"
 #include "sched/shape.h"
 #include "select/rules.h"
+#include "select/select.h"
 #include "topo/placement.h"
 
 namespace tutti::engine {
 
 class HostChoice {
   public:
-    // nullptr where the rules never leave a call of a team of so many ranks on one node to the
-    // host.
+    // nullptr where the rules have nothing to say on a team of so many ranks on one node.
     static std::unique_ptr<HostChoice> create(const Context& context, uint32_t ranks);
+    // For force() alone.
+    static std::unique_ptr<HostChoice> create_silent(const Context& context, uint32_t ranks);
 
-    // False: no rule leaves such a call to the host, whatever else is said of it.
-    [[nodiscard]] bool may_leave(tutti_collective collective, uint64_t bytes) const {
+    // False: no rule is about such a call, whatever else is said of it.
+    [[nodiscard]] bool is_about(tutti_collective collective, uint64_t bytes) const {
         const auto& range = ranges_[collective];
         return range && range->contains(bytes);
     }
-    // Remembers what it answered; the same on all ranks. The root does not count.
-    bool prefers_host(sched::Shape shape);
+    // Some rule may name a node algorithm, so algorithm() is to be asked.
+    [[nodiscard]] bool names_algorithms() const { return names_algorithms_; }
+    // These two remember what they answered; the same on all ranks. The root does not count.
+    bool prefers_host(const sched::Shape& shape, const select::NodeCall& on_node);
+    // nullptr: the node level's own choice. An error is that of the call.
+    Result<const node::Algorithm*> algorithm(const sched::Shape& shape,
+                                             const select::NodeCall& on_node);
+    // See tutti_team_force(). The same on all ranks.
+    Result<Done> force(const sched::Shape& shape, const select::NodeCall& on_node,
+                       const std::string& algorithm);
 
   private:
-    // Per collective the least range of bytes that holds all that some rule leaves to the host.
+    // Per collective the least range of bytes that holds all that some rule is about.
     using Ranges = std::array<std::optional<select::Range>, TUTTI_COLLECTIVE_COUNT>;
     struct Answer {
         sched::Shape shape;
+        bool is_user_op = false;
         bool is_known = false;
         bool is_host = false;
+        const node::Algorithm* algorithm = nullptr;
+        std::string error;  // empty: none
     };
     static constexpr size_t kAnswers = 64;
 
-    HostChoice(const Context& context, uint32_t ranks, const Ranges& ranges);
-    static void add_ranges(const select::Rules& rules, const Context& context, uint32_t ranks,
-                           Ranges& ranges);
+    HostChoice(const Context& context, uint32_t ranks);
+    void add(const select::Rules& rules, uint32_t ranks);
+    void add_forced(tutti_collective collective, const std::string& text);
+    const Answer& answer(sched::Shape shape, const select::NodeCall& on_node);
 
     const Context& context_;
     topo::Placement placement_;
     Ranges ranges_;
+    bool names_algorithms_ = false;
+    // By force(), of each collective.
+    std::array<std::string, TUTTI_COLLECTIVE_COUNT> forced_;
     std::array<Answer, kAnswers> answers_;
 };
 

@@ -3,15 +3,38 @@
 
 #include <utility>
 
+#include "node/algorithms.h"
+
 namespace tutti::engine {
 
 NodeRunner::NodeRunner(Members& members, std::unique_ptr<HostChoice> host_choice)
     : members_(members), node_(members.node), host_choice_(std::move(host_choice)) {}
 
+Result<const node::Algorithm*> NodeRunner::named_algorithm(const Request& request) {
+    const node::Call& call = request.op.call;
+    if (!may_be_host(call.collective, call.bytes)) return nullptr;
+    return host_choice_->algorithm(shape_of(request, members_.size), {node_, call});
+}
+
+// The error of an algorithm that cannot run a call is the same on all ranks, and the call has its
+// number.
 Runner::Begun NodeRunner::begin(Request& request) {
-    const Begun begun = begin(request.op);
-    if (begun == Begun::kRuns) op_ = &request.op;
-    return begun;
+    if (!names_algorithms() || request.op.call.is_empty_for_all()) {
+        const Begun begun = begin(request.op);
+        if (begun == Begun::kRuns) op_ = &request.op;
+        return begun;
+    }
+    const auto named = members_.context.with_fund([&] { return named_algorithm(request); });
+    if (!named) {
+        const bool is_own = named.error().code == ErrorCode::kMemory;
+        error_ = named.error().message;
+        failure_ = {is_own ? TUTTI_ERR_MEMORY : TUTTI_ERR_ALGORITHM, error_.c_str(), !is_own};
+        if (!is_own) node::pass(node_, request.op.call);
+        return Begun::kFailed;
+    }
+    op_ = &request.op;
+    named.value() ? node::start(node_, *op_, *named.value()) : node::start(node_, *op_);
+    return Begun::kRuns;
 }
 
 void NodeRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
@@ -55,21 +78,28 @@ void NodeRunner::sleep(Sleeper& sleeper, Waiter::From, uint64_t end_ns) {
 }
 
 bool NodeRunner::may_be_host(tutti_collective collective, uint64_t bytes) const {
-    return host_choice_ && host_choice_->may_leave(collective, bytes);
+    return host_choice_ && host_choice_->is_about(collective, bytes);
 }
 
 Result<bool> NodeRunner::is_host(const Request& request) {
-    return host_choice_->prefers_host(shape_of(request, members_.size));
+    return host_choice_->prefers_host(shape_of(request, members_.size), {node_, request.op.call});
 }
 
 const char* NodeRunner::algorithm(const Request& request) {
-    return node::algorithm_name(node_, request.op.call);
+    const auto named = members_.context.with_fund([&] { return named_algorithm(request); });
+    if (!named) return "none";
+    return named.value() ? named.value()->name : node::algorithm_name(node_, request.op.call);
 }
 
-Result<Done> NodeRunner::force(const Request&, const std::string& algorithm) {
-    if (algorithm.empty()) return Done{};
-    return Error{ErrorCode::kArgument,
-                 "all ranks are on one host, where shared memory runs every call"};
+Result<Done> NodeRunner::force(const Request& request, const std::string& algorithm) {
+    if (!host_choice_ && algorithm.empty()) return Done{};
+    return members_.context.with_fund([&] {
+        if (!host_choice_) {
+            host_choice_ = HostChoice::create_silent(members_.context, members_.size);
+        }
+        return host_choice_->force(shape_of(request, members_.size), {node_, request.op.call},
+                                   algorithm);
+    });
 }
 
 }  // namespace tutti::engine

@@ -15,6 +15,10 @@ class NodeRunner final : public Runner {
   public:
     NodeRunner(Members& members, std::unique_ptr<HostChoice> host_choice);
 
+    // Calls are asked about before they begin, so none goes the short way.
+    [[nodiscard]] bool names_algorithms() const {
+        return host_choice_ && host_choice_->names_algorithms();
+    }
     // The short way, for a call of which nobody but its caller knows.
     [[nodiscard]] Begun begin(node::Op& op);
     // Goes on with a call of the short way.
@@ -26,6 +30,7 @@ class NodeRunner final : public Runner {
     Begun begin(Request& request) override;
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
     exec::Step step() override;
+    Failure failure() override { return failure_; }
     void cancel() override { op_ = nullptr; }
     void announce() override;
     Bell& bell(Waiter::From from) override;
@@ -41,12 +46,17 @@ class NodeRunner final : public Runner {
     [[nodiscard]] bool tolerates() const override { return node_.tolerates; }
 
   private:
+    // nullptr: nothing is named for this call.
+    Result<const node::Algorithm*> named_algorithm(const Request& request);
+
     Members& members_;
     node::Team& node_;
-    std::unique_ptr<HostChoice> host_choice_;  // where rules name the host
+    std::unique_ptr<HostChoice> host_choice_;  // where rules say something
     node::Op* op_ = nullptr;                   // under way
     node::Op exchange_;                        // of the cards
     bool has_slept_ = false;                   // in the call under way
+    Failure failure_;
+    std::string error_;
 };
 
 inline Runner::Begun NodeRunner::begin(node::Op& op) {

@@ -51,7 +51,7 @@ void Team::run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> contr
 }
 
 void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control) {
-    if (!queue_.checks()) short_ = runner.get();
+    if (!queue_.checks() && !runner->names_algorithms()) short_ = runner.get();
     run_by(std::move(runner), std::move(control));
 }
 
@@ -399,7 +399,10 @@ Result<Done> Team::force_here(const tutti_call& call, const std::string& algorit
     if (describe(call, ask_) != TUTTI_OK) {
         return Error{ErrorCode::kArgument, "the call is malformed"};
     }
-    return runner_->force(ask_, algorithm);
+    auto forced = runner_->force(ask_, algorithm);
+    has_host_rules_ = runner_->has_host_rules();
+    if (short_ && short_->names_algorithms()) short_ = nullptr;
+    return forced;
 }
 
 void Team::describe_multicast(tutti_multicast_info& info) {

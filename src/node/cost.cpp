@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "node/algorithms.h"
 #include "node/detail.h"
 
 namespace tutti::node {
@@ -37,7 +38,12 @@ uint64_t bcast_hops(const Team& team, Rank root) {
     return most;
 }
 
-Cost tree_reduce_cost(const Team& team, const Call& call) {
+}  // namespace
+
+Cost no_cost(const Team&, const Op&) { return {}; }
+
+Cost tree_reduce_cost(const Team& team, const Op& op) {
+    const Call& call = op.call;
     const uint64_t children = team.layout.children[team.rank].size();
     const bool is_tree_root = team.rank == team.layout.root;
     const bool is_moved = call.root != team.layout.root;  // the result, from one root to the other
@@ -80,7 +86,6 @@ Cost split_cost(const Team& team, const Op& op) {
     return cost;
 }
 
-// One hop: whoever has something writes it, whoever needs it reads it.
 Cost flat_cost(const Team& team, const Op& op) {
     const uint64_t bytes = op.call.bytes;
     const uint64_t others = (team.size - 1) * bytes;
@@ -106,15 +111,10 @@ Cost flat_cost(const Team& team, const Op& op) {
     return cost;
 }
 
-}  // namespace
-
-Cost cost_of(const Team& team, const Call& call) {
-    if (team.size == 1) return {};
-    const Op op = preview(team, call).op;
-    if (op.step == tree_reduce) return tree_reduce_cost(team, call);
-    if (call.collective == TUTTI_BCAST) return bcast_cost(team, op);
-    if (op.step == split_reduce) return split_cost(team, op);
-    return flat_cost(team, op);
+Cost cost_of(const Team& team, const Call& call, const Algorithm& algorithm) {
+    return algorithm.cost(team, planned(team, call, algorithm));
 }
+
+Cost cost_of(const Team& team, const Call& call) { return cost_of(team, call, chosen(team, call)); }
 
 }  // namespace tutti::node

@@ -17,7 +17,10 @@ struct Cost {
     uint64_t folded_bytes = 0;
 };
 
+struct Algorithm;
 // Of team.rank. The call is not in place; the team needs no memory.
+Cost cost_of(const Team& team, const Call& call, const Algorithm& algorithm);
+// By the one that start() would choose.
 Cost cost_of(const Team& team, const Call& call);
 
 }  // namespace tutti::node

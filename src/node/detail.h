@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "node/copy.h"
+#include "node/cost.h"
 #include "node/team.h"
 
 namespace tutti::node {
@@ -242,5 +243,16 @@ size_t split_share_bytes(const Team& team, const Op& op, Rank rank);
 void plan_chunk_gather(const Team& team, Op& op);
 void plan_chunk_scatter(const Team& team, Op& op);
 void plan_chunk_allgather(const Team& team, Op& op);
+
+// Fills Team::small.
+void choose_small(Team& team);
+
+// What they cost, of team.rank: see node/algorithms.h.
+Cost no_cost(const Team& team, const Op& op);
+// One hop: whoever has something writes it, whoever needs it reads it.
+Cost flat_cost(const Team& team, const Op& op);
+Cost bcast_cost(const Team& team, const Op& op);
+Cost tree_reduce_cost(const Team& team, const Op& op);
+Cost split_cost(const Team& team, const Op& op);
 
 }  // namespace tutti::node

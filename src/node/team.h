@@ -6,6 +6,7 @@
 // team was made of.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,6 +56,10 @@ enum class Step {
     kDone
 };
 
+struct Team;
+struct Op;
+using StepFunction = Step (*)(Team&, Op&);
+
 // What the members agreed on when the team was made, and this rank's own bookkeeping.
 struct Team {
     Rank rank = 0;
@@ -79,6 +84,8 @@ struct Team {
     uint64_t done_known = 0;
     uint64_t consumed_known = 0;
 
+    // By collective: what runs up to 1 KiB, but for users' operators and signals. From prepare().
+    std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> small{};
     NoteWords* own_notes = nullptr;         // in the slice
     CopyWay copy_way = CopyWay::kPrefetch;  // into shared memory; this rank's own choice
 
@@ -87,9 +94,6 @@ struct Team {
     std::unique_ptr<std::byte[]> scratch;
     std::vector<const std::byte*> operands;
 };
-
-struct Op;
-using StepFunction = Step (*)(Team&, Op&);
 
 // Where a call stands, between polls. Of the first two, each step function says what it keeps
 // there.
@@ -156,14 +160,6 @@ inline Step step(Team& team, Op& op) { return op.step(team, op); }
 
 // The name of the algorithm that start() would choose.
 const char* algorithm_name(const Team& team, const Call& call);
-
-// What start() would do, without doing it: for a team without memory, too.
-struct Preview {
-    const char* name;
-    const char* why;  // a few words for people
-    Op op;            // chosen and planned, not begun
-};
-Preview preview(const Team& team, const Call& call);
 
 // True for calls in which every rank waits for all others at once (flat barrier, allreduce and
 // allgather): only the last one's arrival can end anybody's wait.

@@ -23,7 +23,8 @@ std::optional<Error> forced_fault(const Settings& settings) {
         const auto forced = parse_forced(collective, settings.forced[i]);
         if (!forced) return fault(forced.error().message);
         if (settings.reproducible && is_reduction(collective) &&
-            forced.value().algorithm != kReproducibleAlgorithm) {
+            forced.value().algorithm != kReproducibleAlgorithm &&
+            forced.value().algorithm != kNodeLevel) {
             return fault("under TUTTI_REPRODUCIBLE only " + std::string(kReproducibleAlgorithm) +
                          " may run");
         }

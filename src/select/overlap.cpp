@@ -78,7 +78,9 @@ Fault hidden_by(const Rule& rule, std::span<const Rule> earlier) {
     for (const Rule& other : earlier) {
         if (!covers(other, rule)) continue;
         const bool always_runs = other.algorithm == kHostMpi;
-        const bool is_twin = other.algorithm == rule.algorithm && other.tuning == rule.tuning;
+        const bool is_twin = other.algorithm == rule.algorithm &&
+                             other.node_algorithm == rule.node_algorithm &&
+                             other.tuning == rule.tuning;
         if (!always_runs && !is_twin) continue;
         return "never has its turn: rule " + std::to_string(other.number) + " in line " +
                std::to_string(other.line) + " takes the same calls before";

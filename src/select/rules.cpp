@@ -78,7 +78,11 @@ Result<Forced> parse_forced(tutti_collective collective, std::string_view text) 
         return wrong(std::move(*unknown));
     }
     if (forced.algorithm == kNodeLevel) {
-        return wrong("node is what runs on one host; it cannot be forced on several");
+        if (colon != std::string_view::npos) forced.node_algorithm = text.substr(colon + 1);
+        if (auto unknown = unknown_node_algorithm(collective, forced.node_algorithm)) {
+            return wrong(std::move(*unknown));
+        }
+        return forced;
     }
     if (colon != std::string_view::npos) {
         for (const std::string_view option : split(text.substr(colon + 1), ',')) {

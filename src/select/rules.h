@@ -33,8 +33,10 @@ std::optional<Range> parse_range(std::string_view text, bool in_bytes);
 inline constexpr size_t kRulesTextBytesMax = 256u << 10;
 
 // What a rule may name beside the algorithms of the registry.
-inline constexpr std::string_view kHostMpi = "host";    // the host MPI's own
-inline constexpr std::string_view kNodeLevel = "node";  // shared memory: teams on one host
+inline constexpr std::string_view kHostMpi = "host";  // the host MPI's own
+// Shared memory, for teams on one host; "node:small" names one of its algorithms
+// (node/algorithms.h).
+inline constexpr std::string_view kNodeLevel = "node";
 // The one algorithm that folds from the left in the order of ranks, whatever their hosts.
 inline constexpr std::string_view kReproducibleAlgorithm = "chain";
 inline constexpr std::array<std::string_view, 3> kHostMpiNames = {"openmpi", "mpich", "impi"};
@@ -54,6 +56,7 @@ struct Rule {
     std::optional<Range> multicast_mbit;
     // What it says.
     std::string algorithm;
+    std::optional<std::string> node_algorithm;  // of kNodeLevel; none: its own choice
     algo::Tuning tuning;
     std::string why;  // for people
 };
@@ -61,11 +64,12 @@ struct Rule {
 // A name with options: what TUTTI_ALLREDUCE and --algorithm hold.
 struct Forced {
     std::string algorithm;
+    std::string node_algorithm;  // of kNodeLevel
     algo::Tuning tuning;
 };
 
-// "ring", "ring:segment=64K,lanes=4,leaders=2", "host". An unknown name is an error that names the
-// nearest one, one that the collective has not is too.
+// "ring", "ring:segment=64K,lanes=4,leaders=2", "host", "node:small". An unknown name is an error
+// that names the nearest one, one that the collective has not is too.
 Result<Forced> parse_forced(tutti_collective collective, std::string_view text);
 
 // What a rule asks of a call, as people say it: "allreduce, 64 KiB and more, 2 hosts and more".

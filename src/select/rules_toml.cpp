@@ -71,6 +71,16 @@ Trouble read_option(const toml::node& node, std::string_view key, algo::Tuning& 
     return std::nullopt;
 }
 
+// "node:small" is two.
+Trouble read_algorithm(const toml::node& node, std::string_view word, Rule& rule) {
+    if (auto wrong = read_text(node, word, rule.algorithm)) return wrong;
+    const std::string own = std::string(kNodeLevel) + ":";
+    if (!rule.algorithm.starts_with(own)) return std::nullopt;
+    rule.node_algorithm = rule.algorithm.substr(own.size());
+    rule.algorithm = kNodeLevel;
+    return std::nullopt;
+}
+
 Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
     const std::string_view word = key.str();
     if (word == "collective") return read_collectives(node, rule);
@@ -80,7 +90,7 @@ Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
     if (word == "multicast_mbit") return read_range(node, word, rule.multicast_mbit);
     if (word == "ranks_per_host") return read_range(node, word, rule.ranks_per_host);
     if (word == "mpi") return read_mpis(node, rule);
-    if (word == "algorithm") return read_text(node, word, rule.algorithm);
+    if (word == "algorithm") return read_algorithm(node, word, rule);
     if (word == "why") return read_text(node, word, rule.why);
     if (word == "flat") return read_switch(node, word, rule.tuning.flat);
     if (word == "commutative") {
@@ -109,6 +119,8 @@ Fault rule_fault(const toml::table& table, const Rule& rule, std::span<const Rul
         if (!rule.collectives[collective]) continue;
         if (auto fault = unknown_algorithm(collective, rule.algorithm)) return fault;
         if (auto fault = tuning_fault(collective, rule.algorithm, rule.tuning)) return fault;
+        if (rule.algorithm != kNodeLevel || !rule.node_algorithm) continue;
+        if (auto fault = unknown_node_algorithm(collective, *rule.node_algorithm)) return fault;
     }
     if (auto fault = never_fits(rule)) return fault;
     return hidden_by(rule, earlier);

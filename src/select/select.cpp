@@ -18,6 +18,7 @@ struct Call {
     std::string_view host_mpi;
     std::string_view no_multicast;
     std::string_view forced_by;
+    const NodeCall* on_node;
 
     [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
     [[nodiscard]] bool is_reproducible() const {
@@ -27,7 +28,8 @@ struct Call {
 
 Choice plan_choice(const algo::Algorithm* algorithm, const algo::Tuning& tuning,
                    std::string reason) {
-    return {Runs::kPlan, algorithm, tuning, std::move(reason)};
+    return {
+        .runs = Runs::kPlan, .algorithm = algorithm, .tuning = tuning, .reason = std::move(reason)};
 }
 
 bool fits(const std::optional<Range>& range, uint64_t value) {
@@ -70,6 +72,18 @@ std::string obstacle(const algo::Algorithm& algorithm, const algo::Tuning& tunin
            format_bytes(call.settings.scratch_bytes);
 }
 
+// The same of the node level's.
+std::string obstacle(const node::Algorithm& algorithm, const Call& call) {
+    if (!call.is_on_one_host()) return "node algorithms run teams on one host, this one has more";
+    if (call.placement.ranks() == 1 || !call.on_node) return {};
+    const std::string_view what = algorithm.obstacle(call.on_node->team, call.on_node->call);
+    return what.empty() ? std::string() : std::string(algorithm.name) + " " + std::string(what);
+}
+
+Choice node_choice(const node::Algorithm* algorithm, std::string reason) {
+    return {.runs = Runs::kNode, .reason = std::move(reason), .node_algorithm = algorithm};
+}
+
 // Why the host MPI cannot have the call, or an empty text.
 std::string host_obstacle(const Call& call) {
     if (call.host_mpi.empty()) return "there is no host MPI";
@@ -94,13 +108,20 @@ std::string size_obstacle(const Rule& rule, const Call& call) {
 Result<Choice> forced_choice(const Forced& forced, const Call& call) {
     const std::string by(call.forced_by.empty() ? forced_variable(call.shape.collective)
                                                 : call.forced_by);
-    const std::string given = by + "=" + forced.algorithm;
+    const std::string given = by + "=" + forced.algorithm +
+                              (forced.node_algorithm.empty() ? "" : ":") + forced.node_algorithm;
     const auto cannot = [&](const std::string& why) {
         return Error{ErrorCode::kArgument, given + ": cannot run this call: " + why};
     };
     if (forced.algorithm == kHostMpi) {
         if (auto why = host_obstacle(call); !why.empty()) return cannot(why);
-        return Choice{Runs::kHost, nullptr, {}, "forced by " + by};
+        return Choice{.runs = Runs::kHost, .reason = "forced by " + by};
+    }
+    if (forced.algorithm == kNodeLevel) {
+        const auto* one = node::find(call.shape.collective, forced.node_algorithm);
+        TUTTI_ASSERT(one != nullptr, "parse_forced knows the table");
+        if (auto why = obstacle(*one, call); !why.empty()) return cannot(why);
+        return node_choice(one, "forced by " + by);
     }
     const auto* algorithm = algo::find(call.shape.collective, forced.algorithm);
     TUTTI_ASSERT(algorithm != nullptr, "parse_forced knows the registry");
@@ -185,8 +206,11 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, Passed& p
         if (!fits(rule, call)) continue;
         const bool is_host = rule.algorithm == kHostMpi;
         const algo::Algorithm* algorithm = algo::find(call.shape.collective, rule.algorithm);
+        const node::Algorithm* on_node =
+            rule.node_algorithm ? node::find(call.shape.collective, *rule.node_algorithm) : nullptr;
         std::string why = is_host     ? handing_back_obstacle(call)
                           : algorithm ? obstacle(*algorithm, rule.tuning, call)
+                          : on_node   ? obstacle(*on_node, call)
                                       : std::string();
         if (why.empty() && is_host) {
             why = size_obstacle(rule, call);
@@ -204,7 +228,7 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, Passed& p
         if (!rule.why.empty()) reason += ": " + rule.why;
         reason += passed.text;
         const Runs runs = is_host ? Runs::kHost : algorithm ? Runs::kPlan : Runs::kNode;
-        return Choice{runs, algorithm, rule.tuning, std::move(reason), passed.is_for_now};
+        return Choice{runs, algorithm, rule.tuning, std::move(reason), on_node, passed.is_for_now};
     }
     return std::nullopt;
 }
@@ -213,13 +237,15 @@ std::optional<Choice> first_rule(const Rules& rules, const Call& call, Passed& p
 
 Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
                       const topo::Placement& placement, std::string_view host_mpi,
-                      std::string_view no_multicast, std::string_view forced_by) {
+                      std::string_view no_multicast, std::string_view forced_by,
+                      const NodeCall* on_node) {
     TUTTI_ASSERT(shape.ranks == placement.ranks(), "the shape is that of the whole team");
-    const Call call{settings, shape, placement, host_mpi, no_multicast, forced_by};
+    const Call call{settings, shape, placement, host_mpi, no_multicast, forced_by, on_node};
     if (const std::string& text = settings.forced[shape.collective]; !text.empty()) {
         const auto forced = parse_forced(shape.collective, text);
         if (!forced) return forced.error();
-        if (!call.is_on_one_host() || forced.value().algorithm == kHostMpi) {
+        const std::string& name = forced.value().algorithm;
+        if (!call.is_on_one_host() || name == kHostMpi || name == kNodeLevel) {
             return forced_choice(forced.value(), call);
         }
     }
@@ -230,14 +256,14 @@ Result<Choice> choose(const Rules& rules, const Settings& settings, const sched:
         if (auto choice = first_rule(Rules::built_in(), call, passed)) return std::move(*choice);
     }
     if (call.is_on_one_host()) {
-        return Choice{Runs::kNode, nullptr, {}, "one host: shared memory" + passed.text};
+        return node_choice(nullptr, "one host: shared memory" + passed.text);
     }
     if (auto why = host_obstacle(call); !why.empty()) {
         return Error{ErrorCode::kArgument, "no rule can run this " +
                                                std::string(collective_name(shape.collective)) +
                                                ", and " + why + passed.text};
     }
-    return Choice{Runs::kHost, nullptr, {}, "no rule fits" + passed.text};
+    return Choice{.runs = Runs::kHost, .reason = "no rule fits" + passed.text};
 }
 
 }  // namespace tutti::select

@@ -9,6 +9,7 @@
 #include "algo/registry.h"
 #include "base/result.h"
 #include "base/settings.h"
+#include "node/algorithms.h"
 #include "sched/shape.h"
 #include "select/rules.h"
 #include "topo/placement.h"
@@ -24,8 +25,10 @@ enum class Runs : uint8_t {
 struct Choice {
     Runs runs = Runs::kHost;
     const algo::Algorithm* algorithm = nullptr;  // kPlan
-    algo::Tuning tuning;
-    std::string reason;       // a line for people
+    algo::Tuning tuning = {};
+    std::string reason;  // a line for people
+    // kNode: by this one; nullptr: the node level's own choice.
+    const node::Algorithm* node_algorithm = nullptr;
     bool is_for_now = false;  // another one once sizes are compared
 };
 
@@ -34,19 +37,28 @@ struct Choice {
 // counts from there on: after so many calls of the collective, whose words were compared.
 inline constexpr uint32_t kComparedCalls = 16;
 
+// A call as the node level of a team on one host sees it.
+struct NodeCall {
+    const node::Team& team;
+    const node::Call& call;
+};
+
 // shape.ranks are the ranks of the placement, shape.nodes is not set. host_mpi: one of
 // kHostMpiNames, or empty where there is none; then nothing is handed to it. no_multicast: why the
 // shape has no multicast, and forced_by: what forced the algorithm, where it was not the variable;
-// both for messages only.
+// both for messages only. on_node: what node algorithms that are named are asked whether they can
+// run; needed where the placement has one host of several ranks.
 //
 // Depends on nothing but its arguments, all of which the ranks know alike. What counts, in order:
 //   1. a forced algorithm (TUTTI_ALLREDUCE=ring). One that cannot run this call is an error. On a
-//      team of one host, where no message is sent, only `host` counts.
+//      team of one host, where no message is sent, only `host` and node:NAME count; over several,
+//      node:NAME cannot run the call.
 //   2. TUTTI_REPRODUCIBLE: reductions over several hosts run `chain`, flat, whatever rules say.
 //   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH.
 //   4. no rule left: the host MPI; an error where there is none.
 Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
                       const topo::Placement& placement, std::string_view host_mpi,
-                      std::string_view no_multicast = {}, std::string_view forced_by = {});
+                      std::string_view no_multicast = {}, std::string_view forced_by = {},
+                      const NodeCall* on_node = nullptr);
 
 }  // namespace tutti::select

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "node/algorithms.h"
 #include "sched/program.h"
 #include "select/rules.h"
 
@@ -67,6 +68,17 @@ Fault unknown_algorithm(tutti_collective collective, std::string_view name) {
     std::string all;
     for (const std::string_view one : known) all += (all.empty() ? "" : ", ") + std::string(one);
     return std::string(collective_name(collective)) + " has no algorithm " + std::string(name) +
+           "; it has " + all;
+}
+
+Fault unknown_node_algorithm(tutti_collective collective, std::string_view name) {
+    if (node::find(collective, name)) return std::nullopt;
+    std::string all;
+    for (const node::Algorithm* one : node::algorithms(collective)) {
+        all += (all.empty() ? "node:" : ", node:") + std::string(one->name);
+    }
+    if (name.empty()) return "node: which of its algorithms? " + all;
+    return std::string(collective_name(collective)) + " has no node algorithm " + printable(name) +
            "; it has " + all;
 }
 

@@ -20,6 +20,8 @@ inline constexpr std::array<std::string_view, 5> kTuningKeys = {"segment", "lane
 // "unknown algorithm rnig of allreduce; did you mean ring?" What runs is an algorithm of the
 // registry, "host" or "node".
 Fault unknown_algorithm(tutti_collective collective, std::string_view name);
+// The same of the node level's own, which are written node:small.
+Fault unknown_node_algorithm(tutti_collective collective, std::string_view name);
 
 // One option; without a value only a switch ("flat") may stand.
 Fault set_tuning(algo::Tuning& tuning, std::string_view key, std::optional<std::string_view> value);

@@ -9,6 +9,7 @@
 // as close.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/prng.h"
 #include "base/result.h"
+#include "node/algorithms.h"
 #include "node/team.h"
 
 namespace tutti::simulate {
@@ -53,6 +55,8 @@ struct SimTeam {
     size_t chunk_bytes = 4096;
     node::Layout layout;
     bool rank_order = false;
+    // By collective: this one, where it has no obstacle; nullptr: as the node level chooses.
+    std::array<const node::Algorithm*, TUTTI_COLLECTIVE_COUNT> named{};
 };
 
 // One rank's part of a team on a slice.
@@ -93,10 +97,13 @@ class NodeSimulator {
     [[nodiscard]] bool is_stuck();
     [[nodiscard]] Error stuck_error() const;
 
+    void start(RankState& rank, const node::Call& call) const;
+
     uint64_t seed_;
     Prng prng_;
     SimClock clock_;
     SimSlice memory_;
+    decltype(SimTeam::named) named_;
     std::vector<RankState> ranks_;
     Pace pace_ = Pace::kEven;
     uint64_t steps_ = 0;

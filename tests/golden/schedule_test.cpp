@@ -28,6 +28,13 @@ std::vector<std::string> row(const std::string& out, const std::string& algorith
     return {};
 }
 
+// Without what is said behind the eight of a node's row: sizes are two words each.
+std::vector<std::string> counts(const std::string& out, const std::string& algorithm) {
+    auto words = row(out, algorithm);
+    if (words.size() > 9) words.resize(9);
+    return words;
+}
+
 std::string number(uint64_t value) { return std::to_string(value); }
 
 TEST_F(Transcript, ExplainCountsWhatTheFormulasSay) {
@@ -77,29 +84,34 @@ TEST_F(Transcript, ExplainObeysVariablesAndOptions) {
 // Rank 4 writes twice, its part for its parent and the result for its children; 0 folds four parts.
 TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
     const Answer small = tutti("explain bcast --bytes 8 --ranks 4 --hosts 1");
-    EXPECT_EQ(small.out,
-              "bcast of 8 B, 4 ranks on 1 host, root 0\n"
-              "runs:  small, in shared memory (docs/node.md)\n"
-              "why:   one host: shared memory; up to 1 KiB: each payload beside its flag, in one "
-              "hop\n"
-              "meet:  all with all: up to 8 ranks\n\n"
-              "                      rounds  messages      written         read       folded\n"
-              "* small                    1         0          8 B          8 B          0 B\n\n"
-              "rounds: flags of the longest chain that wait for each other. All else: of the rank "
-              "that has most;\nwritten, read: payload in shared memory.\n");
+    EXPECT_EQ(
+        small.out,
+        "bcast of 8 B, 4 ranks on 1 host, root 0\n"
+        "runs:  small, in shared memory (docs/node.md)\n"
+        "why:   one host: shared memory; up to 1 KiB: each payload beside its flag, in one "
+        "hop\n"
+        "meet:  all with all: up to 8 ranks\n\n"
+        "                      rounds  messages      written         read       folded\n"
+        "* small                    1         0          8 B          8 B          0 B  up to "
+        "1 KiB: each payload beside its flag, in one hop\n"
+        "  tree               cannot run this: needs a tree, and the ranks meet all with all\n"
+        "  pipeline                 1         0          8 B          8 B          0 B  more "
+        "than 1 KiB: piece by piece through a ring of chunks\n\n"
+        "rounds: flags of the longest chain that wait for each other. All else: of the rank "
+        "that has most;\nwritten, read: payload in shared memory.\n");
     const Answer tree = tutti("explain allreduce --bytes 8 --ranks 8 --hosts 1",
                               "TUTTI_LAYOUT=tree TUTTI_TOPOLOGY='pack:2 core:4 pu:1'");
     EXPECT_NE(tree.out.find("meet:  in a tree: TUTTI_LAYOUT; TUTTI_TOPOLOGY\n"), std::string::npos)
         << tree.out;
-    EXPECT_EQ(row(tree.out, "tree"), words_of("tree 4 0 16 B 32 B 32 B"));
+    EXPECT_EQ(counts(tree.out, "tree"), words_of("tree 4 0 16 B 32 B 32 B"));
     // 64 KiB of 4 ranks: each folds a quarter of the 4 vectors and reads the other three quarters.
     const Answer split =
         tutti("explain allreduce --bytes 64K --ranks 4 --hosts 1", "TUTTI_CHUNK=32K");
-    EXPECT_EQ(row(split.out, "split"), words_of("split 3 0 64 KiB 96 KiB 48 KiB")) << split.out;
+    EXPECT_EQ(counts(split.out, "split"), words_of("split 3 0 64 KiB 96 KiB 48 KiB")) << split.out;
     EXPECT_EQ(split.out.find("meet:"), std::string::npos);
     const Answer order =
         tutti("explain reduce --bytes 8 --ranks 16 --hosts 1 --non-commutative --root 3");
-    EXPECT_EQ(row(order.out, "small"), words_of("small 1 0 8 B 120 B 120 B")) << order.out;
+    EXPECT_EQ(counts(order.out, "small"), words_of("small 1 0 8 B 120 B 120 B")) << order.out;
     const Answer host = tutti("explain barrier --ranks 4 --hosts 1 --mpi impi --algorithm host");
     EXPECT_NE(host.out.find("runs:  the host MPI's own\nwhy:   forced by --algorithm\n"),
               std::string::npos)
@@ -110,8 +122,48 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
     EXPECT_NE(full.out.find(" of shared memory for this communicator, TUTTI_MEMORY allows 64 KiB"),
               std::string::npos)
         << full.out;
-    EXPECT_EQ(row(tutti("explain gather --bytes 0 --ranks 8 --hosts 1").out, "nothing"),
+    EXPECT_EQ(counts(tutti("explain gather --bytes 0 --ranks 8 --hosts 1").out, "nothing"),
               words_of("nothing 0 0 0 B 0 B 0 B"));
+}
+
+// 8 KiB of 4 ranks: direct reads and folds three vectors, split writes one, folds a share of each
+// of the other three and reads what the others have folded.
+TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
+    const Answer named =
+        tutti("explain allreduce --bytes 8K --ranks 4 --hosts 1 --algorithm node:split");
+    EXPECT_EQ(
+        named.out,
+        "allreduce of 8 KiB, 4 ranks on 1 host\n"
+        "runs:  split, in shared memory (docs/node.md)\n"
+        "why:   forced by --algorithm\n\n"
+        "                      rounds  messages      written         read       folded\n"
+        "  small              cannot run this: holds up to 1 KiB\n"
+        "  tree               cannot run this: needs a tree, and the ranks meet all with all\n"
+        "  direct                   1         0        8 KiB       24 KiB       24 KiB  more "
+        "than 1 KiB, up to 32 KiB of all ranks together: whoever needs the result folds alone\n"
+        "* split                    2         0        8 KiB       12 KiB        6 KiB  more "
+        "than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all\n\n"
+        "rounds: flags of the longest chain that wait for each other. All else: of the rank "
+        "that has most;\nwritten, read: payload in shared memory.\n");
+    const Answer same =
+        tutti("explain allreduce --bytes 8K --ranks 4 --hosts 1", "TUTTI_ALLREDUCE=node:split");
+    EXPECT_NE(same.out.find("runs:  split, in shared memory (docs/node.md)\nwhy:   forced by "
+                            "TUTTI_ALLREDUCE\n"),
+              std::string::npos)
+        << same.out;
+    const Answer rule = shell(
+        "printf '[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"node:small\"\n' >r.toml; "
+        "\"$T\" explain allreduce --bytes 8K --ranks 4 --hosts 1 --rules r.toml");
+    EXPECT_NE(rule.out.find("runs:  direct"), std::string::npos) << rule.out << rule.err;
+    EXPECT_NE(rule.out.find("rule 1 of r.toml passed over: small holds up to 1 KiB"),
+              std::string::npos)
+        << rule.out;
+    const Answer order = tutti("explain reduce --bytes 8 --ranks 16 --hosts 1",
+                               "TUTTI_REPRODUCIBLE=1 TUTTI_LAYOUT=tree");
+    EXPECT_NE(order.out.find("tree               cannot run this: folds group by group, "
+                             "TUTTI_REPRODUCIBLE by rank\n"),
+              std::string::npos)
+        << order.out;
 }
 
 // Where messages are measured to be faster by far, explain says so as the run does.
@@ -407,6 +459,15 @@ INSTANTIATE_TEST_SUITE_P(
               "--algorithm: unknown algorithm chian of bcast; did you mean chain?"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --algorithm chain",
               "--algorithm: on one host no message is sent; see --hosts"},
+        Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 2K --algorithm node:small",
+              "--algorithm=node:small: cannot run this call: small holds up to 1 KiB"},
+        Wrong{
+            "", "explain bcast --ranks 4 --hosts 2 --bytes 8 --algorithm node:small",
+            "--algorithm=node:small: cannot run this call: node algorithms run teams on one host, "
+            "this one has more"},
+        Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --algorithm node:split",
+              "--algorithm: bcast has no node algorithm split; it has node:small, node:tree, "
+              "node:pipeline"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --svg a.svg",
               "--svg: nothing of ours is sent here (one host: shared memory)"},
         Wrong{"", "explain barrier --ranks 129 --svg a.svg",

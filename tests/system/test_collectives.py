@@ -71,3 +71,15 @@ def test_settings_do_not_change_results(openmpi, options):
     for program in ("user_ops", "simple"):
         openmpi.launch(program, 4, options=options).passed()
     openmpi.launch("reductions", 3, 3, 700, options=options).passed()
+
+
+@pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to name anything")
+def test_named_node_algorithm(mpi):
+    """TUTTI_ALLREDUCE=node:... shows in the report, and the results stay right."""
+    rules = {"TUTTI_ALLREDUCE": "node:split", "TUTTI_BCAST": "node:pipeline"}
+    outcome = mpi.launch("reductions", 3, env=rules).passed()
+    expect_taken_over(outcome.report, 3, ("barrier", "reduce", "allreduce"))
+    ran = {(row["collective"], row["algorithm"]) for row in outcome.report.rows
+           if row["run_by"] == "tutti" and row["ranks"] == 3 and row["size_class"] != "0"}
+    assert {name for collective, name in ran if collective == "allreduce"} == {"split"}, ran
+    assert "split" not in {name for collective, name in ran if collective == "barrier"}, ran

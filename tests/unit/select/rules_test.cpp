@@ -76,7 +76,7 @@ TEST(Forced, SaysWhatIsWrong) {
               "leaders: in bcast multicast every rank is its own");
     EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
     EXPECT_EQ(complaint(TUTTI_BCAST, "node"),
-              "node is what runs on one host; it cannot be forced on several");
+              "node: which of its algorithms? node:small, node:tree, node:pipeline");
 }
 
 }  // namespace

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/algorithms.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "node/detail.h"
+
+namespace tutti::node {
+namespace {
+
+// Largest p * n at which every rank folds all vectors itself ("direct"): one synchronization
+// instead of two, p times the work. Measured with 2 ranks on 2 cores, see docs/node.md.
+constexpr size_t kDirectBytesMax = 32 * 1024;
+// Ranks up to which the root of a reduce folds alone: the others only copy, so the split pays only
+// when (p - 1) folds take longer than copy in, fold and copy out of a share.
+constexpr Rank kRootFoldsRanksMax = 3;
+
+constexpr const char* kInSlots = "up to 1 KiB: each payload beside its flag, in one hop";
+constexpr const char* kInTree = "up to 1 KiB: each payload beside its flag, along the tree";
+constexpr const char* kInPieces = "more than 1 KiB: piece by piece through a ring of chunks";
+static_assert(kInlineBytesMax == 1024);
+constexpr const char* kByRoot = "more than 1 KiB, up to 3 ranks: the root folds alone";
+static_assert(kRootFoldsRanksMax == 3);
+constexpr const char* kByEverybody =
+    "more than 1 KiB, up to 32 KiB of all ranks together: whoever needs the result folds alone";
+constexpr const char* kByShares =
+    "more than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all";
+static_assert(kDirectBytesMax == 32 * 1024);
+
+Step alone(Team& team, Op& op) {
+    const bool has_input = op.call.send != nullptr && op.call.recv != nullptr;
+    if (has_input && op.call.collective != TUTTI_BCAST) {
+        copy_bytes(op.call.recv, op.call.send, op.call.bytes);
+    }
+    return finish_small(team, op);
+}
+
+// ---- why one cannot run a call
+// --------------------------------------------------------------------
+
+std::string_view never(const Team&, const Call&) { return {}; }
+
+std::string_view unless_in_slots(const Team&, const Call& call) {
+    return call.bytes > kInlineBytesMax ? "holds up to 1 KiB" : std::string_view();
+}
+
+std::string_view unless_in_tree(const Team& team, const Call& call) {
+    if (team.layout.flat) return "needs a tree, and the ranks meet all with all";
+    return unless_in_slots(team, call);
+}
+
+// Under a tree the partial results of a group are combined first, so it is for operators that
+// commute: all predefined ones.
+std::string_view unless_folded_in_tree(const Team& team, const Call& call) {
+    if (const auto why = unless_in_tree(team, call); !why.empty()) return why;
+    if (team.rank_order) return "folds group by group, TUTTI_REPRODUCIBLE by rank";
+    return call.reducer.user_fn ? "folds group by group: predefined operators only"
+                                : std::string_view();
+}
+
+// The sizes of ranks may differ here, and the root sees by the size where payloads are.
+std::string_view unless_in_chunks(const Team&, const Call& call) {
+    return call.bytes <= kInlineBytesMax ? "is for more than 1 KiB" : std::string_view();
+}
+
+std::string_view unless_one_chunk(const Team& team, const Call& call) {
+    return call.bytes > team.slice.geometry.chunk_bytes ? "holds up to a chunk (TUTTI_CHUNK)"
+                                                        : std::string_view();
+}
+
+// ---- the records
+// -----------------------------------------------------------------------------------
+
+using enum Wakes;
+constexpr Algorithm kAlone{"alone", alone, nullptr, no_cost, kSome, "one rank", never};
+
+constexpr Algorithm kSmallBarrier{"small", small_barrier, nullptr,        flat_cost,
+                                  kAll,    kInSlots,      unless_in_slots};
+constexpr Algorithm kSmallBcast{"small", small_bcast, nullptr,        bcast_cost,
+                                kRoot,   kInSlots,    unless_in_slots};
+constexpr Algorithm kSmallReduce{"small", small_reduce, nullptr,        flat_cost,
+                                 kSome,   kInSlots,     unless_in_slots};
+constexpr Algorithm kSmallAllreduce{"small", small_reduce, nullptr,        flat_cost,
+                                    kAll,    kInSlots,     unless_in_slots};
+constexpr Algorithm kSmallGather{"small", small_gather, nullptr,        flat_cost,
+                                 kSome,   kInSlots,     unless_in_slots};
+constexpr Algorithm kSmallScatter{"small", small_scatter, nullptr,        flat_cost,
+                                  kRoot,   kInSlots,      unless_in_slots};
+constexpr Algorithm kSmallAllgather{"small", small_allgather, nullptr,        flat_cost,
+                                    kAll,    kInSlots,        unless_in_slots};
+constexpr Algorithm kTreeBarrier{"tree", tree_reduce, nullptr,       tree_reduce_cost,
+                                 kSome,  kInTree,     unless_in_tree};
+constexpr Algorithm kTreeBcast{"tree", tree_bcast, nullptr,       bcast_cost,
+                               kSome,  kInTree,    unless_in_tree};
+constexpr Algorithm kTreeReduce{"tree",  tree_reduce,          nullptr, tree_reduce_cost, kSome,
+                                kInTree, unless_folded_in_tree};
+
+constexpr Algorithm kChunkBcast{"pipeline", chunk_bcast, plan_chunk_bcast, bcast_cost, kRootIfFlat,
+                                kInPieces,  never};
+constexpr Algorithm kChunkGather{"pipeline", chunk_gather, plan_chunk_gather, flat_cost,
+                                 kSome,      kInPieces,    unless_in_chunks};
+constexpr Algorithm kChunkScatter{"pipeline", chunk_scatter, plan_chunk_scatter, flat_cost,
+                                  kRoot,      kInPieces,     unless_in_chunks};
+constexpr Algorithm kChunkAllgather{
+    "pipeline", chunk_allgather, plan_chunk_allgather, flat_cost, kSome, kInPieces, never};
+constexpr Algorithm kDirectReduce{"direct",     chunk_reduce, plan_chunk_reduce, flat_cost, kSome,
+                                  kByEverybody, never};
+// The same, chosen for another reason.
+constexpr Algorithm kRootReduce{"direct", chunk_reduce, plan_chunk_reduce, flat_cost, kSome,
+                                kByRoot,  never};
+constexpr Algorithm kDirectAllreduce{"direct", chunk_allreduce, plan_chunk_allreduce, flat_cost,
+                                     kAll,     kByEverybody,    unless_one_chunk};
+constexpr Algorithm kSplitReduce{"split",   split_reduce, plan_split_reduce, split_cost, kSome,
+                                 kByShares, never};
+
+// ---- which one runs a call
+// ------------------------------------------------------------------------
+
+// Of a collective; nullptr: there is none, the next one runs.
+struct Row {
+    const Algorithm* tree;     // up to 1 KiB, where there is a tree
+    bool tree_folds;           // it is for predefined operators in any order
+    const Algorithm* small;    // up to 1 KiB
+    const Algorithm* signal;   // the same of a barrier's half, in which nothing is folded
+    const Algorithm* direct;   // beyond, few bytes of all ranks together
+    const Algorithm* by_root;  // beyond, few ranks
+    const Algorithm* large;
+};
+// By tutti_collective.
+constexpr auto kRows = std::to_array<Row>({
+    {&kTreeBarrier, false, &kSmallBarrier, &kSmallBarrier, nullptr, nullptr, nullptr},
+    {&kTreeBcast, false, &kSmallBcast, &kSmallBcast, nullptr, nullptr, &kChunkBcast},
+    {&kTreeReduce, true, &kSmallReduce, &kSmallGather, &kDirectReduce, &kRootReduce, &kSplitReduce},
+    {&kTreeReduce, true, &kSmallAllreduce, &kSmallGather, &kDirectAllreduce, nullptr,
+     &kSplitReduce},
+    {nullptr, false, &kSmallGather, &kSmallGather, nullptr, nullptr, &kChunkGather},
+    {nullptr, false, &kSmallScatter, &kSmallScatter, nullptr, nullptr, &kChunkScatter},
+    {nullptr, false, &kSmallAllgather, &kSmallAllgather, nullptr, nullptr, &kChunkAllgather},
+});
+static_assert(kRows.size() == TUTTI_COLLECTIVE_COUNT);
+
+inline bool is_direct(const Team& team, const Call& call) {
+    return call.bytes <= kDirectBytesMax / team.size &&
+           call.bytes <= team.slice.geometry.chunk_bytes;
+}
+
+inline const Algorithm& choose_large(const Team& team, const Call& call) {
+    const Row& row = kRows[call.collective];
+    if (row.direct && is_direct(team, call)) return *row.direct;
+    if (row.by_root && team.size <= kRootFoldsRanksMax) return *row.by_root;
+    return *row.large;
+}
+
+// A barrier has no bytes.
+const Algorithm& choose(const Team& team, const Call& call) {
+    if (team.size == 1) return kAlone;
+    const Row& row = kRows[call.collective];
+    if (call.bytes > kInlineBytesMax) return choose_large(team, call);
+    if (!team.layout.flat && row.tree) {
+        const bool is_ordered = team.rank_order || call.reducer.user_fn != nullptr;
+        if (!row.tree_folds || !is_ordered) return *row.tree;
+    }
+    return call.is_signal ? *row.signal : *row.small;
+}
+
+// The word of the call, as a flag (with `size`) and as a note (with `bytes`). What the ranks may
+// differ in, where `tolerates`, is no part of the history. On the path of every call: few
+// instructions, as docs/node.md counts them.
+inline void sign(Team& team, Op& op, uint64_t size, uint64_t bytes) {
+    constexpr uint64_t kMix = 0x9e3779b97f4a7c15u;
+    const Call& call = op.call;
+    const uint64_t number = ++team.call;
+    const uint64_t kind = pack_kind(call.collective, call.root);
+    const uint64_t hash = (team.history + kind) * kMix;
+    const bool is_block = call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER;
+    team.history = std::rotl(hash, 32) + (is_block ? 0 : bytes);
+    op.number = number;
+    op.flag = pack_flag(number, size, hash);
+    op.note = team.whole != 0 ? CallNote::renumber(team.whole, number)
+                              : CallNote::pack(number, kind, bytes);
+    team.own_notes->notes[number % kNotes].store(op.note, std::memory_order_release);
+}
+
+inline void begin(Op& op, StepFunction step) {
+    op.step = step;
+    static_cast<Progress&>(op) = Progress{};
+}
+
+inline void start_in_slots(Team& team, Op& op, StepFunction step) {
+    begin(op, step);
+    sign(team, op, op.call.bytes, op.call.bytes);
+}
+
+void start_in_chunks(Team& team, Op& op, const Algorithm& algorithm) {
+    begin(op, algorithm.step);
+    static_cast<Rounds&>(op) = Rounds{};
+    const uint64_t bytes = op.call.bytes;
+    sign(team, op, std::min(bytes, kSizeMax), std::min(bytes, CallNote::kBytesMax));
+    op.events = team.events;
+    op.chunks = team.chunks;
+    algorithm.plan(team, op);
+    team.events += op.events_used;
+    team.chunks += op.chunks_used;
+}
+
+// Of a call under way, whose step may have changed since its start (agree.cpp).
+Wakes wakes_of(const Op& op) {
+    const Row& row = kRows[op.call.collective];
+    for (const Algorithm* one : {row.small, row.tree, row.direct, row.large}) {
+        if (one && one->step == op.step) return one->wakes;
+    }
+    return Wakes::kSome;
+}
+
+}  // namespace
+
+void choose_small(Team& team) {
+    Call call;
+    for (size_t i = 0; i < team.small.size(); ++i) {
+        call.collective = static_cast<tutti_collective>(i);
+        const Algorithm& algorithm = choose(team, call);
+        TUTTI_ASSERT(algorithm.plan == nullptr, "short calls go in slots");
+        team.small[i] = algorithm.step;
+    }
+}
+
+void start(Team& team, Op& op, const Algorithm& algorithm) {
+    TUTTI_ASSERT(op.call.root < team.size, "root within the team");
+    algorithm.plan ? start_in_chunks(team, op, algorithm)
+                   : start_in_slots(team, op, algorithm.step);
+}
+
+namespace {
+[[gnu::noinline]] void start_short(Team& team, Op& op) { start(team, op, choose(team, op.call)); }
+}  // namespace
+
+// On the path of every call: most are short.
+void start(Team& team, Op& op) {
+    const Call& call = op.call;
+    TUTTI_ASSERT(call.root < team.size, "root within the team");
+    if (call.bytes > kInlineBytesMax && team.size > 1) {
+        return start_in_chunks(team, op, choose_large(team, call));
+    }
+    if (call.is_signal || call.reducer.user_fn) return start_short(team, op);
+    start_in_slots(team, op, team.small[call.collective]);
+}
+
+void pass(Team& team, const Call& call) {
+    Op op;
+    op.call = call;
+    sign(team, op, 0, 0);
+    finish_small(team, op);
+}
+
+const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
+
+const Algorithm& chosen(const Team& team, const Call& call) { return choose(team, call); }
+
+std::vector<const Algorithm*> algorithms(tutti_collective collective) {
+    const Row& row = kRows[collective];
+    std::vector<const Algorithm*> all{row.small, row.tree, row.direct, row.large};
+    std::erase(all, nullptr);
+    return all;
+}
+
+const Algorithm* find(tutti_collective collective, std::string_view name) {
+    for (const Algorithm* one : algorithms(collective)) {
+        if (one->name == name) return one;
+    }
+    return nullptr;
+}
+
+Op planned(const Team& team, const Call& call, const Algorithm& algorithm) {
+    Op op;
+    op.call = call;
+    op.step = algorithm.step;
+    if (algorithm.plan) algorithm.plan(team, op);
+    return op;
+}
+
+bool waits_for_all(const Op& op) { return wakes_of(op) == Wakes::kAll; }
+
+bool may_await(const Team& team, const Op& op, Rank other) {
+    if (op.call.root == team.rank || op.call.root == other) return true;
+    const Wakes wakes = wakes_of(op);
+    return wakes != Wakes::kRoot && !(wakes == Wakes::kRootIfFlat && team.layout.flat);
+}
+
+}  // namespace tutti::node

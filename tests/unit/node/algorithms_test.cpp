@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of node algorithms: which one runs a call, why another one cannot, and that each gives
+// the right result wherever it may be named.
+#include "node/algorithms.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/collectives.h"
+#include "sim/script.h"
+#include "simulate/node_simulator.h"
+
+namespace tutti::node {
+namespace {
+
+void user_operator(void*, const void*, void*, size_t) {}
+
+struct Case {
+    Rank ranks = 4;
+    bool is_flat = true;
+    bool keeps_order = false;
+    bool is_users = false;
+    size_t chunk_bytes = 16384;
+};
+
+Team team_of(const Case& one) {
+    Team team;
+    team.size = one.ranks;
+    team.layout.flat = one.is_flat;
+    team.rank_order = one.keeps_order;
+    team.slice.geometry = Geometry::make(one.ranks, one.chunk_bytes);
+    return team;
+}
+
+Call call_of(tutti_collective collective, size_t bytes, const Case& one = {}) {
+    Call call;
+    call.collective = collective;
+    call.bytes = bytes;
+    call.reducer.element_bytes = 8;
+    if (one.is_users) call.reducer.user_fn = user_operator;
+    return call;
+}
+
+std::string chosen_name(tutti_collective collective, size_t bytes, const Case& one = {}) {
+    return chosen(team_of(one), call_of(collective, bytes, one)).name;
+}
+
+std::string obstacle(tutti_collective collective, const char* name, size_t bytes,
+                     const Case& one = {}) {
+    const Algorithm* algorithm = find(collective, name);
+    if (!algorithm) return "there is none";
+    return std::string(algorithm->obstacle(team_of(one), call_of(collective, bytes, one)));
+}
+
+std::string names(tutti_collective collective) {
+    std::string all;
+    for (const Algorithm* one : algorithms(collective)) all += std::string(" ") + one->name;
+    return all;
+}
+
+TEST(NodeAlgorithms, HaveNames) {
+    EXPECT_EQ(names(TUTTI_BARRIER), " small tree");
+    EXPECT_EQ(names(TUTTI_BCAST), " small tree pipeline");
+    EXPECT_EQ(names(TUTTI_REDUCE), " small tree direct split");
+    EXPECT_EQ(names(TUTTI_ALLREDUCE), " small tree direct split");
+    EXPECT_EQ(names(TUTTI_GATHER), " small pipeline");
+    EXPECT_EQ(names(TUTTI_SCATTER), " small pipeline");
+    EXPECT_EQ(names(TUTTI_ALLGATHER), " small pipeline");
+    for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
+        const auto collective = static_cast<tutti_collective>(i);
+        for (const Algorithm* one : algorithms(collective)) {
+            EXPECT_EQ(find(collective, one->name), one);
+        }
+        EXPECT_EQ(find(collective, "ring"), nullptr);
+    }
+}
+
+TEST(NodeAlgorithms, AreChosenBySizeAndTeam) {
+    EXPECT_EQ(chosen_name(TUTTI_BARRIER, 0), "small");
+    EXPECT_EQ(chosen_name(TUTTI_BARRIER, 0, {.is_flat = false}), "tree");
+    EXPECT_EQ(chosen_name(TUTTI_BCAST, 1024), "small");
+    EXPECT_EQ(chosen_name(TUTTI_BCAST, 1024, {.is_flat = false}), "tree");
+    EXPECT_EQ(chosen_name(TUTTI_BCAST, 1025, {.is_flat = false}), "pipeline");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.is_flat = false}), "tree");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.is_flat = false, .keeps_order = true}), "small");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.is_flat = false, .is_users = true}), "small");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8192), "direct");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8200), "split");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8192, {.chunk_bytes = 4096}), "split");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 65536, {.ranks = 2}), "split");
+    EXPECT_EQ(chosen_name(TUTTI_REDUCE, 65536, {.ranks = 3}), "direct");
+    EXPECT_EQ(chosen_name(TUTTI_REDUCE, 65536, {.ranks = 4}), "split");
+    for (const tutti_collective one : {TUTTI_GATHER, TUTTI_SCATTER, TUTTI_ALLGATHER}) {
+        EXPECT_EQ(chosen_name(one, 1024, {.is_flat = false}), "small");
+        EXPECT_EQ(chosen_name(one, 1025, {.is_flat = false}), "pipeline");
+    }
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.ranks = 1}), "alone");
+}
+
+TEST(NodeAlgorithms, SayWhyTheyCannotRun) {
+    const Case tree{.ranks = 16, .is_flat = false};
+    const Case ordered{.ranks = 16, .is_flat = false, .keeps_order = true};
+    const Case users{.ranks = 16, .is_flat = false, .is_users = true};
+    const std::string none = "needs a tree, and the ranks meet all with all";
+    EXPECT_EQ(obstacle(TUTTI_BARRIER, "tree", 0, {.ranks = 2}), none);
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "tree", 8, {.ranks = 2}), none);
+    EXPECT_EQ(obstacle(TUTTI_BARRIER, "tree", 0, ordered), "");
+    EXPECT_EQ(obstacle(TUTTI_BCAST, "tree", 8, ordered), "");
+    EXPECT_EQ(obstacle(TUTTI_BCAST, "tree", 1025, tree), "holds up to 1 KiB");
+    EXPECT_EQ(obstacle(TUTTI_REDUCE, "tree", 8, tree), "");
+    EXPECT_EQ(obstacle(TUTTI_REDUCE, "tree", 8, ordered),
+              "folds group by group, TUTTI_REPRODUCIBLE by rank");
+    EXPECT_EQ(obstacle(TUTTI_REDUCE, "tree", 8, users),
+              "folds group by group: predefined operators only");
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "small", 1024, users), "");
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "small", 1025), "holds up to 1 KiB");
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "direct", 16384), "");
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "direct", 16385), "holds up to a chunk (TUTTI_CHUNK)");
+    EXPECT_EQ(obstacle(TUTTI_REDUCE, "direct", 1 << 20), "");
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "split", 8), "");
+    EXPECT_EQ(obstacle(TUTTI_GATHER, "pipeline", 1024), "is for more than 1 KiB");
+    EXPECT_EQ(obstacle(TUTTI_SCATTER, "pipeline", 1025), "");
+    EXPECT_EQ(obstacle(TUTTI_ALLGATHER, "pipeline", 8), "");
+}
+
+// What is chosen can run, whatever the call and the team.
+TEST(NodeAlgorithms, NeverChooseWhatCannotRun) {
+    for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
+        const auto collective = static_cast<tutti_collective>(i);
+        for (const Rank ranks : {2u, 3u, 4u, 9u}) {
+            for (int bits = 0; bits < 8; ++bits) {
+                const Case one{ranks, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, 4096};
+                for (const size_t bytes : {8, 1024, 1032, 4096, 8192, 1 << 20}) {
+                    const Call call = call_of(collective, has_data(collective) ? bytes : 0, one);
+                    const Algorithm& found = chosen(team_of(one), call);
+                    EXPECT_EQ(found.obstacle(team_of(one), call), "") << i << " " << found.name;
+                }
+            }
+        }
+    }
+}
+
+test::Spec spec_of(tutti_collective collective, Rank ranks, size_t bytes, uint64_t seed) {
+    test::Spec spec;
+    spec.collective = collective;
+    spec.bytes = has_data(collective) ? bytes : 0;
+    spec.root = has_root(collective) ? static_cast<Rank>(seed % ranks) : 0;
+    spec.fold = test::Fold::kXorU64;
+    spec.seed = seed;
+    return spec;
+}
+
+// Every algorithm by its name, at every size that it can run, one call after the other on a team:
+// ranks interleaved by seed.
+TEST(NodeAlgorithms, GiveTheRightResultWhereTheyAreNamed) {
+    for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
+        const auto collective = static_cast<tutti_collective>(i);
+        for (const Algorithm* named : algorithms(collective)) {
+            for (const Rank ranks : {2u, 3u, 5u, 9u}) {
+                for (const bool is_flat : {true, false}) {
+                    simulate::SimTeam shape;
+                    shape.ranks = ranks;
+                    shape.chunk_bytes = 4096;
+                    shape.named[collective] = named;
+                    Prng prng(ranks);
+                    while (!is_flat && shape.layout.flat) {
+                        shape.layout = test::random_tree(prng, ranks);
+                    }
+                    simulate::NodeSimulator simulator(shape, ranks);
+                    std::vector<std::unique_ptr<test::Exchange>> calls;
+                    for (const size_t bytes : {8, 56, 64, 1024, 1032, 4096, 12288, 40000}) {
+                        const auto spec = spec_of(collective, ranks, bytes, calls.size());
+                        calls.push_back(std::make_unique<test::Exchange>(spec, ranks));
+                        for (Rank rank = 0; rank < ranks; ++rank) {
+                            simulator.add_call(rank, calls.back()->node_call(rank));
+                        }
+                    }
+                    const auto done = simulator.run();
+                    ASSERT_TRUE(done) << done.error().message;
+                    for (const auto& one : calls) {
+                        EXPECT_EQ(one->check(), "") << named->name << ", " << ranks << " ranks";
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tutti::node
