@@ -29,7 +29,7 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     if (!settings) return settings.error();
 
     const long page_bytes = sysconf(_SC_PAGESIZE);
-    if (const auto fits = check_page_size(static_cast<size_t>(page_bytes)); !fits) {
+    if (const auto fits = arena::check_page_size(static_cast<size_t>(page_bytes)); !fits) {
         return fits.error();
     }
 
@@ -47,16 +47,16 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     context->rules_ = std::move(rules.value());
     context->params_ = params;
     context->params_.settings = nullptr;  // The caller's array need not outlive the call.
-    context->process_ = this_process();
-    context->node_ = node_hash();
-    context->machine_ = machine_hash();
+    context->process_ = arena::this_process();
+    context->node_ = arena::node_hash();
+    context->machine_ = arena::machine_hash();
     std::sort(entries.begin(), entries.end());
-    uint64_t hash = hash_text(TUTTI_VERSION_STRING);
-    for (const std::string& entry : entries) hash = hash_text(entry, hash);
+    uint64_t hash = arena::hash_text(TUTTI_VERSION_STRING);
+    for (const std::string& entry : entries) hash = arena::hash_text(entry, hash);
     context->settings_hash_ = hash;
     context->isa_ = node::best_isa(context->settings_.isa);
     context->cpus_ = topo::affinity();
-    context->scheduling_group_ = engine::scheduling_group();
+    context->scheduling_group_ = arena::scheduling_group();
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     context->usable_cpus_ = online > 0 ? static_cast<uint32_t>(online) : 1;
     if (const auto quota = topo::cgroup_cpu_quota("/")) {
@@ -67,7 +67,9 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     return context;
 }
 
-ProcessId Context::process() const { return process_.pid == getpid() ? process_ : this_process(); }
+arena::ProcessId Context::process() const {
+    return process_.pid == getpid() ? process_ : arena::this_process();
+}
 
 void Context::fill_setting_texts() {
     for (const SettingDoc& doc : setting_docs()) {
@@ -88,13 +90,13 @@ uint64_t Context::pretended_host(uint32_t team_rank, uint32_t team_size) const {
 }
 
 uint64_t Context::node_of(const tutti_team_params& team) const {
-    if (team.apart != 0) return hash_text("rank " + std::to_string(team.rank), node_);
+    if (team.apart != 0) return arena::hash_text("rank " + std::to_string(team.rank), node_);
     if (settings_.hosts == 0) return node_;
-    return hash_text(std::to_string(pretended_host(team.rank, team.size)), node_);
+    return arena::hash_text(std::to_string(pretended_host(team.rank, team.size)), node_);
 }
 
 std::string Context::host_of(const tutti_team_params& team) const {
-    if (settings_.hosts == 0) return host_name();
+    if (settings_.hosts == 0) return arena::host_name();
     return "pretended host " + std::to_string(pretended_host(team.rank, team.size));
 }
 
@@ -103,7 +105,7 @@ const char* Context::setting(const std::string& variable) const {
     return found == setting_texts_.end() ? nullptr : found->second.c_str();
 }
 
-std::shared_ptr<Arena> Context::find_arena(uint64_t id) {
+std::shared_ptr<arena::Arena> Context::find_arena(uint64_t id) {
     const std::lock_guard lock(mutex_);
     const auto found = arenas_.find(id);
     if (found == arenas_.end()) return nullptr;
@@ -111,27 +113,28 @@ std::shared_ptr<Arena> Context::find_arena(uint64_t id) {
     return arena && arena->is_intact() ? arena : nullptr;
 }
 
-Result<std::shared_ptr<Arena>> Context::own_arena(const std::vector<ProcessId>& members) {
+Result<std::shared_ptr<arena::Arena>> Context::own_arena(
+    const std::vector<arena::ProcessId>& members) {
     const std::lock_guard lock(mutex_);
     auto& known = led_[members];
     if (auto arena = known.lock(); arena && arena->is_intact()) return arena;
-    auto arena = Arena::create(random_token());
+    auto arena = arena::Arena::create(arena::random_token());
     if (!arena) return arena;
     known = arena.value();
     arenas_[arena.value()->id()] = arena.value();
     return arena;
 }
 
-void Context::keep_arena(const std::shared_ptr<Arena>& arena) {
+void Context::keep_arena(const std::shared_ptr<arena::Arena>& arena) {
     const std::lock_guard lock(mutex_);
     std::erase_if(arenas_, [](const auto& entry) { return entry.second.expired(); });
     std::erase_if(led_, [](const auto& entry) { return entry.second.expired(); });
     arenas_[arena->id()] = arena;
 }
 
-void Context::hold_arena(const std::shared_ptr<Arena>& arena) {
+void Context::hold_arena(const std::shared_ptr<arena::Arena>& arena) {
     // What goes, goes outside the lock: it gives memory back.
-    std::shared_ptr<Arena> forgotten;
+    std::shared_ptr<arena::Arena> forgotten;
     const std::lock_guard lock(mutex_);
     auto place = std::find(held_.begin(), held_.end(), arena);
     if (place == held_.end()) {

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "arena/arena.h"
+#include "arena/process.h"
 #include "base/clock.h"
 #include "base/settings.h"
 #include "engine/active.h"
-#include "engine/arena.h"
 #include "engine/multicast_desk.h"
-#include "engine/process.h"
 #include "engine/tags.h"
 #include "node/kernels/kernels.h"
 #include "select/rules.h"
@@ -49,7 +49,7 @@ class Context {
     const Settings& settings() const { return settings_; }
     const tutti_context_params& params() const { return params_; }
     // Also right in a process that was forked after the context was made.
-    ProcessId process() const;
+    arena::ProcessId process() const;
     // Equal for members of a team that may share memory; a pretended host's where hosts are
     // pretended.
     uint64_t node_of(const tutti_team_params& team) const;
@@ -78,13 +78,13 @@ class Context {
     const char* setting(const std::string& variable) const;
 
     // The arena with this identity, if this process has it open.
-    std::shared_ptr<Arena> find_arena(uint64_t id);
+    std::shared_ptr<arena::Arena> find_arena(uint64_t id);
     // The leader's: the arena of this set of processes, made where there is none.
-    Result<std::shared_ptr<Arena>> own_arena(const std::vector<ProcessId>& members);
-    void keep_arena(const std::shared_ptr<Arena>& arena);
+    Result<std::shared_ptr<arena::Arena>> own_arena(const std::vector<arena::ProcessId>& members);
+    void keep_arena(const std::shared_ptr<arena::Arena>& arena);
     // Holds a segment for the next team of its processes; forgets the one that was not used for
     // longest. Allocates nothing.
-    void hold_arena(const std::shared_ptr<Arena>& arena);
+    void hold_arena(const std::shared_ptr<arena::Arena>& arena);
     // What the slices of a segment that nobody uses keep of its memory: one of the largest that
     // teams are given (choose_geometry). All that are held keep TUTTI_MEMORY at most.
     [[nodiscard]] size_t kept_bytes_max() const { return settings_.memory_bytes / kHeldArenasMax; }
@@ -122,7 +122,7 @@ class Context {
 
     Settings settings_;
     tutti_context_params params_{};
-    ProcessId process_;
+    arena::ProcessId process_;
     uint64_t node_ = 0;
     uint64_t machine_ = 0;
     uint64_t settings_hash_ = 0;
@@ -143,9 +143,9 @@ class Context {
     // Teams own their arenas, and so does this for the last few; else here are only the ways to
     // find them again.
     std::mutex mutex_;
-    std::map<uint64_t, std::weak_ptr<Arena>> arenas_;
-    std::map<std::vector<ProcessId>, std::weak_ptr<Arena>> led_;
-    std::array<std::shared_ptr<Arena>, kHeldArenasMax> held_;  // the last one used first
+    std::map<uint64_t, std::weak_ptr<arena::Arena>> arenas_;
+    std::map<std::vector<arena::ProcessId>, std::weak_ptr<arena::Arena>> led_;
+    std::array<std::shared_ptr<arena::Arena>, kHeldArenasMax> held_;  // the last one used first
     std::unique_ptr<Keepsake> kept_;
     std::unique_ptr<std::byte[]> fund_;
 };

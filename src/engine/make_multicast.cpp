@@ -48,7 +48,7 @@ struct Card {
 // Of the rank that carries.
 struct RingOffer {
     Report report;
-    ProcessId process;
+    arena::ProcessId process;
     int64_t offset = 0;
     int64_t wake_fd = -1;
     uint64_t mapping = 0;  // address of its shared_ptr, for threads of its process
@@ -87,7 +87,7 @@ size_t slice_bytes(const carrier::RingParams& ring) {
 
 // Pretended hosts have one kernel in common, but ports of their own.
 uint64_t host_number(const udp::Endpoint& endpoint) {
-    return hash_text(std::to_string(endpoint.port), endpoint.host);
+    return arena::hash_text(std::to_string(endpoint.port), endpoint.host);
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ class MulticastMaker {
     std::vector<uint32_t> carriers_;        // likewise, ranks
     Grant grant_;
     uint32_t window_packets_ = 0;
-    std::shared_ptr<Mapping> slice_;
+    std::shared_ptr<arena::Mapping> slice_;
     off_t offset_ = -1;  // of the slice, where this rank took it from the node's arena
     Fd wake_fd_;
     udp::Membership* membership_ = nullptr;
@@ -184,10 +184,10 @@ Report MulticastMaker::draw(Grant& grant) {
     grant.key = key.value();
     grant.key.is_secret = context_.settings().mcast.secret;
     // Zero means no group to those who read reports.
-    grant.group = static_cast<uint32_t>(random_token()) | 1u;
+    grant.group = static_cast<uint32_t>(arena::random_token()) | 1u;
     const McastSettings& settings = context_.settings().mcast;
     if (settings.address.empty()) {
-        grant.address = udp::make_group_address(mcast_family(settings), random_token());
+        grant.address = udp::make_group_address(mcast_family(settings), arena::random_token());
         return {};
     }
     const auto address = udp::parse_group_address(settings.address);
@@ -245,14 +245,14 @@ Report MulticastMaker::look_at_endpoints() {
 Report MulticastMaker::make_ring(RingOffer& offer) {
     const size_t bytes = slice_bytes(ring_);
     if (ring_.ranks == 1) {
-        auto mapping = Mapping::anonymous(bytes);
+        auto mapping = arena::Mapping::anonymous(bytes);
         if (!mapping) return trouble(mapping.error().message);
         slice_ = mapping.value();
         new (slice_->base()) node::SliceHeader{};
         carrier::Ring::format(ring_memory(*slice_), ring_);
         return {};
     }
-    Arena& arena = *node_.arena;
+    arena::Arena& arena = *node_.arena;
     const uint64_t limit = context_.settings().memory_bytes;
     if (arena.used_bytes() + bytes > limit) {
         return trouble("no shared memory left for multicast (TUTTI_MEMORY is " +
@@ -263,7 +263,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     if (!taken) return trouble(taken.error().message);
     offset_ = taken.value().offset;
     slice_ = taken.value().mapping;
-    const auto reserved = reserve(arena.fd(), offset_, bytes, bytes);
+    const auto reserved = arena::reserve(arena.fd(), offset_, bytes, bytes);
     if (!reserved) return trouble(reserved.error().message);
     carrier::Ring::format(ring_memory(*slice_), ring_);
     offer.process = context_.process();
@@ -274,15 +274,15 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
 }
 
 Report MulticastMaker::take_ring(const RingOffer& offer) {
-    auto pipe = open_through_proc(offer.process, static_cast<int>(offer.wake_fd), S_IFIFO,
-                                  O_RDWR | O_NONBLOCK);
+    auto pipe = arena::open_through_proc(offer.process, static_cast<int>(offer.wake_fd), S_IFIFO,
+                                         O_RDWR | O_NONBLOCK);
     if (!pipe) return trouble(pipe.error().message);
     wake_fd_ = std::move(pipe.value());
     if (offer.process == context_.process()) {
-        slice_ = *reinterpret_cast<std::shared_ptr<Mapping>*>(offer.mapping);
+        slice_ = *reinterpret_cast<std::shared_ptr<arena::Mapping>*>(offer.mapping);
         return {};
     }
-    auto mapping = Mapping::map(node_.arena->fd(), offer.offset, slice_bytes(ring_));
+    auto mapping = arena::Mapping::map(node_.arena->fd(), offer.offset, slice_bytes(ring_));
     if (!mapping) return trouble(mapping.error().message);
     slice_ = mapping.value();
     return {};
@@ -314,7 +314,7 @@ Report MulticastMaker::join_group() {
     params.endpoints = endpoints_;
     params.window_packets = window_packets_;
     params.bytes_per_s = context_.settings().mcast.bits_per_s / 8;
-    params.seed = random_token();
+    params.seed = arena::random_token();
     std::byte* const memory = ring_memory(*slice_);
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/arena.h"
+#include "arena/arena.h"
 #include "engine/circle.h"
 #include "engine/context.h"
 #include "engine/network.h"
@@ -14,8 +14,8 @@ namespace tutti::engine {
 // The members of a team on the own node.
 struct NodeMembers {
     Circle& circle;
-    Arena* arena = nullptr;  // none for a member that is alone
-    uint32_t leader = 0;     // who owns the arena
+    arena::Arena* arena = nullptr;  // none for a member that is alone
+    uint32_t leader = 0;            // who owns the arena
 };
 
 // Whether a team across hosts has any use for it under these settings; and whether it waits with it

@@ -47,7 +47,7 @@ uint64_t hash_of(const std::vector<NodeMember>& members) {
     constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
     uint64_t hash = 0;
     for (const NodeMember& member : members) {
-        const ProcessId& process = member.process;
+        const arena::ProcessId& process = member.process;
         for (const uint64_t word :
              {process.pid_space, process.started, static_cast<uint64_t>(process.pid)}) {
             hash = (hash ^ word) * kPrime;
@@ -84,7 +84,7 @@ class NodeMaker {
     Result<Done> take_offer();
     Report attach();
     Report attach_by_socket(bool i_need_it, std::vector<uint64_t> receivers);
-    Report claim(const std::shared_ptr<Mapping>& mapping);
+    Report claim(const std::shared_ptr<arena::Mapping>& mapping);
     Result<Done> attach_all();
     [[nodiscard]] uint32_t is_proved() const;
     Result<Done> verify();
@@ -104,10 +104,10 @@ class NodeMaker {
     std::vector<NodeMember> members_;
     uint32_t leader_ = 0;
     NodeOffer offer_;
-    std::shared_ptr<Arena> arena_;
-    std::shared_ptr<Mapping> own_mapping_;  // the leader's, whose address it offers
-    off_t offset_ = 0;                      // of the slice that the leader took
-    std::shared_ptr<Mapping> mapping_;
+    std::shared_ptr<arena::Arena> arena_;
+    std::shared_ptr<arena::Mapping> own_mapping_;  // the leader's, whose address it offers
+    off_t offset_ = 0;                             // of the slice that the leader took
+    std::shared_ptr<arena::Mapping> mapping_;
     node::Geometry geometry_;
     bool skips_proof_ = false;
 };
@@ -155,7 +155,7 @@ bool NodeMaker::is_crowded() const {
 
 NodeOffer NodeMaker::make_offer() {
     NodeOffer offer;
-    std::vector<ProcessId> processes;
+    std::vector<arena::ProcessId> processes;
     for (const NodeMember& member : members_) processes.push_back(member.process);
     std::sort(processes.begin(), processes.end());
     auto arena = context_.own_arena(processes);
@@ -189,7 +189,7 @@ NodeOffer NodeMaker::make_offer() {
     offer.fd = arena_->fd();
     offer.offset = record.value().offset;
     offer.is_reserved = record.value().reserved_for != 0 ? 1 : 0;
-    offer.socket_name = random_token();
+    offer.socket_name = arena::random_token();
     offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
     offer.is_crowded = is_crowded() ? 1 : 0;
     offer.is_tree = wants_tree(context_.settings(), circle_.size, offer.is_crowded != 0) ? 1 : 0;
@@ -216,14 +216,15 @@ Result<Done> NodeMaker::take_offer() {
 }
 
 // The parts of the slice that this member owns: reserved, cleared, marked with its token.
-Report NodeMaker::claim(const std::shared_ptr<Mapping>& mapping) {
+Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
     const node::Slice slice{mapping->base(), geometry_};
     const auto area = slice.area(circle_.rank);
     const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
     if (offer_.is_reserved == 0) {
         // The leader has looked at its cgroup when it took the slice.
         const size_t all_bytes = is_leader() ? 0 : slice_bytes();
-        const auto reserved = reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
+        const auto reserved =
+            arena::reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
         if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
     }
     std::memset(static_cast<void*>(area), 0, node::Slice::kChunksOffset);
@@ -238,21 +239,21 @@ Report NodeMaker::attach() {
     if (shares_process()) {
         if (!is_leader()) {
             arena_ = context_.find_arena(offer_.arena);
-            own_mapping_ = *reinterpret_cast<std::shared_ptr<Mapping>*>(offer_.mapping);
+            own_mapping_ = *reinterpret_cast<std::shared_ptr<arena::Mapping>*>(offer_.mapping);
         }
         if (!arena_) {
             // Another context of this process leads: its descriptor is ours as well.
-            auto fd = open_through_proc(context_.process(), static_cast<int>(offer_.fd));
+            auto fd = arena::open_through_proc(context_.process(), static_cast<int>(offer_.fd));
             if (!fd) return report_of(Obstacle::kSystem, fd.error().message);
-            arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
+            arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
         }
         return claim(own_mapping_);
     }
     arena_ = context_.find_arena(offer_.arena);
     if (!arena_) {
-        auto fd = open_through_proc(members_[leader_].process, static_cast<int>(offer_.fd));
+        auto fd = arena::open_through_proc(members_[leader_].process, static_cast<int>(offer_.fd));
         if (!fd) return report_of(Obstacle::kCannotOpen, fd.error().message);
-        arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
+        arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
     }
     auto mapping = arena_->map(offer_.offset, slice_bytes());
     if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
@@ -262,10 +263,10 @@ Report NodeMaker::attach() {
 // The leader's socket must listen before anybody connects, and all must have connected before
 // anybody waits.
 Report NodeMaker::attach_by_socket(bool i_need_it, std::vector<uint64_t> receivers) {
-    std::optional<FdOffer> offered;
+    std::optional<arena::FdOffer> offered;
     Report state = guarded([&] {
         if (!is_leader()) return Report{};
-        auto listening = FdOffer::listen(offer_.socket_name);
+        auto listening = arena::FdOffer::listen(offer_.socket_name);
         if (!listening) return report_of(Obstacle::kSystem, listening.error().message);
         offered.emplace(std::move(listening.value()));
         return Report{};
@@ -273,10 +274,10 @@ Report NodeMaker::attach_by_socket(bool i_need_it, std::vector<uint64_t> receive
     if (auto ready = circle_.agree(state); !ready) {
         return report_of(Obstacle::kSystem, "no way to hand over the segment");
     }
-    std::optional<FdRequest> request;
+    std::optional<arena::FdRequest> request;
     state = guarded([&] {
         if (!i_need_it) return Report{};
-        auto begun = FdRequest::begin(offer_.socket_name, members_[circle_.rank].token);
+        auto begun = arena::FdRequest::begin(offer_.socket_name, members_[circle_.rank].token);
         if (!begun) return report_of(Obstacle::kForeignMemory, begun.error().message);
         request.emplace(std::move(begun.value()));
         return Report{};
@@ -286,13 +287,14 @@ Report NodeMaker::attach_by_socket(bool i_need_it, std::vector<uint64_t> receive
                          "no way to hand over the segment: " + connected.error().message);
     }
     if (is_leader()) {
-        auto served = offered->serve(arena_->fd(), std::move(receivers), kSocketTimeoutMs);
+        auto served =
+            offered->serve(context_.clock(), arena_->fd(), std::move(receivers), kSocketTimeoutMs);
         return served ? Report{} : report_of(Obstacle::kForeignMemory, served.error().message);
     }
     if (!i_need_it) return {};
-    auto fd = request->receive(kSocketTimeoutMs);
+    auto fd = request->receive(context_.clock(), kSocketTimeoutMs);
     if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
-    arena_ = std::make_shared<Arena>(offer_.arena, std::move(fd.value()));
+    arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
     auto mapping = arena_->map(offer_.offset, slice_bytes());
     if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
     return claim(mapping.value());
@@ -414,7 +416,7 @@ NodePart NodeMaker::finish() {
 Result<NodePart> NodeMaker::make() {
     if (circle_.size == 1) {
         geometry_ = node::Geometry::make(1, node::kLineBytes);
-        auto mapping = Mapping::anonymous(slice_bytes());
+        auto mapping = arena::Mapping::anonymous(slice_bytes());
         if (!mapping) return mapping.error();
         mapping_ = mapping.value();
         prepare();
@@ -436,11 +438,11 @@ NodeMaker::~NodeMaker() {
 }
 
 NodeMember introduce(const Context& context) {
-    return {context.process(), random_token(), context.scheduling_group(), context.cpus()};
+    return {context.process(), arena::random_token(), context.scheduling_group(), context.cpus()};
 }
 
 NodePart::~NodePart() {
-    if (mapping) leave_slice(node.slice.header());
+    if (mapping) arena::leave_slice(node.slice.header());
 }
 
 Result<NodePart> make_node(Context& context, Circle& circle, std::span<const NodeMember> members) {

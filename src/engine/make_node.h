@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "engine/arena.h"
+#include "arena/arena.h"
 #include "engine/circle.h"
 #include "engine/context.h"
 #include "node/team.h"
@@ -15,7 +15,7 @@ namespace tutti::engine {
 
 // Who a member is.
 struct NodeMember {
-    ProcessId process;
+    arena::ProcessId process;
     uint64_t token = 0;  // of this member in this team
     uint64_t scheduling_group = 0;
     topo::CpuSet cpus;
@@ -24,8 +24,8 @@ NodeMember introduce(const Context& context);
 
 // What the members of a team on one node have in common.
 struct NodePart {
-    std::shared_ptr<Arena> arena;  // none for a member that is alone on its node
-    std::shared_ptr<Mapping> mapping;
+    std::shared_ptr<arena::Arena> arena;  // none for a member that is alone on its node
+    std::shared_ptr<arena::Mapping> mapping;
     node::Team node;
     uint32_t leader = 0;             // who owns the arena: its number in the circle
     bool is_crowded = false;         // more ranks than processors

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/arena.h"
+#include "arena/arena.h"
 #include "engine/context.h"
 #include "engine/notes.h"
 #include "engine/wait.h"
@@ -34,8 +34,8 @@ struct Members {
     WaitPolicy policy;
 
     // The own node's part; none of the first two for a member that is alone on its node.
-    std::shared_ptr<Arena> arena;
-    std::shared_ptr<Mapping> mapping;
+    std::shared_ptr<arena::Arena> arena;
+    std::shared_ptr<arena::Mapping> mapping;
     node::Team node;
     uint32_t node_leader = 0;  // by its place on the node: who owns the arena
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "arena/arena.h"
 #include "base/result.h"
 #include "base/settings.h"
-#include "engine/arena.h"
 #include "sched/shape.h"
 #include "transport/udp/carrier.h"
 
@@ -25,7 +25,7 @@ namespace tutti::engine {
 struct CarriedGroup {
     transport::udp::Membership* membership = nullptr;
     // The node's ring stands in it, behind a node::SliceHeader.
-    std::shared_ptr<Mapping> slice;
+    std::shared_ptr<arena::Mapping> slice;
     uint32_t ranks = 0;  // of the node
 };
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <optional>
 
-#include "engine/process.h"
+#include "arena/process.h"
 #include "transport/p2p/p2p.h"
 
 namespace tutti::engine {
@@ -90,7 +90,7 @@ Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circ
     const uint32_t limit = ranges_of(p2p);
     uint32_t first = 0;
     for (uint32_t attempt = 0; attempt < kAttemptsMax && first < limit;) {
-        const Offer mine{book.free_ranges(p2p.user, first, limit), random_token()};
+        const Offer mine{book.free_ranges(p2p.user, first, limit), arena::random_token()};
         const auto offers = circle.exchange(mine);
         if (!offers) return offers.error();
         uint64_t free = ~uint64_t{0};

@@ -38,7 +38,7 @@ Team::~Team() {
                  "a team goes when its requests are complete");
     control_.reset();
     runner_.reset();  // it knows the node's part
-    if (members_.mapping) leave_slice(members_.node.slice.header());
+    if (members_.mapping) arena::leave_slice(members_.node.slice.header());
     context().tidy();
     if (members_.arena) members_.arena->trim(context().kept_bytes_max());
 }

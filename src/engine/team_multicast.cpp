@@ -29,7 +29,7 @@ void add_figures(mcast::GroupCounters& sum, const mcast::GroupCounters& one) {
 
 }  // namespace
 
-std::byte* ring_memory(const Mapping& slice) { return slice.base() + node::kPageBytes; }
+std::byte* ring_memory(const arena::Mapping& slice) { return slice.base() + node::kPageBytes; }
 
 TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
                              const topo::Placement& placement, transport::Transport& network)

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "arena/arena.h"
 #include "base/bell.h"
-#include "engine/arena.h"
 #include "engine/multicast_desk.h"
 #include "mcast/group.h"
 #include "mcast/packet.h"
@@ -35,7 +35,7 @@ void set_text(char (&target)[size], const std::string& text) {
 class TeamMulticast;
 
 // Where the ring stands in a slice: behind the node::SliceHeader.
-std::byte* ring_memory(const Mapping& slice);
+std::byte* ring_memory(const arena::Mapping& slice);
 
 // How making it went.
 struct MulticastOutcome {
@@ -59,8 +59,9 @@ struct MulticastFacts {
 class TeamMulticast {
   public:
     struct Parts {
-        std::shared_ptr<Mapping> slice;  // in which the ring stands, behind a node::SliceHeader
-        Fd wake_fd;                      // of a rank that does not carry
+        std::shared_ptr<arena::Mapping>
+            slice;   // in which the ring stands, behind a node::SliceHeader
+        Fd wake_fd;  // of a rank that does not carry
         transport::udp::Membership* membership = nullptr;  // of the one that does
         uint32_t ranks_on_node = 1;
     };

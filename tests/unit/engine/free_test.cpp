@@ -34,7 +34,7 @@ class Rank {
         network_ =
             std::make_unique<Network>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
                                       TagLease(context_->tags(), p2p, 0, kToken));
-        slice_ = Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
+        slice_ = arena::Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
         transport::carrier::Ring::format(ring_memory(*slice_), kRing);
         MulticastOutcome outcome;
@@ -74,7 +74,7 @@ class Rank {
     int turns_ = 0;
     std::unique_ptr<Context> context_;
     std::unique_ptr<Network> network_;
-    std::shared_ptr<Mapping> slice_;
+    std::shared_ptr<arena::Mapping> slice_;
 };
 
 TEST(EndOfATeam, WaitsForNobodyWhoMissesSomething) {

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "engine/arena.h"
+#include "arena/arena.h"
 #include "unit/engine/crew.h"
 
 namespace tutti::test {

@@ -25,12 +25,13 @@
 #include <utility>
 #include <vector>
 
+#include "arena/process.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
-#include "engine/process.h"
 #include "node/slice.h"
 
-namespace tutti::engine {
+namespace tutti::arena {
 
 // Which file a descriptor stands for.
 struct FileId {
@@ -145,7 +146,7 @@ class FdOffer {
     static Result<FdOffer> listen(uint64_t name);
     // Hands it to each of those who come with one of these tokens, within the time limit in all.
     // Whoever else connects is sent away, and changes neither.
-    Result<Done> serve(int fd, std::vector<uint64_t> tokens, int timeout_ms);
+    Result<Done> serve(Clock& clock, int fd, std::vector<uint64_t> tokens, int timeout_ms);
 
   private:
     explicit FdOffer(Fd socket) : socket_(std::move(socket)) {}
@@ -157,7 +158,7 @@ class FdRequest {
     // Fails at once where there is no way, so that nobody need wait for those who will never come.
     static Result<FdRequest> begin(uint64_t name, uint64_t token);
     // Comes again where strangers kept it from its turn.
-    Result<Fd> receive(int timeout_ms);
+    Result<Fd> receive(Clock& clock, int timeout_ms);
     [[nodiscard]] bool is_connected() const { return socket_.get() >= 0; }
 
   private:
@@ -168,4 +169,4 @@ class FdRequest {
     Fd socket_{-1};  // open: connected, and the token is sent
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::arena

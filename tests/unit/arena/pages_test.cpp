@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "engine/arena.h"
+#include "arena/arena.h"
 
-namespace tutti::engine {
+namespace tutti::arena {
 namespace {
 
 // mmap takes no other offsets. The same test is built for pages of 64 KiB.
@@ -44,4 +44,4 @@ TEST(Pages, LargerPagesThanItWasBuiltForAreToldInALine) {
 }
 
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::arena

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::engine {
+namespace tutti::arena {
 
 struct ProcessId {
     uint64_t pid_space =
@@ -42,4 +42,4 @@ uint64_t random_token();
 // FNV-1a, 64 bits.
 uint64_t hash_text(const std::string& text, uint64_t seed = 0xcbf29ce484222325u);
 
-}  // namespace tutti::engine
+}  // namespace tutti::arena

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/process.h"
+#include "arena/process.h"
 
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace tutti::engine {
+namespace tutti::arena {
 namespace {
 
 std::string read_file(const char* path) {
@@ -80,4 +80,4 @@ uint64_t random_token() {
     return token;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::arena

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/arena.h"
+#include "arena/arena.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <deque>
@@ -19,12 +20,20 @@
 #include <thread>
 #include <vector>
 
-#include "engine/process.h"
+#include "arena/process.h"
 
-namespace tutti::engine {
+namespace tutti::arena {
 namespace {
 
 constexpr size_t kBytes = 4 * node::kPageBytes;
+
+class SystemClock final : public Clock {
+  public:
+    uint64_t now_ns() override {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+    }
+} monotonic;
 
 void leave(const SliceRecord& record, uint32_t members) {
     auto& header = *reinterpret_cast<node::SliceHeader*>(record.mapping->base());
@@ -285,8 +294,8 @@ TEST(FdOffer, HandsOverTheDescriptor) {
     auto request = FdRequest::begin(name, kToken);
     ASSERT_TRUE(request) << request.error().message;
     std::thread server(
-        [&] { EXPECT_TRUE(offer.value().serve(made.value()->fd(), {kToken}, 10'000)); });
-    auto fd = request.value().receive(10'000);
+        [&] { EXPECT_TRUE(offer.value().serve(monotonic, made.value()->fd(), {kToken}, 10'000)); });
+    auto fd = request.value().receive(monotonic, 10'000);
     server.join();
     ASSERT_TRUE(fd) << fd.error().message;
     auto mapping = Mapping::map(fd.value().get(), 0, kBytes);
@@ -319,10 +328,10 @@ TEST(FdOffer, StrangersGetNothingAndTakeNobodysTurn) {
     auto made = Arena::create(1);
     ASSERT_TRUE(made);
     std::thread server([&] {
-        const auto served = offer.value().serve(made.value()->fd(), {kToken}, 60'000);
+        const auto served = offer.value().serve(monotonic, made.value()->fd(), {kToken}, 60'000);
         EXPECT_TRUE(served);
     });
-    auto fd = request.value().receive(60'000);
+    auto fd = request.value().receive(monotonic, 60'000);
     server.join();
     ASSERT_TRUE(fd) << fd.error().message;
     struct stat status {
@@ -341,7 +350,7 @@ TEST(FdOffer, StrangersDoNotProlongTheWait) {
     std::thread flood([&] {
         while (!is_over.load()) connect_as_stranger(name);
     });
-    EXPECT_FALSE(offer.value().serve(0, {kToken}, 300));
+    EXPECT_FALSE(offer.value().serve(monotonic, 0, {kToken}, 300));
     is_over.store(true);
     flood.join();
 }
@@ -362,8 +371,8 @@ TEST(FdOffer, AMemberWaitsForRoom) {
     auto made = Arena::create(1);
     ASSERT_TRUE(made);
     std::thread server(
-        [&] { EXPECT_TRUE(offer.value().serve(made.value()->fd(), {kToken}, 60'000)); });
-    EXPECT_TRUE(request.value().receive(60'000));
+        [&] { EXPECT_TRUE(offer.value().serve(monotonic, made.value()->fd(), {kToken}, 60'000)); });
+    EXPECT_TRUE(request.value().receive(monotonic, 60'000));
     server.join();
 }
 
@@ -373,7 +382,7 @@ TEST(FdOffer, NobodyThereIsSaidAtOnce) {
     EXPECT_NE(request.error().message.find("connecting to the leader"), std::string::npos);
     auto offer = FdOffer::listen(random_token());
     ASSERT_TRUE(offer);
-    EXPECT_FALSE(offer.value().serve(0, {kToken}, 1));
+    EXPECT_FALSE(offer.value().serve(monotonic, 0, {kToken}, 1));
 }
 
 TEST(Process, IdentityIsItsOwn) {
@@ -396,4 +405,4 @@ TEST(Process, HashIsFnv1a) {
 }
 
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::arena

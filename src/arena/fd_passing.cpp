@@ -11,10 +11,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "engine/arena.h"
-#include "engine/context.h"
+#include "arena/arena.h"
 
-namespace tutti::engine {
+namespace tutti::arena {
 namespace {
 
 Error failed(const char* what) {
@@ -33,8 +32,8 @@ socklen_t address_of(uint64_t name, sockaddr_un& address) {
 
 class Deadline {
   public:
-    explicit Deadline(int timeout_ms)
-        : end_ns_(clock_.now_ns() + static_cast<uint64_t>(timeout_ms) * kNsPerMs) {}
+    Deadline(Clock& clock, int timeout_ms)
+        : clock_(clock), end_ns_(clock_.now_ns() + static_cast<uint64_t>(timeout_ms) * kNsPerMs) {}
     [[nodiscard]] int left_ms() {
         const uint64_t now_ns = clock_.now_ns();
         return now_ns < end_ns_ ? static_cast<int>((end_ns_ - now_ns) / kNsPerMs) : 0;
@@ -42,7 +41,7 @@ class Deadline {
 
   private:
     static constexpr uint64_t kNsPerMs = 1'000'000;
-    RealClock clock_;
+    Clock& clock_;
     uint64_t end_ns_;
 };
 
@@ -107,8 +106,8 @@ Result<FdOffer> FdOffer::listen(uint64_t name) {
 
 // A member has sent its token before its turn comes, so nobody's is waited for; and whoever has it
 // still under way comes again.
-Result<Done> FdOffer::serve(int fd, std::vector<uint64_t> tokens, int timeout_ms) {
-    Deadline deadline(timeout_ms);
+Result<Done> FdOffer::serve(Clock& clock, int fd, std::vector<uint64_t> tokens, int timeout_ms) {
+    Deadline deadline(clock, timeout_ms);
     while (!tokens.empty()) {
         // Also while strangers never stop to come.
         if (deadline.left_ms() == 0 || !wait_readable(socket_.get(), deadline)) {
@@ -151,9 +150,9 @@ Result<FdRequest> FdRequest::begin(uint64_t name, uint64_t token) {
     return request;
 }
 
-Result<Fd> FdRequest::receive(int timeout_ms) {
+Result<Fd> FdRequest::receive(Clock& clock, int timeout_ms) {
     constexpr useconds_t kPauseUs = 1000;
-    Deadline deadline(timeout_ms);
+    Deadline deadline(clock, timeout_ms);
     while (true) {
         if (socket_.get() >= 0) {
             if (!wait_readable(socket_.get(), deadline)) break;
@@ -176,4 +175,4 @@ Result<Fd> FdRequest::receive(int timeout_ms) {
     return Error{ErrorCode::kSystem, "the leader did not hand over the segment"};
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::arena

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/arena.h"
+#include "arena/arena.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "topo/node_topology.h"
 
-namespace tutti::engine {
+namespace tutti::arena {
 namespace {
 
 Error system_error(ErrorCode code, const std::string& what) {
@@ -230,4 +230,4 @@ Result<Fd> open_through_proc(const ProcessId& owner, int fd, mode_t type, int fl
     return opened;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::arena
