@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "engine/notes.h"
+#include "notes/notes.h"
 
 namespace tutti::engine {
 namespace {
@@ -14,7 +14,7 @@ enum GaveUp : uint32_t { kNobody, kWriting, kWritten };
 }  // namespace
 
 void Control::break_off(tutti_status status, const char* why) {
-    char text[sizeof(Note::text)];
+    char text[sizeof(notes::Note::text)];
     std::snprintf(text, sizeof text, "rank %u: %s", members_.rank, why);
     members_.break_down(status, text);
     const bool is_cause = tell(status, text);
@@ -78,10 +78,11 @@ void Control::look_for_disagreement(node::Op& op) {
 
 void Control::begin_agreement() { show(rejections_.begin(calls_begun() + 1)); }
 
-Verdict Control::agree() {
-    const Verdict verdict = compare();
-    if (verdict == Verdict::kOutOfStep && !members_.is_broken()) fall_out_of_step(members_.rank);
-    if (verdict == Verdict::kAgree && !members_.is_broken()) rejections_.end();
+notes::Verdict Control::agree() {
+    const notes::Verdict verdict = compare();
+    if (verdict == notes::Verdict::kOutOfStep && !members_.is_broken())
+        fall_out_of_step(members_.rank);
+    if (verdict == notes::Verdict::kAgree && !members_.is_broken()) rejections_.end();
     return verdict;
 }
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "engine/members.h"
-#include "engine/rejections.h"
 #include "node/team.h"
+#include "notes/rejections.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -50,7 +50,7 @@ class Control {
     // Before the next call: whether all members have rejected the same. Then agree() until it says
     // so; the team may have broken down instead.
     void begin_agreement();
-    Verdict agree();
+    notes::Verdict agree();
 
   protected:
     // What `rank` of the node takes this rank's call to be, op of which is under way.
@@ -60,8 +60,8 @@ class Control {
     // News that came by messages.
     virtual void hear_far(const node::Call* call) { static_cast<void>(call); }
     virtual void look_for_rejections() = 0;
-    virtual void show(const Mark& mark) { static_cast<void>(mark); }
-    virtual Verdict compare() = 0;
+    virtual void show(const notes::Mark& mark) { static_cast<void>(mark); }
+    virtual notes::Verdict compare() = 0;
     [[nodiscard]] virtual uint32_t calls_begun() const = 0;
 
     // To the members on this node, and from them: by words in the slice's header. The first to give
@@ -72,7 +72,7 @@ class Control {
     void fall_out_of_step(uint32_t rank);
 
     Members& members_;
-    Rejections rejections_;
+    notes::Rejections rejections_;
 
   private:
     void look_for_disagreement(node::Op& op);

@@ -9,9 +9,9 @@
 
 #include "arena/arena.h"
 #include "engine/context.h"
-#include "engine/notes.h"
 #include "engine/wait.h"
 #include "node/team.h"
+#include "notes/notes.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -22,7 +22,7 @@ struct Members {
           name(params.name ? params.name : "a team"),
           rank(params.rank),
           size(params.size) {
-        message.reserve(name.size() + sizeof(Note));
+        message.reserve(name.size() + sizeof(notes::Note));
     }
     Members(const Members&) = delete;
     Members& operator=(const Members&) = delete;

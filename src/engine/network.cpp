@@ -323,7 +323,7 @@ bool Network::owes_multicasts() {
     return route.has_failed() && route.step() == transport::State::kPending;
 }
 
-void Network::tell_others(const Note& note) {
+void Network::tell_others(const notes::Note& note) {
     const std::lock_guard lock(telling_mutex_);
     telling_ = note;
     told_ = 0;
@@ -392,8 +392,8 @@ transport::CallWord Network::sign(tutti_collective collective, uint32_t root, ui
 
 void Network::tell_calls() {
     if (!notes_.is_on()) return;
-    Note note;
-    note.kind = Note::Kind::kCalls;
+    notes::Note note;
+    note.kind = notes::Note::Kind::kCalls;
     note.call = call();
     note.calls = log_.tell();
     const auto tell = [&](uint32_t rank) {

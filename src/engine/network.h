@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/call_log.h"
 #include "engine/context.h"
-#include "engine/notes.h"
 #include "engine/plans.h"
 #include "engine/tags.h"
 #include "engine/team_multicast.h"
 #include "exec/executor.h"
 #include "node/team.h"
+#include "notes/call_log.h"
+#include "notes/notes.h"
 #include "topo/placement.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
@@ -40,7 +40,7 @@ class Network final : public Keepsake, private Attended {
     // Gives a note to all other nodes: first to one rank of each, which passes it on there, then to
     // the others, of whom one may look sooner. Where there is no room for more, tell_on() goes on.
     // Allocates nothing.
-    void tell_others(const Note& note);
+    void tell_others(const notes::Note& note);
     void tell_on();
 
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
@@ -48,7 +48,7 @@ class Network final : public Keepsake, private Attended {
         if (faulty_) return *faulty_;
         return transport_;
     }
-    [[nodiscard]] Notes& notes() { return notes_; }
+    [[nodiscard]] notes::Notes& notes() { return notes_; }
     // The names of the nodes, for messages; may be left away.
     void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
     // "HOST".
@@ -136,7 +136,7 @@ class Network final : public Keepsake, private Attended {
     void announce(bool is_long);
     // The number of the call under way, of this team; from 1.
     [[nodiscard]] uint32_t call() const { return log_.number(); }
-    [[nodiscard]] const CallLog& log() const { return log_; }
+    [[nodiscard]] const notes::CallLog& log() const { return log_; }
     // Tells those that the call under way waits for the last calls of this rank; not again before
     // they have answered, which those do who wait themselves.
     void tell_calls();
@@ -180,10 +180,10 @@ class Network final : public Keepsake, private Attended {
     TagLease tags_;
     transport::P2p transport_;
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
-    Notes notes_;
+    notes::Notes notes_;
     // What tell_others() has not told yet: how many of the nodes and ranks it has been through.
     std::mutex telling_mutex_;
-    Note telling_;
+    notes::Note telling_;
     uint32_t told_ = 0;
     bool is_telling_ = false;
     bool is_sound_ = true;  // under multicast_mutex_
@@ -209,7 +209,7 @@ class Network final : public Keepsake, private Attended {
     Plan barrier_;
     Wake wake_ = Wake::kNone;
     bool has_told_failure_ = false;
-    CallLog log_;
+    notes::CallLog log_;
     std::vector<bool> is_told_;  // by rank, the last calls
 };
 

@@ -27,8 +27,8 @@ constexpr uint32_t kTellingsMax = 64;
 
 bool NetworkControl::tell(tutti_status status, const char* text) {
     const bool is_cause = tell_node(status, text);
-    Note note;
-    note.kind = Note::Kind::kGaveUp;
+    notes::Note note;
+    note.kind = notes::Note::Kind::kGaveUp;
     note.status = static_cast<uint32_t>(status);
     std::snprintf(note.text.data(), note.text.size(), "%s", text);
     note.call = network_.call();
@@ -46,7 +46,7 @@ void NetworkControl::hear_far(const node::Call* call) {
 }
 
 void NetworkControl::hear_all(bool is_in_call) {
-    for (Note note; !members_.is_broken() && network_.notes().receive(note);) {
+    for (notes::Note note; !members_.is_broken() && network_.notes().receive(note);) {
         hear(note, is_in_call);
     }
     if (!inquiry_.is_over(members_.context.clock().now_ns())) return;
@@ -55,30 +55,30 @@ void NetworkControl::hear_all(bool is_in_call) {
     is_over ? inquiry_.stop() : report_inquiry();
 }
 
-void NetworkControl::hear(const Note& note, bool is_in_call) {
+void NetworkControl::hear(const notes::Note& note, bool is_in_call) {
     switch (note.kind) {
-        case Note::Kind::kGaveUp: {
+        case notes::Note::Kind::kGaveUp: {
             const auto status = static_cast<tutti_status>(static_cast<int32_t>(note.status));
             members_.break_down(status, note.text.data());
             tell_node(status, note.text.data());
             break;
         }
-        case Note::Kind::kQuestion:
+        case notes::Note::Kind::kQuestion:
             if (is_in_call) answer(note);
             break;
-        case Note::Kind::kAnswer:
+        case notes::Note::Kind::kAnswer:
             inquiry_.answered(note.from, note.asked, note.call);
             inquiry_.add({note.waits_for.data(), note.count}, members_.rank);
             ask_on();
             break;
-        case Note::Kind::kCalls:
+        case notes::Note::Kind::kCalls:
             hear_calls(note);
             break;
-        case Note::Kind::kHeard:
+        case notes::Note::Kind::kHeard:
             network_.calls_heard(note.from);
             break;
-        case Note::Kind::kRejections:
-            rejections_.heard(note.from, note.count, Mark::unpack(note.mark));
+        case notes::Note::Kind::kRejections:
+            rejections_.heard(note.from, note.count, notes::Mark::unpack(note.mark));
             break;
     }
 }
@@ -101,19 +101,19 @@ std::vector<uint32_t> NetworkControl::waits_for() {
     return ranks;
 }
 
-void NetworkControl::answer(const Note& question) {
+void NetworkControl::answer(const notes::Note& question) {
     const std::vector<uint32_t> ranks = waits_for();
-    Note note;
-    note.kind = Note::Kind::kAnswer;
+    notes::Note note;
+    note.kind = notes::Note::Kind::kAnswer;
     note.call = network_.call();
     note.asked = question.call;
-    note.count = static_cast<uint32_t>(std::min<size_t>(ranks.size(), Note::kNamesMax));
+    note.count = static_cast<uint32_t>(std::min<size_t>(ranks.size(), notes::Note::kNamesMax));
     std::copy_n(ranks.begin(), note.count, note.waits_for.begin());
     network_.notes().send(question.from, note);
 }
 
 void NetworkControl::ask_on() {
-    Note question;
+    notes::Note question;
     question.call = network_.call();
     for (uint32_t rank = 0; inquiry_.next(rank);) network_.notes().send(rank, question);
 }
@@ -169,16 +169,16 @@ void NetworkControl::tell_calls() {
 }
 
 // Those of a rank that waits for this one.
-void NetworkControl::hear_calls(const Note& note) {
-    const CallLog::Difference found = network_.log().compare(note.calls);
+void NetworkControl::hear_calls(const notes::Note& note) {
+    const notes::CallLog::Difference found = network_.log().compare(note.calls);
     if (found.is_there) {
         const node::CallNote mine = network_.log().note(found.number);
         const node::CallNote& theirs = found.is_known ? found.theirs : mine;
         const Why why = why_disagreed(found.number, mine, note.from, &theirs);
         return break_off(TUTTI_ERR_MISMATCH, why.text);
     }
-    Note heard;
-    heard.kind = Note::Kind::kHeard;
+    notes::Note heard;
+    heard.kind = notes::Note::Kind::kHeard;
     heard.call = network_.call();
     network_.notes().send(note.from, heard);
 }
@@ -190,14 +190,14 @@ bool NetworkControl::reject() {
     return network_.notes().is_on();
 }
 
-Verdict NetworkControl::compare() {
+notes::Verdict NetworkControl::compare() {
     const uint32_t size = members_.size;
     while (uint64_t{1} << rejections_.step < size) {
         const auto to =
             static_cast<uint32_t>((members_.rank + (uint64_t{1} << rejections_.step)) % size);
         if (!rejections_.is_sent) {
-            Note note;
-            note.kind = Note::Kind::kRejections;
+            notes::Note note;
+            note.kind = notes::Note::Kind::kRejections;
             note.call = network_.call();
             note.count = rejections_.step;
             note.mark = rejections_.mark().pack();
@@ -208,12 +208,13 @@ Verdict NetworkControl::compare() {
         } catch (const std::bad_alloc&) {
             // As in hear_far().
         }
-        const Verdict verdict = rejections_.is_sent ? rejections_.compare_step() : Verdict::kNotYet;
-        if (verdict != Verdict::kAgree) return verdict;
+        const notes::Verdict verdict =
+            rejections_.is_sent ? rejections_.compare_step() : notes::Verdict::kNotYet;
+        if (verdict != notes::Verdict::kAgree) return verdict;
         ++rejections_.step;
         rejections_.is_sent = false;
     }
-    return Verdict::kAgree;
+    return notes::Verdict::kAgree;
 }
 
 void NetworkControl::look_for_rejections() {

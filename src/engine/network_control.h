@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/control.h"
-#include "engine/inquiry.h"
 #include "engine/network.h"
-#include "engine/notes.h"
+#include "notes/inquiry.h"
+#include "notes/notes.h"
 
 namespace tutti::engine {
 
@@ -30,21 +30,21 @@ class NetworkControl final : public Control {
     bool tell(tutti_status status, const char* text) override;
     void hear_far(const node::Call* call) override;
     void look_for_rejections() override;
-    Verdict compare() override;
+    notes::Verdict compare() override;
     [[nodiscard]] uint32_t calls_begun() const override { return network_.call(); }
 
   private:
     void hear_all(bool is_in_call);
-    void hear(const Note& note, bool is_in_call);
-    void answer(const Note& question);
+    void hear(const notes::Note& note, bool is_in_call);
+    void answer(const notes::Note& question);
     void ask_on();
     void report_inquiry();
     void tell_calls();
-    void hear_calls(const Note& note);
+    void hear_calls(const notes::Note& note);
     [[nodiscard]] std::vector<uint32_t> waits_for();
 
     Network& network_;
-    Inquiry inquiry_;
+    notes::Inquiry inquiry_;
     uint64_t inquiry_waited_ns_ = 0;
     tutti_collective inquiry_collective_ = TUTTI_BARRIER;
     // When this rank tells the calls that it waits in: see tell_calls().

@@ -15,7 +15,7 @@ constexpr uint32_t kTurnsPerLook = 64;
 
 }  // namespace
 
-PeerGather::PeerGather(transport::Transport& network, Notes& notes,
+PeerGather::PeerGather(transport::Transport& network, notes::Notes& notes,
                        std::span<const uint32_t> members, uint32_t index, size_t bytes_max)
     : network_(network),
       notes_(notes),
@@ -40,7 +40,7 @@ void PeerGather::post(size_t bytes) {
 
 // A message of the own ones has failed.
 void PeerGather::tell() {
-    failure_.kind = Note::Kind::kGaveUp;
+    failure_.kind = notes::Note::Kind::kGaveUp;
     const unsigned own = members_[index_];
     try {
         std::snprintf(failure_.text.data(), failure_.text.size(), "rank %u: %s", own,
@@ -55,9 +55,9 @@ void PeerGather::tell() {
 
 // Another member has seen one fail. Notes of other kinds come only when there is a team.
 bool PeerGather::is_told() {
-    Note note;
+    notes::Note note;
     while (notes_.receive(note)) {
-        if (note.kind != Note::Kind::kGaveUp) continue;
+        if (note.kind != notes::Note::Kind::kGaveUp) continue;
         failure_ = note;
         return true;
     }

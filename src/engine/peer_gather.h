@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/context.h"
-#include "engine/notes.h"
+#include "notes/notes.h"
 #include "transport/transport.h"
 
 namespace tutti::engine {
@@ -24,8 +24,8 @@ class PeerGather final : public Keepsake {
   public:
     // members: ranks of the team, ascending; index: the own one among them. All memory is made
     // here, for rounds of at most bytes_max a member.
-    PeerGather(transport::Transport& network, Notes& notes, std::span<const uint32_t> members,
-               uint32_t index, size_t bytes_max = kBytesMax);
+    PeerGather(transport::Transport& network, notes::Notes& notes,
+               std::span<const uint32_t> members, uint32_t index, size_t bytes_max = kBytesMax);
 
     static constexpr size_t kBytesMax = 512;
     // A callback as in tutti_team_params; `self` is a PeerGather. Waits, yielding.
@@ -34,7 +34,7 @@ class PeerGather final : public Keepsake {
     // The messages of such a round, whatever is in them; false where one failed.
     bool exchange(size_t bytes);
     // Final; the transport is of no use any more.
-    [[nodiscard]] bool has_failed() const { return failure_.kind == Note::Kind::kGaveUp; }
+    [[nodiscard]] bool has_failed() const { return failure_.kind == notes::Note::Kind::kGaveUp; }
     // Who has seen which failure.
     [[nodiscard]] std::string error() const { return failure_.text.data(); }
 
@@ -46,11 +46,11 @@ class PeerGather final : public Keepsake {
     void tell();
 
     transport::Transport& network_;
-    Notes& notes_;
+    notes::Notes& notes_;
     std::span<const uint32_t> members_;
     uint32_t index_;
     size_t bytes_max_;
-    Note failure_;
+    notes::Note failure_;
     // What the messages read and write.
     std::vector<std::byte> out_;
     std::vector<std::byte> in_;

@@ -54,12 +54,12 @@ void Queue::begin_main(Request& request) {
 }
 
 bool Queue::advance_agreement() {
-    const Verdict verdict = control_->agree();
+    const notes::Verdict verdict = control_->agree();
     if (members_.is_broken()) {
         finish(*front_, members_.broken);
         return true;
     }
-    if (verdict == Verdict::kNotYet) return false;
+    if (verdict == notes::Verdict::kNotYet) return false;
     begin_agreed(*front_);
     return true;
 }

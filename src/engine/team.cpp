@@ -6,7 +6,7 @@
 
 #include "base/bell.h"
 #include "engine/network.h"
-#include "engine/notes.h"
+#include "notes/notes.h"
 
 namespace tutti::engine {
 namespace {

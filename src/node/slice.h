@@ -58,7 +58,7 @@ struct alignas(kControlStride) DoneWords {
     // when the embedder asks. For messages to people, never for synchronization.
     std::atomic<uint64_t> calls_entered{0};
     // What r compares with the others before its next call, after calls of its own have failed
-    // (engine/rejections.h). Release; read by members that compare too, or have waited long.
+    // (notes/rejections.h). Release; read by members that compare too, or have waited long.
     std::atomic<uint64_t> rejections{0};
     // Identity handshake at creation: the token of r, then what r has read of the others.
     std::atomic<uint64_t> token{0};

@@ -106,8 +106,8 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
     test::Mailbox mailbox(1 + kOthers);
     Rank first(mailbox, 0, kOthers);
     first.network().drop_multicast("for a test");
-    Note note;
-    note.kind = Note::Kind::kGaveUp;
+    notes::Note note;
+    note.kind = notes::Note::Kind::kGaveUp;
     first.network().tell_others(note);
     ASSERT_LT(mailbox.under_way(), kOthers);
     first.end();
@@ -117,7 +117,7 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
         TagBook book;
         book.take(p2p.user, 0);
         const TagLease tags(book, p2p, 0, kToken);
-        Notes notes(p2p, tags.note_tag(), {}, rank, tags.token());
+        notes::Notes notes(p2p, tags.note_tag(), {}, rank, tags.token());
         heard += notes.receive(note) ? 1 : 0;
         first.attend();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that failed outside the team: on all members nothing has happened, on some all hear of it.
-#include "engine/rejections.h"
+#include "notes/rejections.h"
 
 #include <barrier>
 
@@ -10,28 +10,29 @@
 namespace tutti::test {
 namespace {
 
-using engine::Mark;
-using engine::Rejections;
-using engine::Verdict;
+using notes::Mark;
+using notes::Rejections;
+using notes::Verdict;
 
 TEST(Marks, AreCompared) {
-    EXPECT_EQ(Mark::unpack(Mark({7, 9, 0xfffffffeu}).pack()), (Mark{7, 9, 0xfffffffeu}));
-    Rejections mine;
+    EXPECT_EQ(notes::Mark::unpack(notes::Mark({7, 9, 0xfffffffeu}).pack()),
+              (notes::Mark{7, 9, 0xfffffffeu}));
+    notes::Rejections mine;
     EXPECT_FALSE(mine.is_open());
     mine.add();
     EXPECT_TRUE(mine.is_open());
-    EXPECT_EQ(mine.begin(5), (Mark{1, 1, 5}));
-    EXPECT_EQ(mine.compare({0, 0, 0}), Verdict::kNotYet);
-    EXPECT_EQ(mine.compare({1, 1, 5}), Verdict::kAgree);
-    EXPECT_EQ(mine.compare({1, 2, 5}), Verdict::kOutOfStep);
-    EXPECT_EQ(mine.compare({1, 1, 6}), Verdict::kOutOfStep);
-    EXPECT_EQ(mine.compare({2, 2, 5}), Verdict::kAgree);
+    EXPECT_EQ(mine.begin(5), (notes::Mark{1, 1, 5}));
+    EXPECT_EQ(mine.compare({0, 0, 0}), notes::Verdict::kNotYet);
+    EXPECT_EQ(mine.compare({1, 1, 5}), notes::Verdict::kAgree);
+    EXPECT_EQ(mine.compare({1, 2, 5}), notes::Verdict::kOutOfStep);
+    EXPECT_EQ(mine.compare({1, 1, 6}), notes::Verdict::kOutOfStep);
+    EXPECT_EQ(mine.compare({2, 2, 5}), notes::Verdict::kAgree);
     mine.end();
     EXPECT_FALSE(mine.is_open());
 }
 
 TEST(Marks, TellWhoHasPassed) {
-    Rejections mine;
+    notes::Rejections mine;
     EXPECT_FALSE(mine.is_passed({0, 0, 0}, 9));
     EXPECT_FALSE(mine.is_passed({1, 1, 10}, 9));
     EXPECT_TRUE(mine.is_passed({1, 1, 9}, 9));

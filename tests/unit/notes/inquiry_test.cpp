@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/inquiry.h"
+#include "notes/inquiry.h"
 
 #include <gtest/gtest.h>
 
-namespace tutti::engine {
+namespace tutti::notes {
 namespace {
 
 using Ranks = std::vector<uint32_t>;
@@ -57,4 +57,4 @@ TEST(Inquiry, AsksNoMoreThanItsBound) {
 }
 
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::notes

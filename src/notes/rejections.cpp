@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/rejections.h"
+#include "notes/rejections.h"
 
-namespace tutti::engine {
+namespace tutti::notes {
 namespace {
 
 // Numbers wrap around; two that are compared are close.
@@ -50,4 +50,4 @@ bool Rejections::find_passed(uint32_t calls_begun, uint32_t& rank) const {
     return false;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes

@@ -17,7 +17,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tutti::engine {
+namespace tutti::notes {
 
 struct Mark {
     uint16_t round = 0;  // of comparisons; 0: none yet
@@ -83,4 +83,4 @@ class Rejections {
     std::array<std::array<Heard, kStepsMax>, 2> heard_{};
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/call_log.h"
+#include "notes/call_log.h"
 
 #include <algorithm>
 
-namespace tutti::engine {
+namespace tutti::notes {
 namespace {
 
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15u;
@@ -62,4 +62,4 @@ CallLog::Difference CallLog::compare(const LastCalls& theirs) const {
     return {};
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes

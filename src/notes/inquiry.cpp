@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/inquiry.h"
+#include "notes/inquiry.h"
 
 #include <algorithm>
 
-namespace tutti::engine {
+namespace tutti::notes {
 
 void Inquiry::begin(uint32_t call, uint64_t end_ns) {
     count_ = told_ = 0;
@@ -53,4 +53,4 @@ std::vector<uint32_t> Inquiry::those(State state) const {
     return ranks;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/call_log.h"
+#include "notes/call_log.h"
 
 #include <gtest/gtest.h>
 
-#include <set>
-
-#include "engine/tags.h"
-
-namespace tutti::engine {
+namespace tutti::notes {
 namespace {
 
 TEST(CallLog, WordsOfOneHistoryAreEqual) {
@@ -28,22 +24,6 @@ TEST(CallLog, WordsTellWhatDiffers) {
     const auto next = log.add(TUTTI_BARRIER, 0, 0);
     EXPECT_EQ(next.call, root.add(TUTTI_BARRIER, 0, 0).call);
     EXPECT_NE(log.add(TUTTI_BARRIER, 0, 0).before, root.add(TUTTI_BARRIER, 0, 0).before);
-}
-
-// As kinds are names of few tags.
-TEST(CallLog, KindsOfOneCall) {
-    const uint32_t kinds = tag_kinds((1u << 20) - 1);
-    std::set<uint32_t> seen;
-    for (int collective = 0; collective < TUTTI_COLLECTIVE_COUNT; ++collective) {
-        seen.insert(CallLog().add(static_cast<tutti_collective>(collective), 0, 1000).kind % kinds);
-    }
-    EXPECT_EQ(seen.size(), size_t{TUTTI_COLLECTIVE_COUNT});
-    for (uint32_t root = 1; root < kinds; ++root) {
-        EXPECT_NE(CallLog().add(TUTTI_BCAST, 0, 1000).kind % kinds,
-                  CallLog().add(TUTTI_BCAST, root, 1000).kind % kinds);
-    }
-    EXPECT_NE(CallLog().add(TUTTI_BCAST, 0, 1u << 20).kind,
-              CallLog().add(TUTTI_BCAST, 0, 2u << 20).kind);
 }
 
 TEST(CallLog, NamesTheFirstDifference) {
@@ -80,12 +60,5 @@ TEST(CallLog, KnowsThatItWasBeforeWhatIsTold) {
     EXPECT_EQ(found.number, 21 - LastCalls::kMax + 1);
 }
 
-TEST(Tags, KindsByWhatThereIs) {
-    EXPECT_EQ(tag_kinds(32767), 1u);
-    EXPECT_EQ(tag_kinds((1u << 20) - 1), 30u);
-    EXPECT_EQ(tag_kinds((1u << 28) - 1), 4096u);
-    EXPECT_EQ(tag_kinds(UINT32_MAX >> 1), 4096u);
-}
-
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::notes

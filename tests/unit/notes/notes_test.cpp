@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/notes.h"
+#include "notes/notes.h"
 
 #include <gtest/gtest.h>
 
 #include "conformance/mailbox.h"
 
-namespace tutti::engine {
+namespace tutti::notes {
 namespace {
 
 constexpr uint32_t kTag = 16;
@@ -78,4 +78,4 @@ TEST(Notes, OffWithoutAProbe) {
 }
 
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::notes

@@ -13,7 +13,7 @@
 #include "node/word.h"
 #include "transport/transport.h"
 
-namespace tutti::engine {
+namespace tutti::notes {
 
 // The last calls of a rank, as it tells them others.
 struct LastCalls {
@@ -62,4 +62,4 @@ class CallLog {
     uint64_t history_ = 0;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <span>
 
-#include "engine/call_log.h"
+#include "notes/call_log.h"
 #include "tutti/tutti.h"
 
-namespace tutti::engine {
+namespace tutti::notes {
 
 struct Note {
     enum class Kind : uint32_t {
@@ -78,4 +78,4 @@ class Notes {
     std::array<Sending, 32> sendings_{};
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes

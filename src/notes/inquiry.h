@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::engine {
+namespace tutti::notes {
 
 class Inquiry {
   public:
@@ -55,4 +55,4 @@ class Inquiry {
     bool is_open_ = false;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes

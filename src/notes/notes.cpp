@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/notes.h"
+#include "notes/notes.h"
 
 #include <sched.h>
 
 #include <algorithm>
 
-namespace tutti::engine {
+namespace tutti::notes {
 
 Notes::Notes(const tutti_p2p& p2p, uint32_t tag, std::span<const uint32_t> peers, uint32_t rank,
              uint64_t team)
@@ -75,4 +75,4 @@ bool Notes::is_busy() {
                        [](const Sending& sending) { return sending.is_under_way; });
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::notes
