@@ -11,12 +11,12 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
-#include "check/count.h"
 #include "cli/call.h"
-#include "cli/cost.h"
-#include "cli/draw.h"
 #include "cli/node_level.h"
 #include "cli/words.h"
+#include "explain/comparison.h"
+#include "explain/cost.h"
+#include "explain/drawing.h"
 #include "files/whole_file.h"
 #include "price/parameters.h"
 #include "sched/goal.h"
@@ -39,14 +39,7 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
 // Longer schedules are for programs, not for people.
 constexpr uint64_t kPrintedOperationsMax = 1'000'000;
 
-struct Row {
-    const algo::Algorithm* algorithm;
-    bool is_chosen;
-    std::string_view obstacle;  // why it cannot run this; then it has no cost
-    price::Cost cost;
-};
-
-void print_row(const Row& row, bool has_multicasts) {
+void print_row(const explain::Candidate& row, bool has_multicasts) {
     const char* mark = row.is_chosen ? "*" : " ";
     if (!row.obstacle.empty()) {
         fmt::print("{} {:<18} cannot run this: {}\n", mark, row.algorithm->name, row.obstacle);
@@ -65,26 +58,12 @@ void print_row(const Row& row, bool has_multicasts) {
 
 void print_table(const sched::Shape& shape, const topo::Placement& placement,
                  const select::Choice& choice) {
-    std::vector<Row> rows;
-    bool are_followed = true;
-    bool has_multicasts = false;
-    for (const algo::Algorithm& one : algo::algorithms()) {
-        if (one.collective != shape.collective) continue;
-        const bool is_chosen = choice.algorithm == &one;
-        const algo::Tuning tuning = is_chosen ? choice.tuning : algo::Tuning{};
-        Row row{&one, is_chosen, algo::plan_obstacle(one, shape, placement, tuning), {}};
-        if (row.obstacle.empty()) {
-            row.cost = cost_of(one, shape, placement, tuning);
-            are_followed &= row.cost.is_followed;
-            has_multicasts |= row.cost.most.multicasts_sent != 0;
-        }
-        rows.push_back(row);
-    }
+    const auto [rows, are_followed, has_multicasts] = explain::compare(shape, placement, choice);
     const std::string multicasts =
         has_multicasts ? fmt::format("{:>10} {:>12} ", "multicasts", "bytes") : "";
     fmt::print("\n{:20} {:>7} {:>9} {:>12} {}{:>12} {:>8}\n", "", "rounds", "messages",
                "bytes sent", multicasts, "folded", "node ops");
-    for (const Row& row : rows) print_row(row, has_multicasts);
+    for (const explain::Candidate& row : rows) print_row(row, has_multicasts);
     fmt::print(
         "\nrounds: messages of the longest chain that wait for each other. All else: of the "
         "rank that has most.\n");
@@ -94,7 +73,7 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
     if (!are_followed) {
         fmt::print(
             "-: more than {} operations, too many to follow; the rest from {} of the ranks\n",
-            kOperationsMax, kSampleRanks);
+            explain::kOperationsMax, explain::kSampleRanks);
     }
 }
 
@@ -147,7 +126,7 @@ void print_node_level(const Call& call, uint64_t bytes, const select::Choice& ch
 Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
                             const topo::Placement& placement, const select::Choice& choice) {
     const uint64_t operations =
-        operations_about(*choice.algorithm, shape, placement, choice.tuning);
+        explain::operations_about(*choice.algorithm, shape, placement, choice.tuning);
     if (operations > kPrintedOperationsMax) {
         return Error{ErrorCode::kArgument,
                      fmt::format("--schedule: about {} operations; at most {} are printed",
@@ -166,13 +145,30 @@ constexpr price::NodeParameters kCosts;
 constexpr double kCopyNsPerByte = 1e9 / static_cast<double>(kCosts.copy_bytes_per_s);
 constexpr double kReduceNsPerByte = 1e9 / static_cast<double>(kCosts.reduce_bytes_per_s);
 
+// The file is written whole or not at all.
+Result<Done> write_drawing(const std::string& title, const sched::Shape& shape,
+                           const topo::Placement& placement, const select::Choice& choice,
+                           const std::string& file) {
+    const auto wrong = [](const std::string& what) {
+        return Error{ErrorCode::kArgument, "--svg: " + what};
+    };
+    std::string problem = files::obstacle(file);
+    if (problem.empty()) {
+        const auto text = explain::draw(title, *choice.algorithm, shape, placement, choice.tuning);
+        if (!text) return wrong(text.error().message);
+        problem = files::write_whole(file, text.value());
+    }
+    if (!problem.empty()) return wrong(fmt::format("{}: {}", printable(file), problem));
+    return Done{};
+}
+
 Result<Done> write_goal(const sched::Shape& shape, const topo::Placement& placement,
                         const select::Choice& choice, const std::string& file) {
     const auto wrong = [&](const std::string& what) {
         return Error{ErrorCode::kArgument, "--goal: " + what};
     };
     const uint64_t operations =
-        operations_about(*choice.algorithm, shape, placement, choice.tuning);
+        explain::operations_about(*choice.algorithm, shape, placement, choice.tuning);
     if (operations > kPrintedOperationsMax) {
         return wrong(fmt::format("about {} operations; at most {} are written", operations,
                                  kPrintedOperationsMax));
@@ -243,9 +239,7 @@ Result<Done> explain(const Words& words) {
         }
     }
     if (const std::string* file = words.find("--svg")) {
-        const auto& chosen = choice.value();
-        const auto drawn = draw_schedule(call.text(bytes), *chosen.algorithm, shape, placement,
-                                         chosen.tuning, *file);
+        const auto drawn = write_drawing(call.text(bytes), shape, placement, choice.value(), *file);
         if (!drawn) return drawn.error();
     }
     if (const std::string* file = words.find("--goal")) {

@@ -12,9 +12,9 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "cli/call.h"
-#include "cli/cost.h"
 #include "cli/fabric.h"
 #include "cli/words.h"
+#include "explain/cost.h"
 #include "price/bound.h"
 #include "select/select.h"
 #include "simulate/simulate.h"
@@ -72,7 +72,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     };
     const auto obstacle = algo::plan_obstacle(algorithm, shape, placement, tuning);
     if (!obstacle.empty()) return refuse(fmt::format("cannot run this: {}", obstacle));
-    if (operations_about(algorithm, shape, placement, tuning) > kSimulatedOperationsMax) {
+    if (explain::operations_about(algorithm, shape, placement, tuning) > kSimulatedOperationsMax) {
         return refuse(
             fmt::format("not simulated: more than {} operations", kSimulatedOperationsMax));
     }
@@ -90,7 +90,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.seed = seed;
     const auto result = simulate::run(request);
     if (!result) return result.error();
-    const price::Cost cost = cost_of(algorithm, shape, placement, tuning);
+    const price::Cost cost = explain::cost_of(algorithm, shape, placement, tuning);
     const auto& found = result.value();
     const auto bound =
         static_cast<double>(std::max<uint64_t>(price::bound_ns(shape, placement, fabric), 1));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/cost.h"
+#include "explain/cost.h"
 
 #include "algo/plan.h"
 
-namespace tutti::cli {
+namespace tutti::explain {
 
 uint64_t operations_about(const algo::Algorithm& algorithm, const sched::Shape& shape,
                           const topo::Placement& placement, const algo::Tuning& tuning) {
@@ -26,4 +26,4 @@ price::Cost cost_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
     return price::cost_of_some(some);
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::explain

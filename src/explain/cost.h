@@ -9,7 +9,7 @@
 #include "sched/shape.h"
 #include "topo/placement.h"
 
-namespace tutti::cli {
+namespace tutti::explain {
 
 // Following every message of a schedule takes about a microsecond each.
 inline constexpr uint64_t kOperationsMax = 4'000'000;
@@ -24,4 +24,4 @@ uint64_t operations_about(const algo::Algorithm& algorithm, const sched::Shape& 
 price::Cost cost_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
                     const topo::Placement& placement, const algo::Tuning& tuning);
 
-}  // namespace tutti::cli
+}  // namespace tutti::explain

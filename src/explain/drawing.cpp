@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/draw.h"
+#include "explain/drawing.h"
 
 #include <fmt/format.h>
 
@@ -14,10 +14,8 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "check/count.h"
-#include "cli/call.h"
-#include "files/whole_file.h"
 
-namespace tutti::cli {
+namespace tutti::explain {
 namespace {
 
 // More is a grey surface, not a drawing.
@@ -209,10 +207,6 @@ class Drawing {
     std::string text_;
 };
 
-Error file_error(const std::string& file, const std::string& problem) {
-    return {ErrorCode::kArgument, fmt::format("--svg: {}: {}", printable(file), problem)};
-}
-
 }  // namespace
 
 std::string drawing(const std::string& title, const topo::Placement& placement,
@@ -220,28 +214,22 @@ std::string drawing(const std::string& title, const topo::Placement& placement,
     return Drawing(placement, steps).whole(title);
 }
 
-Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algorithm,
-                           const sched::Shape& shape, const topo::Placement& placement,
-                           const algo::Tuning& tuning, const std::string& file) {
+Result<std::string> draw(const std::string& title, const algo::Algorithm& algorithm,
+                         const sched::Shape& shape, const topo::Placement& placement,
+                         const algo::Tuning& tuning) {
     if (placement.ranks() > kRanksDrawnMax) {
         return Error{ErrorCode::kArgument,
-                     fmt::format("--svg: a drawing holds at most {} ranks", kRanksDrawnMax)};
-    }
-    if (const auto problem = files::obstacle(file); !problem.empty()) {
-        return file_error(file, problem);
+                     fmt::format("a drawing holds at most {} ranks", kRanksDrawnMax)};
     }
     const algo::Programs programs = algo::make_plans(algorithm, shape, placement, tuning);
     const Steps steps = check::steps(placement, programs);
     if (const size_t count = arrows(placement, steps); count > kArrowsDrawnMax) {
-        return Error{
-            ErrorCode::kArgument,
-            fmt::format("--svg: {} messages; a drawing holds at most {}", count, kArrowsDrawnMax)};
+        return Error{ErrorCode::kArgument, fmt::format("{} messages; a drawing holds at most {}",
+                                                       count, kArrowsDrawnMax)};
     }
     const std::string heading =
         fmt::format("{} {}: {} rounds", algorithm.name, title, steps.size());
-    const auto problem = files::write_whole(file, drawing(heading, placement, steps));
-    if (!problem.empty()) return file_error(file, problem);
-    return Done{};
+    return drawing(heading, placement, steps);
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::explain

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/draw.h"
+#include "explain/drawing.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace tutti::cli {
+namespace tutti::explain {
 namespace {
 
 size_t times(const std::string& text, const std::string& what) {
@@ -50,4 +50,4 @@ TEST(Draw, MulticastsOfOneSenderStandBesideEachOther) {
 }
 
 }  // namespace
-}  // namespace tutti::cli
+}  // namespace tutti::explain

@@ -13,15 +13,15 @@
 #include "sched/shape.h"
 #include "topo/placement.h"
 
-namespace tutti::cli {
+namespace tutti::explain {
 
-// What stands in the file.
+// The text of the drawing; title: what is called.
 std::string drawing(const std::string& title, const topo::Placement& placement,
                     const std::vector<std::vector<check::Passage>>& steps);
 
-// title: what is called. The file is written whole or not at all.
-Result<Done> draw_schedule(const std::string& title, const algo::Algorithm& algorithm,
-                           const sched::Shape& shape, const topo::Placement& placement,
-                           const algo::Tuning& tuning, const std::string& file);
+// Of an algorithm that has no obstacle. An error where it would be a grey surface, not a drawing.
+Result<std::string> draw(const std::string& title, const algo::Algorithm& algorithm,
+                         const sched::Shape& shape, const topo::Placement& placement,
+                         const algo::Tuning& tuning);
 
-}  // namespace tutti::cli
+}  // namespace tutti::explain

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "explain/comparison.h"
+
+#include "algo/plan.h"
+#include "explain/cost.h"
+
+namespace tutti::explain {
+
+Comparison compare(const sched::Shape& shape, const topo::Placement& placement,
+                   const select::Choice& choice) {
+    Comparison result;
+    for (const algo::Algorithm& one : algo::algorithms()) {
+        if (one.collective != shape.collective) continue;
+        const bool is_chosen = choice.algorithm == &one;
+        const algo::Tuning tuning = is_chosen ? choice.tuning : algo::Tuning{};
+        Candidate candidate{
+            &one, is_chosen, algo::plan_obstacle(one, shape, placement, tuning), {}};
+        if (candidate.obstacle.empty()) {
+            candidate.cost = cost_of(one, shape, placement, tuning);
+            result.are_followed &= candidate.cost.is_followed;
+            result.has_multicasts |= candidate.cost.most.multicasts_sent != 0;
+        }
+        result.candidates.push_back(candidate);
+    }
+    return result;
+}
+
+}  // namespace tutti::explain

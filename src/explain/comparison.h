@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All algorithms that could run a call, with what each would cost: the table of `tutti explain`.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "algo/registry.h"
+#include "price/cost.h"
+#include "sched/shape.h"
+#include "select/select.h"
+#include "topo/placement.h"
+
+namespace tutti::explain {
+
+struct Candidate {
+    const algo::Algorithm* algorithm = nullptr;
+    bool is_chosen = false;
+    std::string_view obstacle;  // why it cannot run this; then it has no cost
+    price::Cost cost;
+};
+
+struct Comparison {
+    std::vector<Candidate> candidates;  // in the registry's order
+    bool are_followed = true;           // the rounds of all are known
+    bool has_multicasts = false;        // one of them sends some
+};
+
+// The chosen one with its tuning, the others with their own.
+Comparison compare(const sched::Shape& shape, const topo::Placement& placement,
+                   const select::Choice& choice);
+
+}  // namespace tutti::explain

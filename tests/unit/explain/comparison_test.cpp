@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "explain/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "explain/cost.h"
+
+namespace tutti::explain {
+namespace {
+
+sched::Shape broadcast(uint32_t ranks) {
+    sched::Shape shape;
+    shape.collective = TUTTI_BCAST;
+    shape.ranks = ranks;
+    shape.bytes = 1000;
+    return shape;
+}
+
+TEST(Comparison, HoldsEveryAlgorithmOfTheCollectiveWithItsCost) {
+    const sched::Shape shape = broadcast(8);
+    select::Choice choice;
+    choice.runs = select::Runs::kPlan;
+    choice.algorithm = algo::find(TUTTI_BCAST, "binomial");
+    const Comparison found = compare(shape, topo::Placement::blocks(8, 8), choice);
+    const auto all = algo::algorithms();
+    EXPECT_EQ(found.candidates.size(),
+              static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const auto& one) {
+                  return one.collective == TUTTI_BCAST;
+              })));
+    EXPECT_TRUE(found.are_followed);
+    // The shape has no multicast route.
+    EXPECT_FALSE(found.has_multicasts);
+    for (const Candidate& one : found.candidates) {
+        EXPECT_EQ(one.is_chosen, one.algorithm == choice.algorithm);
+        EXPECT_EQ(one.obstacle.empty(), !one.algorithm->has_multicast) << one.algorithm->name;
+        if (one.is_chosen) EXPECT_EQ(one.cost.rounds, 3u);
+    }
+}
+
+TEST(Cost, OfTooManyOperationsIsThatOfASample) {
+    sched::Shape shape = broadcast(1u << 15);
+    shape.collective = TUTTI_ALLGATHER;
+    shape.bytes = 1;
+    const auto placement = topo::Placement::blocks(shape.ranks, shape.ranks);
+    const algo::Algorithm& ring = *algo::find(TUTTI_ALLGATHER, "ring");
+    ASSERT_GT(operations_about(ring, shape, placement, {}), kOperationsMax);
+    const price::Cost cost = cost_of(ring, shape, placement, {});
+    EXPECT_FALSE(cost.is_followed);
+    EXPECT_EQ(cost.most.messages_sent, shape.ranks - 1);
+}
+
+}  // namespace
+}  // namespace tutti::explain
