@@ -14,9 +14,9 @@ using sched::Kind;
 namespace {
 
 // What an operation leaves behind is the length of the longest chain of messages up to it.
-class StepWatcher final : public Watcher {
+class StepInterpreter final : public Interpreter {
   public:
-    void match(Live& send, Live& recv) override {
+    void match(LiveOperation& send, LiveOperation& recv) override {
         const uint64_t step = std::max(send.before, recv.before);
         send.behind = step + 1;
         recv.behind = step + 1;
@@ -24,19 +24,19 @@ class StepWatcher final : public Watcher {
         steps[step].push_back(
             {send.rank, recv.rank, send.op.left.bytes, send.position.lane, send.op.message});
     }
-    void local(Live& live) override { live.behind = live.before; }
-    void node(std::span<Live* const> members) override {
+    void local(LiveOperation& live) override { live.behind = live.before; }
+    void node(std::span<LiveOperation* const> members) override {
         uint64_t longest = 0;
-        for (const Live* member : members) longest = std::max(longest, member->before);
-        for (Live* member : members) {
+        for (const LiveOperation* member : members) longest = std::max(longest, member->before);
+        for (LiveOperation* member : members) {
             member->behind = is_meeting(member->op) ? longest : member->before;
         }
     }
-    void multicast(std::span<Live* const> ends) override {
+    void multicast(std::span<LiveOperation* const> ends) override {
         uint64_t step = 0;
-        for (const Live* end : ends) step = std::max(step, end->before);
+        for (const LiveOperation* end : ends) step = std::max(step, end->before);
         if (steps.size() <= step) steps.resize(step + 1);
-        for (Live* end : ends) {
+        for (LiveOperation* end : ends) {
             end->behind = step + 1;
             if (end->op.kind != Kind::kMulticast) continue;
             steps[step].push_back(
@@ -117,21 +117,21 @@ Count maximum(std::span<const Count> counts) {
 
 std::vector<std::vector<Passage>> steps(const topo::Placement& placement,
                                         std::span<const std::unique_ptr<Program>> programs) {
-    StepWatcher watcher;
-    Run(placement, programs, watcher).go();
-    for (std::vector<Passage>& step : watcher.steps) {
+    StepInterpreter interpreter;
+    Run(placement, programs, interpreter).go();
+    for (std::vector<Passage>& step : interpreter.steps) {
         std::ranges::sort(step, {}, [](const Passage& one) {
             return std::tuple(one.sender, one.is_multicast, one.receiver, one.lane, one.message);
         });
     }
-    return std::move(watcher.steps);
+    return std::move(interpreter.steps);
 }
 
 uint64_t critical_rounds(const topo::Placement& placement,
                          std::span<const std::unique_ptr<Program>> programs) {
-    StepWatcher watcher;
-    Run(placement, programs, watcher).go();
-    return watcher.steps.size();
+    StepInterpreter interpreter;
+    Run(placement, programs, interpreter).go();
+    return interpreter.steps.size();
 }
 
 }  // namespace tutti::check

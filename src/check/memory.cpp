@@ -10,24 +10,25 @@ using sched::after_op;
 using sched::Buffer;
 using sched::input;
 
-RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent, const Terms& terms,
-                       bool is_in_place)
+RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent,
+                       const SymbolicValues& terms, bool is_in_place)
     : lanes_in_flight_(extent.lanes_in_flight),
       is_in_place_(is_in_place && may_be_in_place(shape.collective, rank, shape.root)) {
     const Collective& what = facts(shape.collective);
     if (what.in_place == InPlace::kOutputInInput) std::swap(inner_, outer_);
     if (what.inner_at == InnerAt::kOwnBlock) in_place_offset_ = shape.block_offset(rank);
     const uint64_t slots = std::min<uint64_t>(extent.lanes, extent.lanes_in_flight);
-    values_.resize(kScratchStrips + slots);
-    accesses_.resize(kScratchStrips + slots);
+    values_.resize(kScratchMaps + slots);
+    accesses_.resize(kScratchMaps + slots);
     lane_of_slot_.resize(slots);
     const Block all = input(0, shape.input_bytes(rank));
     if (what.in_place == InPlace::kAlways) {
-        if (rank == shape.root) fill(sched::output(0, shape.bytes), {Terms::kData, 0});
+        if (rank == shape.root) fill(sched::output(0, shape.bytes), {SymbolicValues::kData, 0});
     } else if (is_reduction(shape.collective)) {
         fill(all, {terms.contribution(rank), 0});
     } else {
-        fill(all, {Terms::kData, what.input.holds == Holds::kAll ? 0 : shape.block_offset(rank)});
+        fill(all, {SymbolicValues::kData,
+                   what.input.holds == Holds::kAll ? 0 : shape.block_offset(rank)});
     }
 }
 
@@ -35,18 +36,18 @@ RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent, cons
 void RankMemory::fill(const Block& block, Value value) {
     const Span at = span(block, 0);
     value.shift -= at.begin;
-    values_[at.strip].set(at.begin, at.end, value);
+    values_[at.map].set(at.begin, at.end, value);
 }
 
 RankMemory::Span RankMemory::span(const Block& block, uint64_t lane) const {
-    Span at{kInputStrip, block.offset, block.offset + block.bytes};
+    Span at{kInputMap, block.offset, block.offset + block.bytes};
     if (block.buffer == Buffer::kScratch) {
-        at.strip = kScratchStrips + static_cast<uint32_t>(lane % lanes_in_flight_);
+        at.map = kScratchMaps + static_cast<uint32_t>(lane % lanes_in_flight_);
         return at;
     }
-    if (block.buffer == Buffer::kOutput) at.strip = kOutputStrip;
-    if (is_in_place_ && at.strip == inner_) {
-        at.strip = outer_;
+    if (block.buffer == Buffer::kOutput) at.map = kOutputMap;
+    if (is_in_place_ && at.map == inner_) {
+        at.map = outer_;
         at.begin += in_place_offset_;
         at.end += in_place_offset_;
     }
@@ -58,35 +59,35 @@ void RankMemory::enter_lane(uint64_t lane) {
     if (lane_of_slot_[slot] >= lane) return;
     lane_of_slot_[slot] = lane;
     // What the lane before left there is nobody's, and all of that lane is before all of this one.
-    values_[kScratchStrips + slot].clear();
-    accesses_[kScratchStrips + slot].clear();
+    values_[kScratchMaps + slot].clear();
+    accesses_[kScratchMaps + slot].clear();
 }
 
-Pieces RankMemory::read(const Live& live, const Block& block) {
+Pieces RankMemory::read(const LiveOperation& live, const Block& block) {
     enter_lane(live.position.lane);
     const Span at = span(block, live.position.lane);
     Pieces pieces;
-    values_[at.strip].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
+    values_[at.map].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
         value.shift += at.begin;
         pieces.push_back({from - at.begin, to - at.begin, value});
     });
     return pieces;
 }
 
-void RankMemory::write(const Live& live, const Block& block, const Pieces& pieces) {
+void RankMemory::write(const LiveOperation& live, const Block& block, const Pieces& pieces) {
     enter_lane(live.position.lane);
     const Span at = span(block, live.position.lane);
     for (Piece piece : pieces) {
         piece.value.shift -= at.begin;
         const uint64_t end = std::min(at.begin + piece.to, at.end);
-        values_[at.strip].set(at.begin + piece.from, end, piece.value);
+        values_[at.map].set(at.begin + piece.from, end, piece.value);
     }
 }
 
 Pieces RankMemory::output(uint64_t bytes) const {
     const Span at = span(sched::output(0, bytes), 0);
     Pieces pieces;
-    values_[at.strip].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
+    values_[at.map].visit(at.begin, at.end, [&](uint64_t from, uint64_t to, Value value) {
         value.shift += at.begin;
         pieces.push_back({from - at.begin, to - at.begin, value});
     });
@@ -96,17 +97,18 @@ Pieces RankMemory::output(uint64_t bytes) const {
 bool RankMemory::is_same(const Block& a, const Block& b) const {
     const Span x = span(a, 0);
     const Span y = span(b, 0);
-    return x.strip == y.strip && x.begin == y.begin && x.end == y.end;
+    return x.map == y.map && x.begin == y.begin && x.end == y.end;
 }
 
 bool RankMemory::overlap(const Block& a, const Block& b) const {
     if (a.bytes == 0 || b.bytes == 0) return false;
     const Span x = span(a, 0);
     const Span y = span(b, 0);
-    return x.strip == y.strip && x.begin < y.end && y.begin < x.end;
+    return x.map == y.map && x.begin < y.end && y.begin < x.end;
 }
 
-std::optional<Position> RankMemory::note(const Live& live, const Block& block, bool is_write) {
+std::optional<Position> RankMemory::note(const LiveOperation& live, const Block& block,
+                                         bool is_write) {
     if (block.bytes == 0) return {};
     // Without somebody who writes there, nobody can be in the way.
     if (block.buffer == Buffer::kInput && !is_in_place_) return {};
@@ -116,7 +118,7 @@ std::optional<Position> RankMemory::note(const Live& live, const Block& block, b
     const auto meet = [&](const Position& other) {
         if (!(other == live.position) && !is_before(other, live)) rival = other;
     };
-    accesses_[at.strip].change(at.begin, at.end, [&](Access& access) {
+    accesses_[at.map].change(at.begin, at.end, [&](Access& access) {
         if (access.writer) meet(*access.writer);
         if (is_write) {
             std::ranges::for_each(access.readers, meet);
@@ -134,7 +136,7 @@ std::optional<Position> RankMemory::note(const Live& live, const Block& block, b
     return rival;
 }
 
-bool RankMemory::is_before(const Position& earlier, const Live& later) const {
+bool RankMemory::is_before(const Position& earlier, const LiveOperation& later) const {
     const Position& position = later.position;
     const uint64_t slot = earlier.lane % lanes_in_flight_;
     if (slot == position.lane % lanes_in_flight_) {
@@ -149,7 +151,7 @@ bool RankMemory::is_before(const Position& earlier, const Live& later) const {
     return later.node_before != 0 && known_[later.node_before - 1][slot].holds(earlier);
 }
 
-void RankMemory::note_node(const Live& live) {
+void RankMemory::note_node(const LiveOperation& live) {
     std::vector<Known> known(lane_of_slot_.size());
     if (!known_.empty()) known = known_.back();
     const uint64_t round = live.position.round;

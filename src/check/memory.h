@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "check/interval_map.h"
 #include "check/run.h"
-#include "check/strip.h"
-#include "check/terms.h"
+#include "check/symbolic_values.h"
 #include "sched/program.h"
 #include "sched/shape.h"
 
@@ -21,10 +21,10 @@ using sched::Position;
 using sched::Rank;
 using sched::Shape;
 
-// What a run of bytes holds: byte i of the strip is byte i + shift of what the term is made of: the
+// What a run of bytes holds: byte i of a buffer is byte i + shift of what the term is made of: the
 // vector, or, for data, all ranks' blocks one after the other. The sum wraps around.
 struct Value {
-    Terms::Id term = Terms::kNothing;
+    SymbolicValues::Id term = SymbolicValues::kNothing;
     uint64_t shift = 0;
     bool operator==(const Value&) const = default;
 };
@@ -39,27 +39,27 @@ using Pieces = std::vector<Piece>;
 
 class RankMemory {
   public:
-    RankMemory(const Shape& shape, Rank rank, const Extent& extent, const Terms& terms,
+    RankMemory(const Shape& shape, Rank rank, const Extent& extent, const SymbolicValues& terms,
                bool is_in_place);
 
-    [[nodiscard]] Pieces read(const Live& live, const Block& block);
-    void write(const Live& live, const Block& block, const Pieces& pieces);
+    [[nodiscard]] Pieces read(const LiveOperation& live, const Block& block);
+    void write(const LiveOperation& live, const Block& block, const Pieces& pieces);
     // What output holds.
     [[nodiscard]] Pieces output(uint64_t bytes) const;
 
     // Notes that the operation touches these bytes. An operation that touches the same, one of the
     // two writing, and is not ordered before it, is returned.
-    std::optional<Position> note(const Live& live, const Block& block, bool is_write);
+    std::optional<Position> note(const LiveOperation& live, const Block& block, bool is_write);
     // Blocks are the same bytes; they share some bytes.
     [[nodiscard]] bool is_same(const Block& a, const Block& b) const;
     [[nodiscard]] bool overlap(const Block& a, const Block& b) const;
     // A node operation takes its place in the rank's order; call in that order.
-    void note_node(const Live& live);
+    void note_node(const LiveOperation& live);
 
   private:
-    enum : uint32_t { kInputStrip, kOutputStrip, kScratchStrips };
+    enum : uint32_t { kInputMap, kOutputMap, kScratchMaps };
     struct Span {
-        uint32_t strip = 0;
+        uint32_t map = 0;
         uint64_t begin = 0;
         uint64_t end = 0;
     };
@@ -80,18 +80,18 @@ class RankMemory {
     };
 
     [[nodiscard]] Span span(const Block& block, uint64_t lane) const;
-    [[nodiscard]] bool is_before(const Position& earlier, const Live& later) const;
+    [[nodiscard]] bool is_before(const Position& earlier, const LiveOperation& later) const;
     void enter_lane(uint64_t lane);
     void fill(const Block& block, Value value);
 
     uint32_t lanes_in_flight_;
     bool is_in_place_;
     // In place the inner one stands in the outer one, from there on.
-    uint32_t inner_ = kInputStrip;
-    uint32_t outer_ = kOutputStrip;
+    uint32_t inner_ = kInputMap;
+    uint32_t outer_ = kOutputMap;
     uint64_t in_place_offset_ = 0;
-    std::vector<Strip<Value>> values_;  // input, output, scratch of the slots
-    std::vector<Strip<Access>> accesses_;
+    std::vector<IntervalMap<Value>> values_;  // input, output, scratch of the slots
+    std::vector<IntervalMap<Access>> accesses_;
     std::vector<uint64_t> lane_of_slot_;
     std::vector<std::vector<Known>> known_;  // by order, by slot
 };

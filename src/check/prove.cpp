@@ -6,7 +6,7 @@
 #include "check/form.h"
 #include "check/memory.h"
 #include "check/run.h"
-#include "check/terms.h"
+#include "check/symbolic_values.h"
 
 namespace tutti::check {
 
@@ -21,7 +21,7 @@ std::string range_text(uint64_t from, uint64_t to) {
 }
 
 // Values and races.
-class Prover final : public Watcher {
+class Prover final : public Interpreter {
   public:
     Prover(const Shape& shape, std::span<const std::unique_ptr<Program>> programs,
            const Demands& demands, bool is_in_place, std::vector<std::string>& faults)
@@ -36,10 +36,10 @@ class Prover final : public Watcher {
         }
     }
 
-    void match(Live& send, Live& recv) override;
-    void local(Live& live) override;
-    void node(std::span<Live* const> members) override;
-    void multicast(std::span<Live* const> ends) override;
+    void match(LiveOperation& send, LiveOperation& recv) override;
+    void local(LiveOperation& live) override;
+    void node(std::span<LiveOperation* const> members) override;
+    void multicast(std::span<LiveOperation* const> ends) override;
     uint64_t initial(Rank rank) override { return is_barrier() ? sets().range(rank, rank) : 0; }
     uint64_t join(uint64_t a, uint64_t b) override {
         if (a == b) return a;
@@ -54,34 +54,36 @@ class Prover final : public Watcher {
   private:
     RankSets& sets() { return terms_.sets(); }
     [[nodiscard]] bool is_barrier() const { return shape_.collective == TUTTI_BARRIER; }
-    void fault(const Live& live, const std::string& what) { add(label(live) + ": " + what); }
+    void fault(const LiveOperation& live, const std::string& what) {
+        add(label(live) + ": " + what);
+    }
 
-    Pieces read(const Live& live, const Block& block);
-    void note(const Live& live, bool is_root);
-    void check_apart(const Live& live, const Touched& blocks);
-    Pieces fold(const Live& live, const Pieces& left, const Pieces& right);
-    Value fold_one(const Live& live, const Value& left, const Value& right, uint64_t at);
-    bool agree(std::span<Live* const> members);
-    Live* sender_of(std::span<Live* const> ends);
-    void move(std::span<Live* const> members);
+    Pieces read(const LiveOperation& live, const Block& block);
+    void note(const LiveOperation& live, bool is_root);
+    void check_apart(const LiveOperation& live, const Touched& blocks);
+    Pieces fold(const LiveOperation& live, const Pieces& left, const Pieces& right);
+    Value fold_one(const LiveOperation& live, const Value& left, const Value& right, uint64_t at);
+    bool agree(std::span<LiveOperation* const> members);
+    LiveOperation* sender_of(std::span<LiveOperation* const> ends);
+    void move(std::span<LiveOperation* const> members);
     void check_output(Rank rank);
     std::string amiss(Rank rank, const Piece& piece);
     void check_same_order(Rank rank, const Pieces& pieces);
-    Terms::Id left_fold();
+    SymbolicValues::Id left_fold();
 
     const Shape& shape_;
     const Demands& demands_;
     std::string prefix_;
     std::vector<std::string>& faults_;
-    Terms terms_;
+    SymbolicValues terms_;
     std::vector<RankMemory> memories_;
     Pieces first_output_;  // rank 0's, of an allreduce
 };
 
-Pieces Prover::read(const Live& live, const Block& block) {
+Pieces Prover::read(const LiveOperation& live, const Block& block) {
     Pieces pieces = memories_[live.rank].read(live, block);
     for (const Piece& piece : pieces) {
-        if (piece.value.term != Terms::kNothing) continue;
+        if (piece.value.term != SymbolicValues::kNothing) continue;
         fault(live, "it reads " + range_text(piece.from, piece.to) +
                         " of a block before they are written");
         break;
@@ -90,7 +92,7 @@ Pieces Prover::read(const Live& live, const Block& block) {
 }
 
 // Two operations that touch the same bytes, one of them writing, must be ordered.
-void Prover::note(const Live& live, bool is_root) {
+void Prover::note(const LiveOperation& live, bool is_root) {
     const Touched blocks = touched(live.op, is_root);
     RankMemory& memory = memories_[live.rank];
     // A block is copied onto itself in place: nothing to do.
@@ -112,7 +114,7 @@ void Prover::note(const Live& live, bool is_root) {
 }
 
 // Within one operation, blocks are the same or apart; what is received hides no operand.
-void Prover::check_apart(const Live& live, const Touched& blocks) {
+void Prover::check_apart(const LiveOperation& live, const Touched& blocks) {
     const RankMemory& memory = memories_[live.rank];
     const bool is_gather = live.op.kind == Kind::kNodeGather;
     const bool is_part = is_gather || live.op.kind == Kind::kNodeScatter;
@@ -135,7 +137,7 @@ void Prover::check_apart(const Live& live, const Touched& blocks) {
     }
 }
 
-void Prover::match(Live& send, Live& recv) {
+void Prover::match(LiveOperation& send, LiveOperation& recv) {
     if (is_barrier()) {
         send.behind = send.before;
         recv.behind = join(recv.before, send.before);
@@ -159,7 +161,7 @@ void Prover::match(Live& send, Live& recv) {
     memory.write(recv, recv.op.to, is_left ? fold(recv, pieces, own) : fold(recv, own, pieces));
 }
 
-void Prover::local(Live& live) {
+void Prover::local(LiveOperation& live) {
     if (is_barrier()) live.behind = live.before;
     note(live, false);
     Pieces pieces = read(live, live.op.left);
@@ -168,7 +170,7 @@ void Prover::local(Live& live) {
 }
 
 // Piece by piece, where both have the same value throughout.
-Pieces Prover::fold(const Live& live, const Pieces& left, const Pieces& right) {
+Pieces Prover::fold(const LiveOperation& live, const Pieces& left, const Pieces& right) {
     Pieces folded;
     size_t l = 0;
     size_t r = 0;
@@ -182,9 +184,10 @@ Pieces Prover::fold(const Live& live, const Pieces& left, const Pieces& right) {
     return folded;
 }
 
-Value Prover::fold_one(const Live& live, const Value& left, const Value& right, uint64_t at) {
+Value Prover::fold_one(const LiveOperation& live, const Value& left, const Value& right,
+                       uint64_t at) {
     // That one is not written has been said.
-    if (left.term == Terms::kNothing || right.term == Terms::kNothing) return {};
+    if (left.term == SymbolicValues::kNothing || right.term == SymbolicValues::kNothing) return {};
     if (left.shift != right.shift) {
         fault(live, "it folds byte " + std::to_string(at + left.shift) +
                         " of the vector with byte " + std::to_string(at + right.shift));
@@ -209,16 +212,16 @@ Value Prover::fold_one(const Live& live, const Value& left, const Value& right, 
     return {terms_.fold(left.term, right.term, both.id), left.shift};
 }
 
-bool Prover::agree(std::span<Live* const> members) {
+bool Prover::agree(std::span<LiveOperation* const> members) {
     const Operation& first = members[0]->op;
-    for (const Live* member : members) {
+    for (const LiveOperation* member : members) {
         const Operation& op = member->op;
         if (op.kind != first.kind || op.peer != first.peer || node_bytes(op) != node_bytes(first)) {
             fault(*member, "it does not agree with " + label(*members[0]));
             return false;
         }
     }
-    const Live& root = *members[first.peer];
+    const LiveOperation& root = *members[first.peer];
     const uint64_t all = node_bytes(first) * members.size();
     const bool is_wrong =
         (first.kind == Kind::kNodeReduce && root.op.to.bytes != node_bytes(first)) ||
@@ -231,9 +234,9 @@ bool Prover::agree(std::span<Live* const> members) {
     return !is_wrong;
 }
 
-void Prover::node(std::span<Live* const> members) {
+void Prover::node(std::span<LiveOperation* const> members) {
     const Operation& first = members[0]->op;
-    for (Live* member : members) {
+    for (LiveOperation* member : members) {
         memories_[member->rank].note_node(*member);
         note(*member, member == members[first.peer]);
     }
@@ -244,22 +247,22 @@ void Prover::node(std::span<Live* const> members) {
     const bool to_all = first.kind != Kind::kNodeReduce && first.kind != Kind::kNodeGather &&
                         first.kind != Kind::kNodeArrive;
     if (!is_meeting(first)) {
-        for (Live* member : members) member->behind = member->before;
+        for (LiveOperation* member : members) member->behind = member->before;
         return;
     }
     uint64_t known = members[first.peer]->before;
     if (from_all) {
-        for (const Live* member : members) known = join(known, member->before);
+        for (const LiveOperation* member : members) known = join(known, member->before);
     }
-    for (Live* member : members) {
+    for (LiveOperation* member : members) {
         const bool hears = to_all || member == members[first.peer];
         member->behind = hears ? join(member->before, known) : member->before;
     }
 }
 
-void Prover::move(std::span<Live* const> members) {
-    const Live& root = *members[members[0]->op.peer];
-    const auto write = [this](const Live& live, const Block& block, const Pieces& pieces) {
+void Prover::move(std::span<LiveOperation* const> members) {
+    const LiveOperation& root = *members[members[0]->op.peer];
+    const auto write = [this](const LiveOperation& live, const Block& block, const Pieces& pieces) {
         memories_[live.rank].write(live, block, pieces);
     };
     const auto part = [](Block block, size_t i, uint64_t bytes) {
@@ -270,14 +273,14 @@ void Prover::move(std::span<Live* const> members) {
     switch (root.op.kind) {
         case Kind::kNodeBcast: {
             const Pieces pieces = read(root, root.op.to);
-            for (const Live* member : members) {
+            for (const LiveOperation* member : members) {
                 if (member != &root) write(*member, member->op.to, pieces);
             }
             break;
         }
         case Kind::kNodeReduce: {
             Pieces pieces = read(*members[0], members[0]->op.left);
-            for (const Live* member : members.subspan(1)) {
+            for (const LiveOperation* member : members.subspan(1)) {
                 pieces = fold(*member, pieces, read(*member, member->op.left));
             }
             write(root, root.op.to, pieces);
@@ -302,15 +305,15 @@ void Prover::move(std::span<Live* const> members) {
     }
 }
 
-void Prover::multicast(std::span<Live* const> ends) {
-    for (Live* end : ends) {
+void Prover::multicast(std::span<LiveOperation* const> ends) {
+    for (LiveOperation* end : ends) {
         note(*end, false);
         if (is_barrier()) end->behind = end->before;
     }
-    const Live* sender = sender_of(ends);
+    const LiveOperation* sender = sender_of(ends);
     if (sender == nullptr) return;
     const Pieces pieces = read(*sender, sender->op.left);
-    for (Live* end : ends) {
+    for (LiveOperation* end : ends) {
         if (end == sender) continue;
         if (end->op.peer != sender->rank) {
             fault(*end, "rank " + std::to_string(sender->rank) + " sends it");
@@ -326,9 +329,9 @@ void Prover::multicast(std::span<Live* const> ends) {
 }
 
 // The one rank that sends; null, and a fault, where there is not exactly one.
-Live* Prover::sender_of(std::span<Live* const> ends) {
-    Live* sender = nullptr;
-    for (Live* end : ends) {
+LiveOperation* Prover::sender_of(std::span<LiveOperation* const> ends) {
+    LiveOperation* sender = nullptr;
+    for (LiveOperation* end : ends) {
         if (end->op.kind != Kind::kMulticast) continue;
         if (sender != nullptr) {
             fault(*end, "rank " + std::to_string(sender->rank) + " sends one of this order too");
@@ -368,7 +371,7 @@ void Prover::check_output(Rank rank) {
 
 std::string Prover::amiss(Rank rank, const Piece& piece) {
     const Value& value = piece.value;
-    if (value.term == Terms::kNothing) return "are never written";
+    if (value.term == SymbolicValues::kNothing) return "are never written";
     const Collective& what = facts(shape_.collective);
     // Of an input that holds all blocks a rank gets its own.
     const uint64_t expected = what.input.holds == Holds::kAll && what.output.holds == Holds::kOne
@@ -390,7 +393,7 @@ std::string Prover::amiss(Rank rank, const Piece& piece) {
 // All ranks get the same bits only if all fold in the same order, operand by operand.
 void Prover::check_same_order(Rank rank, const Pieces& pieces) {
     if (demands_.left_fold) {
-        const Terms::Id canonical = left_fold();
+        const SymbolicValues::Id canonical = left_fold();
         for (const Piece& piece : pieces) {
             if (piece.value.term == canonical) continue;
             return add("rank " + std::to_string(rank) + ": " + range_text(piece.from, piece.to) +
@@ -417,8 +420,8 @@ void Prover::check_same_order(Rank rank, const Pieces& pieces) {
     }
 }
 
-Terms::Id Prover::left_fold() {
-    Terms::Id term = terms_.contribution(0);
+SymbolicValues::Id Prover::left_fold() {
+    SymbolicValues::Id term = terms_.contribution(0);
     for (Rank r = 1; r < shape_.ranks; ++r) {
         term = terms_.fold(term, terms_.contribution(r), sets().range(0, r));
     }

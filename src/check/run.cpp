@@ -18,7 +18,7 @@ uint64_t first_bits(size_t count) {
 
 }  // namespace
 
-std::string label(const Live& live) { return label(live.rank, live.position, live.op); }
+std::string label(const LiveOperation& live) { return label(live.rank, live.position, live.op); }
 
 bool Run::LiveRound::is_complete() const { return complete == first_bits(ops.size()); }
 
@@ -35,10 +35,10 @@ Run::Key Run::key_of(Rank rank, uint64_t lane, const Operation& op) {
 }
 
 Run::Run(const topo::Placement& placement, std::span<const std::unique_ptr<Program>> programs,
-         Watcher& watcher)
+         Interpreter& interpreter)
     : placement_(placement),
       programs_(programs),
-      watcher_(watcher),
+      interpreter_(interpreter),
       ranks_(programs.size()),
       nodes_(placement.nodes()) {
     for (uint32_t n = 0; n < placement.nodes(); ++n) {
@@ -47,13 +47,13 @@ Run::Run(const topo::Placement& placement, std::span<const std::unique_ptr<Progr
     for (Rank r = 0; r < ranks_.size(); ++r) {
         OneRank& one = ranks_[r];
         one.extent = programs[r]->extent();
-        one.node_behind = watcher.initial(r);
-        one.multicast_before = watcher.initial(r);
-        one.multicasts_behind.fill(watcher.initial(r));
+        one.node_behind = interpreter.initial(r);
+        one.multicast_before = interpreter.initial(r);
+        one.multicasts_behind.fill(interpreter.initial(r));
         one.slots.resize(std::min<uint64_t>(one.extent.lanes, one.extent.lanes_in_flight));
         for (size_t s = 0; s < one.slots.size(); ++s) {
             one.slots[s].lane = s;
-            one.slots[s].before = watcher.initial(r);
+            one.slots[s].before = interpreter.initial(r);
             begin_lane(one, r, one.slots[s]);
         }
     }
@@ -67,8 +67,8 @@ void Run::begin_lane(OneRank& one, Rank rank, Slot& slot) {
     slot.is_over = slot.lane >= one.extent.lanes;
     if (slot.is_over || one.extent.rounds == 0) return;
     load(rank, slot.lane, 0, slot.older);
-    for (Live& live : slot.older.ops) {
-        live.state = Live::State::kReady;
+    for (LiveOperation& live : slot.older.ops) {
+        live.state = LiveOperation::State::kReady;
         live.before = slot.before;
         live.node_before = slot.node_before;
     }
@@ -79,7 +79,7 @@ void Run::load(Rank rank, uint64_t lane, uint64_t round, LiveRound& into) {
     into.complete = 0;
     into.ops.clear();
     for (uint32_t i = 0; i < round_.size(); ++i) {
-        Live live;
+        LiveOperation live;
         live.op = round_[i];
         live.position = {lane, round, i};
         live.rank = rank;
@@ -136,8 +136,8 @@ bool Run::advance(Rank rank, Slot& slot) {
     if (slot.has_newer) make_ready(slot);
     for (LiveRound* live_round : {&slot.older, &slot.newer}) {
         if (live_round == &slot.newer && !slot.has_newer) break;
-        for (Live& live : live_round->ops) {
-            if (live.state == Live::State::kReady) post(live);
+        for (LiveOperation& live : live_round->ops) {
+            if (live.state == LiveOperation::State::kReady) post(live);
         }
     }
     if (!slot.older.is_complete()) return false;
@@ -157,17 +157,17 @@ bool Run::advance(Rank rank, Slot& slot) {
 
 void Run::make_ready(Slot& slot) {
     const uint64_t known = first_bits(slot.older.ops.size());
-    for (Live& live : slot.newer.ops) {
-        if (live.state != Live::State::kWaiting) continue;
+    for (LiveOperation& live : slot.newer.ops) {
+        if (live.state != LiveOperation::State::kWaiting) continue;
         const uint64_t after = live.op.after & known;
         if ((after & ~slot.older.complete) != 0) continue;
-        live.state = Live::State::kReady;
+        live.state = LiveOperation::State::kReady;
         live.before = slot.before;
         live.node_before = slot.node_before;
         for (uint32_t i = 0; i < slot.older.ops.size(); ++i) {
             if ((after >> i & 1) == 0) continue;
-            const Live& earlier = slot.older.ops[i];
-            live.before = watcher_.join(live.before, earlier.behind);
+            const LiveOperation& earlier = slot.older.ops[i];
+            live.before = interpreter_.join(live.before, earlier.behind);
             live.node_before = std::max(live.node_before, earlier.node_before);
             if (is_node(earlier.op.kind)) {
                 live.node_before = std::max(live.node_before, earlier.op.order + 1);
@@ -177,8 +177,8 @@ void Run::make_ready(Slot& slot) {
 }
 
 void Run::fold_older(Slot& slot) {
-    for (const Live& live : slot.older.ops) {
-        slot.before = watcher_.join(slot.before, live.behind);
+    for (const LiveOperation& live : slot.older.ops) {
+        slot.before = interpreter_.join(slot.before, live.behind);
         slot.node_before = std::max(slot.node_before, live.node_before);
         if (is_node(live.op.kind)) {
             slot.node_before = std::max(slot.node_before, live.op.order + 1);
@@ -186,8 +186,8 @@ void Run::fold_older(Slot& slot) {
     }
 }
 
-void Run::post(Live& live) {
-    live.state = Live::State::kPosted;
+void Run::post(LiveOperation& live) {
+    live.state = LiveOperation::State::kPosted;
     if (is_node(live.op.kind)) {
         ranks_[live.rank].node_ready.emplace(live.op.order, &live);
         queue(live.rank);
@@ -199,17 +199,17 @@ void Run::post(Live& live) {
         return;
     }
     if (!is_message(live.op.kind)) {
-        watcher_.local(live);
+        interpreter_.local(live);
         complete(live);
         return;
     }
     const auto [place, is_first] =
         posted_.try_emplace(key_of(live.rank, live.position.lane, live.op), &live);
     if (is_first) return;
-    Live& other = *place->second;
+    LiveOperation& other = *place->second;
     posted_.erase(place);
     const bool is_send = live.op.kind == Kind::kSend;
-    watcher_.match(is_send ? live : other, is_send ? other : live);
+    interpreter_.match(is_send ? live : other, is_send ? other : live);
     complete(live);
     complete(other);
 }
@@ -219,15 +219,15 @@ void Run::post_node(Rank rank) {
     const auto found = one.node_ready.find(one.next_order);
     if (found == one.node_ready.end()) return;
     Node& node = nodes_[placement_.node_of(rank)];
-    Live*& seat = node.arrived[placement_.index_on_node(rank)];
+    LiveOperation*& seat = node.arrived[placement_.index_on_node(rank)];
     if (seat != nullptr) return;
-    Live& live = *found->second;
+    LiveOperation& live = *found->second;
     live.node_before = std::max(live.node_before, live.op.order);
-    live.before = watcher_.join(live.before, one.node_behind);
+    live.before = interpreter_.join(live.before, one.node_behind);
     seat = &live;
     if (++node.count < node.arrived.size()) return;
-    watcher_.node(node.arrived);
-    for (Live*& member : node.arrived) {
+    interpreter_.node(node.arrived);
+    for (LiveOperation*& member : node.arrived) {
         OneRank& its = ranks_[member->rank];
         its.node_ready.erase(member->op.order);
         ++its.next_order;
@@ -244,27 +244,27 @@ void Run::begin_multicasts(Rank rank) {
     while (one.next_multicast < multicasts_complete_ + kMulticastsInFlightMax) {
         const auto found = one.multicast_ready.find(one.next_multicast);
         if (found == one.multicast_ready.end()) return;
-        Live& live = *found->second;
+        LiveOperation& live = *found->second;
         one.multicast_ready.erase(found);
         // What was complete before an earlier one began was complete before this one, and so was
         // the one whose place this one takes.
         const uint64_t place = one.next_multicast % kMulticastsInFlightMax;
-        live.before = watcher_.join(live.before, one.multicast_before);
-        live.before = watcher_.join(live.before, one.multicasts_behind[place]);
+        live.before = interpreter_.join(live.before, one.multicast_before);
+        live.before = interpreter_.join(live.before, one.multicasts_behind[place]);
         one.multicast_before = live.before;
         ++one.next_multicast;
         meet(live);
     }
 }
 
-void Run::meet(Live& live) {
+void Run::meet(LiveOperation& live) {
     const uint64_t place = live.op.order % kMulticastsInFlightMax;
     Meeting& meeting = meetings_[place];
     meeting.begun.resize(ranks_.size());
     meeting.begun[live.rank] = &live;
     if (++meeting.count < ranks_.size()) return;
-    watcher_.multicast(meeting.begun);
-    for (Live*& end : meeting.begun) {
+    interpreter_.multicast(meeting.begun);
+    for (LiveOperation*& end : meeting.begun) {
         ranks_[end->rank].multicasts_behind[place] = end->behind;
         complete(*end);
         end = nullptr;
@@ -273,8 +273,8 @@ void Run::meet(Live& live) {
     ++multicasts_complete_;
 }
 
-void Run::complete(Live& live) {
-    live.state = Live::State::kComplete;
+void Run::complete(LiveOperation& live) {
+    live.state = LiveOperation::State::kComplete;
     OneRank& one = ranks_[live.rank];
     Slot& slot = one.slots[live.position.lane % one.extent.lanes_in_flight];
     LiveRound& its = live.position.round == slot.older_round ? slot.older : slot.newer;
@@ -284,7 +284,7 @@ void Run::complete(Live& live) {
 
 uint64_t Run::at_end(Rank rank) {
     uint64_t all = ranks_[rank].node_behind;
-    for (const Slot& slot : ranks_[rank].slots) all = watcher_.join(all, slot.before);
+    for (const Slot& slot : ranks_[rank].slots) all = interpreter_.join(all, slot.before);
     return all;
 }
 
@@ -330,8 +330,8 @@ Run::Wait Run::waits_for(Rank rank) const {
     Wait wait;
     for (const Slot& slot : one.slots) {
         for (const LiveRound* live_round : {&slot.older, &slot.newer}) {
-            for (const Live& live : live_round->ops) {
-                if (live.state != Live::State::kPosted) continue;
+            for (const LiveOperation& live : live_round->ops) {
+                if (live.state != LiveOperation::State::kPosted) continue;
                 const Wait found = waits_for(live);
                 if (!found.is_local) return found;
                 wait = found;
@@ -343,11 +343,11 @@ Run::Wait Run::waits_for(Rank rank) const {
 
 // What is posted and not complete: the other end, the first that has not come, or, where its turn
 // has not come, its own rank.
-Run::Wait Run::waits_for(const Live& live) const {
+Run::Wait Run::waits_for(const LiveOperation& live) const {
     if (is_message(live.op.kind)) return {&live, live.op.peer, false};
     const uint32_t n = placement_.node_of(live.rank);
     const bool is_everywhere = is_multicast(live.op.kind);
-    const std::vector<Live*>& come =
+    const std::vector<LiveOperation*>& come =
         is_everywhere ? meetings_[live.op.order % kMulticastsInFlightMax].begun : nodes_[n].arrived;
     const uint32_t seat = is_everywhere ? live.rank : placement_.index_on_node(live.rank);
     if (come.empty() || come[seat] != &live) return {&live, live.rank, true};

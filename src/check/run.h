@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All ranks' Programs run against each other in the abstract: what may begin, begins; a message
 // passes when both its ends are posted, a multicast when all ranks have begun it; a node operation
-// runs when all members have come. What that means (values, steps) is a Watcher's. Every run by the
-// rules of program.h has the same messages and the same order at every rank: the Programs are a
-// marked graph, so one run stands for all.
+// runs when all members have come. What that means (values, steps) is an Interpreter's. Every run
+// by the rules of program.h has the same messages and the same order at every rank: the Programs
+// are a marked graph, so one run stands for all.
 //
 // That a multicast waits for all ranks is the strictest reading of its rules, as if no route had
 // memory between its ends. What gets through here gets through with every route that completes a
@@ -34,7 +34,7 @@ using sched::Rank;
 using sched::Round;
 
 // An operation whose round has begun.
-struct Live {
+struct LiveOperation {
     enum class State : uint8_t { kWaiting, kReady, kPosted, kComplete };
     Operation op;
     Position position;
@@ -43,22 +43,22 @@ struct Live {
     // Node operations with a smaller `order` were complete before this one began.
     uint64_t node_before = 0;
     uint64_t before = 0;  // join of what the operations left that were complete before it began
-    uint64_t behind = 0;  // what it leaves: set by the watcher when it completes
+    uint64_t behind = 0;  // what it leaves: set by the interpreter when it completes
 };
 
 // As that of its operation.
-std::string label(const Live& live);
+std::string label(const LiveOperation& live);
 
-class Watcher {
+class Interpreter {
   public:
-    virtual ~Watcher() = default;
+    virtual ~Interpreter() = default;
     // Called in an order in which, at every rank, an operation comes after all it depends on.
-    virtual void match(Live& send, Live& recv) = 0;
-    virtual void local(Live& live) = 0;
+    virtual void match(LiveOperation& send, LiveOperation& recv) = 0;
+    virtual void local(LiveOperation& live) = 0;
     // By index on node.
-    virtual void node(std::span<Live* const> members) = 0;
+    virtual void node(std::span<LiveOperation* const> members) = 0;
     // By rank: the ends of the multicast of one order, whether or not one of them sends it.
-    virtual void multicast(std::span<Live* const> ends) = 0;
+    virtual void multicast(std::span<LiveOperation* const> ends) = 0;
     // What a rank knows at its start, and how two such things are put together.
     virtual uint64_t initial(Rank rank) = 0;
     virtual uint64_t join(uint64_t a, uint64_t b) = 0;
@@ -68,7 +68,7 @@ class Run {
   public:
     // The form of the programs is right: see form.h.
     Run(const topo::Placement& placement, std::span<const std::unique_ptr<Program>> programs,
-        Watcher& watcher);
+        Interpreter& interpreter);
     // As far as it goes. True if everything is complete.
     bool go();
     // Join of all that a rank's operations left.
@@ -79,7 +79,7 @@ class Run {
 
   private:
     struct LiveRound {
-        std::vector<Live> ops;
+        std::vector<LiveOperation> ops;
         uint64_t complete = 0;  // bits
         [[nodiscard]] bool is_complete() const;
     };
@@ -100,20 +100,20 @@ class Run {
         bool is_queued = false;
         uint64_t next_order = 0;
         uint64_t node_behind = 0;
-        std::unordered_map<uint64_t, Live*> node_ready;       // by order
-        uint64_t next_multicast = 0;                          // to begin
-        uint64_t multicast_before = 0;                        // Live::before of the last that began
-        std::unordered_map<uint64_t, Live*> multicast_ready;  // by order
+        std::unordered_map<uint64_t, LiveOperation*> node_ready;  // by order
+        uint64_t next_multicast = 0;                              // to begin
+        uint64_t multicast_before = 0;  // LiveOperation::before of the last that began
+        std::unordered_map<uint64_t, LiveOperation*> multicast_ready;         // by order
         std::array<uint64_t, kMulticastsInFlightMax> multicasts_behind = {};  // by place
     };
     // One multicast. Those under way at any rank have different places, order modulo
     // kMulticastsInFlightMax, since they complete at all ranks together and so in their order.
     struct Meeting {
-        std::vector<Live*> begun;  // by rank; empty before the first
+        std::vector<LiveOperation*> begun;  // by rank; empty before the first
         uint32_t count = 0;
     };
     struct Node {
-        std::vector<Live*> arrived;  // by index on node
+        std::vector<LiveOperation*> arrived;  // by index on node
         uint32_t count = 0;
     };
     struct Key {
@@ -127,7 +127,7 @@ class Run {
         size_t operator()(const Key& key) const;
     };
     struct Wait {
-        const Live* live = nullptr;
+        const LiveOperation* live = nullptr;
         Rank other = 0;
         bool is_local = false;
     };
@@ -140,25 +140,25 @@ class Run {
     bool advance(Rank rank, Slot& slot);
     void make_ready(Slot& slot);
     void fold_older(Slot& slot);
-    void post(Live& live);
+    void post(LiveOperation& live);
     void post_node(Rank rank);
     void begin_multicasts(Rank rank);
-    void meet(Live& live);
-    void complete(Live& live);
+    void meet(LiveOperation& live);
+    void complete(LiveOperation& live);
     [[nodiscard]] bool is_over(Rank rank) const;
     [[nodiscard]] Wait waits_for(Rank rank) const;
-    [[nodiscard]] Wait waits_for(const Live& live) const;
+    [[nodiscard]] Wait waits_for(const LiveOperation& live) const;
     [[nodiscard]] std::vector<std::string> one_ended(size_t lines_max) const;
     [[nodiscard]] std::string cycle(Rank from) const;
 
     const topo::Placement& placement_;
     std::span<const std::unique_ptr<Program>> programs_;
-    Watcher& watcher_;
+    Interpreter& interpreter_;
     Round round_;
     std::vector<OneRank> ranks_;
     std::vector<Node> nodes_;
     std::vector<Rank> queue_;
-    std::unordered_map<Key, Live*, KeyHash> posted_;
+    std::unordered_map<Key, LiveOperation*, KeyHash> posted_;
     std::array<Meeting, kMulticastsInFlightMax> meetings_;  // by place
     uint64_t multicasts_complete_ = 0;                      // all before this one
 };

@@ -62,7 +62,7 @@ class ClusterSimulator::CastMeter final : public transport::Multicast {
 
 // A rank of a team.
 struct ClusterSimulator::Member {
-    struct Call {
+    struct Pending {
         std::unique_ptr<sched::Program> program;
         exec::Arguments arguments;
         bool waits = false;
@@ -74,7 +74,7 @@ struct ClusterSimulator::Member {
     std::unique_ptr<Meter> network;
     std::unique_ptr<CastMeter> route;
     std::unique_ptr<exec::Executor> executor;
-    std::vector<Call> calls;
+    std::vector<Pending> calls;
     size_t next_call = 0;
     bool is_running = false;
     uint64_t done_ns = 0;
@@ -188,7 +188,7 @@ bool ClusterSimulator::start_calls(uint32_t number) {
         if (member.is_running) break;
         ++process.next_call;
         const auto call = static_cast<uint32_t>(member.next_call);
-        const Member::Call& next = member.calls[member.next_call++];
+        const Member::Pending& next = member.calls[member.next_call++];
         member.is_running = true;
         process.running.push_back(&member);
         process.waits_for += next.waits ? 1 : 0;
@@ -214,7 +214,7 @@ void ClusterSimulator::wake_node(Member& member) {
 }
 
 void ClusterSimulator::finish_call(Process& process, Member& member) {
-    Member::Call& call = member.calls[member.next_call - 1];
+    Member::Pending& call = member.calls[member.next_call - 1];
     process.waits_for -= call.waits ? 1 : 0;
     call.program.reset();
     member.is_running = false;

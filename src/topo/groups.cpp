@@ -20,7 +20,7 @@ struct Member {
 using Members = std::vector<Member>;  // ascending by rank
 
 // Ranks that may choose among the same several objects.
-struct Choice {
+struct Placing {
     std::vector<uint32_t> objects;  // ascending
     std::vector<size_t> members;    // indices into Members, ascending
     std::vector<uint64_t> weight;   // by object: how many processors these ranks may use there
@@ -45,26 +45,26 @@ std::vector<uint32_t> objects_of(const NodeTopology& topology, size_t level, con
     return objects;
 }
 
-// How many of the ranks of a choice go to each of its objects: one after the other to the object
+// How many of the ranks of a placing go to each of its objects: one after the other to the object
 // that has the fewest ranks for its processors.
-std::vector<uint64_t> shares(const Choice& choice, std::map<uint32_t, uint64_t>& load) {
-    std::vector<uint64_t> share(choice.objects.size(), 0);
-    for (size_t n = 0; n < choice.members.size(); ++n) {
+std::vector<uint64_t> shares(const Placing& placing, std::map<uint32_t, uint64_t>& load) {
+    std::vector<uint64_t> share(placing.objects.size(), 0);
+    for (size_t n = 0; n < placing.members.size(); ++n) {
         size_t best = 0;
-        for (size_t i = 1; i < choice.objects.size(); ++i) {
-            const uint64_t here = load[choice.objects[i]] + 1;
-            const uint64_t there = load[choice.objects[best]] + 1;
-            if (here * choice.weight[best] < there * choice.weight[i]) best = i;
+        for (size_t i = 1; i < placing.objects.size(); ++i) {
+            const uint64_t here = load[placing.objects[i]] + 1;
+            const uint64_t there = load[placing.objects[best]] + 1;
+            if (here * placing.weight[best] < there * placing.weight[i]) best = i;
         }
         ++share[best];
-        ++load[choice.objects[best]];
+        ++load[placing.objects[best]];
     }
     return share;
 }
 
-std::vector<Choice> find_choices(const NodeTopology& topology, size_t level, const Members& members,
-                                 std::vector<uint32_t>& object,
-                                 std::map<uint32_t, uint64_t>& load) {
+std::vector<Placing> find_placings(const NodeTopology& topology, size_t level,
+                                   const Members& members, std::vector<uint32_t>& object,
+                                   std::map<uint32_t, uint64_t>& load) {
     std::map<std::vector<uint32_t>, std::pair<std::vector<size_t>, CpuList>> open;
     for (size_t i = 0; i < members.size(); ++i) {
         std::vector<uint32_t> objects = objects_of(topology, level, members[i].cpus);
@@ -80,34 +80,34 @@ std::vector<Choice> find_choices(const NodeTopology& topology, size_t level, con
                        std::back_inserter(merged));
         cpus = std::move(merged);
     }
-    std::vector<Choice> choices;
+    std::vector<Placing> placings;
     for (auto& [objects, who] : open) {
-        Choice choice{.objects = objects, .members = std::move(who.first), .weight = {}};
+        Placing placing{.objects = objects, .members = std::move(who.first), .weight = {}};
         for (const uint32_t candidate : objects) {
-            choice.weight.push_back(static_cast<uint64_t>(std::count_if(
+            placing.weight.push_back(static_cast<uint64_t>(std::count_if(
                 who.second.begin(), who.second.end(),
                 [&](uint32_t cpu) { return topology.place[cpu][level] == candidate; })));
         }
-        choices.push_back(std::move(choice));
+        placings.push_back(std::move(placing));
     }
     // Whoever has the least choice chooses first; among equals the lower ranks.
-    std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+    std::sort(placings.begin(), placings.end(), [](const Placing& a, const Placing& b) {
         if (a.objects.size() != b.objects.size()) return a.objects.size() < b.objects.size();
         return a.members.front() < b.members.front();
     });
-    return choices;
+    return placings;
 }
 
 // Divides one group among the objects of `level`; their members keep only the processors there.
 std::vector<Members> divide(const NodeTopology& topology, size_t level, Members members) {
     std::vector<uint32_t> object(members.size(), 0);
     std::map<uint32_t, uint64_t> load;
-    for (const Choice& choice : find_choices(topology, level, members, object, load)) {
-        const std::vector<uint64_t> share = shares(choice, load);
+    for (const Placing& placing : find_placings(topology, level, members, object, load)) {
+        const std::vector<uint64_t> share = shares(placing, load);
         size_t next = 0;
         for (size_t i = 0; i < share.size(); ++i) {
             for (uint64_t n = 0; n < share[i]; ++n) {
-                object[choice.members[next++]] = choice.objects[i];
+                object[placing.members[next++]] = placing.objects[i];
             }
         }
     }

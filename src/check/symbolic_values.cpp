@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check/terms.h"
+#include "check/symbolic_values.h"
 
 #include <algorithm>
 
@@ -84,12 +84,12 @@ std::string RankSets::text(Id id) const {
     return text;
 }
 
-Terms::Terms(Rank ranks) {
+SymbolicValues::SymbolicValues(Rank ranks) {
     terms_ = {sets_.empty(), sets_.empty()};
     for (Rank r = 0; r < ranks; ++r) terms_.push_back(sets_.range(r, r));
 }
 
-Terms::Id Terms::fold(Id left, Id right, RankSets::Id both) {
+SymbolicValues::Id SymbolicValues::fold(Id left, Id right, RankSets::Id both) {
     const auto [place, is_new] =
         folds_.try_emplace(pair_key(left, right), static_cast<Id>(terms_.size()));
     if (is_new) terms_.push_back(both);

@@ -52,13 +52,13 @@ class RankSets {
 };
 
 // A contribution, or the fold of two terms, left and right.
-class Terms {
+class SymbolicValues {
   public:
     using Id = uint32_t;
     static constexpr Id kNothing = 0;  // not written yet
     static constexpr Id kData = 1;     // bytes that are moved and never folded
 
-    explicit Terms(Rank ranks);
+    explicit SymbolicValues(Rank ranks);
     [[nodiscard]] Id contribution(Rank rank) const { return 2 + rank; }
     // The sets are disjoint.
     Id fold(Id left, Id right, RankSets::Id both);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line of bytes, each with a value, kept as runs of equal values: what a buffer holds costs as
-// many entries as it has pieces, whatever their length.
+// A map from intervals of bytes to values, kept as runs of equal values: what a buffer holds costs
+// as many entries as it has pieces, whatever their length.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace tutti::check {
 
 template <class T>
-class Strip {
+class IntervalMap {
   public:
     // Everything has the value T{} at first.
-    Strip() { runs_.emplace(0, T{}); }
+    IntervalMap() { runs_.emplace(0, T{}); }
 
     // Calls f(T&) for every run in [begin, end), which is cut out of longer runs first.
     template <class F>
