@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operating errors: a code and one line that says what and where.
+// Result<T>: a value, or an operating error, which is a code and one line that says what and where.
 #pragma once
 
 #include <optional>

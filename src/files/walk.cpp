@@ -121,8 +121,8 @@ bool Walker::follow(const std::string& name, const struct stat& info, bool is_la
         if (!is_last) return enter(name);
         struct stat target {};
         if (fstatat(here_.get(), name.c_str(), &target, 0) != 0) return fail(errno);
-        walk_.place.is_on_proc = !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode);
-        if (walk_.place.is_on_proc) return end_at(name, target);
+        walk_.target.is_on_proc = !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode);
+        if (walk_.target.is_on_proc) return end_at(name, target);
     }
     const std::string target = link_text(here_.get(), name.c_str());
     if (target.empty()) return fail(errno != 0 ? errno : ENOENT);
@@ -136,9 +136,9 @@ bool Walker::end_at(const std::string& name, const struct stat& info) {
     if (!is_plain && is_open_place && !is_ours(info)) {
         return refuse("the pipe or device " + name, info);
     }
-    walk_.place.name = name;
-    walk_.place.is_there = true;
-    walk_.place.info = info;
+    walk_.target.name = name;
+    walk_.target.is_there = true;
+    walk_.target.info = info;
     is_done_ = true;
     return true;
 }
@@ -152,7 +152,7 @@ bool Walker::take(const std::string& name, bool is_last) {
     struct stat info {};
     if (fstatat(here_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT || !is_last) return fail(errno);
-        walk_.place.name = name;
+        walk_.target.name = name;
         is_done_ = true;
         return true;
     }
@@ -167,8 +167,8 @@ Walk Walker::run() {
         const std::string name = next(is_last);
         if (!take(name, is_last)) return std::move(walk_);
     }
-    walk_.place.folder = std::move(here_);
-    walk_.place.is_strange = is_strange_;
+    walk_.target.folder = std::move(here_);
+    walk_.target.is_strange = is_strange_;
     return std::move(walk_);
 }
 

@@ -25,7 +25,7 @@ class Handle {
 };
 
 // Where a path ends.
-struct Place {
+struct Target {
     Handle folder;            // open with O_PATH; what follows is done from here, by name
     std::string name;         // in that folder, no symbolic link; empty where the path ends in "/"
     bool is_there = false;    // something of that name
@@ -34,7 +34,7 @@ struct Place {
     bool is_strange = false;  // behind a directory of another user in one that all may write to
 };
 
-// Finds the place of a path, through symbolic links as usual. Three things are refused, as Linux
+// Finds the target of a path, through symbolic links as usual. Three things are refused, as Linux
 // does under fs.protected_symlinks, whether that is set or not:
 // - a link of another user (but root) in a directory that everybody may write to and that is
 // sticky;
@@ -42,7 +42,7 @@ struct Place {
 // - where `name` itself is a pipe or device there.
 // `problem` is empty, or says what is wrong; `error` is then its errno, ELOOP for what is refused.
 struct Walk {
-    Place place;
+    Target target;
     std::string problem;
     int error = 0;
     [[nodiscard]] bool is_good() const { return problem.empty(); }

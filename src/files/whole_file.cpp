@@ -36,8 +36,8 @@ std::optional<int> open_already(std::string_view path) {
     return std::nullopt;
 }
 
-bool is_special(const Place& place) {
-    return place.is_there && !S_ISREG(place.info.st_mode) && !S_ISDIR(place.info.st_mode);
+bool is_special(const Target& target) {
+    return target.is_there && !S_ISREG(target.info.st_mode) && !S_ISDIR(target.info.st_mode);
 }
 
 // A name that nobody can guess and make first. It begins as the file does, so that one can tell
@@ -73,32 +73,32 @@ mode_t kept_mode(const struct stat& former) {
     return former.st_uid == geteuid() ? mode : mode & ~static_cast<mode_t>(S_IWGRP | S_IWOTH);
 }
 
-std::string replace(const Place& place, std::string_view text) {
-    const int folder = place.folder.get();
-    const std::string partial = random_name(place.name + ".") + ".tmp";
+std::string replace(const Target& target, std::string_view text) {
+    const int folder = target.folder.get();
+    const std::string partial = random_name(target.name + ".") + ".tmp";
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const int descriptor = openat(folder, partial.c_str(), kFlags, kNewFileMode);
     if (descriptor < 0) return std::strerror(errno);
-    if (place.is_there) {
+    if (target.is_there) {
         // Not to be able to is no reason to lose what is to be written.
-        static_cast<void>(fchmod(descriptor, kept_mode(place.info)));
+        static_cast<void>(fchmod(descriptor, kept_mode(target.info)));
     }
     std::string problem = write_and_close(descriptor, text);
-    if (problem.empty() && renameat(folder, partial.c_str(), folder, place.name.c_str()) != 0) {
+    if (problem.empty() && renameat(folder, partial.c_str(), folder, target.name.c_str()) != 0) {
         problem = std::strerror(errno);
     }
     if (!problem.empty()) unlinkat(folder, partial.c_str(), 0);
     return problem;
 }
 
-std::string write_as_it_is(const Place& place, std::string_view text) {
-    const int links = place.is_on_proc ? 0 : O_NOFOLLOW;
+std::string write_as_it_is(const Target& target, std::string_view text) {
+    const int links = target.is_on_proc ? 0 : O_NOFOLLOW;
     const int descriptor =
-        openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | links);
+        openat(target.folder.get(), target.name.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | links);
     if (descriptor < 0) return std::strerror(errno);
     struct stat info {};
-    const bool is_same = fstat(descriptor, &info) == 0 && info.st_dev == place.info.st_dev &&
-                         info.st_ino == place.info.st_ino;
+    const bool is_same = fstat(descriptor, &info) == 0 && info.st_dev == target.info.st_dev &&
+                         info.st_ino == target.info.st_ino;
     if (is_same) return write_and_close(descriptor, text);
     close(descriptor);
     return "it was exchanged meanwhile";
@@ -108,7 +108,7 @@ std::string write_as_it_is(const Place& place, std::string_view text) {
 Walk walk_to_private(const std::string& path) {
     Walk found = walk(path);
     struct stat folder {};
-    const bool is_private = found.is_good() && fstat(found.place.folder.get(), &folder) == 0 &&
+    const bool is_private = found.is_good() && fstat(found.target.folder.get(), &folder) == 0 &&
                             folder.st_uid == geteuid() &&
                             (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
     if (found.is_good() && !is_private) found.problem = "its directory is not private";
@@ -124,12 +124,12 @@ std::string write_whole(const std::string& path, std::string_view text) {
     }
     const Walk found = walk(path);
     if (!found.is_good()) return found.problem;
-    const Place& place = found.place;
-    if (place.name.empty() || (place.is_there && S_ISDIR(place.info.st_mode))) {
+    const Target& target = found.target;
+    if (target.name.empty() || (target.is_there && S_ISDIR(target.info.st_mode))) {
         return std::strerror(EISDIR);
     }
-    return is_special(place) || place.is_on_proc ? write_as_it_is(place, text)
-                                                 : replace(place, text);
+    return is_special(target) || target.is_on_proc ? write_as_it_is(target, text)
+                                                 : replace(target, text);
 }
 
 std::string obstacle(const std::string& path) {
@@ -137,24 +137,24 @@ std::string obstacle(const std::string& path) {
     const Walk found = walk(path);
     if (found.error == ENOENT || found.error == ENOTDIR) return "no such directory";
     if (!found.is_good()) return found.problem;
-    const Place& place = found.place;
-    if (place.name.empty() || (place.is_there && S_ISDIR(place.info.st_mode))) {
+    const Target& target = found.target;
+    if (target.name.empty() || (target.is_there && S_ISDIR(target.info.st_mode))) {
         return std::strerror(EISDIR);
     }
-    if (place.is_there && faccessat(place.folder.get(), place.name.c_str(), W_OK, 0) != 0) {
+    if (target.is_there && faccessat(target.folder.get(), target.name.c_str(), W_OK, 0) != 0) {
         return std::strerror(errno);
     }
-    if (is_special(place) || place.is_on_proc) return {};
-    if (faccessat(place.folder.get(), ".", W_OK | X_OK, 0) == 0) return {};
+    if (is_special(target) || target.is_on_proc) return {};
+    if (faccessat(target.folder.get(), ".", W_OK | X_OK, 0) == 0) return {};
     return std::string("its directory: ") + std::strerror(errno);
 }
 
 std::string make_private_folder(const std::string& parent, std::string& path) {
     const Walk found = walk(parent + "/.");
     if (!found.is_good()) return found.problem;
-    if (found.place.is_strange) return parent + " belongs to another user";
+    if (found.target.is_strange) return parent + " belongs to another user";
     const std::string name = random_name("tutti-");
-    if (mkdirat(found.place.folder.get(), name.c_str(), S_IRWXU) != 0) return std::strerror(errno);
+    if (mkdirat(found.target.folder.get(), name.c_str(), S_IRWXU) != 0) return std::strerror(errno);
     path = parent + "/" + name;
     return {};
 }
@@ -162,7 +162,7 @@ std::string make_private_folder(const std::string& parent, std::string& path) {
 std::string make_mark(const std::string& path) {
     const Walk found = walk_to_private(path);
     if (!found.is_good()) return found.problem;
-    const Handle made(openat(found.place.folder.get(), found.place.name.c_str(),
+    const Handle made(openat(found.target.folder.get(), found.target.name.c_str(),
                              O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
                              S_IRUSR | S_IWUSR));
     return made.is_open() ? std::string() : std::strerror(errno);

@@ -134,3 +134,26 @@ def test_names_that_may_stand_twice(tmp_path):
     assert breaches(tmp_path, changes) == []
     changes = two_sources("using sched::Rank;", "using sched::Rank;")
     assert breaches(tmp_path, changes) == []
+
+
+@pytest.mark.parametrize("page, text, gone", [
+    ("HACKING.md", "See `src/node/gone.cpp`.\n", "src/node/gone.cpp"),
+    ("docs/page.md", "The file\n`node/gone.h` does it.\n", "node/gone.h"),
+    ("docs/deep/page.md", "[there](../gone.md)\n", "../gone.md"),
+    ("README.md", "`make` runs tools/gone.\n", "tools/gone"),
+])
+def test_a_page_that_names_a_file_which_is_not_there(tmp_path, page, text, gone):
+    line = text[:text.index(gone)].count("\n") + 1
+    assert breaches(tmp_path, {page: text}) == [f"{page}:{line}: there is no {gone}"]
+
+
+@pytest.mark.parametrize("page, text", [
+    ("HACKING.md", "`src/node/node.cpp`, node/node.h, `src/node`, tools/helper, `tutti/tutti.h`\n"),
+    ("docs/node.md", "deep/deep.h, and [its page](node.md), src/node/deep/deep.h:12.\n"),
+    ("docs/page.md", "src/node/*.cpp, `fuzz/fuzz_<what>.cpp`, /etc/tutti/settings.toml, ~/x/a.py, "
+                     "https://example.org/src/a.md, build/bin/a.sh, `src/node/node.{h,cpp}`\n"),
+    ("docs/plan.d/study.md", "src/node/gone.cpp\n"),
+    ("CHANGELOG.md", "src/node/gone.cpp\n"),
+])
+def test_pages_that_name_what_is_there(tmp_path, page, text):
+    assert breaches(tmp_path, {page: text}) == []
