@@ -13,8 +13,10 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "check/load.h"
 #include "check/prove.h"
 #include "cli/call.h"
+#include "cli/fabric.h"
 #include "cli/options.h"
 #include "cli/prove.h"
 #include "cli/words.h"
@@ -28,6 +30,7 @@ constexpr auto kOptions = std::to_array<OptionDoc>({
     {"--hosts", "RANGE", "Numbers of hosts (default: one a rank, and a few that ranks share)"},
     {"--file", "SCHEDULE", "Prove what stands in this file (docs/formats/schedule.md)"},
     {"--placement", "WORD", "With --file: block (default) or round-robin"},
+    {"--leaves", "N,N...", "With --file: hosts on each leaf switch; tells which links are shared"},
 });
 
 // A proof takes time and memory in proportion to all operations of all ranks.
@@ -162,7 +165,9 @@ Result<Wanted> read_wanted(const Words& words) {
     if (const auto done = read_names(words, wanted); !done) return done.error();
     if (const auto done = read_range(words, "--ranks", wanted.ranks); !done) return done.error();
     if (const auto done = read_range(words, "--hosts", wanted.hosts); !done) return done.error();
-    if (words.has("--placement")) return wrong("--placement needs --file");
+    for (const char* option : {"--placement", "--leaves"}) {
+        if (words.has(option)) return wrong(fmt::format("{} needs --file", option));
+    }
     return wanted;
 }
 
@@ -250,6 +255,17 @@ Result<Collective> read_schedules(const std::string& name) {
     return collective;
 }
 
+void print_load(const topo::Fabric& fabric, const topo::Placement& placement,
+                const algo::Programs& programs) {
+    const check::LinkLoad load = check::link_load(fabric, placement, programs);
+    if (load.messages <= 1) {
+        fmt::print("links: no two messages of a step share one\n");
+        return;
+    }
+    fmt::print("links: up to {} messages of a step share one (step {}, {})\n", load.messages,
+               load.step, check::link_text(fabric, load.link));
+}
+
 // Returns the exit status.
 Result<int> prove_file(const Words& words) {
     if (!words.others().empty()) {
@@ -266,14 +282,18 @@ Result<int> prove_file(const Words& words) {
         return wrong_value("--placement", *word, "block or round-robin");
     }
     const auto count = static_cast<uint32_t>(hosts.value());
+    const auto fabric = read_fabric(words, count);
+    if (!fabric) return fabric.error();
     const auto placement = word && *word == "round-robin"
                                ? topo::Placement::round_robin(ranks, count)
                                : topo::Placement::blocks(ranks, count);
     const auto faults =
         check::prove(collective.value().shape, placement, collective.value().programs);
     for (const std::string& line : faults.lines) fmt::print("{}\n", line);
-    if (faults.lines.empty()) fmt::print("proved: {} ranks on {} hosts\n", ranks, count);
-    return faults.lines.empty() ? 0 : 1;
+    if (!faults.lines.empty()) return 1;
+    fmt::print("proved: {} ranks on {} hosts\n", ranks, count);
+    if (words.has("--leaves")) print_load(fabric.value(), placement, collective.value().programs);
+    return 0;
 }
 
 Result<int> check(const Words& words) {

@@ -219,6 +219,21 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
     EXPECT_EQ(tutti("check --file s.txt --hosts 2").out, "proved: 4 ranks on 2 hosts\n");
 }
 
+// A ring in the order of the leaves loads every link with one message; partners of whom one half
+// is on each leaf exchange over the same link, all at once.
+TEST_F(Transcript, CheckTellsWhichLinksAreShared) {
+    (void)shell("\"$T\" explain allgather --bytes 8 --ranks 6 --algorithm ring --schedule >s.txt");
+    EXPECT_EQ(tutti("check --file s.txt --leaves 3,3").out,
+              "proved: 6 ranks on 6 hosts\nlinks: no two messages of a step share one\n");
+    (void)shell(
+        "\"$T\" explain allreduce --bytes 8 --ranks 8 --algorithm pairwise --schedule >s.txt");
+    EXPECT_EQ(tutti("check --file s.txt --leaves 4,4").out,
+              "proved: 8 ranks on 8 hosts\nlinks: up to 4 messages of a step share one (step 2, up "
+              "from switch 0)\n");
+    EXPECT_EQ(tutti("check --file s.txt --leaves 4,5").err,
+              "tutti: --leaves=4,5: expected 8 hosts together\n");
+}
+
 // Two ranks exchange whole vectors and fold them in the order of ranks.
 TEST_F(Transcript, ExplainPrintsTheSchedule) {
     const Answer answer =
@@ -491,6 +506,7 @@ INSTANTIATE_TEST_SUITE_P(
               "--hosts: none of these teams is on so many hosts; see --ranks"},
         Wrong{"", "check --file /dev/zero", "/dev/zero: more than 256 MiB"},
         Wrong{"", "check --placement block", "--placement needs --file"},
+        Wrong{"", "check --leaves 2,2", "--leaves needs --file"},
         Wrong{"", "check --file none", "none: cannot be read"},
         Wrong{"", "check --file .", ".: is a directory"},
         Wrong{"", "check --file s ring", "check: unexpected word ring"},

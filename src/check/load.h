@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The load of a fabric's links: how many messages of one step share each of them. Where that is
+// one everywhere, the schedule is free of contention (Patarasuk, Yuan 2007, lemmas 4 and 5: a ring
+// in the order of a walk through the tree of switches is).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "sched/program.h"
+#include "topo/fabric.h"
+#include "topo/placement.h"
+
+namespace tutti::check {
+
+struct LinkLoad {
+    uint64_t messages = 0;  // the most that share a link in a step; a multicast counts as one
+    size_t step = 0;        // the first step in which so many do, and the lowest such link
+    uint32_t link = 0;      // in Fabric's numbers
+    uint64_t extra = 0;     // of all steps and links: messages beyond the first one
+};
+
+// Steps as in count.h; node n of the placement is host n. Messages within a host load no link.
+LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
+                   std::span<const std::unique_ptr<sched::Program>> programs);
+
+// "from host 3", "to host 3", "up from switch 0", "down to switch 0"
+std::string link_text(const topo::Fabric& fabric, uint32_t link);
+
+}  // namespace tutti::check
