@@ -280,7 +280,6 @@ Touched touched(const Operation& op, bool is_root) {
             blocks.reads[0] = op.left;
             blocks.to = op.to;
             break;
-        case Kind::kNodeBarrier:
         case Kind::kNodeArrive:
         case Kind::kNodeRelease:
             break;

@@ -242,10 +242,9 @@ void Prover::node(std::span<LiveOperation* const> members) {
     }
     if (agree(members)) move(members);
     if (!is_barrier()) return;
-    const bool from_all = first.kind != Kind::kNodeBcast && first.kind != Kind::kNodeScatter &&
-                          first.kind != Kind::kNodeRelease;
-    const bool to_all = first.kind != Kind::kNodeReduce && first.kind != Kind::kNodeGather &&
-                        first.kind != Kind::kNodeArrive;
+    // All others go from the root to all.
+    const bool from_all = first.kind == Kind::kNodeReduce || first.kind == Kind::kNodeGather ||
+                          first.kind == Kind::kNodeArrive;
     if (!is_meeting(first)) {
         for (LiveOperation* member : members) member->behind = member->before;
         return;
@@ -255,7 +254,7 @@ void Prover::node(std::span<LiveOperation* const> members) {
         for (const LiveOperation* member : members) known = join(known, member->before);
     }
     for (LiveOperation* member : members) {
-        const bool hears = to_all || member == members[first.peer];
+        const bool hears = !from_all || member == members[first.peer];
         member->behind = hears ? join(member->before, known) : member->before;
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The node's collectives, one after the other in the order of their numbers.
+#include "base/assert.h"
 #include "exec/state.h"
 
 namespace tutti::exec {
@@ -47,8 +48,7 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
             result.is_signal = true;
             break;
         default:
-            result.collective = TUTTI_BARRIER;
-            break;
+            TUTTI_ASSERT(false, "an operation of the node");
     }
     return result;
 }

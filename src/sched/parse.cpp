@@ -13,10 +13,10 @@ namespace tutti::sched {
 namespace {
 
 // By Kind.
-constexpr std::array<std::string_view, 14> kKindNames = {
-    "send",       "recv",           "recv_reduce",  "copy",        "reduce",
-    "multicast",  "recv_multicast", "node_barrier", "node_arrive", "node_release",
-    "node_bcast", "node_reduce",    "node_gather",  "node_scatter"};
+constexpr std::array<std::string_view, 13> kKindNames = {
+    "send",        "recv",           "recv_reduce", "copy",         "reduce",
+    "multicast",   "recv_multicast", "node_arrive", "node_release", "node_bcast",
+    "node_reduce", "node_gather",    "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -186,7 +186,7 @@ Operation parse_operation(Line& line, Kind kind) {
     } else if (kind == Kind::kRecvMulticast) {
         line.want_word("from");
         op.peer = line.number32();
-    } else if (is_node(kind) && kind != Kind::kNodeBarrier) {
+    } else if (is_node(kind)) {
         line.want_word("root");
         op.peer = line.number32();
     }
@@ -204,7 +204,6 @@ Operation parse_operation(Line& line, Kind kind) {
         case Kind::kReduce:
             parse_fold(line, op);
             break;
-        case Kind::kNodeBarrier:
         case Kind::kNodeArrive:
         case Kind::kNodeRelease:
             break;

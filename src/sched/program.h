@@ -49,7 +49,6 @@ enum class Kind : uint8_t {
     kReduce,         // to = left op right
     kMulticast,      // left -> all other ranks of the team
     kRecvMulticast,  // multicast of the rank `peer` -> to
-    kNodeBarrier,    // no blocks
     kNodeArrive,     // no blocks: the root waits until all members have come here
     kNodeRelease,    // no blocks: all members wait until the root has come here
     kNodeBcast,      // `to` of the root -> `to` of all members
@@ -171,10 +170,10 @@ constexpr bool is_message(Kind kind) { return kind <= Kind::kRecvReduce; }
 constexpr bool is_multicast(Kind kind) {
     return kind == Kind::kMulticast || kind == Kind::kRecvMulticast;
 }
-constexpr bool is_node(Kind kind) { return kind >= Kind::kNodeBarrier; }
+constexpr bool is_node(Kind kind) { return kind >= Kind::kNodeArrive; }
 // Node operations that move nothing and wait all the same.
 constexpr bool has_no_blocks(Kind kind) {
-    return kind >= Kind::kNodeBarrier && kind <= Kind::kNodeRelease;
+    return kind >= Kind::kNodeArrive && kind <= Kind::kNodeRelease;
 }
 // Whether Operation::order means something.
 constexpr bool has_order(Kind kind) { return is_node(kind) || is_multicast(kind); }

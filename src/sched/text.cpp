@@ -43,8 +43,6 @@ std::string body_text(const Operation& op) {
             return "multicast " + block_text(op.left);
         case Kind::kRecvMulticast:
             return "recv_multicast from " + std::to_string(op.peer) + " " + block_text(op.to);
-        case Kind::kNodeBarrier:
-            return "node_barrier";
         case Kind::kNodeArrive:
             return node_text(op, "node_arrive");
         case Kind::kNodeRelease:

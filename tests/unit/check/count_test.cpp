@@ -34,7 +34,7 @@ TEST(Count, CountsEveryKind) {
         written(shape_of(TUTTI_ALLREDUCE, 2, 8), {1, 1, 9, 8},
                 {"recv_reduce 3 from 1 output[0+8] = *scratch[0+8] op input[0+8]\nround 4\n"
                  "reduce output[0+4] = output[0+4] op output[4+4]\nround 5\n"
-                 "node_barrier order 0\nnode_bcast root 0 output[0+8] order 1\n",
+                 "node_arrive root 0 order 0\nnode_bcast root 0 output[0+8] order 1\n",
                  "send 3 to 0 input[0+8]\n"});
     EXPECT_EQ(count(*folds[0]), (Count{6, 0, 0, 1, 8, 2, 12}));
     const Programs multicasts =

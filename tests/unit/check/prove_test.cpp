@@ -197,10 +197,11 @@ TEST(CheckFaults, CycleThroughLanesOfASlot) {
     const Lines lines =
         faults_of(shape, {2, 1, 2, 4},
                   {"send 0 to 1 output[0+4]\nlane 1\nround 0\nsend 0 to 1 output[4+4]\n",
-                   "node_barrier order 1\nround 1\nrecv 0 from 0 output[0+4]\n"
-                   "lane 1\nround 0\nnode_barrier order 0\nrecv 0 from 0 output[4+4]\n"});
-    EXPECT_EQ(lines, Lines{"deadlock: rank 1, lane 0, round 0: node_barrier order 1, waits for "
-                           "order 0 of its own rank, which comes after it"});
+                   "node_arrive root 0 order 1\nround 1\nrecv 0 from 0 output[0+4]\n"
+                   "lane 1\nround 0\nnode_arrive root 0 order 0\nrecv 0 from 0 output[4+4]\n"});
+    EXPECT_EQ(lines,
+              Lines{"deadlock: rank 1, lane 0, round 0: node_arrive root 0 order 1, waits for "
+                    "order 0 of its own rank, which comes after it"});
 }
 
 TEST(CheckFaults, WrongPlaceAndUnwritten) {
@@ -267,8 +268,9 @@ TEST(CheckFaults, BlocksOutOfBounds) {
     expect("copy output[4+8] = input[0+8]", "a block is cut within an element of 8 bytes");
     expect("round 1\ncopy output[0+8] = input[0+8] after 0",
            "it waits for an operation that the round before does not have; it has 0");
-    expect("node_barrier order 1", "rank 0: no node operation has order 0");
-    expect("node_barrier order 0\nnode_barrier order 0", "rank 0: 2 node operations have order 0");
+    expect("node_arrive root 0 order 1", "rank 0: no node operation has order 0");
+    expect("node_arrive root 0 order 0\nnode_arrive root 0 order 0",
+           "rank 0: 2 node operations have order 0");
     expect("node_bcast root 1 output[0+16] order 0", "its root is none of the 1 ranks of the node");
     expect_fault(faults_of(shape_of(TUTTI_BCAST, 1, 16), {1, 1, 1, 8},
                            {"reduce output[0+8] = output[0+8] op output[8+8]\n"}),
@@ -321,7 +323,6 @@ TEST(CheckNode, ProvesEveryOperation) {
     const auto proves = [](const Shape& shape, const Lines& bodies) {
         EXPECT_EQ(faults_of(shape, kOneNode, {1, 1, 2, 16}, bodies), Lines{}) << bodies[0];
     };
-    proves(shape_of(TUTTI_BARRIER, 2, 0), {"node_barrier order 0\n", "node_barrier order 0\n"});
     const std::string halves = "node_arrive root 1 order 0\nround 1\nnode_release root 1 order 1\n";
     proves(shape_of(TUTTI_BARRIER, 2, 0), {halves, halves});
     proves(shape_of(TUTTI_BCAST, 2, 8, 1),
@@ -352,7 +353,7 @@ TEST(CheckNode, MembersDisagree) {
            "rank 1, lane 0, round 0: node_bcast root 1 output[0+8] order 0: it does not agree with "
            "rank 0, lane 0, round 0: node_bcast root 0 output[0+8] order 0");
     expect("node_bcast root 0 output[0+4] order 0", "it does not agree with");
-    expect("node_barrier order 0", "it does not agree with");
+    expect("node_arrive root 0 order 0", "it does not agree with");
     expect("",
            "deadlock: rank 0, lane 0, round 0: node_bcast root 0 output[0+8] order 0, waits for "
            "rank 1, which has finished");
@@ -369,9 +370,10 @@ TEST(CheckNode, EmptyOperationsTellNothing) {
     const std::string bcast = "node_bcast root 0 - order 1\n";
     expect_fault(faults_of(shape, kOneNode, {1, 1, 2, 0}, {gather + bcast, gather + bcast}),
                  "rank 0 leaves the barrier when it knows only of ranks 0");
-    const std::string barrier = "node_barrier order 0\nround 1\n";
-    EXPECT_EQ(faults_of(shape, kOneNode, {1, 1, 2, 0}, {barrier + bcast, barrier + bcast}),
-              Lines{});
+    const std::string halves =
+        "node_arrive root 0 order 0\nround 1\nnode_release root 0 order 1\nround 2\n";
+    const std::string last = "node_bcast root 0 - order 2\n";
+    EXPECT_EQ(faults_of(shape, kOneNode, {1, 1, 3, 0}, {halves + last, halves + last}), Lines{});
 }
 
 // Each half of a barrier lets the others go.
@@ -406,7 +408,8 @@ TEST(CheckNode, NodeOrderOrdersLanes) {
     // The copy stands before a node operation of its own lane, which stands before lane 1's.
     const std::string chained =
         "node_bcast root 0 output[0+8] order 0\nround 1\n"
-        "copy scratch[0+8] = output[0+8]\nround 2\nnode_barrier order 1 after 0\nlane 1\nround 0\n"
+        "copy scratch[0+8] = output[0+8]\nround 2\nnode_arrive root 0 order 1 after 0\nlane "
+        "1\nround 0\n"
         "node_bcast root 0 output[0+8] order 2\n";
     EXPECT_EQ(faults_of(shape, kOneNode, {2, 2, 3, 8}, {chained, chained}), Lines{});
     std::string loose = chained;

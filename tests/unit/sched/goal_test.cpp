@@ -50,11 +50,12 @@ TEST(Goal, LanesHaveTagsOfTheirOwnAndWaitForTheirSlot) {
 
 TEST(Goal, NodeOperationsAreRefused) {
     const Programs programs =
-        written(shape_of(TUTTI_BARRIER, 1, 0), {1, 1, 1, 0}, {"node_barrier order 0\n"});
+        written(shape_of(TUTTI_BARRIER, 1, 0), {1, 1, 1, 0}, {"node_arrive root 0 order 0\n"});
     const auto goal = print_goal(programs, 0, 0);
     ASSERT_FALSE(goal);
     EXPECT_EQ(goal.error().message,
-              "rank 0, lane 0, round 0: node_barrier order 0: GOAL has no node operations; see the option flat");
+              "rank 0, lane 0, round 0: node_arrive root 0 order 0: GOAL has no node operations; "
+              "see the option flat");
 }
 
 TEST(Goal, MulticastsAreRefused) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-
 #include "sched/list_program.h"
 #include "schedules.h"
 
@@ -44,11 +43,11 @@ rc::Gen<Block> any_block() {
 // Fields that the kind has no use for stay as they are made.
 Operation any_operation() {
     Operation op;
-    op.kind = static_cast<Kind>(*rc::gen::inRange(0, 14));
+    op.kind = static_cast<Kind>(*rc::gen::inRange(0, 13));
     op.after = *rc::gen::oneOf(rc::gen::element(kAfterAll, kAfterNone, after_op(63)),
                                rc::gen::arbitrary<uint64_t>());
-    const bool has_peer = op.kind != Kind::kCopy && op.kind != Kind::kReduce &&
-                          op.kind != Kind::kMulticast && op.kind != Kind::kNodeBarrier;
+    const bool has_peer =
+        op.kind != Kind::kCopy && op.kind != Kind::kReduce && op.kind != Kind::kMulticast;
     if (has_peer) {
         op.peer = *rc::gen::arbitrary<uint32_t>();
     }
@@ -185,7 +184,7 @@ TEST(Text, ErrorsSayWhereAndWhat) {
                 "22: the name of the buffer is missing here");
     expect_line("recv_reduce 0 from 2 output[0+8] = input[0+8] op input[0+8]",
                 "50: '*' is missing here");
-    expect_line("node_barrier", "13: 'order' is missing here");
+    expect_line("node_arrive root 0", "19: 'order' is missing here");
     expect_line("multicast input[0+8]", "21: 'order' is missing here");
     expect_line("multicast to 1 input[0+8] order 0", "11: 'to' is no buffer; did you mean '-'?");
     expect_line("recv_multicast output[0+8] order 0", "16: 'from' is missing here");
