@@ -5,22 +5,33 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <mutex>
 #include <vector>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/text.h"
+#include "transport/carrier/service.h"
 #include "transport/udp/batches.h"
 #include "transport/udp/interfaces.h"
 #include "transport/udp/membership.h"
-#include "transport/udp/service.h"
 #include "transport/udp/sockets.h"
 
 namespace tutti::transport::udp {
 namespace {
 
+using carrier::Service;
+
 // Between two looks at the sockets: so that a NAK does not wait behind a whole window.
 constexpr uint32_t kSendsPerTurn = kBatchPackets;
+// CLOCK_REALTIME, by which the system stamps packets.
+uint64_t real_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME, &time);
+    return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<uint64_t>(time.tv_nsec);
+}
+
 // Of a rank that attends, before it looks after its call again.
 constexpr uint32_t kTurnsAttendedMax = 8;
 
@@ -125,7 +136,8 @@ UdpCarrier::~UdpCarrier() {
 
 Result<Done> UdpCarrier::start() {
     if (!params_.has_thread) return service_.open_pipe();
-    return service_.start(*this, mutex_, sockets_.group(), sockets_.own());
+    const carrier::WaitFd all[] = {{sockets_.group(), false}, {sockets_.own(), true}};
+    return service_.start(*this, mutex_, all);
 }
 
 // ---------------------------------------------------------------- groups
@@ -305,10 +317,10 @@ std::string UdpCarrier::describe(Membership* membership) {
 // True if more may wait at the socket.
 bool UdpCarrier::receive(uint64_t now_ns, int socket) {
     const std::span<const Arrived> packets = inflow_.read(socket);
-    const uint64_t real_ns = has_timestamps_ && !packets.empty() ? Service::real_ns() : 0;
+    const uint64_t read_ns = has_timestamps_ && !packets.empty() ? real_ns() : 0;
     for (const Arrived& packet : packets) {
-        const bool is_told = packet.real_ns != 0 && packet.real_ns < real_ns;
-        const uint64_t age_ns = is_told ? real_ns - packet.real_ns : 0;
+        const bool is_told = packet.real_ns != 0 && packet.real_ns < read_ns;
+        const uint64_t age_ns = is_told ? read_ns - packet.real_ns : 0;
         take(now_ns, now_ns - std::min(age_ns, now_ns), packet);
     }
     return packets.size() == kBatchPackets;

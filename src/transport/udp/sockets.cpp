@@ -9,13 +9,12 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "transport/carrier/failed.h"
 
 namespace tutti::transport::udp {
-Error failed(const std::string& what) {
-    return {ErrorCode::kSystem, "multicast: " + what + ": " + std::strerror(errno)};
-}
-
 namespace {
+
+using carrier::failed;
 
 bool set_option(const Fd& socket, int level, int name, int value) {
     return setsockopt(socket.get(), level, name, &value, sizeof(value)) == 0;

@@ -17,9 +17,6 @@
 
 namespace tutti::transport::udp {
 
-// Of a system call that has just failed: errno, and what was to be done.
-Error failed(const std::string& what);
-
 struct SocketParams {
     Family family = Family::kIpv4;
     uint16_t group_port = 0;  // as people write it

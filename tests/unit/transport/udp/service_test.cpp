@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/service.h"
+#include "transport/carrier/service.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -16,7 +16,10 @@ namespace {
 // Two sockets, as far as the thread knows, and turns that take what came.
 class ServiceTest : public testing::Test, private Service::Work {
   protected:
-    void SetUp() override { ASSERT_TRUE(service_.start(*this, lock_, group_.get(), own_.get())); }
+    void SetUp() override {
+        const WaitFd all[] = {{group_.get(), false}, {own_.get(), true}};
+        ASSERT_TRUE(service_.start(*this, lock_, all));
+    }
     void TearDown() override { service_.stop(); }
 
     void come() {

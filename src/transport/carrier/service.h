@@ -14,13 +14,22 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
 #include "mcast/params.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
+
+// What a carrier's packets make readable.
+struct WaitFd {
+    int fd = -1;
+    bool is_for_room = false;  // watched for room to send as well, while that is wanted
+};
+inline constexpr size_t kWaitFdsMax = 4;
 
 class Service {
   public:
@@ -43,8 +52,8 @@ class Service {
 
     // Only what wake_fd() needs: there is no thread.
     Result<Done> open_pipe();
-    // Both sockets are watched for packets, `own` also for room to send.
-    Result<Done> start(Work& work, std::mutex& lock, int group, int own);
+    // At most kWaitFdsMax to watch.
+    Result<Done> start(Work& work, std::mutex& lock, std::span<const WaitFd> watched);
     // Not under the lock.
     void stop();
     // In a fork, where the thread is not: lets it be.
@@ -68,8 +77,6 @@ class Service {
 
     // CLOCK_MONOTONIC, by which the thread's timer goes.
     static uint64_t now_ns();
-    // CLOCK_REALTIME, by which the system stamps packets.
-    static uint64_t real_ns();
 
   private:
     Result<Done> watch(int fd, uint32_t events);
@@ -87,8 +94,7 @@ class Service {
     Fd pipe_writer_;
     Fd timer_;
     Fd epoll_;
-    int group_ = -1;
-    int own_ = -1;
+    std::vector<WaitFd> watched_;            // as start() had them
     std::atomic<bool> watches_room_{false};  // written under the lock
     uint64_t timer_ns_ = mcast::kNever;
     // Written under the lock, read by the thread without.
@@ -104,4 +110,4 @@ class Service {
     std::thread thread_;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/service.h"
+#include "transport/carrier/service.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,10 +16,10 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "transport/carrier/failed.h"
 #include "transport/carrier/waker.h"
-#include "transport/udp/sockets.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 // A rank that attends comes back from one call to the next in less. A program that leaves the
@@ -27,17 +27,16 @@ namespace {
 // processor.
 constexpr long kAwayNs = 1'000'000;
 
-uint64_t read_clock(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<uint64_t>(time.tv_nsec);
-}
+// The service's own fds: pipe and timer.
+constexpr size_t kFdsMax = kWaitFdsMax + 2;
 
 }  // namespace
 
-uint64_t Service::now_ns() { return read_clock(CLOCK_MONOTONIC); }
-
-uint64_t Service::real_ns() { return read_clock(CLOCK_REALTIME); }
+uint64_t Service::now_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<uint64_t>(time.tv_nsec);
+}
 
 Result<Done> Service::open_pipe() {
     std::array<int, 2> ends{-1, -1};
@@ -59,16 +58,18 @@ Result<Done> Service::watch(int fd, uint32_t events) {
     return Done{};
 }
 
-Result<Done> Service::start(Work& work, std::mutex& lock, int group, int own) {
+Result<Done> Service::start(Work& work, std::mutex& lock, std::span<const WaitFd> watched) {
+    TUTTI_ASSERT(watched.size() <= kWaitFdsMax, "all fds have room where the thread sleeps");
     if (const auto opened = open_pipe(); !opened) return opened.error();
     timer_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (timer_.get() < 0) return failed("timerfd_create");
     epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
     if (epoll_.get() < 0) return failed("epoll_create1");
-    group_ = group;
-    own_ = own;
-    for (const int fd : {pipe_reader_.get(), timer_.get(), group, own}) {
-        if (const auto watched = watch(fd, EPOLLIN); !watched) return watched.error();
+    watched_.assign(watched.begin(), watched.end());
+    std::vector<int> fds{pipe_reader_.get(), timer_.get()};
+    for (const WaitFd& one : watched) fds.push_back(one.fd);
+    for (const int fd : fds) {
+        if (const auto added = watch(fd, EPOLLIN); !added) return added.error();
     }
     sigset_t all;
     sigset_t before;
@@ -99,7 +100,7 @@ void Service::abandon() {
     if (thread_.joinable()) thread_.detach();
 }
 
-void Service::ring() const { carrier::PipeWaker(pipe_writer_.get()).wake(); }
+void Service::ring() const { PipeWaker(pipe_writer_.get()).wake(); }
 
 void Service::run(Work& work, std::mutex& lock) {
     while (sleep()) {
@@ -133,11 +134,13 @@ bool Service::must_help() {
 
 bool Service::has_work() const {
     const auto room = static_cast<short>(watches_room_ ? POLLOUT : 0);
-    std::array<pollfd, 4> all{{{pipe_reader_.get(), POLLIN, 0},
-                               {timer_.get(), POLLIN, 0},
-                               {group_, POLLIN, 0},
-                               {own_, static_cast<short>(POLLIN | room), 0}}};
-    return ::poll(all.data(), all.size(), 0) > 0;
+    std::array<pollfd, kFdsMax> all{{{pipe_reader_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}}};
+    size_t count = 2;
+    for (const WaitFd& one : watched_) {
+        const auto events = static_cast<short>(POLLIN | (one.is_for_room ? room : 0));
+        all[count++] = {one.fd, events, 0};
+    }
+    return ::poll(all.data(), count, 0) > 0;
 }
 
 // After a nap, if a rank attends, or did a moment ago: then it is likely to come again, and nobody
@@ -160,7 +163,7 @@ bool Service::sleep() {
 }
 
 void Service::wait(int ms_max) {
-    std::array<epoll_event, 4> events;
+    std::array<epoll_event, kFdsMax> events;
     const int count =
         epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), ms_max);
     TUTTI_ASSERT(count >= 0 || errno == EINTR, "epoll_wait waits");
@@ -195,8 +198,11 @@ void Service::watch_room(bool is_wanted) {
     watches_room_ = is_wanted;
     epoll_event event{};
     event.events = EPOLLIN | (watches_room_ ? static_cast<uint32_t>(EPOLLOUT) : 0);
-    event.data.fd = own_;
-    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, own_, &event);
+    for (const WaitFd& one : watched_) {
+        if (!one.is_for_room) continue;
+        event.data.fd = one.fd;
+        epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, one.fd, &event);
+    }
 }
 
 // Setting it again makes it unreadable, so nobody need read it.
@@ -219,4 +225,4 @@ void Service::hand_over(const Turn& turn) {
     watch_room(turn.wants_to_send);
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier
