@@ -3,7 +3,7 @@
 // round is one allgather, in which each member also says whether it can go on; if one cannot, all
 // do without.
 //
-//   1  all: endpoints of those that carry packets for their nodes; key, group, address of rank 0
+//   1  all: addresses of those that carry packets for their nodes; key, group, address of rank 0
 //   2  node, then all: the ring is in everybody's memory
 //   3  all: those that carry have joined
 //   4  all: who hears whom, at what rate, and how fast messages are between two hosts
@@ -23,25 +23,25 @@
 #include "select/rules.h"
 #include "transport/carrier/feed.h"
 #include "transport/carrier/ring.h"
+#include "transport/fabrics/fabrics.h"
 
 namespace tutti::engine {
 
 namespace carrier = transport::carrier;
-namespace udp = transport::udp;
 
 namespace {
 
 // What rank 0 hands out.
 struct Grant {
     carrier::Key key;
-    udp::GroupAddress address;
+    carrier::GroupAddress address;
     uint32_t group = 0;
 };
 
 struct Card {
     Obstacle obstacle = Obstacle::kNone;
     uint32_t carries = 0;
-    udp::Endpoint endpoint;
+    carrier::Address address;
     Grant grant;
 };
 
@@ -63,13 +63,6 @@ struct Finding {
     sched::Speed message;            // of two hosts; 0 where it was not measured
 };
 
-// A member keeps a window of every other one's packets, and of its own: 16 MB a team hold 256
-// packets of 1,500 bytes of 41 members, or 30 of 350. Larger windows gain nothing, since
-// acknowledgements come at every quarter.
-constexpr uint64_t kGroupBytesMax = 16'000'000;
-constexpr uint64_t kWindowPacketsMax = 256;
-constexpr uint64_t kWindowPacketsMin = 16;
-
 constexpr long kLookAgainNs = 200'000;
 // Longer than any probe round lasts; and from one turn of the embedder to the next in it.
 constexpr uint64_t kProbeNsMax = 3'000'000'000;
@@ -83,11 +76,6 @@ void nap() {
 size_t slice_bytes(const carrier::RingParams& ring) {
     const size_t bytes = node::kPageBytes + carrier::ring_bytes(ring);
     return (bytes + node::kPageBytes - 1) / node::kPageBytes * node::kPageBytes;
-}
-
-// Pretended hosts have one kernel in common, but ports of their own.
-uint64_t host_number(const udp::Endpoint& endpoint) {
-    return arena::hash_text(std::to_string(endpoint.port), endpoint.host);
 }
 
 }  // namespace
@@ -121,7 +109,7 @@ class MulticastMaker {
     Result<Done> probe();
     Report open(Card& card);
     Report draw(Grant& grant);
-    Report look_at_endpoints();
+    Report choose_window();
     Report make_ring(RingOffer& offer);
     Report take_ring(const RingOffer& offer);
     Report join_group();
@@ -146,15 +134,15 @@ class MulticastMaker {
     const topo::Placement& placement_;
     const bool carries_;  // this rank, for its node
     const carrier::RingParams ring_;
-    Report mine_;                           // the first that kept this member from going on
-    std::vector<udp::Endpoint> endpoints_;  // by node
-    std::vector<uint32_t> carriers_;        // likewise, ranks
+    Report mine_;                              // the first that kept this member from going on
+    std::vector<carrier::Address> addresses_;  // by node
+    std::vector<uint32_t> carriers_;           // likewise, ranks
     Grant grant_;
     uint32_t window_packets_ = 0;
     std::shared_ptr<arena::Mapping> slice_;
     off_t offset_ = -1;  // of the slice, where this rank took it from the node's arena
     Fd wake_fd_;
-    udp::Membership* membership_ = nullptr;
+    carrier::Membership* membership_ = nullptr;
     std::optional<MessageMeter> meter_;
     MulticastOutcome made_;
 };
@@ -168,13 +156,13 @@ Report MulticastMaker::trouble(const std::string& what) const {
 }
 
 Report MulticastMaker::open(Card& card) {
-    endpoints_.resize(placement_.nodes());
+    addresses_.resize(placement_.nodes());
     carriers_.resize(placement_.nodes());
     if (!carries_) return {};
     const auto carrier = desk_.open(context_.settings(), context_.params().job_rank);
     if (!carrier) return trouble(carrier.error().message);
     card.carries = 1;
-    card.endpoint = carrier.value()->endpoint();
+    card.address = carrier.value()->address();
     return {};
 }
 
@@ -185,12 +173,8 @@ Report MulticastMaker::draw(Grant& grant) {
     grant.key.is_secret = context_.settings().mcast.secret;
     // Zero means no group to those who read reports.
     grant.group = static_cast<uint32_t>(arena::random_token()) | 1u;
-    const McastSettings& settings = context_.settings().mcast;
-    if (settings.address.empty()) {
-        grant.address = udp::make_group_address(mcast_family(settings), arena::random_token());
-        return {};
-    }
-    const auto address = udp::parse_group_address(settings.address);
+    const auto address =
+        transport::fabrics::draw_group(context_.settings().mcast, arena::random_token());
     if (!address) return trouble(address.error().message);
     grant.address = address.value();
     return {};
@@ -209,7 +193,7 @@ Result<Done> MulticastMaker::introduce() {
     for (uint32_t rank = 0; rank < all_.size; ++rank) {
         const Card& card = cards.value()[rank];
         if (card.carries == 0) continue;
-        endpoints_[placement_.node_of(rank)] = card.endpoint;
+        addresses_[placement_.node_of(rank)] = card.address;
         carriers_[placement_.node_of(rank)] = rank;
     }
     grant_ = cards.value()[0].grant;
@@ -218,11 +202,11 @@ Result<Done> MulticastMaker::introduce() {
 
 std::vector<uint64_t> MulticastMaker::host_numbers() const {
     std::vector<uint64_t> hosts;
-    for (const udp::Endpoint& endpoint : endpoints_) hosts.push_back(host_number(endpoint));
+    for (const carrier::Address& address : addresses_) hosts.push_back(address.carrier);
     return hosts;
 }
 
-Report MulticastMaker::look_at_endpoints() {
+Report MulticastMaker::choose_window() {
     // A team whose hosts have heard each other before looks again: it waits long between its tries.
     const auto known =
         network_.has_lost_multicast() ? std::nullopt : desk_.known_failure(host_numbers());
@@ -232,12 +216,9 @@ Report MulticastMaker::look_at_endpoints() {
         return report;
     }
     const auto member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
-    const auto path = udp::choose_path(endpoints_, member);
-    if (!path) return trouble(path.error().message);
-    const uint64_t packet_bytes = path.value().packet_bytes_max;
-    const uint64_t window = kGroupBytesMax / (packet_bytes * endpoints_.size());
-    if (window < kWindowPacketsMin) return trouble("too many hosts for the memory of multicast");
-    window_packets_ = static_cast<uint32_t>(std::min(window, kWindowPacketsMax));
+    const auto window = desk_.carrier()->choose_window(addresses_, member);
+    if (!window) return trouble(window.error().message);
+    window_packets_ = window.value();
     return {};
 }
 
@@ -291,7 +272,7 @@ Report MulticastMaker::take_ring(const RingOffer& offer) {
 Result<Done> MulticastMaker::share_ring() {
     RingOffer offer;
     if (carries_) {
-        attempt([&] { return look_at_endpoints(); });
+        attempt([&] { return choose_window(); });
         attempt([&] { return make_ring(offer); });
     }
     if (ring_.ranks > 1) {
@@ -306,12 +287,12 @@ Result<Done> MulticastMaker::share_ring() {
 
 Report MulticastMaker::join_group() {
     desk_.tidy();
-    udp::JoinParams params;
-    params.address = grant_.address;
+    carrier::JoinParams params;
+    params.group_address = grant_.address;
     params.key = grant_.key;
     params.group = grant_.group;
     params.member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
-    params.endpoints = endpoints_;
+    params.members = addresses_;
     params.window_packets = window_packets_;
     params.bytes_per_s = context_.settings().mcast.bits_per_s / 8;
     params.seed = arena::random_token();
@@ -336,7 +317,7 @@ void MulticastMaker::prepare_meter() {
 // As everybody in the same round, on whom the partner can rely: all have joined.
 Report MulticastMaker::measure_messages(Finding& finding) {
     if (!meter_) return {};
-    const uint64_t partner = host_number(endpoints_[partner_node()]);
+    const uint64_t partner = addresses_[partner_node()].carrier;
     finding.message = desk_.known_speed(partner);
     if (!meter_->measure(finding.message)) {
         context_.keep(meter_->let_go());
@@ -359,9 +340,9 @@ Result<Done> MulticastMaker::join() {
 
 // The carrying rank's. The others' probes come in meanwhile; it is over within a bound.
 Report MulticastMaker::look_around(Finding& finding) {
-    udp::Carrier& carrier = *desk_.carrier();
+    carrier::Carrier& carrier = *desk_.carrier();
     carrier.start_probe(membership_);
-    udp::ProbeState state = carrier.probe_state(membership_);
+    carrier::ProbeState state = carrier.probe_state(membership_);
     while (!state.is_done) {
         nap();
         carrier.poll();
@@ -390,8 +371,7 @@ void MulticastMaker::take_over() {
     facts.group = grant_.group;
     facts.is_secret = grant_.key.is_secret;
     facts.hosts = placement_.nodes();
-    facts.address = udp::to_text(grant_.address.family, grant_.address.bytes) + " port " +
-                    std::to_string(context_.settings().mcast.port);
+    facts.address = transport::fabrics::to_text(grant_.address, context_.settings().mcast);
 }
 
 void MulticastMaker::remember_failure(const std::string& reason) {

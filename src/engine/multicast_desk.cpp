@@ -4,18 +4,12 @@
 #include <algorithm>
 
 #include "node/slice.h"
+#include "transport/fabrics/fabrics.h"
 
 namespace tutti::engine {
 
-using transport::udp::Carrier;
-using transport::udp::CarrierParams;
-using transport::udp::Family;
-
-Family mcast_family(const McastSettings& settings) {
-    const bool is_ipv6 = settings.address.find(':') != std::string::npos ||
-                         settings.interface.find(':') != std::string::npos;
-    return is_ipv6 ? Family::kIpv6 : Family::kIpv4;
-}
+using transport::carrier::Carrier;
+using transport::carrier::CarrierParams;
 
 Result<Carrier*> MulticastDesk::open(const Settings& all, uint32_t process) {
     const McastSettings& settings = all.mcast;
@@ -23,15 +17,13 @@ Result<Carrier*> MulticastDesk::open(const Settings& all, uint32_t process) {
     if (error_) return *error_;
     if (carrier_) return carrier_.get();
     CarrierParams params;
-    params.family = mcast_family(settings);
-    params.interface = settings.interface;
-    params.port = static_cast<uint16_t>(settings.port);
-    params.ttl = static_cast<uint32_t>(settings.ttl);
     params.groups_max = static_cast<uint32_t>(settings.teams);
     params.has_thread = settings.thread;
     params.faults = all.faults;
     params.faults.seed += process;
-    auto opened = Carrier::open(params);
+    auto datagrams = transport::fabrics::open_datagrams(settings);
+    auto opened = datagrams ? Carrier::open(params, std::move(datagrams.value()))
+                            : Result<std::unique_ptr<Carrier>>(datagrams.error());
     if (!opened) {
         error_ = opened.error();
         return opened.error();

@@ -17,13 +17,13 @@
 #include "base/result.h"
 #include "base/settings.h"
 #include "sched/shape.h"
-#include "transport/udp/carrier.h"
+#include "transport/carrier/carrier.h"
 
 namespace tutti::engine {
 
 // A group in the hands of the process that carries it for its node.
 struct CarriedGroup {
-    transport::udp::Membership* membership = nullptr;
+    transport::carrier::Membership* membership = nullptr;
     // The node's ring stands in it, behind a node::SliceHeader.
     std::shared_ptr<arena::Mapping> slice;
     uint32_t ranks = 0;  // of the node
@@ -42,16 +42,13 @@ class Attended {
     virtual void watch_for_others(bool is_wanted) = 0;
 };
 
-// IPv6 where an address among the settings is one.
-transport::udp::Family mcast_family(const McastSettings& settings);
-
 class MulticastDesk {
   public:
     // Errors: why this process can have no multicast; nothing is tried again. process: its number
     // among those that draw faults by the same seed.
-    Result<transport::udp::Carrier*> open(const Settings& settings, uint32_t process);
+    Result<transport::carrier::Carrier*> open(const Settings& settings, uint32_t process);
     // nullptr before open().
-    [[nodiscard]] transport::udp::Carrier* carrier() const { return carrier_.get(); }
+    [[nodiscard]] transport::carrier::Carrier* carrier() const { return carrier_.get(); }
 
     // The team is gone on this rank. Its group goes when the team is gone on all ranks of the node:
     // the last one's data may still be in the ring. Looked after by the next call of tidy().
@@ -100,7 +97,7 @@ class MulticastDesk {
 
     std::mutex mutex_;
     std::vector<CarriedGroup> put_away_;  // outlives the carrier, which uses the slices
-    std::unique_ptr<transport::udp::Carrier> carrier_;
+    std::unique_ptr<transport::carrier::Carrier> carrier_;
     std::optional<Error> error_;
     std::vector<Failure> failures_;
     std::set<std::string> reasons_;

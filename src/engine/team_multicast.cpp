@@ -8,7 +8,6 @@
 namespace tutti::engine {
 
 namespace carrier = transport::carrier;
-namespace udp = transport::udp;
 
 namespace {
 
@@ -68,7 +67,7 @@ void TeamMulticast::drop() {
 
 void TeamMulticast::retire() {
     if (!carries()) return;
-    udp::Carrier& carrier = *desk_.carrier();
+    carrier::Carrier& carrier = *desk_.carrier();
     add_figures(past_, carrier.group_counters(parts_.membership));
     past_interface_ = carrier.describe(parts_.membership);
     drop();
@@ -79,7 +78,7 @@ void TeamMulticast::set_rate(uint64_t bytes_per_s) {
 }
 
 void TeamMulticast::poll() {
-    if (udp::Carrier* carrier = desk_.carrier()) carrier->poll();
+    if (carrier::Carrier* carrier = desk_.carrier()) carrier->poll();
 }
 
 carrier::Ring TeamMulticast::ring() const { return carrier::Ring(ring_memory(*parts_.slice)); }
@@ -117,10 +116,10 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.message_latency_ns = facts_.message.latency_ns;
     set_text(info.address, facts_.address);
     if (!has_carried_) return;
-    udp::Carrier& carrier = *desk_.carrier();
+    carrier::Carrier& carrier = *desk_.carrier();
     mcast::GroupCounters group = past_;
     if (carries()) add_figures(group, carrier.group_counters(parts_.membership));
-    const udp::CarrierCounters all = carrier.counters();
+    const carrier::CarrierCounters all = carrier.counters();
     info.carries = 1;
     info.data_packets = group.sent.data;
     info.repairs_to_one = group.sent.repairs_to_one;

@@ -17,10 +17,10 @@
 #include "mcast/packet.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
+#include "transport/carrier/carrier.h"
 #include "transport/carrier/ring.h"
 #include "transport/carrier/route.h"
 #include "transport/carrier/waker.h"
-#include "transport/udp/carrier.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -59,10 +59,10 @@ struct MulticastFacts {
 class TeamMulticast {
   public:
     struct Parts {
-        std::shared_ptr<arena::Mapping>
-            slice;   // in which the ring stands, behind a node::SliceHeader
-        Fd wake_fd;  // of a rank that does not carry
-        transport::udp::Membership* membership = nullptr;  // of the one that does
+        // In which the ring stands, behind a node::SliceHeader.
+        std::shared_ptr<arena::Mapping> slice;
+        Fd wake_fd;                                            // of a rank that does not carry
+        transport::carrier::Membership* membership = nullptr;  // of the one that does
         uint32_t ranks_on_node = 1;
     };
     // network: the way on when the group has failed; outlives this.

@@ -2,7 +2,7 @@
 // One member of a reliable multicast group: its own stream, what it receives of the others', the
 // acknowledgements that pass through it, and whom it waits for. No I/O, no clock, no threads.
 //
-// Source: ours; docs/protocol/multicast.md. Whoever carries it (transport/udp) does this:
+// Source: ours; docs/protocol/multicast.md. Whoever carries it (transport/carrier) does this:
 //
 //     on a datagram           check its code, then on_packet(now, bytes)
 //     at next_deadline()      tick(now)

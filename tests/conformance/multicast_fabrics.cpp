@@ -94,7 +94,7 @@ void add_udp(const std::string& name, const std::vector<std::string>& namespaces
     params.carrier.has_thread = false;
     add("_polled", params);
     params.carrier.has_thread = true;
-    params.carrier.family = transport::udp::Family::kIpv6;
+    params.udp.family = transport::udp::Family::kIpv6;
     params.carrier.faults = {.drop_ppm = 50'000, .dup_ppm = 10'000, .reorder = 8, .seed = 7};
     add("_6_faulty", params);
     params.is_secret = true;

@@ -19,7 +19,6 @@ namespace tutti::test {
 namespace {
 
 using namespace transport::carrier;
-using namespace transport::udp;
 using transport::Multicast;
 using transport::Rank;
 
@@ -75,7 +74,7 @@ class UdpFabric final : public MulticastFabric {
             member_of_rank_.push_back(static_cast<mcast::Member>(host));
         }
         // Tests of several processes at once keep out of each other's way.
-        params_.carrier.port = static_cast<uint16_t>(20'000 + getpid() % 20'000);
+        params_.udp.port = static_cast<uint16_t>(20'000 + getpid() % 20'000);
         for (uint32_t host = 0; host < kMulticastHosts; ++host) open_carrier(host);
         for (uint32_t team = 0; team < teams; ++team) add_team(team + 1);
     }
@@ -98,22 +97,26 @@ class UdpFabric final : public MulticastFabric {
   private:
     void open_carrier(uint32_t host) {
         if (params_.namespaces.empty()) {
-            carriers_.push_back(value_of(Carrier::open(params_.carrier)));
+            carriers_.push_back(make_carrier());
         } else {
             const InNetwork there(params_.namespaces[host]);
-            carriers_.push_back(value_of(Carrier::open(params_.carrier)));
+            carriers_.push_back(make_carrier());
         }
-        endpoints_.push_back(carriers_.back()->endpoint());
+        addresses_.push_back(carriers_.back()->address());
+    }
+    [[nodiscard]] std::unique_ptr<Carrier> make_carrier() const {
+        auto datagrams = value_of(transport::udp::open_datagrams(params_.udp));
+        return value_of(Carrier::open(params_.carrier, std::move(datagrams)));
     }
 
     void add_team(uint32_t group) {
         Team& team = teams_.emplace_back();
         JoinParams join;
-        join.address = make_group_address(params_.carrier.family, group);
+        join.group_address = transport::udp::make_group_address(params_.udp.family, group);
         join.key = value_of(random_key());
         join.key.is_secret = params_.is_secret;
         join.group = group;
-        join.endpoints = endpoints_;
+        join.members = addresses_;
         join.bytes_per_s = kBytesPerS;
         for (uint32_t host = 0; host < kMulticastHosts; ++host) {
             const auto ranks = std::ranges::count(kHostOfRank, host);
@@ -136,7 +139,7 @@ class UdpFabric final : public MulticastFabric {
 
     UdpFabricParams params_;
     std::vector<mcast::Member> member_of_rank_;
-    std::vector<Endpoint> endpoints_;
+    std::vector<Address> addresses_;
     std::vector<std::unique_ptr<Carrier>> carriers_;
     std::vector<Team> teams_;
 };

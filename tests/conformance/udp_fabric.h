@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "conformance/multicast_fabrics.h"
-#include "transport/udp/carrier.h"
+#include "transport/carrier/carrier.h"
+#include "transport/udp/datagrams.h"
 
 namespace tutti::test {
 
 struct UdpFabricParams {
-    transport::udp::CarrierParams carrier;  // without the port
+    transport::carrier::CarrierParams carrier;
+    transport::udp::DatagramsParams udp;  // without the port
     // A file of the network namespace of each host, as /proc/PID/ns/net; none: all hosts are this
     // one, and their packets go round its loopback interface.
     std::vector<std::string> namespaces;

@@ -21,15 +21,9 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "mcast/params.h"
+#include "transport/carrier/datagrams.h"
 
 namespace tutti::transport::carrier {
-
-// What a carrier's packets make readable.
-struct WaitFd {
-    int fd = -1;
-    bool is_for_room = false;  // watched for room to send as well, while that is wanted
-};
-inline constexpr size_t kWaitFdsMax = 4;
 
 class Service {
   public:

@@ -22,16 +22,16 @@ uint64_t timestamp_of(msghdr& head) {
     return 0;
 }
 
-void read_source(const sockaddr_storage& from, Arrived& arrived) {
-    arrived.address = {};
+void read_source(const sockaddr_storage& from, Received& received) {
+    received.address = {};
     if (from.ss_family == AF_INET) {
         const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(from);
-        arrived.port = ipv4.sin_port;
-        std::memcpy(arrived.address.data(), &ipv4.sin_addr, sizeof(ipv4.sin_addr));
+        received.port = ipv4.sin_port;
+        std::memcpy(received.address.data(), &ipv4.sin_addr, sizeof(ipv4.sin_addr));
     } else {
         const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(from);
-        arrived.port = ipv6.sin6_port;
-        std::memcpy(arrived.address.data(), &ipv6.sin6_addr, sizeof(ipv6.sin6_addr));
+        received.port = ipv6.sin6_port;
+        std::memcpy(received.address.data(), &ipv6.sin6_addr, sizeof(ipv6.sin6_addr));
     }
 }
 
@@ -44,7 +44,7 @@ Inflow::Inflow(uint32_t packet_bytes_max)
     }
 }
 
-std::span<const Arrived> Inflow::read(int socket) {
+std::span<const Received> Inflow::read(int socket) {
     for (uint32_t i = 0; i < kBatchPackets; ++i) {
         msghdr& head = heads_[i].msg_hdr;
         head = {};
@@ -61,11 +61,11 @@ std::span<const Arrived> Inflow::read(int socket) {
     } while (got < 0 && errno == EINTR);
     const auto count = static_cast<uint32_t>(got < 0 ? 0 : got);
     for (uint32_t i = 0; i < count; ++i) {
-        read_source(from_[i], arrived_[i]);
-        arrived_[i].bytes = {static_cast<std::byte*>(parts_[i].iov_base), heads_[i].msg_len};
-        arrived_[i].real_ns = timestamp_of(heads_[i].msg_hdr);
+        read_source(from_[i], received_[i]);
+        received_[i].bytes = {static_cast<std::byte*>(parts_[i].iov_base), heads_[i].msg_len};
+        received_[i].real_ns = timestamp_of(heads_[i].msg_hdr);
     }
-    return std::span(arrived_).first(count);
+    return std::span(received_).first(count);
 }
 
 Outflow::Outflow(uint32_t packet_bytes_max)

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "transport/carrier/datagrams.h"
 #include "transport/udp/endpoint.h"
 #include "transport/udp/sockets.h"
 
@@ -19,9 +20,9 @@ namespace tutti::transport::udp {
 // One call of recvmmsg or sendmmsg takes about as long as two packets cost; so many make that small
 // and stay within what a millisecond brings at 1 Gbit/s. A probe's row of packets is one call, so
 // that no other process gets the processor in the midst of it.
-inline constexpr uint32_t kBatchPackets = 64;
+using carrier::kBatchPackets;
 
-struct Arrived {
+struct Received {
     std::span<std::byte> bytes;
     // Of the sender; network order.
     uint16_t port = 0;
@@ -37,7 +38,7 @@ class Inflow {
     Inflow& operator=(const Inflow&) = delete;
 
     // What waits at a socket, at most kBatchPackets; valid until the next read.
-    std::span<const Arrived> read(int socket);
+    std::span<const Received> read(int socket);
 
   private:
     uint32_t packet_bytes_;  // one more than a packet may have: that one tells of longer ones
@@ -49,7 +50,7 @@ class Inflow {
         std::array<char, 64> bytes{};
     };
     std::array<Control, kBatchPackets> control_{};
-    std::array<Arrived, kBatchPackets> arrived_{};
+    std::array<Received, kBatchPackets> received_{};
 };
 
 class Outflow {

@@ -154,13 +154,13 @@ SocketAddress socket_address(Family family, const AddressBytes& address, uint16_
     return made;
 }
 
-Result<GroupAddress> parse_group_address(std::string_view text) {
+Result<carrier::GroupAddress> parse_group_address(std::string_view text) {
     const std::string copy(text);
-    GroupAddress address;
+    carrier::GroupAddress address;
     if (inet_pton(AF_INET, copy.c_str(), address.bytes.data()) == 1 && address.bytes[0] == 239) {
         return address;
     }
-    address = {Family::kIpv6, {}};
+    address = {carrier::Kind::kUdp6, {}};
     if (inet_pton(AF_INET6, copy.c_str(), address.bytes.data()) == 1 && address.bytes[0] == 0xff) {
         return address;
     }
@@ -168,8 +168,8 @@ Result<GroupAddress> parse_group_address(std::string_view text) {
                  "'" + printable(text) + "' is no multicast address (239.x.y.z or ff..)"};
 }
 
-GroupAddress make_group_address(Family family, uint64_t random) {
-    GroupAddress address{family, {}};
+carrier::GroupAddress make_group_address(Family family, uint64_t random) {
+    carrier::GroupAddress address{static_cast<carrier::Kind>(family), {}};
     if (family == Family::kIpv4) {
         // 239.192.0.0/14; the last two bytes choose the switch's entry, too.
         address.bytes[0] = 239;

@@ -18,10 +18,14 @@
 
 #include "base/result.h"
 #include "mcast/packet.h"
+#include "transport/carrier/datagrams.h"
 
 namespace tutti::transport::udp {
 
-enum class Family : uint32_t { kIpv4 = 4, kIpv6 = 6 };
+enum class Family : uint32_t {
+    kIpv4 = static_cast<uint32_t>(carrier::Kind::kUdp4),
+    kIpv6 = static_cast<uint32_t>(carrier::Kind::kUdp6)
+};
 
 // Network order; IPv4 in the first four bytes.
 using AddressBytes = std::array<uint8_t, 16>;
@@ -72,14 +76,9 @@ SocketAddress socket_address(Family family, const AddressBytes& address, uint16_
                              uint32_t interface);
 
 // "239.1.2.3" or "ff15::1:2"; errors: not a multicast address.
-struct GroupAddress {
-    Family family = Family::kIpv4;
-    AddressBytes bytes{};
-    bool operator==(const GroupAddress&) const = default;
-};
-Result<GroupAddress> parse_group_address(std::string_view text);
+Result<carrier::GroupAddress> parse_group_address(std::string_view text);
 // One of those that anybody may use on a site (RFC 2365: 239.192/14; RFC 4291: ff15::/16).
-GroupAddress make_group_address(Family family, uint64_t random);
+carrier::GroupAddress make_group_address(Family family, uint64_t random);
 std::string to_text(Family family, const AddressBytes& address);
 
 }  // namespace tutti::transport::udp

@@ -113,13 +113,13 @@ TEST(Endpoint, FamiliesMustAgree) {
 
 TEST(Endpoint, GroupAddresses) {
     EXPECT_TRUE(parse_group_address("239.1.2.3"));
-    EXPECT_EQ(parse_group_address("ff15::9").value().family, Family::kIpv6);
+    EXPECT_EQ(parse_group_address("ff15::9").value().kind, carrier::Kind::kUdp6);
     for (const char* text : {"", "10.0.0.1", "224.0.0.1", "240.0.0.1", "fe80::1", "239.1.2", "x"}) {
         EXPECT_FALSE(parse_group_address(text)) << text;
     }
     for (uint64_t random = 1; random < uint64_t{1} << 60; random = random * 5 + 3) {
         for (const Family family : {Family::kIpv4, Family::kIpv6}) {
-            const GroupAddress made = make_group_address(family, random);
+            const carrier::GroupAddress made = make_group_address(family, random);
             const auto parsed = parse_group_address(to_text(family, made.bytes));
             ASSERT_TRUE(parsed);
             EXPECT_EQ(parsed.value(), made);

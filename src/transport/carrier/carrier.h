@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries the multicast groups of one process over UDP: two sockets for all of them, codes, timers,
-// and a thread that serves them while the program computes.
+// Carries the multicast groups of one process over a fabric's datagrams: codes, timers, and a
+// thread that serves them while the program computes.
 //
-// Source: ours; docs/protocol/multicast.md, "On UDP". One process a node has a carrier, made with
+// Source: ours; docs/protocol/multicast.md, "Carrier". One process a node has a carrier, made with
 // its first team that has multicast. The thread sleeps in epoll until a packet, a rank or a timer
 // wakes it; it blocks all signals and calls no MPI. Without the thread poll() does its work.
 //
@@ -27,33 +27,19 @@
 #include "mcast/group.h"
 #include "transport/carrier/client.h"
 #include "transport/carrier/code.h"
+#include "transport/carrier/datagrams.h"
 #include "transport/carrier/waker.h"
-#include "transport/udp/endpoint.h"
 
-namespace tutti::transport::udp {
-
-using carrier::Client;
-using carrier::Key;
-using carrier::Waker;
-
-// Jumbo frames; only loopback interfaces take longer packets.
-inline constexpr uint32_t kPacketBytesMax = 9000 - 28;
+namespace tutti::transport::carrier {
 
 struct CarrierParams {
-    Family family = Family::kIpv4;
-    // Name, or an address on it or in its network; empty: all that are up.
-    std::string interface;
-    uint16_t port = 0;  // of the groups, alike on all members
-    uint32_t ttl = 1;
-    uint32_t packet_bytes_max = kPacketBytesMax;      // more only if the interface has less
-    uint32_t receive_buffer_bytes = 4 * 1024 * 1024;  // asked for; the system may grant less
     uint32_t groups_max = 8;
     bool has_thread = true;
     FaultPlan faults;  // done to packets that come in
 };
 
 struct JoinParams {
-    GroupAddress address;
+    GroupAddress group_address;
     // The group's own, drawn at random by the team's rank 0 with the group's number: halves of a
     // job may make teams before they know of each other, so there is none that a job has. A
     // packet's group says under which key its code is checked, before anything else of it is looked
@@ -61,9 +47,9 @@ struct JoinParams {
     Key key;
     uint32_t group = 0;  // of this process's groups, those included that linger, no other has it
     mcast::Member member = 0;
-    std::span<const Endpoint> endpoints;  // of all members
-    uint32_t window_packets = 256;        // at most; fewer if a member's receive buffer holds fewer
-    uint64_t bytes_per_s = 0;             // 0: as set_rate() says later
+    std::span<const Address> members;
+    uint32_t window_packets = 256;  // at most; fewer if a member holds fewer
+    uint64_t bytes_per_s = 0;       // 0: as set_rate() says later
     uint64_t seed = 1;
     // Made under the lock, with the group's only team open; destroyed by leave().
     std::function<std::unique_ptr<Client>(mcast::Group&)> make_client;
@@ -76,10 +62,10 @@ struct CarrierCounters {
     uint64_t own = 0;         // looped back
     uint64_t ungrouped = 0;   // of a group that this process is not, or no longer, in
     uint64_t unsent = 0;      // that the system refused
-    uint64_t overflowed = 0;  // came while a socket's buffer was full
+    uint64_t overflowed = 0;  // came where there was no room
     uint64_t faults = 0;      // done on purpose, to packets of groups that are still there
     uint64_t wakeups = 0;     // of the thread
-    uint32_t receive_buffer_bytes = 0;  // of each socket, as the system counts it
+    uint32_t receive_buffer_bytes = 0;  // as the system counts it
 };
 
 struct ProbeState {
@@ -99,18 +85,24 @@ class Membership;
 
 class Carrier {
   public:
-    // Errors: no such interface, no socket, no thread.
-    static Result<std::unique_ptr<Carrier>> open(const CarrierParams& params);
+    // Errors: no pipe, no thread.
+    static Result<std::unique_ptr<Carrier>> open(const CarrierParams& params,
+                                                 std::unique_ptr<Datagrams> datagrams);
     virtual ~Carrier() = default;
 
-    [[nodiscard]] virtual const Endpoint& endpoint() const = 0;
+    // Of its datagrams, for others' join().
+    [[nodiscard]] virtual const Address& address() const = 0;
+    // A window that takes no more memory here than a team should: a member keeps one of every
+    // member's. Errors: these members cannot meet, or are too many.
+    [[nodiscard]] virtual Result<uint32_t> choose_window(std::span<const Address> members,
+                                                         mcast::Member own) const = 0;
     // Another process of the node opens /proc/PID/fd/N for reading and writing, without blocking,
     // and wakes the carrier by PipeWaker.
     [[nodiscard]] virtual int wake_fd() const = 0;
     // For this process's own ranks.
     virtual Waker& waker() = 0;
 
-    // Errors: no place, no memory, no way to the others, the address cannot be joined.
+    // Errors: no place, no memory, no way to the others, the address cannot be had.
     virtual Result<Membership*> join(const JoinParams& params) = 0;
     // No rank of this node uses it any more. False: the group has not taken all that they have
     // sent; once more later. Else the client is gone, and the group lingers until nobody needs it.
@@ -141,4 +133,4 @@ class Carrier {
     virtual void attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns) = 0;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/udp/membership.h"
+#include "transport/carrier/membership.h"
 
 #include <algorithm>
 #include <new>
@@ -8,10 +8,10 @@
 #include "transport/carrier/feed.h"
 #include "transport/multicast.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
-constexpr uint32_t kByeTeam = carrier::kRingTeam + 1;
+constexpr uint32_t kByeTeam = kRingTeam + 1;
 // Of one packet, so that those of several members may have one name.
 constexpr mcast::MessageName kBye{kByeTeam, 0, 0, 0};
 // In which it answers for others whose acknowledgements pass through it: ten of the slowest
@@ -24,7 +24,7 @@ mcast::Params group_params(const JoinParams& join, const Path& path) {
     mcast::Params params;
     params.group = join.group;
     params.member = join.member;
-    params.members = static_cast<mcast::Member>(join.endpoints.size());
+    params.members = static_cast<mcast::Member>(join.members.size());
     params.window_packets = std::min(join.window_packets, path.window_packets_max);
     params.packet_bytes_max = path.packet_bytes_max;
     params.bytes_per_s = join.bytes_per_s;
@@ -33,33 +33,21 @@ mcast::Params group_params(const JoinParams& join, const Path& path) {
     params.timing.probes_max = 200;
     params.teams_max = 2;
     // The ring's slots, and one at a time for byes.
-    params.posts_max = carrier::kRingSlotsMax + 1;
+    params.posts_max = kRingSlotsMax + 1;
     params.seed = join.seed;
     return params;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Membership>> Membership::create(const JoinParams& params, Family family,
-                                                       uint16_t group_port,
+Result<std::unique_ptr<Membership>> Membership::create(const JoinParams& params, const Path& path,
                                                        const FaultPlan& faults) {
-    if (params.endpoints.size() < 2 || params.endpoints.size() > mcast::kMembersMax) {
-        return Error{ErrorCode::kArgument, "multicast: a group has 2 to 4096 members"};
-    }
-    if (params.address.family != family) {
-        return Error{ErrorCode::kArgument, "multicast: the group's address is of another family"};
-    }
-    auto path = choose_path(params.endpoints, params.member);
-    if (!path) return path.error();
-    const uint32_t packet_bytes_max = path.value().packet_bytes_max;
-    if (const auto prepared = carrier::prepare(params.key); !prepared) return prepared.error();
+    if (const auto prepared = prepare(params.key); !prepared) return prepared.error();
     try {
-        auto group = mcast::Group::create(group_params(params, path.value()));
+        auto group = mcast::Group::create(group_params(params, path));
         if (!group) return group.error();
-        std::unique_ptr<Membership> made(
-            new Membership(params, std::move(path.value()), std::move(group.value())));
-        made->resolve(params, family, group_port);
-        if (faults.is_any()) made->faults_.emplace(faults, params.member, packet_bytes_max);
+        std::unique_ptr<Membership> made(new Membership(params, path, std::move(group.value())));
+        if (faults.is_any()) made->faults_.emplace(faults, params.member, path.packet_bytes_max);
         made->fail_after_ = faults.fail_after;
         return made;
     } catch (const std::bad_alloc&) {
@@ -67,30 +55,21 @@ Result<std::unique_ptr<Membership>> Membership::create(const JoinParams& params,
     }
 }
 
-Membership::Membership(const JoinParams& params, Path path, std::unique_ptr<mcast::Group> group)
+Membership::Membership(const JoinParams& params, const Path& path,
+                       std::unique_ptr<mcast::Group> group)
     : group_(std::move(group)),
       key_(params.key),
-      address_(params.address),
-      path_(std::move(path)),
-      has_bye_(params.endpoints.size()),
-      byes_left_(static_cast<uint32_t>(params.endpoints.size()) - 1) {
+      shares_host_(path.shares_host),
+      has_bye_(params.members.size()),
+      byes_left_(static_cast<uint32_t>(params.members.size()) - 1) {
     sink_ = [this](std::span<const std::byte> packet) {
         if (group_->on_packet(now_ns_, packet, arrival_ns_)) heard_ns_ = now_ns_;
     };
-    for (const uint32_t team : {carrier::kRingTeam, kByeTeam}) {
+    for (const uint32_t team : {kRingTeam, kByeTeam}) {
         const auto opened = group_->open_team(team);
         TUTTI_ASSERT(opened, "a new group has room for its two teams");
     }
     post_bye(0);
-}
-
-void Membership::resolve(const JoinParams& params, Family family, uint16_t group_port) {
-    to_all_ = socket_address(family, address_.bytes, group_port, path_.own.interface);
-    via_ = Via(family, path_.own);
-    for (size_t member = 0; member < params.endpoints.size(); ++member) {
-        to_member_.push_back(socket_address(family, path_.of_member[member].address,
-                                            params.endpoints[member].port, path_.own.interface));
-    }
 }
 
 uint64_t Membership::faults() const {
@@ -157,22 +136,16 @@ uint64_t Membership::next_deadline() const {
     return std::min(next, over_ns_);
 }
 
-size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, const SocketAddress*& to,
-                               const Via*& via) {
-    mcast::Member member = mcast::kNobody;
-    const size_t bytes = group_->next_packet(now_ns, out, member);
-    if (bytes == 0) return 0;
-    carrier::seal(key_, out.first(bytes));
-    const bool is_to_all = member == mcast::kEverybody;
-    to = is_to_all ? &to_all_ : &to_member_[member];
-    via = &via_;
+size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to) {
+    const size_t bytes = group_->next_packet(now_ns, out, to);
+    if (bytes > 0) seal(key_, out.first(bytes));
     return bytes;
 }
 
 void Membership::start_leaving(uint64_t now_ns) {
     is_leaving_ = true;
     client_.reset();
-    group_->close_team(now_ns, carrier::kRingTeam);
+    group_->close_team(now_ns, kRingTeam);
     bye_ = {kBye, bye_data_, 0, false};
     heard_ns_ = now_ns;
     must_look_ = true;
@@ -219,4 +192,4 @@ void Membership::look_for_byes(uint64_t now_ns) {
     }
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

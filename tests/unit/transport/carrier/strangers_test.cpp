@@ -9,9 +9,9 @@
 #include <atomic>
 
 #include "base/prng.h"
-#include "unit/transport/udp/cluster.h"
+#include "unit/transport/carrier/cluster.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 constexpr const char* kAddress = "239.192.77.1";
@@ -145,7 +145,7 @@ bool can_be_read(bool is_secret, uint16_t port) {
     const Stranger stranger(own_port(port));
     ClusterParams params = on_port(port, 3);
     params.key.is_secret = is_secret;
-    params.carrier.packet_bytes_max = 1472;
+    params.udp.packet_bytes_max = 1472;
     Cluster cluster(params);
     EXPECT_EQ(cluster.open(), "");
     EXPECT_EQ(exchange(cluster, 0, 24), "");
@@ -182,4 +182,4 @@ TEST(Strangers, WithAnotherSecretAreRejected) {
 }
 
 }  // namespace
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -8,9 +8,9 @@
 #include <atomic>
 
 #include "base/fd.h"
-#include "unit/transport/udp/cluster.h"
+#include "unit/transport/carrier/cluster.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 // Two sockets, as far as the thread knows, and turns that take what came.
@@ -72,4 +72,4 @@ TEST_F(ServiceTest, DoesWhatARankThatAttendsIsKeptFrom) {
 }
 
 }  // namespace
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carriers with real sockets, on the loopback interface.
-#include "transport/udp/carrier.h"
+#include "transport/carrier/carrier.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,9 +10,9 @@
 #include <fstream>
 
 #include "unit/threads.h"
-#include "unit/transport/udp/cluster.h"
+#include "unit/transport/carrier/cluster.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 namespace {
 
 using test::after_ns;
@@ -35,7 +35,7 @@ TEST(Carrier, EverybodyGetsEverything) {
 
 TEST(Carrier, SmallPackets) {
     ClusterParams params = on_port(20'102, 3);
-    params.carrier.packet_bytes_max = 1472;
+    params.udp.packet_bytes_max = 1472;
     params.wakes_by_pipe = true;
     Cluster cluster(params);
     ASSERT_EQ(cluster.open(), "");
@@ -44,8 +44,8 @@ TEST(Carrier, SmallPackets) {
 
 TEST(Carrier, SmallReceiveBuffers) {
     ClusterParams params = on_port(20'115);
-    params.carrier.packet_bytes_max = 1472;
-    params.carrier.receive_buffer_bytes = 60'000;
+    params.udp.packet_bytes_max = 1472;
+    params.udp.receive_buffer_bytes = 60'000;
     Cluster cluster(params);
     ASSERT_EQ(cluster.open(), "");
     EXPECT_LT(cluster.carrier(0).counters().receive_buffer_bytes, 200'000u);
@@ -66,7 +66,7 @@ TEST(Carrier, WithoutAThread) {
 TEST(Carrier, Ipv6) {
     ClusterParams params = on_port(20'104);
     params.address = "ff15::77";
-    params.carrier.family = Family::kIpv6;
+    params.udp.family = udp::Family::kIpv6;
     Cluster cluster(params);
     const std::string error = cluster.open();
     // It takes an interface beside loopback.
@@ -81,7 +81,7 @@ TEST(Carrier, Ipv6) {
 
 TEST(Carrier, LossesAreRepaired) {
     ClusterParams params = on_port(20'105);
-    params.carrier.packet_bytes_max = 1472;
+    params.udp.packet_bytes_max = 1472;
     params.carrier.faults = {50'000, 10'000, 8, 7};
     Cluster cluster(params);
     ASSERT_EQ(cluster.open(), "");
@@ -197,7 +197,7 @@ TEST(Carrier, RanksThatWaitAttend) {
     for (const bool by_pipe : {false, true}) {
         ClusterParams params = on_port(20'116, 3);
         params.wakes_by_pipe = by_pipe;
-        params.carrier.packet_bytes_max = 1472;
+        params.udp.packet_bytes_max = 1472;
         Cluster cluster(params);
         ASSERT_EQ(cluster.open(), "");
         EXPECT_EQ(attend_all(cluster, 0, 6'000), "");
@@ -209,7 +209,7 @@ TEST(Carrier, RanksThatWaitAttend) {
 // Timers run out in the sleep of whoever attends.
 TEST(Carrier, RanksThatAttendRepair) {
     ClusterParams params = on_port(20'117, 3);
-    params.carrier.packet_bytes_max = 1472;
+    params.udp.packet_bytes_max = 1472;
     params.carrier.faults = {50'000, 10'000, 8, 7};
     Cluster cluster(params);
     ASSERT_EQ(cluster.open(), "");
@@ -221,7 +221,7 @@ TEST(Carrier, SeveralGroupsShareTheSockets) {
     Cluster one(on_port(20'109, 2));
     ASSERT_EQ(one.open(), "");
     // A second group of the same carriers, under the same address.
-    const std::vector<Endpoint> endpoints{one.carrier(0).endpoint(), one.carrier(1).endpoint()};
+    const std::vector<Address> members{one.carrier(0).address(), one.carrier(1).address()};
     class Quiet : public Client {
         void advance(uint64_t) override {}
         [[nodiscard]] bool is_drained() const override { return true; }
@@ -232,11 +232,11 @@ TEST(Carrier, SeveralGroupsShareTheSockets) {
     std::vector<Membership*> second;
     for (mcast::Member i = 0; i < 2; ++i) {
         JoinParams join;
-        join.address = parse_group_address("239.192.77.1").value();
+        join.group_address = udp::parse_group_address("239.192.77.1").value();
         join.group = 78;
         join.key = random_key().value();
         join.member = i;
-        join.endpoints = endpoints;
+        join.members = members;
         join.make_client = [](mcast::Group&) { return std::make_unique<Quiet>(); };
         const auto joined = one.carrier(i).join(join);
         ASSERT_TRUE(joined) << joined.error().message;
@@ -282,7 +282,7 @@ TEST(Carrier, AGroupThatIsDoneMakesRoom) {
 TEST(Carrier, WhatWasSentBeforeLeavingArrives) {
     for (const uint64_t count : {1, 60}) {
         ClusterParams params = on_port(20'118, 2);
-        params.carrier.packet_bytes_max = 1472;
+        params.udp.packet_bytes_max = 1472;
         Cluster cluster(params);
         ASSERT_EQ(cluster.open(), "");
         const std::vector<std::byte> data(kMulticastBytesMax, std::byte{7});
@@ -304,7 +304,7 @@ TEST(Carrier, WhatWasSentBeforeLeavingArrives) {
 // Who leaves first stays as long as the others need it, whatever is lost.
 TEST(Carrier, LeavesWhenNobodyNeedsIt) {
     ClusterParams params = on_port(20'111);
-    params.carrier.packet_bytes_max = 1472;
+    params.udp.packet_bytes_max = 1472;
     params.carrier.faults = {200'000, 0, 0, 3};
     Cluster cluster(params);
     ASSERT_EQ(cluster.open(), "");
@@ -316,19 +316,19 @@ TEST(Carrier, LeavesWhenNobodyNeedsIt) {
 }
 
 TEST(Carrier, BadInterfaces) {
-    CarrierParams params;
+    udp::DatagramsParams params;
     params.port = own_port(20'112);
     params.interface = "no-such-0";
-    const auto opened = Carrier::open(params);
+    const auto opened = udp::open_datagrams(params);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().message.find("no network interface is 'no-such-0'"), 0u);
 }
 
 // The thread leaves signals to the program's own.
 TEST(Carrier, ThreadBlocksSignals) {
-    CarrierParams params;
+    udp::DatagramsParams params;
     params.port = own_port(20'113);
-    const auto opened = Carrier::open(params);
+    const auto opened = open_carrier({}, params);
     ASSERT_TRUE(opened) << opened.error().message;
     uint32_t found = 0;
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -365,4 +365,4 @@ TEST(Carrier, ForkLeavesTheParentAlone) {
 }
 
 }  // namespace
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

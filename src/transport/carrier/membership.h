@@ -19,26 +19,29 @@
 
 #include "base/result.h"
 #include "mcast/group.h"
+#include "transport/carrier/carrier.h"
 #include "transport/carrier/code.h"
+#include "transport/carrier/datagrams.h"
 #include "transport/faulty/packets.h"
-#include "transport/udp/carrier.h"
-#include "transport/udp/endpoint.h"
-#include "transport/udp/sockets.h"
 
-namespace tutti::transport::udp {
+namespace tutti::transport::carrier {
 
 class Membership {
   public:
-    // Errors: parameters that do not fit, no way to the others, no memory.
-    static Result<std::unique_ptr<Membership>> create(const JoinParams& params, Family family,
-                                                      uint16_t group_port, const FaultPlan& faults);
+    // Errors: a key that cannot be used, no memory.
+    static Result<std::unique_ptr<Membership>> create(const JoinParams& params, const Path& path,
+                                                      const FaultPlan& faults);
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
 
     [[nodiscard]] uint32_t number() const { return group_->params().group; }
     [[nodiscard]] const Key& key() const { return key_; }
-    [[nodiscard]] const Path& path() const { return path_; }
-    [[nodiscard]] const GroupAddress& address() const { return address_; }
+    [[nodiscard]] bool shares_host() const { return shares_host_; }
+    // Once, before it is used.
+    void set_way(std::unique_ptr<Way> way) { way_ = std::move(way); }
+    [[nodiscard]] const Way& way() const { return *way_; }
+    // When it is not used any more.
+    std::unique_ptr<Way> take_way() { return std::move(way_); }
     mcast::Group& group() { return *group_; }
     [[nodiscard]] uint64_t faults() const;
 
@@ -55,9 +58,8 @@ class Membership {
     void on_packet(uint64_t now_ns, uint64_t arrival_ns, std::span<const std::byte> packet);
     void advance(uint64_t now_ns);
     [[nodiscard]] uint64_t next_deadline() const;
-    // Writes the next packet with its code, and where it goes.
-    size_t next_packet(uint64_t now_ns, std::span<std::byte> out, const SocketAddress*& to,
-                       const Via*& via);
+    // Writes the next packet with its code, and to whom it goes.
+    size_t next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to);
 
     void start_leaving(uint64_t now_ns);
     [[nodiscard]] bool is_leaving() const { return is_leaving_; }
@@ -66,8 +68,7 @@ class Membership {
     [[nodiscard]] bool is_over(uint64_t now_ns) const { return is_leaving_ && now_ns >= over_ns_; }
 
   private:
-    Membership(const JoinParams& params, Path path, std::unique_ptr<mcast::Group> group);
-    void resolve(const JoinParams& params, Family family, uint16_t group_port);
+    Membership(const JoinParams& params, const Path& path, std::unique_ptr<mcast::Group> group);
     void advance_leaving(uint64_t now_ns);
     void post_bye(uint64_t now_ns);
     void look_for_byes(uint64_t now_ns);
@@ -75,11 +76,8 @@ class Membership {
     std::unique_ptr<mcast::Group> group_;
     std::unique_ptr<Client> client_;
     Key key_;
-    GroupAddress address_;
-    Path path_;
-    SocketAddress to_all_;
-    std::vector<SocketAddress> to_member_;
-    Via via_;
+    std::unique_ptr<Way> way_;
+    bool shares_host_ = false;
     std::optional<PacketFaults> faults_;
     uint64_t packets_ = 0;     // that came, counted for fail_after_
     uint64_t fail_after_ = 0;  // as FaultPlan::fail_after
@@ -100,4 +98,4 @@ class Membership {
     uint64_t over_ns_ = mcast::kNever;
 };
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier

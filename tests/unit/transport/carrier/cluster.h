@@ -15,14 +15,13 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "transport/carrier/carrier.h"
 #include "transport/carrier/feed.h"
 #include "transport/carrier/ring.h"
 #include "transport/carrier/route.h"
-#include "transport/udp/carrier.h"
+#include "transport/udp/datagrams.h"
 
-namespace tutti::transport::udp {
-
-using namespace carrier;  // NOLINT(google-build-using-namespace): of tests alone
+namespace tutti::transport::carrier {
 
 // Polls until it is so; false after long enough for any machine. Other threads do the work.
 inline bool eventually(const std::function<bool()>& is_so) {
@@ -41,9 +40,17 @@ inline uint16_t own_port(uint32_t port) {
     return static_cast<uint16_t>(port + static_cast<uint32_t>(getpid()) % 100 * 400);
 }
 
+inline Result<std::unique_ptr<Carrier>> open_carrier(const CarrierParams& params,
+                                                     const udp::DatagramsParams& udp) {
+    auto datagrams = udp::open_datagrams(udp);
+    if (!datagrams) return datagrams.error();
+    return Carrier::open(params, std::move(datagrams.value()));
+}
+
 struct ClusterParams {
     uint32_t hosts = 4;
     CarrierParams carrier;
+    udp::DatagramsParams udp;
     uint16_t port = own_port(20'001);
     uint32_t group = 77;
     Key key = random_key().value();
@@ -76,12 +83,12 @@ class Cluster {
     // An error's text, or nothing.
     std::string open() {
         for (uint32_t i = 0; i < params_.hosts; ++i) {
-            CarrierParams own = params_.carrier;
+            udp::DatagramsParams own = params_.udp;
             own.port = params_.port;
-            auto opened = Carrier::open(own);
+            auto opened = open_carrier(params_.carrier, own);
             if (!opened) return opened.error().message;
             hosts_.push_back({std::move(opened.value()), nullptr, nullptr, Fd(), nullptr});
-            endpoints_.push_back(hosts_.back().carrier->endpoint());
+            addresses_.push_back(hosts_.back().carrier->address());
         }
         return join_again(params_.group);
     }
@@ -90,7 +97,7 @@ class Cluster {
     std::string join_again(uint32_t group) {
         params_.group = group;
         while (routes_.size() < params_.hosts) {
-            const std::string error = join(static_cast<uint32_t>(routes_.size()), endpoints_);
+            const std::string error = join(static_cast<uint32_t>(routes_.size()), addresses_);
             if (!error.empty()) return error;
         }
         return "";
@@ -145,20 +152,20 @@ class Cluster {
         ~Host() { carrier.reset(); }
     };
 
-    std::string join(uint32_t index, const std::vector<Endpoint>& endpoints) {
+    std::string join(uint32_t index, const std::vector<Address>& addresses) {
         Host& host = hosts_[index];
         const RingParams ring{kRingSlots, 1, params_.hosts};
         const size_t bytes = (ring_bytes(ring) + 4095) / 4096 * 4096;
         host.ring.reset(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
         Ring::format(host.ring.get(), ring);
         JoinParams join;
-        join.address =
-            parse_group_address(index == params_.deaf_host ? "239.192.77.9" : params_.address)
+        join.group_address =
+            udp::parse_group_address(index == params_.deaf_host ? "239.192.77.9" : params_.address)
                 .value();
         join.key = params_.key;
         join.group = params_.group;
         join.member = static_cast<mcast::Member>(index);
-        join.endpoints = endpoints;
+        join.members = addresses;
         join.bytes_per_s = params_.bytes_per_s;
         join.seed = index + 1;
         join.make_client = [&host](mcast::Group& group) {
@@ -181,7 +188,7 @@ class Cluster {
 
     ClusterParams params_;
     std::vector<mcast::Member> numbers_;
-    std::vector<Endpoint> endpoints_;
+    std::vector<Address> addresses_;
     std::vector<Host> hosts_;
     std::vector<std::unique_ptr<Route>> routes_;
 };
@@ -256,4 +263,4 @@ inline std::string exchange(Cluster& cluster, uint64_t first, uint32_t count) {
     return "";
 }
 
-}  // namespace tutti::transport::udp
+}  // namespace tutti::transport::carrier
