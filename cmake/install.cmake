@@ -5,9 +5,9 @@ include(CMakePackageConfigHelpers)
 
 add_custom_target(product)
 
-# The command finds the preloaded libraries relative to itself, so both follow one prefix. They are
-# installed where they are made, in src/mpi.
-foreach(part tutti tutti-ompi tutti-mpich)
+# The command finds the preloaded library relative to itself, so both follow one prefix. It is
+# installed where it is made, in src/mpi.
+foreach(part tutti tutti-mpi)
   if(TARGET ${part})
     add_dependencies(product ${part})
   endif()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/bench.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -231,9 +230,7 @@ int run_under_mpi(int argc, char** argv) {
         if (speaks_before_init()) say_wrong(problem.empty() ? host.error().message : problem);
         return kExitUsage;
     }
-    const bool open_mpi = dlsym(host.value(), "ompi_mpi_comm_world") != nullptr;
-    auto mpi = open_mpi ? start_bench_mpi_ompi(host.value(), &argc, &argv)
-                        : start_bench_mpi_mpich(host.value(), &argc, &argv);
+    auto mpi = start_bench_mpi(host.value(), &argc, &argv);
     if (!mpi) {
         if (speaks_before_init()) say_wrong(mpi.error().message);
         return kExitFailed;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled twice, with TUTTI_ABI_OMPI and with TUTTI_ABI_MPICH.
 #include "cli/bench_mpi.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <chrono>
@@ -15,10 +15,11 @@
 namespace tutti::cli {
 namespace {
 
+using mpi::abi::Abi;
 using mpi::abi::Handles;
 using mpi::abi::Host;
 
-double now_seconds() {
+double mpi_seconds() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
@@ -135,8 +136,9 @@ int run_calls(const Calls& c) {
 
 class Measured final : public BenchMpi {
   public:
-    Measured(const Host& host, const Host& program, const Handles& handles, bool has_tutti)
-        : host_(host), program_(program), handles_(handles), has_tutti_(has_tutti) {
+    Measured(const Abi& abi, const Host& host, const Host& program, const Handles& handles,
+             bool has_tutti)
+        : abi_(abi), host_(host), program_(program), handles_(handles), has_tutti_(has_tutti) {
         int rank = 0;
         int size = 1;
         must(host_.comm_rank(handles_.comm_world, &rank));
@@ -164,9 +166,9 @@ class Measured final : public BenchMpi {
                           batch,
                           buffers,
                           place_};
-        const double start = now_seconds();
+        const double start = mpi_seconds();
         const int status = run_calls(calls);
-        const double seconds = now_seconds() - start;
+        const double seconds = mpi_seconds() - start;
         must(status);
         return seconds;
     }
@@ -185,7 +187,7 @@ class Measured final : public BenchMpi {
         if (!has_apart_) {
             must(program_.comm_dup(handles_.comm_world, &apart_));
             has_apart_ = true;
-            set_apart(&apart_);
+            set_apart(apart_.bits);
         }
         return force_on(apart_, collective, bytes, name);
     }
@@ -200,9 +202,9 @@ class Measured final : public BenchMpi {
 
     void max_in_place(double* values, size_t count) override {
         TUTTI_ASSERT(count <= INT_MAX, "control messages are small");
-        must(host_.allreduce(mpi::abi::in_place(), values, static_cast<int>(count),
-                             handles_.type[mpi::abi::kTypeDouble], handles_.op[mpi::abi::kOpMax],
-                             handles_.comm_world));
+        must(host_.allreduce(reinterpret_cast<void*>(abi_.in_place), values,
+                             static_cast<int>(count), handles_.type[mpi::abi::kTypeDouble],
+                             handles_.op[mpi::abi::kOpMax], handles_.comm_world));
     }
 
     void finalize() override {
@@ -229,10 +231,12 @@ class Measured final : public BenchMpi {
         if (!function) return kCannotBeTold;
         std::array<char, 512> message{};
         const char* name = algorithm.empty() ? nullptr : algorithm.c_str();
-        const int status = function(&comm, collective, bytes, name, message.data(), message.size());
+        const int status =
+            function(comm.bits, collective, bytes, name, message.data(), message.size());
         return status == 0 ? std::string() : std::string(message.data());
     }
 
+    const Abi& abi_;
     const Host host_;
     const Host program_;  // what a program linked to MPI would call: Tutti's where it is preloaded
     const Handles handles_;
@@ -242,38 +246,36 @@ class Measured final : public BenchMpi {
     bool has_apart_ = false;
 };
 
-Result<std::unique_ptr<BenchMpi>> start(void* library, int* argc, char*** argv) {
+}  // namespace
+
+Result<std::unique_ptr<BenchMpi>> start_bench_mpi(void* library, int* argc, char*** argv) {
+    char version[mpi::abi::kLibraryVersionMax + 1];
+    mpi::abi::read_version(library, version);
+    const Abi* abi = mpi::abi::find_abi(library, version);
+    if (!abi) return Error{ErrorCode::kSystem, "the host MPI is none that Tutti knows"};
     Host host{};
-    if (const std::string missing = mpi::abi::load_host(library, "PMPI_", host); !missing.empty()) {
+    if (const std::string missing =
+            mpi::abi::load_host(library, "PMPI_", abi->handles_are_ints, host);
+        !missing.empty()) {
         return Error{ErrorCode::kSystem, "the host MPI lacks " + missing};
     }
     Handles handles{};
-    if (!mpi::abi::load_handles(library, handles)) {
-        return Error{ErrorCode::kSystem, "the host MPI lacks Open MPI's predefined handles"};
+    if (!abi->load_handles(library, handles)) {
+        return Error{ErrorCode::kSystem,
+                     fmt::format("the host MPI lacks {}'s predefined handles", abi->name)};
     }
     const bool preloaded = tutti_is_preloaded();
     Host program = host;
     if (preloaded) {
         // Names that Tutti leaves alone lead to the host's, which is in the global scope too.
-        const std::string missing = mpi::abi::load_host(RTLD_DEFAULT, "MPI_", program);
+        const std::string missing =
+            mpi::abi::load_host(RTLD_DEFAULT, "MPI_", abi->handles_are_ints, program);
         if (!missing.empty()) return Error{ErrorCode::kSystem, "the host MPI lacks " + missing};
     }
     if (program.init(argc, argv) != mpi::abi::kSuccess) {
         return Error{ErrorCode::kSystem, "MPI_Init failed"};
     }
-    return std::unique_ptr<BenchMpi>(new Measured(host, program, handles, preloaded));
+    return std::unique_ptr<BenchMpi>(new Measured(*abi, host, program, handles, preloaded));
 }
-
-}  // namespace
-
-#if defined(TUTTI_ABI_OMPI)
-Result<std::unique_ptr<BenchMpi>> start_bench_mpi_ompi(void* host, int* argc, char*** argv) {
-    return start(host, argc, argv);
-}
-#else
-Result<std::unique_ptr<BenchMpi>> start_bench_mpi_mpich(void* host, int* argc, char*** argv) {
-    return start(host, argc, argv);
-}
-#endif
 
 }  // namespace tutti::cli

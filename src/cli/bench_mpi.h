@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MPI that `tutti bench` measures, behind one interface: bench_mpi.cpp is compiled once for
-// each ABI, and which one is used is decided at run time.
+// The MPI that `tutti bench` measures, behind one interface.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +44,6 @@ class BenchMpi {
 };
 
 // Calls MPI_Init. `host` is the handle of the host's libmpi.
-Result<std::unique_ptr<BenchMpi>> start_bench_mpi_ompi(void* host, int* argc, char*** argv);
-Result<std::unique_ptr<BenchMpi>> start_bench_mpi_mpich(void* host, int* argc, char*** argv);
+Result<std::unique_ptr<BenchMpi>> start_bench_mpi(void* host, int* argc, char*** argv);
 
 }  // namespace tutti::cli

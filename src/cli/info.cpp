@@ -80,13 +80,8 @@ std::vector<Fact> build_facts() {
 }
 
 std::vector<Fact> library_facts() {
-    std::vector<Fact> facts;
-    for (const auto& [flavour, whom] :
-         {std::pair{Flavour::kOmpi, "Open MPI 4, 5"}, {Flavour::kMpich, "MPICH, Intel MPI"}}) {
-        const auto library = find_tutti_library(flavour);
-        facts.push_back({whom, library ? library.value() : "off: " + library.error().message});
-    }
-    return facts;
+    const auto library = find_tutti_library();
+    return {{"MPI programs", library ? library.value() : "off: " + library.error().message}};
 }
 
 // Every launcher on PATH; several names of one program are told once.
@@ -100,13 +95,12 @@ std::vector<Fact> launcher_facts() {
             const auto file = find_program(fmt::format("{}/{}", directory, name), "");
             if (!file || !seen.insert(link_chain(*file).back()).second) continue;
             if (std::string_view(name) == "srun") {
-                facts.push_back({*file, "Slurm: the flavour is the application's"});
+                facts.push_back({*file, "Slurm"});
                 continue;
             }
             const auto found = look_at_launcher(*file);
             facts.push_back(
-                {*file, found ? fmt::format("{} (libtutti-{}.so)", found->version,
-                                            flavour_name(found->flavour))
+                {*file, found ? found->version
                               : "off: not Open MPI, MPICH or Intel MPI by its --version"});
         }
     }

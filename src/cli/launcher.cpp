@@ -172,10 +172,6 @@ size_t application_index(std::span<const std::string> command, size_t begin, siz
 
 }  // namespace
 
-std::string_view flavour_name(Flavour flavour) {
-    return flavour == Flavour::kOmpi ? "ompi" : "mpich";
-}
-
 std::string_view base_name(std::string_view path) {
     const size_t slash = path.rfind('/');
     return slash == std::string_view::npos ? path : path.substr(slash + 1);

@@ -15,7 +15,6 @@ namespace tutti::cli {
 
 // Whose binary interface: that of Open MPI 4 and 5, or that of MPICH 4 and 5 and Intel MPI.
 enum class Flavour { kOmpi, kMpich };
-std::string_view flavour_name(Flavour flavour);  // "ompi", "mpich": part of the library's name
 
 // How a launcher hands variables to its ranks.
 enum class Style {

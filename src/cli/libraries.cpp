@@ -45,8 +45,8 @@ std::string own_path() {
     return fs::read_symlink("/proc/self/exe", error).string();
 }
 
-Result<std::string> find_tutti_library(Flavour flavour) {
-    const std::string name = "libtutti-" + std::string(flavour_name(flavour)) + ".so";
+Result<std::string> find_tutti_library() {
+    const std::string name = "libtutti-mpi.so";
     const fs::path prefix = fs::path(own_path()).parent_path().parent_path();
     for (const char* directory : {TUTTI_LIBDIR, "lib"}) {
         const std::string file = (prefix / directory / name).string();

@@ -15,8 +15,8 @@ namespace tutti::cli {
 // This program's own file.
 std::string own_path();
 
-// libtutti-<flavour>.so of this build or installation.
-Result<std::string> find_tutti_library(Flavour flavour);
+// libtutti-mpi.so of this build or installation.
+Result<std::string> find_tutti_library();
 
 // Where the MPI library of a launcher may be, likeliest first. chain: the launcher's path and what
 // each symbolic link on the way points to.

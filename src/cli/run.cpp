@@ -111,7 +111,7 @@ Result<int> start(const RunArguments& arguments, const Plan& plan, const std::st
                    printable(plan.closed_app_file));
         return run_and_wait(arguments.command);
     }
-    const auto library = find_tutti_library(*plan.flavour);
+    const auto library = find_tutti_library();
     if (!library) return library.error();
     if (!preloadable(library.value())) {
         return Error{

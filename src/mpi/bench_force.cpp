@@ -23,12 +23,12 @@ tutti_call call_of(int collective, uint64_t bytes, uint32_t root) {
 }  // namespace
 }  // namespace tutti::mpi
 
-extern "C" int tutti_bench_force(const void* comm, int collective, uint64_t bytes,
+extern "C" int tutti_bench_force(uintptr_t comm, int collective, uint64_t bytes,
                                  const char* algorithm, char* message, size_t message_bytes) {
     using namespace tutti::mpi;
     // As many as a team remembers plans of.
     constexpr uint32_t kRootsMax = 64;
-    CommState* state = find_state(*static_cast<const abi::Comm*>(comm));
+    CommState* state = find_state({comm});
     if (state == nullptr || state->team == nullptr) {
         std::strncpy(message, state != nullptr ? state->why : "Tutti is off", message_bytes - 1);
         return 1;
@@ -45,7 +45,7 @@ extern "C" int tutti_bench_force(const void* comm, int collective, uint64_t byte
     return 0;
 }
 
-extern "C" void tutti_bench_apart(const void* comm) {
+extern "C" void tutti_bench_apart(uintptr_t comm) {
     using namespace tutti::mpi;
-    if (CommState* state = find_state(*static_cast<const abi::Comm*>(comm))) settle_apart(*state);
+    if (CommState* state = find_state({comm})) settle_apart(*state);
 }

@@ -3,9 +3,10 @@
 
 namespace tutti::mpi {
 
-bool Side::set(const void* buffer, abi::Count elements, abi::Datatype datatype) {
+bool Side::set(const void* buffer, abi::Count elements, abi::Datatype datatype,
+               const TypeInfo* type_info) {
     if (elements < 0 || is_in_place(buffer)) return false;
-    info = type_info(datatype);
+    info = type_info;
     if (info == nullptr || !info->usable) return false;
     address = reinterpret_cast<intptr_t>(buffer);
     count = static_cast<uint64_t>(elements);

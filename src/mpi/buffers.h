@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "mpi/abi/abi.h"
+#include "mpi/front.h"
 #include "mpi/pack.h"
 #include "mpi/types.h"
 
@@ -19,7 +20,12 @@ struct Side {
     size_t bytes = 0;  // of one block
 
     // False where the host shall judge: no such datatype, a negative count, more bytes than memory.
-    bool set(const void* buffer, abi::Count elements, abi::Datatype datatype);
+    bool set(const void* buffer, abi::Count elements, abi::Datatype datatype) {
+        return set(buffer, elements, datatype, type_info(datatype));
+    }
+    // The same where the datatype has been looked at, for the other side.
+    bool set(const void* buffer, abi::Count elements, abi::Datatype datatype,
+             const TypeInfo* type_info);
     // `blocks` of them lie in one piece.
     [[nodiscard]] bool contiguous(uint64_t blocks) const {
         return info->contiguous(count * blocks);
@@ -31,7 +37,7 @@ struct Side {
     // so. Open MPI does not look and runs into it; so does Tutti there, rather than leave others
     // waiting.
     [[nodiscard]] bool has_memory() const {
-        return abi::kIsOmpi || bytes == 0 || address + info->true_lb != 0;
+        return address + info->true_lb != 0 || bytes == 0 || !front.brand->rejects_null_buffers;
     }
     [[nodiscard]] void* block(uint64_t index) const {
         return reinterpret_cast<void*>(address +
@@ -41,7 +47,7 @@ struct Side {
 
 // MPI_IN_PLACE.
 inline bool is_in_place(const void* buffer) {
-    return reinterpret_cast<intptr_t>(buffer) == abi::kInPlace;
+    return reinterpret_cast<intptr_t>(buffer) == front.abi.in_place;
 }
 
 }  // namespace tutti::mpi

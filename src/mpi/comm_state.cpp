@@ -51,12 +51,12 @@ void destroy_state(CommState* state) {
     delete state;
 }
 
-int never_copy(abi::Comm, int, void*, void*, void*, int* flag) {
+int never_copy(uintptr_t, int, void*, void*, void*, int* flag) {
     *flag = 0;
     return abi::kSuccess;
 }
 
-int delete_state(abi::Comm, int, void* value, void*) {
+int delete_state(uintptr_t, int, void* value, void*) {
     // A communicator of a session may outlive MPI_Finalize; its state does not.
     if (!front.active.load(std::memory_order_acquire)) return abi::kSuccess;
     front.generation.fetch_add(1, std::memory_order_release);
@@ -64,7 +64,7 @@ int delete_state(abi::Comm, int, void* value, void*) {
     return abi::kSuccess;
 }
 
-int allgather(void* user, const void* in, void* out, size_t bytes) {
+int team_allgather(void* user, const void* in, void* out, size_t bytes) {
     const auto& state = *static_cast<CommState*>(user);
     if (bytes > INT_MAX) return 1;
     const int count = static_cast<int>(bytes);
@@ -96,7 +96,7 @@ std::vector<int> ranks_in_world(abi::Comm comm, int size) {
     }
     front.host.group_free(&group);
     const bool has_all = is_within && std::find(world_ranks.begin(), world_ranks.end(),
-                                                abi::kUndefined) == world_ranks.end();
+                                                front.abi.undefined) == world_ranks.end();
     return has_all ? world_ranks : std::vector<int>{};
 }
 
@@ -193,7 +193,7 @@ void make_team(CommState& state, bool is_apart) {
     params.struct_bytes = sizeof params;
     params.rank = state.rank;
     params.size = state.size;
-    params.allgather = allgather;
+    params.allgather = team_allgather;
     params.allgather_user = &state;
     params.name = name.c_str();
     const std::vector<int> world_ranks = ranks_in_world(state.comm, static_cast<int>(state.size));
@@ -220,7 +220,8 @@ void make_team(CommState& state, bool is_apart) {
 CommState* find_state_slow(abi::Comm comm) {
     if (!front.active.load(std::memory_order_acquire)) return nullptr;
     ThreadState& thread = thread_state;
-    if (thread.host_depth != 0 || !abi::may_be_comm(comm, front.handles)) return nullptr;
+    if (thread.host_depth != 0 || !front.abi.may_be(abi::Named::kComm, comm.bits, front.handles))
+        return nullptr;
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
     CommState* state = attribute_of(comm);
     if (state == nullptr) state = attach_state(comm);
@@ -243,7 +244,7 @@ void settle(CommState& state) {
 // An error stays with the team: its next call, which is the one under way, tells it.
 void try_multicast(CommState& state) {
     const HostGuard guard;
-    tutti_multicast_try(state.team, allgather, &state);
+    tutti_multicast_try(state.team, team_allgather, &state);
     state.may_try_multicast = may_try_multicast(state);
 }
 

@@ -2,65 +2,137 @@
 // The names that the program calls. PMPI_ enters Tutti; MPI_ goes to a profiling tool behind us if
 // there is one, which comes back through PMPI_. Both are needed: Fortran bindings of some MPIs and
 // many tools call the PMPI_ names.
+//
+// A handle comes as it stands in a register or on the stack, a pointer or an int. What goes to an
+// MPI that Tutti does not take over, or to a tool, goes there whole: by functions of one word a
+// handle, whatever the callee takes it for.
+#include <atomic>
 #include <cstdint>
-#include <type_traits>
+#include <string>
 
 #include "mpi/collectives.h"
 #include "mpi/front.h"
 #include "mpi/init.h"
+#include "mpi/large_calls.h"
 #include "mpi/run.h"
+#include "mpi/slots.h"
 
-namespace tutti::mpi::exported {
+namespace tutti::mpi {
+
+namespace {
 
 using abi::Aint;
 
-// A handle as it comes in a register or on the stack, of whichever MPI: a pointer or an int. What
-// goes to a host that is not ours must go there whole.
-template <class Own>
-struct Handle {
-    uintptr_t bits;
-    operator Own() const {  // NOLINT(google-explicit-constructor): it stands where an Own stands
-        if constexpr (std::is_pointer_v<Own>)
-            return reinterpret_cast<Own>(bits);
-        else
-            return static_cast<Own>(bits);
-    }
-};
-using Comm = Handle<abi::Comm>;
-using Datatype = Handle<abi::Datatype>;
-using Op = Handle<abi::Op>;
-
-#define TUTTI_MPI_NAME extern "C" __attribute__((visibility("default"), used))
-
-// What the program calls where this library stands aside.
-#define TUTTI_MPI_BEYOND(name, parameters, arguments)                             \
-    if (!is_host_ours()) [[unlikely]] {                                           \
-        using Beyond = int parameters;                                            \
-        static const auto beyond = reinterpret_cast<Beyond*>(find_beyond(#name)); \
-        return beyond arguments;                                                  \
-    }
-
-// MPI_Name and PMPI_Name.
-#define TUTTI_MPI_PAIR(member, Name, parameters, arguments, body)               \
-    TUTTI_MPI_NAME int PMPI_##Name parameters {                                 \
-        TUTTI_MPI_BEYOND(PMPI_##Name, parameters, arguments)                    \
-        return body;                                                            \
-    }                                                                           \
-    TUTTI_MPI_NAME int MPI_##Name parameters {                                  \
-        TUTTI_MPI_BEYOND(MPI_##Name, parameters, arguments)                     \
-        if (front.tools.member != nullptr) return front.tools.member arguments; \
-        return body;                                                            \
-    }
-#define TUTTI_MPI_PAIR_kRequired TUTTI_MPI_PAIR
-// MPI-4's large counts. Open MPI up to version 5 has none, and programs ask for them by weak
-// symbols (mpi4py does): to offer what the host cannot do would change what they call.
-#if defined(TUTTI_ABI_MPICH)
-#define TUTTI_MPI_PAIR_kOptional TUTTI_MPI_PAIR
-#else
-#define TUTTI_MPI_PAIR_kOptional(...)
-#endif
+// What Tutti does.
 #define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
-    TUTTI_MPI_PAIR_##need(member, Name, parameters, arguments, body)
+    int enter_##member parameters { return body; }
 #include "mpi/abi/functions.inc"
 
-}  // namespace tutti::mpi::exported
+// The upper half of a register that holds an int is not defined.
+template <class T>
+T without_upper_half(T argument) {
+    return argument;
+}
+template <class Tag>
+abi::Handle<Tag> without_upper_half(abi::Handle<Tag> handle) {
+    return {static_cast<uint32_t>(handle.bits)};
+}
+
+// The same for an MPI whose handles are ints.
+template <auto kEnter, class Function>
+struct Entry;
+template <auto kEnter, class Status, class... Parameters>
+struct Entry<kEnter, Status(Parameters...)> {
+    static Status with_ints(Parameters... arguments) {
+        return kEnter(without_upper_half(arguments)...);
+    }
+};
+
+// A name that the host behind us does not have.
+template <const char* kName, class Function>
+struct Absent;
+template <const char* kName, class Status, class... Parameters>
+struct Absent<kName, Status(Parameters...)> {
+    static Status by_mpi_name(Parameters...) { no_such_function(kName + 1); }
+    static Status by_pmpi_name(Parameters...) { no_such_function(kName); }
+};
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
+    constexpr char kName_##member[] = "PMPI_" #Name;
+#include "mpi/abi/functions.inc"
+
+struct Slots {
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
+    std::atomic<int(*) parameters> member;
+#include "mpi/abi/functions.inc"
+};
+
+// By either name. Until the first call of all, that is what a slot holds.
+struct Mpi {
+    static Slots slots;
+};
+struct Pmpi {
+    static Slots slots;
+};
+template <class Names, auto kSlot, class Function>
+struct FirstCall;
+template <class Names, auto kSlot, class Status, class... Parameters>
+struct FirstCall<Names, kSlot, Status(Parameters...)> {
+    static Status call(Parameters... arguments) {
+        pick_host();
+        return (Names::slots.*kSlot).load(std::memory_order_acquire)(arguments...);
+    }
+};
+
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
+    .member = FirstCall<Mpi, &Slots::member, int parameters>::call,
+constinit Slots Mpi::slots{
+#include "mpi/abi/functions.inc"
+};
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
+    .member = FirstCall<Pmpi, &Slots::member, int parameters>::call,
+constinit Slots Pmpi::slots{
+#include "mpi/abi/functions.inc"
+};
+
+template <class Function>
+void lead(std::atomic<Function*>& slot, void* found, Function* otherwise) {
+    slot.store(found != nullptr ? reinterpret_cast<Function*>(found) : otherwise,
+               std::memory_order_release);
+}
+
+}  // namespace
+
+void lead_to_tutti(const FindFunction& find_tool) {
+    const bool ints = front.abi.handles_are_ints;
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body)           \
+    {                                                                                 \
+        int(*const enter) parameters =                                                \
+            ints ? Entry<enter_##member, int parameters>::with_ints : enter_##member; \
+        lead(Pmpi::slots.member, nullptr, enter);                                     \
+        lead(Mpi::slots.member, find_tool("MPI_" #Name), enter);                      \
+    }
+#include "mpi/abi/functions.inc"
+}
+
+void lead_beyond(const FindFunction& find) {
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
+    {                                                                       \
+        using No = Absent<kName_##member, int parameters>;                  \
+        lead(Pmpi::slots.member, find("PMPI_" #Name), No::by_pmpi_name);    \
+        lead(Mpi::slots.member, find("MPI_" #Name), No::by_mpi_name);       \
+    }
+#include "mpi/abi/functions.inc"
+}
+
+#define TUTTI_MPI_NAME extern "C" __attribute__((visibility("default"), used)) int
+
+#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body)  \
+    TUTTI_MPI_NAME PMPI_##Name parameters {                                  \
+        return Pmpi::slots.member.load(std::memory_order_acquire) arguments; \
+    }                                                                        \
+    TUTTI_MPI_NAME MPI_##Name parameters {                                   \
+        return Mpi::slots.member.load(std::memory_order_acquire) arguments;  \
+    }
+#include "mpi/abi/functions.inc"
+
+}  // namespace tutti::mpi

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "mpi/slots.h"
+
 namespace tutti::mpi {
 
 constinit Front front;
@@ -72,18 +74,6 @@ FoundHost find_host(const char* function) {
     return {};
 }
 
-std::string file_name(const std::string& path) {
-    const size_t slash = path.rfind('/');
-    return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-// The flavour of a found host, as a person would call it.
-const char* flavour_of(const FoundHost& host) {
-    if (own_symbol(host.library, host.base, "ompi_mpi_comm_world") != nullptr) return "Open MPI";
-    if (file_name(host.path).starts_with("libmpi_abi.")) return "the MPI-5 standard ABI";
-    return "MPICH";
-}
-
 // Ranks that a launcher has numbered leave the message to number 0.
 bool speaks_before_init() {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
@@ -103,55 +93,52 @@ bool speaks_before_init() {
 }
 
 // A profiling tool's function is the next one behind us in the search order, unless that is the
-// host's own or belongs to a library of the host that defines the PMPI_ name too.
-template <class F>
-void find_tool(const FoundHost& host, const char* name, F*& slot) {
-    const std::string function = std::string("MPI_") + name;
+// host's own or belongs to a library of the host that defines the PMPI_ name too. Null where there
+// is none.
+void* find_tool(const FoundHost& host, const std::string& function) {
     void* next = dlsym(RTLD_NEXT, function.c_str());
-    slot = nullptr;
     Dl_info info;
-    if (next == nullptr || dladdr(next, &info) == 0) return;
+    if (next == nullptr || dladdr(next, &info) == 0) return nullptr;
     const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
-    if (base == host.base) return;
+    if (base == host.base) return nullptr;
     void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
     const bool companion =
         library != nullptr && own_symbol(library, base, ("P" + function).c_str()) != nullptr;
     if (library != nullptr) dlclose(library);
-    if (!companion) slot = reinterpret_cast<F*>(next);
-}
-
-void find_tools(const FoundHost& host, abi::Host& tools) {
-#define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
-    find_tool(host, #Name, tools.member);
-#include "mpi/abi/functions.inc"
+    return companion ? nullptr : next;
 }
 
 // Why Tutti cannot take this host's collectives over; empty where it can, and then all is filled.
 std::string obstacle_to(const FoundHost& host) {
-    const char* found = flavour_of(host);
-    if (strcmp(found, abi::kFlavour) != 0) {
-        return "the program uses " + std::string(found) + " (" + host.path + "), but " +
-               abi::kLibraryName + " is for " + abi::kFlavour;
+    if (abi::is_standard_abi(host.library)) {
+        return "the program uses the MPI-5 standard ABI (" + host.path +
+               "), which Tutti does not take over yet";
     }
-    const std::string missing = abi::load_host(host.library, "PMPI_", front.host);
+    char version[abi::kLibraryVersionMax + 1];
+    abi::read_version(host.library, version);
+    const abi::Abi* found = abi::find_abi(host.library, version);
+    if (found == nullptr) return host.path + " is no MPI that Tutti knows";
+    const std::string missing =
+        abi::load_host(host.library, "PMPI_", found->handles_are_ints, front.host);
     if (!missing.empty()) return host.path + " has no " + missing;
-    if (!abi::load_handles(host.library, front.handles)) {
-        return host.path + " lacks objects of " + abi::kFlavour;
+    if (!found->load_handles(host.library, front.handles)) {
+        return host.path + " lacks objects of " + found->name;
     }
+    front.abi = *found;
+    front.brand = abi::find_brand(version);
+    front.comm_key = front.type_key = found->keyval_invalid;
+    front.host_library = host.library;
     return {};
 }
 
-// Whoever preloaded this library guessed wrong, and the program is not to blame. The environment
-// was made for what the guess was, so one line is all that its settings come to.
+// The program is not to blame: one line, and it runs as it would without Tutti.
 void stand_aside(const FoundHost& host, const std::string& obstacle) {
-    if (speaks_before_init()) {
-        const std::string line = obstacle +
-                                 "; it runs without Tutti (put `tutti run --` in front of the "
-                                 "mpirun that starts it)";
-        print_line(line.c_str());
-    }
-    front.foreign_library = host.library;
-    front.is_foreign.store(true, std::memory_order_release);
+    if (speaks_before_init()) print_line((obstacle + "; it runs without Tutti").c_str());
+    lead_beyond([&host](const char* name) {
+        void* next = dlsym(RTLD_NEXT, name);
+        // An interpreter may have loaded its MPI where nobody else sees it.
+        return next != nullptr ? next : dlsym(host.library, name);
+    });
 }
 
 }  // namespace
@@ -172,36 +159,23 @@ void let_rank_0_speak() {
     nanosleep(&pause, nullptr);
 }
 
-bool load_front() {
-    if (front.is_foreign.load(std::memory_order_acquire)) return false;
+void pick_host() {
     const std::lock_guard lock(front.mutex);
-    if (front.loaded.load(std::memory_order_relaxed)) return true;
-    if (front.is_foreign.load(std::memory_order_relaxed)) return false;
+    if (front.is_picked) return;
     const FoundHost host = find_host("PMPI_Init");
     if (host.library == nullptr) {
         // An MPI that was built without the names behind which its own functions are found.
         const FoundHost other = find_host("MPI_Init");
         if (other.library == nullptr) give_up("no MPI library is loaded in this process");
         stand_aside(other, other.path + " has no profiling names (PMPI_Init)");
-        return false;
-    }
-    const std::string obstacle = obstacle_to(host);
-    if (!obstacle.empty()) {
+    } else if (const std::string obstacle = obstacle_to(host); !obstacle.empty()) {
         stand_aside(host, obstacle);
-        return false;
+    } else {
+        lead_to_tutti([&host](const char* name) { return find_tool(host, name); });
     }
-    find_tools(host, front.tools);
-    front.host_library = host.library;
-    front.loaded.store(true, std::memory_order_release);
-    return true;
+    front.is_picked = true;
 }
 
-void* find_beyond(const char* name) {
-    void* next = dlsym(RTLD_NEXT, name);
-    // An interpreter may have loaded its MPI where nobody else sees it.
-    if (next == nullptr) next = dlsym(front.foreign_library, name);
-    if (next == nullptr) give_up(std::string("this MPI has no ") + name);
-    return next;
-}
+void no_such_function(const char* name) { give_up(std::string("this MPI has no ") + name); }
 
 }  // namespace tutti::mpi

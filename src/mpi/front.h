@@ -10,6 +10,7 @@
 #include <string>
 
 #include "mpi/abi/abi.h"
+#include "mpi/abi/brands.h"
 #include "mpi/device/watch.h"
 #include "mpi/multicast_table.h"
 #include "mpi/ops.h"
@@ -55,8 +56,7 @@ struct KeptReason {
 };
 
 struct Front {
-    std::atomic<bool> loaded{false};      // host and tools are filled
-    std::atomic<bool> is_foreign{false};  // the host is none of this library's, which stands aside
+    bool is_picked = false;           // under mutex
     std::atomic<bool> active{false};  // between MPI_Init and the end of MPI_Finalize, unless off
     std::atomic<bool> host_ended{false};  // teams outlive the host, and must not call it any more
     // The host goes on without ranks that have died (ULFM). A wait in shared memory cannot end as
@@ -69,13 +69,14 @@ struct Front {
     // may name an object that is gone, whose handle the host has given to another.
     std::atomic<uint64_t> generation{1};
 
+    // Of the host, from the first call on: see pick_host().
+    abi::Abi abi{};
+    const abi::Brand* brand = nullptr;
     abi::Host host{};
-    abi::Host tools{};  // a profiling tool's MPI_ functions behind us; null where there is none
     abi::Handles handles{};
     void* host_library = nullptr;
-    void* foreign_library = nullptr;  // see is_foreign
-    int comm_key = abi::kKeyvalInvalid;
-    int type_key = abi::kKeyvalInvalid;
+    int comm_key = 0;
+    int type_key = 0;
     abi::Comm quiet_comm{};  // a copy of MPI_COMM_SELF whose errors are returned
     // A copy of MPI_COMM_WORLD for messages between nodes and for probes, whose errors are
     // returned; none in a world of one rank. Never freed, since teams outlive the host's
@@ -142,19 +143,18 @@ class HostGuard {
     uint64_t generation_;
 };
 
-// Finds the host MPI of this process. False where it is one that this library is not for: then one
-// line has been said, and every call goes on to whom it would have gone without Tutti. Ends the
-// process with one line if there is no MPI: an MPI function was called, so there is no way to go
-// on.
-bool load_front();
-inline bool is_host_ours() {
-    if (front.loaded.load(std::memory_order_acquire)) [[likely]]
-        return true;
-    return load_front();
+inline abi::Status* status_ignore() {
+    return reinterpret_cast<abi::Status*>(front.abi.status_ignore);
 }
 
-// Where the call of such a program goes: `name` is "MPI_Bcast" or "PMPI_Bcast". Never null.
-void* find_beyond(const char* name);
+// At the first call: finds the host MPI of this process and its ABI, and leads all names to where
+// they go from now on (slots.h). Where the host is one that Tutti cannot take over, one line is
+// said, and every call goes on to whom it would have gone without Tutti. Ends the process with one
+// line if there is no MPI: an MPI function was called, so there is no way to go on.
+void pick_host();
+
+// For a name that the host does not have: ends the process with one line.
+[[noreturn]] void no_such_function(const char* name);
 
 // One line to standard error, "tutti: ..." in front, in one write.
 void print_line(const char* text);

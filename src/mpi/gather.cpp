@@ -27,7 +27,7 @@ bool aliases(const Blocks& b, uint32_t rank) {
            b.one.address == reinterpret_cast<intptr_t>(b.all.block(rank));
 }
 bool host_rejects_alias(const Blocks& b) {
-    return !abi::kIsOmpi && b.one.type == b.all.type && b.one.count == b.all.count;
+    return front.brand->rejects_own_block && b.one.type == b.all.type && b.one.count == b.all.count;
 }
 
 // Sets both sides; false where the host shall judge.

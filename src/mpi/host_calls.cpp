@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/host_calls.h"
 
-#include <climits>
 #include <mutex>
 
+#include "mpi/buffers.h"
 #include "mpi/front.h"
+#include "mpi/large_calls.h"
 
 namespace tutti::mpi {
 
 namespace {
 
-bool fits(Count count) { return count >= INT_MIN && count <= INT_MAX; }
-
 // Counts that are not significant on this rank may hold anything, so they are only cut.
 int narrow(Count count) { return static_cast<int>(count); }
 
-int refuse(Comm comm) {
-    front.host.comm_call_errhandler(comm, abi::kErrCount);
-    return abi::kErrCount;  // the handler's own success is not the call's
+// Of a gather or scatter: `one` is where this rank's own block is.
+bool blocks_fit(const BlocksArgs& a, const void* one, Count one_count, Count all_count) {
+    const Role role = role_in(a.comm, a.root);
+    if (role.is_root && !fits_an_int(all_count)) return false;
+    return !role.has_one || is_in_place(one) || fits_an_int(one_count);
 }
 
 }  // namespace
@@ -27,56 +28,58 @@ int host_barrier(const BarrierArgs& a) { return front.host.barrier(a.comm); }
 int host_bcast(const BcastArgs& a) {
     const abi::Host& host = front.host;
     if (!a.large) return host.bcast(a.buffer, narrow(a.count), a.type, a.root, a.comm);
-    if (host.bcast_c != nullptr) return host.bcast_c(a.buffer, a.count, a.type, a.root, a.comm);
-    if (!fits(a.count)) return refuse(a.comm);
+    if (host.bcast_c) return host.bcast_c(a.buffer, a.count, a.type, a.root, a.comm);
+    if (!fits_an_int(a.count)) return refuse_count(a.comm);
     return host.bcast(a.buffer, narrow(a.count), a.type, a.root, a.comm);
 }
 
 int host_reduce(const ReduceArgs& a) {
     const abi::Host& host = front.host;
-    if (a.large && host.reduce_c != nullptr) {
+    if (a.large && host.reduce_c) {
         return host.reduce_c(a.send, a.recv, a.count, a.type, a.op, a.root, a.comm);
     }
-    if (!fits(a.count)) return refuse(a.comm);
+    if (!fits_an_int(a.count)) return refuse_count(a.comm);
     return host.reduce(a.send, a.recv, narrow(a.count), a.type, a.op, a.root, a.comm);
 }
 
 int host_allreduce(const ReduceArgs& a) {
     const abi::Host& host = front.host;
-    if (a.large && host.allreduce_c != nullptr) {
+    if (a.large && host.allreduce_c) {
         return host.allreduce_c(a.send, a.recv, a.count, a.type, a.op, a.comm);
     }
-    if (!fits(a.count)) return refuse(a.comm);
+    if (!fits_an_int(a.count)) return refuse_count(a.comm);
     return host.allreduce(a.send, a.recv, narrow(a.count), a.type, a.op, a.comm);
 }
 
 int host_gather(const BlocksArgs& a) {
     const abi::Host& host = front.host;
-    if (a.large && host.gather_c != nullptr) {
+    if (a.large && host.gather_c) {
         return host.gather_c(a.send, a.send_count, a.send_type, a.recv, a.recv_count, a.recv_type,
                              a.root, a.comm);
     }
+    if (a.large && !blocks_fit(a, a.send, a.send_count, a.recv_count)) return refuse_count(a.comm);
     return host.gather(a.send, narrow(a.send_count), a.send_type, a.recv, narrow(a.recv_count),
                        a.recv_type, a.root, a.comm);
 }
 
 int host_scatter(const BlocksArgs& a) {
     const abi::Host& host = front.host;
-    if (a.large && host.scatter_c != nullptr) {
+    if (a.large && host.scatter_c) {
         return host.scatter_c(a.send, a.send_count, a.send_type, a.recv, a.recv_count, a.recv_type,
                               a.root, a.comm);
     }
+    if (a.large && !blocks_fit(a, a.recv, a.recv_count, a.send_count)) return refuse_count(a.comm);
     return host.scatter(a.send, narrow(a.send_count), a.send_type, a.recv, narrow(a.recv_count),
                         a.recv_type, a.root, a.comm);
 }
 
 int host_allgather(const BlocksArgs& a) {
     const abi::Host& host = front.host;
-    if (a.large && host.allgather_c != nullptr) {
+    if (a.large && host.allgather_c) {
         return host.allgather_c(a.send, a.send_count, a.send_type, a.recv, a.recv_count,
                                 a.recv_type, a.comm);
     }
-    if (!fits(a.recv_count)) return refuse(a.comm);
+    if (!fits_an_int(a.recv_count)) return refuse_count(a.comm);
     return host.allgather(a.send, narrow(a.send_count), a.send_type, a.recv, narrow(a.recv_count),
                           a.recv_type, a.comm);
 }

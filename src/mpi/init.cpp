@@ -163,22 +163,13 @@ uint32_t count_ranks_on_node(const Meeting& meeting) {
 void progress(void*) {
     if (front.host_ended.load(std::memory_order_relaxed)) return;
     int found = 0;
-    front.host.iprobe(abi::kAnySource, front.probe_tag, front.p2p_comm, &found,
-                      abi::status_ignore());
+    front.host.iprobe(front.abi.any_source, front.probe_tag, front.p2p_comm, &found,
+                      status_ignore());
 }
 
 // What is for information stands in the report.
 void log_line(void*, tutti_log_level level, const char* line) {
     if (level != TUTTI_LOG_INFO) print_line(line);
-}
-
-// As rules call it.
-const char* host_name() {
-    if (abi::kIsOmpi) return "openmpi";
-    char version[abi::kLibraryVersionMax + 1] = {};
-    int length = 0;
-    const bool is_known = front.host.get_library_version(version, &length) == abi::kSuccess;
-    return is_known && strstr(version, "Intel") != nullptr ? "impi" : "mpich";
 }
 
 tutti_status create_context(const std::vector<std::string>& entries, uint32_t ranks_on_node,
@@ -194,7 +185,7 @@ tutti_status create_context(const std::vector<std::string>& entries, uint32_t ra
     params.log = log_line;
     params.job_rank = static_cast<uint32_t>(front.world_rank);
     params.job_size = static_cast<uint32_t>(front.world_size);
-    params.host_mpi = host_name();
+    params.host_mpi = front.brand->rules_name;
     return tutti_context_create(&params, &front.context, message, message_bytes);
 }
 
@@ -319,7 +310,7 @@ void wait_for_all() {
     if (front.host.ibarrier(front.p2p_comm, &request) != abi::kSuccess) return;
     for (int looks = 0;; looks += looks < kLong ? 1 : 0) {
         int done = 0;
-        const int status = front.host.test(&request, &done, abi::status_ignore());
+        const int status = front.host.test(&request, &done, status_ignore());
         if (status != abi::kSuccess || done != 0) break;
         tutti_context_attend(front.context, looks == kLong ? 1 : 0);
         if (looks < kLooks) {

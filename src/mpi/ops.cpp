@@ -36,7 +36,7 @@ void PredefinedOps::fill(const abi::Handles& handles) {
         // kHostOp is stored as the number after all operators, since the map holds no negative
         // ones.
         if (handles.op[i] != handles.op_null) {
-            map_.add(handles.op[i], kOpOf[i] == kHostOp ? TUTTI_OP_COUNT : kOpOf[i]);
+            map_.add(handles.op[i].bits, kOpOf[i] == kHostOp ? TUTTI_OP_COUNT : kOpOf[i]);
         }
     }
     for (int dtype = 0; dtype < TUTTI_DTYPE_COUNT; ++dtype) {
@@ -45,6 +45,11 @@ void PredefinedOps::fill(const abi::Handles& handles) {
                 tutti_reducible(static_cast<tutti_dtype>(dtype), static_cast<tutti_op>(op)) != 0;
         }
     }
+}
+
+int PredefinedOps::find_other(abi::Op op) {
+    if (!front.abi.may_be(abi::Named::kOp, op.bits, front.handles)) return kNoOp;
+    return front.abi.may_be(abi::Named::kUserOp, op.bits, front.handles) ? kUserOp : kHostOp;
 }
 
 size_t UserReduction::plan(const TypeInfo& type_info) {

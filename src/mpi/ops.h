@@ -13,23 +13,25 @@ namespace tutti::mpi {
 
 inline constexpr int kUserOp = -1;
 inline constexpr int kHostOp = -2;  // MPI_REPLACE and MPI_NO_OP: not for collectives
+inline constexpr int kNoOp = -3;    // a handle that cannot be an operator
 
 // Read-only after fill().
 class PredefinedOps {
   public:
     void fill(const abi::Handles& handles);
-    // A tutti_op, kUserOp or kHostOp.
+    // A tutti_op, kUserOp, kHostOp or kNoOp.
     [[nodiscard]] int find(abi::Op op) const {
-        const int index = map_.find(op);
-        if (index == SmallMap<abi::Op, 64>::kAbsent) {
-            return abi::may_be_user_op(op) ? kUserOp : kHostOp;
-        }
+        const int index = map_.find(op.bits);
+        if (index == SmallMap<64>::kAbsent) [[unlikely]]
+            return find_other(op);
         return index == TUTTI_OP_COUNT ? kHostOp : index;
     }
     [[nodiscard]] bool reducible(int dtype, int op) const { return reducible_[dtype][op]; }
 
   private:
-    SmallMap<abi::Op, 64> map_;
+    static int find_other(abi::Op op);
+
+    SmallMap<64> map_;
     bool reducible_[TUTTI_DTYPE_COUNT][TUTTI_OP_COUNT] = {};
 };
 

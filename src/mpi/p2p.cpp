@@ -11,20 +11,8 @@ namespace tutti::mpi {
 
 namespace {
 
-// A request of any host is a pointer or an int.
-static_assert(sizeof(abi::Request) <= sizeof(void*));
-
-void* to_handle(abi::Request request) {
-    void* handle = nullptr;
-    memcpy(&handle, &request, sizeof request);
-    return handle;
-}
-
-abi::Request to_request(const void* handle) {
-    abi::Request request{};
-    memcpy(&request, &handle, sizeof request);
-    return request;
-}
+void* to_handle(abi::Request request) { return reinterpret_cast<void*>(request.bits); }
+abi::Request to_request(const void* handle) { return {reinterpret_cast<uintptr_t>(handle)}; }
 
 int send(void*, const void* data, size_t bytes, uint32_t peer, uint32_t tag, void** handle) {
     if (bytes > INT_MAX || front.host_ended.load(std::memory_order_relaxed)) return 1;
@@ -58,11 +46,11 @@ int test(void*, void** handle, int* done) {
     abi::Status message{};
     int status = front.host.test(&request, done, &message);
     *handle = to_handle(request);
-    uintptr_t bytes = message.bytes();
+    uintptr_t bytes = front.abi.received_bytes(message);
     if (status != abi::kSuccess) {
         int kind = status;
         front.host.error_class(status, &kind);
-        if (kind != abi::kErrTruncate) return status;
+        if (kind != front.abi.err_truncate) return status;
         bytes = UINTPTR_MAX;
         *done = 1;
     }
@@ -92,9 +80,10 @@ int probe(void*, uint32_t tag, uint32_t* peer, int* there) {
     if (!front.active.load(std::memory_order_acquire)) return 0;
     const HostGuard guard;
     abi::Status status{};
-    const int outcome =
-        front.host.iprobe(abi::kAnySource, static_cast<int>(tag), front.p2p_comm, there, &status);
-    if (outcome == abi::kSuccess && *there != 0) *peer = static_cast<uint32_t>(status.source);
+    const int outcome = front.host.iprobe(front.abi.any_source, static_cast<int>(tag),
+                                          front.p2p_comm, there, &status);
+    if (outcome == abi::kSuccess && *there != 0)
+        memcpy(peer, status.host + front.abi.status_source_at, sizeof *peer);
     return outcome;
 }
 
@@ -108,7 +97,7 @@ bool create_p2p_comm() {
     }
     void* tag_ub = nullptr;
     int found = 0;
-    front.host.comm_get_attr(front.p2p_comm, abi::kTagUb, &tag_ub, &found);
+    front.host.comm_get_attr(front.p2p_comm, front.abi.tag_ub, &tag_ub, &found);
     // What every MPI allows. The highest is for probes that shall find nothing.
     constexpr int kLeast = 32767;
     front.probe_tag = found != 0 ? *static_cast<int*>(tag_ub) : kLeast;

@@ -23,7 +23,7 @@ bool too_large(const TypeInfo& info) { return info.size > INT_MAX; }
 
 int pack_large(const void* from, std::byte* to, abi::Datatype type, const TypeInfo& info,
                abi::Comm comm) {
-    if (front.host.pack_c == nullptr) return abi::kErrCount;
+    if (!front.host.pack_c) return front.abi.err_count;
     abi::Count position = 0;
     return front.host.pack_c(from, 1, type, to, static_cast<abi::Count>(info.size), &position,
                              comm);
@@ -31,7 +31,7 @@ int pack_large(const void* from, std::byte* to, abi::Datatype type, const TypeIn
 
 int unpack_large(const std::byte* from, void* to, abi::Datatype type, const TypeInfo& info,
                  abi::Comm comm) {
-    if (front.host.unpack_c == nullptr) return abi::kErrCount;
+    if (!front.host.unpack_c) return front.abi.err_count;
     abi::Count position = 0;
     return front.host.unpack_c(from, static_cast<abi::Count>(info.size), &position, to, 1, type,
                                comm);

@@ -90,10 +90,11 @@ void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo&
 
 // False where the host shall judge.
 bool read_sides(const ReduceArgs& a, const Roles& roles, Side& send, Side& recv) {
-    if (!roles.in_place && !(send.set(a.send, a.count, a.type) && send.has_memory())) {
+    const TypeInfo* info = type_info(a.type);
+    if (!roles.in_place && !(send.set(a.send, a.count, a.type, info) && send.has_memory())) {
         return false;
     }
-    return !roles.receives || (recv.set(a.recv, a.count, a.type) && recv.has_memory());
+    return !roles.receives || (recv.set(a.recv, a.count, a.type, info) && recv.has_memory());
 }
 
 // Why no rank lets Tutti run this operator on this element type; null where all do.
@@ -117,19 +118,19 @@ int reduce_any(const ReduceArgs& a) {
     if (state->team == nullptr) return hand_over(state->why);
     const bool receives = kAll || state->rank == static_cast<uint32_t>(a.root);
     Roles roles{receives, is_in_place(a.send)};
+    const int op = front.ops.find(a.op);
     if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
-        !abi::may_be_op(a.op, front.handles)) {
+        op == kNoOp) {
         return by_this_rank(*state, kKind, hand_over);
     }
     Side send, recv;
     if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
     const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
-    const int op = front.ops.find(a.op);
     if (const char* why = why_not(info, op)) return by_all_ranks(a.comm, kKind, why, hand_over);
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
         // error where the host looks, and where it does not, meant as in place.
-        if (front.host_checks && (!kAll || !abi::kIsOmpi))
+        if (front.host_checks && !(kAll && front.brand->takes_allreduce_into_itself))
             return by_this_rank(*state, kKind, hand_over);
         roles.in_place = true;
     }

@@ -17,16 +17,16 @@ int run_failed(CommState& state, tutti_status status) {
     } else {
         let_rank_0_speak();
     }
-    front.host.comm_call_errhandler(state.comm, abi::kErrOther);
-    return abi::kErrOther;
+    front.host.comm_call_errhandler(state.comm, front.abi.err_other);
+    return front.abi.err_other;
 }
 
 int no_memory(CommState& state) {
     constexpr const char* kWhy = "no memory to pack a datatype with gaps";
     print_line(kWhy);
     tutti_team_give_up(state.team, kWhy);
-    front.host.comm_call_errhandler(state.comm, abi::kErrNoMem);
-    return abi::kErrNoMem;
+    front.host.comm_call_errhandler(state.comm, front.abi.err_no_mem);
+    return front.abi.err_no_mem;
 }
 
 int refuse(CommState& state, Kind kind) {
@@ -36,8 +36,8 @@ int refuse(CommState& state, Kind kind) {
     char line[128];
     snprintf(line, sizeof line, "rank %u: %s", state.rank, why);
     print_line(line);
-    front.host.comm_call_errhandler(state.comm, abi::kErrArg);
-    return abi::kErrArg;
+    front.host.comm_call_errhandler(state.comm, front.abi.err_arg);
+    return front.abi.err_arg;
 }
 
 int not_packed(CommState& state, int status) {
@@ -51,7 +51,7 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
         return static_cast<uint64_t>(count) * info->size;
     }
     abi::Count size = 0;
-    if (!abi::may_be_type(type, front.handles) ||
+    if (!front.abi.may_be(abi::Named::kType, type.bits, front.handles) ||
         front.host.type_size_x(type, &size) != abi::kSuccess || size < 0) {
         return 0;
     }

@@ -76,13 +76,9 @@ int by_all_ranks(Comm comm, Kind kind, const char* why, HandOver hand_over) {
     return checked == abi::kSuccess ? hand_over(why) : checked;
 }
 
-// A collective that Tutti does not take over. A host without MPI-4's large counts lacks some.
+// A collective that Tutti does not take over.
 template <class HostCall>
-int pass_through(Comm comm, Kind kind, bool host_has_it, HostCall call) {
-    if (!host_has_it) [[unlikely]] {
-        front.host.comm_call_errhandler(comm, abi::kErrOther);
-        return abi::kErrOther;  // the handler's own success is not the call's
-    }
+int pass_through(Comm comm, Kind kind, HostCall call) {
     if (!front.report && !front.check) [[likely]]
         return call();
     // Under TUTTI_CHECK a call that is not ours makes the team too: others may be in one that is.

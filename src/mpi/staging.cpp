@@ -59,7 +59,7 @@ bool Staging::take(const Part& part) {
     Owner owner;
     Runtime* runtime = front.devices.find(address_at(side.address, whole.low), owner);
     if (!is_one_owner(side, whole, runtime, owner)) {
-        return failed(abi::kErrOther,
+        return failed(front.abi.err_other,
                       "a datatype spans device memory and other memory: such a call has to go to "
                       "the host MPI (TUTTI=off)");
     }
@@ -68,7 +68,8 @@ bool Staging::take(const Part& part) {
     const ptrdiff_t padding = side.info->extent - side.info->true_extent;
     const size_t room = whole.bytes + static_cast<size_t>(padding > 0 ? padding : 0);
     std::byte* copy = state_.staged[count_].get(room);
-    if (copy == nullptr) return failed(abi::kErrNoMem, "no memory for a copy of device memory");
+    if (copy == nullptr)
+        return failed(front.abi.err_no_mem, "no memory for a copy of device memory");
     Taken& taken = taken_[count_];
     taken = {part, runtime, owner, side.address, whole.low, copy};
     if (part.read_blocks > 0 && !copy_in(taken, whole)) return false;
@@ -88,7 +89,7 @@ bool Staging::copy_in(const Taken& taken, Span whole) {
                   taken.runtime->copy(taken.copy + (span.low - whole.low),
                                       address_at(taken.address, span.low), span.bytes);
     copied = taken.runtime->end() && copied;
-    return copied || failed(abi::kErrOther, taken.runtime->problem());
+    return copied || failed(front.abi.err_other, taken.runtime->problem());
 }
 
 // Of one element: 0xFF where data is, found by unpacking an element of nothing else.
@@ -97,7 +98,7 @@ const unsigned char* Staging::mask_of(const Side& side) {
     const auto bytes = static_cast<size_t>(info.true_extent);
     std::byte* mask = state_.mask_scratch.get(bytes + info.size);
     if (mask == nullptr) {
-        failed(abi::kErrNoMem, "no memory for a copy of device memory");
+        failed(front.abi.err_no_mem, "no memory for a copy of device memory");
         return nullptr;
     }
     memset(mask, 0, bytes);
@@ -154,7 +155,7 @@ bool Staging::copy_out(const Taken& taken) {
         copied = copy_data(taken, mask);
     }
     copied = runtime.end() && copied;
-    return copied || failed(abi::kErrOther, runtime.problem());
+    return copied || failed(front.abi.err_other, runtime.problem());
 }
 
 int Staging::give_back(int status) {

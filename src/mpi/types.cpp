@@ -88,47 +88,15 @@ bool measure(const abi::Host& host, Datatype type, Measured& out) {
            host.type_get_true_extent_x(type, &out.true_lb, &out.true_extent) == abi::kSuccess;
 }
 
-// MPICH's numbers hold the size; asking the host about one that this build of it does not have
-// would be an error of the program.
-#if defined(TUTTI_ABI_MPICH)
-bool exists(Datatype type, const abi::Host&) {
-    return (static_cast<uint32_t>(type) >> 28) == 8 ||  // the structs are always there
-           (static_cast<uint32_t>(type) >> 8 & 255) != 0;
-}
-size_t predefined_size(Datatype type, const Row& row, const abi::Host&) {
-    if (row.type_class != Class::kPair) return static_cast<uint32_t>(type) >> 8 & 255;
-    switch (row.pair_dtype) {
-        case TUTTI_FLOAT_INT:
-            return sizeof(float) + sizeof(int);
-        case TUTTI_DOUBLE_INT:
-            return sizeof(double) + sizeof(int);
-        case TUTTI_LONG_INT:
-            return sizeof(long) + sizeof(int);
-        case TUTTI_SHORT_INT:
-            return sizeof(short) + sizeof(int);
-        default:
-            return sizeof(long double) + sizeof(int);
-    }
-}
-#else
-size_t predefined_size(Datatype type, const Row&, const abi::Host& host) {
-    Count size = 0;
-    if (host.type_size_x(type, &size) != abi::kSuccess || size < 0) return 0;
-    return static_cast<size_t>(size);
-}
-bool exists(Datatype type, const abi::Host& host) {
-    return type != front.handles.type_null && predefined_size(type, kRows[0], host) != 0;
-}
-#endif
-
 }  // namespace
 
 void PredefinedTypes::fill(const abi::Host& host, const abi::Handles& handles) {
     for (const Row& row : kRows) {
         const Datatype type = handles.type[row.name];
-        if (!exists(type, host)) continue;
+        const size_t size = front.abi.predefined_size(type, host, handles);
+        if (size == 0) continue;
         TypeInfo& info = info_[row.name];
-        info.size = predefined_size(type, row, host);
+        info.size = size;
         info.dtype = dtype_of(row, info.size);
         info.solid = row.type_class != Class::kPair || row.pair_dtype == TUTTI_FLOAT_INT;
         info.dense = info.solid;
@@ -138,7 +106,7 @@ void PredefinedTypes::fill(const abi::Host& host, const abi::Handles& handles) {
         info.extent = static_cast<ptrdiff_t>(extent);
         info.true_extent = static_cast<ptrdiff_t>(extent);
         info.usable = true;
-        map_.add(type, row.name);
+        map_.add(type.bits, row.name);
     }
 }
 
@@ -156,8 +124,9 @@ void give_back(Datatype type) {
         abi::kSuccess) {
         return;
     }
-    if (combiner == abi::kCombinerNamed || combiner == abi::kCombinerF90Real ||
-        combiner == abi::kCombinerF90Complex || combiner == abi::kCombinerF90Integer) {
+    if (combiner == front.abi.combiners.named || combiner == front.abi.combiners.f90_real ||
+        combiner == front.abi.combiners.f90_complex ||
+        combiner == front.abi.combiners.f90_integer) {
         return;
     }
     front.host.type_free(&type);
@@ -166,10 +135,10 @@ void give_back(Datatype type) {
 // Whether blocks of the child follow each other without a gap.
 bool blocks_touch(int combiner, const std::vector<int>& integers,
                   const std::vector<Aint>& addresses, Datatype child) {
-    if (combiner == abi::kCombinerVector) {
+    if (combiner == front.abi.combiners.vector) {
         return integers[0] <= 1 || integers[1] == integers[2];
     }
-    if (combiner == abi::kCombinerHvector) {
+    if (combiner == front.abi.combiners.hvector) {
         Measured inner;
         if (!measure(front.host, child, inner)) return false;
         return integers[0] <= 1 || addresses[0] == integers[1] * inner.extent;
@@ -180,9 +149,9 @@ bool blocks_touch(int combiner, const std::vector<int>& integers,
 // Constructors that keep the order of their child's data. The others are treated as having gaps,
 // which costs a copy and is never wrong.
 bool keeps_order(int combiner) {
-    return combiner == abi::kCombinerDup || combiner == abi::kCombinerContiguous ||
-           combiner == abi::kCombinerVector || combiner == abi::kCombinerHvector ||
-           combiner == abi::kCombinerResized;
+    return combiner == front.abi.combiners.dup || combiner == front.abi.combiners.contiguous ||
+           combiner == front.abi.combiners.vector || combiner == front.abi.combiners.hvector ||
+           combiner == front.abi.combiners.resized;
 }
 
 bool in_order(Datatype type, int depth) {
@@ -192,8 +161,9 @@ bool in_order(Datatype type, int depth) {
                                      &combiner) != abi::kSuccess) {
         return false;
     }
-    if (combiner == abi::kCombinerNamed || combiner == abi::kCombinerF90Real ||
-        combiner == abi::kCombinerF90Complex || combiner == abi::kCombinerF90Integer) {
+    if (combiner == front.abi.combiners.named || combiner == front.abi.combiners.f90_real ||
+        combiner == front.abi.combiners.f90_complex ||
+        combiner == front.abi.combiners.f90_integer) {
         return true;  // one basic element; the caller compares size and extent
     }
     if (!keeps_order(combiner) || depth >= kDepthMax || type_count != 1) return false;
@@ -206,7 +176,7 @@ bool in_order(Datatype type, int depth) {
         return false;
     }
     bool result = in_order(child, depth + 1) && blocks_touch(combiner, integers, addresses, child);
-    if (result && combiner != abi::kCombinerDup && combiner != abi::kCombinerResized) {
+    if (result && combiner != front.abi.combiners.dup && combiner != front.abi.combiners.resized) {
         // Several children in a row: their extent must leave no gap.
         Measured inner;
         result = measure(front.host, child, inner) && inner.extent == inner.size;
@@ -238,12 +208,12 @@ std::unique_ptr<TypeInfo> look_into(Datatype type) {
     return info;
 }
 
-int never_copy_info(Datatype, int, void*, void*, void*, int* flag) {
+int never_copy_info(uintptr_t, int, void*, void*, void*, int* flag) {
     *flag = 0;
     return abi::kSuccess;
 }
 
-int delete_info(Datatype, int, void* value, void*) {
+int delete_info(uintptr_t, int, void* value, void*) {
     front.generation.fetch_add(1, std::memory_order_release);
     delete static_cast<TypeInfo*>(value);
     return abi::kSuccess;
@@ -272,7 +242,7 @@ const TypeInfo* attach_info(Datatype type) {
 const TypeInfo* type_info(Datatype type) {
     if (const TypeInfo* info = front.types.find(type)) [[likely]]
         return info;
-    if (!abi::may_be_type(type, front.handles)) return nullptr;
+    if (!front.abi.may_be(abi::Named::kType, type.bits, front.handles)) return nullptr;
     ThreadState& thread = thread_state;
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
     if (thread.type == type && thread.type_generation == generation) return thread.info;

@@ -30,12 +30,12 @@ class PredefinedTypes {
   public:
     void fill(const abi::Host& host, const abi::Handles& handles);
     [[nodiscard]] const TypeInfo* find(abi::Datatype type) const {
-        const int index = map_.find(type);
+        const int index = map_.find(type.bits);
         return index < 0 ? nullptr : &info_[index];
     }
 
   private:
-    SmallMap<abi::Datatype, 256> map_;
+    SmallMap<256> map_;
     TypeInfo info_[abi::kTypeNames];
 };
 

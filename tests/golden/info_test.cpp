@@ -52,7 +52,7 @@ TEST_F(Transcript, InfoFindsLaunchersAndSaysWhatIsNone) {
     make_launcher("mpiexec", "something else");
     const Answer answer = tutti("info", "PATH=$PWD/bin");
     EXPECT_EQ(answer.status, 0);
-    EXPECT_NE(answer.out.find("Open MPI 9.8.7 (libtutti-ompi.so)\n"), std::string::npos);
+    EXPECT_NE(answer.out.find("Open MPI 9.8.7\n"), std::string::npos);
     EXPECT_NE(answer.out.find("off: not Open MPI, MPICH or Intel MPI"), std::string::npos);
 }
 

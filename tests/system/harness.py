@@ -166,6 +166,9 @@ def run_command(command, env=None, timeout=TIMEOUT_S, cwd=None, report=None):
     return outcome
 
 
+PRELOAD = TUTTI.parent.parent / "lib" / "libtutti-mpi.so"
+
+
 class Mpi:
     """One MPI of this machine: how to compile for it and how to launch under it."""
 

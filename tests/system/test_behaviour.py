@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import (BARE, ROOT, TUTTI, WORK, all_mpis, expect_taken_over, need_tutti,
+from harness import (BARE, PRELOAD, ROOT, TUTTI, WORK, all_mpis, expect_taken_over, need_tutti,
                      run_command)
 
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
@@ -114,14 +114,13 @@ def test_errors_are_the_hosts(mpi):
 ])
 def test_bad_settings_end_at_init(mpi, variable, value, words):
     """The command refuses them before the run; a program preloaded by hand refuses them itself."""
-    library = TUTTI.parent.parent / "lib" / f"libtutti-{mpi.flavour}.so"
-    assert library.exists(), library
+    assert PRELOAD.exists(), PRELOAD
     env = {variable: value}
     outcome = mpi.launch("simple", 2, env=env)
     assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
     assert all(word in outcome.lines()[0] for word in words), str(outcome)
-    preload = (["-x", f"LD_PRELOAD={library}", "-x", variable] if mpi.flavour == "ompi"
-               else ["-genv", "LD_PRELOAD", library, "-genv", variable, value])
+    preload = (["-x", f"LD_PRELOAD={PRELOAD}", "-x", variable] if mpi.flavour == "ompi"
+               else ["-genv", "LD_PRELOAD", PRELOAD, "-genv", variable, value])
     outcome = mpi.launch("simple", 2, env=env, tutti=False, launcher_flags=preload, wrap=swept())
     assert outcome.status == 2 and len(outcome.lines()) == 1, str(outcome)
     assert all(word in outcome.lines()[0] for word in words), str(outcome)
@@ -205,21 +204,21 @@ def test_aliased_reduce_where_the_host_does_not_look(openmpi, hosts):
 
 
 @needs_tutti
-@pytest.mark.parametrize("variable", [{}, {"TUTTI_CHECK": "1", "TUTTI_BCAST": "binomial"}])
-def test_a_library_for_another_mpi(mpi, variable):
-    """Whoever preloads guessed wrong: one line, and the program runs as it would without Tutti."""
-    other = {"ompi": "mpich", "mpich": "ompi"}[mpi.flavour]
-    library = TUTTI.parent.parent / "lib" / f"libtutti-{other}.so"
-    names = ["LD_PRELOAD", *variable]
-    env = {**variable, "LD_PRELOAD": str(library)}
-    flags = ([word for name in names for word in ("-x", f"{name}={env[name]}")]
-             if mpi.flavour == "ompi"
-             else [word for name in names for word in ("-genv", name, env[name])])
-    for program, args in (("simple", ["20"]), ("user_ops", [])):
-        outcome = mpi.launch(program, 3, *args, tutti=False, launcher_flags=flags).passed()
-        assert len(outcome.lines()) == 1, str(outcome)
-        assert "the program uses" in outcome.lines()[0], str(outcome)
-        assert "put `tutti run --` in front of the mpirun" in outcome.lines()[0], str(outcome)
+def test_a_launcher_inside_a_script(mpi, tmp_path):
+    """Nothing on the command line says whose MPI the program uses; the library looks."""
+    report = tmp_path / "report.json"
+    line = " ".join(map(str, [mpi.launcher, *mpi.flags, "-n", 3, mpi.compile("simple"), 20]))
+    if mpi.root:
+        line = f"export PATH={mpi.root / 'bin'}:$PATH; {line}"
+    outcome = run_command([TUTTI, "run", f"--report={report}", "--", "bash", "-c", line],
+                          report=report).passed()
+    expect_taken_over(outcome.report, 3)
+
+
+@needs_tutti
+def test_large_counts_of_any_host(mpi):
+    """MPI-4's names are there under every host, for programs that ask whether they are."""
+    mpi.launch("large_counts", 3).passed()
 
 
 def test_switched_off(mpi):
@@ -261,8 +260,7 @@ def tool_counts(mpi, preloads):
 @pytest.mark.parametrize("first", ["tool", "tutti"])
 def test_profiling_tool_sees_every_call_once(mpi, first):
     tool = mpi.compile("tool", shared=True)
-    library = TUTTI.parent.parent / "lib" / f"libtutti-{mpi.flavour}.so"
-    order = [tool, library] if first == "tool" else [library, tool]
+    order = [tool, PRELOAD] if first == "tool" else [PRELOAD, tool]
     counts, outcome = tool_counts(mpi, order)
     assert counts == ["tool 20 20 20 20 20 20 20 20"], str(outcome)
 

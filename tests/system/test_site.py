@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import BARE, TUTTI, run_command
+from harness import BARE, PRELOAD, TUTTI, run_command
 
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti that a site could set")
 
@@ -61,10 +61,8 @@ def test_switched_off(debian_mpi, text, words):
 
 def test_switched_off_without_a_word(debian_mpi):
     """Also where the library was preloaded in another way than by `tutti run`."""
-    flavour = debian_mpi.flavour
-    library = TUTTI.parent.parent / "lib" / f"libtutti-{flavour}.so"
-    preload = {"ompi": ["-x", f"LD_PRELOAD={library}"],
-               "mpich": ["-genv", "LD_PRELOAD", library]}[flavour]
+    preload = {"ompi": ["-x", f"LD_PRELOAD={PRELOAD}"],
+               "mpich": ["-genv", "LD_PRELOAD", PRELOAD]}[debian_mpi.flavour]
     for text in ("enabled = false\n", 'deny = ["simple"]\n'):
         outcome = debian_mpi.launch("simple", 3, 8, tutti=False, wrap=under(text),
                                     launcher_flags=preload)

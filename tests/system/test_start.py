@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness import BARE, TUTTI
+from harness import BARE, PRELOAD, TUTTI
 
 of_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti that starts")
 
@@ -71,11 +71,9 @@ def test_rules_of_rank_0_hold_where_they_cannot_be_read(debian_mpi, folders):
 @of_tutti
 @pytest.mark.parametrize("rank", [0, 2])
 def test_another_version_on_one_rank(mpi, rank, tmp_path):
-    library = f"libtutti-{mpi.flavour}.so"
-    original = pathlib.Path(TUTTI).parent.parent / "lib" / library
-    content = original.read_bytes()
+    content = PRELOAD.read_bytes()
     assert content.count(b"Tutti 0.1.0\0") == 1
-    other = tmp_path / library
+    other = tmp_path / PRELOAD.name
     other.write_bytes(content.replace(b"Tutti 0.1.0\0", b"Tutti 0.0.9\0"))
     outcome = launch(mpi, rank, f"LD_PRELOAD={other}; export LD_PRELOAD")
     expect_host_alone(outcome, "0.1.0", "0.0.9", "rank 0", "everything stays with the host MPI")

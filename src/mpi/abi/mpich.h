@@ -5,71 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
-#include "mpi/abi/names.h"
+#include "mpi/abi/abi.h"
 
 namespace tutti::mpi::abi {
-inline namespace mpich {
-
-struct Abi {
-    using Comm = int;
-    using Datatype = int;
-    using Op = int;
-    using Group = int;
-    using Request = int;
-    using Errhandler = int;
-    struct Status {
-        int bytes_low_;
-        int bytes_high_and_cancelled_;
-        int source;
-        int tag;
-        int error;
-        // The count's upper bits stand above the flag of cancelled messages.
-        [[nodiscard]] size_t bytes() const {
-            return static_cast<size_t>(static_cast<unsigned>(bytes_low_)) |
-                   static_cast<size_t>(static_cast<unsigned>(bytes_high_and_cancelled_) >> 1) << 32;
-        }
-    };
-    using Aint = long;
-    using Count = long;
-};
-
-inline constexpr const char* kFlavour = "MPICH";
-inline constexpr const char* kLibraryName = "libtutti-mpich.so";
-inline constexpr bool kIsOmpi = false;
-
-inline constexpr intptr_t kInPlace = -1;
-inline constexpr intptr_t kStatusIgnore = 1;
-inline constexpr int kKeyvalInvalid = 0x24000000;
-inline constexpr int kTagUb = 0x64400001;  // the keyval of the attribute
-inline constexpr int kUndefined = -32766;
-inline constexpr int kAnySource = -2;
-inline constexpr int kObjectNameMax = 128;
-inline constexpr int kLibraryVersionMax = 8192;
-
-inline constexpr int kSuccess = 0;
-inline constexpr int kErrCount = 2;
-inline constexpr int kErrArg = 12;
-inline constexpr int kErrOther = 15;
-inline constexpr int kErrTruncate = 14;
-inline constexpr int kErrNoMem = 34;
-
-inline constexpr int kCombinerNamed = 1;
-inline constexpr int kCombinerDup = 2;
-inline constexpr int kCombinerContiguous = 3;
-inline constexpr int kCombinerVector = 4;
-inline constexpr int kCombinerHvector = 6;
-inline constexpr int kCombinerF90Real = 15;
-inline constexpr int kCombinerF90Complex = 16;
-inline constexpr int kCombinerF90Integer = 17;
-inline constexpr int kCombinerResized = 18;
-
-inline constexpr int kTypeNull = 0x0c000000;
-inline constexpr int kOpNull = 0x18000000;
 
 // In the order of TypeName and OpName. Datatypes that only some of the family have are still safe
 // to list: the others never hand out these numbers.
-inline constexpr uint32_t kTypeValues[kTypeNames] = {
+inline constexpr uint32_t kMpichTypes[kTypeNames] = {
     0x4c000101,  // CHAR
     0x4c000118,  // SIGNED_CHAR
     0x4c000102,  // UNSIGNED_CHAR
@@ -139,7 +83,7 @@ inline constexpr uint32_t kTypeValues[kTypeNames] = {
     0x4c000821,  // 2REAL
     0x4c001023,  // 2DOUBLE_PRECISION
 };
-inline constexpr uint32_t kOpValues[kOpNames] = {
+inline constexpr uint32_t kMpichOps[kOpNames] = {
     0x58000003,  // SUM
     0x58000004,  // PROD
     0x58000002,  // MIN
@@ -156,39 +100,98 @@ inline constexpr uint32_t kOpValues[kOpNames] = {
     0x5800000e,  // NO_OP
 };
 
-struct Handles {
-    Abi::Comm comm_world = 0x44000000;
-    Abi::Comm comm_self = 0x44000001;
-    Abi::Comm comm_null = 0x04000000;
-    Abi::Datatype type_null = kTypeNull;
-    Abi::Op op_null = kOpNull;
-    Abi::Errhandler errors_are_fatal = 0x54000000;
-    Abi::Errhandler errors_return = 0x54000001;
-    Abi::Datatype type[kTypeNames] = {};
-    Abi::Op op[kOpNames] = {};
-};
-
-// The numbers need no library; the argument is there for the other flavour.
-inline bool load_handles(void*, Handles& out) {
-    for (int i = 0; i < kTypeNames; ++i) out.type[i] = static_cast<int>(kTypeValues[i]);
-    for (int i = 0; i < kOpNames; ++i) out.op[i] = static_cast<int>(kOpValues[i]);
+// The numbers need no library.
+inline bool load_mpich_handles(void*, Handles& out) {
+    out.comm_world = {0x44000000};
+    out.comm_self = {0x44000001};
+    out.comm_null = {0x04000000};
+    out.type_null = {0x0c000000};
+    out.op_null = {0x18000000};
+    out.errors_are_fatal = {0x54000000};
+    out.errors_return = {0x54000001};
+    for (int i = 0; i < kTypeNames; ++i) out.type[i] = {kMpichTypes[i]};
+    for (int i = 0; i < kOpNames; ++i) out.op[i] = {kMpichOps[i]};
     return true;
 }
 
-// These have MPIX_Comm_shrink and its kin by name, but a peer's death ends the job all the same.
-inline bool has_fault_tolerance(void*) { return false; }
-
-// A handle's two highest bits say how it is stored (0: invalid), the next four what it names:
-// enough to tell a null or a wild one from one that the host may be asked about.
-inline constexpr bool names(int handle, uint32_t kind) {
-    const auto bits = static_cast<uint32_t>(handle);
-    return (bits >> 30) != 0 && ((bits >> 26) & 15) == kind;
+// All of the family say so; what nobody knows is not called with ints for handles.
+inline bool is_mpich(void*, const char* version) {
+    for (const char* word : {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"}) {
+        if (strstr(version, word) != nullptr) return true;
+    }
+    return false;
 }
-inline bool may_be_comm(Abi::Comm comm, const Handles&) { return names(comm, 1); }
-inline bool may_be_type(Abi::Datatype type, const Handles&) { return names(type, 3); }
-inline bool may_be_op(Abi::Op op, const Handles&) { return names(op, 6); }
-// False for an operator of the host's own that is not in our table.
-inline bool may_be_user_op(Abi::Op op) { return (static_cast<uint32_t>(op) >> 30) != 1; }
 
-}  // namespace mpich
+// A handle's two highest bits say how it is stored (0: invalid, 1: predefined), the next four what
+// it names: enough to tell a null or a wild one from one that the host may be asked about.
+inline bool may_be_mpich(Named what, uintptr_t handle, const Handles&) {
+    const auto bits = static_cast<uint32_t>(handle);
+    const auto names = [bits](uint32_t kind) {
+        return (bits >> 30) != 0 && ((bits >> 26) & 15) == kind;
+    };
+    switch (what) {
+        case Named::kComm:
+            return names(1);
+        case Named::kType:
+            return names(3);
+        case Named::kOp:
+            return names(6);
+        case Named::kUserOp:
+            return (bits >> 30) != 1;
+    }
+    return false;
+}
+
+// The numbers hold the size, but for those of C structs, which are always there. To ask the host
+// about one that this build of it does not have would be an error of the program.
+inline size_t mpich_size(Datatype type, const Host&, const Handles&) {
+    const auto bits = static_cast<uint32_t>(type.bits);
+    if ((bits >> 28) != 8) return bits >> 8 & 255;
+    constexpr size_t kPairs[] = {sizeof(float) + sizeof(int), sizeof(double) + sizeof(int),
+                                 sizeof(long) + sizeof(int), sizeof(short) + sizeof(int),
+                                 sizeof(long double) + sizeof(int)};
+    return kPairs[bits & 7];
+}
+
+// The count's upper bits stand above the flag of cancelled messages.
+inline uint64_t mpich_received(const Status& status) {
+    uint32_t low = 0, high_and_cancelled = 0;
+    memcpy(&low, status.host, sizeof low);
+    memcpy(&high_and_cancelled, status.host + sizeof low, sizeof high_and_cancelled);
+    return low | static_cast<uint64_t>(high_and_cancelled >> 1) << 32;
+}
+
+inline constexpr Abi kMpichAbi{
+    .name = "MPICH",
+    .handles_are_ints = true,
+    .in_place = -1,
+    .status_ignore = 1,
+    .keyval_invalid = 0x24000000,
+    .tag_ub = 0x64400001,
+    .undefined = -32766,
+    .any_source = -2,
+    .root = -3,
+    .err_count = 2,
+    .err_arg = 12,
+    .err_other = 15,
+    .err_truncate = 14,
+    .err_no_mem = 34,
+    .combiners = {.named = 1,
+                  .dup = 2,
+                  .contiguous = 3,
+                  .vector = 4,
+                  .hvector = 6,
+                  .f90_real = 15,
+                  .f90_complex = 16,
+                  .f90_integer = 17,
+                  .resized = 18},
+    .status_bytes = 20,
+    .status_source_at = 8,
+    .received_bytes = mpich_received,
+    .is = is_mpich,
+    .load_handles = load_mpich_handles,
+    .may_be = may_be_mpich,
+    .predefined_size = mpich_size,
+};
+
 }  // namespace tutti::mpi::abi

@@ -8,65 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
+#include <cstring>
 
-#include "mpi/abi/names.h"
+#include "mpi/abi/abi.h"
 
 namespace tutti::mpi::abi {
-inline namespace ompi {
-
-struct Abi {
-    using Comm = struct ompi_communicator_t*;
-    using Datatype = struct ompi_datatype_t*;
-    using Op = struct ompi_op_t*;
-    using Group = struct ompi_group_t*;
-    using Request = struct ompi_request_t*;
-    using Errhandler = struct ompi_errhandler_t*;
-    struct Status {
-        int source;
-        int tag;
-        int error;
-        int cancelled_;
-        size_t bytes_;
-        [[nodiscard]] size_t bytes() const { return bytes_; }
-    };
-    using Aint = ptrdiff_t;
-    using Count = long long;
-};
-
-inline constexpr const char* kFlavour = "Open MPI";
-inline constexpr const char* kLibraryName = "libtutti-ompi.so";
-inline constexpr bool kIsOmpi = true;
-
-inline constexpr intptr_t kInPlace = 1;
-inline constexpr intptr_t kStatusIgnore = 0;
-inline constexpr int kKeyvalInvalid = -1;
-inline constexpr int kTagUb = 0;  // the keyval of the attribute
-inline constexpr int kUndefined = -32766;
-inline constexpr int kAnySource = -1;
-inline constexpr int kObjectNameMax = 64;
-// MPICH's is larger, and a buffer of this size fits both.
-inline constexpr int kLibraryVersionMax = 8192;
-
-inline constexpr int kSuccess = 0;
-inline constexpr int kErrCount = 2;
-inline constexpr int kErrArg = 13;
-inline constexpr int kErrOther = 16;
-inline constexpr int kErrTruncate = 15;
-inline constexpr int kErrNoMem = 39;
-
-inline constexpr int kCombinerNamed = 0;
-inline constexpr int kCombinerDup = 1;
-inline constexpr int kCombinerContiguous = 2;
-inline constexpr int kCombinerVector = 3;
-inline constexpr int kCombinerHvector = 5;
-inline constexpr int kCombinerF90Real = 14;
-inline constexpr int kCombinerF90Complex = 15;
-inline constexpr int kCombinerF90Integer = 16;
-inline constexpr int kCombinerResized = 17;
 
 // The objects behind the handles, in the order of TypeName and OpName.
-inline constexpr const char* kTypeSymbols[kTypeNames] = {
+inline constexpr const char* kOmpiTypes[kTypeNames] = {
     "ompi_mpi_char",
     "ompi_mpi_signed_char",
     "ompi_mpi_unsigned_char",
@@ -136,35 +85,22 @@ inline constexpr const char* kTypeSymbols[kTypeNames] = {
     "ompi_mpi_2real",
     "ompi_mpi_2dblprec",
 };
-inline constexpr const char* kOpSymbols[kOpNames] = {
+inline constexpr const char* kOmpiOps[kOpNames] = {
     "ompi_mpi_op_sum",     "ompi_mpi_op_prod",  "ompi_mpi_op_min",    "ompi_mpi_op_max",
     "ompi_mpi_op_land",    "ompi_mpi_op_lor",   "ompi_mpi_op_lxor",   "ompi_mpi_op_band",
     "ompi_mpi_op_bor",     "ompi_mpi_op_bxor",  "ompi_mpi_op_minloc", "ompi_mpi_op_maxloc",
     "ompi_mpi_op_replace", "ompi_mpi_op_no_op",
 };
 
-// A datatype or operator that this build of the host does not have stands as the null handle.
-struct Handles {
-    Abi::Comm comm_world = nullptr;
-    Abi::Comm comm_self = nullptr;
-    Abi::Comm comm_null = nullptr;
-    Abi::Datatype type_null = nullptr;
-    Abi::Op op_null = nullptr;
-    Abi::Errhandler errors_are_fatal = nullptr;
-    Abi::Errhandler errors_return = nullptr;
-    Abi::Datatype type[kTypeNames] = {};
-    Abi::Op op[kOpNames] = {};
-};
-
-// `library` is a handle from dlopen. False where it is not Open MPI.
-inline bool load_handles(void* library, Handles& out) {
+// `library` is a handle from dlopen.
+inline bool load_ompi_handles(void* library, Handles& out) {
     // A program that names the object itself often holds a copy of it (a copy relocation), which
     // the library then uses too: what the global scope finds first is the one.
     const auto take = [library](const char* symbol, auto& slot) {
         void* address = dlsym(RTLD_DEFAULT, symbol);
         if (address == nullptr) address = dlsym(library, symbol);
-        slot = reinterpret_cast<std::remove_reference_t<decltype(slot)>>(address);
-        return slot != nullptr;
+        slot = {reinterpret_cast<uintptr_t>(address)};
+        return address != nullptr;
     };
     const bool found =
         take("ompi_mpi_comm_world", out.comm_world) && take("ompi_mpi_comm_self", out.comm_self) &&
@@ -174,33 +110,78 @@ inline bool load_handles(void* library, Handles& out) {
         take("ompi_mpi_errors_return", out.errors_return);
     if (!found) return false;
     for (int i = 0; i < kTypeNames; ++i) {
-        if (!take(kTypeSymbols[i], out.type[i])) out.type[i] = out.type_null;
+        if (!take(kOmpiTypes[i], out.type[i])) out.type[i] = out.type_null;
     }
     for (int i = 0; i < kOpNames; ++i) {
-        if (!take(kOpSymbols[i], out.op[i])) out.op[i] = out.op_null;
+        if (!take(kOmpiOps[i], out.op[i])) out.op[i] = out.op_null;
     }
     return true;
 }
 
-// Whether this job runs with ULFM (mpirun --with-ft ulfm), after MPI_Init. Releases without it have
-// no such variable; it is one byte, and where some have made it an int, its lowest.
-inline bool has_fault_tolerance(void* library) {
-    const void* enabled = dlsym(library, "ompi_ftmpi_enabled");
-    return enabled != nullptr && *static_cast<const unsigned char*>(enabled) != 0;
+// In the library itself or in one that it stands on.
+inline bool is_ompi(void* library, const char*) {
+    return dlsym(library, "ompi_mpi_comm_world") != nullptr;
 }
 
-// What can be told from a handle alone; the rest is for the host to find out.
-inline bool may_be_comm(Abi::Comm comm, const Handles& handles) {
-    return comm != nullptr && comm != handles.comm_null;
+inline bool may_be_ompi(Named what, uintptr_t bits, const Handles& handles) {
+    if (bits == 0) return false;
+    switch (what) {
+        case Named::kComm:
+            return bits != handles.comm_null.bits;
+        case Named::kType:
+            return bits != handles.type_null.bits;
+        case Named::kOp:
+            return bits != handles.op_null.bits;
+        case Named::kUserOp:
+            return true;
+    }
+    return false;
 }
-inline bool may_be_type(Abi::Datatype type, const Handles& handles) {
-    return type != nullptr && type != handles.type_null;
-}
-inline bool may_be_op(Abi::Op op, const Handles& handles) {
-    return op != nullptr && op != handles.op_null;
-}
-// False for an operator of the host's own that is not in our table.
-inline bool may_be_user_op(Abi::Op) { return true; }
 
-}  // namespace ompi
+inline size_t ompi_size(Datatype type, const Host& host, const Handles& handles) {
+    Count size = 0;
+    if (type == handles.type_null || host.type_size_x(type, &size) != kSuccess || size < 0)
+        return 0;
+    return static_cast<size_t>(size);
+}
+
+inline uint64_t ompi_received(const Status& status) {
+    uint64_t bytes = 0;
+    memcpy(&bytes, status.host + 16, sizeof bytes);
+    return bytes;
+}
+
+inline constexpr Abi kOmpiAbi{
+    .name = "Open MPI",
+    .handles_are_ints = false,
+    .in_place = 1,
+    .status_ignore = 0,
+    .keyval_invalid = -1,
+    .tag_ub = 0,
+    .undefined = -32766,
+    .any_source = -1,
+    .root = -4,
+    .err_count = 2,
+    .err_arg = 13,
+    .err_other = 16,
+    .err_truncate = 15,
+    .err_no_mem = 39,
+    .combiners = {.named = 0,
+                  .dup = 1,
+                  .contiguous = 2,
+                  .vector = 3,
+                  .hvector = 5,
+                  .f90_real = 14,
+                  .f90_complex = 15,
+                  .f90_integer = 16,
+                  .resized = 17},
+    .status_bytes = 24,
+    .status_source_at = 0,
+    .received_bytes = ompi_received,
+    .is = is_ompi,
+    .load_handles = load_ompi_handles,
+    .may_be = may_be_ompi,
+    .predefined_size = ompi_size,
+};
+
 }  // namespace tutti::mpi::abi

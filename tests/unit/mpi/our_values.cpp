@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/abi/abi.h"
+#include "mpi/abi/mpich.h"
+#include "mpi/abi/ompi.h"
 #include "unit/mpi/values.h"
 
 namespace tutti::mpi {
 
 namespace {
 
-template <class T>
-int64_t number(T value) {
-    if constexpr (std::is_pointer_v<T>) {
-        return reinterpret_cast<int64_t>(value);
-    } else {
-        return static_cast<int64_t>(value);
-    }
+template <class Tag>
+int64_t number(abi::Handle<Tag> handle) {
+    return static_cast<int64_t>(handle.bits);
 }
 
-Values constants() {
+Values constants(const abi::Abi& abi) {
     return {
-        {"MPI_IN_PLACE", number(abi::kInPlace)},
-        {"MPI_STATUS_IGNORE", number(abi::kStatusIgnore)},
-        {"MPI_KEYVAL_INVALID", number(abi::kKeyvalInvalid)},
-        {"MPI_TAG_UB", number(abi::kTagUb)},
-        {"MPI_UNDEFINED", number(abi::kUndefined)},
-        {"MPI_ANY_SOURCE", number(abi::kAnySource)},
-        {"MPI_SUCCESS", number(abi::kSuccess)},
-        {"MPI_ERR_COUNT", number(abi::kErrCount)},
-        {"MPI_ERR_ARG", number(abi::kErrArg)},
-        {"MPI_ERR_OTHER", number(abi::kErrOther)},
-        {"MPI_ERR_TRUNCATE", number(abi::kErrTruncate)},
-        {"MPI_ERR_NO_MEM", number(abi::kErrNoMem)},
-        {"MPI_COMBINER_NAMED", number(abi::kCombinerNamed)},
-        {"MPI_COMBINER_DUP", number(abi::kCombinerDup)},
-        {"MPI_COMBINER_CONTIGUOUS", number(abi::kCombinerContiguous)},
-        {"MPI_COMBINER_VECTOR", number(abi::kCombinerVector)},
-        {"MPI_COMBINER_HVECTOR", number(abi::kCombinerHvector)},
-        {"MPI_COMBINER_F90_REAL", number(abi::kCombinerF90Real)},
-        {"MPI_COMBINER_F90_COMPLEX", number(abi::kCombinerF90Complex)},
-        {"MPI_COMBINER_F90_INTEGER", number(abi::kCombinerF90Integer)},
-        {"MPI_COMBINER_RESIZED", number(abi::kCombinerResized)},
-        {"MPI_MAX_OBJECT_NAME", number(abi::kObjectNameMax)},
+        {"MPI_IN_PLACE", abi.in_place},
+        {"MPI_STATUS_IGNORE", abi.status_ignore},
+        {"MPI_KEYVAL_INVALID", abi.keyval_invalid},
+        {"MPI_TAG_UB", abi.tag_ub},
+        {"MPI_UNDEFINED", abi.undefined},
+        {"MPI_ANY_SOURCE", abi.any_source},
+        {"MPI_ROOT", abi.root},
+        {"MPI_SUCCESS", abi::kSuccess},
+        {"MPI_ERR_COUNT", abi.err_count},
+        {"MPI_ERR_ARG", abi.err_arg},
+        {"MPI_ERR_OTHER", abi.err_other},
+        {"MPI_ERR_TRUNCATE", abi.err_truncate},
+        {"MPI_ERR_NO_MEM", abi.err_no_mem},
+        {"MPI_COMBINER_NAMED", abi.combiners.named},
+        {"MPI_COMBINER_DUP", abi.combiners.dup},
+        {"MPI_COMBINER_CONTIGUOUS", abi.combiners.contiguous},
+        {"MPI_COMBINER_VECTOR", abi.combiners.vector},
+        {"MPI_COMBINER_HVECTOR", abi.combiners.hvector},
+        {"MPI_COMBINER_F90_REAL", abi.combiners.f90_real},
+        {"MPI_COMBINER_F90_COMPLEX", abi.combiners.f90_complex},
+        {"MPI_COMBINER_F90_INTEGER", abi.combiners.f90_integer},
+        {"MPI_COMBINER_RESIZED", abi.combiners.resized},
+        {"MPI_MAX_OBJECT_NAME", abi::kObjectNameMax},
+        {"MPI_MAX_LIBRARY_VERSION_STRING", abi::kLibraryVersionMax},
     };
 }
 
@@ -63,16 +62,17 @@ Values types_and_operators(const abi::Handles& h) {
     };
 }
 
-Values layouts() {
+Values layouts(const abi::Abi& abi) {
+    const int64_t handle = abi.handles_are_ints ? sizeof(int) : sizeof(void*);
     return {
-        {"sizeof MPI_Status", sizeof(abi::Status)},
-        {"MPI_SOURCE at", offsetof(abi::Status, source)},
-        {"MPI_TAG at", offsetof(abi::Status, tag)},
-        {"MPI_ERROR at", offsetof(abi::Status, error)},
-        {"sizeof MPI_Comm", sizeof(abi::Comm)},
-        {"sizeof MPI_Datatype", sizeof(abi::Datatype)},
-        {"sizeof MPI_Op", sizeof(abi::Op)},
-        {"sizeof MPI_Request", sizeof(abi::Request)},
+        {"sizeof MPI_Status", abi.status_bytes},
+        {"MPI_SOURCE at", abi.status_source_at},
+        {"sizeof MPI_Comm", handle},
+        {"sizeof MPI_Datatype", handle},
+        {"sizeof MPI_Op", handle},
+        {"sizeof MPI_Request", handle},
+        {"sizeof MPI_Group", handle},
+        {"sizeof MPI_Errhandler", handle},
         {"sizeof MPI_Aint", sizeof(abi::Aint)},
         {"sizeof MPI_Count", sizeof(abi::Count)},
     };
@@ -80,13 +80,13 @@ Values layouts() {
 
 }  // namespace
 
-Values our_values() {
-    abi::Handles handles;
+Values our_values(const abi::Abi& abi) {
+    abi::Handles handles{};
     // Open MPI's handles are addresses in the library that this test is linked to.
-    if (!abi::load_handles(nullptr, handles)) return {};
+    if (!abi.load_handles(nullptr, handles)) return {};
     Values all;
     for (const Values& group :
-         {constants(), special_handles(handles), types_and_operators(handles), layouts()}) {
+         {constants(abi), special_handles(handles), types_and_operators(handles), layouts(abi)}) {
         all.insert(all.end(), group.begin(), group.end());
     }
     return all;

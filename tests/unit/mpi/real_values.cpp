@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <type_traits>
 
 #include "unit/mpi/values.h"
 
@@ -46,6 +47,11 @@ int64_t number(T value) {
         return static_cast<int64_t>(value);
     }
 }
+// A handle as a word: one that is an int leaves the upper half zero.
+template <class T>
+int64_t handle(T value) {
+    return std::is_pointer_v<T> ? number(value) : number(value) & 0xffffffff;
+}
 
 Values constants_and_layouts() {
     return {
@@ -55,6 +61,7 @@ Values constants_and_layouts() {
         {"MPI_TAG_UB", number(MPI_TAG_UB)},
         {"MPI_UNDEFINED", number(MPI_UNDEFINED)},
         {"MPI_ANY_SOURCE", number(MPI_ANY_SOURCE)},
+        {"MPI_ROOT", number(MPI_ROOT)},
         {"MPI_SUCCESS", number(MPI_SUCCESS)},
         {"MPI_ERR_COUNT", number(MPI_ERR_COUNT)},
         {"MPI_ERR_ARG", number(MPI_ERR_ARG)},
@@ -69,21 +76,22 @@ Values constants_and_layouts() {
         {"MPI_COMBINER_F90_INTEGER", number(MPI_COMBINER_F90_INTEGER)},
         {"MPI_COMBINER_RESIZED", number(MPI_COMBINER_RESIZED)},
         {"MPI_MAX_OBJECT_NAME", number(MPI_MAX_OBJECT_NAME)},
-        {"MPI_COMM_WORLD", number(MPI_COMM_WORLD)},
-        {"MPI_COMM_SELF", number(MPI_COMM_SELF)},
-        {"MPI_COMM_NULL", number(MPI_COMM_NULL)},
-        {"MPI_DATATYPE_NULL", number(MPI_DATATYPE_NULL)},
-        {"MPI_OP_NULL", number(MPI_OP_NULL)},
-        {"MPI_ERRORS_ARE_FATAL", number(MPI_ERRORS_ARE_FATAL)},
-        {"MPI_ERRORS_RETURN", number(MPI_ERRORS_RETURN)},
+        {"MPI_MAX_LIBRARY_VERSION_STRING", number(MPI_MAX_LIBRARY_VERSION_STRING)},
+        {"MPI_COMM_WORLD", handle(MPI_COMM_WORLD)},
+        {"MPI_COMM_SELF", handle(MPI_COMM_SELF)},
+        {"MPI_COMM_NULL", handle(MPI_COMM_NULL)},
+        {"MPI_DATATYPE_NULL", handle(MPI_DATATYPE_NULL)},
+        {"MPI_OP_NULL", handle(MPI_OP_NULL)},
+        {"MPI_ERRORS_ARE_FATAL", handle(MPI_ERRORS_ARE_FATAL)},
+        {"MPI_ERRORS_RETURN", handle(MPI_ERRORS_RETURN)},
         {"sizeof MPI_Status", sizeof(MPI_Status)},
         {"MPI_SOURCE at", offsetof(MPI_Status, MPI_SOURCE)},
-        {"MPI_TAG at", offsetof(MPI_Status, MPI_TAG)},
-        {"MPI_ERROR at", offsetof(MPI_Status, MPI_ERROR)},
         {"sizeof MPI_Comm", sizeof(MPI_Comm)},
         {"sizeof MPI_Datatype", sizeof(MPI_Datatype)},
         {"sizeof MPI_Op", sizeof(MPI_Op)},
         {"sizeof MPI_Request", sizeof(MPI_Request)},
+        {"sizeof MPI_Group", sizeof(MPI_Group)},
+        {"sizeof MPI_Errhandler", sizeof(MPI_Errhandler)},
         {"sizeof MPI_Aint", sizeof(MPI_Aint)},
         {"sizeof MPI_Count", sizeof(MPI_Count)},
         {"MPI_ERR_TRUNCATE", number(MPI_ERR_TRUNCATE)},
@@ -93,8 +101,8 @@ Values constants_and_layouts() {
 
 Values types_and_operators() {
     return {
-#define TUTTI_MPI_TYPE(identifier, NAME, type_class, dtype) {#NAME, number(NAME)},
-#define TUTTI_MPI_OP(identifier, NAME, tutti_number) {#NAME, number(NAME)},
+#define TUTTI_MPI_TYPE(identifier, NAME, type_class, dtype) {#NAME, handle(NAME)},
+#define TUTTI_MPI_OP(identifier, NAME, tutti_number) {#NAME, handle(NAME)},
 #include "mpi/abi/types.inc"
     };
 }

@@ -9,9 +9,13 @@
 
 namespace tutti::mpi {
 
+namespace abi {
+struct Abi;
+}
+
 using Values = std::vector<std::pair<std::string, int64_t>>;
 
-Values our_values();
+Values our_values(const abi::Abi& abi);
 Values real_values();
 
 }  // namespace tutti::mpi

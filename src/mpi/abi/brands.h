@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What MPIs do beyond their ABI: behind one ABI stand several. Told apart by what
+// MPI_Get_library_version says.
+#pragma once
+
+namespace tutti::mpi::abi {
+
+struct Brand {
+    const char* rules_name;  // as rules call it
+    // A null pointer that is no MPI_BOTTOM is an error. Open MPI does not look and runs into it.
+    bool rejects_null_buffers;
+    // An allreduce of a buffer into itself is taken for one in place.
+    bool takes_allreduce_into_itself;
+    // A rank's own block that names its place among all is an error; Open MPI copies it onto
+    // itself.
+    bool rejects_own_block;
+};
+
+// `version` is that text.
+const Brand* find_brand(const char* version);
+
+// Whether this job runs with ULFM (mpirun --with-ft ulfm), after MPI_Init. Others have
+// MPIX_Comm_shrink and its kin by name, but a peer's death ends the job all the same.
+bool has_fault_tolerance(void* library);
+
+}  // namespace tutti::mpi::abi
