@@ -13,7 +13,8 @@
 
 namespace tutti::cli {
 
-// Whose binary interface: that of Open MPI 4 and 5, or that of MPICH 4 and 5 and Intel MPI.
+// Whose launcher: Open MPI's, or that of MPICH and Intel MPI. What the program was built for may be
+// another, which the preloaded library finds out.
 enum class Flavour { kOmpi, kMpich };
 
 // How a launcher hands variables to its ranks.

@@ -24,11 +24,4 @@ std::vector<std::string> mpi_library_candidates(std::span<const std::string> cha
                                                 Flavour flavour);
 std::optional<std::string> find_mpi_library(std::span<const std::string> chain, Flavour flavour);
 
-// Whose libmpi is among these library names.
-enum class MpiNeed { kNone, kOmpi, kMpich, kStandardAbi };
-MpiNeed mpi_need(std::span<const std::string> libraries);
-
-// The same for a program on disk; libraries of its libraries are asked for too.
-MpiNeed program_mpi_need(const std::string& path);
-
 }  // namespace tutti::cli

@@ -18,29 +18,18 @@ namespace fs = std::filesystem;
 
 constexpr int kVersionTimeoutMs = 10'000;
 
-std::optional<Flavour> flavour_of(MpiNeed need) {
-    if (need == MpiNeed::kOmpi) return Flavour::kOmpi;
-    if (need == MpiNeed::kMpich) return Flavour::kMpich;
-    return std::nullopt;
-}
-
 bool same_file(const std::string& left, const std::string& right) {
     std::error_code error;
     return fs::equivalent(left, right, error);
 }
 
-// The applications of all contexts of a launcher.
-std::vector<std::string> application_files(const std::vector<std::string>& command,
-                                           const Plan& plan, const std::string& path) {
-    const IsProgram is_program = [&](const std::string& word) {
-        return find_program(word, path).has_value();
-    };
-    std::vector<std::string> files;
+// The application of the first context of a launcher that has one; else the launcher itself.
+std::string application_of(const std::vector<std::string>& command, const Plan& plan,
+                           const IsProgram& is_program) {
     for (const Context& context : split_contexts(command, plan.launcher, plan.style, is_program)) {
-        if (context.application == context.end) continue;
-        if (auto file = find_program(command[context.application], path)) files.push_back(*file);
+        if (context.application != context.end) return command[context.application];
     }
-    return files;
+    return command[plan.launcher];
 }
 
 std::string closed_app_file(const std::vector<std::string>& command, size_t launcher) {
@@ -65,8 +54,8 @@ bool starts_tutti(const std::vector<std::string>& command, const std::string& pa
     });
 }
 
-// For a program that says nothing itself: the first launcher on PATH; but for one that is not on
-// PATH (the python of a virtual environment) a launcher beside it comes first.
+// The first launcher on PATH; but for a program that is not on PATH (that of a virtual environment)
+// a launcher beside it comes first.
 std::optional<FoundLauncher> launcher_near(const std::string& program, const std::string& path) {
     const fs::path directory = fs::path(program).parent_path();
     const auto on_path = split(path, ':');
@@ -80,27 +69,16 @@ std::optional<FoundLauncher> launcher_near(const std::string& program, const std
     return first_launcher(path);
 }
 
-Error no_launcher(std::string_view command) {
-    return {ErrorCode::kArgument,
-            fmt::format("{}: cannot tell which MPI it uses: no mpirun or mpiexec on PATH",
-                        printable(command))};
+std::string mpi_library_of(const std::optional<FoundLauncher>& found) {
+    if (!found) return {};
+    return find_mpi_library(link_chain(found->file), found->flavour).value_or("");
 }
 
-Result<Plan> plan_program(const std::vector<std::string>& command, const std::string& file,
-                          const std::string& path) {
+Plan plan_program(const std::vector<std::string>& command, const std::string& file,
+                  const std::string& path) {
     Plan plan;
     plan.application = command[0];
-    const MpiNeed need = program_mpi_need(file);
-    plan.flavour = flavour_of(need);
-    if (need == MpiNeed::kStandardAbi || plan.flavour) {
-        return plan;
-    }
-    const auto near = launcher_near(file, path);
-    if (!near) return no_launcher(command[0]);
-    plan.flavour = near->flavour;
-    if (starts_tutti(command, path)) {
-        plan.mpi_library = find_mpi_library(link_chain(near->file), near->flavour).value_or("");
-    }
+    if (starts_tutti(command, path)) plan.mpi_library = mpi_library_of(launcher_near(file, path));
     return plan;
 }
 
@@ -139,12 +117,11 @@ Result<Plan> make_plan(const std::vector<std::string>& command, const std::strin
     if (!launcher) return plan_program(command, file, path);
 
     Plan plan;
-    plan.application = command[*launcher];
     plan.launcher = *launcher;
     std::optional<FoundLauncher> found;
     if (base_name(command[*launcher]) == "srun") {
         plan.style = Style::kSlurm;
-        found = first_launcher(path);
+        if (starts_tutti(command, path)) found = first_launcher(path);
     } else {
         found = look_at_launcher(file);
         if (!found) {
@@ -157,26 +134,8 @@ Result<Plan> make_plan(const std::vector<std::string>& command, const std::strin
         plan.has_env_list = found->version.starts_with("Open MPI 4");
         if (plan.has_env_list) plan.closed_app_file = closed_app_file(command, *launcher);
     }
-    if (found) plan.flavour = found->flavour;
-    // What a program was linked with says more than what starts it.
-    const auto applications = application_files(command, plan, path);
-    if (!applications.empty()) plan.application = applications.front();
-    for (const std::string& application : applications) {
-        const MpiNeed need = program_mpi_need(application);
-        if (need == MpiNeed::kStandardAbi) {
-            plan.flavour.reset();
-            plan.application = application;
-            return plan;
-        }
-        if (const auto flavour = flavour_of(need)) {
-            plan.flavour = flavour;
-            break;
-        }
-    }
-    if (!plan.flavour) return no_launcher(command[*launcher]);
-    if (found && starts_tutti(command, path)) {
-        plan.mpi_library = find_mpi_library(link_chain(found->file), found->flavour).value_or("");
-    }
+    plan.application = application_of(command, plan, is_program);
+    if (starts_tutti(command, path)) plan.mpi_library = mpi_library_of(found);
     return plan;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a command will be started: its launcher, whose MPI, and what is handed to the ranks.
+// How a command will be started: its launcher, and what is handed to the ranks.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,9 @@ namespace tutti::cli {
 
 struct Plan {
     Style style = Style::kInherit;
-    size_t launcher = 0;             // its place in the command, where style is not kInherit
-    std::optional<Flavour> flavour;  // nothing: MPI's standard ABI, so leave the program alone
-    std::string application;         // for messages: the program that should use MPI
-    bool has_env_list = false;       // an Open MPI 4, see kEnvList
+    size_t launcher = 0;        // its place in the command, where style is not kInherit
+    std::string application;    // for messages: the program that should use MPI
+    bool has_env_list = false;  // an Open MPI 4, see kEnvList
     // Its file of contexts (--app) that sets variables by -x, beside which it refuses the list.
     std::string closed_app_file;
     std::string mpi_library;  // for `tutti bench`; empty where the application is another

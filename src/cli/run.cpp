@@ -97,13 +97,6 @@ bool preloadable(const std::string& library) {
 }
 
 Result<int> start(const RunArguments& arguments, const Plan& plan, const std::string& path) {
-    if (!plan.flavour) {
-        fmt::print(stderr,
-                   "tutti: {} uses the standard ABI of MPI 5 (libmpi_abi.so), which Tutti does not "
-                   "take over yet; it runs unchanged\n",
-                   printable(plan.application));
-        return run_and_wait(arguments.command);
-    }
     if (!plan.closed_app_file.empty()) {
         fmt::print(stderr,
                    "tutti: {} sets variables by -x, beside which Open MPI 4 takes none of ours; it "
@@ -211,8 +204,8 @@ int run_main(std::span<const std::string> words) {
     if (!plan.value().mpi_library.empty() && run.settings.mpi_library.empty()) {
         set_entry(run.entries, "TUTTI_MPI_LIBRARY", plan.value().mpi_library);
     }
-    const auto status = reports && plan.value().flavour ? run_with_report(run, plan.value(), path)
-                                                        : start(run, plan.value(), path);
+    const auto status =
+        reports ? run_with_report(run, plan.value(), path) : start(run, plan.value(), path);
     if (!status) return complain(status.error().message);
     return status.value();
 }

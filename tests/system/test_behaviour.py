@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import (BARE, PRELOAD, ROOT, TUTTI, WORK, all_mpis, expect_taken_over, need_tutti,
+from harness import (BARE, PRELOAD, PROGRAMS, ROOT, TUTTI, WORK, all_mpis, expect_taken_over, need_tutti,
                      run_command)
 
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
@@ -201,6 +201,23 @@ def test_aliased_reduce_where_the_host_does_not_look(openmpi, hosts):
     outcome = openmpi.launch("unequal", 3, "alias", 4, options=[f"--hosts={hosts}", "--stall=100"],
                              launcher_flags=["--mca", "mpi_param_check", "0"]).passed()
     assert "errors 0\n" in outcome.out, str(outcome)
+
+
+@needs_tutti
+def test_a_program_of_the_standard_abi(mpi, tmp_path):
+    """Known by what its library answers, and left alone in one line until Tutti has that ABI."""
+    lib = mpi.root / "lib" if mpi.root else None
+    if not lib or not (lib / "libmpi_abi.so").exists():
+        pytest.skip(f"{mpi.name} has no libmpi_abi")
+    (tmp_path / "mpi.h").symlink_to(mpi.root / "include" / "mpi_abi.h")
+    program = tmp_path / "simple"
+    subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-pthread", f"-I{tmp_path}",
+                    PROGRAMS / "simple.c", "-o", program, f"-L{lib}", "-lmpi_abi",
+                    f"-Wl,-rpath,{lib}", "-ldl"], check=True)
+    outcome = mpi.launch(program, 3, 20, with_report=False).passed()
+    assert len(outcome.lines()) == 1, str(outcome)
+    assert "uses the MPI-5 standard ABI" in outcome.lines()[0], str(outcome)
+    assert "it runs without Tutti" in outcome.lines()[0], str(outcome)
 
 
 @needs_tutti

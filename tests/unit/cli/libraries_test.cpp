@@ -10,26 +10,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(MpiNeed, ByTheLibrarysName) {
-    EXPECT_EQ(mpi_need(Words{"libm.so.6", "libmpi.so.40", "libc.so.6"}), MpiNeed::kOmpi);
-    EXPECT_EQ(mpi_need(Words{"libmpi.so.12"}), MpiNeed::kMpich);
-    EXPECT_EQ(mpi_need(Words{"libmpich.so.12"}), MpiNeed::kMpich);
-    EXPECT_EQ(mpi_need(Words{"libmpi_abi.so.1", "libc.so.6"}), MpiNeed::kStandardAbi);
-    EXPECT_EQ(mpi_need(Words{"libc.so.6"}), MpiNeed::kNone);
-    EXPECT_EQ(mpi_need(Words{"libmpi.so.1", "libmpich.so.10"}), MpiNeed::kNone);
-    EXPECT_EQ(mpi_need({}), MpiNeed::kNone);
-}
-
-TEST(ProgramMpiNeed, OfAnMpiProgram) {
-    EXPECT_EQ(program_mpi_need(TUTTI_TEST_DIRECT), MpiNeed::kMpich);
-    EXPECT_EQ(program_mpi_need(TUTTI_TEST_INDIRECT), MpiNeed::kMpich);
-}
-
-TEST(ProgramMpiNeed, OfAProgramWithoutMpi) {
-    EXPECT_EQ(program_mpi_need(own_path()), MpiNeed::kNone);
-    EXPECT_EQ(program_mpi_need("/nonexistent"), MpiNeed::kNone);
-}
-
 bool has(const Words& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
