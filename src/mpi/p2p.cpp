@@ -46,7 +46,7 @@ int test(void*, void** handle, int* done) {
     abi::Status message{};
     int status = front.host.test(&request, done, &message);
     *handle = to_handle(request);
-    uintptr_t bytes = front.abi.received_bytes(message);
+    uintptr_t bytes = front.abi.received_bytes(message, front.host, front.handles);
     if (status != abi::kSuccess) {
         int kind = status;
         front.host.error_class(status, &kind);

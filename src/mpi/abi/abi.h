@@ -36,7 +36,7 @@ struct Abi {
     Combiners combiners;
     size_t status_bytes;
     size_t status_source_at;  // an int
-    uint64_t (*received_bytes)(const Status&);
+    uint64_t (*received_bytes)(const Status&, const Host&, const Handles&);
     // Whether a library with these functions, of which MPI_Init may not have been called, is of
     // this ABI.
     bool (*is)(void* library, const char* version);

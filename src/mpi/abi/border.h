@@ -34,9 +34,8 @@ template <class Raw, class Tag>
 struct Passed<Raw, Handle<Tag>> {
     using Type = Raw;
     Handle<Tag> handle;
-    operator Raw() const {
-        return to_raw<Raw>(handle.bits);
-    }  // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    operator Raw() const { return to_raw<Raw>(handle.bits); }
 };
 
 // In and out: written back when the call has ended.
@@ -71,6 +70,7 @@ class HostFunction<int(Parameters...)> {
   private:
     template <class Raw>
     int call(Parameters... arguments) const {
+        // The host's own type of it, but for structs behind pointers.
         using Function = int(typename Passed<Raw, Parameters>::Type...);
         return reinterpret_cast<Function*>(address_)(Passed<Raw, Parameters>{arguments}...);
     }

@@ -154,7 +154,7 @@ inline size_t mpich_size(Datatype type, const Host&, const Handles&) {
 }
 
 // The count's upper bits stand above the flag of cancelled messages.
-inline uint64_t mpich_received(const Status& status) {
+inline uint64_t mpich_received(const Status& status, const Host&, const Handles&) {
     uint32_t low = 0, high_and_cancelled = 0;
     memcpy(&low, status.host, sizeof low);
     memcpy(&high_and_cancelled, status.host + sizeof low, sizeof high_and_cancelled);

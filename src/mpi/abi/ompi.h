@@ -145,7 +145,7 @@ inline size_t ompi_size(Datatype type, const Host& host, const Handles& handles)
     return static_cast<size_t>(size);
 }
 
-inline uint64_t ompi_received(const Status& status) {
+inline uint64_t ompi_received(const Status& status, const Host&, const Handles&) {
     uint64_t bytes = 0;
     memcpy(&bytes, status.host + 16, sizeof bytes);
     return bytes;
