@@ -19,6 +19,7 @@
 #include "engine/tags.h"
 #include "node/kernels/kernels.h"
 #include "select/rules.h"
+#include "select/select.h"
 #include "topo/node_topology.h"
 #include "tutti/tutti.h"
 
@@ -60,6 +61,8 @@ class Context {
     MulticastDesk& multicast_desk() { return multicast_desk_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
+    // What its calls are chosen by; as long as the context.
+    select::Grounds grounds() const { return {settings_, rules_, params_.host_mpi}; }
     uint64_t settings_hash() const { return settings_hash_; }
     node::Isa isa() const { return isa_; }
     const topo::CpuSet& cpus() const { return cpus_; }

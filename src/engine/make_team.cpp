@@ -111,8 +111,8 @@ Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
     team_ =
         std::make_unique<Team>(context_, params_, context_.settings().check && params_.size > 1);
-    node_runner_ =
-        std::make_unique<NodeRunner>(team_->members(), HostChoice::create(context_, params_.size));
+    node_runner_ = std::make_unique<NodeRunner>(
+        team_->members(), select::NodeChoice::create(context_.grounds(), params_.size));
     node_control_ = std::make_unique<NodeControl>(team_->members());
     if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
     const uint32_t requests = std::max(params_.requests, 1u);

@@ -25,7 +25,7 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
       tags_(std::move(tags)),
       transport_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
-      plans_(context_, placement_, rank_),
+      plans_(context_.grounds(), placement_, rank_),
       may_return_(!context_.settings().watches_calls()),
       is_told_(placement_.ranks()) {
     const FaultPlan& faults = context_.settings().faults;
@@ -48,7 +48,7 @@ void Network::set_multicast(MulticastOutcome outcome) {
     if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
 }
 
-Result<Done> Network::reserve(Plan& plan) {
+Result<Done> Network::reserve(select::Plan& plan) {
     if (plan.is_reserved) return Done{};
     auto reserved = executor_->reserve(plan.program->extent(), context_.settings().scratch_bytes);
     plan.is_reserved = static_cast<bool>(reserved);
@@ -149,8 +149,8 @@ void Network::drop_multicast(std::string obstacle) {
     dropped.route->drop();
 }
 
-Result<Plan*> Network::plan(const sched::Shape& shape) {
-    const Circumstances now = circumstances();
+Result<select::Plan*> Network::plan(const sched::Shape& shape) {
+    const select::Circumstances now = circumstances();
     sched::Shape wanted = agreed(shape);
     auto found = plans_.find(wanted, now);
     if (!found || !found.value()->multicasts() || has_multicast()) return found;
@@ -158,11 +158,11 @@ Result<Plan*> Network::plan(const sched::Shape& shape) {
     return plans_.find(wanted, now);
 }
 
-Circumstances Network::circumstances() const {
+select::Circumstances Network::circumstances() const {
     return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle};
 }
 
-Result<Plan*> Network::find(const sched::Shape& shape) {
+Result<select::Plan*> Network::find(const sched::Shape& shape) {
     return plans_.find(agreed(shape), circumstances());
 }
 
@@ -180,7 +180,7 @@ Result<Done> Network::force(const sched::Shape& shape, const std::string& algori
     return planned.error();
 }
 
-Result<Done> Network::plan_plain(Plan& plan, tutti_collective collective, size_t bytes) {
+Result<Done> Network::plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes) {
     auto made = plans_.make_plain(collective, bytes);
     if (!made) return made.error();
     plan = std::move(made.value());
@@ -228,7 +228,7 @@ exec::Step Network::step_under_lock() {
     return exec::Step::kDone;
 }
 
-bool Network::is_undecided(const Plan& plan) const {
+bool Network::is_undecided(const select::Plan& plan) const {
     return plan.multicasts() && multicast_.route->route().is_undecided();
 }
 
@@ -373,7 +373,7 @@ void Network::watch_for_others(bool is_wanted) {
     if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
 }
 
-void Network::start(Plan& plan, const exec::Arguments& arguments) {
+void Network::start(select::Plan& plan, const exec::Arguments& arguments) {
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     plans_.started(plan);
     // A plan for a team without: the group has failed, and in this call all do without it.

@@ -11,13 +11,13 @@
 
 #include "base/result.h"
 #include "engine/context.h"
-#include "engine/plans.h"
 #include "engine/tags.h"
 #include "engine/team_multicast.h"
 #include "exec/executor.h"
 #include "node/team.h"
 #include "notes/call_log.h"
 #include "notes/notes.h"
+#include "select/plans.h"
 #include "topo/placement.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
@@ -86,7 +86,7 @@ class Network final : public Keepsake, private Attended {
     //
     // The plan of the next call, of this shape, made where it is new. An error is the same on all
     // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs.
-    Result<Plan*> plan(const sched::Shape& shape);
+    Result<select::Plan*> plan(const sched::Shape& shape);
     // Whether that call is the embedder's. It stays so when multicast fails: a rank may learn of
     // that later than another, and must not wait in the embedder's call for one that waits in ours.
     bool prefers_host(const sched::Shape& shape);
@@ -94,12 +94,12 @@ class Network final : public Keepsake, private Attended {
     // empty: by settings and rules again. All ranks alike, between calls. An error says why this
     // shape cannot, and changes nothing.
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
-    [[nodiscard]] Plan& check_plan() { return check_; }
+    [[nodiscard]] select::Plan& check_plan() { return check_; }
 
     // Makes the memory that a plan needs, before its first call.
-    Result<Done> reserve(Plan& plan);
+    Result<Done> reserve(select::Plan& plan);
     // Begins a call of a plan that has its memory; no other is under way.
-    void start(Plan& plan, const exec::Arguments& arguments);
+    void start(select::Plan& plan, const exec::Arguments& arguments);
     // A call in which nothing is sent, but those for whom it is another call will notice.
     void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
 
@@ -125,7 +125,7 @@ class Network final : public Keepsake, private Attended {
     // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
     // yet from which call on they do without: whether the next one goes by this plan is not known
     // before decide() has gone on. A plan without multicasts stands, whatever they agree on.
-    [[nodiscard]] bool is_undecided(const Plan& plan) const;
+    [[nodiscard]] bool is_undecided(const select::Plan& plan) const;
     transport::State decide();
     // Once, when that is decided, on the one rank that says it, and where no other team of its
     // process has said the same: the line to say; else empty.
@@ -163,11 +163,11 @@ class Network final : public Keepsake, private Attended {
     [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
     exec::Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
-    Result<Plan*> find(const sched::Shape& shape);
-    [[nodiscard]] Circumstances circumstances() const;
+    Result<select::Plan*> find(const sched::Shape& shape);
+    [[nodiscard]] select::Circumstances circumstances() const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     [[nodiscard]] bool has_multicast() const;
-    Result<Done> plan_plain(Plan& plan, tutti_collective collective, size_t bytes);
+    Result<Done> plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes);
     exec::Step step_multicast();
     [[nodiscard]] bool is_return_due() const;
     [[nodiscard]] bool is_teller(uint32_t node) const;
@@ -194,7 +194,7 @@ class Network final : public Keepsake, private Attended {
     bool polls_ = false;  // has multicast, and no thread that serves it
     bool awaits_multicast_ = false;
     uint64_t wished_bytes_ = 0;
-    Plans plans_;
+    select::Plans plans_;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.
     const bool may_return_;  // not where calls are watched, as a try is not
@@ -205,8 +205,8 @@ class Network final : public Keepsake, private Attended {
     std::unique_ptr<exec::Executor> executor_;
     node::Team* node_ = nullptr;
     std::vector<std::string> host_names_;
-    Plan check_;
-    Plan barrier_;
+    select::Plan check_;
+    select::Plan barrier_;
     Wake wake_ = Wake::kNone;
     bool has_told_failure_ = false;
     notes::CallLog log_;

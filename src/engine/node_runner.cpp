@@ -7,13 +7,13 @@
 
 namespace tutti::engine {
 
-NodeRunner::NodeRunner(Members& members, std::unique_ptr<HostChoice> host_choice)
-    : members_(members), node_(members.node), host_choice_(std::move(host_choice)) {}
+NodeRunner::NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> choice)
+    : members_(members), node_(members.node), choice_(std::move(choice)) {}
 
 Result<const node::Algorithm*> NodeRunner::named_algorithm(const Request& request) {
     const node::Call& call = request.op.call;
     if (!may_be_host(call.collective, call.bytes)) return nullptr;
-    return host_choice_->algorithm(shape_of(request, members_.size), {node_, call});
+    return choice_->algorithm(shape_of(request, members_.size), {node_, call});
 }
 
 // The error of an algorithm that cannot run a call is the same on all ranks, and the call has its
@@ -78,11 +78,11 @@ void NodeRunner::sleep(Sleeper& sleeper, Waiter::From, uint64_t end_ns) {
 }
 
 bool NodeRunner::may_be_host(tutti_collective collective, uint64_t bytes) const {
-    return host_choice_ && host_choice_->is_about(collective, bytes);
+    return choice_ && choice_->is_about(collective, bytes);
 }
 
 Result<bool> NodeRunner::is_host(const Request& request) {
-    return host_choice_->prefers_host(shape_of(request, members_.size), {node_, request.op.call});
+    return choice_->prefers_host(shape_of(request, members_.size), {node_, request.op.call});
 }
 
 const char* NodeRunner::algorithm(const Request& request) {
@@ -92,13 +92,13 @@ const char* NodeRunner::algorithm(const Request& request) {
 }
 
 Result<Done> NodeRunner::force(const Request& request, const std::string& algorithm) {
-    if (!host_choice_ && algorithm.empty()) return Done{};
+    if (!choice_ && algorithm.empty()) return Done{};
     return members_.context.with_fund([&] {
-        if (!host_choice_) {
-            host_choice_ = HostChoice::create_silent(members_.context, members_.size);
+        if (!choice_) {
+            choice_ = select::NodeChoice::create_silent(members_.context.grounds(), members_.size);
         }
-        return host_choice_->force(shape_of(request, members_.size), {node_, request.op.call},
-                                   algorithm);
+        return choice_->force(shape_of(request, members_.size), {node_, request.op.call},
+                              algorithm);
     });
 }
 

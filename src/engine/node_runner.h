@@ -5,20 +5,18 @@
 #include <memory>
 #include <string>
 
-#include "engine/host_choice.h"
 #include "engine/members.h"
 #include "engine/runner.h"
+#include "select/node_choice.h"
 
 namespace tutti::engine {
 
 class NodeRunner final : public Runner {
   public:
-    NodeRunner(Members& members, std::unique_ptr<HostChoice> host_choice);
+    NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> choice);
 
     // Calls are asked about before they begin, so none goes the short way.
-    [[nodiscard]] bool names_algorithms() const {
-        return host_choice_ && host_choice_->names_algorithms();
-    }
+    [[nodiscard]] bool names_algorithms() const { return choice_ && choice_->names_algorithms(); }
     // The short way, for a call of which nobody but its caller knows.
     [[nodiscard]] Begun begin(node::Op& op);
     // Goes on with a call of the short way.
@@ -38,7 +36,7 @@ class NodeRunner final : public Runner {
     [[nodiscard]] node::Op* node_op() override { return op_; }
     void pass(const node::Call& call) override { node::pass(node_, call); }
     [[nodiscard]] uint32_t calls() const override { return static_cast<uint32_t>(node_.call); }
-    [[nodiscard]] bool has_host_rules() const override { return host_choice_ != nullptr; }
+    [[nodiscard]] bool has_host_rules() const override { return choice_ != nullptr; }
     [[nodiscard]] bool may_be_host(tutti_collective collective, uint64_t bytes) const override;
     Result<bool> is_host(const Request& request) override;
     const char* algorithm(const Request& request) override;
@@ -51,10 +49,10 @@ class NodeRunner final : public Runner {
 
     Members& members_;
     node::Team& node_;
-    std::unique_ptr<HostChoice> host_choice_;  // where rules say something
-    node::Op* op_ = nullptr;                   // under way
-    node::Op exchange_;                        // of the cards
-    bool has_slept_ = false;                   // in the call under way
+    std::unique_ptr<select::NodeChoice> choice_;  // where rules say something
+    node::Op* op_ = nullptr;                      // under way
+    node::Op exchange_;                           // of the cards
+    bool has_slept_ = false;                      // in the call under way
     Failure failure_;
     std::string error_;
 };

@@ -41,7 +41,7 @@ Runner::Begun ProgramRunner::begin_plan() {
     const auto held = network_->hold();
     phase_ = Phase::kRunning;
     bool is_undecided = false;
-    const auto ready = members_.context.with_fund([&]() -> Result<Plan*> {
+    const auto ready = members_.context.with_fund([&]() -> Result<select::Plan*> {
         auto plan = network_->plan(shape_of(*request_, members_.size));
         if (!plan) return plan;
         if (plan.value()->is_host) {
@@ -51,7 +51,7 @@ Runner::Begun ProgramRunner::begin_plan() {
         is_undecided = network_->is_undecided(*plan.value());
         if (is_undecided) return plan;
         auto reserved = network_->reserve(*plan.value());
-        return reserved ? plan : Result<Plan*>(reserved.error());
+        return reserved ? plan : Result<select::Plan*>(reserved.error());
     });
     if (is_undecided) {
         phase_ = Phase::kDeciding;

@@ -37,6 +37,13 @@ struct Choice {
 // counts from there on: after so many calls of the collective, whose words were compared.
 inline constexpr uint32_t kComparedCalls = 16;
 
+// What all calls of an embedder are chosen by; all outlive what holds this.
+struct Grounds {
+    const Settings& settings;
+    const Rules& rules;
+    const char* host_mpi = nullptr;  // one of kHostMpiNames; nullptr: there is none
+};
+
 // A call as the node level of a team on one host sees it.
 struct NodeCall {
     const node::Team& team;

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/host_choice.h"
+#include "select/node_choice.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "node/algorithms.h"
 
-namespace tutti::engine {
+namespace tutti::select {
 namespace {
 
-bool may_fit(const select::Rule& rule, const char* host_mpi, uint32_t ranks) {
+bool may_fit(const Rule& rule, const char* host_mpi, uint32_t ranks) {
     const auto& mpis = rule.mpis;
-    const bool says_something =
-        rule.node_algorithm || (rule.algorithm == select::kHostMpi && host_mpi);
+    const bool says_something = rule.node_algorithm || (rule.algorithm == kHostMpi && host_mpi);
     return says_something && (!rule.hosts || rule.hosts->contains(1)) &&
            (!rule.ranks || rule.ranks->contains(ranks)) &&
            (mpis.empty() ||
             (host_mpi && std::find(mpis.begin(), mpis.end(), host_mpi) != mpis.end()));
 }
 
-void widen(std::optional<select::Range>& range, const select::Range& by) {
+void widen(std::optional<Range>& range, const Range& by) {
     if (!range) range = by;
     range->low = std::min(range->low, by.low);
     range->high = std::max(range->high, by.high);
@@ -32,90 +31,90 @@ size_t place_of(const sched::Shape& shape, size_t places) {
 
 }  // namespace
 
-HostChoice::HostChoice(const Context& context, uint32_t ranks)
-    : context_(context), placement_(topo::Placement::blocks(ranks, 1)) {}
+NodeChoice::NodeChoice(const Grounds& grounds, uint32_t ranks)
+    : grounds_(grounds), placement_(topo::Placement::blocks(ranks, 1)) {}
 
-void HostChoice::add(const select::Rules& rules, uint32_t ranks) {
-    for (const select::Rule& rule : rules.rules()) {
-        if (!may_fit(rule, context_.params().host_mpi, ranks)) continue;
+void NodeChoice::add(const Rules& rules, uint32_t ranks) {
+    for (const Rule& rule : rules.rules()) {
+        if (!may_fit(rule, grounds_.host_mpi, ranks)) continue;
         names_algorithms_ |= rule.node_algorithm.has_value();
         for (size_t i = 0; i < ranges_.size(); ++i) {
-            if (rule.collectives[i]) widen(ranges_[i], rule.bytes.value_or(select::Range{}));
+            if (rule.collectives[i]) widen(ranges_[i], rule.bytes.value_or(Range{}));
         }
     }
 }
 
 // Of forced algorithms only these count on one node.
-void HostChoice::add_forced(tutti_collective collective, const std::string& text) {
+void NodeChoice::add_forced(tutti_collective collective, const std::string& text) {
     if (text.empty()) return;
-    const auto forced = select::parse_forced(collective, text);
+    const auto forced = parse_forced(collective, text);
     if (!forced) return;  // load_rules() has refused it
-    const bool is_node = forced.value().algorithm == select::kNodeLevel;
-    const bool is_host = forced.value().algorithm == select::kHostMpi;
-    if (is_node || (is_host && context_.params().host_mpi)) ranges_[collective] = select::Range{};
+    const bool is_node = forced.value().algorithm == kNodeLevel;
+    const bool is_host = forced.value().algorithm == kHostMpi;
+    if (is_node || (is_host && grounds_.host_mpi)) ranges_[collective] = Range{};
     names_algorithms_ |= is_node;
 }
 
-std::unique_ptr<HostChoice> HostChoice::create_silent(const Context& context, uint32_t ranks) {
-    return std::unique_ptr<HostChoice>(new HostChoice(context, ranks));
+std::unique_ptr<NodeChoice> NodeChoice::create_silent(const Grounds& grounds, uint32_t ranks) {
+    return std::unique_ptr<NodeChoice>(new NodeChoice(grounds, ranks));
 }
 
-std::unique_ptr<HostChoice> HostChoice::create(const Context& context, uint32_t ranks) {
-    auto made = create_silent(context, ranks);
-    const select::Rules& rules = context.rules();
+std::unique_ptr<NodeChoice> NodeChoice::create(const Grounds& grounds, uint32_t ranks) {
+    auto made = create_silent(grounds, ranks);
+    const Rules& rules = grounds.rules;
     made->add(rules, ranks);
-    if (rules.has_built_in_after()) made->add(select::Rules::built_in(), ranks);
+    if (rules.has_built_in_after()) made->add(Rules::built_in(), ranks);
     for (size_t i = 0; i < made->ranges_.size(); ++i) {
-        made->add_forced(static_cast<tutti_collective>(i), context.settings().forced[i]);
+        made->add_forced(static_cast<tutti_collective>(i), grounds.settings.forced[i]);
     }
     const auto is_there = [](const auto& range) { return range.has_value(); };
     const bool is_silent = std::none_of(made->ranges_.begin(), made->ranges_.end(), is_there);
     return is_silent ? nullptr : std::move(made);
 }
 
-const HostChoice::Answer& HostChoice::answer(sched::Shape shape, const select::NodeCall& on_node) {
+const NodeChoice::Answer& NodeChoice::answer(sched::Shape shape, const NodeCall& on_node) {
     shape.root = 0;
     const bool is_user_op = on_node.call.reducer.user_fn != nullptr;
     Answer& answer = answers_[place_of(shape, kAnswers)];
     if (answer.is_known && answer.shape == shape && answer.is_user_op == is_user_op) return answer;
     const auto choose = [&](const Settings& settings) {
-        const char* host = context_.params().host_mpi;
-        return select::choose(context_.rules(), settings, shape, placement_, host ? host : "", {},
-                              {}, &on_node);
+        const char* host = grounds_.host_mpi;
+        return select::choose(grounds_.rules, settings, shape, placement_, host ? host : "", {}, {},
+                              &on_node);
     };
     const std::string& forced = forced_[shape.collective];
     const auto choice = [&] {
-        if (forced.empty()) return choose(context_.settings());
-        Settings settings = context_.settings();
+        if (forced.empty()) return choose(grounds_.settings);
+        Settings settings = grounds_.settings;
         settings.forced[shape.collective] = forced;
         return choose(settings);
     }();
     answer = {shape, is_user_op, true, false, nullptr, choice ? "" : choice.error().message};
     if (!choice) return answer;
-    answer.is_host = choice.value().runs == select::Runs::kHost;
+    answer.is_host = choice.value().runs == Runs::kHost;
     // A rank by itself copies, whatever is named.
     if (placement_.ranks() > 1) answer.algorithm = choice.value().node_algorithm;
     return answer;
 }
 
-bool HostChoice::prefers_host(const sched::Shape& shape, const select::NodeCall& on_node) {
+bool NodeChoice::prefers_host(const sched::Shape& shape, const NodeCall& on_node) {
     return answer(shape, on_node).is_host;
 }
 
-Result<const node::Algorithm*> HostChoice::algorithm(const sched::Shape& shape,
-                                                     const select::NodeCall& on_node) {
+Result<const node::Algorithm*> NodeChoice::algorithm(const sched::Shape& shape,
+                                                     const NodeCall& on_node) {
     const Answer& found = answer(shape, on_node);
     if (!found.error.empty()) return Error{ErrorCode::kArgument, found.error};
     return found.algorithm;
 }
 
-Result<Done> HostChoice::force(const sched::Shape& shape, const select::NodeCall& on_node,
+Result<Done> NodeChoice::force(const sched::Shape& shape, const NodeCall& on_node,
                                const std::string& algorithm) {
     if (!algorithm.empty()) {
-        const auto forced = select::parse_forced(shape.collective, algorithm);
+        const auto forced = parse_forced(shape.collective, algorithm);
         if (!forced) return forced.error();
         const std::string& name = forced.value().algorithm;
-        if (name != select::kHostMpi && name != select::kNodeLevel) {
+        if (name != kHostMpi && name != kNodeLevel) {
             return Error{ErrorCode::kArgument,
                          "all ranks are on one host, where shared memory runs every call"};
         }
@@ -132,4 +131,4 @@ Result<Done> HostChoice::force(const sched::Shape& shape, const select::NodeCall
     return Done{};
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::select

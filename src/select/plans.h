@@ -11,14 +11,13 @@
 
 #include "algo/registry.h"
 #include "base/result.h"
-#include "engine/context.h"
 #include "sched/program.h"
 #include "sched/shape.h"
 #include "select/select.h"
 #include "topo/placement.h"
 #include "tutti/tutti.h"
 
-namespace tutti::engine {
+namespace tutti::select {
 
 // How the calls of one shape run, on this rank.
 struct Plan {
@@ -26,7 +25,7 @@ struct Plan {
     uint32_t force = 0;                       // see Plans::force()
     bool is_host = false;                     // the embedder's own collective is better
     bool would_multicast = false;             // if only there were one; where that is awaited
-    bool is_for_now = false;                  // as select::Choice's
+    bool is_for_now = false;                  // as Choice's
     const char* name = "host";                // of the algorithm
     std::unique_ptr<sched::Program> program;  // none where is_host
     bool is_reserved = false;                 // the executor has memory for it
@@ -44,7 +43,7 @@ struct Circumstances {
 class Plans {
   public:
     // All outlive this.
-    Plans(Context& context, const topo::Placement& placement, uint32_t rank);
+    Plans(const Grounds& grounds, const topo::Placement& placement, uint32_t rank);
 
     // Made where it is new. An error is the same on all ranks, unless memory ran out. Valid until
     // the next one is asked for, or while it runs.
@@ -63,13 +62,12 @@ class Plans {
 
   private:
     Result<Plan> make(const sched::Shape& shape, const Circumstances& now) const;
-    [[nodiscard]] Result<select::Choice> choose(const sched::Shape& shape,
-                                                const Circumstances& now) const;
+    [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] bool would_multicast(sched::Shape shape, const Circumstances& now) const;
     [[nodiscard]] bool has_compared(tutti_collective collective) const;
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) const;
 
-    Context& context_;
+    Grounds grounds_;
     const topo::Placement& placement_;
     uint32_t rank_;
     std::vector<Plan> plans_;
@@ -78,9 +76,9 @@ class Plans {
     std::vector<std::string> forces_;
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> force_{};
     const sched::Program* running_ = nullptr;
-    // By collective, those that were started, up to select::kComparedCalls. Alike on all members.
+    // By collective, those that were started, up to kComparedCalls. Alike on all members.
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> compared_{};
     uint64_t look_ups_ = 0;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::select

@@ -11,20 +11,19 @@
 #include <optional>
 #include <string>
 
-#include "engine/context.h"
 #include "sched/shape.h"
 #include "select/rules.h"
 #include "select/select.h"
 #include "topo/placement.h"
 
-namespace tutti::engine {
+namespace tutti::select {
 
-class HostChoice {
+class NodeChoice {
   public:
     // nullptr where the rules have nothing to say on a team of so many ranks on one node.
-    static std::unique_ptr<HostChoice> create(const Context& context, uint32_t ranks);
+    static std::unique_ptr<NodeChoice> create(const Grounds& grounds, uint32_t ranks);
     // For force() alone.
-    static std::unique_ptr<HostChoice> create_silent(const Context& context, uint32_t ranks);
+    static std::unique_ptr<NodeChoice> create_silent(const Grounds& grounds, uint32_t ranks);
 
     // False: no rule is about such a call, whatever else is said of it.
     [[nodiscard]] bool is_about(tutti_collective collective, uint64_t bytes) const {
@@ -34,17 +33,16 @@ class HostChoice {
     // Some rule may name a node algorithm, so algorithm() is to be asked.
     [[nodiscard]] bool names_algorithms() const { return names_algorithms_; }
     // These two remember what they answered; the same on all ranks. The root does not count.
-    bool prefers_host(const sched::Shape& shape, const select::NodeCall& on_node);
+    bool prefers_host(const sched::Shape& shape, const NodeCall& on_node);
     // nullptr: the node level's own choice. An error is that of the call.
-    Result<const node::Algorithm*> algorithm(const sched::Shape& shape,
-                                             const select::NodeCall& on_node);
+    Result<const node::Algorithm*> algorithm(const sched::Shape& shape, const NodeCall& on_node);
     // See tutti_team_force(). The same on all ranks.
-    Result<Done> force(const sched::Shape& shape, const select::NodeCall& on_node,
+    Result<Done> force(const sched::Shape& shape, const NodeCall& on_node,
                        const std::string& algorithm);
 
   private:
     // Per collective the least range of bytes that holds all that some rule is about.
-    using Ranges = std::array<std::optional<select::Range>, TUTTI_COLLECTIVE_COUNT>;
+    using Ranges = std::array<std::optional<Range>, TUTTI_COLLECTIVE_COUNT>;
     struct Answer {
         sched::Shape shape;
         bool is_user_op = false;
@@ -55,12 +53,12 @@ class HostChoice {
     };
     static constexpr size_t kAnswers = 64;
 
-    HostChoice(const Context& context, uint32_t ranks);
-    void add(const select::Rules& rules, uint32_t ranks);
+    NodeChoice(const Grounds& grounds, uint32_t ranks);
+    void add(const Rules& rules, uint32_t ranks);
     void add_forced(tutti_collective collective, const std::string& text);
-    const Answer& answer(sched::Shape shape, const select::NodeCall& on_node);
+    const Answer& answer(sched::Shape shape, const NodeCall& on_node);
 
-    const Context& context_;
+    Grounds grounds_;
     topo::Placement placement_;
     Ranges ranges_;
     bool names_algorithms_ = false;
@@ -69,4 +67,4 @@ class HostChoice {
     std::array<Answer, kAnswers> answers_;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::select

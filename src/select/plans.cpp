@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/plans.h"
+#include "select/plans.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "algo/plan.h"
+#include "base/collectives.h"
 #include "select/rules.h"
 
-namespace tutti::engine {
+namespace tutti::select {
 namespace {
 
 // Shapes that a team remembers. A program that calls more of them in turn plans again, which costs
@@ -19,8 +20,8 @@ constexpr size_t kForcesMax = 1024;
 
 }  // namespace
 
-Plans::Plans(Context& context, const topo::Placement& placement, uint32_t rank)
-    : context_(context), placement_(placement), rank_(rank) {
+Plans::Plans(const Grounds& grounds, const topo::Placement& placement, uint32_t rank)
+    : grounds_(grounds), placement_(placement), rank_(rank) {
     plans_.reserve(kPlansMax);
 }
 
@@ -30,18 +31,18 @@ void Plans::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tunin
 }
 
 // What was forced by name is out of the question where only its multicast fails it.
-Result<select::Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
-    Settings settings = context_.settings();
+Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
+    Settings settings = grounds_.settings;
     const uint32_t force = force_[shape.collective];
     if (force != 0) settings.forced[shape.collective] = forces_[force - 1];
-    const char* host = context_.params().host_mpi;
+    const char* host = grounds_.host_mpi;
     const bool has_lost = now.had_multicast && !shape.has_multicast;
     const char* host_mpi = host && !has_lost ? host : "";
     auto choice =
-        select::choose(context_.rules(), settings, shape, placement_, host_mpi, now.obstacle);
+        select::choose(grounds_.rules, settings, shape, placement_, host_mpi, now.obstacle);
     if (choice || !has_lost) return choice;
     settings.forced[shape.collective].clear();
-    return select::choose(context_.rules(), settings, shape, placement_, host_mpi, now.obstacle);
+    return select::choose(grounds_.rules, settings, shape, placement_, host_mpi, now.obstacle);
 }
 
 // By the rules; a rate that is not known yet is not held against it.
@@ -53,7 +54,7 @@ bool Plans::would_multicast(sched::Shape shape, const Circumstances& now) const 
 
 // Messages of a barrier say nothing of sizes, which it has none of.
 bool Plans::has_compared(tutti_collective collective) const {
-    return collective == TUTTI_BARRIER || compared_[collective] == select::kComparedCalls;
+    return collective == TUTTI_BARRIER || compared_[collective] == kComparedCalls;
 }
 
 Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) const {
@@ -66,7 +67,7 @@ Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) co
     const auto choice = choose(compared, now);
     if (!choice) return choice.error();
     plan.is_for_now = choice.value().is_for_now;
-    plan.is_host = choice.value().runs == select::Runs::kHost;
+    plan.is_host = choice.value().runs == Runs::kHost;
     if (plan.is_host) return plan;
     fill(plan, *choice.value().algorithm, choice.value().tuning);
     return plan;
@@ -110,13 +111,13 @@ Result<Plan> Plans::make_plain(tutti_collective collective, size_t bytes) const 
         return plan;
     }
     return Error{ErrorCode::kSystem,
-                 std::string("no plain algorithm for ") + tutti_collective_name(collective)};
+                 std::string("no plain algorithm for ").append(collective_name(collective))};
 }
 
 void Plans::started(const Plan& plan) {
     running_ = plan.program.get();
     uint32_t& compared = compared_[plan.shape.collective];
-    compared = std::min(compared + 1, select::kComparedCalls);
+    compared = std::min(compared + 1, kComparedCalls);
 }
 
 Result<uint32_t> Plans::force(tutti_collective collective, const std::string& algorithm) {
@@ -138,4 +139,4 @@ Result<uint32_t> Plans::force(tutti_collective collective, const std::string& al
     return before;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::select
