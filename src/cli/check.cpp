@@ -15,12 +15,12 @@
 #include "base/text.h"
 #include "check/load.h"
 #include "check/prove.h"
-#include "cli/call.h"
 #include "cli/fabric.h"
 #include "cli/options.h"
 #include "cli/prove.h"
 #include "cli/words.h"
 #include "sched/text.h"
+#include "select/rules.h"
 
 namespace tutti::cli {
 namespace {

@@ -11,12 +11,12 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
-#include "cli/call.h"
-#include "cli/node_level.h"
+#include "cli/scenario_words.h"
 #include "cli/words.h"
 #include "explain/comparison.h"
 #include "explain/cost.h"
 #include "explain/drawing.h"
+#include "explain/node_level.h"
 #include "files/whole_file.h"
 #include "price/parameters.h"
 #include "sched/goal.h"
@@ -26,6 +26,8 @@
 
 namespace tutti::cli {
 namespace {
+
+using explain::Scenario;
 
 constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
@@ -77,10 +79,10 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
     }
 }
 
-void print_choice(const Call& call, uint64_t bytes, const select::Choice& choice) {
-    fmt::print("{}\n", call.text(bytes));
+void print_choice(const Scenario& scenario, uint64_t bytes, const select::Choice& choice) {
+    fmt::print("{}\n", scenario.text(bytes));
     if (choice.runs == select::Runs::kPlan) {
-        const std::string tuning = tuning_text(*choice.algorithm, choice.tuning, bytes);
+        const std::string tuning = explain::tuning_text(*choice.algorithm, choice.tuning, bytes);
         fmt::print("runs:  {}{}{}\n", choice.algorithm->name, tuning.empty() ? "" : ", ", tuning);
     } else {
         fmt::print("runs:  the host MPI's own\n");
@@ -88,7 +90,7 @@ void print_choice(const Call& call, uint64_t bytes, const select::Choice& choice
     fmt::print("why:   {}\n", choice.reason);
 }
 
-void print_way(const NodeWay& way, bool runs_here) {
+void print_way(const explain::NodeWay& way, bool runs_here) {
     const char* mark = runs_here && way.is_chosen ? "*" : " ";
     if (!way.obstacle.empty()) {
         fmt::print("{} {:<18} cannot run this: {}\n", mark, way.name, way.obstacle);
@@ -99,31 +101,32 @@ void print_way(const NodeWay& way, bool runs_here) {
                format_bytes(way.most.folded_bytes), way.when);
 }
 
-void print_node_level(const Call& call, uint64_t bytes, const select::Choice& choice,
-                      NodeSide& side) {
+void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Choice& choice,
+                      explain::NodeSide& side) {
     const bool runs_here = choice.runs == select::Runs::kNode;
     if (!runs_here) {
-        print_choice(call, bytes, choice);
+        print_choice(scenario, bytes, choice);
     } else if (!side.obstacle.empty()) {
-        fmt::print("{}\nruns:  the host MPI's own\nwhy:   {}\n", call.text(bytes), side.obstacle);
+        fmt::print("{}\nruns:  the host MPI's own\nwhy:   {}\n", scenario.text(bytes),
+                   side.obstacle);
     }
     if (!side.obstacle.empty()) return;
-    const NodeLevel level = node_level(side, choice.node_algorithm);
+    const explain::NodeLevel level = explain::node_level(side, choice.node_algorithm);
     if (runs_here) {
         fmt::print("{}\nruns:  {}, in shared memory (docs/node.md)\nwhy:   {}{}{}\n",
-                   call.text(bytes), level.algorithm, choice.reason, level.why.empty() ? "" : "; ",
-                   level.why);
+                   scenario.text(bytes), level.algorithm, choice.reason,
+                   level.why.empty() ? "" : "; ", level.why);
         if (!level.meeting.empty()) fmt::print("meet:  {}\n", level.meeting);
     }
     fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>12}\n", "", "rounds", "messages", "written",
                "read", "folded");
-    for (const NodeWay& way : level.ways) print_way(way, runs_here);
+    for (const explain::NodeWay& way : level.ways) print_way(way, runs_here);
     fmt::print(
         "\nrounds: flags of the longest chain that wait for each other. All else: of the rank "
         "that has most;\nwritten, read: payload in shared memory.\n");
 }
 
-Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
+Result<Done> print_schedule(const Scenario& scenario, const sched::Shape& shape,
                             const topo::Placement& placement, const select::Choice& choice) {
     const uint64_t operations =
         explain::operations_about(*choice.algorithm, shape, placement, choice.tuning);
@@ -132,7 +135,7 @@ Result<Done> print_schedule(const Call& call, const sched::Shape& shape,
                      fmt::format("--schedule: about {} operations; at most {} are printed",
                                  operations, kPrintedOperationsMax)};
     }
-    for (uint32_t rank = 0; rank < call.ranks; ++rank) {
+    for (uint32_t rank = 0; rank < scenario.ranks; ++rank) {
         const auto program =
             algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning);
         fmt::print("{}", sched::print(*program, rank, shape));
@@ -209,27 +212,27 @@ Result<Done> read_speeds(const Words& words, sched::Shape& shape) {
 }
 
 Result<Done> explain(const Words& words) {
-    auto read = read_call("explain", words,
-                          site::merge(site::read_site(), "", tutti_entries(environ)).entries);
+    auto read = read_scenario("explain", words,
+                              site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     if (!read) return read.error();
-    Call& call = read.value();
-    call.has_multicast = words.has("--multicast");
-    const auto sizes = read_bytes("explain", words, call);
+    Scenario& scenario = read.value();
+    scenario.has_multicast = words.has("--multicast");
+    const auto sizes = read_bytes("explain", words, scenario);
     if (!sizes) return sizes.error();
     if (sizes.value().size() > 1) {
         return wrong_value("--bytes", *words.find("--bytes"), "one number");
     }
     const uint64_t bytes = sizes.value()[0];
     if (const std::string* name = words.find("--algorithm")) {
-        if (auto done = call.force(*name); !done) return done.error();
+        if (auto done = scenario.force(*name, "--algorithm"); !done) return done.error();
     }
-    sched::Shape shape = call.shape(bytes);
+    sched::Shape shape = scenario.shape(bytes);
     if (auto done = read_speeds(words, shape); !done) return done.error();
-    const topo::Placement placement = call.placement();
-    NodeSide side;
-    if (call.hosts == 1) side = node_side(call, bytes);
+    const topo::Placement placement = scenario.placement();
+    explain::NodeSide side;
+    if (scenario.hosts == 1) side = explain::node_side(scenario, bytes);
     const select::NodeCall on_node{side.team, side.call};
-    const auto choice = call.choose(shape, placement, &on_node);
+    const auto choice = scenario.choose(shape, placement, &on_node);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg", "--goal"}) {
@@ -239,19 +242,20 @@ Result<Done> explain(const Words& words) {
         }
     }
     if (const std::string* file = words.find("--svg")) {
-        const auto drawn = write_drawing(call.text(bytes), shape, placement, choice.value(), *file);
+        const auto drawn =
+            write_drawing(scenario.text(bytes), shape, placement, choice.value(), *file);
         if (!drawn) return drawn.error();
     }
     if (const std::string* file = words.find("--goal")) {
         const auto written = write_goal(shape, placement, choice.value(), *file);
         if (!written) return written.error();
     }
-    if (words.has("--schedule")) return print_schedule(call, shape, placement, choice.value());
-    if (call.hosts == 1) {
-        print_node_level(call, bytes, choice.value(), side);
+    if (words.has("--schedule")) return print_schedule(scenario, shape, placement, choice.value());
+    if (scenario.hosts == 1) {
+        print_node_level(scenario, bytes, choice.value(), side);
         return Done{};
     }
-    print_choice(call, bytes, choice.value());
+    print_choice(scenario, bytes, choice.value());
     print_table(shape, placement, choice.value());
     return Done{};
 }
@@ -259,7 +263,7 @@ Result<Done> explain(const Words& words) {
 }  // namespace
 
 int explain_main(std::span<const std::string> arguments) {
-    std::vector<OptionDoc> options(call_options().begin(), call_options().end());
+    std::vector<OptionDoc> options(scenario_options().begin(), scenario_options().end());
     options.insert(options.end(), kExplainOptions.begin(), kExplainOptions.end());
     const auto words = Words::parse("explain", arguments, options);
     if (words && words.value().wants_help()) {

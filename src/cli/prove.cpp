@@ -9,7 +9,7 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "check/prove.h"
-#include "cli/call.h"
+#include "explain/scenario.h"
 #include "select/rules.h"
 
 namespace tutti::cli {
@@ -107,7 +107,7 @@ std::string case_text(const algo::Algorithm& algorithm, const Site& site, const 
     if (has_root(algorithm.collective)) text += fmt::format(", root {}", one.shape.root);
     if (algorithm.collective != TUTTI_BARRIER) text += ", " + format_bytes(one.shape.bytes);
     if (!one.shape.is_commutative) text += ", not commutative";
-    const std::string tuning = tuning_text(algorithm, one.tuning, one.shape.bytes);
+    const std::string tuning = explain::tuning_text(algorithm, one.tuning, one.shape.bytes);
     return tuning.empty() ? text : text + ", " + tuning;
 }
 

@@ -11,8 +11,8 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
-#include "cli/call.h"
 #include "cli/fabric.h"
+#include "cli/scenario_words.h"
 #include "cli/words.h"
 #include "explain/cost.h"
 #include "price/bound.h"
@@ -22,6 +22,8 @@
 
 namespace tutti::cli {
 namespace {
+
+using explain::Scenario;
 
 constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
@@ -53,7 +55,7 @@ bool has_memory(const algo::Algorithm& algorithm, const sched::Shape& shape,
 }
 
 struct Run {
-    const Call& call;
+    const Scenario& scenario;
     const topo::Fabric& fabric;
     uint64_t seed;
     sched::Shape shape;
@@ -105,24 +107,24 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     return Done{};
 }
 
-Result<Done> simulate_one(const Call& call, const topo::Fabric& fabric, uint64_t seed,
+Result<Done> simulate_one(const Scenario& scenario, const topo::Fabric& fabric, uint64_t seed,
                           uint64_t bytes, bool are_all) {
-    const Run run{call, fabric, seed, call.shape(bytes), call.placement()};
-    const auto choice = call.choose(run.shape, run.placement);
+    const Run run{scenario, fabric, seed, scenario.shape(bytes), scenario.placement()};
+    const auto choice = scenario.choose(run.shape, run.placement);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
     if (chosen.algorithm == nullptr && !are_all) {
         return Error{ErrorCode::kArgument,
                      fmt::format("simulate: nothing of ours is sent here ({})", chosen.reason)};
     }
-    fmt::print("{}, {}\n", call.text(bytes), text_of(fabric));
+    fmt::print("{}, {}\n", scenario.text(bytes), text_of(fabric));
     fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", "time", "x bound", "rounds", "messages",
                "bytes");
     if (run.shape.has_multicast) fmt::print(" {:>10} {:>12}", "multicasts", "bytes");
     fmt::print("\n");
     for (const algo::Algorithm& one : algo::algorithms()) {
         const bool is_chosen = chosen.algorithm == &one;
-        if (one.collective != call.collective || (!are_all && !is_chosen)) continue;
+        if (one.collective != scenario.collective || (!are_all && !is_chosen)) continue;
         const algo::Tuning tuning = is_chosen ? chosen.tuning : algo::Tuning{};
         if (const auto done = run.print_row(one, tuning, is_chosen); !done) return done.error();
     }
@@ -132,18 +134,18 @@ Result<Done> simulate_one(const Call& call, const topo::Fabric& fabric, uint64_t
 }
 
 Result<Done> simulate(const Words& words) {
-    auto read = read_call("simulate", words,
-                          site::merge(site::read_site(), "", tutti_entries(environ)).entries);
+    auto read = read_scenario("simulate", words,
+                              site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     if (!read) return read.error();
-    Call& call = read.value();
-    call.has_multicast = words.has("--multicast");
-    const auto sizes = read_bytes("simulate", words, call);
+    Scenario& scenario = read.value();
+    scenario.has_multicast = words.has("--multicast");
+    const auto sizes = read_bytes("simulate", words, scenario);
     if (!sizes) return sizes.error();
-    const auto fabric = read_fabric(words, call.hosts);
+    const auto fabric = read_fabric(words, scenario.hosts);
     if (!fabric) return fabric.error();
     const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
     if (!seed) return seed.error();
-    if (call.hosts == 1) {
+    if (scenario.hosts == 1) {
         return Error{ErrorCode::kArgument,
                      "simulate: on one host no message is sent; tutti explain says what runs in "
                      "shared memory, tutti bench measures it; see also --hosts"};
@@ -151,13 +153,13 @@ Result<Done> simulate(const Words& words) {
     const std::string* name = words.find("--algorithm");
     const bool are_all = name && *name == "all";
     if (name && !are_all) {
-        if (auto done = call.force(*name); !done) return done.error();
+        if (auto done = scenario.force(*name, "--algorithm"); !done) return done.error();
     }
     bool is_first = true;
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
         is_first = false;
-        const auto done = simulate_one(call, fabric.value(), seed.value(), bytes, are_all);
+        const auto done = simulate_one(scenario, fabric.value(), seed.value(), bytes, are_all);
         if (!done) return done.error();
     }
     return Done{};
@@ -166,7 +168,7 @@ Result<Done> simulate(const Words& words) {
 }  // namespace
 
 int simulate_main(std::span<const std::string> arguments) {
-    std::vector<OptionDoc> options(call_options().begin(), call_options().end());
+    std::vector<OptionDoc> options(scenario_options().begin(), scenario_options().end());
     const auto fabric = fabric_options();
     options.insert(options.end(), fabric.begin(), fabric.end());
     options.insert(options.end(), kSimulateOptions.begin(), kSimulateOptions.end());

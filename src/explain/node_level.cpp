@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/node_level.h"
+#include "explain/node_level.h"
 
 #include <fmt/format.h>
 
@@ -9,49 +9,49 @@
 #include "engine/node_shape.h"
 #include "node/team.h"
 
-namespace tutti::cli {
+namespace tutti::explain {
 namespace {
 
 // Stands for a user's operator, which nobody calls here.
 void no_operator(void*, const void*, void*, size_t) {}
 
-node::Call node_call(const Call& call, uint64_t bytes) {
+node::Call node_call(const Scenario& scenario, uint64_t bytes) {
     node::Call result;
-    result.collective = call.collective;
-    result.root = call.root;
+    result.collective = scenario.collective;
+    result.root = scenario.root;
     result.bytes = bytes;
-    result.reducer.element_bytes = call.shape(bytes).element_bytes;
-    if (!call.is_commutative) result.reducer.user_fn = no_operator;
+    result.reducer.element_bytes = scenario.shape(bytes).element_bytes;
+    if (!scenario.is_commutative) result.reducer.user_fn = no_operator;
     return result;
 }
 
 // Processors of this machine where it has enough of them, else a core a rank that all share a
 // cache.
-node::Layout make_layout(const Call& call, std::string& where) {
-    Settings settings = call.settings;
+node::Layout make_layout(const Scenario& scenario, std::string& where) {
+    Settings settings = scenario.settings;
     const topo::CpuSet cpus = topo::affinity();
     if (!settings.topology.empty()) {
         where = "TUTTI_TOPOLOGY";
-    } else if (cpus.count() >= call.ranks) {
+    } else if (cpus.count() >= scenario.ranks) {
         where = "this machine";
     } else {
         where = "a core for each, which all share a cache; TUTTI_TOPOLOGY says what else";
         settings.topology = "core:1";
     }
     return engine::tree_layout(
-        engine::tree_parents(settings, std::vector<topo::CpuSet>(call.ranks, cpus)));
+        engine::tree_parents(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)));
 }
 
-std::string meet(const Call& call, node::Layout& layout) {
-    const bool is_told = call.settings.layout != LayoutChoice::kAuto;
+std::string meet(const Scenario& scenario, node::Layout& layout) {
+    const bool is_told = scenario.settings.layout != LayoutChoice::kAuto;
     const std::string limit =
-        fmt::format("{} {} ranks", call.ranks > engine::kFlatRanksMax ? "more than" : "up to",
+        fmt::format("{} {} ranks", scenario.ranks > engine::kFlatRanksMax ? "more than" : "up to",
                     engine::kFlatRanksMax);
-    if (!engine::wants_tree(call.settings, call.ranks, false)) {
+    if (!engine::wants_tree(scenario.settings, scenario.ranks, false)) {
         return "all with all: " + (is_told ? "TUTTI_LAYOUT" : limit);
     }
     std::string where;
-    layout = make_layout(call, where);
+    layout = make_layout(scenario, where);
     return fmt::format("in a tree: {}; {}", is_told ? "TUTTI_LAYOUT" : limit, where);
 }
 
@@ -70,25 +70,26 @@ node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorit
 
 }  // namespace
 
-NodeSide node_side(const Call& call, uint64_t bytes) {
+NodeSide node_side(const Scenario& scenario, uint64_t bytes) {
     NodeSide side;
     node::Team& team = side.team;
-    team.size = call.ranks;
+    team.size = scenario.ranks;
     const node::CopyWay copy_way = node::best_copy_way();
-    if (call.ranks > 1) {
-        team.slice.geometry = engine::choose_geometry(call.settings, call.ranks, copy_way, 0);
+    if (scenario.ranks > 1) {
+        team.slice.geometry =
+            engine::choose_geometry(scenario.settings, scenario.ranks, copy_way, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
-        if (needed > call.settings.memory_bytes) {
+        if (needed > scenario.settings.memory_bytes) {
             side.obstacle =
                 fmt::format("{} of shared memory for this communicator, TUTTI_MEMORY allows {}",
-                            format_bytes(needed), format_bytes(call.settings.memory_bytes));
-        } else if (node::find(call.collective, "tree")) {
-            side.meeting = meet(call, team.layout);
+                            format_bytes(needed), format_bytes(scenario.settings.memory_bytes));
+        } else if (node::find(scenario.collective, "tree")) {
+            side.meeting = meet(scenario, team.layout);
         }
     }
     team.pieces = node::piece_rule(copy_way);
-    team.rank_order = call.settings.reproducible;
-    side.call = node_call(call, bytes);
+    team.rank_order = scenario.settings.reproducible;
+    side.call = node_call(scenario, bytes);
     return side;
 }
 
@@ -125,4 +126,4 @@ NodeLevel node_level(NodeSide& side, const node::Algorithm* named) {
     return result;
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::explain

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/call.h"
+#include "explain/scenario.h"
 #include "node/algorithms.h"
 #include "select/select.h"
 
-namespace tutti::cli {
+namespace tutti::explain {
 
 // The team and the call as the node level sees them. A core for every rank is assumed. The order of
 // the ranks' operands is kept under TUTTI_REPRODUCIBLE and where the operator does not commute.
@@ -21,7 +21,7 @@ struct NodeSide {
     node::Team team;
     node::Call call;
 };
-NodeSide node_side(const Call& call, uint64_t bytes);
+NodeSide node_side(const Scenario& scenario, uint64_t bytes);
 
 // One algorithm of the node level.
 struct NodeWay {
@@ -40,4 +40,4 @@ struct NodeLevel {
 // side: without obstacle. named: by the choice; nullptr: the node level chooses.
 NodeLevel node_level(NodeSide& side, const node::Algorithm* named);
 
-}  // namespace tutti::cli
+}  // namespace tutti::explain

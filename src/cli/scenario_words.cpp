@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/scenario_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::cli {
+
+using explain::Scenario;
+
+namespace {
+
+constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
+    {"--bytes", "N", "Bytes of the vector (bcast, reduce, allreduce) or of one rank's block"},
+    {"--ranks", "N", "Ranks of the team"},
+    {"--hosts", "N", "Hosts that they are on (default: one a rank)"},
+    {"--placement", "WORD", "block: neighbours share a host (default); round-robin: they do not"},
+    {"--root", "R", "Root of bcast, reduce, gather and scatter (default: 0)"},
+    {"--algorithm", "NAME",
+     "This algorithm, not the one chosen: ring:segment=64K, node:small on one host"},
+    {"--mpi", "NAME", "The host MPI, for rules that name it: openmpi, mpich, impi"},
+    {"--rules", "FILE", "Rules that are tried before the built-in ones"},
+    {"--non-commutative", "", "The operator does not commute"},
+});
+
+Result<tutti_collective> read_collective(std::string_view command, const Words& words) {
+    if (words.others().empty()) {
+        return wrong(fmt::format("{}: which collective? One of {}", command,
+                                 fmt::join(kCollectiveNames, ", ")));
+    }
+    if (words.others().size() > 1) {
+        return wrong(fmt::format("{}: unexpected word {}", command, printable(words.others()[1])));
+    }
+    const auto collective = find_collective(words.others()[0]);
+    if (!collective) return unknown_word("collective", words.others()[0], kCollectiveNames);
+    return *collective;
+}
+
+Result<Done> read_team(std::string_view command, const Words& words, Scenario& scenario) {
+    if (!words.has("--ranks")) return wrong(fmt::format("{}: --ranks is missing", command));
+    const auto ranks = words.count("--ranks", 0, 1, kRanksMax);
+    if (!ranks) return ranks.error();
+    scenario.ranks = static_cast<uint32_t>(ranks.value());
+    const auto hosts = words.count("--hosts", scenario.ranks, 1, scenario.ranks);
+    if (!hosts) return hosts.error();
+    scenario.hosts = static_cast<uint32_t>(hosts.value());
+    const auto root = words.count("--root", 0, 0, scenario.ranks - 1);
+    if (!root) return root.error();
+    scenario.root = static_cast<uint32_t>(root.value());
+    if (words.has("--root") && !has_root(scenario.collective)) {
+        return wrong(fmt::format("--root: {} has none", collective_name(scenario.collective)));
+    }
+    if (const std::string* word = words.find("--placement")) {
+        if (*word != "block" && *word != "round-robin") {
+            return wrong_value("--placement", *word, "block or round-robin");
+        }
+        scenario.is_round_robin = *word == "round-robin";
+    }
+    scenario.is_commutative = !words.has("--non-commutative");
+    if (!scenario.is_commutative && !is_reduction(scenario.collective)) {
+        return wrong(fmt::format("--non-commutative: {} has no operator",
+                                 collective_name(scenario.collective)));
+    }
+    return Done{};
+}
+
+Result<Done> read_settings(const Words& words, std::span<const std::string> environment,
+                           Scenario& scenario) {
+    auto settings = parse_settings(environment);
+    if (!settings) return settings.error();
+    scenario.settings = std::move(settings.value());
+    if (const auto checked = check_settings(scenario.settings); !checked) return checked.error();
+    if (const std::string* file = words.find("--rules")) {
+        scenario.settings.rules_file = *file;
+        scenario.settings.rules_text.clear();
+    }
+    if (const std::string* mpi = words.find("--mpi")) {
+        const auto& known = select::kHostMpiNames;
+        if (std::find(known.begin(), known.end(), *mpi) == known.end()) {
+            return wrong_value("--mpi", *mpi, "openmpi, mpich or impi");
+        }
+        scenario.host_mpi = *mpi;
+    }
+    auto rules = select::load_rules(scenario.settings);
+    if (!rules) return rules.error();
+    scenario.rules = std::move(rules.value());
+    return Done{};
+}
+
+}  // namespace
+
+std::span<const OptionDoc> scenario_options() { return kScenarioOptions; }
+
+Result<Scenario> read_scenario(std::string_view command, const Words& words,
+                               std::span<const std::string> environment) {
+    Scenario scenario;
+    const auto collective = read_collective(command, words);
+    if (!collective) return collective.error();
+    scenario.collective = collective.value();
+    if (const auto done = read_team(command, words, scenario); !done) return done.error();
+    if (const auto done = read_settings(words, environment, scenario); !done) return done.error();
+    return scenario;
+}
+
+Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
+                                         const Scenario& scenario) {
+    const std::string* list = words.find("--bytes");
+    if (scenario.collective == TUTTI_BARRIER) {
+        if (list) return wrong("--bytes: barrier has none");
+        return std::vector<uint64_t>{0};
+    }
+    if (!list) return wrong(fmt::format("{}: --bytes is missing", command));
+    std::vector<uint64_t> sizes;
+    for (const std::string_view text : split(*list, ',')) {
+        const auto bytes = parse_bytes(text);
+        if (!bytes || *bytes > kCallBytesMax) {
+            return wrong_value("--bytes", text, "bytes up to 64G, such as 64K");
+        }
+        sizes.push_back(*bytes);
+    }
+    return sizes;
+}
+
+}  // namespace tutti::cli

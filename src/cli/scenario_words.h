@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A scenario as the words behind `tutti explain` and `tutti simulate` tell it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/words.h"
+#include "explain/scenario.h"
+
+namespace tutti::cli {
+
+// 2^17 ranks are more than any machine runs today, and their Programs fit into memory here.
+inline constexpr uint64_t kRanksMax = 1u << 17;
+inline constexpr uint64_t kCallBytesMax = 1ull << 36;
+
+// Options that say what is called; each command adds its own.
+std::span<const OptionDoc> scenario_options();
+
+// environment: the settings in force, as for `tutti run`. --algorithm is for the caller, see
+// force().
+Result<explain::Scenario> read_scenario(std::string_view command, const Words& words,
+                                        std::span<const std::string> environment);
+// What --bytes lists; one zero for a barrier.
+Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
+                                         const explain::Scenario& scenario);
+
+}  // namespace tutti::cli

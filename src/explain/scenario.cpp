@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "explain/scenario.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace tutti::explain {
+
+sched::Shape Scenario::shape(uint64_t bytes) const {
+    sched::Shape shape;
+    shape.collective = collective;
+    shape.ranks = ranks;
+    shape.root = root;
+    shape.bytes = bytes;
+    shape.is_commutative = is_commutative;
+    shape.has_multicast = has_multicast && hosts > 1;
+    if (is_reduction(collective)) {
+        shape.element_bytes = 8;
+        while (bytes % shape.element_bytes != 0) shape.element_bytes /= 2;
+    }
+    return shape;
+}
+
+topo::Placement Scenario::placement() const {
+    return is_round_robin ? topo::Placement::round_robin(ranks, hosts)
+                          : topo::Placement::blocks(ranks, hosts);
+}
+
+std::string Scenario::text(uint64_t bytes) const {
+    std::string text(collective_name(collective));
+    if (collective != TUTTI_BARRIER) text += " of " + format_bytes(bytes);
+    if (has_blocks(collective)) text += " a rank";
+    text += fmt::format(", {} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts,
+                        hosts == 1 ? "" : "s");
+    if (is_round_robin && hosts > 1 && hosts < ranks) text += ", round-robin";
+    if (has_root(collective)) text += fmt::format(", root {}", root);
+    if (!is_commutative) text += ", not commutative";
+    if (has_multicast) text += ", with multicast";
+    return text;
+}
+
+Result<select::Choice> Scenario::choose(const sched::Shape& shape, const topo::Placement& placement,
+                                        const select::NodeCall* on_node) const {
+    return select::choose(rules, settings, shape, placement, host_mpi, "see --multicast", forced_by,
+                          on_node);
+}
+
+Result<Done> Scenario::force(const std::string& algorithm, std::string_view by) {
+    const auto wrong = [&](const std::string& what) {
+        return Error{ErrorCode::kArgument, std::string(by) + ": " + what};
+    };
+    const auto forced = select::parse_forced(collective, algorithm);
+    if (!forced) return wrong(forced.error().message);
+    const std::string& name = forced.value().algorithm;
+    if (hosts == 1 && name != select::kHostMpi && name != select::kNodeLevel) {
+        return wrong("on one host no message is sent; see --hosts");
+    }
+    settings.forced[collective] = algorithm;
+    forced_by = by;
+    return Done{};
+}
+
+std::string tuning_text(const algo::Algorithm& algorithm, const algo::Tuning& tuning,
+                        uint64_t bytes) {
+    std::vector<std::string> parts;
+    const uint64_t segment =
+        tuning.segment_bytes != 0 ? tuning.segment_bytes : algorithm.segment_bytes;
+    if (segment != 0 && segment < bytes) parts.push_back("segments of " + format_bytes(segment));
+    if (tuning.lanes_in_flight != 0) {
+        parts.push_back(fmt::format("{} lanes in flight", tuning.lanes_in_flight));
+    }
+    if (tuning.leaders != 0) parts.push_back(fmt::format("{} leaders a host", tuning.leaders));
+    if (tuning.fan_in != 0) parts.push_back(fmt::format("fan-in {}", tuning.fan_in));
+    if (tuning.flat) parts.emplace_back("flat");
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace tutti::explain
