@@ -41,7 +41,7 @@ typedef enum tutti_status {
     TUTTI_ERR_NODE = -3,      /* members cannot prove that they share a node, or are on several
                                  without a way between them */
     TUTTI_ERR_BOOTSTRAP = -4, /* the allgather callback failed */
-    TUTTI_ERR_MISMATCH = -5,  /* TUTTI_CHECK: the members called different things */
+    TUTTI_ERR_MISMATCH = -5,  /* the members called different things */
     TUTTI_ERR_SYSTEM = -6,    /* a system call failed */
     TUTTI_ERR_OFF = -7,       /* switched off by a setting */
     TUTTI_ERR_NETWORK = -8,   /* a message to or from another node failed; final for the team */

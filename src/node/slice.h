@@ -25,7 +25,7 @@ inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kPageBytes = 65536;
 #endif
 
-// A slot line carries payload and, in its last word, the sequence number that makes it valid.
+// A slot line carries payload and, in its last word, the flag that makes it valid (word.h).
 inline constexpr size_t kLinePayloadBytes = kLineBytes - sizeof(uint64_t);
 // 19 lines: the smallest number that holds 1 KiB. Measured on 2 cores, one line more costs about as
 // much as the copy that it saves, so the border is not sharp.
