@@ -20,7 +20,6 @@
 #include "base/text.h"
 #include "engine/message_meter.h"
 #include "node/slice.h"
-#include "select/rules.h"
 #include "transport/carrier/feed.h"
 #include "transport/carrier/ring.h"
 #include "transport/fabrics/fabrics.h"
@@ -462,26 +461,6 @@ Result<MulticastOutcome> MulticastMaker::make() {
 MulticastMaker::~MulticastMaker() {
     if (membership_) desk_.carrier()->drop(membership_);
     if (offset_ >= 0) node_.arena->give_back(offset_);
-}
-
-// Pretended hosts have no need of it, except for tests.
-bool wants_multicast(const Settings& settings) {
-    return settings.mcast.choice == McastChoice::kOn ||
-           (settings.mcast.choice == McastChoice::kAuto && settings.hosts == 0);
-}
-
-bool may_wait_for_multicast(const Settings& settings) {
-    if (settings.mcast.choice != McastChoice::kAuto) return false;
-    // Who is to be told of ranks that call other things, or come late, is told so in every call.
-    if (settings.watches_calls()) return false;
-    for (size_t i = 0; i < settings.forced.size(); ++i) {
-        if (settings.forced[i].empty()) continue;
-        const auto collective = static_cast<tutti_collective>(i);
-        const auto forced = select::parse_forced(collective, settings.forced[i]);
-        const auto* algorithm = forced ? algo::find(collective, forced.value().algorithm) : nullptr;
-        if (algorithm && algorithm->has_multicast) return false;
-    }
-    return true;
 }
 
 void tell_obstacle(Context& context, const std::string& team, uint32_t rank,

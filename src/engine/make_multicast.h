@@ -6,6 +6,7 @@
 #include "arena/arena.h"
 #include "engine/circle.h"
 #include "engine/context.h"
+#include "engine/multicast_choice.h"
 #include "engine/network.h"
 #include "engine/team_multicast.h"
 
@@ -17,11 +18,6 @@ struct NodeMembers {
     arena::Arena* arena = nullptr;  // none for a member that is alone
     uint32_t leader = 0;            // who owns the arena
 };
-
-// Whether a team across hosts has any use for it under these settings; and whether it waits with it
-// until calls come that would use it, where the embedder can.
-bool wants_multicast(const Settings& settings);
-bool may_wait_for_multicast(const Settings& settings);
 
 // What rank 0 has to say of a team that goes without, where it is new: the reason.
 void tell_obstacle(Context& context, const std::string& team, uint32_t rank,
