@@ -69,7 +69,8 @@ struct CarrierCounters {
 };
 
 struct ProbeState {
-    bool is_done = false;  // the bound has passed, or this member knows all
+    // The bound has passed, the group has failed, or this member knows all.
+    bool is_done = false;
     bool all_hear_all = false;
     // If not: the first one, and whom it does not hear, as far as this member knows.
     mcast::Member deaf = mcast::kNobody;

@@ -83,7 +83,8 @@ ProbeState Membership::probe_state() const {
     const mcast::Member members = group_->params().members;
     const mcast::Member own = group_->params().member;
     ProbeState state;
-    state.is_done = prober.is_done();
+    // A group that has failed sends no probes any more.
+    state.is_done = prober.is_done() || group_->failure().has_value();
     state.all_hear_all = prober.all_hear_all();
     state.bytes_per_s = prober.own_bytes_per_s();
     if (prober.round_trip_ns_max() > 0) {

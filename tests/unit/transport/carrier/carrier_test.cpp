@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "transport/carrier/membership.h"
+#include "transport/carrier/service.h"
 #include "unit/threads.h"
 #include "unit/transport/carrier/cluster.h"
 
@@ -215,6 +217,26 @@ TEST(Carrier, RanksThatAttendRepair) {
     ASSERT_EQ(cluster.open(), "");
     EXPECT_EQ(attend_all(cluster, 0, 300), "");
     EXPECT_GT(cluster.carrier(0).group_counters(cluster.membership(0)).received.repaired, 0u);
+}
+
+// The other host does nothing; this one looks so seldom that the group, given up, has failed before
+// all probes are sent.
+TEST(Carrier, AProbeEndsWithItsGroup) {
+    ClusterParams params = on_port(20'119, 2);
+    params.carrier.has_thread = false;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    Carrier& one = cluster.carrier(0);
+    Membership* const membership = cluster.membership(0);
+    one.start_probe(membership);
+    membership->group().give_up(Service::now_ns(), 1);
+    EXPECT_TRUE(eventually([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        one.poll();
+        return one.failure(membership).has_value();
+    }));
+    EXPECT_TRUE(one.probe_state(membership).is_done);
+    EXPECT_FALSE(one.probe_state(membership).all_hear_all);
 }
 
 TEST(Carrier, SeveralGroupsShareTheSockets) {
