@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "conformance/udp_fabric.h"
+#include "conformance/carrier_fabric.h"
 #include "transport/faulty/faulty_multicast.h"
 #include "transport/sim/world.h"
 
@@ -81,14 +81,23 @@ std::unique_ptr<MulticastFabric> sim_one_host(uint32_t teams) {
                                        std::vector<uint32_t>(kMulticastRanks, 0), Weather{}, teams);
 }
 
+void add_memory(std::vector<MulticastFabricMaker>* all) {
+    CarrierFabricParams params;
+    params.is_in_memory = true;
+    all->push_back({"memory", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
+    params.carrier.faults = {.drop_ppm = 50'000, .dup_ppm = 10'000, .reorder = 8, .seed = 7};
+    all->push_back(
+        {"memory_faulty", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
+}
+
 // The same over loopback and over the hosts of a lab.
 void add_udp(const std::string& name, const std::vector<std::string>& namespaces,
              std::vector<MulticastFabricMaker>* all) {
-    const auto add = [&](const std::string& suffix, const UdpFabricParams& params) {
+    const auto add = [&](const std::string& suffix, const CarrierFabricParams& params) {
         all->push_back(
-            {name + suffix, [params](uint32_t teams) { return udp_fabric(params, teams); }});
+            {name + suffix, [params](uint32_t teams) { return carrier_fabric(params, teams); }});
     };
-    UdpFabricParams params;
+    CarrierFabricParams params;
     params.namespaces = namespaces;
     add("", params);
     params.carrier.has_thread = false;
@@ -115,6 +124,7 @@ const std::vector<MulticastFabricMaker>& multicast_fabrics() {
                  return std::make_unique<FaultyFabric>(sim(teams, kStorm), teams);
              }},
         };
+        add_memory(&makers);
         add_udp("udp", {}, &makers);
         const std::vector<std::string> lab = test_namespaces();
         if (!lab.empty()) add_udp("udp_lab", lab, &makers);

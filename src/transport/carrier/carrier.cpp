@@ -373,7 +373,7 @@ void DatagramCarrier::wake_clients() {
     }
 }
 
-// Asks all clients whether the thread may sleep, and until when.
+// Asks all clients and the fabric whether the thread may sleep, and until when.
 Service::Turn DatagramCarrier::end_turn(uint64_t now_ns, bool has_more) {
     Service::Turn turn;
     turn.has_more = has_more;
@@ -386,6 +386,7 @@ Service::Turn DatagramCarrier::end_turn(uint64_t now_ns, bool has_more) {
         if (!is_blocked_) turn.deadline_ns = std::min(turn.deadline_ns, group->next_deadline());
     }
     if (turn.deadline_ns <= now_ns) turn.has_more = true;
+    if (!turn.has_more && !datagrams_->arm(is_blocked_)) turn.has_more = true;
     if (turn.has_more) wake_clients();
     has_more_ = turn.has_more;
     return turn;

@@ -132,6 +132,10 @@ class Datagrams {
     virtual void forget(const Way& way) = 0;
     // Whether members of some group share this host; whether somebody wants the age of packets.
     virtual void set_needs(bool shares_host, bool wants_ages) = 0;
+    // Before anybody sleeps on wait_fds(): from now on they become readable (once is enough) when a
+    // packet comes, and when there is room again if that is wanted, since flush() has said no.
+    // False: it is so already, look again instead.
+    virtual bool arm(bool wants_room) = 0;
     [[nodiscard]] virtual Counters counters() const = 0;
 };
 

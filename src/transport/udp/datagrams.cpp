@@ -102,6 +102,8 @@ class UdpDatagrams final : public carrier::Datagrams {
         if (!flush()) outflow_.drop();
     }
     void set_needs(bool shares_host, bool wants_ages) override;
+    // Sockets are readable as long as anything waits there.
+    bool arm(bool /*wants_room*/) override { return true; }
     [[nodiscard]] Counters counters() const override;
 
   private:

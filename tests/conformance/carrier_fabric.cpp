@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "conformance/udp_fabric.h"
+#include "conformance/carrier_fabric.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "conformance/memory_datagrams.h"
 #include "transport/carrier/feed.h"
 #include "transport/carrier/ring.h"
 #include "transport/carrier/route.h"
@@ -67,9 +68,9 @@ struct Team {
     std::vector<std::unique_ptr<Route>> routes;
 };
 
-class UdpFabric final : public MulticastFabric {
+class CarrierFabric final : public MulticastFabric {
   public:
-    UdpFabric(const UdpFabricParams& params, uint32_t teams) : params_(params) {
+    CarrierFabric(const CarrierFabricParams& params, uint32_t teams) : params_(params) {
         for (const uint32_t host : kHostOfRank) {
             member_of_rank_.push_back(static_cast<mcast::Member>(host));
         }
@@ -78,7 +79,7 @@ class UdpFabric final : public MulticastFabric {
         for (uint32_t host = 0; host < kMulticastHosts; ++host) open_carrier(host);
         for (uint32_t team = 0; team < teams; ++team) add_team(team + 1);
     }
-    ~UdpFabric() override {
+    ~CarrierFabric() override {
         // Carriers use the rings until they are gone.
         for (Team& team : teams_) team.routes.clear();
         carriers_.clear();
@@ -105,14 +106,18 @@ class UdpFabric final : public MulticastFabric {
         addresses_.push_back(carriers_.back()->address());
     }
     [[nodiscard]] std::unique_ptr<Carrier> make_carrier() const {
-        auto datagrams = value_of(transport::udp::open_datagrams(params_.udp));
+        auto datagrams = params_.is_in_memory
+                             ? open_memory_datagrams(switch_)
+                             : value_of(transport::udp::open_datagrams(params_.udp));
         return value_of(Carrier::open(params_.carrier, std::move(datagrams)));
     }
 
     void add_team(uint32_t group) {
         Team& team = teams_.emplace_back();
         JoinParams join;
-        join.group_address = transport::udp::make_group_address(params_.udp.family, group);
+        join.group_address = params_.is_in_memory
+                                 ? memory_group(static_cast<uint8_t>(group))
+                                 : transport::udp::make_group_address(params_.udp.family, group);
         join.key = value_of(random_key());
         join.key.is_secret = params_.is_secret;
         join.group = group;
@@ -137,7 +142,8 @@ class UdpFabric final : public MulticastFabric {
         }
     }
 
-    UdpFabricParams params_;
+    CarrierFabricParams params_;
+    std::shared_ptr<MemorySwitch> switch_ = make_memory_switch();
     std::vector<mcast::Member> member_of_rank_;
     std::vector<Address> addresses_;
     std::vector<std::unique_ptr<Carrier>> carriers_;
@@ -146,8 +152,8 @@ class UdpFabric final : public MulticastFabric {
 
 }  // namespace
 
-std::unique_ptr<MulticastFabric> udp_fabric(const UdpFabricParams& params, uint32_t teams) {
-    return std::make_unique<UdpFabric>(params, teams);
+std::unique_ptr<MulticastFabric> carrier_fabric(const CarrierFabricParams& params, uint32_t teams) {
+    return std::make_unique<CarrierFabric>(params, teams);
 }
 
 std::vector<std::string> test_namespaces() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The real route: rings, feeds, carriers and sockets, all hosts in one process.
+// The real route: rings, feeds, carriers and their datagrams, all hosts in one process.
 #pragma once
 
 #include <string>
@@ -11,16 +11,17 @@
 
 namespace tutti::test {
 
-struct UdpFabricParams {
+struct CarrierFabricParams {
     transport::carrier::CarrierParams carrier;
     transport::udp::DatagramsParams udp;  // without the port
     // A file of the network namespace of each host, as /proc/PID/ns/net; none: all hosts are this
     // one, and their packets go round its loopback interface.
     std::vector<std::string> namespaces;
+    bool is_in_memory = false;  // instead of UDP
     bool is_secret = false;
 };
 
-std::unique_ptr<MulticastFabric> udp_fabric(const UdpFabricParams& params, uint32_t teams);
+std::unique_ptr<MulticastFabric> carrier_fabric(const CarrierFabricParams& params, uint32_t teams);
 
 // Those that TUTTI_TEST_NAMESPACES names, separated by commas: the hosts of a lab (tools/lab).
 std::vector<std::string> test_namespaces();
