@@ -16,16 +16,16 @@ if(TARGET tutti)
   install(TARGETS tutti RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-if(NOT TARGET tutti_engine)
+if(NOT TARGET tutti_api)
   return()
 endif()
 
-# tutti_engine is an archive without users inside the library, so the linker must take it whole.
+# tutti_api is an archive without users inside the library, so the linker must take it whole.
 add_library(tutti_shared SHARED ${PROJECT_SOURCE_DIR}/cmake/shared.cpp)
 add_library(tutti::tutti ALIAS tutti_shared)
 add_dependencies(product tutti_shared)
 set(map ${PROJECT_SOURCE_DIR}/cmake/libtutti.map)
-target_link_libraries(tutti_shared PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,tutti_engine>")
+target_link_libraries(tutti_shared PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,tutti_api>")
 target_link_options(tutti_shared PRIVATE LINKER:--version-script=${map})
 if(NOT TUTTI_SANITIZE)
   target_link_options(tutti_shared PRIVATE LINKER:-z,defs)

@@ -14,12 +14,14 @@ struct CallText {
 
 CallText text_of(const node::CallNote& note) {
     const auto collective = static_cast<tutti_collective>(note.collective);
-    const char* name = tutti_collective_name(collective);
     const auto bytes = static_cast<unsigned long long>(note.bytes);
     CallText out;
     if (collective == node::kLeftToHost) {
         std::snprintf(out.text, sizeof out.text, "left to the host MPI");
-    } else if (collective == TUTTI_BARRIER) {
+        return out;
+    }
+    const char* name = collective_name(collective).data();  // a literal
+    if (collective == TUTTI_BARRIER) {
         std::snprintf(out.text, sizeof out.text, "%s", name);
     } else if (has_root(collective)) {
         std::snprintf(out.text, sizeof out.text, "%s root %u of %llu bytes", name, note.root,

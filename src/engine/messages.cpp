@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/collectives.h"
 #include "base/text.h"
 #include "sched/shape.h"
 
@@ -19,7 +20,7 @@ std::string card_text(const CallCard& card) {
     if (card.label[0] != '\0')
         return std::string(card.label, strnlen(card.label, sizeof(card.label)));
     const auto collective = static_cast<tutti_collective>(card.collective);
-    std::string text = tutti_collective_name(collective);
+    std::string text(collective_name(collective));
     if (collective == TUTTI_BARRIER) return text;
     if (has_root(collective)) {
         text += " root " + std::to_string(card.root);
@@ -75,7 +76,7 @@ std::string stall_head(const Stall& stall) {
     char seconds[32];
     std::snprintf(seconds, sizeof(seconds), "%.1f s", static_cast<double>(stall.waited_ns) / 1e9);
     return "rank " + std::to_string(stall.rank) + " of " + stall.team_name + " has waited " +
-           seconds + " in " + tutti_collective_name(stall.collective) + " (call " +
+           seconds + " in " + std::string(collective_name(stall.collective)) + " (call " +
            std::to_string(stall.call) + " of this communicator): ";
 }
 

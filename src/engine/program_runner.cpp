@@ -45,7 +45,7 @@ Runner::Begun ProgramRunner::begin_plan() {
         auto plan = network_->plan(shape_of(*request_, members_.size));
         if (!plan) return plan;
         if (plan.value()->is_host) {
-            const char* collective = tutti_collective_name(request_->op.call.collective);
+            const auto collective = collective_name(request_->op.call.collective);
             return Error{ErrorCode::kArgument, std::string(collective) + " is for the host MPI"};
         }
         is_undecided = network_->is_undecided(*plan.value());

@@ -15,17 +15,20 @@
 #include <mutex>
 #include <vector>
 
-#include "base/result.h"
-#include "engine/circle.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
 
 // Kinds of calls that a team tells apart by tags.
 uint32_t tag_kinds(uint32_t tag_max);
+// Ranges of tags that there are.
+uint32_t tag_ranges(const tutti_p2p& p2p);
 
 class TagBook {
   public:
+    // Ranges that members compare at a time.
+    static constexpr uint32_t kWindow = 64;
+
     // Bit i: range first + i is free and below `limit`.
     uint64_t free_ranges(const void* endpoint, uint32_t first, uint32_t limit);
     // False where somebody else was faster.
@@ -72,9 +75,5 @@ class TagLease {
     uint32_t kinds_;
     uint64_t token_;
 };
-
-// Collective over the circle: a range that is free on all members, the lowest one unless other
-// teams are being made at the same time.
-Result<TagLease> agree_on_tags(TagBook& book, const tutti_p2p& p2p, Circle& circle);
 
 }  // namespace tutti::engine

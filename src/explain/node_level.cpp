@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "engine/node_shape.h"
+#include "bootstrap/node_shape.h"
 #include "node/team.h"
 
 namespace tutti::explain {
@@ -38,16 +38,16 @@ node::Layout make_layout(const Scenario& scenario, std::string& where) {
         where = "a core for each, which all share a cache; TUTTI_TOPOLOGY says what else";
         settings.topology = "core:1";
     }
-    return engine::tree_layout(
-        engine::tree_parents(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)));
+    return bootstrap::tree_layout(
+        bootstrap::tree_parents(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)));
 }
 
 std::string meet(const Scenario& scenario, node::Layout& layout) {
     const bool is_told = scenario.settings.layout != LayoutChoice::kAuto;
-    const std::string limit =
-        fmt::format("{} {} ranks", scenario.ranks > engine::kFlatRanksMax ? "more than" : "up to",
-                    engine::kFlatRanksMax);
-    if (!engine::wants_tree(scenario.settings, scenario.ranks, false)) {
+    const std::string limit = fmt::format(
+        "{} {} ranks", scenario.ranks > bootstrap::kFlatRanksMax ? "more than" : "up to",
+        bootstrap::kFlatRanksMax);
+    if (!bootstrap::wants_tree(scenario.settings, scenario.ranks, false)) {
         return "all with all: " + (is_told ? "TUTTI_LAYOUT" : limit);
     }
     std::string where;
@@ -77,7 +77,7 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes) {
     const node::CopyWay copy_way = node::best_copy_way();
     if (scenario.ranks > 1) {
         team.slice.geometry =
-            engine::choose_geometry(scenario.settings, scenario.ranks, copy_way, 0);
+            bootstrap::choose_geometry(scenario.settings, scenario.ranks, copy_way, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
         if (needed > scenario.settings.memory_bytes) {
             side.obstacle =

@@ -135,7 +135,7 @@ Error NodeSimulator::stuck_error() const {
         if (!ranks_[rank].is_running) continue;
         stuck.push_back(rank);
         where += where.empty() ? "" : ", ";
-        where += tutti_collective_name(ranks_[rank].op.call.collective);
+        where += collective_name(ranks_[rank].op.call.collective);
         where += " (call " + std::to_string(ranks_[rank].op.number) + ")";
     }
     return {ErrorCode::kSystem, "seed " + std::to_string(seed_) + ": deadlock of " +

@@ -9,7 +9,7 @@
 //   4  all: who hears whom, at what rate, and how fast messages are between two hosts
 //
 // What needs memory is done before the last round.
-#include "engine/make_multicast.h"
+#include "bootstrap/make_multicast.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,13 +18,13 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "engine/message_meter.h"
+#include "bootstrap/message_meter.h"
 #include "node/slice.h"
 #include "transport/carrier/feed.h"
 #include "transport/carrier/ring.h"
 #include "transport/fabrics/fabrics.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 namespace carrier = transport::carrier;
 
@@ -81,7 +81,8 @@ size_t slice_bytes(const carrier::RingParams& ring) {
 
 class MulticastMaker {
   public:
-    MulticastMaker(Context& context, Circle& all, const NodeMembers& node, Network& network)
+    MulticastMaker(engine::Context& context, Circle& all, const NodeMembers& node,
+                   engine::Network& network)
         : context_(context),
           desk_(context.multicast_desk()),
           all_(all),
@@ -94,7 +95,7 @@ class MulticastMaker {
     MulticastMaker& operator=(const MulticastMaker&) = delete;
     ~MulticastMaker();
 
-    Result<MulticastOutcome> make();
+    Result<engine::MulticastOutcome> make();
 
   private:
     // Between two rounds: nothing more once this member cannot go on.
@@ -118,18 +119,18 @@ class MulticastMaker {
     Report measure_messages(Finding& finding);
     void await_probe();
     [[nodiscard]] carrier::RingHeader& ring_header() const {
-        return carrier::Ring(ring_memory(*slice_)).header();
+        return carrier::Ring(engine::ring_memory(*slice_)).header();
     }
     void take_over();
     void remember_failure(const std::string& reason);
     [[nodiscard]] Report trouble(const std::string& what) const;
     [[nodiscard]] std::vector<uint64_t> host_numbers() const;
 
-    Context& context_;
-    MulticastDesk& desk_;
+    engine::Context& context_;
+    engine::MulticastDesk& desk_;
     Circle& all_;
     const NodeMembers& node_;
-    Network& network_;
+    engine::Network& network_;
     const topo::Placement& placement_;
     const bool carries_;  // this rank, for its node
     const carrier::RingParams ring_;
@@ -143,7 +144,7 @@ class MulticastMaker {
     Fd wake_fd_;
     carrier::Membership* membership_ = nullptr;
     std::optional<MessageMeter> meter_;
-    MulticastOutcome made_;
+    engine::MulticastOutcome made_;
 };
 
 // About this host.
@@ -229,7 +230,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
         if (!mapping) return trouble(mapping.error().message);
         slice_ = mapping.value();
         new (slice_->base()) node::SliceHeader{};
-        carrier::Ring::format(ring_memory(*slice_), ring_);
+        carrier::Ring::format(engine::ring_memory(*slice_), ring_);
         return {};
     }
     arena::Arena& arena = *node_.arena;
@@ -245,7 +246,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     slice_ = taken.value().mapping;
     const auto reserved = arena::reserve(arena.fd(), offset_, bytes, bytes);
     if (!reserved) return trouble(reserved.error().message);
-    carrier::Ring::format(ring_memory(*slice_), ring_);
+    carrier::Ring::format(engine::ring_memory(*slice_), ring_);
     offer.process = context_.process();
     offer.offset = offset_;
     offer.wake_fd = desk_.carrier()->wake_fd();
@@ -295,7 +296,7 @@ Report MulticastMaker::join_group() {
     params.window_packets = window_packets_;
     params.bytes_per_s = context_.settings().mcast.bits_per_s / 8;
     params.seed = arena::random_token();
-    std::byte* const memory = ring_memory(*slice_);
+    std::byte* const memory = engine::ring_memory(*slice_);
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
@@ -361,12 +362,12 @@ Report MulticastMaker::look_around(Finding& finding) {
 
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
-    TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
-    made_.route = std::make_unique<TeamMulticast>(desk_, std::move(parts), all_.rank, placement_,
-                                                  network_.transport());
+    engine::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
+    made_.route = std::make_unique<engine::TeamMulticast>(desk_, std::move(parts), all_.rank,
+                                                          placement_, network_.transport());
     membership_ = nullptr;
     offset_ = -1;
-    MulticastFacts& facts = made_.route->facts();
+    engine::MulticastFacts& facts = made_.route->facts();
     facts.group = grant_.group;
     facts.is_secret = grant_.key.is_secret;
     facts.hosts = placement_.nodes();
@@ -435,7 +436,7 @@ Result<Done> MulticastMaker::probe() {
         made_.route->drop();
         return Error{ErrorCode::kNetwork, "no host could measure the rate; set TUTTI_MCAST_RATE"};
     }
-    MulticastFacts& facts = made_.route->facts();
+    engine::MulticastFacts& facts = made_.route->facts();
     facts.round_trip_ns = round_trip_ns;
     facts.latency_ns = latency_ns;
     facts.message = message;
@@ -445,14 +446,14 @@ Result<Done> MulticastMaker::probe() {
     return Done{};
 }
 
-Result<MulticastOutcome> MulticastMaker::make() {
+Result<engine::MulticastOutcome> MulticastMaker::make() {
     using Round = Result<Done> (MulticastMaker::*)();
     for (const Round round : {&MulticastMaker::introduce, &MulticastMaker::share_ring,
                               &MulticastMaker::join, &MulticastMaker::probe}) {
         const auto done = (this->*round)();
         if (done) continue;
         if (done.error().code == ErrorCode::kBootstrap) return done.error();
-        return MulticastOutcome{nullptr, done.error().message};
+        return engine::MulticastOutcome{nullptr, done.error().message};
     }
     return std::move(made_);
 }
@@ -463,8 +464,8 @@ MulticastMaker::~MulticastMaker() {
     if (offset_ >= 0) node_.arena->give_back(offset_);
 }
 
-void tell_obstacle(Context& context, const std::string& team, uint32_t rank,
-                   const MulticastOutcome& outcome) {
+void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
+                   const engine::MulticastOutcome& outcome) {
     const std::string& obstacle = outcome.obstacle;
     if (obstacle.empty() || rank != 0 || !context.multicast_desk().is_new(obstacle)) return;
     const bool is_wanted = context.settings().mcast.choice == McastChoice::kOn;
@@ -472,10 +473,10 @@ void tell_obstacle(Context& context, const std::string& team, uint32_t rank,
                 team + " has no multicast: " + obstacle);
 }
 
-Result<MulticastOutcome> make_multicast(Context& context, Circle& all, const NodeMembers& node,
-                                        Network& network) {
-    if (!wants_multicast(context.settings())) return MulticastOutcome{};
+Result<engine::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
+                                                const NodeMembers& node, engine::Network& network) {
+    if (!wants_multicast(context.settings())) return engine::MulticastOutcome{};
     return MulticastMaker(context, all, node, network).make();
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

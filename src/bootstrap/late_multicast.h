@@ -2,13 +2,13 @@
 // Multicast for a team that has made calls already.
 #pragma once
 
-#include "engine/circle.h"
+#include "bootstrap/circle.h"
 #include "engine/team.h"
 #include "tutti/tutti.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // See tutti_multicast_try().
-tutti_status try_multicast(Team& team, Circle::Allgather allgather, void* user);
+tutti_status try_multicast(engine::Team& team, Circle::Allgather allgather, void* user);
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "arena/arena.h"
-#include "engine/circle.h"
+#include "bootstrap/circle.h"
+#include "bootstrap/multicast_choice.h"
 #include "engine/context.h"
-#include "engine/multicast_choice.h"
 #include "engine/network.h"
 #include "engine/team_multicast.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // The members of a team on the own node.
 struct NodeMembers {
@@ -20,12 +20,12 @@ struct NodeMembers {
 };
 
 // What rank 0 has to say of a team that goes without, where it is new: the reason.
-void tell_obstacle(Context& context, const std::string& team, uint32_t rank,
-                   const MulticastOutcome& outcome);
+void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
+                   const engine::MulticastOutcome& outcome);
 
 // Collective over `all`, the members of a team across hosts. All get multicast or none does.
 // Errors: the members cannot talk to each other, and then there is no team.
-Result<MulticastOutcome> make_multicast(Context& context, Circle& all, const NodeMembers& node,
-                                        Network& network);
+Result<engine::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
+                                                const NodeMembers& node, engine::Network& network);
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

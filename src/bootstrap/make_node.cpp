@@ -10,16 +10,16 @@
 //      (3b: those to whom /proc did not lead get the descriptor over a socket)
 //   4  each has read all others' tokens in the slice: proof that it is one memory; left out where
 //      all have that segment from an earlier team, which proved it
-#include "engine/make_node.h"
+#include "bootstrap/make_node.h"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "base/text.h"
-#include "engine/node_shape.h"
+#include "bootstrap/node_shape.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 namespace {
 
 struct NodeOffer {
@@ -63,7 +63,7 @@ constexpr int kSocketTimeoutMs = 10'000;
 
 class NodeMaker {
   public:
-    NodeMaker(Context& context, Circle& circle, std::span<const NodeMember> members)
+    NodeMaker(engine::Context& context, Circle& circle, std::span<const NodeMember> members)
         : context_(context), circle_(circle), introduced_(members) {}
     ~NodeMaker();
     NodeMaker(const NodeMaker&) = delete;
@@ -96,7 +96,7 @@ class NodeMaker {
     bool shares_process() const { return members_[leader_].process == context_.process(); }
     size_t slice_bytes() const { return geometry_.slice_bytes; }
 
-    Context& context_;
+    engine::Context& context_;
     Circle& circle_;
     Report mine_;  // the first that kept this member from going on
     NodePart part_;
@@ -437,7 +437,7 @@ NodeMaker::~NodeMaker() {
     if (arena_ && own_mapping_ && is_leader()) arena_->give_back(offset_);
 }
 
-NodeMember introduce(const Context& context) {
+NodeMember introduce(const engine::Context& context) {
     return {context.process(), arena::random_token(), context.scheduling_group(), context.cpus()};
 }
 
@@ -445,13 +445,14 @@ NodePart::~NodePart() {
     if (mapping) arena::leave_slice(node.slice.header());
 }
 
-Result<NodePart> make_node(Context& context, Circle& circle, std::span<const NodeMember> members) {
+Result<NodePart> make_node(engine::Context& context, Circle& circle,
+                           std::span<const NodeMember> members) {
     return NodeMaker(context, circle, members).make();
 }
 
 // Where messages fail, a member may still look at what another one offers that has failed already.
 // So nothing is taken apart before all have come to the round of the team.
-Result<NodePart> make_nodes(Context& context, Circle& node, Circle& all,
+Result<NodePart> make_nodes(engine::Context& context, Circle& node, Circle& all,
                             std::span<const NodeMember> members,
                             const std::function<Report(const Error&)>& explain) {
     NodeMaker maker(context, node, members);
@@ -466,4 +467,4 @@ Result<NodePart> make_nodes(Context& context, Circle& node, Circle& all,
     return std::move(*part);
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

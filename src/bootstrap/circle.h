@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 enum class Obstacle : uint32_t {
     kNone,
@@ -100,4 +100,4 @@ struct Circle {
     size_t room_bytes_ = kOwnBytes;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

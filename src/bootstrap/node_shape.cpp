@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/node_shape.h"
+#include "bootstrap/node_shape.h"
 
 #include <algorithm>
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 namespace {
 
 constexpr uint32_t kFanInMax = 8;
@@ -78,4 +78,4 @@ node::Layout tree_layout(std::span<const uint32_t> parents) {
     return layout;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

@@ -7,11 +7,11 @@
 #include <span>
 
 #include "arena/arena.h"
-#include "engine/circle.h"
+#include "bootstrap/circle.h"
 #include "engine/context.h"
 #include "node/team.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // Who a member is.
 struct NodeMember {
@@ -20,7 +20,7 @@ struct NodeMember {
     uint64_t scheduling_group = 0;
     topo::CpuSet cpus;
 };
-NodeMember introduce(const Context& context);
+NodeMember introduce(const engine::Context& context);
 
 // What the members of a team on one node have in common.
 struct NodePart {
@@ -41,12 +41,13 @@ struct NodePart {
 // Collective over the circle: the members of one node. An error has the same text on all of them
 // and names the member that could not go on. members: where all have told each other already;
 // empty: they do so first.
-Result<NodePart> make_node(Context& context, Circle& circle, std::span<const NodeMember> members);
+Result<NodePart> make_node(engine::Context& context, Circle& circle,
+                           std::span<const NodeMember> members);
 
 // The same on each node of a team across nodes, and then collective over all of it: every member
 // gets its part or none does. explain: the report of a node without one, the same on its members.
-Result<NodePart> make_nodes(Context& context, Circle& node, Circle& all,
+Result<NodePart> make_nodes(engine::Context& context, Circle& node, Circle& all,
                             std::span<const NodeMember> members,
                             const std::function<Report(const Error&)>& explain);
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

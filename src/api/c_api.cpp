@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "base/collectives.h"
+#include "bootstrap/late_multicast.h"
+#include "bootstrap/make_team.h"
 #include "engine/context.h"
-#include "engine/late_multicast.h"
-#include "engine/make_team.h"
 #include "engine/team.h"
 #include "node/kernels/kernels.h"
 #include "site/site.h"
@@ -150,7 +150,7 @@ tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* 
         if (!context->context->settings().on) {
             return report({ErrorCode::kOff, "switched off by TUTTI=off"}, message, message_bytes);
         }
-        auto made = make_team(*context->context, *params);
+        auto made = tutti::bootstrap::make_team(*context->context, *params);
         if (!made) return report(made.error(), message, message_bytes);
         *team = reinterpret_cast<tutti_team*>(made.value().release());
         return TUTTI_OK;
@@ -240,7 +240,7 @@ tutti_status tutti_multicast_try(tutti_team* team,
                                                   size_t bytes),
                                  void* allgather_user) {
     if (!team || !allgather) return TUTTI_ERR_ARGUMENT;
-    return tutti::engine::try_multicast(team_of(team).next_track(), allgather, allgather_user);
+    return tutti::bootstrap::try_multicast(team_of(team).next_track(), allgather, allgather_user);
 }
 
 const char* tutti_status_text(tutti_status status) {

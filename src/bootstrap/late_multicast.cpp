@@ -2,17 +2,17 @@
 // Multicast for a team that has made calls already: for the first time, or again after it has
 // failed. All members are in one and the same call, which they have counted to alike, so that they
 // can agree as they do while a team is made; none has a message of a call under way.
-#include "engine/late_multicast.h"
+#include "bootstrap/late_multicast.h"
 
 #include <memory>
 #include <new>
 #include <optional>
 
-#include "engine/make_multicast.h"
-#include "engine/peer_gather.h"
+#include "bootstrap/make_multicast.h"
+#include "bootstrap/peer_gather.h"
 #include "engine/team.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 namespace {
 
 // How the members of a node talk to each other meanwhile.
@@ -21,7 +21,7 @@ struct NodeTalk {
     std::optional<Circle> circle;
 };
 
-Report begin_talk(Network& network, uint32_t rank, NodeTalk& talk) {
+Report begin_talk(engine::Network& network, uint32_t rank, NodeTalk& talk) {
     const topo::Placement& placement = network.placement();
     const auto members = placement.members(placement.node_of(rank));
     const uint32_t index = placement.index_on_node(rank);
@@ -33,7 +33,7 @@ Report begin_talk(Network& network, uint32_t rank, NodeTalk& talk) {
     return {};
 }
 
-void tell_return(Network& network, const Members& members) {
+void tell_return(engine::Network& network, const engine::Members& members) {
     try {
         const std::string line = network.tell_return();
         if (!line.empty()) members.context.log(TUTTI_LOG_WARN, members.name + ": " + line);
@@ -46,12 +46,12 @@ void tell_return(Network& network, const Members& members) {
 
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
-tutti_status try_multicast(Team& team, Circle::Allgather allgather, void* user) {
-    Network* way = nullptr;
+tutti_status try_multicast(engine::Team& team, Circle::Allgather allgather, void* user) {
+    engine::Network* way = nullptr;
     const tutti_status begun = team.begin_try(way);
     if (begun != TUTTI_OK || !way) return begun;
-    Network& network = *way;
-    const Members& members = team.members();
+    engine::Network& network = *way;
+    const engine::Members& members = team.members();
     Circle all(members.rank, members.size, allgather, user);
     NodeTalk talk;
     bool are_apart = false;
@@ -83,4 +83,4 @@ tutti_status try_multicast(Team& team, Circle::Allgather allgather, void* user) 
     return members.broken;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

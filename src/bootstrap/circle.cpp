@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/circle.h"
+#include "bootstrap/circle.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 namespace {
 
 // Room for the usual rounds in one go; in large circles less is said.
@@ -112,4 +112,4 @@ Result<Done> Circle::agree_briefly(const Report& mine) {
     return good ? Result<Done>(Done{}) : agree(mine);
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/multicast_choice.h"
+#include "bootstrap/multicast_choice.h"
 
 #include "algo/registry.h"
 #include "select/rules.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // Pretended hosts have no need of it, except for tests.
 bool wants_multicast(const Settings& settings) {
@@ -26,4 +26,4 @@ bool may_wait_for_multicast(const Settings& settings) {
     return true;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

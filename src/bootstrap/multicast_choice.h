@@ -3,11 +3,11 @@
 
 #include "base/settings.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // Whether a team across hosts has any use for it under these settings; and whether it waits with it
 // until calls come that would use it, where the embedder can.
 bool wants_multicast(const Settings& settings);
 bool may_wait_for_multicast(const Settings& settings);
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

@@ -8,9 +8,10 @@
 #include "engine/team.h"
 #include "tutti/tutti.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // Collective; see tutti_team_create().
-Result<std::unique_ptr<Team>> make_team(Context& context, const tutti_team_params& params);
+Result<std::unique_ptr<engine::Team>> make_team(engine::Context& context,
+                                                const tutti_team_params& params);
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

@@ -12,7 +12,7 @@
 #include "node/slice.h"
 #include "topo/node_topology.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many
 // readers.
@@ -31,4 +31,4 @@ bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
 std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const topo::CpuSet> cpus);
 node::Layout tree_layout(std::span<const uint32_t> parents);
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

@@ -16,11 +16,11 @@
 #include "notes/notes.h"
 #include "transport/transport.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 
 // To be kept for good after a failure, as the transport is: messages may still write into the
 // memory of both.
-class PeerGather final : public Keepsake {
+class PeerGather final : public engine::Keepsake {
   public:
     // members: ranks of the team, ascending; index: the own one among them. All memory is made
     // here, for rounds of at most bytes_max a member.
@@ -57,4 +57,4 @@ class PeerGather final : public Keepsake {
     std::vector<transport::Ticket> tickets_;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

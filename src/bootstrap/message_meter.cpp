@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/message_meter.h"
+#include "bootstrap/message_meter.h"
 
 #include <algorithm>
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 namespace {
 
 // The quickest row of exchanges counts, as the quickest round trip does of multicasts: what meets
@@ -22,7 +22,7 @@ constexpr uint64_t kLongNs = 5'000'000;
 
 }  // namespace
 
-MessageMeter::MessageMeter(Network& network, Clock& clock, uint32_t own, uint32_t partner)
+MessageMeter::MessageMeter(engine::Network& network, Clock& clock, uint32_t own, uint32_t partner)
     : clock_(clock),
       ranks_{std::min(own, partner), std::max(own, partner)},
       gather_(std::make_unique<PeerGather>(network.transport(), network.notes(), ranks_,
@@ -87,4 +87,4 @@ bool MessageMeter::measure_rate(uint64_t latency_ns, uint64_t& mbit) {
     }
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/peer_gather.h"
+#include "bootstrap/peer_gather.h"
 
 #include <sched.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 namespace {
 
 // A look for notes costs more than a look at the messages.
@@ -104,4 +104,4 @@ int PeerGather::allgather(void* self, const void* in, void* out, size_t bytes) {
     return static_cast<PeerGather*>(self)->gather(in, out, bytes);
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap

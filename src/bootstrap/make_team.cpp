@@ -14,23 +14,24 @@
 //
 // A member whose memory runs out says so in the next round (circle.h). What needs memory is done
 // before the last round in which that can be said.
-#include "engine/make_team.h"
+#include "bootstrap/make_team.h"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
-#include "engine/circle.h"
-#include "engine/make_multicast.h"
-#include "engine/make_node.h"
+#include "bootstrap/circle.h"
+#include "bootstrap/make_multicast.h"
+#include "bootstrap/make_node.h"
+#include "bootstrap/make_tags.h"
+#include "bootstrap/peer_gather.h"
 #include "engine/network.h"
 #include "engine/network_control.h"
 #include "engine/node_control.h"
 #include "engine/node_runner.h"
-#include "engine/peer_gather.h"
 #include "engine/program_runner.h"
 
-namespace tutti::engine {
+namespace tutti::bootstrap {
 namespace {
 
 struct Machine {
@@ -56,7 +57,7 @@ struct HostName {
 
 class TeamMaker {
   public:
-    TeamMaker(Context& context, const tutti_team_params& params)
+    TeamMaker(engine::Context& context, const tutti_team_params& params)
         : context_(context),
           params_(params),
           all_(params.rank, params.size, params.allgather, params.allgather_user) {}
@@ -65,10 +66,11 @@ class TeamMaker {
     ~TeamMaker();
 
     // A team of so many tracks as all members ask for.
-    static Result<std::unique_ptr<Team>> make(Context& context, const tutti_team_params& params);
+    static Result<std::unique_ptr<engine::Team>> make(engine::Context& context,
+                                                      const tutti_team_params& params);
 
   private:
-    Result<std::unique_ptr<Team>> make();
+    Result<std::unique_ptr<engine::Team>> make();
     Report prepare();
     Result<Done> meet();
     template <class Hello>
@@ -83,7 +85,7 @@ class TeamMaker {
     void take(NodePart& part);
     void finish();
 
-    Context& context_;
+    engine::Context& context_;
     const tutti_team_params& params_;
     Circle all_;
     Machine mine_;
@@ -92,14 +94,14 @@ class TeamMaker {
     bool is_cut_ = false;  // messages have failed: some may still be under way
     std::optional<Circle> node_;
     std::vector<NodeMember> members_;  // of the own node; none in large teams
-    std::unique_ptr<Team> team_;
+    std::unique_ptr<engine::Team> team_;
     // What would run it on one node.
-    std::unique_ptr<NodeRunner> node_runner_;
-    std::unique_ptr<NodeControl> node_control_;
-    std::unique_ptr<Tracks> tracks_;
-    Network* network_ = nullptr;   // the team's, across nodes
-    std::vector<uint64_t> nodes_;  // by rank
-    uint64_t requests_ = 1;        // that all members ask for, at least
+    std::unique_ptr<engine::NodeRunner> node_runner_;
+    std::unique_ptr<engine::NodeControl> node_control_;
+    std::unique_ptr<engine::Tracks> tracks_;
+    engine::Network* network_ = nullptr;  // the team's, across nodes
+    std::vector<uint64_t> nodes_;         // by rank
+    uint64_t requests_ = 1;               // that all members ask for, at least
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
     // whether yielding helps those of one node (process.h).
     bool is_crowded_ = false;
@@ -109,14 +111,14 @@ class TeamMaker {
 // All that a team of any kind takes beside its node's part and its network.
 Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
-    team_ =
-        std::make_unique<Team>(context_, params_, context_.settings().check && params_.size > 1);
-    node_runner_ = std::make_unique<NodeRunner>(
+    team_ = std::make_unique<engine::Team>(context_, params_,
+                                           context_.settings().check && params_.size > 1);
+    node_runner_ = std::make_unique<engine::NodeRunner>(
         team_->members(), select::NodeChoice::create(context_.grounds(), params_.size));
-    node_control_ = std::make_unique<NodeControl>(team_->members());
+    node_control_ = std::make_unique<engine::NodeControl>(team_->members());
     if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
     const uint32_t requests = std::max(params_.requests, 1u);
-    if (requests > 1) tracks_ = std::make_unique<Tracks>(*team_, requests);
+    if (requests > 1) tracks_ = std::make_unique<engine::Tracks>(*team_, requests);
     mine_ = {context_.node_of(params_), context_.settings_hash(), context_.machine(), 1, requests};
     return {};
 }
@@ -161,7 +163,7 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
 }
 
 void TeamMaker::take(NodePart& part) {
-    Members& members = team_->members();
+    engine::Members& members = team_->members();
     members.arena = std::move(part.arena);
     members.mapping = std::move(part.mapping);
     members.node = std::move(part.node);
@@ -186,11 +188,12 @@ Result<Done> TeamMaker::make_network(const tutti_p2p& p2p) {
     const auto make = [&] {
         std::vector<uint32_t> peers;
         if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
-        auto way = std::make_unique<Network>(context_, topo::Placement(nodes_), params_.rank, p2p,
-                                             std::move(peers), std::move(tags.value()));
-        Network& network = *way;
-        auto runner = std::make_unique<ProgramRunner>(team_->members(), std::move(way));
-        auto control = std::make_unique<NetworkControl>(team_->members(), network);
+        auto way =
+            std::make_unique<engine::Network>(context_, topo::Placement(nodes_), params_.rank, p2p,
+                                              std::move(peers), std::move(tags.value()));
+        engine::Network& network = *way;
+        auto runner = std::make_unique<engine::ProgramRunner>(team_->members(), std::move(way));
+        auto control = std::make_unique<engine::NetworkControl>(team_->members(), network);
         team_->run_by(std::move(runner), std::move(control));
         network_ = &network;
         const topo::Placement& placement = network.placement();
@@ -240,14 +243,14 @@ Result<Done> TeamMaker::name_hosts() {
 
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.
 Report TeamMaker::make_multicast() {
-    Network& network = *network_;
+    engine::Network& network = *network_;
     const Settings& settings = context_.settings();
     if (params_.multicast_later && may_wait_for_multicast(settings)) {
         if (wants_multicast(settings)) network.await_multicast();
         return {};
     }
     const NodeMembers node{*node_, team_->members().arena.get(), team_->members().node_leader};
-    auto made = engine::make_multicast(context_, all_, node, network);
+    auto made = bootstrap::make_multicast(context_, all_, node, network);
     if (!made) {
         is_cut_ = true;
         return report_of(made.error());
@@ -258,10 +261,11 @@ Report TeamMaker::make_multicast() {
 }
 
 Report TeamMaker::attach() {
-    Network& network = *network_;
+    engine::Network& network = *network_;
     team_->members().node.tolerates = false;  // what the other nodes do, this one cannot see
     network.attach(network.placement().members_max() > 1 ? &team_->members().node : nullptr);
-    const auto planned = network.plan_helpers(context_.settings().check ? sizeof(CallCard) : 0);
+    const auto planned =
+        network.plan_helpers(context_.settings().check ? sizeof(engine::CallCard) : 0);
     return planned ? Report{} : report_of(planned.error());
 }
 
@@ -288,7 +292,7 @@ Result<Done> TeamMaker::make_across() {
 }
 
 void TeamMaker::finish() {
-    WaitPolicy& policy = team_->members().policy;
+    engine::WaitPolicy& policy = team_->members().policy;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
     const bool is_alone = network_ == nullptr;
@@ -307,7 +311,7 @@ TeamMaker::~TeamMaker() {
     if (is_cut_ && team_) team_->members().broken = TUTTI_ERR_NETWORK;
 }
 
-Result<std::unique_ptr<Team>> TeamMaker::make() {
+Result<std::unique_ptr<engine::Team>> TeamMaker::make() {
     const Report prepared = guarded([&] { return prepare(); });
     if (params_.size > 1) {
         if (auto met = meet(); !met) return met.error();
@@ -322,12 +326,13 @@ Result<std::unique_ptr<Team>> TeamMaker::make() {
     return std::move(team_);
 }
 
-Result<std::unique_ptr<Team>> TeamMaker::make(Context& context, const tutti_team_params& params) {
+Result<std::unique_ptr<engine::Team>> TeamMaker::make(engine::Context& context,
+                                                      const tutti_team_params& params) {
     TeamMaker maker(context, params);
     auto made = maker.make();
     if (!made || maker.requests_ <= 1) return made;
-    Team& first = *made.value();
-    Tracks& tracks = *maker.tracks_;
+    engine::Team& first = *made.value();
+    engine::Tracks& tracks = *maker.tracks_;
     first.become_track(tracks);
     first.own_tracks(std::move(maker.tracks_));
     tutti_team_params one = params;
@@ -343,8 +348,9 @@ Result<std::unique_ptr<Team>> TeamMaker::make(Context& context, const tutti_team
 
 }  // namespace
 
-Result<std::unique_ptr<Team>> make_team(Context& context, const tutti_team_params& params) {
+Result<std::unique_ptr<engine::Team>> make_team(engine::Context& context,
+                                                const tutti_team_params& params) {
     return TeamMaker::make(context, params);
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::bootstrap
