@@ -101,7 +101,7 @@ tutti_status tutti_context_create(const tutti_context_params* params, tutti_cont
 void tutti_context_destroy(tutti_context* context) { delete context; }
 
 void tutti_context_attend(tutti_context* context, int has_waited_long) {
-    tutti::engine::MulticastDesk& desk = context->context->multicast_desk();
+    tutti::multicast::MulticastDesk& desk = context->context->multicast_desk();
     desk.watch_all_for_others(has_waited_long != 0);
     desk.attend_all();
     context->context->tidy();

@@ -95,7 +95,7 @@ class MulticastMaker {
     MulticastMaker& operator=(const MulticastMaker&) = delete;
     ~MulticastMaker();
 
-    Result<engine::MulticastOutcome> make();
+    Result<multicast::MulticastOutcome> make();
 
   private:
     // Between two rounds: nothing more once this member cannot go on.
@@ -119,7 +119,7 @@ class MulticastMaker {
     Report measure_messages(Finding& finding);
     void await_probe();
     [[nodiscard]] carrier::RingHeader& ring_header() const {
-        return carrier::Ring(engine::ring_memory(*slice_)).header();
+        return carrier::Ring(multicast::ring_memory(*slice_)).header();
     }
     void take_over();
     void remember_failure(const std::string& reason);
@@ -127,7 +127,7 @@ class MulticastMaker {
     [[nodiscard]] std::vector<uint64_t> host_numbers() const;
 
     engine::Context& context_;
-    engine::MulticastDesk& desk_;
+    multicast::MulticastDesk& desk_;
     Circle& all_;
     const NodeMembers& node_;
     engine::Network& network_;
@@ -144,7 +144,7 @@ class MulticastMaker {
     Fd wake_fd_;
     carrier::Membership* membership_ = nullptr;
     std::optional<MessageMeter> meter_;
-    engine::MulticastOutcome made_;
+    multicast::MulticastOutcome made_;
 };
 
 // About this host.
@@ -230,7 +230,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
         if (!mapping) return trouble(mapping.error().message);
         slice_ = mapping.value();
         new (slice_->base()) node::SliceHeader{};
-        carrier::Ring::format(engine::ring_memory(*slice_), ring_);
+        carrier::Ring::format(multicast::ring_memory(*slice_), ring_);
         return {};
     }
     arena::Arena& arena = *node_.arena;
@@ -246,7 +246,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     slice_ = taken.value().mapping;
     const auto reserved = arena::reserve(arena.fd(), offset_, bytes, bytes);
     if (!reserved) return trouble(reserved.error().message);
-    carrier::Ring::format(engine::ring_memory(*slice_), ring_);
+    carrier::Ring::format(multicast::ring_memory(*slice_), ring_);
     offer.process = context_.process();
     offer.offset = offset_;
     offer.wake_fd = desk_.carrier()->wake_fd();
@@ -296,7 +296,7 @@ Report MulticastMaker::join_group() {
     params.window_packets = window_packets_;
     params.bytes_per_s = context_.settings().mcast.bits_per_s / 8;
     params.seed = arena::random_token();
-    std::byte* const memory = engine::ring_memory(*slice_);
+    std::byte* const memory = multicast::ring_memory(*slice_);
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
@@ -362,12 +362,12 @@ Report MulticastMaker::look_around(Finding& finding) {
 
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
-    engine::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
-    made_.route = std::make_unique<engine::TeamMulticast>(desk_, std::move(parts), all_.rank,
-                                                          placement_, network_.transport());
+    multicast::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
+    made_.route = std::make_unique<multicast::TeamMulticast>(desk_, std::move(parts), all_.rank,
+                                                             placement_, network_.transport());
     membership_ = nullptr;
     offset_ = -1;
-    engine::MulticastFacts& facts = made_.route->facts();
+    multicast::MulticastFacts& facts = made_.route->facts();
     facts.group = grant_.group;
     facts.is_secret = grant_.key.is_secret;
     facts.hosts = placement_.nodes();
@@ -436,7 +436,7 @@ Result<Done> MulticastMaker::probe() {
         made_.route->drop();
         return Error{ErrorCode::kNetwork, "no host could measure the rate; set TUTTI_MCAST_RATE"};
     }
-    engine::MulticastFacts& facts = made_.route->facts();
+    multicast::MulticastFacts& facts = made_.route->facts();
     facts.round_trip_ns = round_trip_ns;
     facts.latency_ns = latency_ns;
     facts.message = message;
@@ -446,14 +446,14 @@ Result<Done> MulticastMaker::probe() {
     return Done{};
 }
 
-Result<engine::MulticastOutcome> MulticastMaker::make() {
+Result<multicast::MulticastOutcome> MulticastMaker::make() {
     using Round = Result<Done> (MulticastMaker::*)();
     for (const Round round : {&MulticastMaker::introduce, &MulticastMaker::share_ring,
                               &MulticastMaker::join, &MulticastMaker::probe}) {
         const auto done = (this->*round)();
         if (done) continue;
         if (done.error().code == ErrorCode::kBootstrap) return done.error();
-        return engine::MulticastOutcome{nullptr, done.error().message};
+        return multicast::MulticastOutcome{nullptr, done.error().message};
     }
     return std::move(made_);
 }
@@ -465,7 +465,7 @@ MulticastMaker::~MulticastMaker() {
 }
 
 void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
-                   const engine::MulticastOutcome& outcome) {
+                   const multicast::MulticastOutcome& outcome) {
     const std::string& obstacle = outcome.obstacle;
     if (obstacle.empty() || rank != 0 || !context.multicast_desk().is_new(obstacle)) return;
     const bool is_wanted = context.settings().mcast.choice == McastChoice::kOn;
@@ -473,9 +473,10 @@ void tell_obstacle(engine::Context& context, const std::string& team, uint32_t r
                 team + " has no multicast: " + obstacle);
 }
 
-Result<engine::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
-                                                const NodeMembers& node, engine::Network& network) {
-    if (!wants_multicast(context.settings())) return engine::MulticastOutcome{};
+Result<multicast::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
+                                                   const NodeMembers& node,
+                                                   engine::Network& network) {
+    if (!wants_multicast(context.settings())) return multicast::MulticastOutcome{};
     return MulticastMaker(context, all, node, network).make();
 }
 

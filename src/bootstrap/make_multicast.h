@@ -8,7 +8,7 @@
 #include "bootstrap/multicast_choice.h"
 #include "engine/context.h"
 #include "engine/network.h"
-#include "engine/team_multicast.h"
+#include "multicast/team_multicast.h"
 
 namespace tutti::bootstrap {
 
@@ -21,11 +21,12 @@ struct NodeMembers {
 
 // What rank 0 has to say of a team that goes without, where it is new: the reason.
 void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
-                   const engine::MulticastOutcome& outcome);
+                   const multicast::MulticastOutcome& outcome);
 
 // Collective over `all`, the members of a team across hosts. All get multicast or none does.
 // Errors: the members cannot talk to each other, and then there is no team.
-Result<engine::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
-                                                const NodeMembers& node, engine::Network& network);
+Result<multicast::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
+                                                   const NodeMembers& node,
+                                                   engine::Network& network);
 
 }  // namespace tutti::bootstrap

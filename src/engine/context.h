@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "engine/active.h"
-#include "engine/multicast_desk.h"
 #include "engine/tags.h"
+#include "multicast/multicast_desk.h"
 #include "node/kernels/kernels.h"
 #include "select/rules.h"
 #include "select/select.h"
@@ -58,7 +58,7 @@ class Context {
     std::string host_of(const tutti_team_params& team) const;
     uint64_t machine() const { return machine_; }
     TagBook& tags() { return tags_; }
-    MulticastDesk& multicast_desk() { return multicast_desk_; }
+    multicast::MulticastDesk& multicast_desk() { return multicast_desk_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
     // What its calls are chosen by; as long as the context.
@@ -135,7 +135,7 @@ class Context {
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     TagBook tags_;
-    MulticastDesk multicast_desk_;
+    multicast::MulticastDesk multicast_desk_;
     ActiveTeams active_;
     select::Rules rules_;
     std::map<std::string, std::string> setting_texts_;

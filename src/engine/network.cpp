@@ -41,7 +41,7 @@ void Network::attach(node::Team* node) {
     context_.multicast_desk().enroll(*this);
 }
 
-void Network::set_multicast(MulticastOutcome outcome) {
+void Network::set_multicast(multicast::MulticastOutcome outcome) {
     const auto still = context_.multicast_desk().keep_still();
     std::swap(multicast_, outcome);  // what was there goes after the lock
     polls_ = multicast_.route && !context_.settings().mcast.thread;
@@ -66,7 +66,7 @@ bool Network::has_multicast() const {
 sched::Shape Network::agreed(sched::Shape shape) const {
     shape.has_multicast = multicast_.route != nullptr;
     if (!shape.has_multicast) return shape;
-    const MulticastFacts& facts = multicast_.route->facts();
+    const multicast::MulticastFacts& facts = multicast_.route->facts();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     shape.message_speed = facts.message;
     return shape;
@@ -116,7 +116,7 @@ void Network::retire_multicast() {
     multicast_.route->retire();
 }
 
-Result<Done> Network::adopt_multicast(MulticastOutcome made) {
+Result<Done> Network::adopt_multicast(multicast::MulticastOutcome made) {
     awaits_multicast_ = false;
     if (multicast_.route) {
         calls_without_ = 0;
@@ -138,7 +138,7 @@ Result<Done> Network::adopt_multicast(MulticastOutcome made) {
 // What the team still owes to others beside multicasts, others' waits go on with.
 void Network::drop_multicast(std::string obstacle) {
     awaits_multicast_ = false;
-    MulticastOutcome dropped;
+    multicast::MulticastOutcome dropped;
     {
         const auto still = context_.multicast_desk().keep_still();
         polls_ = false;
@@ -438,16 +438,16 @@ void Network::describe(tutti_multicast_info& info) const {
         if (route.has_failed()) {
             std::string reason = host_text(route.dead()) + " no longer answers";
             if (!multicast_.obstacle.empty()) reason += "; later: " + multicast_.obstacle;
-            set_text(info.reason, reason);
+            multicast::set_text(info.reason, reason);
         } else if (returns_ > 0) {
-            set_text(info.reason, host_text(lost_node_) + " had not answered");
+            multicast::set_text(info.reason, host_text(lost_node_) + " had not answered");
         }
         multicast_.route->describe(info);
     } else if (awaits_multicast_) {
         info.state = TUTTI_MULTICAST_LATER;
     } else if (!multicast_.obstacle.empty()) {
         info.state = TUTTI_MULTICAST_OFF;
-        set_text(info.reason, multicast_.obstacle);
+        multicast::set_text(info.reason, multicast_.obstacle);
     }
 }
 

@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "engine/context.h"
 #include "engine/tags.h"
-#include "engine/team_multicast.h"
 #include "exec/executor.h"
+#include "multicast/team_multicast.h"
 #include "node/team.h"
 #include "notes/call_log.h"
 #include "notes/notes.h"
@@ -25,7 +25,7 @@
 
 namespace tutti::engine {
 
-class Network final : public Keepsake, private Attended {
+class Network final : public Keepsake, private multicast::Attended {
   public:
     Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
             std::vector<uint32_t> peers, TagLease tags);
@@ -54,7 +54,7 @@ class Network final : public Keepsake, private Attended {
     // "HOST".
     [[nodiscard]] std::string host_text(uint32_t node) const;
     // Once, before attach().
-    void set_multicast(MulticastOutcome outcome);
+    void set_multicast(multicast::MulticastOutcome outcome);
     // Multicast is tried, after attach(), once calls that would use it come often.
     void await_multicast() { awaits_multicast_ = true; }
     // Not for the first time: the group that there was has failed.
@@ -72,7 +72,7 @@ class Network final : public Keepsake, private Attended {
     // After that: its group goes.
     void retire_multicast();
     // What a try has brought, alike on all members: calls may use it.
-    Result<Done> adopt_multicast(MulticastOutcome made);
+    Result<Done> adopt_multicast(multicast::MulticastOutcome made);
     // Not for any call to use, after all: the group goes at once, on all members alike.
     void drop_multicast(std::string obstacle);
     // Once, when the node's part is there; it stays where it is. nullptr where every node has one
@@ -187,7 +187,7 @@ class Network final : public Keepsake, private Attended {
     uint32_t told_ = 0;
     bool is_telling_ = false;
     bool is_sound_ = true;  // under multicast_mutex_
-    MulticastOutcome multicast_;
+    multicast::MulticastOutcome multicast_;
     std::mutex multicast_mutex_;
     bool is_announced_ = false;  // the own call has lasted long
     bool is_watched_for_others_ = false;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/collectives.h"
-#include "engine/standing.h"
+#include "node/standing.h"
 
 namespace tutti::engine {
 namespace {
@@ -102,9 +102,9 @@ exec::Step ProgramRunner::step_program() {
     const node::Team& node = members_.node;
     if (!members_.policy.naps || node.size == 1) return network_->step();
     const exec::Executor& executor = network_->executor();
-    const Standing before(node, executor.node_op());
+    const node::Standing before(node, executor.node_op());
     const exec::Step step = network_->step();
-    if (Standing(node, executor.node_op()) != before) {
+    if (node::Standing(node, executor.node_op()) != before) {
         node.slice.header().bell.ring(ringer(node.rank));
     }
     return step;

@@ -410,7 +410,7 @@ void Team::describe_multicast(tutti_multicast_info& info) {
     const size_t struct_bytes = info.struct_bytes;
     info = {};
     info.struct_bytes = struct_bytes;
-    set_text(info.name, members_.name);
+    multicast::set_text(info.name, members_.name);
     Network* network = runner_->network();
     if (!network) return;
     const auto held = network->hold();

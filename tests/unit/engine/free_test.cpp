@@ -36,18 +36,18 @@ class Rank {
                                       TagLease(context_->tags(), p2p, 0, kToken));
         slice_ = arena::Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
-        transport::carrier::Ring::format(ring_memory(*slice_), kRing);
-        MulticastOutcome outcome;
-        outcome.route = std::make_unique<TeamMulticast>(
+        transport::carrier::Ring::format(multicast::ring_memory(*slice_), kRing);
+        multicast::MulticastOutcome outcome;
+        outcome.route = std::make_unique<multicast::TeamMulticast>(
             context_->multicast_desk(),
-            TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr, 1}, rank,
+            multicast::TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr, 1}, rank,
             network_->placement(), network_->transport());
         network_->set_multicast(std::move(outcome));
         network_->attach(nullptr);
     }
     // Its group fails.
     void fail(uint32_t rank) {
-        const transport::carrier::Ring ring(ring_memory(*slice_));
+        const transport::carrier::Ring ring(multicast::ring_memory(*slice_));
         ring.close(static_cast<mcast::Member>(1 - rank));
         ring.freeze();
     }

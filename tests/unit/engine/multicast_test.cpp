@@ -7,7 +7,7 @@
 #include <set>
 
 #include "conformance/mailbox.h"
-#include "engine/multicast_desk.h"
+#include "multicast/multicast_desk.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/crew.h"
@@ -622,7 +622,7 @@ TEST(Multicast, RandomMixedWithFailures) {
 }
 
 TEST(MulticastDesk, RemembersWhoDidNotHearWhom) {
-    engine::MulticastDesk desk;
+    multicast::MulticastDesk desk;
     EXPECT_FALSE(desk.known_failure({1, 2, 3}));
     desk.remember_failure({3, 1}, "1 does not hear 3");
     EXPECT_EQ(desk.known_failure({3, 2, 1}), "1 does not hear 3");
@@ -645,7 +645,7 @@ TEST(MulticastDesk, RemembersWhoDidNotHearWhom) {
 }
 
 TEST(MulticastDesk, OneTeamSpeaksForAll) {
-    engine::MulticastDesk desk;
+    multicast::MulticastDesk desk;
     for (int stop = 0; stop < 2; ++stop) {
         EXPECT_TRUE(desk.falls_silent("h1"));
         EXPECT_FALSE(desk.falls_silent("h1"));
@@ -656,7 +656,7 @@ TEST(MulticastDesk, OneTeamSpeaksForAll) {
     }
 }
 
-struct Counted : engine::Attended {
+struct Counted : multicast::Attended {
     void attend() override { ++attended; }
     void watch_for_others(bool is_wanted) override {
         ++changes;
@@ -668,7 +668,7 @@ struct Counted : engine::Attended {
 };
 
 TEST(MulticastDesk, LongWaitsAttendToAllTeamsThatAreThere) {
-    engine::MulticastDesk desk;
+    multicast::MulticastDesk desk;
     Counted first;
     Counted second;
     desk.attend_all();

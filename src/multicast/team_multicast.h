@@ -12,9 +12,9 @@
 
 #include "arena/arena.h"
 #include "base/bell.h"
-#include "engine/multicast_desk.h"
 #include "mcast/group.h"
 #include "mcast/packet.h"
+#include "multicast/multicast_desk.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
 #include "transport/carrier/carrier.h"
@@ -23,7 +23,7 @@
 #include "transport/carrier/waker.h"
 #include "tutti/tutti.h"
 
-namespace tutti::engine {
+namespace tutti::multicast {
 
 // Into a field of tutti_multicast_info, as much as there is room for.
 template <size_t size>
@@ -115,4 +115,4 @@ class TeamMulticast {
     MulticastFacts facts_;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::multicast

@@ -19,7 +19,7 @@
 #include "sched/shape.h"
 #include "transport/carrier/carrier.h"
 
-namespace tutti::engine {
+namespace tutti::multicast {
 
 // A group in the hands of the process that carries it for its node.
 struct CarriedGroup {
@@ -109,4 +109,4 @@ class MulticastDesk {
     std::vector<Attended*> attended_;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::multicast

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/team_multicast.h"
+#include "multicast/team_multicast.h"
 
 #include <algorithm>
 
 #include "node/slice.h"
 
-namespace tutti::engine {
+namespace tutti::multicast {
 
 namespace carrier = transport::carrier;
 
@@ -138,4 +138,4 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
              carries() ? carrier.describe(parts_.membership) : past_interface_);
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::multicast

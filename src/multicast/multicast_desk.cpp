@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/multicast_desk.h"
+#include "multicast/multicast_desk.h"
 
 #include <algorithm>
 
 #include "node/slice.h"
 #include "transport/fabrics/fabrics.h"
 
-namespace tutti::engine {
+namespace tutti::multicast {
 
 using transport::carrier::Carrier;
 using transport::carrier::CarrierParams;
@@ -127,4 +127,4 @@ bool MulticastDesk::answers_again(const std::string& host) {
     return silent_.erase(host) > 0;
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::multicast

@@ -8,13 +8,13 @@
 
 #include "node/team.h"
 
-namespace tutti::engine {
+namespace tutti::node {
 
 class Standing {
   public:
     // op: the node's operation that is under way, or nullptr.
-    Standing(const node::Team& team, const node::Op* op) {
-        const node::DoneWords& done = team.slice.done(team.rank);
+    Standing(const Team& team, const Op* op) {
+        const DoneWords& done = team.slice.done(team.rank);
         published_ = team.slice.ready(team.rank).published.load(std::memory_order_relaxed);
         calls_done_ = done.calls_done.load(std::memory_order_relaxed);
         consumed_ = done.chunks_consumed.load(std::memory_order_relaxed);
@@ -36,10 +36,10 @@ class Standing {
     uint64_t number_ = 0;
     bool is_busy_ = false;
     uint32_t phase_ = 0;
-    node::Rank next_ = 0;
+    Rank next_ = 0;
     uint64_t posted_ = 0;
     uint64_t taken_ = 0;
     uint64_t line_ = 0;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::node
