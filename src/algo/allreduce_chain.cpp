@@ -67,7 +67,8 @@ Algorithm allreduce_chain() {
                 return shape.ranks == 1 ? 0 : align_up(shape.bytes);
             },
             .segment_bytes = kChainSegment,
-            .lanes_in_flight = kReturningLanes};
+            .lanes_in_flight = kReturningLanes,
+            .folds_from_left = true};
 }
 
 }  // namespace tutti::algo

@@ -19,6 +19,7 @@ enum class Spot : uint8_t {
     kInput,  // of the rank itself: the lane's segment, or its block
     kOutput,
     kScratch,  // of the plan, in front of the algorithm's
+    kBehind,   // of the plan too, behind that
     kAllIn,    // all blocks, in the order of nodes; in scratch where they are packed
     kAllOut,
     kNodeIn,  // the own node's among these
@@ -50,6 +51,7 @@ struct NodeLayout {
     Spots output;
     NodePart closing;
     Amount scratch = Amount::kNothing;  // that Spot::kScratch takes
+    Amount behind = Amount::kNothing;   // and Spot::kBehind
     Packing packing = Packing::kNone;   // blocks without it: no node level over such nodes
     // What the algorithm receives into its output is nothing that the opening touches.
     bool lands_apart = false;

@@ -163,6 +163,7 @@ class Plan final : public Program {
     Inner full_;
     Inner last_;  // of a shorter last segment
     uint64_t own_scratch_ = 0;
+    uint64_t behind_ = 0;  // where Spot::kBehind is in it
     sched::Extent extent_;
     // Streamed allgather: bcasts up to and with inner round k, the own block's first. Empty where
     // each round brings one.
@@ -227,7 +228,11 @@ void Plan::make_inner(const Algorithm& algorithm) {
 void Plan::make_extent() {
     if (packs_ || unpacks_) own_scratch_ = layout_.shape.all_blocks_bytes();
     if (members_ > 1 && !is_root() && full_.program && row().scratch != Amount::kNothing) {
-        own_scratch_ = layout_.amount_bytes(row().scratch, layout_.segment_bytes, members_);
+        const auto amount = [&](Amount of) {
+            return align_up(layout_.amount_bytes(of, layout_.segment_bytes, members_));
+        };
+        behind_ = amount(row().scratch);
+        own_scratch_ = behind_ + amount(row().behind);
     }
     own_scratch_ = align_up(own_scratch_);
     extent_.lanes = layout_.lanes;
@@ -364,6 +369,8 @@ Plan::Place Plan::place_of(Spot spot, const Lane& lane) const {
             return {Buffer::kOutput, lane.offset};
         case Spot::kScratch:
             return {Buffer::kScratch, 0};
+        case Spot::kBehind:
+            return {Buffer::kScratch, behind_};
         case Spot::kAllIn:
             return {packed_or(Buffer::kInput), 0};
         case Spot::kAllOut:

@@ -80,7 +80,9 @@ Rank Layout::leader(uint32_t of, uint64_t lane) const {
 uint64_t Layout::own_scratch_max() const {
     if (is_packed) return align_up(shape.all_blocks_bytes());
     if (is_flat || placement->members_max() == 1) return 0;
-    return align_up(amount_bytes(node->scratch, segment_bytes, placement->members_max()));
+    const uint32_t members = placement->members_max();
+    return align_up(amount_bytes(node->scratch, segment_bytes, members)) +
+           align_up(amount_bytes(node->behind, segment_bytes, members));
 }
 
 }  // namespace tutti::algo

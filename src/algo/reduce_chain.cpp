@@ -13,7 +13,8 @@ Algorithm reduce_chain() {
             },
             .scratch_bytes = reduce_chain_scratch,
             .segment_bytes = kChainSegment,
-            .lanes_in_flight = kReturningLanes};
+            .lanes_in_flight = kReturningLanes,
+            .folds_from_left = true};
 }
 
 }  // namespace tutti::algo

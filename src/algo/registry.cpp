@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "algo/registry.h"
 
+#include <algorithm>
+
 #include "algo/algorithms.h"
 
 namespace tutti::algo {
@@ -10,6 +12,15 @@ const Algorithm* find(tutti_collective collective, std::string_view name) {
         if (one.collective == collective && one.name == name) return &one;
     }
     return nullptr;
+}
+
+const Algorithm& left_fold(tutti_collective collective) {
+    const auto all = algorithms();
+    const auto found = std::ranges::find_if(all, [&](const Algorithm& one) {
+        return one.collective == collective && one.folds_from_left;
+    });
+    TUTTI_ASSERT(found != all.end(), "every reduction has one");
+    return *found;
 }
 
 std::string_view unless_commutative(const Shape& shape) {

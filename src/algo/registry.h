@@ -59,6 +59,9 @@ struct Algorithm {
     // Its Programs multicast, so the team needs a route for it: Shape::has_multicast. Unless
     // is_flat they do so in their last rounds only, every one of these, and from output.
     bool has_multicast = false;
+    // Operands are folded from the left, in the order of ranks: what TUTTI_REPRODUCIBLE runs, flat.
+    // Every reduction has one.
+    bool folds_from_left = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;
 };
@@ -67,5 +70,7 @@ struct Algorithm {
 std::span<const Algorithm> algorithms();
 // nullptr where there is none of this name.
 const Algorithm* find(tutti_collective collective, std::string_view name);
+// Of a reduction: the one that folds from the left.
+const Algorithm& left_fold(tutti_collective collective);
 
 }  // namespace tutti::algo

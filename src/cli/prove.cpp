@@ -33,6 +33,7 @@ std::set<uint32_t> roots_of(tutti_collective collective, uint32_t ranks) {
 // Vectors shorter than there are ranks, such as do not divide, and a long one.
 std::set<uint64_t> sizes_of(tutti_collective collective, uint32_t ranks) {
     if (collective == TUTTI_BARRIER) return {0};
+    if (is_reduction(collective) && has_blocks(collective)) return {0, 8, 24};
     if (!is_vector(collective)) return {0, 1, 24};
     return {0, 8, 8 * (uint64_t{ranks} + 3), kSegmentBytes * 5 - 8};
 }

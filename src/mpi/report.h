@@ -10,26 +10,12 @@
 
 namespace tutti::mpi {
 
-// The seven that Tutti takes over come first, in the order of tutti_collective.
+// In the order of functions.inc: those that Tutti takes over come first, in that of
+// tutti_collective.
 enum Kind : uint8_t {
-    kBarrier,
-    kBcast,
-    kReduce,
-    kAllreduce,
-    kGather,
-    kScatter,
-    kAllgather,
-    kGatherv,
-    kScatterv,
-    kAllgatherv,
-    kAlltoall,
-    kAlltoallv,
-    kAlltoallw,
-    kReduceScatter,
-    kReduceScatterBlock,
-    kScan,
-    kExscan,
-    kKinds,
+#define TUTTI_MPI_COLLECTIVE(member, Name, kind, parameters, arguments, body) kind,
+#include "mpi/abi/functions.inc"
+    kKinds
 };
 const char* kind_name(Kind kind);      // "allreduce"
 const char* kind_function(Kind kind);  // "MPI_Allreduce"

@@ -13,43 +13,28 @@ namespace {
 uint64_t host_bytes(const sched::Shape& shape, const topo::Placement& placement) {
     const uint64_t hosts = placement.nodes();
     const uint64_t root_members = placement.members(placement.node_of(shape.root)).size();
-    switch (shape.collective) {
-        case TUTTI_BCAST:
-        case TUTTI_REDUCE:
-            return shape.bytes;
-        case TUTTI_ALLREDUCE:
-            // Patarasuk, Yuan 2007, lemma 1, with hosts for processes. Multicast does not help:
-            // for each element hosts - 1 receptions join the operands before the first host has
-            // the result, and as many others bring it to the rest.
-            return 2 * (hosts - 1) * (shape.bytes / hosts) +
-                   2 * (hosts - 1) * (shape.bytes % hosts) / hosts;
-        case TUTTI_GATHER:
-        case TUTTI_SCATTER:
-            return (placement.ranks() - root_members) * shape.bytes;
-        case TUTTI_ALLGATHER:
-            return (placement.ranks() - placement.members_min()) * shape.bytes;
-        default:
-            return 0;
+    if (!has_data(shape.collective)) return 0;
+    if (shape.collective == TUTTI_ALLREDUCE) {
+        // Patarasuk, Yuan 2007, lemma 1, with hosts for processes. Multicast does not help: for
+        // each element hosts - 1 receptions join the operands before the first host has the result,
+        // and as many others bring it to the rest.
+        return 2 * (hosts - 1) * (shape.bytes / hosts) +
+               2 * (hosts - 1) * (shape.bytes % hosts) / hosts;
     }
+    if (is_vector(shape.collective)) return shape.bytes;
+    // Blocks of all others go to, or come from, one host, or each.
+    const uint64_t members = has_root(shape.collective) ? root_members : placement.members_min();
+    return (placement.ranks() - members) * shape.bytes;
 }
 
 // Through a switch's link to the one above it, one way. members: ranks on hosts below the switch,
 // of which one is the root if has_root.
 uint64_t trunk_bytes(const sched::Shape& shape, uint64_t members, bool has_root) {
     const uint64_t others = shape.ranks - members;
-    switch (shape.collective) {
-        case TUTTI_BCAST:
-        case TUTTI_REDUCE:
-        case TUTTI_ALLREDUCE:
-            return shape.bytes;
-        case TUTTI_GATHER:
-        case TUTTI_SCATTER:
-            return (has_root ? others : members) * shape.bytes;
-        case TUTTI_ALLGATHER:
-            return std::max(members, others) * shape.bytes;
-        default:
-            return 0;
-    }
+    if (!has_data(shape.collective)) return 0;
+    if (is_vector(shape.collective)) return shape.bytes;
+    if (tutti::has_root(shape.collective)) return (has_root ? others : members) * shape.bytes;
+    return std::max(members, others) * shape.bytes;
 }
 
 // A time for the links between switches: something of every collective passes each of them that has

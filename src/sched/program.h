@@ -19,7 +19,7 @@
 // was posted; a receive when the block is there. A multicast, sent or received, may be complete no
 // sooner than all ranks have begun it: a rank that comes late may hold up all others.
 //
-// Buffers, by collective (tutti_call says the same):
+// Buffers, by collective (base/collectives.h has all, tutti_call says the same):
 //   bcast      output: the payload on every rank, at the root the source. No input.
 //   reduce     input: the vector. output: at the root only.
 //   allreduce  input, output: the vector.

@@ -23,10 +23,10 @@ std::optional<Error> forced_fault(const Settings& settings) {
         const auto forced = parse_forced(collective, settings.forced[i]);
         if (!forced) return fault(forced.error().message);
         if (settings.reproducible && is_reduction(collective) &&
-            forced.value().algorithm != kReproducibleAlgorithm &&
+            forced.value().algorithm != algo::left_fold(collective).name &&
             forced.value().algorithm != kNodeLevel) {
-            return fault("under TUTTI_REPRODUCIBLE only " + std::string(kReproducibleAlgorithm) +
-                         " may run");
+            return fault("under TUTTI_REPRODUCIBLE only " +
+                         std::string(algo::left_fold(collective).name) + " may run");
         }
     }
     return std::nullopt;

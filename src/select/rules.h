@@ -37,8 +37,6 @@ inline constexpr std::string_view kHostMpi = "host";  // the host MPI's own
 // Shared memory, for teams on one host; "node:small" names one of its algorithms
 // (node/algorithms.h).
 inline constexpr std::string_view kNodeLevel = "node";
-// The one algorithm that folds from the left in the order of ranks, whatever their hosts.
-inline constexpr std::string_view kReproducibleAlgorithm = "chain";
 inline constexpr std::array<std::string_view, 3> kHostMpiNames = {"openmpi", "mpich", "impi"};
 
 struct Rule {

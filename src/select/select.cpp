@@ -127,8 +127,9 @@ Result<Choice> forced_choice(const Forced& forced, const Call& call) {
     TUTTI_ASSERT(algorithm != nullptr, "parse_forced knows the registry");
     algo::Tuning tuning = forced.tuning;
     if (call.is_reproducible()) {
-        if (forced.algorithm != kReproducibleAlgorithm) {
-            return cannot("TUTTI_REPRODUCIBLE needs " + std::string(kReproducibleAlgorithm));
+        const std::string_view needed = algo::left_fold(call.shape.collective).name;
+        if (forced.algorithm != needed) {
+            return cannot("TUTTI_REPRODUCIBLE needs " + std::string(needed));
         }
         tuning.flat = true;
     }
@@ -138,14 +139,13 @@ Result<Choice> forced_choice(const Forced& forced, const Call& call) {
 
 // One left fold over all ranks, whatever their hosts.
 Result<Choice> reproducible_choice(const Call& call) {
-    const auto* chain = algo::find(call.shape.collective, kReproducibleAlgorithm);
-    TUTTI_ASSERT(chain != nullptr, "reductions have a chain");
+    const algo::Algorithm& fold = algo::left_fold(call.shape.collective);
     algo::Tuning tuning;
     tuning.flat = true;
-    if (auto why = obstacle(*chain, tuning, call); !why.empty()) {
+    if (auto why = obstacle(fold, tuning, call); !why.empty()) {
         return Error{ErrorCode::kArgument, "TUTTI_REPRODUCIBLE: cannot run this call: " + why};
     }
-    return plan_choice(chain, tuning, "TUTTI_REPRODUCIBLE: one left fold in the order of ranks");
+    return plan_choice(&fold, tuning, "TUTTI_REPRODUCIBLE: one left fold in the order of ranks");
 }
 
 bool are_built_in(const Rules& rules) {

@@ -3,8 +3,8 @@
 // primes beyond, every root (a sample of them beyond 64 ranks), sizes at the edges.
 #include <gtest/gtest.h>
 
-#include "property/shapes.h"
 #include "check/prove.h"
+#include "property/shapes.h"
 
 namespace tutti::algo {
 namespace {
@@ -21,7 +21,7 @@ void prove(const Algorithm& algorithm, const Shape& shape, const Tuning& tuning)
     EXPECT_EQ(algorithm.scratch_bytes(shape, tuning), shape.bytes == 0 ? 0 : scratch_bytes);
     const topo::Placement apart = topo::Placement::blocks(shape.ranks, shape.ranks);
     check::Demands demands;
-    demands.left_fold = is_reduction(shape.collective) && algorithm.name == "chain";
+    demands.left_fold = algorithm.folds_from_left;
     const check::Faults faults = check::prove(shape, apart, programs, demands);
     for (const std::string& line : faults.lines) ADD_FAILURE() << line;
 }

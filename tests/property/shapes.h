@@ -17,7 +17,6 @@
 
 namespace tutti::algo {
 
-
 // Powers of two +- 1 and primes beyond 64. TESTS_BRIEF, for sanitizers, keeps the kinds of numbers:
 // what they find depends on those, and the release build runs all. TESTS_LONG fills the gaps.
 inline std::vector<Rank> rank_counts() {
@@ -59,6 +58,17 @@ inline std::vector<Shape> shapes(tutti_collective collective, Rank p, Rank root)
     Shape shape = {.collective = collective, .ranks = p, .root = root, .has_multicast = true};
     if (collective == TUTTI_BARRIER) return {shape};
     std::vector<Shape> all;
+    if (has_blocks(collective) && is_reduction(collective)) {
+        for (const uint64_t elements : {0, 1, 9}) {
+            shape.element_bytes = 12;
+            shape.bytes = elements * shape.element_bytes;
+            for (const bool commutes : {true, false}) {
+                shape.is_commutative = commutes;
+                all.push_back(shape);
+            }
+        }
+        return all;
+    }
     if (has_blocks(collective)) {
         for (const uint64_t bytes : {0, 1, 100}) {
             shape.bytes = bytes;
@@ -111,9 +121,8 @@ inline std::vector<const Algorithm*> pointers() {
 }
 
 inline std::string test_name(const testing::TestParamInfo<const Algorithm*>& info) {
-    static const char* const names[] = {"barrier", "bcast",   "reduce",   "allreduce",
-                                        "gather",  "scatter", "allgather"};
-    return std::string(names[info.param->collective]) + "_" + std::string(info.param->name);
+    return std::string(collective_name(info.param->collective)) + "_" +
+           std::string(info.param->name);
 }
 
 }  // namespace tutti::algo

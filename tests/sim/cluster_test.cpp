@@ -126,7 +126,7 @@ Choice draw_choice(Prng& prng, const Spec& spec, const sched::Shape& shape,
     if (spec.fold == Fold::kSumF64Ordered) {
         algo::Tuning tuning = draw_tuning(prng);
         tuning.flat = true;
-        return {algo::find(shape.collective, "chain"), tuning};
+        return {&algo::left_fold(shape.collective), tuning};
     }
     while (true) {
         const auto all = algo::algorithms();
