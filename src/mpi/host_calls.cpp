@@ -51,6 +51,15 @@ int host_allreduce(const ReduceArgs& a) {
     return host.allreduce(a.send, a.recv, narrow(a.count), a.type, a.op, a.comm);
 }
 
+int host_reduce_scatter_block(const ReduceArgs& a) {
+    const abi::Host& host = front.host;
+    if (a.large && host.reduce_scatter_block_c) {
+        return host.reduce_scatter_block_c(a.send, a.recv, a.count, a.type, a.op, a.comm);
+    }
+    if (!fits_an_int(a.count)) return refuse_count(a.comm);
+    return host.reduce_scatter_block(a.send, a.recv, narrow(a.count), a.type, a.op, a.comm);
+}
+
 int host_gather(const BlocksArgs& a) {
     const abi::Host& host = front.host;
     if (a.large && host.gather_c) {

@@ -25,7 +25,7 @@ struct BcastArgs {
     bool large;  // called by the _c name
 };
 
-// Reduce and allreduce; the root of an allreduce is not significant.
+// Reduce, allreduce and reduce_scatter_block; the root is significant in a reduce only.
 struct ReduceArgs {
     const void* send;
     void* recv;
@@ -56,6 +56,7 @@ int host_barrier(const BarrierArgs& a);
 int host_bcast(const BcastArgs& a);
 int host_reduce(const ReduceArgs& a);
 int host_allreduce(const ReduceArgs& a);
+int host_reduce_scatter_block(const ReduceArgs& a);
 int host_gather(const BlocksArgs& a);
 int host_scatter(const BlocksArgs& a);
 int host_allgather(const BlocksArgs& a);

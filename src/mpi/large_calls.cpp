@@ -204,17 +204,6 @@ int reduce_scatter_c(const void* send, void* recv, const Count* recv_counts, Dat
                     [&] { return front.host.reduce_scatter(send, recv, counts, type, op, comm); });
 }
 
-int reduce_scatter_block_c(const void* send, void* recv, Count count, Datatype type, Op op,
-                           Comm comm) {
-    const abi::Host& host = front.host;
-    if (host.reduce_scatter_block_c) {
-        return host.reduce_scatter_block_c(send, recv, count, type, op, comm);
-    }
-    return with_int(comm, count, [&](int n) {
-        return host.reduce_scatter_block(send, recv, n, type, op, comm);
-    });
-}
-
 int scan_c(const void* send, void* recv, Count count, Datatype type, Op op, Comm comm) {
     const abi::Host& host = front.host;
     if (host.scan_c) return host.scan_c(send, recv, count, type, op, comm);
