@@ -10,10 +10,20 @@ using sched::after_op;
 using sched::Buffer;
 using sched::input;
 
+namespace {
+// A result over block 0 is as long as that in a call of ranks. Nodes' blocks differ, and a plan
+// gives their result a place of its own.
+bool may_stand_in_place(const Shape& shape, Rank rank) {
+    const Collective& what = facts(shape.collective);
+    const bool is_over_first = has_blocks(what) && what.inner_at == InnerAt::kStart;
+    return may_be_in_place(shape.collective, rank, shape.root) && !(shape.nodes && is_over_first);
+}
+}  // namespace
+
 RankMemory::RankMemory(const Shape& shape, Rank rank, const Extent& extent,
                        const SymbolicValues& terms, bool is_in_place)
     : lanes_in_flight_(extent.lanes_in_flight),
-      is_in_place_(is_in_place && may_be_in_place(shape.collective, rank, shape.root)) {
+      is_in_place_(is_in_place && may_stand_in_place(shape, rank)) {
     const Collective& what = facts(shape.collective);
     if (what.in_place == InPlace::kOutputInInput) std::swap(inner_, outer_);
     if (what.inner_at == InnerAt::kOwnBlock) in_place_offset_ = shape.block_offset(rank);
