@@ -56,6 +56,7 @@ typedef enum tutti_collective {
     TUTTI_GATHER,
     TUTTI_SCATTER,
     TUTTI_ALLGATHER,
+    TUTTI_REDUCE_SCATTER_BLOCK,
     TUTTI_COLLECTIVE_COUNT
 } tutti_collective;
 
@@ -218,7 +219,8 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team *team);
 #define TUTTI_ELEMENT_BYTES_MAX 1024
 
 /* For send (gather and scatter: what the root would send to or receive from itself; allgather,
- * reduce, allreduce: the input is already in recv). For scatter it stands in recv. */
+ * reduce, allreduce, reduce_scatter_block: the input is already in recv). For scatter it stands in
+ * recv. */
 #define TUTTI_IN_PLACE ((void *)1)
 
 /* One collective call. Buffers are contiguous; `bytes` is one block:
@@ -228,6 +230,7 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team *team);
  *   gather     what each rank sends; recv at the root holds size blocks
  *   scatter    what each rank receives; send at the root holds size blocks
  *   allgather  what each rank sends; recv holds size blocks
+ *   reduce_scatter_block  what each rank receives; send holds size blocks, in place recv does
  * `bytes`, collective, root, op and dtype agree on all members. */
 typedef struct tutti_call {
     tutti_collective collective;

@@ -61,6 +61,14 @@ constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
      .packing = Packing::kBehind,
      .lands_apart = true,
      .streams = true},
+    // reduce_scatter_block
+    {.opening = {Kind::kNodeReduce, Amount::kAll, Amount::kAll},
+     .input = {.alone = Spot::kInput, .elsewhere = Spot::kScratch},
+     .output = {.alone = Spot::kOutput, .elsewhere = Spot::kBehind},
+     .closing = {Kind::kNodeScatter, Amount::kLane, Amount::kNode},
+     .scratch = Amount::kAll,
+     .behind = Amount::kNode,
+     .lands_apart = true},
 }};
 
 constexpr bool are_sound() {

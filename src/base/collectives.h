@@ -88,6 +88,8 @@ inline constexpr auto kCollectives = std::to_array<Collective>({
      InPlace::kOutputInInput, InnerAt::kOwnBlock, MarkedBy::kRecv, true},
     {"allgather", detail::kOneEach, detail::kAllEach, From::kInTurn, Lengths::kEqual,
      InPlace::kInputInOutput, InnerAt::kOwnBlock},
+    {"reduce_scatter_block", detail::kAllEach, detail::kOneEach, From::kAll, Lengths::kEqual,
+     InPlace::kOutputInInput},
     // ---- TUTTI_COLLECTIVE_COUNT ----
     {"gatherv", detail::kOneEach, detail::kAllAtRoot, From::kInTurn, Lengths::kKnownToRoot,
      InPlace::kInputInOutput, InnerAt::kOwnBlock},
@@ -107,11 +109,9 @@ inline constexpr auto kCollectives = std::to_array<Collective>({
      InPlace::kInputInOutput},
     {"reduce_scatter", detail::kAllEach, detail::kOneEach, From::kAll, Lengths::kKnownToAll,
      InPlace::kOutputInInput},
-    {"reduce_scatter_block", detail::kAllEach, detail::kOneEach, From::kAll, Lengths::kEqual,
-     InPlace::kOutputInInput},
 });
 static_assert(kCollectives[TUTTI_BARRIER].name == "barrier");
-static_assert(kCollectives[TUTTI_COLLECTIVE_COUNT - 1].name == "allgather");
+static_assert(kCollectives[TUTTI_COLLECTIVE_COUNT - 1].name == "reduce_scatter_block");
 
 // collective: below TUTTI_COLLECTIVE_COUNT.
 constexpr const Collective& facts(tutti_collective collective) { return kCollectives[collective]; }

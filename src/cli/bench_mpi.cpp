@@ -113,6 +113,14 @@ int run_allgather(const Calls& c) {
     });
 }
 
+int run_reduce_scatter_block(const Calls& c) {
+    const auto elements = static_cast<size_t>(c.count);
+    return for_each_call(c, [&c, elements](const Turn& t) {
+        for (uint32_t r = 0; r < c.place.size; ++r) t.send[r * elements] = stamp(t.call, r);
+        return c.functions.reduce_scatter_block(t.send, t.recv, c.count, c.type, c.sum, c.comm);
+    });
+}
+
 int run_calls(const Calls& c) {
     switch (c.batch.collective) {
         case TUTTI_BARRIER:
@@ -129,6 +137,8 @@ int run_calls(const Calls& c) {
             return run_scatter(c);
         case TUTTI_ALLGATHER:
             return run_allgather(c);
+        case TUTTI_REDUCE_SCATTER_BLOCK:
+            return run_reduce_scatter_block(c);
         default:
             return -1;
     }

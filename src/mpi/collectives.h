@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seven collectives that Tutti takes over. Each either runs in Tutti on all ranks or is handed
+// The collectives that Tutti takes over. Each either runs in Tutti on all ranks or is handed
 // unchanged to the host on all ranks; the choice depends only on what MPI makes equal on all ranks.
 // The exception are arguments that the host shall reject: a rank hands those over by itself.
 #pragma once
@@ -12,6 +12,7 @@ int barrier(const BarrierArgs& a);
 int bcast(const BcastArgs& a);
 int reduce(const ReduceArgs& a);
 int allreduce(const ReduceArgs& a);
+int reduce_scatter_block(const ReduceArgs& a);
 int gather(const BlocksArgs& a);
 int scatter(const BlocksArgs& a);
 int allgather(const BlocksArgs& a);

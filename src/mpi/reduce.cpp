@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce. MPI makes the operator and the element type equal on all ranks, so both may
-// decide whether Tutti runs the call.
+// Reduce, allreduce and reduce_scatter_block. MPI makes the operator and the element type equal on
+// all ranks, so both may decide whether Tutti runs the call.
 #include <algorithm>
 
 #include "mpi/buffers.h"
@@ -20,14 +20,16 @@ constexpr const char* kLargeElement = "host: user operator on a large element";
 struct Roles {
     bool receives;
     bool in_place;
+    uint64_t blocks;  // that each rank gives; it gets one of them
 };
 
 // Elements with gaps under a user operator: packed on the way in and out.
 [[gnu::noinline]] int reduce_packed(CommState& state, tutti_call& call, const Side& send,
                                     const Side& recv, const Roles& roles) {
-    const size_t bytes = call.bytes;
-    std::byte* in = roles.in_place ? nullptr : state.send_scratch.get(bytes);
-    std::byte* out = roles.receives ? state.recv_scratch.get(bytes) : nullptr;
+    const size_t all_bytes = call.bytes * roles.blocks;
+    const size_t out_bytes = roles.in_place ? all_bytes : call.bytes;
+    std::byte* in = roles.in_place ? nullptr : state.send_scratch.get(all_bytes);
+    std::byte* out = roles.receives ? state.recv_scratch.get(out_bytes) : nullptr;
     if ((in == nullptr && !roles.in_place) || (out == nullptr && roles.receives)) {
         return no_memory(state);
     }
@@ -39,7 +41,8 @@ struct Roles {
     call.recv = out;
     status = run(state, call);
     if (status == abi::kSuccess && roles.receives) {
-        status = unpack(out, recv.block(0), recv.count, recv.type, *recv.info, state.comm);
+        const uint64_t count = roles.in_place ? recv.count / roles.blocks : recv.count;
+        status = unpack(out, recv.block(0), count, recv.type, *recv.info, state.comm);
     }
     state.send_scratch.trim();
     state.recv_scratch.trim();
@@ -90,11 +93,14 @@ void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo&
 
 // False where the host shall judge.
 bool read_sides(const ReduceArgs& a, const Roles& roles, Side& send, Side& recv) {
+    Count given = 0;
+    if (__builtin_mul_overflow(a.count, static_cast<Count>(roles.blocks), &given)) return false;
     const TypeInfo* info = type_info(a.type);
-    if (!roles.in_place && !(send.set(a.send, a.count, a.type, info) && send.has_memory())) {
+    if (!roles.in_place && !(send.set(a.send, given, a.type, info) && send.has_memory())) {
         return false;
     }
-    return !roles.receives || (recv.set(a.recv, a.count, a.type, info) && recv.has_memory());
+    const Count room = roles.in_place ? given : a.count;
+    return !roles.receives || (recv.set(a.recv, room, a.type, info) && recv.has_memory());
 }
 
 // Why no rank lets Tutti run this operator on this element type; null where all do.
@@ -107,8 +113,9 @@ const char* why_not(const TypeInfo& info, int op) {
 
 template <tutti_collective kCollective, int (*kHost)(const ReduceArgs&)>
 int reduce_any(const ReduceArgs& a) {
-    constexpr bool kAll = kCollective == TUTTI_ALLREDUCE;
-    constexpr Kind kKind = kAll ? kAllreduce : kReduce;
+    constexpr bool kAll = kCollective != TUTTI_REDUCE;
+    constexpr bool kScatters = kCollective == TUTTI_REDUCE_SCATTER_BLOCK;
+    constexpr auto kKind = static_cast<Kind>(kCollective);
     CommState* state = enter(a.comm);
     if (state == nullptr) return kHost(a);
     const auto hand_over = [&](const char* why) {
@@ -117,7 +124,7 @@ int reduce_any(const ReduceArgs& a) {
     };
     if (state->team == nullptr) return hand_over(state->why);
     const bool receives = kAll || state->rank == static_cast<uint32_t>(a.root);
-    Roles roles{receives, is_in_place(a.send)};
+    Roles roles{receives, is_in_place(a.send), kScatters ? state->size : 1u};
     const int op = front.ops.find(a.op);
     if ((!kAll && static_cast<uint32_t>(a.root) >= state->size) || (roles.in_place && !receives) ||
         op == kNoOp) {
@@ -130,14 +137,18 @@ int reduce_any(const ReduceArgs& a) {
     if (receives && !roles.in_place && a.send == a.recv && a.count > 0) {
         // Open MPI takes an allreduce of a buffer into itself for one in place; all else is an
         // error where the host looks, and where it does not, meant as in place.
-        if (front.host_checks && !(kAll && front.brand->takes_allreduce_into_itself))
-            return by_this_rank(*state, kKind, hand_over);
+        const bool may_alias =
+            kCollective == TUTTI_ALLREDUCE && front.brand->takes_allreduce_into_itself;
+        if (front.host_checks && !may_alias) return by_this_rank(*state, kKind, hand_over);
         roles.in_place = true;
+        if (kScatters && !read_sides(a, roles, send, recv)) {
+            return by_this_rank(*state, kKind, hand_over);
+        }
     }
     tutti_call call{};
     call.collective = kCollective;
     call.root = kAll ? 0 : static_cast<uint32_t>(a.root);
-    call.bytes = roles.in_place ? recv.bytes : send.bytes;
+    call.bytes = (roles.in_place ? recv.bytes : send.bytes) / roles.blocks;
     set_operator(call, a, op, info);
     if (call.bytes == 0) return run_empty(*state, call);
     if (is_for_host(*state, call)) {
@@ -156,8 +167,8 @@ int reduce_any(const ReduceArgs& a) {
                           a.type};
     return on_readable_memory(
         *state, kKind, {parts[0], parts[1]},
-        [&] { return verified(*state, call, subject, by_tutti); },
-        [&](int status) { return verified_failure(*state, call, status); });
+        [&] { return kScatters ? by_tutti() : verified(*state, call, subject, by_tutti); },
+        [&](int status) { return kScatters ? status : verified_failure(*state, call, status); });
 }
 
 }  // namespace
@@ -165,5 +176,10 @@ int reduce_any(const ReduceArgs& a) {
 int reduce(const ReduceArgs& a) { return reduce_any<TUTTI_REDUCE, host_reduce>(a); }
 
 int allreduce(const ReduceArgs& a) { return reduce_any<TUTTI_ALLREDUCE, host_allreduce>(a); }
+
+// The host does not run it again to compare (TUTTI_VERIFY).
+int reduce_scatter_block(const ReduceArgs& a) {
+    return reduce_any<TUTTI_REDUCE_SCATTER_BLOCK, host_reduce_scatter_block>(a);
+}
 
 }  // namespace tutti::mpi

@@ -46,6 +46,12 @@ std::string_view unless_in_slots(const Team&, const Call& call) {
     return call.bytes > kInlineBytesMax ? "holds up to 1 KiB" : std::string_view();
 }
 
+// A slot holds the blocks of all ranks.
+std::string_view unless_all_in_slots(const Team& team, const Call& call) {
+    return call.bytes * team.size > kInlineBytesMax ? "holds up to 1 KiB of all blocks"
+                                                    : std::string_view();
+}
+
 std::string_view unless_in_tree(const Team& team, const Call& call) {
     if (team.layout.flat) return "needs a tree, and the ranks meet all with all";
     return unless_in_slots(team, call);
@@ -115,6 +121,23 @@ constexpr Algorithm kDirectAllreduce{"direct", chunk_allreduce, plan_chunk_allre
 constexpr Algorithm kSplitReduce{"split",   split_reduce, plan_split_reduce, split_cost, kSome,
                                  kByShares, never};
 
+constexpr Algorithm kSmallReduceScatter{
+    "small",
+    small_reduce_scatter,
+    nullptr,
+    reduce_scatter_cost,
+    kAll,
+    "up to 1 KiB of all blocks: each vector beside its flag, in one hop",
+    unless_all_in_slots};
+constexpr Algorithm kSplitReduceScatter{
+    "split",
+    split_reduce_scatter,
+    plan_reduce_scatter,
+    reduce_scatter_cost,
+    kSome,
+    "more than 1 KiB of all blocks: piece by piece, each rank folds its own",
+    never};
+
 // ---- which one runs a call
 // ------------------------------------------------------------------------
 
@@ -127,6 +150,7 @@ struct Row {
     const Algorithm* direct;   // beyond, few bytes of all ranks together
     const Algorithm* by_root;  // beyond, few ranks
     const Algorithm* large;
+    bool slot_holds_all = false;  // blocks, not one
 };
 // By tutti_collective.
 constexpr auto kRows = std::to_array<Row>({
@@ -138,6 +162,8 @@ constexpr auto kRows = std::to_array<Row>({
     {nullptr, false, &kSmallGather, &kSmallGather, nullptr, nullptr, &kChunkGather},
     {nullptr, false, &kSmallScatter, &kSmallScatter, nullptr, nullptr, &kChunkScatter},
     {nullptr, false, &kSmallAllgather, &kSmallAllgather, nullptr, nullptr, &kChunkAllgather},
+    {nullptr, false, &kSmallReduceScatter, &kSmallReduceScatter, nullptr, nullptr,
+     &kSplitReduceScatter, true},
 });
 static_assert(kRows.size() == TUTTI_COLLECTIVE_COUNT);
 
@@ -157,7 +183,8 @@ inline const Algorithm& choose_large(const Team& team, const Call& call) {
 const Algorithm& choose(const Team& team, const Call& call) {
     if (team.size == 1) return kAlone;
     const Row& row = kRows[call.collective];
-    if (call.bytes > kInlineBytesMax) return choose_large(team, call);
+    const size_t slot_bytes = call.bytes * (row.slot_holds_all ? team.size : 1);
+    if (slot_bytes > kInlineBytesMax) return choose_large(team, call);
     if (!team.layout.flat && row.tree) {
         const bool is_ordered = team.rank_order || call.reducer.user_fn != nullptr;
         if (!row.tree_folds || !is_ordered) return *row.tree;

@@ -221,6 +221,9 @@ Step small_allgather(Team& team, Op& op);
 Step tree_reduce(Team& team, Op& op);  // barrier, reduce, allreduce
 Step tree_bcast(Team& team, Op& op);
 
+Step small_reduce_scatter(Team& team, Op& op);
+Step split_reduce_scatter(Team& team, Op& op);
+
 Step chunk_bcast(Team& team, Op& op);
 Step chunk_reduce(Team& team, Op& op);
 Step chunk_allreduce(Team& team, Op& op);
@@ -244,6 +247,8 @@ void plan_chunk_gather(const Team& team, Op& op);
 void plan_chunk_scatter(const Team& team, Op& op);
 void plan_chunk_allgather(const Team& team, Op& op);
 
+void plan_reduce_scatter(const Team& team, Op& op);
+
 // Fills Team::small.
 void choose_small(Team& team);
 
@@ -254,5 +259,6 @@ Cost flat_cost(const Team& team, const Op& op);
 Cost bcast_cost(const Team& team, const Op& op);
 Cost tree_reduce_cost(const Team& team, const Op& op);
 Cost split_cost(const Team& team, const Op& op);
+Cost reduce_scatter_cost(const Team& team, const Op& op);
 
 }  // namespace tutti::node

@@ -436,7 +436,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"", "explain",
               "explain: which collective? One of barrier, bcast, reduce, allreduce, gather, "
-              "scatter, allgather"},
+              "scatter, allgather, reduce_scatter_block"},
         Wrong{"", "explain alreduce --ranks 2",
               "unknown collective alreduce; did you mean allreduce?"},
         Wrong{"", "explain barrier now --ranks 2", "explain: unexpected word now"},

@@ -406,6 +406,20 @@ TEST(Formulas, AllgatherBruck) {
     });
 }
 
+TEST(Formulas, ReduceScatterBlockDirect) {
+    for_every_p(TUTTI_REDUCE_SCATTER_BLOCK, "direct", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        // 31 receives a round, two rounds open at a time.
+        const uint64_t rounds = (p - 1 + 30) / 31;
+        EXPECT_EQ(all.steps, (rounds + 1) / 2);
+        EXPECT_EQ(all.rounds, rounds + p - 1);
+        EXPECT_EQ(all.messages_sent, p - 1);
+        EXPECT_EQ(all.bytes_sent, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, (p - 1) * shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, p * (p - 1) * shape.bytes);
+    });
+}
+
 TEST(Formulas, BlocksOfUnequalNodes) {
     for (Rank p = 2; p <= 19; ++p) {
         const topo::Placement nodes = unequal_nodes(p);

@@ -84,7 +84,7 @@ sched::Shape shape_of(const Spec& spec, uint32_t ranks) {
     shape.root = spec.root;
     shape.bytes = spec.bytes;
     shape.has_multicast = true;
-    if (spec.collective == TUTTI_REDUCE || spec.collective == TUTTI_ALLREDUCE) {
+    if (is_reduction(spec.collective)) {
         shape.element_bytes = static_cast<uint32_t>(fold_bytes(spec.fold));
         shape.is_commutative = !is_user(spec.fold);
     }
@@ -102,6 +102,7 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
             break;
         case TUTTI_REDUCE:
         case TUTTI_ALLREDUCE:
+        case TUTTI_REDUCE_SCATTER_BLOCK:
             arguments.input = call.vector();
             break;
         case TUTTI_SCATTER:

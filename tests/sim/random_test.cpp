@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/collectives.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "simulate/node_simulator.h"
@@ -132,7 +133,7 @@ void run_roots(uint32_t ranks, Prng& prng, bool is_tree) {
         std::vector<std::unique_ptr<Exchange>> exchanges;
         for (int kind = TUTTI_BCAST; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
             const auto collective = static_cast<tutti_collective>(kind);
-            const bool folds = collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+            const bool folds = is_reduction(collective);
             for (const size_t bytes : sizes_of_root(ranks, root, team.chunk_bytes)) {
                 if (folds && bytes % fold_bytes(Fold::kAffine) != 0) continue;
                 exchanges.push_back(std::make_unique<Exchange>(

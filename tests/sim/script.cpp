@@ -79,7 +79,8 @@ static_assert(std::size(kFolds) == static_cast<size_t>(Fold::kCount));
 const FoldRow& row(Fold fold) { return kFolds[static_cast<size_t>(fold)]; }
 
 bool reduces(tutti_collective collective) {
-    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE ||
+           collective == TUTTI_REDUCE_SCATTER_BLOCK;
 }
 
 void fill(Prng& prng, Fold fold, bool numbers, std::byte* out, size_t bytes) {
@@ -164,7 +165,8 @@ Spec draw_spec(Prng& prng, const Limits& limits) {
     Spec spec;
     spec.collective = static_cast<tutti_collective>(prng.below(TUTTI_COLLECTIVE_COUNT));
     const bool is_rooted = spec.collective != TUTTI_BARRIER && spec.collective != TUTTI_ALLREDUCE &&
-                           spec.collective != TUTTI_ALLGATHER;
+                           spec.collective != TUTTI_ALLGATHER &&
+                           spec.collective != TUTTI_REDUCE_SCATTER_BLOCK;
     if (is_rooted) spec.root = static_cast<uint32_t>(prng.below(limits.ranks));
     if (spec.collective != TUTTI_BARRIER) spec.bytes = draw_bytes(prng, limits);
     spec.seed = prng.next() >> 32;
@@ -198,15 +200,18 @@ void Exchange::size_buffers(Prng& prng) {
         side.recv_at = kGuardBytes + (is_aligned ? 0 : prng.below(16));
         const size_t all = ranks_ * spec_.bytes;
         side.send_bytes = kind == TUTTI_SCATTER ? (is_root(rank) ? all : 0) : spec_.bytes;
+        if (kind == TUTTI_REDUCE_SCATTER_BLOCK) side.send_bytes = all;
         side.recv_bytes = spec_.bytes;
         if (kind == TUTTI_BCAST && !is_root(rank)) side.send_bytes = 0;
         if (kind == TUTTI_REDUCE && !is_root(rank)) side.recv_bytes = 0;
         if (kind == TUTTI_GATHER) side.recv_bytes = is_root(rank) ? all : 0;
         if (kind == TUTTI_ALLGATHER) side.recv_bytes = all;
         const bool may_be_in_place =
-            spec_.may_be_in_place && (kind == TUTTI_ALLREDUCE || kind == TUTTI_ALLGATHER ||
-                                      (kind != TUTTI_BCAST && is_root(rank)));
+            spec_.may_be_in_place &&
+            (kind == TUTTI_ALLREDUCE || kind == TUTTI_ALLGATHER ||
+             kind == TUTTI_REDUCE_SCATTER_BLOCK || (kind != TUTTI_BCAST && is_root(rank)));
         side.is_in_place = may_be_in_place && prng.below(2) == 0;
+        if (kind == TUTTI_REDUCE_SCATTER_BLOCK && side.is_in_place) side.recv_bytes = all;
         side.send = guarded(side.send_at, side.send_bytes);
         side.recv = guarded(side.recv_at, side.recv_bytes);
     }
@@ -221,9 +226,11 @@ void Exchange::fill_inputs(Prng& prng) {
 }
 
 std::vector<std::byte> Exchange::folded() const {
-    std::vector<std::byte> result(input(0), input(0) + spec_.bytes);
+    const bool has_all = spec_.collective == TUTTI_REDUCE_SCATTER_BLOCK;
+    const size_t bytes = has_all ? ranks_ * spec_.bytes : spec_.bytes;
+    std::vector<std::byte> result(input(0), input(0) + bytes);
     for (uint32_t rank = 1; rank < ranks_; ++rank) {
-        fold_reference(spec_.fold, result.data(), input(rank), spec_.bytes);
+        fold_reference(spec_.fold, result.data(), input(rank), bytes);
     }
     return result;
 }
@@ -241,6 +248,13 @@ void Exchange::expect() {
         }
         if (kind == TUTTI_ALLREDUCE || (kind == TUTTI_REDUCE && is_root(rank))) {
             std::memcpy(expected(rank), sum.data(), bytes);
+        }
+        if (kind == TUTTI_REDUCE_SCATTER_BLOCK) {
+            // In place, the blocks of the others stay where they are.
+            if (sides_[rank].is_in_place) {
+                std::memcpy(expected(rank), input(rank), ranks_ * bytes);
+            }
+            std::memcpy(expected(rank), sum.data() + rank * bytes, bytes);
         }
         if (kind != TUTTI_ALLGATHER && !(kind == TUTTI_GATHER && is_root(rank))) continue;
         for (uint32_t from = 0; from < ranks_; ++from) {
@@ -263,7 +277,9 @@ void Exchange::move_in_place() {
             } else {
                 const bool has_blocks =
                     spec_.collective == TUTTI_GATHER || spec_.collective == TUTTI_ALLGATHER;
-                std::memcpy(recv + (has_blocks ? rank * spec_.bytes : 0), input(rank), spec_.bytes);
+                const size_t blocks = spec_.collective == TUTTI_REDUCE_SCATTER_BLOCK ? ranks_ : 1;
+                std::memcpy(recv + (has_blocks ? rank * spec_.bytes : 0), input(rank),
+                            blocks * spec_.bytes);
             }
         }
         side.recv_before = side.recv;

@@ -83,3 +83,11 @@ def test_named_node_algorithm(mpi):
            if row["run_by"] == "tutti" and row["ranks"] == 3 and row["size_class"] != "0"}
     assert {name for collective, name in ran if collective == "allreduce"} == {"split"}, ran
     assert "split" not in {name for collective, name in ran if collective == "barrier"}, ran
+
+
+@pytest.mark.parametrize("ranks, options", [(2, []), (3, []), (3, ["--hosts=2"]),
+                                            (4, ["--hosts=2:round-robin"])],
+                         ids=["2", "3", "hosts", "round-robin"])
+def test_reduce_scatter_block(mpi, ranks, options):
+    outcome = mpi.launch("reduce_scatter", ranks, options=options).passed()
+    expect_taken_over(outcome.report, ranks, ("reduce_scatter_block",))

@@ -72,7 +72,8 @@ TEST(Collectives, KindsFollowFromTheBuffers) {
                         {TUTTI_ALLREDUCE, true, false, true, true, false},
                         {TUTTI_GATHER, true, true, false, false, true},
                         {TUTTI_SCATTER, true, true, false, false, true},
-                        {TUTTI_ALLGATHER, true, false, false, false, true}};
+                        {TUTTI_ALLGATHER, true, false, false, false, true},
+                        {TUTTI_REDUCE_SCATTER_BLOCK, true, false, true, false, true}};
     EXPECT_EQ(std::size(rows), size_t{TUTTI_COLLECTIVE_COUNT});
     for (const Row& row : rows) {
         SCOPED_TRACE(collective_name(row.collective));
@@ -82,9 +83,6 @@ TEST(Collectives, KindsFollowFromTheBuffers) {
         EXPECT_EQ(is_vector(row.collective), row.is_vector);
         EXPECT_EQ(has_blocks(row.collective), row.has_blocks);
     }
-    // Blocks, each folded.
-    EXPECT_TRUE(has_blocks(named("reduce_scatter_block")));
-    EXPECT_TRUE(is_reduction(named("reduce_scatter_block")));
     for (const std::string_view name : {"scan", "exscan", "reduce_scatter"}) {
         EXPECT_TRUE(is_reduction(named(name))) << name;
         EXPECT_FALSE(has_root(named(name))) << name;
@@ -100,7 +98,7 @@ TEST(Collectives, InPlaceIsWhereTheStandardHasIt) {
     const Row rows[] = {{TUTTI_BARRIER, false, false}, {TUTTI_BCAST, false, false},
                         {TUTTI_REDUCE, true, false},   {TUTTI_ALLREDUCE, true, true},
                         {TUTTI_GATHER, true, false},   {TUTTI_SCATTER, true, false},
-                        {TUTTI_ALLGATHER, true, true}};
+                        {TUTTI_ALLGATHER, true, true}, {TUTTI_REDUCE_SCATTER_BLOCK, true, true}};
     for (const Row& row : rows) {
         SCOPED_TRACE(collective_name(row.collective));
         EXPECT_EQ(may_be_in_place(row.collective, kRoot, kRoot), row.at_root);
@@ -125,6 +123,7 @@ TEST(Collectives, ResultsAreMadeOf) {
     EXPECT_EQ(of(TUTTI_ALLREDUCE, 0), (Origin{0, kRanks - 1, 0}));
     EXPECT_EQ(origin(TUTTI_REDUCE, kRoot, kRoot, kRanks, 0), (Origin{0, kRanks - 1, 0}));
     EXPECT_EQ(of(TUTTI_ALLGATHER, 3), (Origin{3, 3, 0}));
+    EXPECT_EQ(of(TUTTI_REDUCE_SCATTER_BLOCK, 0), (Origin{0, kRanks - 1, kOther}));
     EXPECT_EQ(origin(TUTTI_GATHER, kRoot, kRoot, kRanks, 1), (Origin{1, 1, 0}));
 }
 

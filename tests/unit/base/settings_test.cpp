@@ -52,6 +52,7 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_GATHER=f",
                                             "TUTTI_SCATTER=g",
                                             "TUTTI_ALLGATHER=h",
+                                            "TUTTI_REDUCE_SCATTER_BLOCK=i",
                                             "TUTTI_MCAST=on",
                                             "TUTTI_MCAST_IF=eth1",
                                             "TUTTI_MCAST_ADDRESS=239.1.2.3",
@@ -85,7 +86,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.rules_file, "r.toml");
     EXPECT_EQ(s.rules_text, "[[rule]]");
     EXPECT_EQ(s.scratch_bytes, 1u << 20);
-    const decltype(s.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h"};
+    const decltype(s.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i"};
     EXPECT_EQ(s.forced, forced);
     EXPECT_EQ(s.mcast.choice, McastChoice::kOn);
     EXPECT_EQ(s.mcast.interface, "eth1");
@@ -195,6 +196,7 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_GATHER", {}},
         {"TUTTI_SCATTER", {}},
         {"TUTTI_ALLGATHER", {}},
+        {"TUTTI_REDUCE_SCATTER_BLOCK", {}},
     };
     for (const SettingDoc& doc : setting_docs()) {
         const std::string name(doc.variable);

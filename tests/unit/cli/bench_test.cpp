@@ -143,6 +143,7 @@ class Job {
             }
             return;
         }
+        if (collective_ == TUTTI_REDUCE_SCATTER_BLOCK) return reduce_scatter(number);
         std::vector<double> sum(elements_, 0);
         std::vector<double> blocks;
         for (uint32_t r = 0; r < size_; ++r) {
@@ -158,14 +159,29 @@ class Job {
         }
     }
 
+    void reduce_scatter(uint64_t number) {
+        const uint64_t k = number % kBufferCount;
+        std::vector<double> sum(size_ * elements_, 0);
+        for (Rank& rank : ranks_) {
+            auto& send = rank.send[k];
+            for (uint32_t r = 0; r < size_; ++r) send[r * elements_] = stamp(number, r);
+            for (uint64_t j = 0; j < sum.size(); ++j) sum[j] += send[j];
+        }
+        for (uint32_t r = 0; r < size_; ++r) {
+            std::copy_n(sum.begin() + static_cast<long>(r * elements_), elements_,
+                        ranks_[r].recv[k].begin());
+        }
+    }
+
     tutti_collective collective_;
     uint64_t elements_;
     uint32_t size_;
     std::vector<Rank> ranks_;
 };
 
-constexpr tutti_collective kWithData[] = {TUTTI_BCAST,  TUTTI_REDUCE,  TUTTI_ALLREDUCE,
-                                          TUTTI_GATHER, TUTTI_SCATTER, TUTTI_ALLGATHER};
+constexpr tutti_collective kWithData[] = {
+    TUTTI_BCAST,   TUTTI_REDUCE,    TUTTI_ALLREDUCE,           TUTTI_GATHER,
+    TUTTI_SCATTER, TUTTI_ALLGATHER, TUTTI_REDUCE_SCATTER_BLOCK};
 
 TEST(BenchPattern, AcceptsRightResults) {
     for (const tutti_collective collective : kWithData) {

@@ -3,6 +3,7 @@
 // depends on how fast anything is.
 #include <gtest/gtest.h>
 
+#include "base/collectives.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/crew.h"
@@ -85,7 +86,7 @@ void run_edges(const ContextPtr& context, uint32_t ranks, Fold fold,
     uint64_t contents = 0;
     for (int kind = 0; kind < TUTTI_COLLECTIVE_COUNT; ++kind) {
         const auto collective = static_cast<tutti_collective>(kind);
-        const bool folds = collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE;
+        const bool folds = is_reduction(collective);
         for (const size_t bytes : sizes(ranks, folds ? fold_bytes(fold) : 1)) {
             for (uint32_t root = 0; root < ranks; ++root) {
                 exchanges.push_back(std::make_unique<Exchange>(

@@ -107,7 +107,7 @@ class Run {
         const size_t n = elements();
         const size_t all = n * placement_.ranks();
         const tutti_collective what = shape_.collective;
-        const bool blocks_in = what == TUTTI_SCATTER;
+        const bool blocks_in = what == TUTTI_SCATTER || what == TUTTI_REDUCE_SCATTER_BLOCK;
         const bool blocks_out = what == TUTTI_GATHER || what == TUTTI_ALLGATHER;
         place.input.assign(blocks_in ? all : n, {});
         place.output.assign(blocks_out ? all : n, {9, 9});
@@ -124,6 +124,10 @@ class Run {
         if (!case_.in_place || !has_in || !has_out) return;
         if (what == TUTTI_SCATTER) {
             place.out = place.input.data() + rank * n;
+            return;
+        }
+        if (what == TUTTI_REDUCE_SCATTER_BLOCK) {
+            place.out = place.input.data();
             return;
         }
         const size_t at = blocks_out ? rank * n : 0;
@@ -173,6 +177,8 @@ class Run {
             case TUTTI_GATHER:
             case TUTTI_ALLGATHER:
                 return value(static_cast<uint32_t>(i / n), i % n);
+            case TUTTI_REDUCE_SCATTER_BLOCK:
+                return folded(rank * n + i);
             default:
                 return folded(i);
         }

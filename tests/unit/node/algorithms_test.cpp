@@ -69,6 +69,7 @@ TEST(NodeAlgorithms, HaveNames) {
     EXPECT_EQ(names(TUTTI_GATHER), " small pipeline");
     EXPECT_EQ(names(TUTTI_SCATTER), " small pipeline");
     EXPECT_EQ(names(TUTTI_ALLGATHER), " small pipeline");
+    EXPECT_EQ(names(TUTTI_REDUCE_SCATTER_BLOCK), " small split");
     for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
         const auto collective = static_cast<tutti_collective>(i);
         for (const Algorithm* one : algorithms(collective)) {
@@ -97,6 +98,9 @@ TEST(NodeAlgorithms, AreChosenBySizeAndTeam) {
         EXPECT_EQ(chosen_name(one, 1024, {.is_flat = false}), "small");
         EXPECT_EQ(chosen_name(one, 1025, {.is_flat = false}), "pipeline");
     }
+    EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 256, {.is_flat = false}), "small");
+    EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 264), "split");
+    EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 1032), "split");
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.ranks = 1}), "alone");
 }
 
