@@ -35,7 +35,9 @@ TEST(Comparison, HoldsEveryAlgorithmOfTheCollectiveWithItsCost) {
     for (const Candidate& one : found.candidates) {
         EXPECT_EQ(one.is_chosen, one.algorithm == choice.algorithm);
         EXPECT_EQ(one.obstacle.empty(), !one.algorithm->has_multicast) << one.algorithm->name;
-        if (one.is_chosen) EXPECT_EQ(one.cost.rounds, 3u);
+        if (one.is_chosen) {
+            EXPECT_EQ(one.cost.rounds, 3u);
+        }
     }
 }
 
