@@ -7,8 +7,10 @@
 #include "algo/plan.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "algo/plan_inner.h"
 #include "algo/plan_layout.h"
 
 namespace tutti::algo {
@@ -26,64 +28,6 @@ using topo::Placement;
 constexpr uint64_t kStreamedBlockBytesMin = 8 * 1024;
 // Rounds that are looked through when a streamed allgather is planned, at 10 to 30 ns each.
 constexpr uint64_t kStreamedRoundsMax = 4096;
-
-// The algorithm's Program of the own node, for lanes of one length.
-struct Inner {
-    std::unique_ptr<Program> program;
-    sched::Extent extent;
-    // Where the closing operation goes, counted from the first inner round, and what of the round
-    // before it waits for: it reads what the inner rounds wrote and need not wait for their sends.
-    uint64_t closing_round = 0;
-    uint64_t closing_after = sched::kAfterAll;
-    // The first round of those with multicasts, which are the last ones.
-    uint64_t telling_round = 0;
-};
-
-uint64_t mask_of_writers(const Round& round) {
-    uint64_t mask = 0;
-    for (uint32_t i = 0; i < round.size(); ++i) {
-        if (round[i].kind != Kind::kSend) mask |= sched::after_op(i);
-    }
-    return mask;
-}
-
-// Beside the last sends if the last round only sends, else behind it.
-void place_closing(Inner& inner) {
-    const uint64_t rounds = inner.extent.rounds;
-    if (rounds == 0) return;
-    Round round;
-    inner.program->read(0, rounds - 1, round);
-    const uint64_t writers = mask_of_writers(round);
-    if (writers != 0 || round.size() == sched::kRoundOpsMax) {
-        inner.closing_round = rounds;
-        inner.closing_after = writers;
-        return;
-    }
-    inner.closing_round = rounds - 1;
-    if (rounds == 1) return;
-    inner.program->read(0, rounds - 2, round);
-    inner.closing_after = mask_of_writers(round);
-}
-
-uint64_t first_telling_round(const Inner& inner) {
-    const auto tells = [&](uint64_t k) {
-        Round round;
-        inner.program->read(0, k, round);
-        return std::ranges::any_of(
-            round, [](const Operation& operation) { return sched::is_multicast(operation.kind); });
-    };
-    uint64_t low = 0;
-    uint64_t high = inner.extent.rounds;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (tells(middle)) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
 
 class Plan final : public Program {
   public:
@@ -123,14 +67,8 @@ class Plan final : public Program {
     [[nodiscard]] Spot spot_of(const Spots& spots) const;
     [[nodiscard]] Place place_of(Spot spot, const Lane& lane) const;
     [[nodiscard]] Block part(Spot spot, Amount amount, const Lane& lane) const;
-    [[nodiscard]] uint64_t packing_rounds() const;
     [[nodiscard]] Block block_at(Place place, uint64_t offset, uint64_t bytes) const {
         return {place.buffer, place.offset + offset, bytes};
-    }
-    [[nodiscard]] uint64_t packed_offset(Rank rank) const {
-        const uint32_t node = placement().node_of(rank);
-        return (placement().members_before(node) + placement().index_on_node(rank)) *
-               layout_.shape.bytes;
     }
 
     void add_packing(uint64_t round, bool packs, Round& out) const;
@@ -201,8 +139,7 @@ Plan::Plan(const Algorithm& algorithm, const Layout& layout, Rank rank)
 
 bool Plan::leads_any_lane() const {
     if (layout_.is_flat) return true;
-    const uint64_t turns = std::min<uint64_t>(layout_.lanes, std::max(layout_.tuning.leaders, 1u));
-    for (uint64_t lane = 0; lane < std::min(turns, members_); ++lane) {
+    for (uint64_t lane = 0; lane < layout_.turns(members_); ++lane) {
         if (layout_.leader(node_, lane) == rank_) return true;
     }
     return false;
@@ -211,13 +148,8 @@ bool Plan::leads_any_lane() const {
 void Plan::make_inner(const Algorithm& algorithm) {
     const Rank participant = layout_.is_flat ? rank_ : node_;
     const auto make = [&](uint64_t bytes) {
-        Inner inner;
-        inner.program = algorithm.make(layout_.inner(bytes), participant, layout_.tuning);
-        inner.extent = inner.program->extent();
-        TUTTI_ASSERT(inner.extent.lanes == 1, "algorithms have one lane");
-        place_closing(inner);
-        if (is_told_) inner.telling_round = first_telling_round(inner);
-        return inner;
+        auto program = algorithm.make(layout_.inner(bytes), participant, layout_.tuning);
+        return Inner(std::move(program), is_told_);
     };
     if (!leads_any_lane() && !is_told_ && !row().streams) return;
     full_ = make(layout_.segment_bytes);
@@ -243,8 +175,7 @@ void Plan::make_extent() {
         last_.program ? last_.extent.multicasts : full_.extent.multicasts;
     extent_.multicasts = (layout_.lanes - 1) * full_.extent.multicasts + last_multicasts;
     // Lanes differ by their leader and by the length of the last one.
-    const uint64_t turns = std::min<uint64_t>(layout_.lanes, std::max(layout_.tuning.leaders, 1u));
-    for (uint64_t lane = 0; lane < std::min(turns, members_); ++lane) {
+    for (uint64_t lane = 0; lane < layout_.turns(members_); ++lane) {
         extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(lane)));
     }
     extent_.rounds = std::max(extent_.rounds, rounds_of(lane_at(layout_.lanes - 1)));
@@ -296,13 +227,9 @@ Plan::Lane Plan::lane_at(uint64_t number) const {
 
 // ---- rounds ------------------------------------------------------------------------------------
 
-uint64_t Plan::packing_rounds() const {
-    return (layout_.shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
-}
-
 uint64_t Plan::opening_rounds() const {
     if (has_opening_) return 1;
-    return packs_ ? packing_rounds() : 0;
+    return packs_ ? layout_.packing_rounds() : 0;
 }
 
 uint64_t Plan::closing_round(const Lane& lane) const {
@@ -319,7 +246,7 @@ uint64_t Plan::unpacking_round(const Lane& lane) const {
 }
 
 uint64_t Plan::rounds_of(const Lane& lane) const {
-    return unpacking_round(lane) + (unpacks_ ? packing_rounds() : 0);
+    return unpacking_round(lane) + (unpacks_ ? layout_.packing_rounds() : 0);
 }
 
 void Plan::read(uint64_t number, uint64_t round, Round& out) const {
@@ -396,7 +323,7 @@ void Plan::add_packing(uint64_t round, bool packs, Round& out) const {
     const uint64_t first = round * sched::kRoundOpsMax;
     const uint64_t end = std::min<uint64_t>(first + sched::kRoundOpsMax, layout_.shape.ranks);
     for (uint64_t rank = first; rank < end; ++rank) {
-        const Block packed = sched::scratch(packed_offset(static_cast<Rank>(rank)), bytes);
+        const Block packed = sched::scratch(layout_.packed_offset(static_cast<Rank>(rank)), bytes);
         if (packs) {
             out.add(sched::copy(packed, sched::input(rank * bytes, bytes)));
         } else {

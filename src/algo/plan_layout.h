@@ -28,6 +28,18 @@ struct Layout {
     [[nodiscard]] Rank rank_of(Rank participant, uint64_t lane) const {
         return is_flat ? participant : leader(participant, lane);
     }
+    // The lanes after which the leaders of a node of so many members come again.
+    [[nodiscard]] uint64_t turns(uint64_t members) const {
+        return std::min({lanes, uint64_t{std::max(tuning.leaders, 1u)}, members});
+    }
+    // Of a rank's block among all in the order of nodes; and the rounds that packing them takes.
+    [[nodiscard]] uint64_t packed_offset(Rank rank) const {
+        const uint32_t of = placement->node_of(rank);
+        return (placement->members_before(of) + placement->index_on_node(rank)) * shape.bytes;
+    }
+    [[nodiscard]] uint64_t packing_rounds() const {
+        return (shape.ranks + sched::kRoundOpsMax - 1) / sched::kRoundOpsMax;
+    }
     // The most that a rank's plan takes in front of the algorithm's own scratch.
     [[nodiscard]] uint64_t own_scratch_max() const;
 

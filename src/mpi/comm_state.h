@@ -53,7 +53,7 @@ void settle(CommState& state);
 // With a team in which each rank counts as a host of its own, if it has none yet.
 void settle_apart(CommState& state);
 
-// Beginning of each of the seven calls that Tutti takes over.
+// Beginning of each of the calls that Tutti takes over.
 inline CommState* enter(abi::Comm comm) {
     CommState* state = find_state(comm);
     if (state != nullptr && !state->settled) [[unlikely]]

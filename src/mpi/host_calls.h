@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seven collectives with their arguments as one value, whether they came with int counts or
+// The collectives with their arguments as one value, whether they came with int counts or
 // with MPI-4's large ones, and the way to hand them to the host unchanged.
 #pragma once
 
