@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "mpi/collectives.h"
 #include "mpi/front.h"
@@ -48,13 +49,51 @@ struct Entry<kEnter, Status(Parameters...)> {
     }
 };
 
-// A name that the host behind us does not have.
+using Count = abi::Count;
+// MPI_ERR_COUNT in every ABI that is known.
+constexpr int kErrCount = 2;
+
+template <class Parameter>
+constexpr bool kIsArray = std::is_same_v<Parameter, const Count*>;  // of counts or addresses
+template <class Parameter>
+using AsInt = std::conditional_t<std::is_same_v<Parameter, Count>, int, Parameter>;
+template <class T>
+bool fits(const T& argument) {
+    if constexpr (std::is_same_v<T, Count>) return fits_an_int(argument);
+    return true;
+}
+
+// A name that the host behind us does not have. A program that asks whether there are large counts
+// finds this library's names: those go to the host's form with int counts, where one can tell that
+// they fit.
 template <const char* kName, class Function>
 struct Absent;
 template <const char* kName, class Status, class... Parameters>
 struct Absent<kName, Status(Parameters...)> {
-    static Status by_mpi_name(Parameters...) { no_such_function(kName + 1); }
-    static Status by_pmpi_name(Parameters...) { no_such_function(kName); }
+    using Narrow = Status(AsInt<Parameters>...);
+    static inline constinit std::atomic<Narrow*> mpi_narrow{nullptr};
+    static inline constinit std::atomic<Narrow*> pmpi_narrow{nullptr};
+
+    static Status by_mpi_name(Parameters... arguments) {
+        return instead(mpi_narrow, kName + 1, arguments...);
+    }
+    static Status by_pmpi_name(Parameters... arguments) {
+        return instead(pmpi_narrow, kName, arguments...);
+    }
+
+  private:
+    static Status instead(const std::atomic<Narrow*>& narrow, const char* name,
+                          Parameters... arguments) {
+        if constexpr ((kIsArray<Parameters> || ...)) return kErrCount;
+        if constexpr ((std::is_same_v<Parameters, Count> || ...)) {
+            Narrow* const function = narrow.load(std::memory_order_acquire);
+            if (function != nullptr) {
+                if (!(fits(arguments) && ...)) return kErrCount;
+                return function(static_cast<AsInt<Parameters>>(arguments)...);
+            }
+        }
+        no_such_function(name);
+    }
 };
 #define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
     constexpr char kName_##member[] = "PMPI_" #Name;
@@ -100,6 +139,14 @@ void lead(std::atomic<Function*>& slot, void* found, Function* otherwise) {
                std::memory_order_release);
 }
 
+// "MPI_Bcast_c" to "MPI_Bcast".
+template <class Function>
+void lead_narrow(std::atomic<Function*>& slot, const FindFunction& find, std::string name) {
+    if (!name.ends_with("_c")) return;
+    name.resize(name.size() - 2);
+    slot.store(reinterpret_cast<Function*>(find(name.c_str())), std::memory_order_release);
+}
+
 }  // namespace
 
 void lead_to_tutti(const FindFunction& find_tool) {
@@ -118,6 +165,8 @@ void lead_beyond(const FindFunction& find) {
 #define TUTTI_MPI_EXPORTED(member, Name, need, parameters, arguments, body) \
     {                                                                       \
         using No = Absent<kName_##member, int parameters>;                  \
+        lead_narrow(No::pmpi_narrow, find, "PMPI_" #Name);                  \
+        lead_narrow(No::mpi_narrow, find, "MPI_" #Name);                    \
         lead(Pmpi::slots.member, find("PMPI_" #Name), No::by_pmpi_name);    \
         lead(Mpi::slots.member, find("MPI_" #Name), No::by_mpi_name);       \
     }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/finish_report.h"
 #include "mpi/slots.h"
 
 namespace tutti::mpi {
@@ -133,7 +134,10 @@ std::string obstacle_to(const FoundHost& host) {
 
 // The program is not to blame: one line, and it runs as it would without Tutti.
 void stand_aside(const FoundHost& host, const std::string& obstacle) {
-    if (speaks_before_init()) print_line((obstacle + "; it runs without Tutti").c_str());
+    if (speaks_before_init()) {
+        print_line((obstacle + "; it runs without Tutti").c_str());
+        leave_mark();  // that is all there is to say
+    }
     lead_beyond([&host](const char* name) {
         void* next = dlsym(RTLD_NEXT, name);
         // An interpreter may have loaded its MPI where nobody else sees it.

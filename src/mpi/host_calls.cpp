@@ -11,7 +11,8 @@ namespace tutti::mpi {
 
 namespace {
 
-// Counts that are not significant on this rank may hold anything, so they are only cut.
+// Counts that are not significant on this rank may hold anything, so they are only cut. Those that
+// are have been looked at.
 int narrow(Count count) { return static_cast<int>(count); }
 
 // Of a gather or scatter: `one` is where this rank's own block is.
@@ -88,7 +89,8 @@ int host_allgather(const BlocksArgs& a) {
         return host.allgather_c(a.send, a.send_count, a.send_type, a.recv, a.recv_count,
                                 a.recv_type, a.comm);
     }
-    if (!fits_an_int(a.recv_count)) return refuse_count(a.comm);
+    const bool send_fits = is_in_place(a.send) || fits_an_int(a.send_count);
+    if (!send_fits || !fits_an_int(a.recv_count)) return refuse_count(a.comm);
     return host.allgather(a.send, narrow(a.send_count), a.send_type, a.recv, narrow(a.recv_count),
                           a.recv_type, a.comm);
 }

@@ -11,12 +11,11 @@ enum { kRanksMax = 16 };
 
 static int rank, size, errors, checks;
 
-#define FUNCTION(name, ...) \
-    ((int (*)(__VA_ARGS__))find(#name))
+#define FUNCTION(name, ...) ((int (*)(__VA_ARGS__))find(#name))
 
-static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
+static void* find(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 
-static void expect(int is_right, const char *what) {
+static void expect(int is_right, const char* what) {
     ++checks;
     if (is_right) return;
     ++errors;
@@ -33,18 +32,18 @@ static void vectors(void) {
         in[i] = 100 * rank + (size - 1 - i);
         out[i] = -1;
     }
-    const int status = FUNCTION(MPI_Alltoallv_c, const void *, const MPI_Count *, const MPI_Aint *,
-                                MPI_Datatype, void *, const MPI_Count *, const MPI_Aint *,
-                                MPI_Datatype, MPI_Comm)(in, counts, offsets, MPI_INT, out, counts,
-                                                        offsets, MPI_INT, MPI_COMM_WORLD);
+    const int status =
+        FUNCTION(MPI_Alltoallv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype,
+                 void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm)(
+            in, counts, offsets, MPI_INT, out, counts, offsets, MPI_INT, MPI_COMM_WORLD);
     expect(status == MPI_SUCCESS, "alltoallv");
     for (int i = 0; i < size; ++i) expect(out[size - 1 - i] == 100 * i + rank, "alltoallv data");
 
     // What is not significant is not looked at.
     const int root = size - 1;
     int all[kRanksMax] = {0};
-    FUNCTION(MPI_Gatherv_c, const void *, MPI_Count, MPI_Datatype, void *, const MPI_Count *,
-             const MPI_Aint *, MPI_Datatype, int, MPI_Comm)
+    FUNCTION(MPI_Gatherv_c, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+             const MPI_Aint*, MPI_Datatype, int, MPI_Comm)
     (rank == root ? MPI_IN_PLACE : &rank, rank == root ? (MPI_Count)1 << 40 : 1, MPI_INT, all,
      rank == root ? counts : NULL, rank == root ? offsets : NULL, MPI_INT, root, MPI_COMM_WORLD);
     if (rank == root) {
@@ -52,13 +51,13 @@ static void vectors(void) {
     }
     int own = -1;
     for (int i = 0; i < size; ++i) in[size - 1 - i] = 7 * i;
-    FUNCTION(MPI_Scatterv_c, const void *, const MPI_Count *, const MPI_Aint *, MPI_Datatype, void *,
+    FUNCTION(MPI_Scatterv_c, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*,
              MPI_Count, MPI_Datatype, int, MPI_Comm)
     (in, rank == root ? counts : NULL, rank == root ? offsets : NULL, MPI_INT, &own, 1, MPI_INT,
      root, MPI_COMM_WORLD);
     expect(own == 7 * rank, "scatterv data");
-    FUNCTION(MPI_Allgatherv_c, const void *, MPI_Count, MPI_Datatype, void *, const MPI_Count *,
-             const MPI_Aint *, MPI_Datatype, MPI_Comm)
+    FUNCTION(MPI_Allgatherv_c, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+             const MPI_Aint*, MPI_Datatype, MPI_Comm)
     (&rank, 1, MPI_INT, all, counts, offsets, MPI_INT, MPI_COMM_WORLD);
     for (int i = 0; i < size; ++i) expect(all[size - 1 - i] == i, "allgatherv data");
 }
@@ -71,18 +70,18 @@ static void reductions(void) {
         counts[i] = 1;
         each[i] = i;
     }
-    FUNCTION(MPI_Allreduce_c, const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
+    FUNCTION(MPI_Allreduce_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
     (&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     expect(sum == size, "allreduce");
-    FUNCTION(MPI_Scan_c, const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
+    FUNCTION(MPI_Scan_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
     (&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     expect(sum == rank + 1, "scan");
-    FUNCTION(MPI_Reduce_scatter_c, const void *, void *, const MPI_Count *, MPI_Datatype, MPI_Op,
+    FUNCTION(MPI_Reduce_scatter_c, const void*, void*, const MPI_Count*, MPI_Datatype, MPI_Op,
              MPI_Comm)
     (each, &part, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     expect(part == (double)rank * size, "reduce_scatter");
     part = 0;
-    FUNCTION(MPI_Reduce_scatter_block_c, const void *, void *, MPI_Count, MPI_Datatype, MPI_Op,
+    FUNCTION(MPI_Reduce_scatter_block_c, const void*, void*, MPI_Count, MPI_Datatype, MPI_Op,
              MPI_Comm)
     (each, &part, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     expect(part == (double)rank * size, "reduce_scatter_block");
@@ -101,8 +100,8 @@ static void groups(void) {
         offsets[i] = i;
     }
     const int is_root = rank == 0;
-    FUNCTION(MPI_Gatherv_c, const void *, MPI_Count, MPI_Datatype, void *, const MPI_Count *,
-             const MPI_Aint *, MPI_Datatype, int, MPI_Comm)
+    FUNCTION(MPI_Gatherv_c, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+             const MPI_Aint*, MPI_Datatype, int, MPI_Comm)
     (&rank, is_root ? (MPI_Count)1 << 40 : 1, MPI_INT, all, is_root ? counts : NULL,
      is_root ? offsets : NULL, MPI_INT, is_root ? MPI_ROOT : 0, inter);
     for (int i = 1; is_root && i < size; ++i) expect(all[i - 1] == i, "gatherv between groups");
@@ -110,11 +109,29 @@ static void groups(void) {
     MPI_Comm_free(&half);
 }
 
-int main(int argc, char **argv) {
+// A host without these must not get a count that was cut: this one would become 1. Before other
+// calls, since a communicator's first ones are the host's.
+static void cut_counts(void) {
+    void* host = dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
+    if (!host || dlsym(host, "PMPI_Allgather_c")) return;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int all[kRanksMax];
+    const MPI_Count count = ((MPI_Count)1 << 32) + 1;
+    const int status =
+        FUNCTION(MPI_Allgather_c, const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
+                 MPI_Datatype, MPI_Comm)(&rank, count, MPI_INT, all, 1, MPI_INT, comm);
+    expect(status != MPI_SUCCESS, "allgather of a count that no int holds");
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (find("MPI_Alltoallv_c")) {
+        cut_counts();
         for (int i = 0; i < 5; ++i) {
             vectors();
             reductions();

@@ -214,10 +214,11 @@ def test_a_program_of_the_standard_abi(mpi, tmp_path):
     subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-pthread", f"-I{tmp_path}",
                     PROGRAMS / "simple.c", "-o", program, f"-L{lib}", "-lmpi_abi",
                     f"-Wl,-rpath,{lib}", "-ldl"], check=True)
-    outcome = mpi.launch(program, 3, 20, with_report=False).passed()
-    assert len(outcome.lines()) == 1, str(outcome)
-    assert "uses the MPI-5 standard ABI" in outcome.lines()[0], str(outcome)
-    assert "it runs without Tutti" in outcome.lines()[0], str(outcome)
+    for with_report in (False, True):
+        outcome = mpi.launch(program, 3, 20, with_report=with_report).passed()
+        assert len(outcome.lines()) == 1, str(outcome)
+        assert "uses the MPI-5 standard ABI" in outcome.lines()[0], str(outcome)
+        assert "it runs without Tutti" in outcome.lines()[0], str(outcome)
 
 
 @needs_tutti

@@ -19,7 +19,7 @@ def test_stands_aside(tmp_path, extra, words):
     subprocess.run(["gcc", "-shared", "-fPIC", *extra, PROGRAMS / "no_profiling.c", "-o",
                     library], check=True)
     subprocess.run(["gcc", PROGRAMS / "no_profiling_user.c", "-o", program, f"-L{tmp_path}",
-                    "-lmpi", f"-Wl,-rpath,{tmp_path}"], check=True)
+                    "-lmpi", "-ldl", f"-Wl,-rpath,{tmp_path}"], check=True)
     outcome = run_command([program], env={"LD_PRELOAD": PRELOAD})
     assert outcome.status == 0 and outcome.out == "sum 7\n", str(outcome)
     lines = outcome.lines()

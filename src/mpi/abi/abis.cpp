@@ -63,7 +63,7 @@ const Abi* find_abi(void* library, const char* version) {
 
 const Brand* find_brand(const char* version) {
     if (!is_mpich(nullptr, version)) return &kOpenMpi;
-    return strstr(version, "Intel") != nullptr ? &kIntel : &kMpich;
+    return strstr(version, "Intel(R) MPI") != nullptr ? &kIntel : &kMpich;
 }
 
 // Releases without it have no such variable; it is one byte, and where some have made it an int,

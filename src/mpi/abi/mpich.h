@@ -114,8 +114,12 @@ inline bool load_mpich_handles(void*, Handles& out) {
     return true;
 }
 
-// All of the family say so; what nobody knows is not called with ints for handles.
+// All of the family say so; what nobody knows is not called with ints for handles. Nor is a layer
+// that has an ABI of its own and quotes the MPI behind it.
 inline bool is_mpich(void*, const char* version) {
+    for (const char* layer : {"MPIwrapper", "MPItrampoline", "wi4mpi", "Wi4MPI"}) {
+        if (strstr(version, layer) != nullptr) return false;
+    }
     for (const char* word : {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"}) {
         if (strstr(version, word) != nullptr) return true;
     }

@@ -109,6 +109,9 @@ DatagramCarrier::~DatagramCarrier() {
         // The lock may be held by a thread that is not here; the rings are the parent's.
         service_.abandon();
         for (auto& group : groups_) static_cast<void>(group.release());
+        for (auto& way : to_leave_) static_cast<void>(way.release());
+        for (auto& way : left_) static_cast<void>(way.release());
+        static_cast<void>(datagrams_.release());
         return;
     }
     service_.stop();

@@ -111,7 +111,8 @@ class Datagrams {
     // Not under the carrier's lock, one call at a time, while packets come and go: the system may
     // take seconds for it. Errors of join(): no memory, the group's address cannot be had.
     virtual Result<std::unique_ptr<Way>> join(const WayParams& params) = 0;
-    // After forget().
+    // After forget(). Where the process's carrier ends, ways go without either; and in a child that
+    // was forked, nothing of this is touched.
     virtual void leave(std::unique_ptr<Way> way) = 0;
 
     // From here on under the carrier's lock; nothing of it takes memory.

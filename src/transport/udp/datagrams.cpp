@@ -126,13 +126,17 @@ class UdpDatagrams final : public carrier::Datagrams {
 
 Result<carrier::Path> UdpDatagrams::choose_path(std::span<const Address> members,
                                                 mcast::Member own) const {
-    const auto path = udp::choose_path(endpoints_of(members), own);
-    if (!path) return path.error();
-    carrier::Path agreed;
-    agreed.packet_bytes_max = path.value().packet_bytes_max;
-    agreed.window_packets_max = path.value().window_packets_max;
-    agreed.shares_host = path.value().shares_host;
-    return agreed;
+    try {
+        const auto path = udp::choose_path(endpoints_of(members), own);
+        if (!path) return path.error();
+        carrier::Path agreed;
+        agreed.packet_bytes_max = path.value().packet_bytes_max;
+        agreed.window_packets_max = path.value().window_packets_max;
+        agreed.shares_host = path.value().shares_host;
+        return agreed;
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::kMemory, "out of memory"};
+    }
 }
 
 Result<std::unique_ptr<UdpWay>> UdpDatagrams::make_way(const WayParams& params) const {
