@@ -284,8 +284,8 @@ TUTTI_API int tutti_prefers_host(tutti_team *team, const tutti_call *call);
 TUTTI_API const char *tutti_algorithm(const tutti_team *team, const tutti_call *call);
 
 /* From now on this team's calls of call->collective run by `algorithm`, as TUTTI_ALLREDUCE and its
- * like take it ("ring:segment=64K", "node:small", "host"); NULL: by settings and rules again. For comparisons in
- * one run. All members alike, no request under way. TUTTI_ERR_ALGORITHM, on all members, where this
+ * like take it ("ring:segment=64K", "node:small", "host"); NULL: by settings and rules again. For
+ * comparisons in one run. All members alike, no request under way. TUTTI_ERR_ALGORITHM, on all members, where this
  * call cannot run so: message says why, and nothing has changed. Plans the call, so that the first
  * one takes no longer than the next. */
 TUTTI_API tutti_status tutti_team_force(tutti_team *team, const tutti_call *call,

@@ -80,8 +80,9 @@ void Control::begin_agreement() { show(rejections_.begin(calls_begun() + 1)); }
 
 notes::Verdict Control::agree() {
     const notes::Verdict verdict = compare();
-    if (verdict == notes::Verdict::kOutOfStep && !members_.is_broken())
+    if (verdict == notes::Verdict::kOutOfStep && !members_.is_broken()) {
         fall_out_of_step(members_.rank);
+    }
     if (verdict == notes::Verdict::kAgree && !members_.is_broken()) rejections_.end();
     return verdict;
 }

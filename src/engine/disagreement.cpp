@@ -20,6 +20,10 @@ CallText text_of(const node::CallNote& note) {
         std::snprintf(out.text, sizeof out.text, "left to the host MPI");
         return out;
     }
+    if (note.collective >= TUTTI_COLLECTIVE_COUNT) {  // it came from another rank
+        std::snprintf(out.text, sizeof out.text, "no collective");
+        return out;
+    }
     const char* name = collective_name(collective).data();  // a literal
     if (collective == TUTTI_BARRIER) {
         std::snprintf(out.text, sizeof out.text, "%s", name);

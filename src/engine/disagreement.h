@@ -5,14 +5,11 @@
 #include <cstdint>
 
 #include "engine/network.h"
+#include "engine/runner.h"
 #include "node/word.h"
 #include "transport/transport.h"
 
 namespace tutti::engine {
-
-struct Why {
-    char text[128] = {};
-};
 
 // The call `number` of this rank, and what `rank` takes it to be; nullptr: something else.
 Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,

@@ -7,13 +7,12 @@
 #include <new>
 #include <utility>
 
-#include "algo/plan.h"
-
 namespace tutti::engine {
 namespace {
 
 // How long the end of the context waits for those who miss something of it after a failure.
 constexpr uint64_t kSettleNsMax = 5'000'000'000;
+
 }  // namespace
 
 Network::Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/node_runner.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "node/algorithms.h"
@@ -12,12 +13,13 @@ NodeRunner::NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> cho
 
 Result<const node::Algorithm*> NodeRunner::named_algorithm(const Request& request) {
     const node::Call& call = request.op.call;
-    if (!may_be_host(call.collective, call.bytes)) return nullptr;
+    if (!is_ruled(call.collective, call.bytes)) return nullptr;
     return choice_->algorithm(shape_of(request, members_.size), {node_, call});
 }
 
 // The error of an algorithm that cannot run a call is the same on all ranks, and the call has its
-// number.
+// number. Where ranks differ in the bytes of a gather or scatter it may be that of some: they have
+// the error, and whoever waits for them finds out that they disagree.
 Runner::Begun NodeRunner::begin(Request& request) {
     if (!names_algorithms() || request.op.call.is_empty_for_all()) {
         const Begun begun = begin(request.op);
@@ -26,10 +28,14 @@ Runner::Begun NodeRunner::begin(Request& request) {
     }
     const auto named = members_.context.with_fund([&] { return named_algorithm(request); });
     if (!named) {
-        const bool is_own = named.error().code == ErrorCode::kMemory;
+        if (named.error().code == ErrorCode::kMemory) {
+            std::snprintf(why_.text, sizeof why_.text, "%s", named.error().message.c_str());
+            failure_ = {TUTTI_ERR_MEMORY, why_.text, false};
+            return Begun::kFailed;
+        }
         error_ = named.error().message;
-        failure_ = {is_own ? TUTTI_ERR_MEMORY : TUTTI_ERR_ALGORITHM, error_.c_str(), !is_own};
-        if (!is_own) node::pass(node_, request.op.call);
+        failure_ = {TUTTI_ERR_ALGORITHM, error_.c_str(), true};
+        node::pass(node_, request.op.call);
         return Begun::kFailed;
     }
     op_ = &request.op;
@@ -77,7 +83,7 @@ void NodeRunner::sleep(Sleeper& sleeper, Waiter::From, uint64_t end_ns) {
     has_slept_ = true;
 }
 
-bool NodeRunner::may_be_host(tutti_collective collective, uint64_t bytes) const {
+bool NodeRunner::is_ruled(tutti_collective collective, uint64_t bytes) const {
     return choice_ && choice_->is_about(collective, bytes);
 }
 
@@ -93,13 +99,16 @@ const char* NodeRunner::algorithm(const Request& request) {
 
 Result<Done> NodeRunner::force(const Request& request, const std::string& algorithm) {
     if (!choice_ && algorithm.empty()) return Done{};
-    return members_.context.with_fund([&] {
+    const bool is_first = !choice_;
+    auto forced = members_.context.with_fund([&] {
         if (!choice_) {
             choice_ = select::NodeChoice::create_silent(members_.context.grounds(), members_.size);
         }
         return choice_->force(shape_of(request, members_.size), {node_, request.op.call},
                               algorithm);
     });
+    if (!forced && is_first) choice_.reset();
+    return forced;
 }
 
 }  // namespace tutti::engine

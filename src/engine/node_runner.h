@@ -37,7 +37,7 @@ class NodeRunner final : public Runner {
     void pass(const node::Call& call) override { node::pass(node_, call); }
     [[nodiscard]] uint32_t calls() const override { return static_cast<uint32_t>(node_.call); }
     [[nodiscard]] bool has_host_rules() const override { return choice_ != nullptr; }
-    [[nodiscard]] bool may_be_host(tutti_collective collective, uint64_t bytes) const override;
+    [[nodiscard]] bool is_ruled(tutti_collective collective, uint64_t bytes) const override;
     Result<bool> is_host(const Request& request) override;
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
@@ -54,7 +54,8 @@ class NodeRunner final : public Runner {
     node::Op exchange_;                           // of the cards
     bool has_slept_ = false;                      // in the call under way
     Failure failure_;
-    std::string error_;
+    std::string error_;  // alike on all members
+    Why why_;            // of this rank's own
 };
 
 inline Runner::Begun NodeRunner::begin(node::Op& op) {

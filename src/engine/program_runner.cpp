@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/program_runner.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "base/collectives.h"
@@ -61,9 +62,13 @@ Runner::Begun ProgramRunner::begin_plan() {
         network_->start(*ready.value(), arguments_of(request_->op.call, members_.rank));
         return Begun::kRuns;
     }
-    const bool is_own = ready.error().code == ErrorCode::kMemory;
-    error_ = ready.error().message;
-    failure_ = {is_own ? TUTTI_ERR_MEMORY : TUTTI_ERR_ALGORITHM, error_.c_str(), !is_own};
+    if (ready.error().code == ErrorCode::kMemory) {
+        std::snprintf(why_.text, sizeof why_.text, "%s", ready.error().message.c_str());
+        failure_ = {TUTTI_ERR_MEMORY, why_.text, false};
+    } else {
+        error_ = ready.error().message;
+        failure_ = {TUTTI_ERR_ALGORITHM, error_.c_str(), true};
+    }
     return Begun::kFailed;
 }
 

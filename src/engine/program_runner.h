@@ -35,7 +35,7 @@ class ProgramRunner final : public Runner {
     void pass(const node::Call& call) override;
     [[nodiscard]] uint32_t calls() const override { return network_->call(); }
     [[nodiscard]] bool has_host_rules() const override { return true; }
-    [[nodiscard]] bool may_be_host(tutti_collective, uint64_t) const override { return true; }
+    [[nodiscard]] bool is_ruled(tutti_collective, uint64_t) const override { return true; }
     Result<bool> is_host(const Request& request) override;
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
@@ -60,8 +60,8 @@ class ProgramRunner final : public Runner {
     Request* request_ = nullptr;  // of the call under way
     Phase phase_ = Phase::kRunning;
     Failure failure_;
-    std::string error_;  // of a plan
-    Why why_;            // of a disagreement
+    std::string error_;  // alike on all members
+    Why why_;            // of this rank's own
 };
 
 }  // namespace tutti::engine

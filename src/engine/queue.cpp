@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/queue.h"
 
+#include <string>
+
 #include "base/assert.h"
 #include "engine/messages.h"
 
@@ -17,6 +19,8 @@ void Queue::push(Request& request) {
 }
 
 void Queue::put_in_front(Request& request) {
+    TUTTI_ASSERT(is_idle(), "no other request is under way");
+    TUTTI_ASSERT(request.stage == Request::Stage::kIdle, "a request is started once at a time");
     request.stage = Request::Stage::kRunning;
     request.status = TUTTI_PENDING;
     request.next = nullptr;
@@ -81,7 +85,9 @@ bool Queue::is_tolerable(uint32_t rank) const {
 void Queue::compare_cards(Request& request) {
     for (uint32_t rank = 0; rank < cards_.size(); ++rank) {
         if (is_tolerable(rank)) continue;
-        members_.message = mismatch_message(members_.name, runner_->calls(), cards_);
+        // Assigned, so that the memory stays that break_down() needs.
+        const std::string line = mismatch_message(members_.name, runner_->calls(), cards_);
+        members_.message.assign(line);
         return finish(request, TUTTI_ERR_MISMATCH);
     }
     begin_main(request);
@@ -114,7 +120,7 @@ void Queue::fail_front() {
         if (!members_.is_broken()) control_->break_off(failure.status, failure.text);
         return finish(*front_, members_.broken);
     }
-    members_.message = members_.name + ": " + failure.text;
+    members_.message.assign(members_.name).append(": ").append(failure.text);
     finish(*front_, failure.status);
 }
 

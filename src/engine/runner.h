@@ -23,6 +23,11 @@ namespace tutti::engine {
 
 class Network;
 
+// A line in memory that is there already, since there may be no other.
+struct Why {
+    char text[128] = {};
+};
+
 // Why a call does not go on.
 struct Failure {
     tutti_status status = TUTTI_OK;
@@ -77,8 +82,8 @@ class Runner {
     [[nodiscard]] virtual uint32_t calls() const = 0;
     // False: no call is ever the embedder's.
     [[nodiscard]] virtual bool has_host_rules() const = 0;
-    // False: no such call is, whatever else is said of it.
-    [[nodiscard]] virtual bool may_be_host(tutti_collective collective, uint64_t bytes) const = 0;
+    // False: no rule is about such a call, whatever else is said of it.
+    [[nodiscard]] virtual bool is_ruled(tutti_collective collective, uint64_t bytes) const = 0;
     virtual Result<bool> is_host(const Request& request) = 0;
     // Of what would run it.
     virtual const char* algorithm(const Request& request) = 0;

@@ -51,13 +51,14 @@ void Team::run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> contr
 }
 
 void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control) {
-    if (!queue_.checks() && !runner->names_algorithms()) short_ = runner.get();
+    if (!queue_.checks()) node_runner_ = runner.get();
+    choose_short();
     run_by(std::move(runner), std::move(control));
 }
 
 void Team::become_track(Tracks& tracks) {
     tracks_ = &tracks;
-    short_ = nullptr;
+    node_runner_ = short_ = nullptr;
 }
 
 void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }
@@ -168,8 +169,8 @@ void Team::watch_others(uint64_t waited_ns) {
     context().multicast_desk().watch_all_for_others(true);
 }
 
-tutti_status Team::wait_for(Request& request) {
-    Waiter waiter(members_.policy, context().clock(), progressed_ns_);
+tutti_status Team::wait_for(Request& request, uint32_t polls) {
+    Waiter waiter(members_.policy, context().clock(), progressed_ns_, polls);
     while (request.stage != Request::Stage::kIdle) {
         if (queue_.advance()) {
             waiter.reset();
@@ -215,7 +216,7 @@ inline tutti_status Team::run_short() {
         } else if (policy.is_crowded || ++polls == kShortPolls) {
             short_->resume(run_.op);
             queue_.put_in_front(run_);
-            return wait_for(run_);
+            return wait_for(run_, kShortPolls);
         }
     }
     if (policy.sleeps) short_->ring_done(run_.op);
@@ -353,7 +354,7 @@ bool Team::prefers_host(const tutti_call& call) {
     // A collective that is none is describe()'s to refuse.
     const bool is_known = call.collective >= 0 && call.collective < TUTTI_COLLECTIVE_COUNT;
     const uint64_t bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
-    if (is_known && !runner_->may_be_host(call.collective, bytes)) return false;
+    if (is_known && !runner_->is_ruled(call.collective, bytes)) return false;
     const HeldTeam held_team(*this);
     if (members_.is_broken()) return false;
     if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
@@ -401,7 +402,11 @@ Result<Done> Team::force_here(const tutti_call& call, const std::string& algorit
     }
     auto forced = runner_->force(ask_, algorithm);
     has_host_rules_ = runner_->has_host_rules();
-    if (short_ && short_->names_algorithms()) short_ = nullptr;
+    choose_short();
+    // The others run another algorithm from now on.
+    if (!forced && forced.error().code == ErrorCode::kMemory) {
+        give_up(TUTTI_ERR_MEMORY, "out of memory");
+    }
     return forced;
 }
 

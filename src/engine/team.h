@@ -100,7 +100,12 @@ class Team {
     tutti_status run_prepared();
     Team& take_track();
     tutti_status ended(tutti_status status);
-    tutti_status wait_for(Request& request);
+    // polls: fruitless ones just before.
+    tutti_status wait_for(Request& request, uint32_t polls = 0);
+    void choose_short() {
+        const bool may = node_runner_ && !node_runner_->names_algorithms();
+        short_ = may ? node_runner_ : nullptr;
+    }
     // After a fruitless step of the request in front.
     void wait_turn(Waiter& waiter);
     void wait_agreement_turn(Waiter& waiter);
@@ -132,6 +137,7 @@ class Team {
     // The runner, where calls go the short way: they are not compared before, run in shared memory,
     // and one at a time.
     NodeRunner* short_ = nullptr;
+    NodeRunner* node_runner_ = nullptr;  // where they may, unless rules name algorithms
     bool has_host_rules_ = false;
     Queue queue_;
     uint32_t looks_ = 0;

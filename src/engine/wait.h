@@ -44,9 +44,11 @@ class Waiter {
         : policy_(policy), clock_(clock), is_yielding_(policy.is_crowded) {}
     // progressed_ns: when the embedder last had its turn in a wait for the node; outlives this, so
     // that many short waits count as one long one.
-    Waiter(const WaitPolicy& policy, Clock& clock, uint64_t& progressed_ns)
+    // polls: fruitless ones just before.
+    Waiter(const WaitPolicy& policy, Clock& clock, uint64_t& progressed_ns, uint32_t polls = 0)
         : Waiter(policy, clock) {
         progressed_ns_ = &progressed_ns;
+        turns_ = polls;
     }
 
     void reset() {

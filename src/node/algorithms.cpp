@@ -37,8 +37,7 @@ Step alone(Team& team, Op& op) {
     return finish_small(team, op);
 }
 
-// ---- why one cannot run a call
-// --------------------------------------------------------------------
+// ---- why one cannot run a call ------------------------------------------------------------------
 
 std::string_view never(const Team&, const Call&) { return {}; }
 
@@ -76,8 +75,7 @@ std::string_view unless_one_chunk(const Team& team, const Call& call) {
                                                         : std::string_view();
 }
 
-// ---- the records
-// -----------------------------------------------------------------------------------
+// ---- the records --------------------------------------------------------------------------------
 
 using enum Wakes;
 constexpr Algorithm kAlone{"alone", alone, nullptr, no_cost, kSome, "one rank", never};
@@ -138,8 +136,7 @@ constexpr Algorithm kSplitReduceScatter{
     "more than 1 KiB of all blocks: piece by piece, each rank folds its own",
     never};
 
-// ---- which one runs a call
-// ------------------------------------------------------------------------
+// ---- which one runs a call ----------------------------------------------------------------------
 
 // Of a collective; nullptr: there is none, the next one runs.
 struct Row {

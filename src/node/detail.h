@@ -104,8 +104,7 @@ bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte
 // `sender` sends. False where that is not known yet, or cannot be.
 bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot);
 
-// ---- guards: nothing is overwritten before it was read
-// --------------------------------------------
+// ---- guards: nothing is overwritten before it was read ------------------------------------------
 
 // True when every other rank has finished the call that last used this call's slots.
 bool slots_free_look(Team& team, uint64_t call);

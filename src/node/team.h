@@ -43,7 +43,7 @@ struct Call {
         return is_empty() && collective != TUTTI_GATHER && collective != TUTTI_SCATTER;
     }
 
-    // This rank's vector (reduce, allreduce) and block (allgather), wherever it stands.
+    // This rank's vector or blocks (reductions) and block (allgather), wherever they stand.
     [[nodiscard]] const std::byte* vector() const { return send ? send : recv; }
     [[nodiscard]] const std::byte* block(Rank rank) const {
         return send ? send : recv + rank * bytes;
@@ -161,8 +161,8 @@ inline Step step(Team& team, Op& op) { return op.step(team, op); }
 // The name of the algorithm that start() would choose.
 const char* algorithm_name(const Team& team, const Call& call);
 
-// True for calls in which every rank waits for all others at once (flat barrier, allreduce and
-// allgather): only the last one's arrival can end anybody's wait.
+// True for calls in which every rank waits for all others at once (flat barrier, allreduce,
+// allgather and reduce_scatter_block): only the last one's arrival can end anybody's wait.
 bool waits_for_all(const Op& op);
 
 // Whether the deeds of `other` can end this rank's wait in a blocked operation. False only where it

@@ -34,25 +34,26 @@ size_t place_of(const sched::Shape& shape, size_t places) {
 NodeChoice::NodeChoice(const Grounds& grounds, uint32_t ranks)
     : grounds_(grounds), placement_(topo::Placement::blocks(ranks, 1)) {}
 
-void NodeChoice::add(const Rules& rules, uint32_t ranks) {
+void NodeChoice::add(const Grounds& grounds, const Rules& rules, uint32_t ranks, Said& said) {
     for (const Rule& rule : rules.rules()) {
-        if (!may_fit(rule, grounds_.host_mpi, ranks)) continue;
-        names_algorithms_ |= rule.node_algorithm.has_value();
-        for (size_t i = 0; i < ranges_.size(); ++i) {
-            if (rule.collectives[i]) widen(ranges_[i], rule.bytes.value_or(Range{}));
+        if (!may_fit(rule, grounds.host_mpi, ranks)) continue;
+        said.names_algorithms |= rule.node_algorithm.has_value();
+        for (size_t i = 0; i < said.ranges.size(); ++i) {
+            if (rule.collectives[i]) widen(said.ranges[i], rule.bytes.value_or(Range{}));
         }
     }
 }
 
 // Of forced algorithms only these count on one node.
-void NodeChoice::add_forced(tutti_collective collective, const std::string& text) {
+void NodeChoice::add_forced(const Grounds& grounds, tutti_collective collective,
+                            const std::string& text, Said& said) {
     if (text.empty()) return;
     const auto forced = parse_forced(collective, text);
     if (!forced) return;  // load_rules() has refused it
     const bool is_node = forced.value().algorithm == kNodeLevel;
     const bool is_host = forced.value().algorithm == kHostMpi;
-    if (is_node || (is_host && grounds_.host_mpi)) ranges_[collective] = Range{};
-    names_algorithms_ |= is_node;
+    if (is_node || (is_host && grounds.host_mpi)) said.ranges[collective] = Range{};
+    said.names_algorithms |= is_node;
 }
 
 std::unique_ptr<NodeChoice> NodeChoice::create_silent(const Grounds& grounds, uint32_t ranks) {
@@ -60,16 +61,18 @@ std::unique_ptr<NodeChoice> NodeChoice::create_silent(const Grounds& grounds, ui
 }
 
 std::unique_ptr<NodeChoice> NodeChoice::create(const Grounds& grounds, uint32_t ranks) {
-    auto made = create_silent(grounds, ranks);
     const Rules& rules = grounds.rules;
-    made->add(rules, ranks);
-    if (rules.has_built_in_after()) made->add(Rules::built_in(), ranks);
-    for (size_t i = 0; i < made->ranges_.size(); ++i) {
-        made->add_forced(static_cast<tutti_collective>(i), grounds.settings.forced[i]);
+    Said said;
+    add(grounds, rules, ranks, said);
+    if (rules.has_built_in_after()) add(grounds, Rules::built_in(), ranks, said);
+    for (size_t i = 0; i < said.ranges.size(); ++i) {
+        add_forced(grounds, static_cast<tutti_collective>(i), grounds.settings.forced[i], said);
     }
     const auto is_there = [](const auto& range) { return range.has_value(); };
-    const bool is_silent = std::none_of(made->ranges_.begin(), made->ranges_.end(), is_there);
-    return is_silent ? nullptr : std::move(made);
+    if (std::none_of(said.ranges.begin(), said.ranges.end(), is_there)) return nullptr;
+    auto made = create_silent(grounds, ranks);
+    made->by_rules_ = made->said_ = said;
+    return made;
 }
 
 const NodeChoice::Answer& NodeChoice::answer(sched::Shape shape, const NodeCall& on_node) {
@@ -127,7 +130,10 @@ Result<Done> NodeChoice::force(const sched::Shape& shape, const NodeCall& on_nod
         answers_.fill({});
         return Error{ErrorCode::kArgument, error};
     }
-    add_forced(shape.collective, algorithm);
+    said_ = by_rules_;
+    for (size_t i = 0; i < forced_.size(); ++i) {
+        add_forced(grounds_, static_cast<tutti_collective>(i), forced_[i], said_);
+    }
     return Done{};
 }
 

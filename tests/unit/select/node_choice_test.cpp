@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/node_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "base/settings.h"
+#include "node/team.h"
+#include "select/rules.h"
+
+namespace tutti::select {
+namespace {
+
+constexpr uint32_t kRanks = 4;
+
+class NodeChoiceTest : public testing::Test {
+  protected:
+    NodeChoiceTest() {
+        team_.size = kRanks;
+        call_.collective = TUTTI_ALLREDUCE;
+        call_.bytes = 8;
+        shape_.collective = TUTTI_ALLREDUCE;
+        shape_.ranks = kRanks;
+        shape_.bytes = 8;
+        shape_.element_bytes = 8;
+    }
+    [[nodiscard]] Grounds grounds() const { return {settings_, rules_, nullptr}; }
+    [[nodiscard]] NodeCall on_node() const { return {team_, call_}; }
+
+    Settings settings_;
+    Rules rules_ = Rules::built_in();
+    node::Team team_;
+    node::Call call_;
+    sched::Shape shape_;
+};
+
+TEST_F(NodeChoiceTest, IsNotMadeWhereNothingIsSaid) {
+    EXPECT_EQ(NodeChoice::create(grounds(), kRanks), nullptr);
+}
+
+TEST_F(NodeChoiceTest, ASettingNamesAnAlgorithmOfItsCollective) {
+    settings_.forced[TUTTI_ALLREDUCE] = "node:split";
+    const auto choice = NodeChoice::create(grounds(), kRanks);
+    ASSERT_NE(choice, nullptr);
+    EXPECT_TRUE(choice->names_algorithms());
+    EXPECT_TRUE(choice->is_about(TUTTI_ALLREDUCE, 8));
+    EXPECT_FALSE(choice->is_about(TUTTI_REDUCE, 8));
+}
+
+TEST_F(NodeChoiceTest, WhatWasForcedIsTakenBack) {
+    const auto choice = NodeChoice::create_silent(grounds(), kRanks);
+    ASSERT_TRUE(choice->force(shape_, on_node(), "node:small"));
+    EXPECT_TRUE(choice->names_algorithms());
+    EXPECT_TRUE(choice->is_about(TUTTI_ALLREDUCE, 8));
+    const auto named = choice->algorithm(shape_, on_node());
+    ASSERT_TRUE(named);
+    ASSERT_NE(named.value(), nullptr);
+    EXPECT_EQ(named.value()->name, std::string("small"));
+
+    ASSERT_TRUE(choice->force(shape_, on_node(), ""));
+    EXPECT_FALSE(choice->names_algorithms());
+    EXPECT_FALSE(choice->is_about(TUTTI_ALLREDUCE, 8));
+}
+
+TEST_F(NodeChoiceTest, WhatIsRefusedChangesNothing) {
+    const auto choice = NodeChoice::create_silent(grounds(), kRanks);
+    for (const char* name : {"ring", "node:nothing", "nothing"}) {
+        EXPECT_FALSE(choice->force(shape_, on_node(), name)) << name;
+        EXPECT_FALSE(choice->names_algorithms()) << name;
+        EXPECT_FALSE(choice->is_about(TUTTI_ALLREDUCE, 8)) << name;
+    }
+}
+
+}  // namespace
+}  // namespace tutti::select
