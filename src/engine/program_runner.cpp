@@ -17,6 +17,8 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
     return {pair.input, pair.output, call.reducer};
 }
 
+constexpr const char* kNoWayOn = "no way on after multicast failed";
+
 }  // namespace
 
 ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<Network> network)
@@ -124,7 +126,7 @@ exec::Step ProgramRunner::step_decision() {
         case transport::State::kFailed:
             break;
     }
-    return fail(TUTTI_ERR_NETWORK, "no way on after multicast failed");
+    return fail(TUTTI_ERR_NETWORK, kNoWayOn);
 }
 
 exec::Step ProgramRunner::step_settling() {
@@ -138,7 +140,7 @@ exec::Step ProgramRunner::step_settling() {
         case transport::State::kFailed:
             break;
     }
-    return fail(TUTTI_ERR_NETWORK, "no way on after multicast failed");
+    return fail(TUTTI_ERR_NETWORK, kNoWayOn);
 }
 
 exec::Step ProgramRunner::fail(tutti_status status, const char* text) {

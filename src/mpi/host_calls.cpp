@@ -22,6 +22,14 @@ bool blocks_fit(const BlocksArgs& a, const void* one, Count one_count, Count all
     return !role.has_one || is_in_place(one) || fits_an_int(one_count);
 }
 
+// Of a reduction without a root.
+int fold_for_all(const ReduceArgs& a, const decltype(abi::Host::allreduce)& by_int,
+                 const decltype(abi::Host::allreduce_c)& by_count) {
+    if (a.large && by_count) return by_count(a.send, a.recv, a.count, a.type, a.op, a.comm);
+    if (!fits_an_int(a.count)) return refuse_count(a.comm);
+    return by_int(a.send, a.recv, narrow(a.count), a.type, a.op, a.comm);
+}
+
 }  // namespace
 
 int host_barrier(const BarrierArgs& a) { return front.host.barrier(a.comm); }
@@ -44,21 +52,11 @@ int host_reduce(const ReduceArgs& a) {
 }
 
 int host_allreduce(const ReduceArgs& a) {
-    const abi::Host& host = front.host;
-    if (a.large && host.allreduce_c) {
-        return host.allreduce_c(a.send, a.recv, a.count, a.type, a.op, a.comm);
-    }
-    if (!fits_an_int(a.count)) return refuse_count(a.comm);
-    return host.allreduce(a.send, a.recv, narrow(a.count), a.type, a.op, a.comm);
+    return fold_for_all(a, front.host.allreduce, front.host.allreduce_c);
 }
 
 int host_reduce_scatter_block(const ReduceArgs& a) {
-    const abi::Host& host = front.host;
-    if (a.large && host.reduce_scatter_block_c) {
-        return host.reduce_scatter_block_c(a.send, a.recv, a.count, a.type, a.op, a.comm);
-    }
-    if (!fits_an_int(a.count)) return refuse_count(a.comm);
-    return host.reduce_scatter_block(a.send, a.recv, narrow(a.count), a.type, a.op, a.comm);
+    return fold_for_all(a, front.host.reduce_scatter_block, front.host.reduce_scatter_block_c);
 }
 
 int host_gather(const BlocksArgs& a) {
