@@ -36,6 +36,7 @@ extern "C" {
 typedef enum tutti_status {
     TUTTI_OK = 0,
     TUTTI_PENDING = 1,        /* not an error: call again */
+    TUTTI_HOST = 2,           /* not an error: the call is the embedder's own, on all members */
     TUTTI_ERR_ARGUMENT = -1,  /* an argument or setting is malformed */
     TUTTI_ERR_MEMORY = -2,    /* not enough memory, shared memory or a limit on it */
     TUTTI_ERR_NODE = -3,      /* members cannot prove that they share a node, or are on several
@@ -196,9 +197,12 @@ typedef struct tutti_team_params {
     const uint32_t *peers; /* p2p's numbers of the members; copied. NULL: their ranks in the team */
     /* Not 0: each member counts as a host of its own, whatever it shares with others. To compare. */
     int apart;
-    /* Not 0, on all members alike: hardware multicast is not tried while the team is made, but when
-     * tutti_multicast_is_due() says so. TUTTI_MCAST=on and algorithms that are forced by a setting
-     * and need it are tried at once all the same. */
+    /* Not 0, on all members alike: hardware multicast is not tried while the team is made, but at the
+     * beginning of a tutti_run(), when calls that would use it have come often enough; and after it
+     * has failed, again from time to time. Then allgather is called once more, in that call; so it
+     * stays valid as long as the team. A try takes some ten milliseconds, and a second where multicast
+     * does not work. TUTTI_MCAST=on and algorithms that are forced by a setting and need it are tried
+     * at once all the same. 0: what has failed does not come back. */
     int multicast_later;
     /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
      * Each takes what a team takes: shared memory, tags, a multicast group. */
@@ -231,7 +235,9 @@ TUTTI_API uint32_t tutti_team_size(const tutti_team *team);
  *   scatter    what each rank receives; send at the root holds size blocks
  *   allgather  what each rank sends; recv holds size blocks
  *   reduce_scatter_block  what each rank receives; send holds size blocks, in place recv does
- * `bytes`, collective, root, op and dtype agree on all members. */
+ * `bytes`, collective, root, op and dtype agree on all members.
+ *
+ * `prepare` is for who has to pack or to copy before: see tutti_run(). */
 typedef struct tutti_call {
     tutti_collective collective;
     uint32_t root;
@@ -244,20 +250,34 @@ typedef struct tutti_call {
     void *reduce_user;
     size_t element_bytes; /* TUTTI_OP_USER: divides bytes. Gather, scatter: bytes: no less; or 0 */
     int commutes;         /* TUTTI_OP_USER: 1 if operands may change places; agrees on all members */
+    /* May be NULL. Called once, when it is known that the call will run here, and before its buffers
+     * are read; not for a call of no bytes. Sets both. NULL: go on. Else why this member cannot:
+     * as tutti_team_give_up(); the text stays valid as long as the call. It makes no calls of
+     * Tutti's. */
+    const char *(*prepare)(void *user, const void **send, void **recv);
+    void *prepare_user;
 } tutti_call;
 
 /* 1 where tutti_call may combine these, 0 where not. */
 TUTTI_API int tutti_reducible(tutti_dtype dtype, tutti_op op);
 TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
 
-/* Runs one call to its end. Allocates nothing. */
+/* Runs one call to its end. A call of a shape that was seen before allocates nothing.
+ *
+ * TUTTI_HOST where the rules leave it to the embedder's own collective, on all members alike: nothing
+ * was touched, and the embedder runs it now. It has its place in the order of the team's calls all
+ * the same, so that members who disagree are found out, and requests under way have ended. Never
+ * unless tutti_context_params.host_mpi is set. */
 TUTTI_API tutti_status tutti_run(tutti_team *team, const tutti_call *call);
+/* What ran the last call of tutti_run(): a name that stays valid, "host" after TUTTI_HOST. */
+TUTTI_API const char *tutti_team_ran(const tutti_team *team);
 
 /* One call that goes on while its caller does something else. The struct is the caller's, and stays
  * where it is from its start to its completion; nothing needs to be freed. It can be started again
  * after it completed. All members start the requests and calls of a team in the same order;
  * tutti_team_params.requests of them are under way at once, the others wait behind them. The buffers
- * named by the call belong to Tutti from start to completion. */
+ * named by the call belong to Tutti from start to completion. A request may end with TUTTI_HOST, in its
+ * turn: then its call is the embedder's own from there on. */
 #define TUTTI_REQUEST_BYTES 512
 typedef union tutti_request {
     unsigned char bytes[TUTTI_REQUEST_BYTES];
@@ -273,20 +293,15 @@ TUTTI_API tutti_status tutti_request_start(tutti_request *request);
 TUTTI_API tutti_status tutti_request_test(tutti_request *request); /* TUTTI_PENDING or final */
 TUTTI_API tutti_status tutti_request_wait(tutti_request *request);
 
-/* 1 where the rules leave this call to the embedder's own collective; the same on all members. Only
- * collective, root, bytes, operator and element size count; buffers are not looked at. Asked once
- * for each call, before tutti_run(), which does not ask: what is left to the embedder has its place
- * in the order of the team's calls, so that members who disagree are found out, and requests under
- * way end first. Always 0 unless tutti_context_params.host_mpi is set. */
-TUTTI_API int tutti_prefers_host(tutti_team *team, const tutti_call *call);
-
-/* What would run: a name that stays valid ("small", "direct", "split" ...). */
+/* What would run: a name that stays valid ("small", "direct", "split", "host" ...). Only collective,
+ * root, bytes, operator and element size count; buffers are not looked at. */
 TUTTI_API const char *tutti_algorithm(const tutti_team *team, const tutti_call *call);
 
 /* From now on this team's calls of call->collective run by `algorithm`, as TUTTI_ALLREDUCE and its
  * like take it ("ring:segment=64K", "node:small", "host"); NULL: by settings and rules again. For
  * comparisons in one run. All members alike, no request under way. TUTTI_ERR_ALGORITHM, on all members, where this
- * call cannot run so: message says why, and nothing has changed. Plans the call, so that the first
+ * call cannot run so: message says why, and nothing has changed. Tries multicast first, if that is
+ * to come later (tutti_team_params.multicast_later), and plans the call, so that the first
  * one takes no longer than the next. */
 TUTTI_API tutti_status tutti_team_force(tutti_team *team, const tutti_call *call,
                                         const char *algorithm, char *message,
@@ -315,7 +330,7 @@ typedef enum tutti_multicast_state {
     TUTTI_MULTICAST_ON,
     TUTTI_MULTICAST_OFF,    /* tried in vain: reason says why */
     TUTTI_MULTICAST_FAILED, /* in use until a host was gone: reason says which. May come back */
-    TUTTI_MULTICAST_LATER   /* not tried yet: tutti_multicast_is_due() */
+    TUTTI_MULTICAST_LATER   /* not tried yet: see multicast_later */
 } tutti_multicast_state;
 
 /* Texts are cut where they are longer and end with a null character. */
@@ -355,21 +370,6 @@ typedef struct tutti_multicast_info {
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
 TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
-
-/* Of a call that is about to be made, before tutti_prefers_host() is asked, with none under way;
- * by every member for the same calls. While the state is TUTTI_MULTICAST_LATER it counts the call.
- * 1: calls that multicast would run have come often enough, for the first time or since it failed,
- * and tutti_multicast_try() is due, by all members, before the call. Members may learn of a failure
- * at different times, but get the same answers. After one, who does not ask goes on without. */
-TUTTI_API int tutti_multicast_is_due(tutti_team *team, const tutti_call *call);
-/* Collective over the members; TUTTI_ERR_ARGUMENT on one that has a request under way. allgather as in
- * tutti_team_params, used during this call only. The state is another one after it. Takes some ten
- * milliseconds, and a second where multicast does not work. An error is the same on all members,
- * and no further call will run; that there is no multicast is none. */
-TUTTI_API tutti_status tutti_multicast_try(tutti_team *team,
-                                           int (*allgather)(void *user, const void *in, void *out,
-                                                            size_t bytes),
-                                           void *allgather_user);
 
 TUTTI_API const char *tutti_status_text(tutti_status status);
 TUTTI_API const char *tutti_collective_name(tutti_collective collective);

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "base/collectives.h"
-#include "bootstrap/late_multicast.h"
 #include "bootstrap/make_team.h"
 #include "engine/context.h"
 #include "engine/team.h"
@@ -190,9 +189,7 @@ tutti_status tutti_request_test(tutti_request* request) { return Team::test(requ
 
 tutti_status tutti_request_wait(tutti_request* request) { return Team::wait(request_of(request)); }
 
-int tutti_prefers_host(tutti_team* team, const tutti_call* call) {
-    return team_of(team).next_track().prefers_host(*call) ? 1 : 0;
-}
+const char* tutti_team_ran(const tutti_team* team) { return team_of(team).ran(); }
 
 const char* tutti_algorithm(const tutti_team* team, const tutti_call* call) {
     return team_of(team).next_track().algorithm(*call);
@@ -231,24 +228,14 @@ tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* 
     return guarded(describe, nullptr, 0);
 }
 
-int tutti_multicast_is_due(tutti_team* team, const tutti_call* call) {
-    return team_of(team).next_track().multicast_is_due(*call) ? 1 : 0;
-}
-
-tutti_status tutti_multicast_try(tutti_team* team,
-                                 int (*allgather)(void* user, const void* in, void* out,
-                                                  size_t bytes),
-                                 void* allgather_user) {
-    if (!team || !allgather) return TUTTI_ERR_ARGUMENT;
-    return tutti::bootstrap::try_multicast(team_of(team).next_track(), allgather, allgather_user);
-}
-
 const char* tutti_status_text(tutti_status status) {
     switch (status) {
         case TUTTI_OK:
             return "success";
         case TUTTI_PENDING:
             return "pending";
+        case TUTTI_HOST:
+            return "the embedder's own call";
         case TUTTI_ERR_ARGUMENT:
             return "malformed argument or setting";
         case TUTTI_ERR_MEMORY:

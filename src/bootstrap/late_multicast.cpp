@@ -4,34 +4,14 @@
 // can agree as they do while a team is made; none has a message of a call under way.
 #include "bootstrap/late_multicast.h"
 
-#include <memory>
 #include <new>
 #include <optional>
 
 #include "bootstrap/make_multicast.h"
-#include "bootstrap/peer_gather.h"
-#include "engine/team.h"
+#include "bootstrap/node_talk.h"
 
 namespace tutti::bootstrap {
 namespace {
-
-// How the members of a node talk to each other meanwhile.
-struct NodeTalk {
-    std::unique_ptr<PeerGather> gather;
-    std::optional<Circle> circle;
-};
-
-Report begin_talk(engine::Network& network, uint32_t rank, NodeTalk& talk) {
-    const topo::Placement& placement = network.placement();
-    const auto members = placement.members(placement.node_of(rank));
-    const uint32_t index = placement.index_on_node(rank);
-    talk.gather =
-        std::make_unique<PeerGather>(network.transport(), network.notes(), members, index);
-    talk.circle.emplace(index, static_cast<uint32_t>(members.size()), PeerGather::allgather,
-                        talk.gather.get());
-    talk.circle->names = members;
-    return {};
-}
 
 void tell_return(engine::Network& network, const engine::Members& members) {
     try {
@@ -46,20 +26,21 @@ void tell_return(engine::Network& network, const engine::Members& members) {
 
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
-tutti_status try_multicast(engine::Team& team, Circle::Allgather allgather, void* user) {
-    engine::Network* way = nullptr;
-    const tutti_status begun = team.begin_try(way);
-    if (begun != TUTTI_OK || !way) return begun;
-    engine::Network& network = *way;
+tutti_status try_multicast(engine::Team& team) {
+    engine::Network& network = *team.network();
+    const tutti_status begun = team.begin_try(network);
+    if (begun != TUTTI_OK) return begun;
     const engine::Members& members = team.members();
-    Circle all(members.rank, members.size, allgather, user);
-    NodeTalk talk;
+    Circle all(members.rank, members.size, members.allgather, members.allgather_user);
+    std::optional<NodeTalk> talk;
     bool are_apart = false;
-    auto agreed =
-        all.agree_briefly(guarded([&] { return begin_talk(network, members.rank, talk); }));
+    auto agreed = all.agree_briefly(guarded([&] {
+        talk.emplace(network, members.rank);
+        return Report{};
+    }));
     if (agreed) {
         const Report report = guarded([&] {
-            const NodeMembers node{*talk.circle, members.arena.get(), members.node_leader};
+            const NodeMembers node{talk->circle, members.arena.get(), members.node_leader};
             auto made = make_multicast(members.context, all, node, network);
             are_apart = !made;
             if (!made) return report_of(made.error());
@@ -76,8 +57,8 @@ tutti_status try_multicast(engine::Team& team, Circle::Allgather allgather, void
     }
     network.drop_multicast(agreed.error().message);
     are_apart |= agreed.error().code == ErrorCode::kBootstrap;
-    const bool is_cut = talk.gather && talk.gather->has_failed();
-    if (is_cut) members.context.keep(std::move(talk.gather));
+    const bool is_cut = talk && talk->gather->has_failed();
+    if (is_cut) members.context.keep(std::move(talk->gather));
     if (!are_apart && !is_cut) return TUTTI_OK;
     team.give_up(TUTTI_ERR_NETWORK, agreed.error().message.c_str());
     return members.broken;

@@ -2,13 +2,13 @@
 // Multicast for a team that has made calls already.
 #pragma once
 
-#include "bootstrap/circle.h"
 #include "engine/team.h"
 #include "tutti/tutti.h"
 
 namespace tutti::bootstrap {
 
-// See tutti_multicast_try().
-tutti_status try_multicast(engine::Team& team, Circle::Allgather allgather, void* user);
+// An engine::Team::TryMulticast, for teams across hosts. Where there is no multicast, that is no
+// error.
+tutti_status try_multicast(engine::Team& team);
 
 }  // namespace tutti::bootstrap

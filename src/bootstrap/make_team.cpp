@@ -21,10 +21,11 @@
 #include <optional>
 
 #include "bootstrap/circle.h"
+#include "bootstrap/late_multicast.h"
 #include "bootstrap/make_multicast.h"
 #include "bootstrap/make_node.h"
 #include "bootstrap/make_tags.h"
-#include "bootstrap/peer_gather.h"
+#include "bootstrap/node_talk.h"
 #include "engine/network.h"
 #include "engine/network_control.h"
 #include "engine/node_control.h"
@@ -89,10 +90,8 @@ class TeamMaker {
     const tutti_team_params& params_;
     Circle all_;
     Machine mine_;
-    // Across hosts: how the members of the own node talk to each other.
-    std::unique_ptr<PeerGather> node_gather_;
-    bool is_cut_ = false;  // messages have failed: some may still be under way
-    std::optional<Circle> node_;
+    std::optional<NodeTalk> node_;  // across hosts
+    bool is_cut_ = false;           // messages have failed: some may still be under way
     std::vector<NodeMember> members_;  // of the own node; none in large teams
     std::unique_ptr<engine::Team> team_;
     // What would run it on one node.
@@ -196,14 +195,7 @@ Result<Done> TeamMaker::make_network(const tutti_p2p& p2p) {
         auto control = std::make_unique<engine::NetworkControl>(team_->members(), network);
         team_->run_by(std::move(runner), std::move(control));
         network_ = &network;
-        const topo::Placement& placement = network.placement();
-        const auto members = placement.members(placement.node_of(params_.rank));
-        const uint32_t index = placement.index_on_node(params_.rank);
-        node_gather_ =
-            std::make_unique<PeerGather>(network.transport(), network.notes(), members, index);
-        node_.emplace(index, static_cast<uint32_t>(members.size()), PeerGather::allgather,
-                      node_gather_.get());
-        node_->names = members;
+        node_.emplace(network, params_.rank);
         return Report{};
     };
     return all_.agree_briefly(guarded(make));
@@ -211,8 +203,8 @@ Result<Done> TeamMaker::make_network(const tutti_p2p& p2p) {
 
 // Why this node has no part: the same text on its members, which says whom it is about.
 Report TeamMaker::explain(const Error& error) const {
-    Report report = node_gather_->has_failed()
-                        ? report_of(Obstacle::kNetwork, node_gather_->error())
+    Report report = node_->gather->has_failed()
+                        ? report_of(Obstacle::kNetwork, node_->gather->error())
                         : report_of(error);
     report.is_named = 1;
     return report;
@@ -245,11 +237,12 @@ Result<Done> TeamMaker::name_hosts() {
 Report TeamMaker::make_multicast() {
     engine::Network& network = *network_;
     const Settings& settings = context_.settings();
+    if (params_.multicast_later) team_->try_later(try_multicast);
     if (params_.multicast_later && may_wait_for_multicast(settings)) {
         if (wants_multicast(settings)) network.await_multicast();
         return {};
     }
-    const NodeMembers node{*node_, team_->members().arena.get(), team_->members().node_leader};
+    const NodeMembers node{node_->circle, team_->members().arena.get(), team_->members().node_leader};
     auto made = bootstrap::make_multicast(context_, all_, node, network);
     if (!made) {
         is_cut_ = true;
@@ -279,14 +272,14 @@ Result<Done> TeamMaker::make_across() {
     tutti_p2p p2p{};
     std::memcpy(&p2p, params_.p2p, std::min(params_.p2p->struct_bytes, sizeof(p2p)));
     if (auto made = make_network(p2p); !made) return made;
-    auto part = make_nodes(context_, *node_, all_, members_,
+    auto part = make_nodes(context_, node_->circle, all_, members_,
                            [this](const Error& error) { return explain(error); });
     if (!part) return part.error();
     take(part.value());
     if (auto named = name_hosts(); !named) return named;
     Report report = guarded([&] { return make_multicast(); });
     // Without multicast there would be a team, but without messages there is none.
-    if (node_gather_->has_failed()) report = guarded([&] { return explain({}); });
+    if (node_->gather->has_failed()) report = guarded([&] { return explain({}); });
     if (report.obstacle == Obstacle::kNone) report = guarded([&] { return attach(); });
     return all_.agree_briefly(report);
 }
@@ -304,9 +297,9 @@ void TeamMaker::finish() {
 
 // Of a team that comes to nothing since messages failed, some may still be under way.
 TeamMaker::~TeamMaker() {
-    if (node_gather_ && node_gather_->has_failed()) {
+    if (node_ && node_->gather->has_failed()) {
         is_cut_ = true;
-        context_.keep(std::move(node_gather_));
+        context_.keep(std::move(node_->gather));
     }
     if (is_cut_ && team_) team_->members().broken = TUTTI_ERR_NETWORK;
 }

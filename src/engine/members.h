@@ -21,7 +21,9 @@ struct Members {
         : context(context_of_all),
           name(params.name ? params.name : "a team"),
           rank(params.rank),
-          size(params.size) {
+          size(params.size),
+          allgather(params.allgather),
+          allgather_user(params.allgather_user) {
         message.reserve(name.size() + sizeof(notes::Note));
     }
     Members(const Members&) = delete;
@@ -31,6 +33,9 @@ struct Members {
     std::string name;
     uint32_t rank;
     uint32_t size;
+    // The embedder's; while the team is made, and with multicast_later as long as there is one.
+    int (*allgather)(void* user, const void* in, void* out, size_t bytes);
+    void* allgather_user;
     WaitPolicy policy;
 
     // The own node's part; none of the first two for a member that is alone on its node.

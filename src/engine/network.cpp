@@ -84,17 +84,14 @@ constexpr uint64_t kReturnCallsMin = 64;
 constexpr uint64_t kReturnCallsMax = 65'536;
 }  // namespace
 
-bool Network::multicast_is_due(const sched::Shape& shape) {
-    if (multicast_.route) {
-        if (!is_return_due()) return false;
-        const auto wanted = find(shape);
-        return wanted && wanted.value()->multicasts();
-    }
-    if (!awaits_multicast_ || wished_bytes_ >= kWishedBytes) return false;
-    const auto found = find(shape);
-    if (!found || !found.value()->would_multicast) return false;
-    wished_bytes_ += kWishBytes + std::min(shape.bytes, kWishedBytes);
-    return wished_bytes_ >= kWishedBytes;
+void Network::count_wish(const select::Plan& plan) {
+    if (!awaits_multicast_ || !plan.would_multicast || wished_bytes_ >= kWishedBytes) return;
+    wished_bytes_ += kWishBytes + std::min(plan.shape.bytes, kWishedBytes);
+}
+
+bool Network::is_multicast_due() const {
+    if (multicast_.route) return is_return_due();
+    return awaits_multicast_ && wished_bytes_ >= kWishedBytes;
 }
 
 // Only calls from calls_end() on are counted, and whoever has counted one knows where that is: so
@@ -159,15 +156,6 @@ Result<select::Plan*> Network::plan(const sched::Shape& shape) {
 
 select::Circumstances Network::circumstances() const {
     return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle};
-}
-
-Result<select::Plan*> Network::find(const sched::Shape& shape) {
-    return plans_.find(agreed(shape), circumstances());
-}
-
-bool Network::prefers_host(const sched::Shape& shape) {
-    const auto found = find(shape);
-    return found && found.value()->is_host;  // tutti_run says what an error is
 }
 
 Result<Done> Network::force(const sched::Shape& shape, const std::string& algorithm) {
@@ -377,9 +365,15 @@ void Network::start(select::Plan& plan, const exec::Arguments& arguments) {
     plans_.started(plan);
     // A plan for a team without: the group has failed, and in this call all do without it.
     if (may_return_ && multicast_.route && !plan.shape.has_multicast) ++calls_without_;
+    count_wish(plan);
     const transport::CallWord word = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.route) multicast_.route->route().begin_call(call());
     executor_->start(*plan.program, call(), arguments, word);
+}
+
+void Network::leave_to_host(const select::Plan& plan) {
+    count_wish(plan);
+    sign(node::kLeftToHost, 0, 0);
 }
 
 // The next call is this one, for messages and the node alike.

@@ -61,11 +61,10 @@ class Network final : public Keepsake, private multicast::Attended {
     [[nodiscard]] bool has_lost_multicast() const {
         return multicast_.route && multicast_.route->route().has_failed();
     }
-    // Calls have asked for it, or may do so. What they have asked for all members know alike, since
+    [[nodiscard]] bool awaits_multicast() const { return awaits_multicast_; }
+    // Calls have asked for it often enough. Between two calls all members know that alike, since
     // they count the same calls.
-    [[nodiscard]] bool may_try_multicast() const { return awaits_multicast_ || is_return_due(); }
-    // Counts a call that is about to be made. True if now is the time to try.
-    bool multicast_is_due(const sched::Shape& shape);
+    [[nodiscard]] bool is_multicast_due() const;
     // What was lost, before the try: all members are in it. kDone: nobody misses anything of this
     // rank's, and it owes the others nothing.
     transport::State settle_multicast();
@@ -85,11 +84,10 @@ class Network final : public Keepsake, private multicast::Attended {
     // From here to start(), where not said otherwise, under hold().
     //
     // The plan of the next call, of this shape, made where it is new. An error is the same on all
-    // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs.
+    // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs. Where
+    // it is the embedder's, it stays so when multicast fails: a rank may learn of that later than
+    // another, and must not wait in the embedder's call for one that waits in ours.
     Result<select::Plan*> plan(const sched::Shape& shape);
-    // Whether that call is the embedder's. It stays so when multicast fails: a rank may learn of
-    // that later than another, and must not wait in the embedder's call for one that waits in ours.
-    bool prefers_host(const sched::Shape& shape);
     // Calls of the shape's collective run by this algorithm from now on, whatever the settings say;
     // empty: by settings and rules again. All ranks alike, between calls. An error says why this
     // shape cannot, and changes nothing.
@@ -100,8 +98,10 @@ class Network final : public Keepsake, private multicast::Attended {
     Result<Done> reserve(select::Plan& plan);
     // Begins a call of a plan that has its memory; no other is under way.
     void start(select::Plan& plan, const exec::Arguments& arguments);
-    // A call in which nothing is sent, but those for whom it is another call will notice.
+    // Calls in which nothing is sent, but those for whom they are other calls will notice: one of
+    // no bytes, and one that is the embedder's.
     void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
+    void leave_to_host(const select::Plan& plan);
 
     // Not under hold(), these and what follows.
     // The call under way has failed.
@@ -163,7 +163,7 @@ class Network final : public Keepsake, private multicast::Attended {
     [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
     exec::Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
-    Result<select::Plan*> find(const sched::Shape& shape);
+    void count_wish(const select::Plan& plan);
     [[nodiscard]] select::Circumstances circumstances() const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     [[nodiscard]] bool has_multicast() const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/node_runner.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "node/algorithms.h"
@@ -11,35 +10,41 @@ namespace tutti::engine {
 NodeRunner::NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> choice)
     : members_(members), node_(members.node), choice_(std::move(choice)) {}
 
-Result<const node::Algorithm*> NodeRunner::named_algorithm(const Request& request) {
+Result<select::NodeAnswer> NodeRunner::ask(const Request& request) {
     const node::Call& call = request.op.call;
-    if (!is_ruled(call.collective, call.bytes)) return nullptr;
-    return choice_->algorithm(shape_of(request, members_.size), {node_, call});
+    if (call.is_empty() || !is_ruled(call)) return select::NodeAnswer{};
+    return members_.context.with_fund(
+        [&] { return choice_->says(shape_of(request, members_.size), {node_, call}); });
 }
 
 // The error of an algorithm that cannot run a call is the same on all ranks, and the call has its
 // number. Where ranks differ in the bytes of a gather or scatter it may be that of some: they have
 // the error, and whoever waits for them finds out that they disagree.
 Runner::Begun NodeRunner::begin(Request& request) {
-    if (!names_algorithms() || request.op.call.is_empty_for_all()) {
+    const auto answer = ask(request);
+    if (!answer) {
+        if (answer.error().code != ErrorCode::kMemory) node::pass(node_, request.op.call);
+        return fail(answer.error());
+    }
+    if (answer.value().is_host) {
+        node::Call left;
+        left.collective = node::kLeftToHost;
+        node::pass(node_, left);
+        request.ran = select::kHostMpi.data();
+        return Begun::kHost;
+    }
+    if (!request.op.call.is_empty()) {
+        if (const char* why = prepare(request)) return fail(TUTTI_ERR_MEMORY, why);
+    }
+    const node::Algorithm* named = answer.value().algorithm;
+    if (!named) {
         const Begun begun = begin(request.op);
         if (begun == Begun::kRuns) op_ = &request.op;
         return begun;
     }
-    const auto named = members_.context.with_fund([&] { return named_algorithm(request); });
-    if (!named) {
-        if (named.error().code == ErrorCode::kMemory) {
-            std::snprintf(why_.text, sizeof why_.text, "%s", named.error().message.c_str());
-            failure_ = {TUTTI_ERR_MEMORY, why_.text, false};
-            return Begun::kFailed;
-        }
-        error_ = named.error().message;
-        failure_ = {TUTTI_ERR_ALGORITHM, error_.c_str(), true};
-        node::pass(node_, request.op.call);
-        return Begun::kFailed;
-    }
+    request.ran = named->name;
     op_ = &request.op;
-    named.value() ? node::start(node_, *op_, *named.value()) : node::start(node_, *op_);
+    node::start(node_, *op_, *named);
     return Begun::kRuns;
 }
 
@@ -83,18 +88,12 @@ void NodeRunner::sleep(Sleeper& sleeper, Waiter::From, uint64_t end_ns) {
     has_slept_ = true;
 }
 
-bool NodeRunner::is_ruled(tutti_collective collective, uint64_t bytes) const {
-    return choice_ && choice_->is_about(collective, bytes);
-}
-
-Result<bool> NodeRunner::is_host(const Request& request) {
-    return choice_->prefers_host(shape_of(request, members_.size), {node_, request.op.call});
-}
-
 const char* NodeRunner::algorithm(const Request& request) {
-    const auto named = members_.context.with_fund([&] { return named_algorithm(request); });
-    if (!named) return "none";
-    return named.value() ? named.value()->name : node::algorithm_name(node_, request.op.call);
+    const auto answer = ask(request);
+    if (!answer) return "none";
+    if (answer.value().is_host) return select::kHostMpi.data();
+    const node::Algorithm* named = answer.value().algorithm;
+    return named ? named->name : node::algorithm_name(node_, request.op.call);
 }
 
 Result<Done> NodeRunner::force(const Request& request, const std::string& algorithm) {

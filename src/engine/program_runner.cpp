@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/program_runner.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/collectives.h"
@@ -38,40 +37,31 @@ Runner::Begun ProgramRunner::begin(Request& request) {
     return begin_plan();
 }
 
-// The error of a plan that cannot be made is the same on all ranks; want of memory is this rank's
-// own, and the others hear of it.
+// All under one lock: between choice and start nobody may decide that this call does without
+// multicast.
 Runner::Begun ProgramRunner::begin_plan() {
     const auto held = network_->hold();
     phase_ = Phase::kRunning;
-    bool is_undecided = false;
-    const auto ready = members_.context.with_fund([&]() -> Result<select::Plan*> {
+    const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
         auto plan = network_->plan(shape_of(*request_, members_.size));
-        if (!plan) return plan;
-        if (plan.value()->is_host) {
-            const auto collective = collective_name(request_->op.call.collective);
-            return Error{ErrorCode::kArgument, std::string(collective) + " is for the host MPI"};
-        }
-        is_undecided = network_->is_undecided(*plan.value());
-        if (is_undecided) return plan;
+        if (!plan || plan.value()->is_host || network_->is_undecided(*plan.value())) return plan;
         auto reserved = network_->reserve(*plan.value());
         return reserved ? plan : Result<select::Plan*>(reserved.error());
     });
-    if (is_undecided) {
+    if (!found) return fail(found.error());
+    select::Plan& plan = *found.value();
+    request_->ran = plan.name;
+    if (plan.is_host) {
+        network_->leave_to_host(plan);
+        return Begun::kHost;
+    }
+    if (network_->is_undecided(plan)) {
         phase_ = Phase::kDeciding;
         return Begun::kRuns;
     }
-    if (ready) {
-        network_->start(*ready.value(), arguments_of(request_->op.call, members_.rank));
-        return Begun::kRuns;
-    }
-    if (ready.error().code == ErrorCode::kMemory) {
-        std::snprintf(why_.text, sizeof why_.text, "%s", ready.error().message.c_str());
-        failure_ = {TUTTI_ERR_MEMORY, why_.text, false};
-    } else {
-        error_ = ready.error().message;
-        failure_ = {TUTTI_ERR_ALGORITHM, error_.c_str(), true};
-    }
-    return Begun::kFailed;
+    if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
+    network_->start(plan, arguments_of(request_->op.call, members_.rank));
+    return Begun::kRuns;
 }
 
 void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
@@ -96,9 +86,9 @@ exec::Step ProgramRunner::step() {
         tell_failure();
     } else if (step == exec::Step::kFailed) {
         const transport::Disagreement with = network_->transport().disagreement();
-        if (!with.is_there) return fail(TUTTI_ERR_NETWORK, network_->executor().error().c_str());
+        if (!with.is_there) return fail_step(TUTTI_ERR_NETWORK, network_->executor().error().c_str());
         why_ = why_disagreed(*network_, with);
-        return fail(TUTTI_ERR_MISMATCH, why_.text);
+        return fail_step(TUTTI_ERR_MISMATCH, why_.text);
     }
     return step;
 }
@@ -126,7 +116,7 @@ exec::Step ProgramRunner::step_decision() {
         case transport::State::kFailed:
             break;
     }
-    return fail(TUTTI_ERR_NETWORK, kNoWayOn);
+    return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
 }
 
 exec::Step ProgramRunner::step_settling() {
@@ -140,12 +130,12 @@ exec::Step ProgramRunner::step_settling() {
         case transport::State::kFailed:
             break;
     }
-    return fail(TUTTI_ERR_NETWORK, kNoWayOn);
+    return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
 }
 
-exec::Step ProgramRunner::fail(tutti_status status, const char* text) {
+exec::Step ProgramRunner::fail_step(tutti_status status, const char* text) {
     phase_ = Phase::kRunning;
-    failure_ = {status, text, false};
+    static_cast<void>(fail(status, text));
     return exec::Step::kFailed;
 }
 
@@ -187,16 +177,6 @@ void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) 
         if (rank != node.rank && node::may_await(node, *op, rank)) awaited |= ringer(rank);
     }
     sleeper.sleep(end_ns, awaited);
-}
-
-void ProgramRunner::pass(const node::Call& call) {
-    const auto held = network_->hold();
-    network_->pass(call);
-}
-
-Result<bool> ProgramRunner::is_host(const Request& request) {
-    const auto held = network_->hold();
-    return network_->prefers_host(shape_of(request, members_.size));
 }
 
 const char* ProgramRunner::algorithm(const Request& request) {

@@ -23,7 +23,6 @@ class ProgramRunner final : public Runner {
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
     void begin_settling() override { phase_ = Phase::kSettling; }
     exec::Step step() override;
-    Failure failure() override { return failure_; }
     void cancel() override;
     [[nodiscard]] Waiter::From awaited() const override;
     void relieve() override { network_->relieve_service(); }
@@ -32,11 +31,7 @@ class ProgramRunner final : public Runner {
     Bell& bell(Waiter::From from) override;
     void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
     [[nodiscard]] node::Op* node_op() override { return network_->node_op(); }
-    void pass(const node::Call& call) override;
     [[nodiscard]] uint32_t calls() const override { return network_->call(); }
-    [[nodiscard]] bool has_host_rules() const override { return true; }
-    [[nodiscard]] bool is_ruled(tutti_collective, uint64_t) const override { return true; }
-    Result<bool> is_host(const Request& request) override;
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
     [[nodiscard]] bool tolerates() const override { return false; }
@@ -52,16 +47,14 @@ class ProgramRunner final : public Runner {
     exec::Step step_program();
     exec::Step step_decision();
     exec::Step step_settling();
-    exec::Step fail(tutti_status status, const char* text);
+    exec::Step fail_step(tutti_status status, const char* text);
     void tell_failure();
 
     Members& members_;
     std::unique_ptr<Network> network_;
     Request* request_ = nullptr;  // of the call under way
     Phase phase_ = Phase::kRunning;
-    Failure failure_;
-    std::string error_;  // alike on all members
-    Why why_;            // of this rank's own
+    Why why_;  // the ranks disagree
 };
 
 }  // namespace tutti::engine

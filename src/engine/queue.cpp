@@ -52,6 +52,8 @@ void Queue::begin_main(Request& request) {
             return;
         case Runner::Begun::kDone:
             return finish(request, TUTTI_OK);
+        case Runner::Begun::kHost:
+            return finish(request, TUTTI_HOST);
         case Runner::Begun::kFailed:
             return fail_front();
     }

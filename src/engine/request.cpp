@@ -23,6 +23,13 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
     return call.bytes % element == 0;
 }
 
+const std::byte* sent(const void* buffer) {
+    return buffer == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(buffer);
+}
+std::byte* received(void* buffer) {
+    return buffer == TUTTI_IN_PLACE ? nullptr : static_cast<std::byte*>(buffer);
+}
+
 }  // namespace
 
 tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Request& request) {
@@ -34,8 +41,8 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
     target.root = has_root(call.collective) ? call.root : 0;
     if (target.root >= ranks) return TUTTI_ERR_ARGUMENT;
     target.bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
-    target.send = call.send == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(call.send);
-    target.recv = call.recv == TUTTI_IN_PLACE ? nullptr : static_cast<std::byte*>(call.recv);
+    target.send = sent(call.send);
+    target.recv = received(call.recv);
     if (is_reduction(call.collective)) {
         if (!set_reducer(call, isa, target.reducer)) return TUTTI_ERR_ARGUMENT;
     } else {
@@ -43,7 +50,20 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
         target.is_whole = call.element_bytes > 0;
     }
     request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
+    request.prepare_buffers = call.prepare;
+    request.prepare_user = call.prepare_user;
+    request.ran = nullptr;
     return TUTTI_OK;
+}
+
+const char* prepare(Request& request) {
+    if (!request.prepare_buffers) return nullptr;
+    const void* send = nullptr;
+    void* recv = nullptr;
+    const char* why = request.prepare_buffers(request.prepare_user, &send, &recv);
+    request.op.call.send = sent(send);
+    request.op.call.recv = received(recv);
+    return why;
 }
 
 CallCard card_of(const tutti_call& call, const Request& request) {

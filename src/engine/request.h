@@ -32,6 +32,10 @@ struct Request {
     node::Op op;            // op.call is the call
     bool commutes = true;   // the operator of a reduction
     CallCard card;          // TUTTI_CHECK only
+    // See tutti_call. nullptr: the buffers are ready.
+    const char* (*prepare_buffers)(void* user, const void** send, void** recv) = nullptr;
+    void* prepare_user = nullptr;
+    const char* ran = nullptr;  // what runs it; nullptr: what the node level chooses
     enum class Stage { kIdle, kQueued, kAgreeing, kChecking, kRunning } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue
@@ -40,6 +44,8 @@ struct Request {
 // TUTTI_OK, or TUTTI_ERR_ARGUMENT: the call of a team of so many ranks is malformed. Sets all that
 // follows from the call alone.
 tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Request& request);
+// Of a call that will run, before its buffers are read: why this member cannot go on, or nullptr.
+const char* prepare(Request& request);
 // Of a call that is described.
 CallCard card_of(const tutti_call& call, const Request& request);
 // What all ranks know alike of a call.

@@ -47,6 +47,7 @@ class Runner {
     enum class Begun {
         kRuns,
         kDone,   // there is nothing to move: it has its number, and is over
+        kHost,   // the rules leave it to the embedder: it has its number, and is over here
         kFailed  // see failure()
     };
     virtual Begun begin(Request& request) = 0;
@@ -56,7 +57,7 @@ class Runner {
     virtual void begin_settling() {}
     virtual exec::Step step() = 0;
     // After kFailed.
-    virtual Failure failure() { return {}; }
+    [[nodiscard]] Failure failure() const { return failure_; }
     // The call has failed for good; some of what others sent for it may still be on its way.
     virtual void cancel() {}
 
@@ -75,17 +76,11 @@ class Runner {
     // What is under way on the own node, or nullptr.
     [[nodiscard]] virtual node::Op* node_op() = 0;
 
-    // ---- the call that comes next: what all members know alike of it ----
-    // Takes its number, and moves nothing.
-    virtual void pass(const node::Call& call) = 0;
     // The number of the last call that has begun; wraps around.
     [[nodiscard]] virtual uint32_t calls() const = 0;
-    // False: no call is ever the embedder's.
-    [[nodiscard]] virtual bool has_host_rules() const = 0;
-    // False: no rule is about such a call, whatever else is said of it.
-    [[nodiscard]] virtual bool is_ruled(tutti_collective collective, uint64_t bytes) const = 0;
-    virtual Result<bool> is_host(const Request& request) = 0;
-    // Of what would run it.
+
+    // ---- what all members know alike of a call ----
+    // The name of what would run it.
     virtual const char* algorithm(const Request& request) = 0;
     // See tutti_team_force().
     virtual Result<Done> force(const Request& request, const std::string& algorithm) = 0;
@@ -94,6 +89,20 @@ class Runner {
 
     // The way to other nodes, or nullptr.
     [[nodiscard]] virtual Network* network() { return nullptr; }
+
+  protected:
+    // No way to run a call: the same on all ranks, unless memory ran out. The others hear of that.
+    Begun fail(const Error& error);
+    // Of this rank's own; the text stays.
+    Begun fail(tutti_status status, const char* text) {
+        failure_ = {status, text, false};
+        return Begun::kFailed;
+    }
+
+  private:
+    Failure failure_;
+    std::string alike_;  // the texts of failures
+    Why own_;
 };
 
 }  // namespace tutti::engine

@@ -47,18 +47,16 @@ void Team::run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> contr
     runner_ = std::move(runner);
     control_ = std::move(control);
     queue_.run_by(*runner_, *control_);
-    has_host_rules_ = runner_->has_host_rules();
 }
 
 void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control) {
-    if (!queue_.checks()) node_runner_ = runner.get();
-    choose_short();
+    if (!queue_.checks()) short_ = runner.get();
     run_by(std::move(runner), std::move(control));
 }
 
 void Team::become_track(Tracks& tracks) {
     tracks_ = &tracks;
-    node_runner_ = short_ = nullptr;
+    short_ = nullptr;
 }
 
 void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }
@@ -201,6 +199,7 @@ tutti_status Team::run(const tutti_call& call) {
     if (described != TUTTI_OK) return described;
     if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
     if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
+    if (run_.prepare_buffers || short_->is_ruled(run_.op.call)) return run_slowly(call);
     return run_short();
 }
 
@@ -226,12 +225,15 @@ inline tutti_status Team::run_short() {
 
 // The call is well formed.
 tutti_status Team::run_slowly(const tutti_call& call) {
-    Team& track = take_track();
-    if (&track != this) static_cast<void>(track.describe(call, track.run_));
-    return track.run_prepared();
+    last_ = &take_track();
+    last_->look_at_multicast();
+    static_cast<void>(last_->describe(call, last_->run_));
+    const tutti_status status = last_->run_described();
+    if (status == TUTTI_HOST && tracks_) tracks_->settle(*last_);
+    return status;
 }
 
-tutti_status Team::run_prepared() {
+tutti_status Team::run_described() {
     tutti_status status = TUTTI_OK;
     {
         const HeldTeam held(*this);
@@ -248,7 +250,7 @@ tutti_status Team::check_foreign(const char* label) {
     card = CallCard{};
     card.collective = TUTTI_COLLECTIVE_COUNT;
     std::strncpy(card.label, label, sizeof(card.label) - 1);
-    return track.run_prepared();
+    return track.run_described();
 }
 
 Team& Team::take_track() {
@@ -260,7 +262,7 @@ Team& Team::take_track() {
 
 // Of a call of this track, or of a look at it; nothing is held.
 tutti_status Team::ended(tutti_status status) {
-    if (tracks_ && status != TUTTI_OK && status != TUTTI_PENDING) tracks_->fail(*this);
+    if (tracks_ && status < TUTTI_OK) tracks_->fail(*this);
     return status;
 }
 
@@ -349,41 +351,19 @@ const char* Team::message() {
 
 // ---- questions about the next call -------------------------------------------------------------
 
-bool Team::prefers_host(const tutti_call& call) {
-    if (!has_host_rules_) return false;
-    // A collective that is none is describe()'s to refuse.
-    const bool is_known = call.collective >= 0 && call.collective < TUTTI_COLLECTIVE_COUNT;
-    const uint64_t bytes = call.collective == TUTTI_BARRIER ? 0 : call.bytes;
-    if (is_known && !runner_->is_ruled(call.collective, bytes)) return false;
-    const HeldTeam held_team(*this);
-    if (members_.is_broken()) return false;
-    if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
-    const auto is_host = context().with_fund([&] { return runner_->is_host(ask_); });
-    if (is_host) {
-        if (is_host.value()) leave_to_host();
-        return is_host.value();
-    }
-    // Without an answer this rank cannot follow the others; tutti_run says so.
-    give_up(TUTTI_ERR_MEMORY, "out of memory");
-    return false;
-}
-
-// The call has its number all the same: a rank that runs it in the team, since it takes it for
-// another one, will hear of that.
-void Team::leave_to_host() {
-    settle();
-    if (tracks_) {
-        tracks_->settle(*this);
-        tracks_->pass();
-    }
-    node::Call call;
-    call.collective = node::kLeftToHost;
-    runner_->pass(call);
-}
-
 const char* Team::algorithm(const tutti_call& call) {
     const HeldTeam held_team(*this);
     return describe(call, ask_) == TUTTI_OK ? runner_->algorithm(ask_) : "none";
+}
+
+const char* Team::ran() {
+    const Request& request = last_->run_;
+    if (request.ran) return request.ran;
+    if (request.op.call.is_empty() || last_->runner_->network()) return "none";
+    // Chosen by the bytes that the caller has room for, whatever came.
+    node::Call call = request.op.call;
+    if (request.op.room > 0) call.bytes = request.op.room;
+    return node::algorithm_name(last_->members_.node, call);
 }
 
 Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
@@ -396,13 +376,13 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
 }
 
 Result<Done> Team::force_here(const tutti_call& call, const std::string& algorithm) {
+    const Network* network = runner_->network();
+    if (network && network->awaits_multicast()) static_cast<void>(try_multicast_(*this));
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) {
         return Error{ErrorCode::kArgument, "the call is malformed"};
     }
     auto forced = runner_->force(ask_, algorithm);
-    has_host_rules_ = runner_->has_host_rules();
-    choose_short();
     // The others run another algorithm from now on.
     if (!forced && forced.error().code == ErrorCode::kMemory) {
         give_up(TUTTI_ERR_MEMORY, "out of memory");
@@ -424,47 +404,39 @@ void Team::describe_multicast(tutti_multicast_info& info) {
 
 // ---- multicast for a team that has made calls already ------------------------------------------
 
-bool Team::multicast_is_due(const tutti_call& call) {
-    Network* network = runner_->network();
-    if (!network) return false;
-    const HeldTeam held_team(*this);
-    if (!network->may_try_multicast() || members_.is_broken()) return false;
-    // A member that has rejected a call has not counted it; the next call says so.
-    if (control_->has_rejections()) return false;
-    if (describe(call, ask_) != TUTTI_OK || ask_.op.call.is_empty()) return false;
-    const auto is_due = context().with_fund([&]() -> Result<bool> {
-        const auto held = network->hold();
-        return network->multicast_is_due(shape_of(ask_, size()));
-    });
-    if (is_due) return is_due.value();
-    give_up(TUTTI_ERR_MEMORY, "out of memory");
-    return false;
+// Members have counted alike up to the call that begins, not up to requests under way.
+void Team::look_at_multicast() {
+    if (!try_multicast_) return;
+    {
+        const HeldTeam held_team(*this);
+        settle();
+        // A member that has rejected a call has not counted it; the next call says so.
+        if (members_.is_broken() || control_->has_rejections()) return;
+        Network& network = *runner_->network();
+        const auto held = network.hold();
+        if (!network.is_multicast_due()) return;
+    }
+    static_cast<void>(try_multicast_(*this));  // an error stays with the team
 }
 
 // First the members meet in a call of their own. Who makes another call, has given up or has had an
 // error ends that one, while nothing ends a wait in the embedder's allgather. Where the rules leave
 // barriers to a host, they do so on all members.
-tutti_status Team::begin_try(Network*& network) {
-    network = nullptr;
-    static_cast<void>(HeldTeam(*this));  // where nothing is under way, nobody else touches it now
-    if (!queue_.is_idle()) return TUTTI_ERR_ARGUMENT;
-    if (members_.is_broken()) return members_.broken;
-    Network* own = runner_->network();
-    if (!own || !own->may_try_multicast()) return TUTTI_OK;
+tutti_status Team::begin_try(Network& network) {
     tutti_call barrier{};
     barrier.collective = TUTTI_BARRIER;
-    const tutti_status met = run(barrier);
-    if (met != TUTTI_OK && met != TUTTI_ERR_ALGORITHM) return met;
-    if (own->has_lost_multicast()) {
+    static_cast<void>(describe(barrier, run_));
+    const tutti_status met = run_described();
+    if (met < TUTTI_OK && met != TUTTI_ERR_ALGORITHM) return met;
+    if (network.has_lost_multicast()) {
         // In the try all members let it go on, so it ends; and who is over it has no message of it
         // under way: those of the next group's failure cannot meet with them.
         runner_->begin_settling();
         queue_.put_in_front(run_);
         const tutti_status settled = wait_for(run_);
         if (settled != TUTTI_OK) return settled;
-        own->retire_multicast();
+        network.retire_multicast();
     }
-    network = own;
     return TUTTI_OK;
 }
 

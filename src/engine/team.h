@@ -32,6 +32,8 @@ class Team {
 
     // ---- while it is made; nothing here allocates ----
     Members& members() { return members_; }
+    // The way to other nodes, or nullptr.
+    Network* network() { return runner_->network(); }
     // Its calls are run by these.
     void run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> control);
     // The same, on one node. Calls go the short way where nothing is to be compared before them.
@@ -39,10 +41,13 @@ class Team {
     // It is one of several tracks; the first of them owns the others.
     void become_track(Tracks& tracks);
     void own_tracks(std::unique_ptr<Tracks> tracks);
+    // See tutti_team_params.multicast_later: how its members try, all of them in the same call.
+    using TryMulticast = tutti_status (*)(Team&);
+    void try_later(TryMulticast how) { try_multicast_ = how; }
 
-    // See tutti_prefers_host().
-    bool prefers_host(const tutti_call& call);
     const char* algorithm(const tutti_call& call);
+    // See tutti_team_ran().
+    const char* ran();
     // See tutti_team_force().
     Result<Done> force(const tutti_call& call, const std::string& algorithm);
     // TUTTI_OK, or TUTTI_ERR_ARGUMENT.
@@ -85,27 +90,21 @@ class Team {
     // All but struct_bytes.
     void describe_multicast(tutti_multicast_info& info);
 
-    // ---- multicast for a team that has made calls already: see late_multicast.h ----
-    // See tutti_multicast_is_due().
-    bool multicast_is_due(const tutti_call& call);
-    // All members meet, and what a failure of multicast has left to do is done. network: the way to
-    // other nodes, over which they try now; nullptr: there is nothing to try. No request is under
-    // way, or this is TUTTI_ERR_ARGUMENT.
-    tutti_status begin_try(Network*& network);
+    // The beginning of TryMulticast: all members meet, and what a failure of multicast has left to
+    // do is done. No request is under way.
+    tutti_status begin_try(Network& network);
 
   private:
     Result<Done> force_here(const tutti_call& call, const std::string& algorithm);
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);
-    tutti_status run_prepared();
+    tutti_status run_described();
     Team& take_track();
     tutti_status ended(tutti_status status);
+    // Before a call: tries multicast where it is time for that.
+    void look_at_multicast();
     // polls: fruitless ones just before.
     tutti_status wait_for(Request& request, uint32_t polls = 0);
-    void choose_short() {
-        const bool may = node_runner_ && !node_runner_->names_algorithms();
-        short_ = may ? node_runner_ : nullptr;
-    }
     // After a fruitless step of the request in front.
     void wait_turn(Waiter& waiter);
     void wait_agreement_turn(Waiter& waiter);
@@ -114,7 +113,6 @@ class Team {
     // does by itself.
     void look_around();
     void listen();
-    void leave_to_host();
     void watch_others(uint64_t waited_ns);
     [[nodiscard]] Waiter::From awaited() const;
     // Of a sleep that begins now.
@@ -137,8 +135,7 @@ class Team {
     // The runner, where calls go the short way: they are not compared before, run in shared memory,
     // and one at a time.
     NodeRunner* short_ = nullptr;
-    NodeRunner* node_runner_ = nullptr;  // where they may, unless rules name algorithms
-    bool has_host_rules_ = false;
+    TryMulticast try_multicast_ = nullptr;
     Queue queue_;
     uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing
@@ -147,6 +144,7 @@ class Team {
     uint64_t progressed_ns_ = 0;          // see Waiter
     Tracks* tracks_ = nullptr;            // where there are several
     std::unique_ptr<Tracks> own_tracks_;  // the first track's
+    Team* last_ = this;                   // the track of the last run()
     bool watches_others_ = false;  // the call under way has made other teams watch their groups
 };
 

@@ -11,22 +11,46 @@ namespace tutti::mpi {
 namespace {
 
 // A datatype with gaps: the root packs, the others unpack.
-[[gnu::noinline]] int bcast_packed(CommState& state, tutti_call& call, const Side& side) {
-    std::byte* packed = state.recv_scratch.get(side.bytes);
-    if (packed == nullptr) return no_memory(state);
-    const bool at_root = state.rank == call.root;
-    int status = abi::kSuccess;
-    if (at_root) {
-        status = pack(side.block(0), packed, side.count, side.type, *side.info, state.comm);
-        if (status != abi::kSuccess) return not_packed(state, status);
+class BcastBuffer final : public Preparation {
+  public:
+    BcastBuffer(CommState& state, tutti_call& call, const Side& side)
+        : state_(state), call_(call), side_(side) {}
+
+    Unready before() override {
+        call_.recv = side_.data();
+        if (side_.contiguous(1)) return {};
+        packed_ = state_.recv_scratch.get(side_.bytes);
+        if (packed_ == nullptr) return no_memory();
+        call_.recv = packed_;
+        if (!is_root()) return {};
+        const int status =
+            pack(side_.block(0), packed_, side_.count, side_.type, *side_.info, state_.comm);
+        return status == abi::kSuccess ? Unready{} : not_packed(status);
     }
-    call.recv = packed;
-    status = run(state, call);
-    if (status == abi::kSuccess && !at_root) {
-        status = unpack(packed, side.block(0), side.count, side.type, *side.info, state.comm);
+
+    int after(int status) override {
+        if (packed_ != nullptr && status == abi::kSuccess && !is_root()) {
+            status =
+                unpack(packed_, side_.block(0), side_.count, side_.type, *side_.info, state_.comm);
+        }
+        state_.recv_scratch.trim();
+        return status;
     }
-    state.recv_scratch.trim();
-    return status;
+
+  private:
+    [[nodiscard]] bool is_root() const { return state_.rank == call_.root; }
+
+    CommState& state_;
+    tutti_call& call_;
+    const Side& side_;
+    std::byte* packed_ = nullptr;
+};
+
+[[gnu::noinline]] Ended bcast_prepared(CommState& state, tutti_call& call, Side& side) {
+    Staging staging(state, kBcast, {state.rank == call.root ? reads(side) : writes(side)});
+    Verified verified(state, call, {.recv = &side});
+    BcastBuffer buffer(state, call, side);
+    return run_prepared(state, call, {&staging, &verified, &buffer});
 }
 
 }  // namespace
@@ -40,10 +64,7 @@ int barrier(const BarrierArgs& a) {
     if (state->team == nullptr) return hand_over(state->why);
     tutti_call call{};
     call.collective = TUTTI_BARRIER;
-    if (is_for_host(*state, call)) {
-        return by_all_ranks(a.comm, kBarrier, kByTheRules, hand_over);
-    }
-    return run(*state, call);
+    return run(*state, call, hand_over);
 }
 
 int bcast(const BcastArgs& a) {
@@ -64,20 +85,12 @@ int bcast(const BcastArgs& a) {
     call.root = static_cast<uint32_t>(a.root);
     call.bytes = side.bytes;
     if (side.bytes == 0) return run_empty(*state, call);
-    if (is_for_host(*state, call)) {
-        return by_all_ranks(a.comm, kBcast, kByTheRules, hand_over);
-    }
-    const auto by_tutti = [&] {
-        if (!side.contiguous(1)) return bcast_packed(*state, call, side);
+    if (is_plain() && side.contiguous(1)) [[likely]] {
         call.recv = side.data();
-        return run(*state, call);
-    };
-    if (is_plain()) [[likely]]
-        return by_tutti();
-    const Part part = state->rank == call.root ? reads(side) : writes(side);
-    return on_readable_memory(
-        *state, kBcast, {part}, [&] { return verified(*state, call, {.recv = &side}, by_tutti); },
-        [&](int status) { return verified_failure(*state, call, status); });
+        return run(*state, call, hand_over);
+    }
+    const Ended ended = bcast_prepared(*state, call, side);
+    return ended ? *ended : hand_over(kByTheRules);
 }
 
 }  // namespace tutti::mpi

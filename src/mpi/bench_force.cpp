@@ -34,7 +34,6 @@ extern "C" int tutti_bench_force(uintptr_t comm, int collective, uint64_t bytes,
         return 1;
     }
     const tutti_call call = call_of(collective, bytes, 0);
-    if (state->may_try_multicast) try_multicast(*state);
     if (tutti_team_force(state->team, &call, algorithm, message, message_bytes) != TUTTI_OK) {
         return 1;
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mpi/p2p.h"
+#include "mpi/verify.h"
 
 namespace tutti::mpi {
 
@@ -28,16 +29,11 @@ void unlink_state(CommState& state) {
     if (state.next != nullptr) state.next->link = state.link;
 }
 
-tutti_status ask_multicast(const CommState& state, tutti_multicast_info& info) {
-    info = {};
-    info.struct_bytes = sizeof info;
-    return tutti_team_multicast(state.team, &info);
-}
-
 void note_multicast(MulticastLog& log, const CommState& state) {
     if (state.team == nullptr) return;
-    tutti_multicast_info info;
-    ask_multicast(state, info);
+    tutti_multicast_info info{};
+    info.struct_bytes = sizeof info;
+    tutti_team_multicast(state.team, &info);
     log.add(info, state.rank, state.size);
 }
 
@@ -64,9 +60,11 @@ int delete_state(uintptr_t, int, void* value, void*) {
     return abi::kSuccess;
 }
 
+// While the team is made, and in its calls when it tries multicast.
 int team_allgather(void* user, const void* in, void* out, size_t bytes) {
     const auto& state = *static_cast<CommState*>(user);
     if (bytes > INT_MAX) return 1;
+    const HostGuard guard;
     const int count = static_cast<int>(bytes);
     const abi::Datatype byte = front.handles.type[abi::kTypeByte];
     return front.host.allgather(in, count, byte, out, count, byte, state.comm) == abi::kSuccess ? 0
@@ -177,15 +175,6 @@ void explain_failure(CommState& state, tutti_status status, const char* message,
     print_line(line.c_str());
 }
 
-// Whether calls may find that it is time to try: for the first time, or after a failure. Alike on
-// all members, except that some may know of a failure already. Where the answer takes memory that
-// is not there, the team is asked in its calls.
-bool may_try_multicast(const CommState& state) {
-    tutti_multicast_info info;
-    if (ask_multicast(state, info) != TUTTI_OK) return true;
-    return info.state != TUTTI_MULTICAST_NONE && info.state != TUTTI_MULTICAST_OFF;
-}
-
 void make_team(CommState& state, bool is_apart) {
     const HostGuard guard;
     const std::string name = name_of(state.comm);
@@ -208,7 +197,7 @@ void make_team(CommState& state, bool is_apart) {
         tutti_team_create(front.context, &params, &state.team, message, sizeof message);
     if (status == TUTTI_OK) {
         state.why = nullptr;
-        state.may_try_multicast = may_try_multicast(state);
+        if (front.verify.is_on) agree_on_verify_number(state);
         return;
     }
     state.team = nullptr;
@@ -239,17 +228,6 @@ void settle(CommState& state) {
     }
     make_team(state, false);
     state.settled = true;
-}
-
-// An error stays with the team: its next call, which is the one under way, tells it.
-void try_multicast(CommState& state) {
-    const HostGuard guard;
-    tutti_multicast_try(state.team, team_allgather, &state);
-    state.may_try_multicast = may_try_multicast(state);
-}
-
-void look_at_multicast(CommState& state, const tutti_call& call) {
-    if (tutti_multicast_is_due(state.team, &call) != 0) try_multicast(state);
 }
 
 void settle_apart(CommState& state) {

@@ -18,10 +18,9 @@ struct CommState {
     uint32_t size = 0;     // of the local group
     bool settled = false;  // the warm-up is over and the choice is made
     bool is_inter = false;
-    bool may_try_multicast = false;  // the team does so when calls have come that would use it
-    uint32_t calls = 0;              // during the warm-up
+    uint32_t calls = 0;     // during the warm-up
     abi::Comm comm{};
-    // TUTTI_VERIFY: alike on all members; 0 until a call of Tutti's, and so many of these.
+    // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.
     uint64_t verify_number = 0;
     uint64_t verify_calls = 0;
     // For packed data: what this rank sends, what it receives, operands of user operators. A
@@ -59,18 +58,6 @@ inline CommState* enter(abi::Comm comm) {
     if (state != nullptr && !state->settled) [[unlikely]]
         settle(*state);
     return state;
-}
-
-// Tries multicast, before a call, when it is time. Every rank calls it for the same calls.
-void look_at_multicast(CommState& state, const tutti_call& call);
-// Tries it now, if it has not been tried. Collective.
-void try_multicast(CommState& state);
-
-// Whether the rules leave a call to the host MPI. Once before each call that can run either way.
-inline bool is_for_host(CommState& state, const tutti_call& call) {
-    if (state.may_try_multicast) [[unlikely]]
-        look_at_multicast(state, call);
-    return tutti_prefers_host(state.team, &call) != 0;
 }
 
 bool create_comm_keyval();

@@ -17,7 +17,16 @@ struct Blocks {
     Side all;
     bool has_one = false;
     bool has_all = false;
+    // The rank's own block has another size than its place among all.
+    bool is_odd = false;
     [[nodiscard]] size_t bytes() const { return has_all ? all.bytes : one.bytes; }
+    [[nodiscard]] bool are_contiguous(uint64_t ranks) const {
+        return (!has_one || one.contiguous(1)) && (!has_all || all.contiguous(ranks));
+    }
+    // A caller's buffer of no bytes may be null.
+    [[nodiscard]] bool lacks_memory(const std::byte* own, const std::byte* others) const {
+        return bytes() > 0 && ((has_all && others == nullptr) || (has_one && own == nullptr));
+    }
 };
 
 // The rank's own block names its place among all: what MPI_IN_PLACE is for. The MPICH family
@@ -39,75 +48,84 @@ bool read_blocks(Blocks& b, const void* one, Count one_count, Datatype one_type,
     return !b.has_one || (b.one.set(one, one_count, one_type) && b.one.has_memory());
 }
 
-// The blocks of all ranks in one piece: the buffer itself, or packed memory.
-std::byte* all_memory(CommState& state, const Side& all, Scratch& scratch) {
-    if (all.contiguous(state.size)) return all.data();
+// Packs and unpacks what has gaps. Gather and allgather: one block goes in, all come out where
+// has_all. Scatter: all go in at the root, one comes out.
+class BlocksBuffers final : public Preparation {
+  public:
+    BlocksBuffers(CommState& state, tutti_call& call, const Blocks& b, bool one_is_sent)
+        : state_(state), call_(call), b_(b), one_is_sent_(one_is_sent) {}
+    Unready before() override;
+    int after(int status) override;
+
+  private:
+    std::byte* memory(const Side& side, uint64_t blocks, bool is_sent);
+    int pack_sent();
+    int pack(const Side& side, uint64_t first, uint64_t blocks, std::byte* to) const {
+        return mpi::pack(side.block(first), to, side.count * blocks, side.type, *side.info,
+                         state_.comm);
+    }
+    int unpack(const Side& side, uint64_t blocks, const std::byte* from) const {
+        return mpi::unpack(from, side.block(0), side.count * blocks, side.type, *side.info,
+                           state_.comm);
+    }
+
+    CommState& state_;
+    tutti_call& call_;
+    const Blocks& b_;
+    bool one_is_sent_;
+    std::byte* one_ = nullptr;
+    std::byte* all_ = nullptr;
+    bool is_ready_ = false;
+};
+
+void set_buffers(tutti_call& call, const Blocks& b, bool one_is_sent, std::byte* one,
+                 std::byte* all) {
+    const void* const own = b.has_one ? one : TUTTI_IN_PLACE;
+    call.send = one_is_sent ? own : all;
+    call.recv = one_is_sent ? all : const_cast<void*>(own);
+}
+
+// In one piece: the caller's buffer itself, or memory for a packed copy.
+std::byte* BlocksBuffers::memory(const Side& side, uint64_t blocks, bool is_sent) {
+    if (side.contiguous(blocks)) return side.data();
     size_t bytes = 0;
-    if (__builtin_mul_overflow(all.bytes, state.size, &bytes)) return nullptr;
-    return scratch.get(bytes);
-}
-std::byte* one_memory(const Side& one, Scratch& scratch) {
-    return one.contiguous(1) ? one.data() : scratch.get(one.bytes);
+    if (__builtin_mul_overflow(side.bytes, blocks, &bytes)) return nullptr;
+    return (is_sent ? state_.send_scratch : state_.recv_scratch).get(bytes);
 }
 
-// A caller's buffer of no bytes may be null.
-bool lacks_memory(const Blocks& b, const std::byte* one, const std::byte* all) {
-    return b.bytes() > 0 && ((b.has_all && all == nullptr) || (b.has_one && one == nullptr));
-}
-
-int pack_side(const CommState& state, const Side& side, uint64_t blocks, std::byte* to) {
-    return pack(side.block(0), to, side.count * blocks, side.type, *side.info, state.comm);
-}
-int unpack_side(const CommState& state, const Side& side, uint64_t blocks, const std::byte* from) {
-    return unpack(from, side.block(0), side.count * blocks, side.type, *side.info, state.comm);
-}
-
-void trim(CommState& state) {
-    state.send_scratch.trim();
-    state.recv_scratch.trim();
-}
-
-// Gather and allgather: one block goes in, all come out where has_all.
-int collect(CommState& state, tutti_call& call, const Blocks& b) {
-    const bool packs_all = b.has_all && !b.all.contiguous(state.size);
-    std::byte* all = b.has_all ? all_memory(state, b.all, state.recv_scratch) : nullptr;
-    std::byte* one = b.has_one ? one_memory(b.one, state.send_scratch) : nullptr;
-    if (lacks_memory(b, one, all)) return no_memory(state);
-    int status = abi::kSuccess;
-    if (b.has_one && !b.one.contiguous(1)) {
-        status = pack_side(state, b.one, 1, one);
-    } else if (!b.has_one && packs_all) {
-        // In place: this rank's own block stands among the others and is needed packed.
-        status = pack(b.all.block(state.rank), all + state.rank * b.all.bytes, b.all.count,
-                      b.all.type, *b.all.info, state.comm);
+int BlocksBuffers::pack_sent() {
+    if (!one_is_sent_) {
+        if (!b_.has_all || b_.all.contiguous(state_.size)) return abi::kSuccess;
+        return pack(b_.all, 0, state_.size, all_);
     }
-    if (status != abi::kSuccess) return not_packed(state, status);
-    call.send = b.has_one ? one : TUTTI_IN_PLACE;
-    call.recv = all;
-    status = run(state, call);
-    if (status == abi::kSuccess && packs_all) {
-        status = unpack_side(state, b.all, state.size, all);
-    }
-    trim(state);
-    return status;
+    if (b_.has_one) return b_.one.contiguous(1) ? abi::kSuccess : pack(b_.one, 0, 1, one_);
+    if (!b_.has_all || b_.all.contiguous(state_.size)) return abi::kSuccess;
+    // In place: this rank's own block stands among the others and is needed packed.
+    return pack(b_.all, state_.rank, 1, all_ + state_.rank * b_.all.bytes);
 }
 
-// Scatter: all blocks go in at the root, one comes out.
-int distribute(CommState& state, tutti_call& call, const Blocks& b) {
-    const bool unpacks_one = b.has_one && !b.one.contiguous(1);
-    std::byte* all = b.has_all ? all_memory(state, b.all, state.send_scratch) : nullptr;
-    std::byte* one = b.has_one ? one_memory(b.one, state.recv_scratch) : nullptr;
-    if (lacks_memory(b, one, all)) return no_memory(state);
-    int status = abi::kSuccess;
-    if (b.has_all && !b.all.contiguous(state.size)) {
-        status = pack_side(state, b.all, state.size, all);
-        if (status != abi::kSuccess) return not_packed(state, status);
+Unready BlocksBuffers::before() {
+    if (b_.has_all) all_ = memory(b_.all, state_.size, !one_is_sent_);
+    if (b_.has_one) one_ = memory(b_.one, 1, one_is_sent_);
+    if (b_.lacks_memory(one_, all_)) return no_memory();
+    const int status = pack_sent();
+    if (status != abi::kSuccess) return not_packed(status);
+    set_buffers(call_, b_, one_is_sent_, one_, all_);
+    is_ready_ = true;
+    return {};
+}
+
+int BlocksBuffers::after(int status) {
+    if (is_ready_ && status == abi::kSuccess) {
+        const bool has_come = one_is_sent_ ? b_.has_all : b_.has_one;
+        const Side& come = one_is_sent_ ? b_.all : b_.one;
+        const uint64_t blocks = one_is_sent_ ? state_.size : 1;
+        if (has_come && !come.contiguous(blocks)) {
+            status = unpack(come, blocks, one_is_sent_ ? all_ : one_);
+        }
     }
-    call.send = all;
-    call.recv = b.has_one ? one : TUTTI_IN_PLACE;
-    status = run(state, call);
-    if (status == abi::kSuccess && unpacks_one) status = unpack_side(state, b.one, 1, one);
-    trim(state);
+    state_.send_scratch.trim();
+    state_.recv_scratch.trim();
     return status;
 }
 
@@ -133,51 +151,60 @@ Part part_of_all(Blocks& b, const Shape& shape, const CommState& state) {
 // The rank's own block has another size than its place among all: nobody else has to do with that.
 // The host moves it, as it would in a call of its own, and the call goes on as one in place; what
 // the host says of a block that is too long is what the caller is told at last.
-template <class Run>
-[[gnu::noinline]] int with_odd_block(const Shape& shape, const BlocksArgs& a,
-                                     const CommState& state, Blocks& b, Run run_blocks) {
-    BlocksArgs own = a;
-    if (shape.one_is_sent) {
-        own.recv = b.all.block(state.rank);
-    } else {
-        own.send = b.all.block(state.rank);
+class OddBlock final : public Preparation {
+  public:
+    OddBlock(const CommState& state, const Shape& shape, const BlocksArgs& a, Blocks& b)
+        : state_(state), shape_(shape), a_(a), b_(b) {}
+
+    Unready before() override {
+        move();
+        return {};
     }
-    const int moved = host_moves_own(own, shape.own);
-    b.has_one = false;
-    const int status = run_blocks();
-    if (moved == abi::kSuccess || status != abi::kSuccess) return status;
-    front.host.comm_call_errhandler(state.comm, moved);
-    return moved;
-}
 
-// Of a gather or scatter others may have room for more, and take it for one that is verified.
-int run_no_bytes(CommState& state, const Shape& shape, tutti_call& call) {
-    const auto run = [&] { return run_empty(state, call); };
-    return shape.has_root ? verified(state, call, {}, run) : run();
-}
+    int after(int status) override {
+        if (status != abi::kSuccess) return status;
+        if (b_.has_one) move();  // a call of no bytes
+        if (moved_ != abi::kSuccess) front.host.comm_call_errhandler(state_.comm, moved_);
+        return moved_;
+    }
 
-// On memory that the processor can read, and verified where that is due.
-int run_blocks(CommState& state, const Shape& shape, tutti_call& call, Blocks& b) {
-    if (call.bytes == 0) return run_no_bytes(state, shape, call);
-    const intptr_t places[2] = {b.one.address, b.all.address};
-    const auto by_tutti = [&] {
-        // What is unpacked or copied back afterwards, is so as a whole.
-        const bool is_staged = places[0] != b.one.address || places[1] != b.all.address;
-        const bool has_gaps =
-            (b.has_one && !b.one.contiguous(1)) || (b.has_all && !b.all.contiguous(state.size));
-        call.element_bytes = is_staged || has_gaps ? call.bytes : 0;
-        return shape.one_is_sent ? collect(state, call, b) : distribute(state, call, b);
-    };
-    if (is_plain()) [[likely]]
-        return by_tutti();
-    const Side* own = b.has_one ? &b.one : nullptr;
+  private:
+    void move() {
+        BlocksArgs own = a_;
+        void* const place = b_.all.block(state_.rank);
+        own.send = shape_.one_is_sent ? b_.one.block(0) : place;
+        own.recv = shape_.one_is_sent ? place : b_.one.block(0);
+        moved_ = host_moves_own(own, shape_.own);
+        b_.has_one = false;
+    }
+
+    const CommState& state_;
+    const Shape& shape_;
+    const BlocksArgs& a_;
+    Blocks& b_;
+    int moved_ = abi::kSuccess;
+};
+
+// Where the call is not plain, or buffers have gaps. Of a gather or scatter of no bytes others may
+// have room for more, and take it for one that is verified.
+[[gnu::noinline]] Ended blocks_prepared(CommState& state, const Shape& shape, tutti_call& call,
+                                        const BlocksArgs& a, Blocks& b) {
+    OddBlock odd(state, shape, a, b);
+    Preparation* const moved = b.is_odd ? &odd : nullptr;
+    const bool is_own = b.has_one && !b.is_odd;
+    const Side* own = is_own ? &b.one : nullptr;
     const Side* others = b.has_all ? &b.all : nullptr;
+    if (call.bytes == 0) own = others = nullptr;
     const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
-    const Part one_part = part_of_one(b, shape), all_part = part_of_all(b, shape, state);
-    return on_readable_memory(
-        state, shape.kind, {one_part, all_part},
-        [&] { return verified(state, call, subject, by_tutti); },
-        [&](int status) { return verified_failure(state, call, status); });
+    Verified verified(state, call, subject);
+    Preparation* const compared = call.bytes > 0 || shape.has_root ? &verified : nullptr;
+    if (call.bytes == 0) return run_prepared(state, call, {moved, compared});
+    Staging staging(state, shape.kind, {part_of_one(b, shape), part_of_all(b, shape, state)});
+    // What is unpacked or copied back afterwards, is so as a whole.
+    const bool has_gaps = !b.are_contiguous(state.size);
+    call.element_bytes = staging.is_needed() || has_gaps ? call.bytes : 0;
+    BlocksBuffers buffers(state, call, b, shape.one_is_sent);
+    return run_prepared(state, call, {&staging, moved, compared, &buffers});
 }
 
 template <class HostCall>
@@ -213,13 +240,18 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
     call.collective = shape.collective;
     call.root = shape.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
-    const bool is_odd = b.has_one && b.has_all && b.one.bytes != b.all.bytes;
-    if (call.bytes == 0 && !is_odd) return run_no_bytes(*state, shape, call);
-    if (is_for_host(*state, call)) {
-        return by_all_ranks(a.comm, shape.kind, kByTheRules, hand_over);
+    b.is_odd = b.has_one && b.has_all && b.one.bytes != b.all.bytes;
+    std::byte* const own = b.has_one ? b.one.data() : nullptr;
+    std::byte* const others = b.has_all ? b.all.data() : nullptr;
+    const bool is_simple =
+        !b.is_odd && b.are_contiguous(state->size) && !b.lacks_memory(own, others);
+    if (is_plain() && is_simple) [[likely]] {
+        if (call.bytes == 0) return run_empty(*state, call);
+        set_buffers(call, b, shape.one_is_sent, own, others);
+        return run(*state, call, hand_over);
     }
-    const auto run_all = [&] { return run_blocks(*state, shape, call, b); };
-    return is_odd ? with_odd_block(shape, a, *state, b, run_all) : run_all();
+    const Ended ended = blocks_prepared(*state, shape, call, a, b);
+    return ended ? *ended : hand_over(kByTheRules);
 }
 
 }  // namespace

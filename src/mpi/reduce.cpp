@@ -23,56 +23,104 @@ struct Roles {
     uint64_t blocks;  // that each rank gives; it gets one of them
 };
 
-// Elements with gaps under a user operator: packed on the way in and out.
-[[gnu::noinline]] int reduce_packed(CommState& state, tutti_call& call, const Side& send,
-                                    const Side& recv, const Roles& roles) {
-    const size_t all_bytes = call.bytes * roles.blocks;
-    const size_t out_bytes = roles.in_place ? all_bytes : call.bytes;
-    std::byte* in = roles.in_place ? nullptr : state.send_scratch.get(all_bytes);
-    std::byte* out = roles.receives ? state.recv_scratch.get(out_bytes) : nullptr;
-    if ((in == nullptr && !roles.in_place) || (out == nullptr && roles.receives)) {
-        return no_memory(state);
-    }
-    const Side& source = roles.in_place ? recv : send;
-    int status = pack(source.block(0), roles.in_place ? out : in, source.count, source.type,
-                      *source.info, state.comm);
-    if (status != abi::kSuccess) return not_packed(state, status);
-    call.send = roles.in_place ? TUTTI_IN_PLACE : in;
-    call.recv = out;
-    status = run(state, call);
-    if (status == abi::kSuccess && roles.receives) {
-        const uint64_t count = roles.in_place ? recv.count / roles.blocks : recv.count;
-        status = unpack(out, recv.block(0), count, recv.type, *recv.info, state.comm);
-    }
-    state.send_scratch.trim();
-    state.recv_scratch.trim();
-    return status;
+// One of a kernel lies where the element does, a user's where its data does.
+std::byte* place_of(const tutti_call& call, const Side& side) {
+    return call.op == TUTTI_OP_USER ? side.data() : static_cast<std::byte*>(side.block(0));
 }
 
-[[gnu::noinline]] int reduce_with_user_op(CommState& state, tutti_call& call, const ReduceArgs& a,
-                                          const Side& send, const Side& recv, const Roles& roles) {
-    const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
+void set_buffers(tutti_call& call, const Side& send, const Side& recv, const Roles& roles) {
+    call.send = roles.in_place ? TUTTI_IN_PLACE : place_of(call, send);
+    call.recv = roles.receives ? place_of(call, recv) : nullptr;
+}
+
+// Elements with gaps under a user operator: packed on the way in and out.
+class ReduceBuffers final : public Preparation {
+  public:
+    // user: of a user operator, else nullptr.
+    ReduceBuffers(CommState& state, tutti_call& call, const Side& send, const Side& recv,
+                  const Roles& roles, UserReduction* user)
+        : state_(state), call_(call), send_(send), recv_(recv), roles_(roles), user_(user) {}
+
+    Unready before() override {
+        const TypeInfo& info = *source().info;
+        if (user_ == nullptr || info.dense) {
+            set_buffers(call_, send_, recv_, roles_);
+            return {};
+        }
+        user_->laid_out = state_.user_scratch.get(user_->plan(info));
+        return user_->laid_out == nullptr ? no_memory() : pack_elements();
+    }
+
+    int after(int status) override {
+        if (out_ != nullptr && status == abi::kSuccess) {
+            const uint64_t count = roles_.in_place ? recv_.count / roles_.blocks : recv_.count;
+            status = unpack(out_, recv_.block(0), count, recv_.type, *recv_.info, state_.comm);
+        }
+        state_.send_scratch.trim();
+        state_.recv_scratch.trim();
+        return status;
+    }
+
+  private:
+    [[nodiscard]] const Side& source() const { return roles_.in_place ? recv_ : send_; }
+
+    Unready pack_elements() {
+        const size_t all_bytes = call_.bytes * roles_.blocks;
+        const size_t out_bytes = roles_.in_place ? all_bytes : call_.bytes;
+        std::byte* in = roles_.in_place ? nullptr : state_.send_scratch.get(all_bytes);
+        out_ = roles_.receives ? state_.recv_scratch.get(out_bytes) : nullptr;
+        if ((in == nullptr && !roles_.in_place) || (out_ == nullptr && roles_.receives)) {
+            return no_memory();
+        }
+        call_.send = roles_.in_place ? TUTTI_IN_PLACE : in;
+        call_.recv = out_;
+        const int status = pack(source().block(0), roles_.in_place ? out_ : in, source().count,
+                                source().type, *source().info, state_.comm);
+        return status == abi::kSuccess ? Unready{} : not_packed(status);
+    }
+
+    CommState& state_;
+    tutti_call& call_;
+    const Side& send_;
+    const Side& recv_;
+    const Roles& roles_;
+    UserReduction* user_;
+    std::byte* out_ = nullptr;  // packed
+};
+
+Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, Side& send,
+                      Side& recv, const Roles& roles, UserReduction* user) {
+    const auto kind = static_cast<Kind>(call.collective);
+    Part parts[2];
+    if (!roles.in_place) parts[0] = reads(send);
+    if (roles.receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
+    Staging staging(state, kind, {parts[0], parts[1]});
+    const Subject subject{roles.in_place ? nullptr : &send, roles.receives ? &recv : nullptr, a.op,
+                          a.type};
+    Verified verified(state, call, subject);
+    ReduceBuffers buffers(state, call, send, recv, roles, user);
+    // The host does not run it again to compare.
+    Preparation* compared = call.collective == TUTTI_REDUCE_SCATTER_BLOCK ? nullptr : &verified;
+    return run_prepared(state, call, {&staging, compared, &buffers});
+}
+
+// With a user operator, or where the call is not plain.
+[[gnu::noinline]] Ended reduce_otherwise(CommState& state, tutti_call& call, const ReduceArgs& a,
+                                         Side& send, Side& recv, const Roles& roles) {
+    if (call.op != TUTTI_OP_USER) {
+        return reduce_prepared(state, call, a, send, recv, roles, nullptr);
+    }
     UserReduction user{};
     user.op = a.op;
     user.type = a.type;
     user.comm = a.comm;
-    const size_t room = user.plan(info);
-    if (room > 0) {
-        user.laid_out = state.user_scratch.get(room);
-        if (user.laid_out == nullptr) return no_memory(state);
-    }
+    user.info = (roles.in_place ? recv : send).info;
     call.reduce_user = &user;
-    if (!info.dense) return reduce_packed(state, call, send, recv, roles);
-    call.send = roles.in_place ? TUTTI_IN_PLACE : send.data();
-    call.recv = roles.receives ? recv.data() : nullptr;
-    return run(state, call);
-}
-
-int reduce_with_kernel(CommState& state, tutti_call& call, const Side& send, const Side& recv,
-                       const Roles& roles) {
-    call.send = roles.in_place ? TUTTI_IN_PLACE : send.block(0);
-    call.recv = roles.receives ? recv.block(0) : nullptr;
-    return run(state, call);
+    if (!is_plain() || !user.info->dense) {
+        return reduce_prepared(state, call, a, send, recv, roles, &user);
+    }
+    set_buffers(call, send, recv, roles);
+    return run_prepared(state, call, {});
 }
 
 // What all ranks know alike of operator and elements.
@@ -151,24 +199,12 @@ int reduce_any(const ReduceArgs& a) {
     call.bytes = (roles.in_place ? recv.bytes : send.bytes) / roles.blocks;
     set_operator(call, a, op, info);
     if (call.bytes == 0) return run_empty(*state, call);
-    if (is_for_host(*state, call)) {
-        return by_all_ranks(a.comm, kKind, kByTheRules, hand_over);
+    if (is_plain() && op != kUserOp) [[likely]] {
+        set_buffers(call, send, recv, roles);
+        return run(*state, call, hand_over);
     }
-    const auto by_tutti = [&] {
-        if (op == kUserOp) return reduce_with_user_op(*state, call, a, send, recv, roles);
-        return reduce_with_kernel(*state, call, send, recv, roles);
-    };
-    if (is_plain()) [[likely]]
-        return by_tutti();
-    Part parts[2];
-    if (!roles.in_place) parts[0] = reads(send);
-    if (receives) parts[1] = {&recv, 1, 0, roles.in_place ? 1u : 0u, true};
-    const Subject subject{roles.in_place ? nullptr : &send, receives ? &recv : nullptr, a.op,
-                          a.type};
-    return on_readable_memory(
-        *state, kKind, {parts[0], parts[1]},
-        [&] { return kScatters ? by_tutti() : verified(*state, call, subject, by_tutti); },
-        [&](int status) { return kScatters ? status : verified_failure(*state, call, status); });
+    const Ended ended = reduce_otherwise(*state, call, a, send, recv, roles);
+    return ended ? *ended : hand_over(kByTheRules);
 }
 
 }  // namespace
@@ -177,7 +213,6 @@ int reduce(const ReduceArgs& a) { return reduce_any<TUTTI_REDUCE, host_reduce>(a
 
 int allreduce(const ReduceArgs& a) { return reduce_any<TUTTI_ALLREDUCE, host_allreduce>(a); }
 
-// The host does not run it again to compare (TUTTI_VERIFY).
 int reduce_scatter_block(const ReduceArgs& a) {
     return reduce_any<TUTTI_REDUCE_SCATTER_BLOCK, host_reduce_scatter_block>(a);
 }

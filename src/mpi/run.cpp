@@ -21,13 +21,13 @@ int run_failed(CommState& state, tutti_status status) {
     return front.abi.err_other;
 }
 
-int no_memory(CommState& state) {
+Unready no_memory() {
     constexpr const char* kWhy = "no memory to pack a datatype with gaps";
     print_line(kWhy);
-    tutti_team_give_up(state.team, kWhy);
-    front.host.comm_call_errhandler(state.comm, front.abi.err_no_mem);
-    return front.abi.err_no_mem;
+    return {front.abi.err_no_mem, kWhy, false};
 }
+
+Unready not_packed(int status) { return {status, "the host MPI cannot pack its data", true}; }
 
 int refuse(CommState& state, Kind kind) {
     char why[96];
@@ -38,11 +38,6 @@ int refuse(CommState& state, Kind kind) {
     print_line(line);
     front.host.comm_call_errhandler(state.comm, front.abi.err_arg);
     return front.abi.err_arg;
-}
-
-int not_packed(CommState& state, int status) {
-    tutti_team_give_up(state.team, "the host MPI cannot pack its data");
-    return status;
 }
 
 uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype type) {
@@ -58,15 +53,58 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
 }
 
-int run_reported(CommState& state, const tutti_call& call) {
-    const char* algorithm = tutti_algorithm(state.team, &call);
+tutti_status run_reported(CommState& state, const tutti_call& call) {
     const uint64_t begin = now_ns();
     const tutti_status status = tutti_run(state.team, &call);
-    const uint64_t spent = now_ns() - begin;
-    if (status != TUTTI_OK) return run_failed(state, status);
-    front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes, algorithm,
-                         spent);
-    return abi::kSuccess;
+    const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
+    if (status != TUTTI_OK || is_empty) return status;
+    front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes,
+                         tutti_team_ran(state.team), now_ns() - begin);
+    return status;
+}
+
+namespace {
+
+struct Preparing {
+    const tutti_call& call;
+    std::initializer_list<Preparation*> preparations;
+    Unready unready;
+};
+
+const char* prepare(void* user, const void** send, void** recv) {
+    auto& preparing = *static_cast<Preparing*>(user);
+    for (Preparation* one : preparing.preparations) {
+        if (one != nullptr) preparing.unready = one->before();
+        if (preparing.unready.status != abi::kSuccess) return preparing.unready.why;
+    }
+    *send = preparing.call.send;
+    *recv = preparing.call.recv;
+    return nullptr;
+}
+
+int status_of(CommState& state, tutti_status ended, const Unready& unready) {
+    if (unready.status == abi::kSuccess) {
+        return ended == TUTTI_OK ? abi::kSuccess : run_failed(state, ended);
+    }
+    if (!unready.is_handled) front.host.comm_call_errhandler(state.comm, unready.status);
+    return unready.status;
+}
+
+}  // namespace
+
+Ended run_prepared(CommState& state, tutti_call& call,
+                   std::initializer_list<Preparation*> preparations) {
+    Preparing preparing{call, preparations, {}};
+    call.prepare = preparations.size() > 0 ? prepare : nullptr;
+    call.prepare_user = &preparing;
+    const tutti_status ended =
+        front.report ? run_reported(state, call) : tutti_run(state.team, &call);
+    if (ended == TUTTI_HOST) return std::nullopt;
+    int status = status_of(state, ended, preparing.unready);
+    for (const auto* one = preparations.end(); one-- != preparations.begin();) {
+        if (*one != nullptr) status = (*one)->after(status);
+    }
+    return status;
 }
 
 int check_foreign(Comm comm, Kind kind) {

@@ -2,27 +2,25 @@
 // The two ways that a call can go, and the counting of both.
 #pragma once
 
+#include <initializer_list>
+#include <optional>
+
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
 #include "mpi/host_calls.h"
+#include "mpi/preparation.h"
 #include "tutti/tutti.h"
 
 namespace tutti::mpi {
 
 // Tells why, then lets the communicator's error handler decide. Never MPI_SUCCESS.
 int run_failed(CommState& state, tutti_status status);
-int run_reported(CommState& state, const tutti_call& call);
+tutti_status run_reported(CommState& state, const tutti_call& call);
 
-// There is no memory to pack into: one line, then the error handler; the others are told, since
-// they may be in the call already.
-int no_memory(CommState& state);
-
-inline int run(CommState& state, const tutti_call& call) {
-    if (front.report) [[unlikely]]
-        return run_reported(state, call);
-    const tutti_status status = tutti_run(state.team, &call);
-    return status == TUTTI_OK ? abi::kSuccess : run_failed(state, status);
-}
+// There is no memory to pack into: says so.
+Unready no_memory();
+// The host could not pack: `status` is what it said.
+Unready not_packed(int status);
 
 inline constexpr const char* kByTheRules = "host: the rules leave it to the host MPI";
 inline constexpr const char* kDoubtful = "host: arguments that it shall judge";
@@ -41,6 +39,23 @@ int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, 
     front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
     return status;
 }
+
+// A call whose buffers are ready. hand_over(why) has it run by the host.
+template <class HandOver>
+int run(CommState& state, const tutti_call& call, HandOver hand_over) {
+    const tutti_status status =
+        front.report ? run_reported(state, call) : tutti_run(state.team, &call);
+    if (status == TUTTI_OK) [[likely]]
+        return abi::kSuccess;
+    return status == TUTTI_HOST ? hand_over(kByTheRules) : run_failed(state, status);
+}
+
+// The status of a call; none where the rules leave it to the host.
+using Ended = std::optional<int>;
+// A call that needs preparations, the outermost first; each may change `call`, and the last one
+// sets its buffers. nullptr is none; of none at all, the buffers are ready.
+Ended run_prepared(CommState& state, tutti_call& call,
+                   std::initializer_list<Preparation*> preparations);
 
 // Arguments that make no call, and that this host would not look at: one line, the error handler,
 // and the others are told.
@@ -64,12 +79,10 @@ int by_this_rank(CommState& state, Kind kind, HandOver hand_over) {
     return status;
 }
 
-// The data of a call that the others may be in could not be packed: they are told. Returns status.
-int not_packed(CommState& state, int status);
-
 int check_foreign(Comm comm, Kind kind);
 
-// A call that all ranks hand to the host: under TUTTI_CHECK they compare it first.
+// A call that all ranks hand to the host before Tutti has seen it: under TUTTI_CHECK they compare it
+// first.
 template <class HandOver>
 int by_all_ranks(Comm comm, Kind kind, const char* why, HandOver hand_over) {
     const int checked = check_foreign(comm, kind);

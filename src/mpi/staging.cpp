@@ -39,77 +39,113 @@ bool is_one_owner(const Side& side, Span span, Runtime* runtime, Owner& owner) {
     return is_readable;
 }
 
+constexpr const char* kNoMemory = "no memory for a copy of device memory";
+
 }  // namespace
 
-bool Staging::failed(int error, const char* why) {
-    char line[320];
-    snprintf(line, sizeof line, "%s on rank %u of %u: %s", kind_function(kind_), state_.rank,
-             state_.size, why);
-    print_line(line);
-    tutti_team_give_up(state_.team, why);
-    front.host.comm_call_errhandler(state_.comm, error);
-    status_ = error;
-    return false;
+Staging::Staging(CommState& state, Kind kind, std::initializer_list<Part> parts)
+    : state_(state), kind_(kind) {
+    if (!front.devices.may_meet()) return;
+    for (const Part& part : parts) {
+        if (part.side != nullptr && part.side->bytes > 0) look(part);
+    }
 }
 
-bool Staging::take(const Part& part) {
-    if (part.side == nullptr || part.side->bytes == 0) return true;
+void Staging::look(const Part& part) {
     const Side& side = *part.side;
     const Span whole = span_of(side, 0, part.blocks);
     Owner owner;
     Runtime* runtime = front.devices.find(address_at(side.address, whole.low), owner);
-    if (!is_one_owner(side, whole, runtime, owner)) {
-        return failed(front.abi.err_other,
-                      "a datatype spans device memory and other memory: such a call has to go to "
-                      "the host MPI (TUTTI=off)");
+    const bool is_split = !is_one_owner(side, whole, runtime, owner);
+    if (owner.place == Place::kHost && !is_split) return;
+    taken_[count_++] = {part, runtime, owner, is_split, side.address, whole.low, nullptr};
+}
+
+void Staging::say(const char* why) const {
+    char line[320];
+    snprintf(line, sizeof line, "%s on rank %u of %u: %s", kind_function(kind_), state_.rank,
+             state_.size, why);
+    print_line(line);
+}
+
+Unready Staging::unready(int error, const char* why) const {
+    say(why);
+    return {error, why, false};
+}
+
+Unready Staging::before() {
+    for (size_t i = 0; i < count_; ++i) {
+        const Unready unready = take(taken_[i]);
+        if (unready.status != abi::kSuccess) return unready;
     }
-    if (owner.place == Place::kHost) return true;
+    if (count_ > 0) front.staged.calls.fetch_add(1, std::memory_order_relaxed);
+    return {};
+}
+
+Unready Staging::take(Taken& taken) {
+    if (taken.is_split) {
+        return unready(front.abi.err_other,
+                       "a datatype spans device memory and other memory: such a call has to go to "
+                       "the host MPI (TUTTI=off)");
+    }
+    Side& side = *taken.part.side;
     // A predefined operator works on C structs with the padding behind the last.
     const ptrdiff_t padding = side.info->extent - side.info->true_extent;
-    const size_t room = whole.bytes + static_cast<size_t>(padding > 0 ? padding : 0);
-    std::byte* copy = state_.staged[count_].get(room);
-    if (copy == nullptr)
-        return failed(front.abi.err_no_mem, "no memory for a copy of device memory");
-    Taken& taken = taken_[count_];
-    taken = {part, runtime, owner, side.address, whole.low, copy};
-    if (part.read_blocks > 0 && !copy_in(taken, whole)) return false;
-    ++count_;
-    front.staged.calls.fetch_add(count_ == 1 ? 1 : 0, std::memory_order_relaxed);
-    front.staged.bytes.fetch_add(side.bytes * part.blocks, std::memory_order_relaxed);
-    front.staged.runtime.store(runtime->name(), std::memory_order_relaxed);
-    part.side->address = reinterpret_cast<intptr_t>(copy) - whole.low;
-    return true;
+    const size_t room = span_of(side, 0, taken.part.blocks).bytes +
+                        static_cast<size_t>(padding > 0 ? padding : 0);
+    taken.copy = state_.staged[&taken - taken_].get(room);
+    if (taken.copy == nullptr) return unready(front.abi.err_no_mem, kNoMemory);
+    if (taken.part.read_blocks > 0 && !copy_in(taken)) {
+        return unready(front.abi.err_other, problem_);
+    }
+    front.staged.bytes.fetch_add(side.bytes * taken.part.blocks, std::memory_order_relaxed);
+    front.staged.runtime.store(taken.runtime->name(), std::memory_order_relaxed);
+    side.address = reinterpret_cast<intptr_t>(taken.copy) - taken.low;
+    return {};
+}
+
+// Under the lock of the runtime, whose problem may be another one after it.
+bool Staging::ended(Runtime& runtime, bool is_well) {
+    is_well = runtime.end() && is_well;
+    if (!is_well) snprintf(problem_, sizeof problem_, "%s", runtime.problem());
+    return is_well;
 }
 
 // Gaps come along: reading them does no harm, and it is one copy.
-bool Staging::copy_in(const Taken& taken, Span whole) {
+bool Staging::copy_in(const Taken& taken) {
     const Span span = span_of(*taken.part.side, taken.part.read_first, taken.part.read_blocks);
-    const std::lock_guard lock(taken.runtime->mutex);
-    bool copied = taken.runtime->begin(taken.owner) &&
-                  taken.runtime->copy(taken.copy + (span.low - whole.low),
-                                      address_at(taken.address, span.low), span.bytes);
-    copied = taken.runtime->end() && copied;
-    return copied || failed(front.abi.err_other, taken.runtime->problem());
+    Runtime& runtime = *taken.runtime;
+    const std::lock_guard lock(runtime.mutex);
+    const bool copied = runtime.begin(taken.owner) &&
+                        runtime.copy(taken.copy + (span.low - taken.low),
+                                     address_at(taken.address, span.low), span.bytes);
+    return ended(runtime, copied);
+}
+
+// The others have their results, and will have no further call with this rank.
+int Staging::failed(int error, const char* why) const {
+    say(why);
+    tutti_team_give_up(state_.team, why);
+    front.host.comm_call_errhandler(state_.comm, error);
+    return error;
 }
 
 // Of one element: 0xFF where data is, found by unpacking an element of nothing else.
-const unsigned char* Staging::mask_of(const Side& side) {
+int Staging::make_mask(const Side& side, const unsigned char*& made) const {
     const TypeInfo& info = *side.info;
     const auto bytes = static_cast<size_t>(info.true_extent);
     std::byte* mask = state_.mask_scratch.get(bytes + info.size);
-    if (mask == nullptr) {
-        failed(front.abi.err_no_mem, "no memory for a copy of device memory");
-        return nullptr;
-    }
+    if (mask == nullptr) return failed(front.abi.err_no_mem, kNoMemory);
     memset(mask, 0, bytes);
     memset(mask + bytes, device::kData, info.size);
     const int status = unpack(
         mask + bytes, reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mask) - info.true_lb),
         1, side.type, info, state_.comm);
-    if (status == abi::kSuccess) return reinterpret_cast<const unsigned char*>(mask);
-    tutti_team_give_up(state_.team, "the host MPI cannot unpack its data");
-    status_ = status;
-    return nullptr;
+    if (status != abi::kSuccess) {
+        tutti_team_give_up(state_.team, "the host MPI cannot unpack its data");
+    }
+    made = reinterpret_cast<const unsigned char*>(mask);
+    return status;
 }
 
 // What stands in the gaps may be changing on the device at this moment, so only data is written.
@@ -140,33 +176,39 @@ bool Staging::copy_data(const Taken& taken, const unsigned char* mask) {
     return device::for_each_rows(mask, static_cast<size_t>(info.true_extent), copy_rows);
 }
 
-bool Staging::copy_out(const Taken& taken) {
+int Staging::copy_out(const Taken& taken) {
     const Side& side = *taken.part.side;
     const bool is_whole = side.contiguous(taken.part.blocks);
-    const unsigned char* mask = is_whole ? nullptr : mask_of(side);
-    if (!is_whole && mask == nullptr) return false;
+    const unsigned char* mask = nullptr;
+    const int masked = is_whole ? abi::kSuccess : make_mask(side, mask);
+    if (masked != abi::kSuccess) return masked;
+    if (write_back(taken, mask)) return abi::kSuccess;
+    return failed(front.abi.err_other, problem_);
+}
+
+// Whole where there is no mask.
+bool Staging::write_back(const Taken& taken, const unsigned char* mask) {
     Runtime& runtime = *taken.runtime;
     const std::lock_guard lock(runtime.mutex);
     bool copied = runtime.begin(taken.owner);
-    if (copied && is_whole) {
+    if (copied && mask == nullptr) {
         copied = runtime.copy(reinterpret_cast<void*>(taken.address + taken.low), taken.copy,
-                              side.bytes * taken.part.blocks);
+                              taken.part.side->bytes * taken.part.blocks);
     } else if (copied) {
         copied = copy_data(taken, mask);
     }
-    copied = runtime.end() && copied;
-    return copied || failed(front.abi.err_other, runtime.problem());
+    return ended(runtime, copied);
 }
 
-int Staging::give_back(int status) {
+int Staging::after(int status) {
     for (size_t i = 0; i < count_; ++i) {
-        const bool is_due = status == abi::kSuccess && status_ == abi::kSuccess;
-        if (is_due && taken_[i].part.is_written) copy_out(taken_[i]);
+        const bool is_due = taken_[i].copy != nullptr && taken_[i].part.is_written;
+        if (status == abi::kSuccess && is_due) status = copy_out(taken_[i]);
     }
     for (Scratch* scratch : {&state_.staged[0], &state_.staged[1], &state_.mask_scratch}) {
         scratch->trim();
     }
-    return status != abi::kSuccess ? status : status_;
+    return status;
 }
 
 }  // namespace tutti::mpi

@@ -10,6 +10,7 @@
 #include "mpi/device/gaps.h"
 #include "mpi/device/runtime.h"
 #include "mpi/front.h"
+#include "mpi/preparation.h"
 
 namespace tutti::mpi {
 
@@ -24,51 +25,45 @@ struct Part {
 inline Part reads(Side& side, uint64_t blocks = 1) { return {&side, blocks, 0, blocks, false}; }
 inline Part writes(Side& side, uint64_t blocks = 1) { return {&side, blocks, 0, 0, true}; }
 
-class Staging {
+// In a process without a GPU's runtime this is a branch.
+class Staging final : public Preparation {
   public:
-    Staging(CommState& state, Kind kind) : state_(state), kind_(kind) {}
-    // Where the side is device memory: makes a copy that the processor reads, and lets the side
-    // name that. False after a failure, which has been reported; the call ends with status().
-    bool take(const Part& part);
-    // Writes results back; `status` is that of the call that was run in between.
-    int give_back(int status);
-    [[nodiscard]] int status() const { return status_; }
+    // Looks where the sides lie, and moves nothing.
+    Staging(CommState& state, Kind kind, std::initializer_list<Part> parts);
+    // Some side is device memory.
+    [[nodiscard]] bool is_needed() const { return count_ > 0; }
+    // Makes copies that the processor reads, and lets the sides name those.
+    Unready before() override;
+    // Writes results back.
+    int after(int status) override;
 
   private:
     struct Taken {
         Part part;
         device::Runtime* runtime;
         device::Owner owner;
+        bool is_split;     // over several allocations: cannot be copied as one
         intptr_t address;  // of the caller's memory
         ptrdiff_t low;     // of the data, relative to it
-        std::byte* copy;   // of the byte at `low`
+        std::byte* copy;   // of the byte at `low`; null: none yet
     };
-    bool copy_in(const Taken& taken, device::Span whole);
-    bool copy_out(const Taken& taken);
+    void look(const Part& part);
+    Unready take(Taken& taken);
+    bool copy_in(const Taken& taken);
+    int copy_out(const Taken& taken);
+    int make_mask(const Side& side, const unsigned char*& made) const;
+    bool write_back(const Taken& taken, const unsigned char* mask);
     bool copy_data(const Taken& taken, const unsigned char* mask);
-    const unsigned char* mask_of(const Side& side);
-    bool failed(int error, const char* why);
+    bool ended(device::Runtime& runtime, bool is_well);
+    void say(const char* why) const;
+    Unready unready(int error, const char* why) const;
+    int failed(int error, const char* why) const;
 
     CommState& state_;
     Kind kind_;
     Taken taken_[2] = {};
     size_t count_ = 0;
-    int status_ = abi::kSuccess;
+    char problem_[160] = {};  // the runtime's
 };
-
-// Runs the call on memory that the processor can read. In a process without a GPU's runtime this is
-// a branch. Only for calls that Tutti runs: what the host gets it gets as the program gave it.
-// `fail` is given the status of a call that ends before it is run, and returns it.
-template <class Run, class Fail>
-int on_readable_memory(CommState& state, Kind kind, std::initializer_list<Part> parts, Run run,
-                       Fail fail) {
-    if (!front.devices.may_meet()) [[likely]]
-        return run();
-    Staging staging(state, kind);
-    for (const Part& part : parts) {
-        if (!staging.take(part)) return fail(staging.give_back(staging.status()));
-    }
-    return staging.give_back(run());
-}
 
 }  // namespace tutti::mpi

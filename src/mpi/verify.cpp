@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -71,6 +72,8 @@ Readiness agree_to_go_on(const CommState& state, const tutti_call& call, Readine
     const bool differ = least[1] != -least[2];
     return least[0] == kReady && differ ? kCannot : static_cast<Readiness>(least[0]);
 }
+
+}  // namespace
 
 // One chosen call on this rank.
 class Trial {
@@ -301,16 +304,7 @@ Comparison Trial::compare() {
     return found;
 }
 
-// The rank that counts a communicator's calls chooses a number for it that no other one has, nor
-// has had: its own in the world beside that of the communicator among those that it counts.
-void agree_on_number(CommState& state) {
-    uint64_t number = 0;
-    if (state.rank == 0) {
-        number = static_cast<uint64_t>(front.world_rank) << 32 | ++front.verify.communicators;
-    }
-    front.host.bcast(&number, sizeof number, front.handles.type[abi::kTypeByte], 0, state.comm);
-    state.verify_number = number;
-}
+namespace {
 
 std::string what_is_reduced(const tutti_call& call) {
     if (!is_reduction(call.collective)) return "";
@@ -332,10 +326,10 @@ void tell(const CommState& state, const tutti_call& call, const Trial& trial,
     text += what_is_reduced(call) + ", " + std::to_string(call.bytes) + " bytes";
     text += has_blocks(call.collective) ? " a block" : "";
     if (has_root(call.collective)) text += ", root " + std::to_string(call.root);
-    text += "; call " + std::to_string(state.verify_calls) + " on communicator " +
+    text += "; call " + std::to_string(state.verify_calls + 1) + " on communicator " +
             std::to_string(state.verify_number >> 32) + "." +
             std::to_string(state.verify_number & UINT32_MAX) + " of " + std::to_string(state.size) +
-            " ranks, run by " + tutti_algorithm(state.team, &call);
+            " ranks, run by " + tutti_team_ran(state.team);
     text += "; rank " + std::to_string(state.rank) + ", element " + std::to_string(found.first) +
             " (" + std::to_string(element) + " bytes each): Tutti " + found.tutti +
             ", the host MPI " + found.host;
@@ -366,45 +360,69 @@ bool is_too_large(const CommState& state, const tutti_call& call) {
            (has_blocks(call.collective) && bytes * uint64_t{state.size} > kBytesMax);
 }
 
-int run_trial(CommState& state, const tutti_call& call, const Subject& subject,
-              const std::function<int()>& by_tutti) {
-    Trial trial(state, call, subject);
-    const bool is_prepared = !is_too_large(state, call) && trial.prepare();
-    const int status = by_tutti();
-    const HostGuard guard;
-    const QuietFloats quiet;
-    const Readiness mine = status != abi::kSuccess ? kTuttiFailed : is_prepared ? kReady : kCannot;
-    const Readiness all = agree_to_go_on(state, call, mine);
-    if (all != kReady) {
-        count_outcome(state, all, kUndecided);
-        return status;
-    }
-    if (!trial.run_by_host()) {
-        count_outcome(state, kCannot, kUndecided);
-        return status;
-    }
-    const Comparison found = trial.compare();
-    if (found.different > 0) tell(state, call, trial, found);
-    const Outcome own = found.different > 0 ? kDiffers : found.uncertain > 0 ? kUndecided : kEqual;
-    count_outcome(state, kReady, static_cast<Outcome>(agree(state, own, abi::kOpMax)));
+}  // namespace
+
+Verified::Verified(CommState& state, const tutti_call& call, const Subject& subject)
+    : state_(state), call_(call), subject_(subject) {}
+
+Verified::~Verified() = default;
+
+// Of the call that is the next one to be counted.
+bool Verified::is_chosen() const {
+    const Verification& verify = front.verify;
+    return mpi::is_chosen(verify.share, verify.seed, state_.verify_number,
+                          state_.verify_calls + 1);
+}
+
+void Verified::prepare() {
+    trial_.reset(new (std::nothrow) Trial(state_, call_, subject_));
+    is_prepared_ = trial_ && !is_too_large(state_, call_) && trial_->prepare();
+}
+
+Unready Verified::before() {
+    if (front.verify.is_on && is_chosen()) prepare();
+    return {};
+}
+
+int Verified::after(int status) {
+    if (!front.verify.is_on) return status;
+    if (is_chosen()) status = compare(status);
+    ++state_.verify_calls;
+    if (state_.rank == 0) front.verify.counters.calls.fetch_add(1, std::memory_order_relaxed);
     return status;
 }
 
-}  // namespace
+int Verified::compare(int status) {
+    // Of no bytes: nothing has been overwritten.
+    if (!trial_ && status == abi::kSuccess) prepare();
+    const HostGuard guard;
+    const QuietFloats quiet;
+    const Readiness mine = status != abi::kSuccess ? kTuttiFailed : is_prepared_ ? kReady : kCannot;
+    const Readiness all = agree_to_go_on(state_, call_, mine);
+    if (all != kReady) {
+        count_outcome(state_, all, kUndecided);
+        return status;
+    }
+    if (!trial_->run_by_host()) {
+        count_outcome(state_, kCannot, kUndecided);
+        return status;
+    }
+    const Comparison found = trial_->compare();
+    if (found.different > 0) tell(state_, call_, *trial_, found);
+    const Outcome own = found.different > 0 ? kDiffers : found.uncertain > 0 ? kUndecided : kEqual;
+    count_outcome(state_, kReady, static_cast<Outcome>(agree(state_, own, abi::kOpMax)));
+    return status;
+}
 
-int run_verified(CommState& state, const tutti_call& call, const Subject& subject,
-                 const std::function<int()>& by_tutti) {
-    if (state.verify_number == 0) {
-        const HostGuard guard;
-        agree_on_number(state);
+// The rank that counts a communicator's calls chooses a number for it that no other one has, nor
+// has had: its own in the world beside that of the communicator among those that it counts.
+void agree_on_verify_number(CommState& state) {
+    uint64_t number = 0;
+    if (state.rank == 0) {
+        number = static_cast<uint64_t>(front.world_rank) << 32 | ++front.verify.communicators;
     }
-    ++state.verify_calls;
-    if (state.rank == 0) front.verify.counters.calls.fetch_add(1, std::memory_order_relaxed);
-    const Verification& verify = front.verify;
-    if (!is_chosen(verify.share, verify.seed, state.verify_number, state.verify_calls)) {
-        return by_tutti();
-    }
-    return run_trial(state, call, subject, by_tutti);
+    front.host.bcast(&number, sizeof number, front.handles.type[abi::kTypeByte], 0, state.comm);
+    state.verify_number = number;
 }
 
 void start_verification(const char* setting) {

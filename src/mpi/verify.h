@@ -21,13 +21,14 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "mpi/buffers.h"
 #include "mpi/comm_state.h"
 #include "mpi/front.h"
+#include "mpi/preparation.h"
 #include "tutti/tutti.h"
 
 namespace tutti::mpi {
@@ -41,28 +42,36 @@ struct Subject {
     abi::Datatype type{};
 };
 
-// Counts the call, and chooses.
-int run_verified(CommState& state, const tutti_call& call, const Subject& subject,
-                 const std::function<int()>& by_tutti);
+class Trial;
 
-// `by_tutti` runs the call and returns MPI's status. A call of no bytes is one of these only where
-// others may have more.
-template <class ByTutti>
-int verified(CommState& state, const tutti_call& call, const Subject& subject, ByTutti by_tutti) {
-    if (!front.verify.is_on) [[likely]]
-        return by_tutti();
-    return run_verified(state, call, subject, std::cref(by_tutti));
-}
+// Compares, where the call is chosen. A call of no bytes is one of these only where others may have
+// more. `call` is as it was run, and outlives this.
+class Verified final : public Preparation {
+  public:
+    Verified(CommState& state, const tutti_call& call, const Subject& subject);
+    ~Verified();
+    Unready before() override;
+    // Counts the call.
+    int after(int status) override;
 
-// A call that this rank has given up before it could run it: the others wait for its word.
-inline int verified_failure(CommState& state, const tutti_call& call, int status) {
-    return verified(state, call, {}, [status] { return status; });
-}
+  private:
+    [[nodiscard]] bool is_chosen() const;
+    void prepare();
+    int compare(int status);
+
+    CommState& state_;
+    const tutti_call& call_;
+    Subject subject_;
+    std::unique_ptr<Trial> trial_;  // of a chosen call; none where there is no memory for it
+    bool is_prepared_ = false;
+};
 
 // Neither verified nor, as far as is known, on device memory: as good as all calls. Asked first,
-// since describing a call for these two takes longer than asking.
+// since preparing a call for these two takes longer than asking.
 inline bool is_plain() { return !front.verify.is_on && !front.devices.may_meet(); }
 
+// Collective over the members of a new team: the number that its calls are chosen by.
+void agree_on_verify_number(CommState& state);
 // Collective over the world, in MPI_Init: `setting` is that of TUTTI_VERIFY.
 void start_verification(const char* setting);
 // All settings, for whoever wants to repeat the run. May throw std::bad_alloc.

@@ -34,26 +34,24 @@ size_t place_of(const sched::Shape& shape, size_t places) {
 NodeChoice::NodeChoice(const Grounds& grounds, uint32_t ranks)
     : grounds_(grounds), placement_(topo::Placement::blocks(ranks, 1)) {}
 
-void NodeChoice::add(const Grounds& grounds, const Rules& rules, uint32_t ranks, Said& said) {
+void NodeChoice::add(const Grounds& grounds, const Rules& rules, uint32_t ranks, Ranges& said) {
     for (const Rule& rule : rules.rules()) {
         if (!may_fit(rule, grounds.host_mpi, ranks)) continue;
-        said.names_algorithms |= rule.node_algorithm.has_value();
-        for (size_t i = 0; i < said.ranges.size(); ++i) {
-            if (rule.collectives[i]) widen(said.ranges[i], rule.bytes.value_or(Range{}));
+        for (size_t i = 0; i < said.size(); ++i) {
+            if (rule.collectives[i]) widen(said[i], rule.bytes.value_or(Range{}));
         }
     }
 }
 
 // Of forced algorithms only these count on one node.
 void NodeChoice::add_forced(const Grounds& grounds, tutti_collective collective,
-                            const std::string& text, Said& said) {
+                            const std::string& text, Ranges& said) {
     if (text.empty()) return;
     const auto forced = parse_forced(collective, text);
     if (!forced) return;  // load_rules() has refused it
     const bool is_node = forced.value().algorithm == kNodeLevel;
     const bool is_host = forced.value().algorithm == kHostMpi;
-    if (is_node || (is_host && grounds.host_mpi)) said.ranges[collective] = Range{};
-    said.names_algorithms |= is_node;
+    if (is_node || (is_host && grounds.host_mpi)) said[collective] = Range{};
 }
 
 std::unique_ptr<NodeChoice> NodeChoice::create_silent(const Grounds& grounds, uint32_t ranks) {
@@ -62,14 +60,14 @@ std::unique_ptr<NodeChoice> NodeChoice::create_silent(const Grounds& grounds, ui
 
 std::unique_ptr<NodeChoice> NodeChoice::create(const Grounds& grounds, uint32_t ranks) {
     const Rules& rules = grounds.rules;
-    Said said;
+    Ranges said;
     add(grounds, rules, ranks, said);
     if (rules.has_built_in_after()) add(grounds, Rules::built_in(), ranks, said);
-    for (size_t i = 0; i < said.ranges.size(); ++i) {
+    for (size_t i = 0; i < said.size(); ++i) {
         add_forced(grounds, static_cast<tutti_collective>(i), grounds.settings.forced[i], said);
     }
     const auto is_there = [](const auto& range) { return range.has_value(); };
-    if (std::none_of(said.ranges.begin(), said.ranges.end(), is_there)) return nullptr;
+    if (std::none_of(said.begin(), said.end(), is_there)) return nullptr;
     auto made = create_silent(grounds, ranks);
     made->by_rules_ = made->said_ = said;
     return made;
@@ -100,15 +98,10 @@ const NodeChoice::Answer& NodeChoice::answer(sched::Shape shape, const NodeCall&
     return answer;
 }
 
-bool NodeChoice::prefers_host(const sched::Shape& shape, const NodeCall& on_node) {
-    return answer(shape, on_node).is_host;
-}
-
-Result<const node::Algorithm*> NodeChoice::algorithm(const sched::Shape& shape,
-                                                     const NodeCall& on_node) {
+Result<NodeAnswer> NodeChoice::says(const sched::Shape& shape, const NodeCall& on_node) {
     const Answer& found = answer(shape, on_node);
     if (!found.error.empty()) return Error{ErrorCode::kArgument, found.error};
-    return found.algorithm;
+    return NodeAnswer{found.is_host, found.algorithm};
 }
 
 Result<Done> NodeChoice::force(const sched::Shape& shape, const NodeCall& on_node,

@@ -2,7 +2,7 @@
 // What rules and settings say of calls of a team on one node: those that they leave to the host
 // MPI, and those that they run by a node algorithm that they name. Only made where some rule or
 // setting can do either, so that all other teams pay nothing; and calls that no rule is about pay
-// two comparisons, or, where one names an algorithm, a longer way.
+// two comparisons.
 #pragma once
 
 #include <array>
@@ -18,6 +18,11 @@
 
 namespace tutti::select {
 
+struct NodeAnswer {
+    bool is_host = false;
+    const node::Algorithm* algorithm = nullptr;  // nullptr: the node level's own choice
+};
+
 class NodeChoice {
   public:
     // nullptr where the rules have nothing to say on a team of so many ranks on one node.
@@ -27,15 +32,12 @@ class NodeChoice {
 
     // False: no rule is about such a call, whatever else is said of it.
     [[nodiscard]] bool is_about(tutti_collective collective, uint64_t bytes) const {
-        const auto& range = said_.ranges[collective];
+        const auto& range = said_[collective];
         return range && range->contains(bytes);
     }
-    // Some rule may name a node algorithm, so algorithm() is to be asked.
-    [[nodiscard]] bool names_algorithms() const { return said_.names_algorithms; }
-    // These two remember what they answered; the same on all ranks. The root does not count.
-    bool prefers_host(const sched::Shape& shape, const NodeCall& on_node);
-    // nullptr: the node level's own choice. An error is that of the call.
-    Result<const node::Algorithm*> algorithm(const sched::Shape& shape, const NodeCall& on_node);
+    // Remembers what it answered; the same on all ranks. The root does not count. An error is that
+    // of the call.
+    Result<NodeAnswer> says(const sched::Shape& shape, const NodeCall& on_node);
     // See tutti_team_force(). The same on all ranks.
     Result<Done> force(const sched::Shape& shape, const NodeCall& on_node,
                        const std::string& algorithm);
@@ -43,10 +45,6 @@ class NodeChoice {
   private:
     // Per collective the least range of bytes that holds all that some rule is about.
     using Ranges = std::array<std::optional<Range>, TUTTI_COLLECTIVE_COUNT>;
-    struct Said {
-        Ranges ranges;
-        bool names_algorithms = false;
-    };
     struct Answer {
         sched::Shape shape;
         bool is_user_op = false;
@@ -58,15 +56,15 @@ class NodeChoice {
     static constexpr size_t kAnswers = 64;
 
     NodeChoice(const Grounds& grounds, uint32_t ranks);
-    static void add(const Grounds& grounds, const Rules& rules, uint32_t ranks, Said& said);
+    static void add(const Grounds& grounds, const Rules& rules, uint32_t ranks, Ranges& said);
     static void add_forced(const Grounds& grounds, tutti_collective collective,
-                           const std::string& text, Said& said);
+                           const std::string& text, Ranges& said);
     const Answer& answer(sched::Shape shape, const NodeCall& on_node);
 
     Grounds grounds_;
     topo::Placement placement_;
-    Said by_rules_;  // and settings
-    Said said_;      // and by force()
+    Ranges by_rules_;  // and settings
+    Ranges said_;      // and by force()
     // By force(), of each collective.
     std::array<std::string, TUTTI_COLLECTIVE_COUNT> forced_;
     std::array<Answer, kAnswers> answers_;

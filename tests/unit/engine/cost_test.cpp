@@ -125,8 +125,8 @@ TEST(Cost, CallsAllocateNothing) {
     });
 }
 
-// Whether a call is left to the host is answered from memory, whatever the root.
-TEST(Cost, QuestionsAllocateNothing) {
+// That a call is left to the host is answered from memory, whatever the root.
+TEST(Cost, CallsLeftToTheHostAllocateNothing) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
     constexpr uint32_t kRanks = 3;
     const char* rules = R"(TUTTI_RULES_TEXT=
@@ -147,7 +147,7 @@ algorithm = "host"
                 call.collective = TUTTI_BCAST;
                 call.bytes = 8;
                 call.root = root;
-                left += tutti_prefers_host(team, &call);
+                left += tutti_run(team, &call) == TUTTI_HOST ? 1 : 0;
             }
             counts = false;
         }

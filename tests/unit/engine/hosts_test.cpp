@@ -305,8 +305,8 @@ TEST(Hosts, ForcedAlgorithms) {
         call.bytes = 4;
         call.dtype = TUTTI_UINT32;
         EXPECT_STREQ(tutti_algorithm(team, &call), "ring");
-        EXPECT_EQ(tutti_prefers_host(team, &call), 0);
         EXPECT_EQ(tutti_run(team, &call), TUTTI_OK);
+        EXPECT_STREQ(tutti_team_ran(team), "ring");
         EXPECT_EQ(value, 6u);
         call.op = TUTTI_OP_USER;
         call.element_bytes = 4;
@@ -357,7 +357,6 @@ TEST(Hosts, CallsLeftToTheHost) {
                 std::vector<char> buffer(201);
                 for (uint32_t made = 0; is_far && made < select::kComparedCalls; ++made) {
                     const tutti_call call = call_of(TUTTI_BCAST, buffer, made % 2 ? 100 : 201);
-                    EXPECT_EQ(tutti_prefers_host(team, &call), 0);
                     ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
                 }
                 for (int turn = 0; turn < 2; ++turn) {
@@ -365,13 +364,20 @@ TEST(Hosts, CallsLeftToTheHost) {
                          {size_t{0}, size_t{99}, size_t{100}, size_t{200}, size_t{201}}) {
                         const bool is_within = bytes >= 100 && bytes <= 200;
                         const tutti_call call = call_of(TUTTI_BCAST, buffer, bytes);
-                        EXPECT_EQ(tutti_prefers_host(team, &call), is_mpich && is_within ? 1 : 0)
+                        const bool is_left = is_mpich && is_within;
+                        EXPECT_EQ(tutti_run(team, &call), is_left ? TUTTI_HOST : TUTTI_OK)
                             << hosts << mpi << bytes;
+                        if (is_left) {
+                            EXPECT_STREQ(tutti_team_ran(team), "host");
+                        }
                     }
                 }
                 // Of another collective the sizes have not been compared.
-                const tutti_call gather = call_of(TUTTI_GATHER, buffer, 100);
-                EXPECT_EQ(tutti_prefers_host(team, &gather), is_mpich && !is_far ? 1 : 0);
+                std::vector<char> blocks(200);
+                tutti_call gather = call_of(TUTTI_GATHER, buffer, 100);
+                gather.recv = blocks.data();
+                const bool is_left = is_mpich && !is_far;
+                EXPECT_EQ(tutti_run(team, &gather), is_left ? TUTTI_HOST : TUTTI_OK);
             });
         }
     }
@@ -385,7 +391,6 @@ TEST(Hosts, SizesOnBothSidesOfARule) {
     run_hosts_that_fail(context.get(), both, [](uint32_t rank, tutti_team* team) {
         std::vector<char> buffer(300);
         const tutti_call call = call_of(TUTTI_BCAST, buffer, rank == 0 ? 150 : 250);
-        EXPECT_EQ(tutti_prefers_host(team, &call), 0);
         const tutti_status status = tutti_run(team, &call);  // the root needs nobody's message
         const tutti_call barrier{};
         EXPECT_EQ(status == TUTTI_OK ? tutti_run(team, &barrier) : status, TUTTI_ERR_MISMATCH);
@@ -409,9 +414,11 @@ TEST(Hosts, ACallThatOneRankLeavesToTheHost) {
                 const tutti_call call = call_of(TUTTI_BCAST, buffer, 250);
                 ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
             }
-            const tutti_call odd = call_of(TUTTI_BCAST, buffer, rank == 0 ? 150 : 250);
-            EXPECT_EQ(tutti_prefers_host(team, &odd), rank == 0 ? 1 : 0);
-            const tutti_call next = rank == 0 ? call_of(TUTTI_BCAST, buffer, 250) : odd;
+            if (rank == 0) {
+                const tutti_call odd = call_of(TUTTI_BCAST, buffer, 150);
+                EXPECT_EQ(tutti_run(team, &odd), TUTTI_HOST);
+            }
+            const tutti_call next = call_of(TUTTI_BCAST, buffer, 250);
             const tutti_status status = tutti_run(team, &next);
             const tutti_call barrier{};
             EXPECT_EQ(status == TUTTI_OK ? tutti_run(team, &barrier) : status, TUTTI_ERR_MISMATCH)

@@ -179,7 +179,8 @@ void run_mixed(uint64_t seed, const Settings& settings) {
     EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
 }
 
-// A team whose ranks count as hosts of their own, and that tries multicast when it is due.
+// A team whose ranks count as hosts of their own, and that tries multicast when calls have asked for
+// it.
 Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank, const tutti_p2p& p2p,
                 Meeting::Seat& seat, int apart = 1) {
     seat = {&meeting, rank};
@@ -237,16 +238,16 @@ void run_bcast(uint32_t rank, tutti_team* team, size_t words) {
     ASSERT_EQ(data, std::vector<uint32_t>(words, 7));
 }
 
-// Calls that multicast would run, in a row: so many until it is due.
-uint32_t calls_until_due(uint32_t rank, tutti_team* team, size_t words) {
-    for (uint32_t calls = 1; calls <= 100; ++calls) {
-        std::vector<uint32_t> data(words);
-        const tutti_call call = bcast_of(data);
-        if (tutti_multicast_is_due(team, &call) != 0) return calls;
-        EXPECT_STRNE(tutti_algorithm(team, &call), "multicast");
+// Calls that multicast would run, in a row: so many until it is tried, in one more.
+uint32_t calls_until_tried(uint32_t rank, tutti_team* team, const Meeting::Seat& seat,
+                           size_t words) {
+    for (uint32_t calls = 0; calls < 100; ++calls) {
+        const uint32_t rounds = seat.round;
         run_bcast(rank, team, words);
+        if (seat.round != rounds) return calls;
+        EXPECT_STRNE(tutti_team_ran(team), "multicast");
     }
-    return 0;
+    return 100;
 }
 
 TEST(Multicast, LaterIsTriedWhenCallsAskForIt) {
@@ -262,20 +263,23 @@ TEST(Multicast, LaterIsTriedWhenCallsAskForIt) {
             EXPECT_EQ(seat.round, rounds_off);
         }
         // Nobody would multicast these.
+        const uint32_t rounds = seat.round;
+        std::vector<char> block(4096), blocks(3 * block.size());
         for (int i = 0; i < 100; ++i) {
             tutti_call gather{};
             gather.collective = TUTTI_GATHER;
-            gather.bytes = 4096;
-            EXPECT_EQ(tutti_multicast_is_due(team, &gather), 0);
+            gather.send = block.data();
+            gather.recv = blocks.data();
+            gather.bytes = block.size();
+            ASSERT_EQ(tutti_run(team, &gather), TUTTI_OK);
         }
-        EXPECT_EQ(calls_until_due(rank, team, 2), 16u);
-        ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+        EXPECT_EQ(seat.round, rounds);
+        EXPECT_EQ(calls_until_tried(rank, team, seat, 2), 16u);
         EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
-        std::vector<uint32_t> data(2);
-        const tutti_call call = bcast_of(data);
-        EXPECT_EQ(tutti_multicast_is_due(team, &call), 0);
-        EXPECT_STREQ(tutti_algorithm(team, &call), "multicast");
+        EXPECT_STREQ(tutti_team_ran(team), "multicast");  // the call in which it was tried
+        const uint32_t tried = seat.round;
         for (const size_t words : {2u, 300u, 20'000u}) run_bcast(rank, team, words);
+        EXPECT_EQ(seat.round, tried);
         if (rank == 0) {
             EXPECT_GT(info_of(team).data_packets, 0u);
         }
@@ -288,8 +292,7 @@ TEST(Multicast, SlowerThanMessagesIsNotUsed) {
     std::vector<uint64_t> rates(5);
     std::vector<uint64_t> latencies(5);
     const auto body = [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
-        EXPECT_EQ(calls_until_due(rank, team, size_t{1} << 18), 4u);
-        ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+        EXPECT_EQ(calls_until_tried(rank, team, seat, size_t{1} << 18), 4u);
         const tutti_multicast_info info = info_of(team);
         EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
         rates[rank] = info.message_bytes_per_s;
@@ -322,30 +325,47 @@ TEST(Multicast, AskedForByNameItIsUsed) {
 
 // A long call asks as much as several short ones.
 TEST(Multicast, LongCallsAskSooner) {
-    run_later(3, {kLoopback, kRules}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
-        EXPECT_EQ(calls_until_due(rank, team, size_t{1} << 18), 4u);
+    run_later(3, {kLoopback, kRules}, [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+        EXPECT_EQ(calls_until_tried(rank, team, seat, size_t{1} << 18), 4u);
     });
 }
 
 // No built-in rule multicasts between two hosts, so nothing is ever tried there.
 TEST(Multicast, TwoHostsNeverTryIt) {
-    run_later(2, {kLoopback}, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
-        EXPECT_EQ(calls_until_due(rank, team, 1000), 0u);
+    run_later(2, {kLoopback}, [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+        EXPECT_EQ(calls_until_tried(rank, team, seat, 1000), 100u);
         EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_LATER);
-        std::vector<uint32_t> data(size_t{1} << 18);
-        const tutti_call call = bcast_of(data);
-        EXPECT_EQ(tutti_multicast_is_due(team, &call), 0);
     });
 }
 
-// Where it does not work the team goes on without, and nothing is due any more.
+// Requests ask for it too, and have ended on every rank before a call tries it.
+TEST(Multicast, LaterWithRequestsUnderWay) {
+    run_later(3, {kLoopback, kRules}, [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+        constexpr size_t kRequests = 16;
+        std::vector<std::vector<uint32_t>> data(kRequests,
+                                                std::vector<uint32_t>(2, rank == 0 ? 7 : 0));
+        std::vector<tutti_request> requests(kRequests);
+        for (size_t i = 0; i < kRequests; ++i) {
+            const tutti_call call = bcast_of(data[i]);
+            ASSERT_EQ(tutti_request_init(&requests[i], team, &call), TUTTI_OK);
+            ASSERT_EQ(tutti_request_start(&requests[i]), TUTTI_OK);
+        }
+        EXPECT_EQ(calls_until_tried(rank, team, seat, 2), 0u);
+        EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
+        for (size_t i = 0; i < kRequests; ++i) {
+            EXPECT_EQ(tutti_request_wait(&requests[i]), TUTTI_OK);
+            EXPECT_EQ(data[i], std::vector<uint32_t>(2, 7));
+        }
+    });
+}
+
+// Where it does not work the team goes on without, and it is not tried any more.
 TEST(Multicast, LaterInVain) {
     run_later(3, {"TUTTI_MCAST_IF=nosuch0", kRules},
               [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
-                  EXPECT_EQ(calls_until_due(rank, team, 2), 16u);
-                  ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
+                  EXPECT_EQ(calls_until_tried(rank, team, seat, 2), 16u);
                   EXPECT_EQ(info_of(team).state, TUTTI_MULTICAST_OFF);
-                  EXPECT_EQ(calls_until_due(rank, team, 2), 0u);
+                  EXPECT_EQ(calls_until_tried(rank, team, seat, 2), 100u);
               });
 }
 
@@ -366,17 +386,14 @@ TEST(Multicast, LaterWithoutAMember) {
     for (const bool gives_up : {true, false}) {
         run_later(3, {kLoopback, kRules},
                   [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
-                      EXPECT_EQ(calls_until_due(rank, team, 2), 16u);
+                      for (int i = 0; i < 16; ++i) run_bcast(rank, team, 2);
+                      const uint32_t rounds = seat.round;
                       if (rank == 1 && gives_up) tutti_team_give_up(team, "no memory");
                       if (rank == 1 && !gives_up) tutti_team_rejected(team);
-                      tutti_status status = TUTTI_OK;
-                      if (rank != 1) {
-                          status = tutti_multicast_try(team, Meeting::allgather, &seat);
-                          EXPECT_NE(status, TUTTI_OK);
-                      }
                       std::vector<uint32_t> data(2);
                       const tutti_call call = bcast_of(data);
-                      EXPECT_NE(tutti_run(team, &call), TUTTI_OK);
+                      EXPECT_LT(tutti_run(team, &call), TUTTI_OK);
+                      EXPECT_EQ(seat.round, rounds);
                   });
     }
 }
@@ -396,10 +413,11 @@ TEST(Multicast, LaterWithoutAWayToAgree) {
             const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat);
             ASSERT_EQ(made.status, TUTTI_OK) << made.message;
             tutti_team* team = made.team.get();
-            Meeting::Seat other{&failing, rank};
-            EXPECT_EQ(tutti_multicast_try(team, Meeting::allgather, &other), TUTTI_ERR_NETWORK);
+            for (int i = 0; i < 16; ++i) run_bcast(rank, team, 2);
+            seat = {&failing, rank};
             std::vector<uint32_t> data(2);
             const tutti_call call = bcast_of(data);
+            EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_NETWORK);
             EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_NETWORK);
         });
     }
@@ -452,10 +470,10 @@ TEST(Multicast, TeamsComeAndGo) {
 
 // ---- after a failure ----
 
-// What the ranks of a team see of it: calls before which multicast was due, and the numbers in the
+// What the ranks of a team see of it: calls in which multicast was tried, and the numbers in the
 // lines that say from which call on it failed and came back.
 struct Course {
-    std::vector<std::vector<uint32_t>> due;  // by rank
+    std::vector<std::vector<uint32_t>> tried;  // by rank
     std::vector<uint64_t> failed, back;
 };
 
@@ -475,29 +493,27 @@ void read_lines(Log& log, Course& course) {
     }
 }
 
-// Runs calls on all ranks, trying multicast whenever it is due, until it was due so often.
-Course run_with_failures(uint32_t ranks, const Settings& settings, int apart, uint32_t dues,
+// Runs calls on all ranks until multicast was tried again so often.
+Course run_with_failures(uint32_t ranks, const Settings& settings, int apart, uint32_t tries,
                          const std::function<void(uint32_t, tutti_team*)>& at_end) {
     Course course;
-    course.due.resize(ranks);
+    course.tried.resize(ranks);
     Job job(ranks, settings);
     const auto body = [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
         ASSERT_EQ(info_of(team).state, TUTTI_MULTICAST_ON) << info_of(team).reason;
-        std::vector<uint32_t>& due = course.due[rank];
-        for (uint32_t i = 0; due.size() < dues; ++i) {
-            ASSERT_LT(i, 20'000u) << "it is never due";
+        std::vector<uint32_t>& tried = course.tried[rank];
+        for (uint32_t i = 0; tried.size() < tries; ++i) {
+            ASSERT_LT(i, 20'000u) << "it is never tried";
             std::vector<uint32_t> data(300, rank == i % ranks ? i : 0);
             tutti_call call = bcast_of(data);
             call.root = i % ranks;
-            if (tutti_multicast_is_due(team, &call) != 0) {
-                due.push_back(i);
-                const uint64_t packets = info_of(team).data_packets;
-                ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
-                // Those of all groups that there were.
-                EXPECT_GE(info_of(team).data_packets, packets);
-            }
+            const uint32_t rounds = seat.round;
+            const uint64_t packets = info_of(team).data_packets;
             ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
             ASSERT_EQ(data, std::vector<uint32_t>(300, i));
+            // Those of all groups that there were.
+            EXPECT_GE(info_of(team).data_packets, packets);
+            if (seat.round != rounds) tried.push_back(i);
         }
         at_end(rank, team);
     };
@@ -519,7 +535,7 @@ TEST(Multicast, ItComesBackAfterAFailure) {
             EXPECT_NE(std::string(info.reason).find("answer"), std::string::npos) << info.reason;
         };
         const Course course = run_with_failures(3, settings, 1, 3, at_end);
-        for (const auto& due : course.due) EXPECT_EQ(due, course.due[0]);
+        for (const auto& tried : course.tried) EXPECT_EQ(tried, course.tried[0]);
         ASSERT_GE(course.failed.size(), 3u);
         ASSERT_EQ(course.back.size(), 3u);
         for (size_t i = 0; i < 3; ++i) {
@@ -564,11 +580,11 @@ TEST(Multicast, ItIsTriedAgainInVain) {
         EXPECT_NE(reason.find("no shared memory left"), std::string::npos) << reason;
     };
     const Course course = run_with_failures(4, settings, 0, 4, at_end);
-    for (const auto& due : course.due) EXPECT_EQ(due, course.due[0]);
+    for (const auto& tried : course.tried) EXPECT_EQ(tried, course.tried[0]);
     EXPECT_EQ(course.failed.size(), 1u);
     EXPECT_TRUE(course.back.empty());
     // In each try the barrier counts, of which the next wait begins anew.
-    for (size_t i = 1; i < 4; ++i) EXPECT_EQ(course.due[0][i] - course.due[0][i - 1], 64u << i);
+    for (size_t i = 1; i < 4; ++i) EXPECT_EQ(course.tried[0][i] - course.tried[0][i - 1], 64u << i);
 }
 
 // Groups that fail at any time: in calls, between them, in a try.
@@ -591,7 +607,7 @@ void run_failing(uint64_t seed) {
     Job job(ranks, settings);
     Meeting meeting(ranks);
     Mailbox mailbox(ranks);
-    std::vector<std::vector<uint32_t>> due(ranks);
+    std::vector<std::vector<uint32_t>> tried(ranks);
     run_threads(ranks, [&](uint32_t rank) {
         const tutti_p2p p2p = mailbox.callbacks(rank);
         Meeting::Seat seat{};
@@ -601,16 +617,14 @@ void run_failing(uint64_t seed) {
         for (uint32_t i = 0; i < exchanges.size(); ++i) {
             const auto& exchange = exchanges[i];
             const tutti_call call = exchange->call(rank);
-            if (tutti_multicast_is_due(team, &call) != 0) {
-                due[rank].push_back(i);
-                ASSERT_EQ(tutti_multicast_try(team, Meeting::allgather, &seat), TUTTI_OK);
-            }
+            const uint32_t rounds = seat.round;
             ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
                 << describe(exchange->spec()) << replay(seed) << tutti_team_message(team);
             ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
+            if (seat.round != rounds) tried[rank].push_back(i);
         }
     });
-    for (const auto& one : due) EXPECT_EQ(one, due[0]) << replay(seed);
+    for (const auto& one : tried) EXPECT_EQ(one, tried[0]) << replay(seed);
 }
 
 TEST(Multicast, RandomMixedWithFailures) {

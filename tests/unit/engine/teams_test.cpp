@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 
-#include <barrier>
 #include <fstream>
 #include <set>
 
@@ -45,24 +44,6 @@ TEST(Teams, ParametersOfAnotherVersion) {
     EXPECT_EQ(tutti_team_create(context.get(), &params, &team, message, sizeof(message)),
               TUTTI_ERR_ARGUMENT);
     EXPECT_STREQ(message, "tutti_team_params of another version");
-}
-
-TEST(Teams, MulticastIsNotTriedUnderACall) {
-    const ContextPtr context = make_context({});
-    // Before any rank waits: a wait moves the calls of all ranks of the context on.
-    std::barrier everybody_has_tried(2);
-    EXPECT_TRUE(run_crew(context.get(), 2, [&](uint32_t, tutti_team* team) {
-        const auto allgather = [](void*, const void*, void*, size_t) { return 1; };
-        tutti_call barrier{};
-        barrier.collective = TUTTI_BARRIER;
-        tutti_request request;
-        EXPECT_EQ(tutti_request_init(&request, team, &barrier), TUTTI_OK);
-        EXPECT_EQ(tutti_request_start(&request), TUTTI_OK);
-        EXPECT_EQ(tutti_multicast_try(team, allgather, nullptr), TUTTI_ERR_ARGUMENT);
-        everybody_has_tried.arrive_and_wait();
-        EXPECT_EQ(tutti_request_wait(&request), TUTTI_OK);
-        EXPECT_EQ(tutti_multicast_try(team, allgather, nullptr), TUTTI_OK);
-    }));
 }
 
 TEST(Teams, SwitchedOff) {

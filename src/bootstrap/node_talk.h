@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the members of a node talk to each other where there are several nodes: over the way between
+// these, while they have nothing else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "bootstrap/circle.h"
+#include "bootstrap/peer_gather.h"
+#include "engine/network.h"
+
+namespace tutti::bootstrap {
+
+struct NodeTalk {
+    // Of the node of this rank of the team. All memory is made here; the network outlives it.
+    NodeTalk(engine::Network& network, uint32_t rank)
+        : NodeTalk(network, network.placement().members(network.placement().node_of(rank)),
+                   network.placement().index_on_node(rank)) {}
+
+    std::unique_ptr<PeerGather> gather;  // to be kept after a failure
+    Circle circle;
+
+  private:
+    NodeTalk(engine::Network& network, std::span<const uint32_t> members, uint32_t index)
+        : gather(std::make_unique<PeerGather>(network.transport(), network.notes(), members, index)),
+          circle(index, static_cast<uint32_t>(members.size()), PeerGather::allgather,
+                 gather.get()) {
+        circle.names = members;
+    }
+};
+
+}  // namespace tutti::bootstrap
