@@ -13,9 +13,9 @@
 namespace tutti::bootstrap {
 namespace {
 
-void tell_return(engine::Network& network, const engine::Members& members) {
+void tell_return(engine::InterNode& inter_node, const engine::Members& members) {
     try {
-        const std::string line = network.tell_return();
+        const std::string line = inter_node.tell_return();
         if (!line.empty()) members.context.log(TUTTI_LOG_WARN, members.name + ": " + line);
     } catch (const std::bad_alloc&) {
         // A line for people.
@@ -27,35 +27,35 @@ void tell_return(engine::Network& network, const engine::Members& members) {
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
 tutti_status try_multicast(engine::Team& team) {
-    engine::Network& network = *team.network();
-    const tutti_status begun = team.begin_try(network);
+    engine::InterNode& inter_node = *team.inter_node();
+    const tutti_status begun = team.begin_try(inter_node);
     if (begun != TUTTI_OK) return begun;
     const engine::Members& members = team.members();
     Circle all(members.rank, members.size, members.allgather, members.allgather_user);
     std::optional<NodeTalk> talk;
     bool are_apart = false;
     auto agreed = all.agree_briefly(guarded([&] {
-        talk.emplace(network, members.rank);
+        talk.emplace(inter_node, members.rank);
         return Report{};
     }));
     if (agreed) {
         const Report report = guarded([&] {
             const NodeMembers node{talk->circle, members.arena.get(), members.node_leader};
-            auto made = make_multicast(members.context, all, node, network);
+            auto made = make_multicast(members.context, all, node, inter_node);
             are_apart = !made;
             if (!made) return report_of(made.error());
             tell_obstacle(members.context, members.name, members.rank, made.value());
-            const auto adopted = network.adopt_multicast(std::move(made.value()));
+            const auto adopted = inter_node.adopt_multicast(std::move(made.value()));
             return adopted ? Report{} : report_of(adopted.error());
         });
         agreed = all.agree_briefly(report);
     }
-    network.forget_told();  // whoever waited in the try heard nothing else
+    inter_node.forget_told();  // whoever waited in the try heard nothing else
     if (agreed) {
-        tell_return(network, members);
+        tell_return(inter_node, members);
         return TUTTI_OK;
     }
-    network.drop_multicast(agreed.error().message);
+    inter_node.drop_multicast(agreed.error().message);
     are_apart |= agreed.error().code == ErrorCode::kBootstrap;
     const bool is_cut = talk && talk->gather->has_failed();
     if (is_cut) members.context.keep(std::move(talk->gather));

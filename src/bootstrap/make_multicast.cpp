@@ -82,13 +82,13 @@ size_t slice_bytes(const carrier::RingParams& ring) {
 class MulticastMaker {
   public:
     MulticastMaker(engine::Context& context, Circle& all, const NodeMembers& node,
-                   engine::Network& network)
+                   engine::InterNode& inter_node)
         : context_(context),
           desk_(context.multicast_desk()),
           all_(all),
           node_(node),
-          network_(network),
-          placement_(network.placement()),
+          inter_node_(inter_node),
+          placement_(inter_node.placement()),
           carries_(node.circle.rank == node.leader),
           ring_{carrier::kRingSlots, node.circle.size, placement_.nodes()} {}
     MulticastMaker(const MulticastMaker&) = delete;
@@ -130,7 +130,7 @@ class MulticastMaker {
     multicast::MulticastDesk& desk_;
     Circle& all_;
     const NodeMembers& node_;
-    engine::Network& network_;
+    engine::InterNode& inter_node_;
     const topo::Placement& placement_;
     const bool carries_;  // this rank, for its node
     const carrier::RingParams ring_;
@@ -150,7 +150,7 @@ class MulticastMaker {
 // About this host.
 Report MulticastMaker::trouble(const std::string& what) const {
     const uint32_t node = placement_.node_of(all_.rank);
-    Report report = report_of(Obstacle::kNetwork, network_.host_text(node) + ": " + what);
+    Report report = report_of(Obstacle::kNetwork, inter_node_.host_text(node) + ": " + what);
     report.is_named = 1;
     return report;
 }
@@ -209,7 +209,7 @@ std::vector<uint64_t> MulticastMaker::host_numbers() const {
 Report MulticastMaker::choose_window() {
     // A team whose hosts have heard each other before looks again: it waits long between its tries.
     const auto known =
-        network_.has_lost_multicast() ? std::nullopt : desk_.known_failure(host_numbers());
+        inter_node_.has_lost_multicast() ? std::nullopt : desk_.known_failure(host_numbers());
     if (known) {
         Report report = report_of(Obstacle::kNetwork, *known);
         report.is_named = 1;
@@ -311,7 +311,7 @@ Report MulticastMaker::join_group() {
 void MulticastMaker::prepare_meter() {
     if (context_.settings().mcast.choice == McastChoice::kOn) return;
     if (partner_node() >= placement_.nodes()) return;
-    meter_.emplace(network_, context_.clock(), all_.rank, carriers_[partner_node()]);
+    meter_.emplace(inter_node_, context_.clock(), all_.rank, carriers_[partner_node()]);
 }
 
 // As everybody in the same round, on whom the partner can rely: all have joined.
@@ -353,9 +353,9 @@ Report MulticastMaker::look_around(Finding& finding) {
     finding.round_trip_ns_min = state.round_trip_ns_min;
     if (state.all_hear_all) return {};
     if (state.unheard == mcast::kNobody) return trouble("no multicast packet came");
-    Report report = report_of(Obstacle::kNetwork, network_.host_text(state.deaf) +
+    Report report = report_of(Obstacle::kNetwork, inter_node_.host_text(state.deaf) +
                                                       " does not hear the multicast of " +
-                                                      network_.host_text(state.unheard));
+                                                      inter_node_.host_text(state.unheard));
     report.is_named = 1;
     return report;
 }
@@ -364,7 +364,7 @@ Report MulticastMaker::look_around(Finding& finding) {
 void MulticastMaker::take_over() {
     multicast::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
     made_.route = std::make_unique<multicast::TeamMulticast>(desk_, std::move(parts), all_.rank,
-                                                             placement_, network_.transport());
+                                                             placement_, inter_node_.transport());
     membership_ = nullptr;
     offset_ = -1;
     multicast::MulticastFacts& facts = made_.route->facts();
@@ -475,9 +475,9 @@ void tell_obstacle(engine::Context& context, const std::string& team, uint32_t r
 
 Result<multicast::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
                                                    const NodeMembers& node,
-                                                   engine::Network& network) {
+                                                   engine::InterNode& inter_node) {
     if (!wants_multicast(context.settings())) return multicast::MulticastOutcome{};
-    return MulticastMaker(context, all, node, network).make();
+    return MulticastMaker(context, all, node, inter_node).make();
 }
 
 }  // namespace tutti::bootstrap

@@ -7,7 +7,7 @@
 #include "bootstrap/circle.h"
 #include "bootstrap/multicast_choice.h"
 #include "engine/context.h"
-#include "engine/network.h"
+#include "engine/inter_node.h"
 #include "multicast/team_multicast.h"
 
 namespace tutti::bootstrap {
@@ -27,6 +27,6 @@ void tell_obstacle(engine::Context& context, const std::string& team, uint32_t r
 // Errors: the members cannot talk to each other, and then there is no team.
 Result<multicast::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
                                                    const NodeMembers& node,
-                                                   engine::Network& network);
+                                                   engine::InterNode& inter_node);
 
 }  // namespace tutti::bootstrap

@@ -26,8 +26,8 @@
 #include "bootstrap/make_node.h"
 #include "bootstrap/make_tags.h"
 #include "bootstrap/node_talk.h"
-#include "engine/network.h"
-#include "engine/network_control.h"
+#include "engine/inter_node.h"
+#include "engine/inter_node_control.h"
 #include "engine/node_control.h"
 #include "engine/node_runner.h"
 #include "engine/program_runner.h"
@@ -77,7 +77,7 @@ class TeamMaker {
     template <class Hello>
     Result<Done> meet(const Hello& mine);
     Result<Done> make_alone();
-    Result<Done> make_network(const tutti_p2p& p2p);
+    Result<Done> make_inter_node(const tutti_p2p& p2p);
     Result<Done> make_across();
     [[nodiscard]] Report explain(const Error& error) const;
     Result<Done> name_hosts();
@@ -90,17 +90,17 @@ class TeamMaker {
     const tutti_team_params& params_;
     Circle all_;
     Machine mine_;
-    std::optional<NodeTalk> node_;  // across hosts
-    bool is_cut_ = false;           // messages have failed: some may still be under way
+    std::optional<NodeTalk> node_;     // across hosts
+    bool is_cut_ = false;              // messages have failed: some may still be under way
     std::vector<NodeMember> members_;  // of the own node; none in large teams
     std::unique_ptr<engine::Team> team_;
     // What would run it on one node.
     std::unique_ptr<engine::NodeRunner> node_runner_;
     std::unique_ptr<engine::NodeControl> node_control_;
     std::unique_ptr<engine::Tracks> tracks_;
-    engine::Network* network_ = nullptr;  // the team's, across nodes
-    std::vector<uint64_t> nodes_;         // by rank
-    uint64_t requests_ = 1;               // that all members ask for, at least
+    engine::InterNode* inter_node_ = nullptr;  // the team's, across nodes
+    std::vector<uint64_t> nodes_;              // by rank
+    uint64_t requests_ = 1;                    // that all members ask for, at least
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
     // whether yielding helps those of one node (process.h).
     bool is_crowded_ = false;
@@ -181,21 +181,21 @@ Result<Done> TeamMaker::make_alone() {
     return Done{};
 }
 
-Result<Done> TeamMaker::make_network(const tutti_p2p& p2p) {
+Result<Done> TeamMaker::make_inter_node(const tutti_p2p& p2p) {
     auto tags = agree_on_tags(context_.tags(), p2p, all_);
     if (!tags) return tags.error();
     const auto make = [&] {
         std::vector<uint32_t> peers;
         if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
         auto way =
-            std::make_unique<engine::Network>(context_, topo::Placement(nodes_), params_.rank, p2p,
-                                              std::move(peers), std::move(tags.value()));
-        engine::Network& network = *way;
+            std::make_unique<engine::InterNode>(context_, topo::Placement(nodes_), params_.rank,
+                                                p2p, std::move(peers), std::move(tags.value()));
+        engine::InterNode& inter_node = *way;
         auto runner = std::make_unique<engine::ProgramRunner>(team_->members(), std::move(way));
-        auto control = std::make_unique<engine::NetworkControl>(team_->members(), network);
+        auto control = std::make_unique<engine::InterNodeControl>(team_->members(), inter_node);
         team_->run_by(std::move(runner), std::move(control));
-        network_ = &network;
-        node_.emplace(network, params_.rank);
+        inter_node_ = &inter_node;
+        node_.emplace(inter_node, params_.rank);
         return Report{};
     };
     return all_.agree_briefly(guarded(make));
@@ -222,12 +222,12 @@ Result<Done> TeamMaker::name_hosts() {
     if (!all) return all.error();
     // Numbers do where names are missing.
     static_cast<void>(guarded([&] {
-        const topo::Placement& placement = network_->placement();
+        const topo::Placement& placement = inter_node_->placement();
         std::vector<std::string> names;
         for (uint32_t node = 0; node < placement.nodes(); ++node) {
             names.emplace_back(all.value()[placement.members(node)[0]].text);
         }
-        network_->set_host_names(std::move(names));
+        inter_node_->set_host_names(std::move(names));
         return Report{};
     }));
     return Done{};
@@ -235,30 +235,31 @@ Result<Done> TeamMaker::name_hosts() {
 
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.
 Report TeamMaker::make_multicast() {
-    engine::Network& network = *network_;
+    engine::InterNode& inter_node = *inter_node_;
     const Settings& settings = context_.settings();
     if (params_.multicast_later) team_->try_later(try_multicast);
     if (params_.multicast_later && may_wait_for_multicast(settings)) {
-        if (wants_multicast(settings)) network.await_multicast();
+        if (wants_multicast(settings)) inter_node.await_multicast();
         return {};
     }
-    const NodeMembers node{node_->circle, team_->members().arena.get(), team_->members().node_leader};
-    auto made = bootstrap::make_multicast(context_, all_, node, network);
+    const NodeMembers node{node_->circle, team_->members().arena.get(),
+                           team_->members().node_leader};
+    auto made = bootstrap::make_multicast(context_, all_, node, inter_node);
     if (!made) {
         is_cut_ = true;
         return report_of(made.error());
     }
     tell_obstacle(context_, team_->members().name, params_.rank, made.value());
-    network.set_multicast(std::move(made.value()));
+    inter_node.set_multicast(std::move(made.value()));
     return {};
 }
 
 Report TeamMaker::attach() {
-    engine::Network& network = *network_;
+    engine::InterNode& inter_node = *inter_node_;
     team_->members().node.tolerates = false;  // what the other nodes do, this one cannot see
-    network.attach(network.placement().members_max() > 1 ? &team_->members().node : nullptr);
+    inter_node.attach(inter_node.placement().members_max() > 1 ? &team_->members().node : nullptr);
     const auto planned =
-        network.plan_helpers(context_.settings().check ? sizeof(engine::CallCard) : 0);
+        inter_node.plan_helpers(context_.settings().check ? sizeof(engine::CallCard) : 0);
     return planned ? Report{} : report_of(planned.error());
 }
 
@@ -271,7 +272,7 @@ Result<Done> TeamMaker::make_across() {
     // What an embedder of an older version does not know stays null.
     tutti_p2p p2p{};
     std::memcpy(&p2p, params_.p2p, std::min(params_.p2p->struct_bytes, sizeof(p2p)));
-    if (auto made = make_network(p2p); !made) return made;
+    if (auto made = make_inter_node(p2p); !made) return made;
     auto part = make_nodes(context_, node_->circle, all_, members_,
                            [this](const Error& error) { return explain(error); });
     if (!part) return part.error();
@@ -288,7 +289,7 @@ void TeamMaker::finish() {
     engine::WaitPolicy& policy = team_->members().policy;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
-    const bool is_alone = network_ == nullptr;
+    const bool is_alone = inter_node_ == nullptr;
     policy.sleeps = is_crowded_ && has_many_sessions_ && is_alone;
     policy.naps = is_crowded_ && !is_alone;
     // More than thirty years would not fit.

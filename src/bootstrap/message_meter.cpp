@@ -22,10 +22,11 @@ constexpr uint64_t kLongNs = 5'000'000;
 
 }  // namespace
 
-MessageMeter::MessageMeter(engine::Network& network, Clock& clock, uint32_t own, uint32_t partner)
+MessageMeter::MessageMeter(engine::InterNode& inter_node, Clock& clock, uint32_t own,
+                           uint32_t partner)
     : clock_(clock),
       ranks_{std::min(own, partner), std::max(own, partner)},
-      gather_(std::make_unique<PeerGather>(network.transport(), network.notes(), ranks_,
+      gather_(std::make_unique<PeerGather>(inter_node.transport(), inter_node.notes(), ranks_,
                                            own < partner ? 0 : 1, kLongBytesMax)),
       both_(own < partner ? 0 : 1, 2, PeerGather::allgather, gather_.get()) {}
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "bootstrap/circle.h"
 #include "bootstrap/peer_gather.h"
-#include "engine/network.h"
+#include "engine/inter_node.h"
 #include "sched/shape.h"
 
 namespace tutti::bootstrap {
@@ -22,7 +22,7 @@ sched::Speed slower(const sched::Speed& one, const sched::Speed& other);
 class MessageMeter {
   public:
     // The ranks `own` and `partner` of the team, whose network it is.
-    MessageMeter(engine::Network& network, Clock& clock, uint32_t own, uint32_t partner);
+    MessageMeter(engine::InterNode& inter_node, Clock& clock, uint32_t own, uint32_t partner);
     // speed: what this end knows of the other from an earlier time, or 0; then what both know.
     // Where one of them knows nothing, they measure: some 50 messages up and down, some 10 ms where
     // they are slow. False where a message failed; then let_go() is to be kept for good.

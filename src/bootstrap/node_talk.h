@@ -9,22 +9,23 @@
 
 #include "bootstrap/circle.h"
 #include "bootstrap/peer_gather.h"
-#include "engine/network.h"
+#include "engine/inter_node.h"
 
 namespace tutti::bootstrap {
 
 struct NodeTalk {
     // Of the node of this rank of the team. All memory is made here; the network outlives it.
-    NodeTalk(engine::Network& network, uint32_t rank)
-        : NodeTalk(network, network.placement().members(network.placement().node_of(rank)),
-                   network.placement().index_on_node(rank)) {}
+    NodeTalk(engine::InterNode& inter_node, uint32_t rank)
+        : NodeTalk(inter_node, inter_node.placement().members(inter_node.placement().node_of(rank)),
+                   inter_node.placement().index_on_node(rank)) {}
 
     std::unique_ptr<PeerGather> gather;  // to be kept after a failure
     Circle circle;
 
   private:
-    NodeTalk(engine::Network& network, std::span<const uint32_t> members, uint32_t index)
-        : gather(std::make_unique<PeerGather>(network.transport(), network.notes(), members, index)),
+    NodeTalk(engine::InterNode& inter_node, std::span<const uint32_t> members, uint32_t index)
+        : gather(std::make_unique<PeerGather>(inter_node.transport(), inter_node.notes(), members,
+                                              index)),
           circle(index, static_cast<uint32_t>(members.size()), PeerGather::allgather,
                  gather.get()) {
         circle.names = members;

@@ -15,9 +15,9 @@ constexpr uint32_t kTurnsPerLook = 64;
 
 }  // namespace
 
-PeerGather::PeerGather(transport::Transport& network, notes::Notes& notes,
+PeerGather::PeerGather(transport::Transport& transport, notes::Notes& notes,
                        std::span<const uint32_t> members, uint32_t index, size_t bytes_max)
-    : network_(network),
+    : transport_(transport),
       notes_(notes),
       members_(members),
       index_(index),
@@ -30,11 +30,11 @@ void PeerGather::post(size_t bytes) {
     size_t ticket = 0;
     for (uint32_t i = 0; i < members_.size(); ++i) {
         if (i == index_) continue;
-        network_.recv(members_[i], {}, in_.data() + i * bytes, bytes, tickets_[ticket++]);
+        transport_.recv(members_[i], {}, in_.data() + i * bytes, bytes, tickets_[ticket++]);
     }
     for (uint32_t i = 0; i < members_.size(); ++i) {
         if (i == index_) continue;
-        network_.send(members_[i], {}, out_.data(), bytes, tickets_[ticket++]);
+        transport_.send(members_[i], {}, out_.data(), bytes, tickets_[ticket++]);
     }
 }
 
@@ -44,7 +44,7 @@ void PeerGather::tell() {
     const unsigned own = members_[index_];
     try {
         std::snprintf(failure_.text.data(), failure_.text.size(), "rank %u: %s", own,
-                      network_.error().c_str());
+                      transport_.error().c_str());
     } catch (const std::bad_alloc&) {
         std::snprintf(failure_.text.data(), failure_.text.size(), "rank %u: a message failed", own);
     }
@@ -71,7 +71,7 @@ bool PeerGather::complete() {
         const size_t before = pending;
         pending = 0;
         for (transport::Ticket& ticket : tickets_) {
-            const transport::State state = network_.test(ticket);
+            const transport::State state = transport_.test(ticket);
             if (state == transport::State::kFailed) {
                 tell();
                 return false;

@@ -24,7 +24,7 @@ class PeerGather final : public engine::Keepsake {
   public:
     // members: ranks of the team, ascending; index: the own one among them. All memory is made
     // here, for rounds of at most bytes_max a member.
-    PeerGather(transport::Transport& network, notes::Notes& notes,
+    PeerGather(transport::Transport& transport, notes::Notes& notes,
                std::span<const uint32_t> members, uint32_t index, size_t bytes_max = kBytesMax);
 
     static constexpr size_t kBytesMax = 512;
@@ -45,7 +45,7 @@ class PeerGather final : public engine::Keepsake {
     bool is_told();
     void tell();
 
-    transport::Transport& network_;
+    transport::Transport& transport_;
     notes::Notes& notes_;
     std::span<const uint32_t> members_;
     uint32_t index_;

@@ -2,7 +2,7 @@
 // What the members of a team tell each other beside its calls, and how they find out that they are
 // out of step: that one gives up, that one runs another call, or has had an error in a call outside
 // the team (rejections.h). On one node by words in its memory (node_control.h), across nodes by
-// notes, too (network_control.h).
+// notes, too (inter_node_control.h).
 //
 // A rank that cannot begin a call of which the others know (its memory has run out, a message has
 // failed) must not just return: they would wait for ever. It gives up instead. No other member can

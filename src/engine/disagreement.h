@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/network.h"
+#include "engine/inter_node.h"
 #include "engine/runner.h"
 #include "node/word.h"
 #include "transport/transport.h"
@@ -15,6 +15,6 @@ namespace tutti::engine {
 Why why_disagreed(uint64_t number, const node::CallNote& mine, uint32_t rank,
                   const node::CallNote* theirs);
 // As a message across nodes shows.
-Why why_disagreed(const Network& network, const transport::Disagreement& with);
+Why why_disagreed(const InterNode& inter_node, const transport::Disagreement& with);
 
 }  // namespace tutti::engine

@@ -13,8 +13,9 @@ NodeRunner::NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> cho
 Result<select::NodeAnswer> NodeRunner::ask(const Request& request) {
     const node::Call& call = request.op.call;
     if (call.is_empty() || !is_ruled(call)) return select::NodeAnswer{};
-    return members_.context.with_fund(
-        [&] { return choice_->says(shape_of(request, members_.size), {node_, call}); });
+    return members_.context.with_fund([&] {
+        return choice_->says(shape_of(request, members_.size), {node_, call});
+    });
 }
 
 // The error of an algorithm that cannot run a call is the same on all ranks, and the call has its

@@ -20,17 +20,17 @@ constexpr const char* kNoWayOn = "no way on after multicast failed";
 
 }  // namespace
 
-ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<Network> network)
-    : members_(members), network_(std::move(network)) {}
+ProgramRunner::ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_node)
+    : members_(members), inter_node_(std::move(inter_node)) {}
 
 ProgramRunner::~ProgramRunner() {
-    network_->notes().drain();
-    if (!network_->retire(!members_.is_broken())) members_.context.keep(std::move(network_));
+    inter_node_->notes().drain();
+    if (!inter_node_->retire(!members_.is_broken())) members_.context.keep(std::move(inter_node_));
 }
 
 Runner::Begun ProgramRunner::begin(Request& request) {
     if (request.op.call.is_empty()) {
-        network_->pass(request.op.call);
+        inter_node_->pass(request.op.call);
         return Begun::kDone;
     }
     request_ = &request;
@@ -40,35 +40,35 @@ Runner::Begun ProgramRunner::begin(Request& request) {
 // All under one lock: between choice and start nobody may decide that this call does without
 // multicast.
 Runner::Begun ProgramRunner::begin_plan() {
-    const auto held = network_->hold();
+    const auto held = inter_node_->hold();
     phase_ = Phase::kRunning;
     const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
-        auto plan = network_->plan(shape_of(*request_, members_.size));
-        if (!plan || plan.value()->is_host || network_->is_undecided(*plan.value())) return plan;
-        auto reserved = network_->reserve(*plan.value());
+        auto plan = inter_node_->plan(shape_of(*request_, members_.size));
+        if (!plan || plan.value()->is_host || inter_node_->is_undecided(*plan.value())) return plan;
+        auto reserved = inter_node_->reserve(*plan.value());
         return reserved ? plan : Result<select::Plan*>(reserved.error());
     });
     if (!found) return fail(found.error());
     select::Plan& plan = *found.value();
     request_->ran = plan.name;
     if (plan.is_host) {
-        network_->leave_to_host(plan);
+        inter_node_->leave_to_host(plan);
         return Begun::kHost;
     }
-    if (network_->is_undecided(plan)) {
+    if (inter_node_->is_undecided(plan)) {
         phase_ = Phase::kDeciding;
         return Begun::kRuns;
     }
     if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
-    network_->start(plan, arguments_of(request_->op.call, members_.rank));
+    inter_node_->start(plan, arguments_of(request_->op.call, members_.rank));
     return Begun::kRuns;
 }
 
 void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
     const exec::Arguments cards{
         reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
-    const auto held = network_->hold();
-    network_->start(network_->check_plan(), cards);  // reserved with the team
+    const auto held = inter_node_->hold();
+    inter_node_->start(inter_node_->check_plan(), cards);  // reserved with the team
 }
 
 exec::Step ProgramRunner::step() {
@@ -82,12 +82,13 @@ exec::Step ProgramRunner::step() {
     }
     const exec::Step step = step_program();
     if (step == exec::Step::kDone) {
-        network_->announce(false);
+        inter_node_->announce(false);
         tell_failure();
     } else if (step == exec::Step::kFailed) {
-        const transport::Disagreement with = network_->transport().disagreement();
-        if (!with.is_there) return fail_step(TUTTI_ERR_NETWORK, network_->executor().error().c_str());
-        why_ = why_disagreed(*network_, with);
+        const transport::Disagreement with = inter_node_->transport().disagreement();
+        if (!with.is_there)
+            return fail_step(TUTTI_ERR_NETWORK, inter_node_->executor().error().c_str());
+        why_ = why_disagreed(*inter_node_, with);
         return fail_step(TUTTI_ERR_MISMATCH, why_.text);
     }
     return step;
@@ -97,10 +98,10 @@ exec::Step ProgramRunner::step() {
 // it.
 exec::Step ProgramRunner::step_program() {
     const node::Team& node = members_.node;
-    if (!members_.policy.naps || node.size == 1) return network_->step();
-    const exec::Executor& executor = network_->executor();
+    if (!members_.policy.naps || node.size == 1) return inter_node_->step();
+    const exec::Executor& executor = inter_node_->executor();
     const node::Standing before(node, executor.node_op());
-    const exec::Step step = network_->step();
+    const exec::Step step = inter_node_->step();
     if (node::Standing(node, executor.node_op()) != before) {
         node.slice.header().bell.ring(ringer(node.rank));
     }
@@ -108,7 +109,7 @@ exec::Step ProgramRunner::step_program() {
 }
 
 exec::Step ProgramRunner::step_decision() {
-    switch (network_->decide()) {
+    switch (inter_node_->decide()) {
         case transport::State::kPending:
             return exec::Step::kBlocked;
         case transport::State::kDone:
@@ -120,11 +121,11 @@ exec::Step ProgramRunner::step_decision() {
 }
 
 exec::Step ProgramRunner::step_settling() {
-    switch (network_->settle_multicast()) {
+    switch (inter_node_->settle_multicast()) {
         case transport::State::kPending:
             return exec::Step::kBlocked;
         case transport::State::kDone:
-            network_->announce(false);
+            inter_node_->announce(false);
             phase_ = Phase::kRunning;
             return exec::Step::kDone;
         case transport::State::kFailed:
@@ -141,36 +142,36 @@ exec::Step ProgramRunner::fail_step(tutti_status status, const char* text) {
 
 void ProgramRunner::cancel() {
     phase_ = Phase::kRunning;
-    network_->cancel();
+    inter_node_->cancel();
 }
 
 void ProgramRunner::tell_failure() {
-    const std::string line = network_->tell_failure();
+    const std::string line = inter_node_->tell_failure();
     if (!line.empty()) members_.context.log(TUTTI_LOG_WARN, members_.name + ": " + line);
 }
 
 Waiter::From ProgramRunner::awaited() const {
     if (phase_ != Phase::kRunning) return Waiter::From::kAnywhere;
-    if (network_->waits_for_node()) return Waiter::From::kNode;
-    return network_->waits_for_service() ? Waiter::From::kService : Waiter::From::kAnywhere;
+    if (inter_node_->waits_for_node()) return Waiter::From::kNode;
+    return inter_node_->waits_for_service() ? Waiter::From::kService : Waiter::From::kAnywhere;
 }
 
 void ProgramRunner::announce() {
-    if (const node::Op* op = network_->executor().node_op()) node::announce(members_.node, *op);
+    if (const node::Op* op = inter_node_->executor().node_op()) node::announce(members_.node, *op);
 }
 
 Bell& ProgramRunner::bell(Waiter::From from) {
-    if (from == Waiter::From::kService) return network_->service_bell();
+    if (from == Waiter::From::kService) return inter_node_->service_bell();
     return members_.node.slice.header().bell;
 }
 
 void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) {
     if (from == Waiter::From::kService) {
-        if (network_->waits_for_service()) network_->sleep_for_service(sleeper, end_ns);
+        if (inter_node_->waits_for_service()) inter_node_->sleep_for_service(sleeper, end_ns);
         return;
     }
     const node::Team& node = members_.node;
-    const node::Op* op = network_->executor().node_op();
+    const node::Op* op = inter_node_->executor().node_op();
     if (!op) return;
     Ringers awaited = 0;
     for (node::Rank rank = 0; rank < node.size; ++rank) {
@@ -181,15 +182,15 @@ void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) 
 
 const char* ProgramRunner::algorithm(const Request& request) {
     if (request.op.call.is_empty() || members_.is_broken()) return "none";
-    const auto held = network_->hold();
+    const auto held = inter_node_->hold();
     const auto plan = members_.context.with_fund(
-        [&] { return network_->plan(shape_of(request, members_.size)); });
+        [&] { return inter_node_->plan(shape_of(request, members_.size)); });
     return plan ? plan.value()->name : "none";
 }
 
 Result<Done> ProgramRunner::force(const Request& request, const std::string& algorithm) {
-    const auto held = network_->hold();
-    return network_->force(shape_of(request, members_.size), algorithm);
+    const auto held = inter_node_->hold();
+    return inter_node_->force(shape_of(request, members_.size), algorithm);
 }
 
 }  // namespace tutti::engine

@@ -6,15 +6,15 @@
 #include <string>
 
 #include "engine/disagreement.h"
+#include "engine/inter_node.h"
 #include "engine/members.h"
-#include "engine/network.h"
 #include "engine/runner.h"
 
 namespace tutti::engine {
 
 class ProgramRunner final : public Runner {
   public:
-    ProgramRunner(Members& members, std::unique_ptr<Network> network);
+    ProgramRunner(Members& members, std::unique_ptr<InterNode> inter_node);
     // Before the node's part goes: what the executor knows of it, and what this member still owes
     // to others goes on in other teams' waits, and at the context's end. Nobody waits here.
     ~ProgramRunner() override;
@@ -25,17 +25,17 @@ class ProgramRunner final : public Runner {
     exec::Step step() override;
     void cancel() override;
     [[nodiscard]] Waiter::From awaited() const override;
-    void relieve() override { network_->relieve_service(); }
+    void relieve() override { inter_node_->relieve_service(); }
     void announce() override;
-    void lengthen() override { network_->announce(true); }
+    void lengthen() override { inter_node_->announce(true); }
     Bell& bell(Waiter::From from) override;
     void sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) override;
-    [[nodiscard]] node::Op* node_op() override { return network_->node_op(); }
-    [[nodiscard]] uint32_t calls() const override { return network_->call(); }
+    [[nodiscard]] node::Op* node_op() override { return inter_node_->node_op(); }
+    [[nodiscard]] uint32_t calls() const override { return inter_node_->call(); }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
     [[nodiscard]] bool tolerates() const override { return false; }
-    [[nodiscard]] Network* network() override { return network_.get(); }
+    [[nodiscard]] InterNode* inter_node() override { return inter_node_.get(); }
 
   private:
     enum class Phase {
@@ -51,7 +51,7 @@ class ProgramRunner final : public Runner {
     void tell_failure();
 
     Members& members_;
-    std::unique_ptr<Network> network_;
+    std::unique_ptr<InterNode> inter_node_;
     Request* request_ = nullptr;  // of the call under way
     Phase phase_ = Phase::kRunning;
     Why why_;  // the ranks disagree

@@ -21,7 +21,7 @@
 
 namespace tutti::engine {
 
-class Network;
+class InterNode;
 
 // A line in memory that is there already, since there may be no other.
 struct Why {
@@ -88,7 +88,7 @@ class Runner {
     [[nodiscard]] virtual bool tolerates() const = 0;
 
     // The way to other nodes, or nullptr.
-    [[nodiscard]] virtual Network* network() { return nullptr; }
+    [[nodiscard]] virtual InterNode* inter_node() { return nullptr; }
 
   protected:
     // No way to run a call: the same on all ranks, unless memory ran out. The others hear of that.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/bell.h"
-#include "engine/network.h"
+#include "engine/inter_node.h"
 #include "notes/notes.h"
 
 namespace tutti::engine {
@@ -359,7 +359,7 @@ const char* Team::algorithm(const tutti_call& call) {
 const char* Team::ran() {
     const Request& request = last_->run_;
     if (request.ran) return request.ran;
-    if (request.op.call.is_empty() || last_->runner_->network()) return "none";
+    if (request.op.call.is_empty() || last_->runner_->inter_node()) return "none";
     // Chosen by the bytes that the caller has room for, whatever came.
     node::Call call = request.op.call;
     if (request.op.room > 0) call.bytes = request.op.room;
@@ -376,8 +376,8 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
 }
 
 Result<Done> Team::force_here(const tutti_call& call, const std::string& algorithm) {
-    const Network* network = runner_->network();
-    if (network && network->awaits_multicast()) static_cast<void>(try_multicast_(*this));
+    const InterNode* inter_node = runner_->inter_node();
+    if (inter_node && inter_node->awaits_multicast()) static_cast<void>(try_multicast_(*this));
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) {
         return Error{ErrorCode::kArgument, "the call is malformed"};
@@ -396,10 +396,10 @@ void Team::describe_multicast(tutti_multicast_info& info) {
     info = {};
     info.struct_bytes = struct_bytes;
     multicast::set_text(info.name, members_.name);
-    Network* network = runner_->network();
-    if (!network) return;
-    const auto held = network->hold();
-    network->describe(info);
+    InterNode* inter_node = runner_->inter_node();
+    if (!inter_node) return;
+    const auto held = inter_node->hold();
+    inter_node->describe(info);
 }
 
 // ---- multicast for a team that has made calls already ------------------------------------------
@@ -412,9 +412,9 @@ void Team::look_at_multicast() {
         settle();
         // A member that has rejected a call has not counted it; the next call says so.
         if (members_.is_broken() || control_->has_rejections()) return;
-        Network& network = *runner_->network();
-        const auto held = network.hold();
-        if (!network.is_multicast_due()) return;
+        InterNode& inter_node = *runner_->inter_node();
+        const auto held = inter_node.hold();
+        if (!inter_node.is_multicast_due()) return;
     }
     static_cast<void>(try_multicast_(*this));  // an error stays with the team
 }
@@ -422,20 +422,20 @@ void Team::look_at_multicast() {
 // First the members meet in a call of their own. Who makes another call, has given up or has had an
 // error ends that one, while nothing ends a wait in the embedder's allgather. Where the rules leave
 // barriers to a host, they do so on all members.
-tutti_status Team::begin_try(Network& network) {
+tutti_status Team::begin_try(InterNode& inter_node) {
     tutti_call barrier{};
     barrier.collective = TUTTI_BARRIER;
     static_cast<void>(describe(barrier, run_));
     const tutti_status met = run_described();
     if (met < TUTTI_OK && met != TUTTI_ERR_ALGORITHM) return met;
-    if (network.has_lost_multicast()) {
+    if (inter_node.has_lost_multicast()) {
         // In the try all members let it go on, so it ends; and who is over it has no message of it
         // under way: those of the next group's failure cannot meet with them.
         runner_->begin_settling();
         queue_.put_in_front(run_);
         const tutti_status settled = wait_for(run_);
         if (settled != TUTTI_OK) return settled;
-        network.retire_multicast();
+        inter_node.retire_multicast();
     }
     return TUTTI_OK;
 }

@@ -33,7 +33,7 @@ class Team {
     // ---- while it is made; nothing here allocates ----
     Members& members() { return members_; }
     // The way to other nodes, or nullptr.
-    Network* network() { return runner_->network(); }
+    InterNode* inter_node() { return runner_->inter_node(); }
     // Its calls are run by these.
     void run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> control);
     // The same, on one node. Calls go the short way where nothing is to be compared before them.
@@ -92,7 +92,7 @@ class Team {
 
     // The beginning of TryMulticast: all members meet, and what a failure of multicast has left to
     // do is done. No request is under way.
-    tutti_status begin_try(Network& network);
+    tutti_status begin_try(InterNode& inter_node);
 
   private:
     Result<Done> force_here(const tutti_call& call, const std::string& algorithm);

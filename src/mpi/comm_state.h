@@ -18,7 +18,7 @@ struct CommState {
     uint32_t size = 0;     // of the local group
     bool settled = false;  // the warm-up is over and the choice is made
     bool is_inter = false;
-    uint32_t calls = 0;     // during the warm-up
+    uint32_t calls = 0;  // during the warm-up
     abi::Comm comm{};
     // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.
     uint64_t verify_number = 0;

@@ -81,8 +81,8 @@ int by_this_rank(CommState& state, Kind kind, HandOver hand_over) {
 
 int check_foreign(Comm comm, Kind kind);
 
-// A call that all ranks hand to the host before Tutti has seen it: under TUTTI_CHECK they compare it
-// first.
+// A call that all ranks hand to the host before Tutti has seen it: under TUTTI_CHECK they compare
+// it first.
 template <class HandOver>
 int by_all_ranks(Comm comm, Kind kind, const char* why, HandOver hand_over) {
     const int checked = check_foreign(comm, kind);

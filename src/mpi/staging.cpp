@@ -91,8 +91,8 @@ Unready Staging::take(Taken& taken) {
     Side& side = *taken.part.side;
     // A predefined operator works on C structs with the padding behind the last.
     const ptrdiff_t padding = side.info->extent - side.info->true_extent;
-    const size_t room = span_of(side, 0, taken.part.blocks).bytes +
-                        static_cast<size_t>(padding > 0 ? padding : 0);
+    const size_t room =
+        span_of(side, 0, taken.part.blocks).bytes + static_cast<size_t>(padding > 0 ? padding : 0);
     taken.copy = state_.staged[&taken - taken_].get(room);
     if (taken.copy == nullptr) return unready(front.abi.err_no_mem, kNoMemory);
     if (taken.part.read_blocks > 0 && !copy_in(taken)) {
@@ -116,9 +116,9 @@ bool Staging::copy_in(const Taken& taken) {
     const Span span = span_of(*taken.part.side, taken.part.read_first, taken.part.read_blocks);
     Runtime& runtime = *taken.runtime;
     const std::lock_guard lock(runtime.mutex);
-    const bool copied = runtime.begin(taken.owner) &&
-                        runtime.copy(taken.copy + (span.low - taken.low),
-                                     address_at(taken.address, span.low), span.bytes);
+    const bool copied =
+        runtime.begin(taken.owner) && runtime.copy(taken.copy + (span.low - taken.low),
+                                                   address_at(taken.address, span.low), span.bytes);
     return ended(runtime, copied);
 }
 

@@ -370,8 +370,7 @@ Verified::~Verified() = default;
 // Of the call that is the next one to be counted.
 bool Verified::is_chosen() const {
     const Verification& verify = front.verify;
-    return mpi::is_chosen(verify.share, verify.seed, state_.verify_number,
-                          state_.verify_calls + 1);
+    return mpi::is_chosen(verify.share, verify.seed, state_.verify_number, state_.verify_calls + 1);
 }
 
 void Verified::prepare() {

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "conformance/mailbox.h"
-#include "engine/network.h"
+#include "engine/inter_node.h"
 
 namespace tutti::engine {
 namespace {
@@ -31,9 +31,9 @@ class Rank {
         std::vector<uint64_t> hosts(1 + others, 2);
         hosts[0] = 1;
         const topo::Placement placement(hosts);
-        network_ =
-            std::make_unique<Network>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
-                                      TagLease(context_->tags(), p2p, 0, kToken));
+        inter_node_ =
+            std::make_unique<InterNode>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
+                                        TagLease(context_->tags(), p2p, 0, kToken));
         slice_ = arena::Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
         transport::carrier::Ring::format(multicast::ring_memory(*slice_), kRing);
@@ -41,9 +41,9 @@ class Rank {
         outcome.route = std::make_unique<multicast::TeamMulticast>(
             context_->multicast_desk(),
             multicast::TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr, 1}, rank,
-            network_->placement(), network_->transport());
-        network_->set_multicast(std::move(outcome));
-        network_->attach(nullptr);
+            inter_node_->placement(), inter_node_->transport());
+        inter_node_->set_multicast(std::move(outcome));
+        inter_node_->attach(nullptr);
     }
     // Its group fails.
     void fail(uint32_t rank) {
@@ -51,11 +51,11 @@ class Rank {
         ring.close(static_cast<mcast::Member>(1 - rank));
         ring.freeze();
     }
-    [[nodiscard]] Network& network() { return *network_; }
+    [[nodiscard]] InterNode& inter_node() { return *inter_node_; }
     // As the end of a team does it.
     void end() {
-        if (!network_->retire(true)) context_->keep(std::move(network_));
-        network_.reset();
+        if (!inter_node_->retire(true)) context_->keep(std::move(inter_node_));
+        inter_node_.reset();
         context_->tidy();
     }
     // As other teams' waits do, and MPI_Finalize.
@@ -73,7 +73,7 @@ class Rank {
   private:
     int turns_ = 0;
     std::unique_ptr<Context> context_;
-    std::unique_ptr<Network> network_;
+    std::unique_ptr<InterNode> inter_node_;
     std::shared_ptr<arena::Mapping> slice_;
 };
 
@@ -105,10 +105,10 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
     constexpr uint32_t kOthers = 40;
     test::Mailbox mailbox(1 + kOthers);
     Rank first(mailbox, 0, kOthers);
-    first.network().drop_multicast("for a test");
+    first.inter_node().drop_multicast("for a test");
     notes::Note note;
     note.kind = notes::Note::Kind::kGaveUp;
-    first.network().tell_others(note);
+    first.inter_node().tell_others(note);
     ASSERT_LT(mailbox.under_way(), kOthers);
     first.end();
     uint32_t heard = 0;

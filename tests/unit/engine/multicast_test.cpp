@@ -179,8 +179,8 @@ void run_mixed(uint64_t seed, const Settings& settings) {
     EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
 }
 
-// A team whose ranks count as hosts of their own, and that tries multicast when calls have asked for
-// it.
+// A team whose ranks count as hosts of their own, and that tries multicast when calls have asked
+// for it.
 Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank, const tutti_p2p& p2p,
                 Meeting::Seat& seat, int apart = 1) {
     seat = {&meeting, rank};

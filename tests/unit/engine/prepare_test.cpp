@@ -81,8 +81,8 @@ TEST_P(Prepare, OnceForACallThatRunsHere) {
 
 // Not for one that is left to the host, which takes it as it is.
 TEST_P(Prepare, NotForTheHost) {
-    const ContextPtr context =
-        make_context({kRules, GetParam(), "TUTTI_MCAST=off", "TUTTI_ALLREDUCE=host"}, nullptr, "mpich");
+    const ContextPtr context = make_context(
+        {kRules, GetParam(), "TUTTI_MCAST=off", "TUTTI_ALLREDUCE=host"}, nullptr, "mpich");
     run_hosts(context.get(), kRanks, [](uint32_t rank, tutti_team* team) {
         Packed packed{rank};
         const tutti_call call = packed.call(16);

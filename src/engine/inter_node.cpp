@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/network.h"
+#include "engine/inter_node.h"
 
 #include <sched.h>
 
@@ -15,8 +15,8 @@ constexpr uint64_t kSettleNsMax = 5'000'000'000;
 
 }  // namespace
 
-Network::Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
-                 std::vector<uint32_t> peers, TagLease tags)
+InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
+                     const tutti_p2p& p2p, std::vector<uint32_t> peers, TagLease tags)
     : context_(context),
       placement_(std::move(placement)),
       rank_(rank),
@@ -33,21 +33,21 @@ Network::Network(Context& context, topo::Placement placement, uint32_t rank, con
         transport_, transport::Faults{faults.seed + rank_, faults.reorder, 0});
 }
 
-void Network::attach(node::Team* node) {
+void InterNode::attach(node::Team* node) {
     node_ = node;
     executor_ = std::make_unique<exec::Executor>(
         node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
     context_.multicast_desk().enroll(*this);
 }
 
-void Network::set_multicast(multicast::MulticastOutcome outcome) {
+void InterNode::set_multicast(multicast::MulticastOutcome outcome) {
     const auto still = context_.multicast_desk().keep_still();
     std::swap(multicast_, outcome);  // what was there goes after the lock
     polls_ = multicast_.route && !context_.settings().mcast.thread;
     if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
 }
 
-Result<Done> Network::reserve(select::Plan& plan) {
+Result<Done> InterNode::reserve(select::Plan& plan) {
     if (plan.is_reserved) return Done{};
     auto reserved = executor_->reserve(plan.program->extent(), context_.settings().scratch_bytes);
     plan.is_reserved = static_cast<bool>(reserved);
@@ -55,14 +55,14 @@ Result<Done> Network::reserve(select::Plan& plan) {
 }
 
 // Multicast is there, or was when the next call is made.
-bool Network::has_multicast() const {
+bool InterNode::has_multicast() const {
     if (!multicast_.route) return false;
     const transport::carrier::Route& route = multicast_.route->route();
     return !route.is_decided() || call() + 1 < route.calls_end();
 }
 
 // With what was agreed when the team was made.
-sched::Shape Network::agreed(sched::Shape shape) const {
+sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.has_multicast = multicast_.route != nullptr;
     if (!shape.has_multicast) return shape;
     const multicast::MulticastFacts& facts = multicast_.route->facts();
@@ -84,35 +84,35 @@ constexpr uint64_t kReturnCallsMin = 64;
 constexpr uint64_t kReturnCallsMax = 65'536;
 }  // namespace
 
-void Network::count_wish(const select::Plan& plan) {
+void InterNode::count_wish(const select::Plan& plan) {
     if (!awaits_multicast_ || !plan.would_multicast || wished_bytes_ >= kWishedBytes) return;
     wished_bytes_ += kWishBytes + std::min(plan.shape.bytes, kWishedBytes);
 }
 
-bool Network::is_multicast_due() const {
+bool InterNode::is_multicast_due() const {
     if (multicast_.route) return is_return_due();
     return awaits_multicast_ && wished_bytes_ >= kWishedBytes;
 }
 
 // Only calls from calls_end() on are counted, and whoever has counted one knows where that is: so
 // between two calls all members have counted alike.
-bool Network::is_return_due() const {
+bool InterNode::is_return_due() const {
     const uint64_t wait = std::min(kReturnCallsMin << std::min(retries_, 16u), kReturnCallsMax);
     return calls_without_ >= wait;
 }
 
-transport::State Network::settle_multicast() {
+transport::State InterNode::settle_multicast() {
     const auto held = hold();
     if (polls_) multicast_.route->poll();
     return multicast_.route->route().step();
 }
 
-void Network::retire_multicast() {
+void InterNode::retire_multicast() {
     const auto still = context_.multicast_desk().keep_still();
     multicast_.route->retire();
 }
 
-Result<Done> Network::adopt_multicast(multicast::MulticastOutcome made) {
+Result<Done> InterNode::adopt_multicast(multicast::MulticastOutcome made) {
     awaits_multicast_ = false;
     if (multicast_.route) {
         calls_without_ = 0;
@@ -132,7 +132,7 @@ Result<Done> Network::adopt_multicast(multicast::MulticastOutcome made) {
 }
 
 // What the team still owes to others beside multicasts, others' waits go on with.
-void Network::drop_multicast(std::string obstacle) {
+void InterNode::drop_multicast(std::string obstacle) {
     awaits_multicast_ = false;
     multicast::MulticastOutcome dropped;
     {
@@ -145,7 +145,7 @@ void Network::drop_multicast(std::string obstacle) {
     dropped.route->drop();
 }
 
-Result<select::Plan*> Network::plan(const sched::Shape& shape) {
+Result<select::Plan*> InterNode::plan(const sched::Shape& shape) {
     const select::Circumstances now = circumstances();
     sched::Shape wanted = agreed(shape);
     auto found = plans_.find(wanted, now);
@@ -154,11 +154,11 @@ Result<select::Plan*> Network::plan(const sched::Shape& shape) {
     return plans_.find(wanted, now);
 }
 
-select::Circumstances Network::circumstances() const {
+select::Circumstances InterNode::circumstances() const {
     return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle};
 }
 
-Result<Done> Network::force(const sched::Shape& shape, const std::string& algorithm) {
+Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {
     const auto before = plans_.force(shape.collective, algorithm);
     if (!before) return before.error();
     const auto planned = plan(shape);
@@ -167,14 +167,14 @@ Result<Done> Network::force(const sched::Shape& shape, const std::string& algori
     return planned.error();
 }
 
-Result<Done> Network::plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes) {
+Result<Done> InterNode::plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes) {
     auto made = plans_.make_plain(collective, bytes);
     if (!made) return made.error();
     plan = std::move(made.value());
     return reserve(plan);
 }
 
-Result<Done> Network::plan_helpers(size_t card_bytes) {
+Result<Done> InterNode::plan_helpers(size_t card_bytes) {
     if (card_bytes > 0) {
         auto planned = plan_plain(check_, TUTTI_ALLGATHER, card_bytes);
         if (!planned) return planned;
@@ -186,12 +186,12 @@ Result<Done> Network::plan_helpers(size_t card_bytes) {
 // embedder's own messages may then wait for theirs. So a call with multicasts ends when all that
 // was sent is with everybody, and everybody knows: a barrier of the embedder's messages, which it
 // moves by itself.
-exec::Step Network::step_multicast() {
+exec::Step InterNode::step_multicast() {
     const auto held = hold();
     return step_under_lock();
 }
 
-exec::Step Network::step_under_lock() {
+exec::Step InterNode::step_under_lock() {
     transport::carrier::Route& route = multicast_.route->route();
     // Others may miss what this rank sent.
     if (route.has_failed()) static_cast<void>(route.step());
@@ -215,11 +215,11 @@ exec::Step Network::step_under_lock() {
     return exec::Step::kDone;
 }
 
-bool Network::is_undecided(const select::Plan& plan) const {
+bool InterNode::is_undecided(const select::Plan& plan) const {
     return plan.multicasts() && multicast_.route->route().is_undecided();
 }
 
-transport::State Network::decide() {
+transport::State InterNode::decide() {
     const auto held = hold();
     if (polls_) multicast_.route->poll();
     const transport::State state = multicast_.route->route().step();
@@ -229,13 +229,13 @@ transport::State Network::decide() {
 }
 
 // The first rank that is not on the host in question.
-bool Network::is_teller(uint32_t node) const {
+bool InterNode::is_teller(uint32_t node) const {
     uint32_t first = 0;
     while (first + 1 < placement_.ranks() && placement_.node_of(first) == node) ++first;
     return first == rank_;
 }
 
-std::string Network::tell_failure() {
+std::string InterNode::tell_failure() {
     if (!multicast_.route || has_told_failure_) return {};
     const auto held = hold();
     const transport::carrier::Route& route = multicast_.route->route();
@@ -249,7 +249,7 @@ std::string Network::tell_failure() {
 }
 
 // This team will not say that the host is back; another one may find it silent again.
-void Network::forget_silence(uint32_t node) {
+void InterNode::forget_silence(uint32_t node) {
     try {
         context_.multicast_desk().answers_again(host_text(node));
     } catch (const std::bad_alloc&) {
@@ -257,7 +257,7 @@ void Network::forget_silence(uint32_t node) {
     }
 }
 
-std::string Network::tell_return() {
+std::string InterNode::tell_return() {
     if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
     const std::string host = host_text(lost_node_);
     if (!context_.multicast_desk().answers_again(host)) return {};
@@ -265,26 +265,26 @@ std::string Network::tell_return() {
            " on it does its work";
 }
 
-void Network::announce(bool is_long) {
+void InterNode::announce(bool is_long) {
     // Others only read the reason, under the lock.
     if (!multicast_.route || is_announced_ == is_long) return;
     const auto held = hold();
     change_watch(is_announced_, is_long);
 }
 
-void Network::change_watch(bool& reason, bool is_wanted) {
+void InterNode::change_watch(bool& reason, bool is_wanted) {
     reason = is_wanted;
     multicast_.route->route().watch_all(is_watched());
 }
 
-std::unique_lock<std::mutex> Network::hold() {
+std::unique_lock<std::mutex> InterNode::hold() {
     if (!multicast_.route) return {};
     return std::unique_lock(multicast_mutex_);
 }
 
-void Network::withdraw() { context_.multicast_desk().withdraw(*this); }
+void InterNode::withdraw() { context_.multicast_desk().withdraw(*this); }
 
-bool Network::retire(bool is_sound) {
+bool InterNode::retire(bool is_sound) {
     {
         const std::lock_guard lock(multicast_mutex_);
         is_sound_ = is_sound;
@@ -294,7 +294,7 @@ bool Network::retire(bool is_sound) {
     return true;
 }
 
-bool Network::is_over() {
+bool InterNode::is_over() {
     {
         const std::lock_guard lock(telling_mutex_);
         if (is_telling_) return false;
@@ -303,14 +303,14 @@ bool Network::is_over() {
 }
 
 // After a failure: others may come for what they miss of this rank's.
-bool Network::owes_multicasts() {
+bool InterNode::owes_multicasts() {
     if (!multicast_.route) return false;
     const auto held = hold();
     transport::carrier::Route& route = multicast_.route->route();
     return route.has_failed() && route.step() == transport::State::kPending;
 }
 
-void Network::tell_others(const notes::Note& note) {
+void InterNode::tell_others(const notes::Note& note) {
     const std::lock_guard lock(telling_mutex_);
     telling_ = note;
     told_ = 0;
@@ -319,14 +319,14 @@ void Network::tell_others(const notes::Note& note) {
     }
 }
 
-void Network::tell_on() {
+void InterNode::tell_on() {
     const std::unique_lock lock(telling_mutex_, std::try_to_lock);
     while (lock && is_telling_ && tell_next()) {
     }
 }
 
 // False where there is no room.
-bool Network::tell_next() {
+bool InterNode::tell_next() {
     const uint32_t nodes = placement_.nodes();
     if (told_ == nodes + placement_.ranks()) {
         is_telling_ = false;
@@ -344,7 +344,7 @@ bool Network::tell_next() {
 }
 
 // Whoever holds it goes on by itself.
-void Network::attend() {
+void InterNode::attend() {
     tell_on();
     if (!multicast_.route) return;
     const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
@@ -354,13 +354,13 @@ void Network::attend() {
     if (route.has_failed()) static_cast<void>(route.step());
 }
 
-void Network::watch_for_others(bool is_wanted) {
+void InterNode::watch_for_others(bool is_wanted) {
     if (!multicast_.route) return;
     const auto held = hold();
     if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
 }
 
-void Network::start(select::Plan& plan, const exec::Arguments& arguments) {
+void InterNode::start(select::Plan& plan, const exec::Arguments& arguments) {
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     plans_.started(plan);
     // A plan for a team without: the group has failed, and in this call all do without it.
@@ -371,19 +371,19 @@ void Network::start(select::Plan& plan, const exec::Arguments& arguments) {
     executor_->start(*plan.program, call(), arguments, word);
 }
 
-void Network::leave_to_host(const select::Plan& plan) {
+void InterNode::leave_to_host(const select::Plan& plan) {
     count_wish(plan);
     sign(node::kLeftToHost, 0, 0);
 }
 
 // The next call is this one, for messages and the node alike.
-transport::CallWord Network::sign(tutti_collective collective, uint32_t root, uint64_t bytes) {
+transport::CallWord InterNode::sign(tutti_collective collective, uint32_t root, uint64_t bytes) {
     const transport::CallWord word = log_.add(collective, root, bytes);
     if (node_) node::take_part(*node_, word.call, word.before);
     return word;
 }
 
-void Network::tell_calls() {
+void InterNode::tell_calls() {
     if (!notes_.is_on()) return;
     notes::Note note;
     note.kind = notes::Note::Kind::kCalls;
@@ -402,7 +402,7 @@ void Network::tell_calls() {
 
 // What others miss of this rank's multicasts goes to them as messages, if they come for it soon.
 // Only the end of the context finds anything to wait for: see retire().
-Network::~Network() {
+InterNode::~InterNode() {
     withdraw();
     if (!multicast_.route) return;
     transport::carrier::Route& route = multicast_.route->route();
@@ -416,12 +416,12 @@ Network::~Network() {
     }
 }
 
-std::string Network::host_text(uint32_t node) const {
+std::string InterNode::host_text(uint32_t node) const {
     if (node < host_names_.size()) return host_names_[node];
     return "the host of rank " + std::to_string(placement_.members(node)[0]);
 }
 
-void Network::describe(tutti_multicast_info& info) const {
+void InterNode::describe(tutti_multicast_info& info) const {
     info.hosts = placement_.nodes();
     if (multicast_.route) {
         const transport::carrier::Route& route = multicast_.route->route();
@@ -444,7 +444,7 @@ void Network::describe(tutti_multicast_info& info) const {
     }
 }
 
-std::string Network::rank_text(uint32_t rank) const {
+std::string InterNode::rank_text(uint32_t rank) const {
     const std::string text = "rank " + std::to_string(rank);
     const uint32_t node = placement_.node_of(rank);
     return node < host_names_.size() ? text + " (on " + host_names_[node] + ")" : text;

@@ -25,11 +25,11 @@
 
 namespace tutti::engine {
 
-class Network final : public Keepsake, private multicast::Attended {
+class InterNode final : public Keepsake, private multicast::Attended {
   public:
-    Network(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
-            std::vector<uint32_t> peers, TagLease tags);
-    ~Network() override;
+    InterNode(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
+              std::vector<uint32_t> peers, TagLease tags);
+    ~InterNode() override;
     // What is done to multicasts is done under this lock: threads that wait in calls of other teams
     // help this one on after a failure. Of nothing where the team has no multicast.
     [[nodiscard]] std::unique_lock<std::mutex> hold();

@@ -11,17 +11,18 @@
 #include <vector>
 
 #include "engine/control.h"
-#include "engine/network.h"
+#include "engine/inter_node.h"
 #include "notes/inquiry.h"
 #include "notes/notes.h"
 
 namespace tutti::engine {
 
-class NetworkControl final : public Control {
+class InterNodeControl final : public Control {
   public:
     // network outlives this.
-    NetworkControl(Members& members, Network& network) : Control(members), network_(network) {}
-    void tell_on() override { network_.tell_on(); }
+    InterNodeControl(Members& members, InterNode& inter_node)
+        : Control(members), inter_node_(inter_node) {}
+    void tell_on() override { inter_node_.tell_on(); }
     void report_stall(const node::Call& call, const node::Op* op, uint64_t waited_ns) override;
     bool reject() override;
 
@@ -31,7 +32,7 @@ class NetworkControl final : public Control {
     void hear_far(const node::Call* call) override;
     void look_for_rejections() override;
     notes::Verdict compare() override;
-    [[nodiscard]] uint32_t calls_begun() const override { return network_.call(); }
+    [[nodiscard]] uint32_t calls_begun() const override { return inter_node_.call(); }
 
   private:
     void hear_all(bool is_in_call);
@@ -43,7 +44,7 @@ class NetworkControl final : public Control {
     void hear_calls(const notes::Note& note);
     [[nodiscard]] std::vector<uint32_t> waits_for();
 
-    Network& network_;
+    InterNode& inter_node_;
     notes::Inquiry inquiry_;
     uint64_t inquiry_waited_ns_ = 0;
     tutti_collective inquiry_collective_ = TUTTI_BARRIER;

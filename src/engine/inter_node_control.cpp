@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/network_control.h"
+#include "engine/inter_node_control.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -25,18 +25,18 @@ constexpr uint32_t kTellingsMax = 64;
 
 }  // namespace
 
-bool NetworkControl::tell(tutti_status status, const char* text) {
+bool InterNodeControl::tell(tutti_status status, const char* text) {
     const bool is_cause = tell_node(status, text);
     notes::Note note;
     note.kind = notes::Note::Kind::kGaveUp;
     note.status = static_cast<uint32_t>(status);
     std::snprintf(note.text.data(), note.text.size(), "%s", text);
-    note.call = network_.call();
-    network_.tell_others(note);
+    note.call = inter_node_.call();
+    inter_node_.tell_others(note);
     return is_cause;
 }
 
-void NetworkControl::hear_far(const node::Call* call) {
+void InterNodeControl::hear_far(const node::Call* call) {
     try {
         hear_all(call != nullptr);
         if (!members_.is_broken() && call) tell_calls();
@@ -45,17 +45,17 @@ void NetworkControl::hear_far(const node::Call* call) {
     }
 }
 
-void NetworkControl::hear_all(bool is_in_call) {
-    for (notes::Note note; !members_.is_broken() && network_.notes().receive(note);) {
+void InterNodeControl::hear_all(bool is_in_call) {
+    for (notes::Note note; !members_.is_broken() && inter_node_.notes().receive(note);) {
         hear(note, is_in_call);
     }
     if (!inquiry_.is_over(members_.context.clock().now_ns())) return;
     // Unless the call went on.
-    const bool is_over = !is_in_call || network_.call() != inquiry_.call();
+    const bool is_over = !is_in_call || inter_node_.call() != inquiry_.call();
     is_over ? inquiry_.stop() : report_inquiry();
 }
 
-void NetworkControl::hear(const notes::Note& note, bool is_in_call) {
+void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
     switch (note.kind) {
         case notes::Note::Kind::kGaveUp: {
             const auto status = static_cast<tutti_status>(static_cast<int32_t>(note.status));
@@ -75,7 +75,7 @@ void NetworkControl::hear(const notes::Note& note, bool is_in_call) {
             hear_calls(note);
             break;
         case notes::Note::Kind::kHeard:
-            network_.calls_heard(note.from);
+            inter_node_.calls_heard(note.from);
             break;
         case notes::Note::Kind::kRejections:
             rejections_.heard(note.from, note.count, notes::Mark::unpack(note.mark));
@@ -87,10 +87,10 @@ void NetworkControl::hear(const notes::Note& note, bool is_in_call) {
 
 // Members that this rank waits for: those that a node operation lacks, and those at the other end
 // of messages.
-std::vector<uint32_t> NetworkControl::waits_for() {
-    std::vector<uint32_t> ranks = network_.executor().waits_for();
-    if (const node::Op* op = network_.executor().node_op()) {
-        const topo::Placement& placement = network_.placement();
+std::vector<uint32_t> InterNodeControl::waits_for() {
+    std::vector<uint32_t> ranks = inter_node_.executor().waits_for();
+    if (const node::Op* op = inter_node_.executor().node_op()) {
+        const topo::Placement& placement = inter_node_.placement();
         const auto members = placement.members(placement.node_of(members_.rank));
         for (const node::Rank i : node::not_arrived(members_.node, *op)) {
             ranks.push_back(members[i]);
@@ -101,96 +101,97 @@ std::vector<uint32_t> NetworkControl::waits_for() {
     return ranks;
 }
 
-void NetworkControl::answer(const notes::Note& question) {
+void InterNodeControl::answer(const notes::Note& question) {
     const std::vector<uint32_t> ranks = waits_for();
     notes::Note note;
     note.kind = notes::Note::Kind::kAnswer;
-    note.call = network_.call();
+    note.call = inter_node_.call();
     note.asked = question.call;
     note.count = static_cast<uint32_t>(std::min<size_t>(ranks.size(), notes::Note::kNamesMax));
     std::copy_n(ranks.begin(), note.count, note.waits_for.begin());
-    network_.notes().send(question.from, note);
+    inter_node_.notes().send(question.from, note);
 }
 
-void NetworkControl::ask_on() {
+void InterNodeControl::ask_on() {
     notes::Note question;
-    question.call = network_.call();
-    for (uint32_t rank = 0; inquiry_.next(rank);) network_.notes().send(rank, question);
+    question.call = inter_node_.call();
+    for (uint32_t rank = 0; inquiry_.next(rank);) inter_node_.notes().send(rank, question);
 }
 
-void NetworkControl::report_stall(const node::Call& call, const node::Op*, uint64_t waited_ns) {
+void InterNodeControl::report_stall(const node::Call& call, const node::Op*, uint64_t waited_ns) {
     inquiry_waited_ns_ = waited_ns;
     inquiry_collective_ = call.collective;
     const uint64_t patience = std::clamp(members_.policy.stall_ns / 2, kAnswerNsMin, kAnswerNsMax);
-    inquiry_.begin(network_.call(), members_.context.clock().now_ns() + patience);
+    inquiry_.begin(inter_node_.call(), members_.context.clock().now_ns() + patience);
     inquiry_.add(waits_for(), members_.rank);
     ask_on();
-    if (!network_.notes().is_on()) report_inquiry();
+    if (!inter_node_.notes().is_on()) report_inquiry();
 }
 
-void NetworkControl::report_inquiry() {
+void InterNodeControl::report_inquiry() {
     inquiry_.stop();
     const auto names = [&](const std::vector<uint32_t>& ranks) {
         std::vector<std::string> texts;
-        for (const uint32_t rank : ranks) texts.push_back(network_.rank_text(rank));
+        for (const uint32_t rank : ranks) texts.push_back(inter_node_.rank_text(rank));
         return texts;
     };
     const Stall stall{members_.name, members_.rank, inquiry_waited_ns_, inquiry_collective_,
-                      network_.call()};
+                      inter_node_.call()};
     StallAcross across{names(inquiry_.silent()), names(inquiry_.waiting()),
-                       names(inquiry_.elsewhere()), network_.notes().is_on()};
+                       names(inquiry_.elsewhere()), inter_node_.notes().is_on()};
     members_.context.log(TUTTI_LOG_WARN, stall_message(stall, across));
 }
 
 // ---- ranks that disagree -----------------------------------------------------------------------
 
-void NetworkControl::disagree(const node::Op& op, const node::Disagreement& with) {
+void InterNodeControl::disagree(const node::Op& op, const node::Disagreement& with) {
     const node::CallNote mine = node::CallNote::unpack(op.note);
     // Parts have numbers of their own; what a person knows is the call.
     node::CallNote theirs = with.note;
     theirs.number = mine.number;
-    const topo::Placement& placement = network_.placement();
+    const topo::Placement& placement = inter_node_.placement();
     const uint32_t rank = placement.members(placement.node_of(members_.rank))[with.rank];
-    const Why why = why_disagreed(network_.call(), mine, rank, with.is_known ? &theirs : nullptr);
+    const Why why =
+        why_disagreed(inter_node_.call(), mine, rank, with.is_known ? &theirs : nullptr);
     break_off(TUTTI_ERR_MISMATCH, why.text);
 }
 
 // At first soon, then less and less often.
-void NetworkControl::tell_calls() {
+void InterNodeControl::tell_calls() {
     const uint64_t now = members_.context.clock().now_ns();
-    const bool is_new = telling_call_ != network_.call();
+    const bool is_new = telling_call_ != inter_node_.call();
     if (!is_new && now < tell_at_ns_) return;
     tellings_ = is_new ? 0 : tellings_ + 1;
-    if (tellings_ % kTellingsMax == kTellingsMax - 1) network_.forget_told();
-    if (!is_new) network_.tell_calls();
-    telling_call_ = network_.call();
+    if (tellings_ % kTellingsMax == kTellingsMax - 1) inter_node_.forget_told();
+    if (!is_new) inter_node_.tell_calls();
+    telling_call_ = inter_node_.call();
     tell_after_ns_ = is_new ? kTellAfterNs : std::min(2 * tell_after_ns_, kTellEveryNs);
     tell_at_ns_ = now + tell_after_ns_;
 }
 
 // Those of a rank that waits for this one.
-void NetworkControl::hear_calls(const notes::Note& note) {
-    const notes::CallLog::Difference found = network_.log().compare(note.calls);
+void InterNodeControl::hear_calls(const notes::Note& note) {
+    const notes::CallLog::Difference found = inter_node_.log().compare(note.calls);
     if (found.is_there) {
-        const node::CallNote mine = network_.log().note(found.number);
+        const node::CallNote mine = inter_node_.log().note(found.number);
         const node::CallNote& theirs = found.is_known ? found.theirs : mine;
         const Why why = why_disagreed(found.number, mine, note.from, &theirs);
         return break_off(TUTTI_ERR_MISMATCH, why.text);
     }
     notes::Note heard;
     heard.kind = notes::Note::Kind::kHeard;
-    heard.call = network_.call();
-    network_.notes().send(note.from, heard);
+    heard.call = inter_node_.call();
+    inter_node_.notes().send(note.from, heard);
 }
 
 // ---- calls that failed outside the team --------------------------------------------------------
 
-bool NetworkControl::reject() {
+bool InterNodeControl::reject() {
     rejections_.add();
-    return network_.notes().is_on();
+    return inter_node_.notes().is_on();
 }
 
-notes::Verdict NetworkControl::compare() {
+notes::Verdict InterNodeControl::compare() {
     const uint32_t size = members_.size;
     while (uint64_t{1} << rejections_.step < size) {
         const auto to =
@@ -198,10 +199,10 @@ notes::Verdict NetworkControl::compare() {
         if (!rejections_.is_sent) {
             notes::Note note;
             note.kind = notes::Note::Kind::kRejections;
-            note.call = network_.call();
+            note.call = inter_node_.call();
             note.count = rejections_.step;
             note.mark = rejections_.mark().pack();
-            rejections_.is_sent = network_.notes().send(to, note);
+            rejections_.is_sent = inter_node_.notes().send(to, note);
         }
         try {
             hear_all(true);
@@ -217,7 +218,7 @@ notes::Verdict NetworkControl::compare() {
     return notes::Verdict::kAgree;
 }
 
-void NetworkControl::look_for_rejections() {
+void InterNodeControl::look_for_rejections() {
     uint32_t who = 0;
     if (rejections_.find_passed(calls_begun(), who)) fall_out_of_step(who);
 }
