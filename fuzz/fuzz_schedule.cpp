@@ -34,7 +34,7 @@ std::unique_ptr<tutti::sched::Program> other_ends(const tutti::sched::Program& p
         for (uint64_t k = 0; k < extent.rounds; ++k) {
             program.read(lane, k, round);
             for (const sched::Operation& op : round) {
-                const bool is_end = op.kind == sched::Kind::kMulticast;
+                const bool is_end = op.kind == sched::OperationKind::kMulticast;
                 other->add(lane, k,
                            is_end ? sched::recv_multicast(0, op.order, op.left, op.after) : op);
             }

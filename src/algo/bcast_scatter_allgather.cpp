@@ -68,7 +68,7 @@ class BcastScatterAllgather final : public Program {
         return i >= interval.begin && i < interval.end;
     }
     static void add(sched::Round& out, const sched::Operation& op) {
-        const bool is_send = op.kind == sched::Kind::kSend;
+        const bool is_send = op.kind == sched::OperationKind::kSend;
         if ((is_send ? op.left : op.to).bytes > 0) out.add(op);
     }
     void ring(uint64_t s, sched::Round& out) const {

@@ -8,7 +8,7 @@
 namespace tutti::algo {
 namespace {
 
-using sched::Kind;
+using sched::OperationKind;
 
 constexpr Spots everywhere(Spot spot) { return {spot, spot, spot}; }
 
@@ -16,29 +16,29 @@ constexpr Spots everywhere(Spot spot) { return {spot, spot, spot}; }
 // (scatter) already.
 constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
     // barrier
-    {.opening = {Kind::kNodeArrive},
+    {.opening = {OperationKind::kNodeArrive},
      .input = {},
      .output = everywhere(Spot::kOutput),
-     .closing = {Kind::kNodeRelease},
+     .closing = {OperationKind::kNodeRelease},
      .lands_apart = true},
     // bcast
     {.opening = {},
      .input = {},
      .output = everywhere(Spot::kOutput),
-     .closing = {Kind::kNodeBcast, Amount::kLane, Amount::kLane}},
+     .closing = {OperationKind::kNodeBcast, Amount::kLane, Amount::kLane}},
     // reduce
-    {.opening = {Kind::kNodeReduce, Amount::kLane, Amount::kLane},
+    {.opening = {OperationKind::kNodeReduce, Amount::kLane, Amount::kLane},
      .input = {Spot::kInput, Spot::kOutput, Spot::kScratch},
      .output = everywhere(Spot::kOutput),
      .closing = {},
      .scratch = Amount::kLane},
     // allreduce
-    {.opening = {Kind::kNodeReduce, Amount::kLane, Amount::kLane},
+    {.opening = {OperationKind::kNodeReduce, Amount::kLane, Amount::kLane},
      .input = {.alone = Spot::kInput, .elsewhere = Spot::kOutput},
      .output = everywhere(Spot::kOutput),
-     .closing = {Kind::kNodeBcast, Amount::kLane, Amount::kLane}},
+     .closing = {OperationKind::kNodeBcast, Amount::kLane, Amount::kLane}},
     // gather
-    {.opening = {Kind::kNodeGather, Amount::kLane, Amount::kNode},
+    {.opening = {OperationKind::kNodeGather, Amount::kLane, Amount::kNode},
      .input = {Spot::kInput, Spot::kNodeOut, Spot::kScratch},
      .output = everywhere(Spot::kAllOut),
      .closing = {},
@@ -49,23 +49,23 @@ constexpr std::array<NodeLayout, TUTTI_COLLECTIVE_COUNT> kNodeLayouts = {{
     {.opening = {},
      .input = everywhere(Spot::kAllIn),
      .output = {Spot::kOutput, Spot::kNodeIn, Spot::kScratch},
-     .closing = {Kind::kNodeScatter, Amount::kLane, Amount::kNode},
+     .closing = {OperationKind::kNodeScatter, Amount::kLane, Amount::kNode},
      .scratch = Amount::kNode,
      .packing = Packing::kBefore,
      .lands_apart = true},
     // allgather
-    {.opening = {Kind::kNodeGather, Amount::kLane, Amount::kNode},
+    {.opening = {OperationKind::kNodeGather, Amount::kLane, Amount::kNode},
      .input = {.alone = Spot::kInput, .elsewhere = Spot::kNodeOut},
      .output = everywhere(Spot::kAllOut),
-     .closing = {Kind::kNodeBcast, Amount::kAll, Amount::kAll},
+     .closing = {OperationKind::kNodeBcast, Amount::kAll, Amount::kAll},
      .packing = Packing::kBehind,
      .lands_apart = true,
      .streams = true},
     // reduce_scatter_block
-    {.opening = {Kind::kNodeReduce, Amount::kAll, Amount::kAll},
+    {.opening = {OperationKind::kNodeReduce, Amount::kAll, Amount::kAll},
      .input = {.alone = Spot::kInput, .elsewhere = Spot::kScratch},
      .output = {.alone = Spot::kOutput, .elsewhere = Spot::kBehind},
-     .closing = {Kind::kNodeScatter, Amount::kLane, Amount::kNode},
+     .closing = {OperationKind::kNodeScatter, Amount::kLane, Amount::kNode},
      .scratch = Amount::kAll,
      .behind = Amount::kNode,
      .lands_apart = true},
@@ -82,7 +82,7 @@ constexpr bool are_sound() {
         }
         if (one.packing == Packing::kBehind && what.output.holds != Holds::kAll) return false;
         // Operands are folded before the leaders do, and nothing else is.
-        if ((one.opening.kind == Kind::kNodeReduce) != is_reduction(what)) return false;
+        if ((one.opening.kind == OperationKind::kNodeReduce) != is_reduction(what)) return false;
     }
     return true;
 }

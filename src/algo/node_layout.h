@@ -36,7 +36,7 @@ struct Spots {
 };
 
 struct NodePart {
-    std::optional<sched::Kind> kind;
+    std::optional<sched::OperationKind> kind;
     Amount member = Amount::kNothing;  // what each rank gives to an opening, gets of a closing
     Amount leader = Amount::kNothing;  // what it makes of that, or takes
 };

@@ -18,8 +18,8 @@ namespace {
 
 using sched::Block;
 using sched::Buffer;
-using sched::Kind;
 using sched::Operation;
+using sched::OperationKind;
 using sched::Round;
 using topo::Placement;
 
@@ -29,9 +29,9 @@ constexpr uint64_t kStreamedBlockBytesMin = 8 * 1024;
 // Rounds that are looked through when a streamed allgather is planned, at 10 to 30 ns each.
 constexpr uint64_t kStreamedRoundsMax = 4096;
 
-class Plan final : public Program {
+class TeamProgram final : public Program {
   public:
-    Plan(const Algorithm& algorithm, const Layout& layout, Rank rank);
+    TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank rank);
 
     [[nodiscard]] std::string_view name() const override { return name_; }
     [[nodiscard]] sched::Extent extent() const override { return extent_; }
@@ -39,7 +39,7 @@ class Plan final : public Program {
 
   private:
     // Where a buffer of the algorithm stands in those of the call.
-    struct Place {
+    struct Mapped {
         Buffer buffer = Buffer::kNone;
         uint64_t offset = 0;
     };
@@ -65,9 +65,9 @@ class Plan final : public Program {
     [[nodiscard]] uint64_t rounds_of(const Lane& lane) const;
 
     [[nodiscard]] Spot spot_of(const Spots& spots) const;
-    [[nodiscard]] Place place_of(Spot spot, const Lane& lane) const;
+    [[nodiscard]] Mapped place_of(Spot spot, const Lane& lane) const;
     [[nodiscard]] Block part(Spot spot, Amount amount, const Lane& lane) const;
-    [[nodiscard]] Block block_at(Place place, uint64_t offset, uint64_t bytes) const {
+    [[nodiscard]] Block block_at(Mapped place, uint64_t offset, uint64_t bytes) const {
         return {place.buffer, place.offset + offset, bytes};
     }
 
@@ -110,7 +110,7 @@ class Plan final : public Program {
     uint64_t closings_ = 0;  // node operations of a lane that close it
 };
 
-Plan::Plan(const Algorithm& algorithm, const Layout& layout, Rank rank)
+TeamProgram::TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank rank)
     : layout_(layout), name_(algorithm.name), rank_(rank) {
     node_ = placement().node_of(rank);
     if (!layout_.is_flat) members_ = placement().members(node_).size();
@@ -120,7 +120,8 @@ Plan::Plan(const Algorithm& algorithm, const Layout& layout, Rank rank)
     has_opening_ = is_shared && row().opening.kind;
     is_told_ = is_shared && layout_.has_multicast;
     // What is multicast is the same for all members.
-    TUTTI_ASSERT(!is_told_ || row().closing.kind != Kind::kNodeScatter, "results for everybody");
+    TUTTI_ASSERT(!is_told_ || row().closing.kind != OperationKind::kNodeScatter,
+                 "results for everybody");
     has_closing_ = is_shared && !is_told_ && row().closing.kind;
     closings_ = has_closing_ ? 1 : 0;
     const Collective& what = facts(layout_.shape.collective);
@@ -137,7 +138,7 @@ Plan::Plan(const Algorithm& algorithm, const Layout& layout, Rank rank)
     make_extent();
 }
 
-bool Plan::leads_any_lane() const {
+bool TeamProgram::leads_any_lane() const {
     if (layout_.is_flat) return true;
     for (uint64_t lane = 0; lane < layout_.turns(members_); ++lane) {
         if (layout_.leader(node_, lane) == rank_) return true;
@@ -145,7 +146,7 @@ bool Plan::leads_any_lane() const {
     return false;
 }
 
-void Plan::make_inner(const Algorithm& algorithm) {
+void TeamProgram::make_inner(const Algorithm& algorithm) {
     const Rank participant = layout_.is_flat ? rank_ : node_;
     const auto make = [&](uint64_t bytes) {
         auto program = algorithm.make(layout_.inner(bytes), participant, layout_.tuning);
@@ -157,7 +158,7 @@ void Plan::make_inner(const Algorithm& algorithm) {
     if (last_bytes != layout_.segment_bytes) last_ = make(last_bytes);
 }
 
-void Plan::make_extent() {
+void TeamProgram::make_extent() {
     if (packs_ || unpacks_) own_scratch_ = layout_.shape.all_blocks_bytes();
     if (members_ > 1 && !is_root() && full_.program && row().scratch != Amount::kNothing) {
         const auto amount = [&](Amount of) {
@@ -183,7 +184,7 @@ void Plan::make_extent() {
 
 // Counts the blocks that each inner round brings. Where they are too many to count or to put into a
 // round, or a rank collects some elsewhere and copies them, one bcast closes the call as elsewhere.
-void Plan::plan_stream() {
+void TeamProgram::plan_stream() {
     const uint64_t rounds = full_.extent.rounds;
     if (layout_.shape.all_blocks_bytes() < kStreamedBlockBytesMin * placement().nodes()) return;
     if (rounds > kStreamedRoundsMax) return;
@@ -196,7 +197,7 @@ void Plan::plan_stream() {
         full_.program->read(0, k, round);
         uint32_t brought = 0;
         for (const Operation& operation : round) {
-            if (operation.kind != Kind::kRecv) continue;
+            if (operation.kind != OperationKind::kRecv) continue;
             if (operation.to.buffer != Buffer::kOutput) return;
             ++brought;
         }
@@ -213,7 +214,7 @@ void Plan::plan_stream() {
     closings_ = total;
 }
 
-Plan::Lane Plan::lane_at(uint64_t number) const {
+TeamProgram::Lane TeamProgram::lane_at(uint64_t number) const {
     Lane lane;
     lane.number = number;
     lane.offset = number * layout_.segment_bytes;
@@ -227,29 +228,29 @@ Plan::Lane Plan::lane_at(uint64_t number) const {
 
 // ---- rounds ------------------------------------------------------------------------------------
 
-uint64_t Plan::opening_rounds() const {
+uint64_t TeamProgram::opening_rounds() const {
     if (has_opening_) return 1;
     return packs_ ? layout_.packing_rounds() : 0;
 }
 
-uint64_t Plan::closing_round(const Lane& lane) const {
+uint64_t TeamProgram::closing_round(const Lane& lane) const {
     if (is_streamed_) return opening_rounds() + full_.extent.rounds;
     return opening_rounds() + (lane.is_leader ? lane.inner->closing_round : 0);
 }
 
 // The first round behind everything else.
-uint64_t Plan::unpacking_round(const Lane& lane) const {
+uint64_t TeamProgram::unpacking_round(const Lane& lane) const {
     uint64_t end = opening_rounds();
     if (lane.is_leader) end += lane.inner->extent.rounds;
     if (!lane.is_leader && is_told_) end += lane.inner->extent.rounds - lane.inner->telling_round;
     return has_closing_ ? std::max(end, closing_round(lane) + 1) : end;
 }
 
-uint64_t Plan::rounds_of(const Lane& lane) const {
+uint64_t TeamProgram::rounds_of(const Lane& lane) const {
     return unpacking_round(lane) + (unpacks_ ? layout_.packing_rounds() : 0);
 }
 
-void Plan::read(uint64_t number, uint64_t round, Round& out) const {
+void TeamProgram::read(uint64_t number, uint64_t round, Round& out) const {
     out.clear();
     const Lane lane = lane_at(number);
     const uint64_t opening_end = opening_rounds();
@@ -279,12 +280,12 @@ void Plan::read(uint64_t number, uint64_t round, Round& out) const {
 
 // ---- what the rounds hold ----------------------------------------------------------------------
 
-Spot Plan::spot_of(const Spots& spots) const {
+Spot TeamProgram::spot_of(const Spots& spots) const {
     if (members_ == 1) return spots.alone;
     return is_root() ? spots.at_root : spots.elsewhere;
 }
 
-Plan::Place Plan::place_of(Spot spot, const Lane& lane) const {
+TeamProgram::Mapped TeamProgram::place_of(Spot spot, const Lane& lane) const {
     const uint64_t node_offset = placement().members_before(node_) * layout_.shape.bytes;
     const auto packed_or = [&](Buffer buffer) {
         return layout_.is_packed ? Buffer::kScratch : buffer;
@@ -312,13 +313,13 @@ Plan::Place Plan::place_of(Spot spot, const Lane& lane) const {
     return {};
 }
 
-Block Plan::part(Spot spot, Amount amount, const Lane& lane) const {
+Block TeamProgram::part(Spot spot, Amount amount, const Lane& lane) const {
     if (amount == Amount::kNothing) return {};
     return block_at(place_of(spot, lane), 0, layout_.amount_bytes(amount, lane.bytes, members_));
 }
 
 // Copies between the order of ranks and that of nodes.
-void Plan::add_packing(uint64_t round, bool packs, Round& out) const {
+void TeamProgram::add_packing(uint64_t round, bool packs, Round& out) const {
     const uint64_t bytes = layout_.shape.bytes;
     const uint64_t first = round * sched::kRoundOpsMax;
     const uint64_t end = std::min<uint64_t>(first + sched::kRoundOpsMax, layout_.shape.ranks);
@@ -332,12 +333,12 @@ void Plan::add_packing(uint64_t round, bool packs, Round& out) const {
     }
 }
 
-void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
+void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const {
     lane.inner->program->read(0, round, out);
-    const Place input = place_of(input_, lane);
-    const Place output = place_of(output_, lane);
+    const Mapped input = place_of(input_, lane);
+    const Mapped output = place_of(output_, lane);
     const auto move = [&](Block& block) {
-        Place place{Buffer::kScratch, own_scratch_};
+        Mapped place{Buffer::kScratch, own_scratch_};
         if (block.buffer == Buffer::kNone) return;
         if (block.buffer == Buffer::kInput) place = input;
         if (block.buffer == Buffer::kOutput) place = output;
@@ -348,21 +349,21 @@ void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
     for (Operation& operation : out) {
         // The algorithm has no round before its first, so its mask there says nothing. What lands
         // in scratch of its own, or beside what the opening makes, may be received from the start.
-        const bool may_land = operation.kind == Kind::kRecv &&
+        const bool may_land = operation.kind == OperationKind::kRecv &&
                               operation.after == sched::kAfterNone &&
                               (operation.to.buffer == Buffer::kScratch || row().lands_apart);
         if (follows_opening && !may_land) operation.after = sched::kAfterAll;
         if (sched::is_multicast(operation.kind)) {
             operation.order += lane.number * full_.extent.multicasts;
         }
-        if (sched::is_message(operation.kind) || operation.kind == Kind::kRecvMulticast) {
+        if (sched::is_message(operation.kind) || operation.kind == OperationKind::kRecvMulticast) {
             operation.peer = layout_.rank_of(operation.peer, lane.number);
         }
         move(operation.to);
         move(operation.left);
         move(operation.right);
         // Where input and output coincide, copying one to the other is nothing to do.
-        if (operation.kind == Kind::kCopy && operation.to == operation.left) {
+        if (operation.kind == OperationKind::kCopy && operation.to == operation.left) {
             operation.to = operation.left = Block{};
         }
     }
@@ -371,24 +372,24 @@ void Plan::add_inner(const Lane& lane, uint64_t round, Round& out) const {
 // A member's part of its leader's inner rounds from the first that tells on. Blocks stand at the
 // same place on all ranks; nothing of its own is under way that a message from another rank could
 // overtake but the opening.
-void Plan::add_heard(const Lane& lane, uint64_t round, Round& out) const {
+void TeamProgram::add_heard(const Lane& lane, uint64_t round, Round& out) const {
     Round leaders;
     lane.inner->program->read(0, lane.inner->telling_round + round, leaders);
     const uint64_t after = round == 0 ? sched::kAfterAll : sched::kAfterNone;
     for (const Operation& operation : leaders) {
         if (!sched::is_multicast(operation.kind)) continue;
-        const bool is_leaders = operation.kind == Kind::kMulticast;
+        const bool is_leaders = operation.kind == OperationKind::kMulticast;
         const Block& block = is_leaders ? operation.left : operation.to;
         TUTTI_ASSERT(block.bytes == 0 || block.buffer == Buffer::kOutput, "results are multicast");
         const Rank sender = is_leaders ? lane.leader : layout_.rank_of(operation.peer, lane.number);
         const uint64_t order = operation.order + lane.number * full_.extent.multicasts;
-        const Place place = block.bytes == 0 ? Place{} : place_of(output_, lane);
+        const Mapped place = block.bytes == 0 ? Mapped{} : place_of(output_, lane);
         out.add(sched::recv_multicast(sender, order, block_at(place, block.offset, block.bytes),
                                       after));
     }
 }
 
-Operation node_operation(Kind kind, Rank root, uint64_t after, uint64_t order) {
+Operation node_operation(OperationKind kind, Rank root, uint64_t after, uint64_t order) {
     Operation operation;
     operation.kind = kind;
     operation.peer = root;
@@ -397,7 +398,7 @@ Operation node_operation(Kind kind, Rank root, uint64_t after, uint64_t order) {
     return operation;
 }
 
-Operation Plan::opening(const Lane& lane) const {
+Operation TeamProgram::opening(const Lane& lane) const {
     Operation operation =
         node_operation(*row().opening.kind, placement().index_on_node(lane.leader),
                        sched::kAfterAll, opening_order(lane.number));
@@ -406,12 +407,13 @@ Operation Plan::opening(const Lane& lane) const {
     return operation;
 }
 
-Operation Plan::closing(const Lane& lane) const {
+Operation TeamProgram::closing(const Lane& lane) const {
     const uint64_t after = lane.is_leader ? lane.inner->closing_after : sched::kAfterAll;
     const NodePart& what = row().closing;
     Operation operation = node_operation(*what.kind, placement().index_on_node(lane.leader), after,
                                          closing_order(lane.number));
-    if (what.kind == Kind::kNodeScatter) {  // its members get something else than its leader has
+    if (what.kind ==
+        OperationKind::kNodeScatter) {  // its members get something else than its leader has
         operation.to = part(Spot::kOutput, what.member, lane);
         if (lane.is_leader) operation.left = part(output_, what.leader, lane);
     } else {
@@ -422,11 +424,11 @@ Operation Plan::closing(const Lane& lane) const {
 
 // The node bcasts of a streamed allgather that belong into inner round `round`: what the round
 // before brought, at first the own node's blocks.
-void Plan::add_streamed(const Lane& lane, uint64_t round, Round& out) const {
+void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) const {
     const uint32_t root = placement().index_on_node(lane.leader);
     uint64_t order = closing_order(lane.number);
     const auto add = [&](Block block, uint64_t after) {
-        Operation operation = node_operation(Kind::kNodeBcast, root, after, order++);
+        Operation operation = node_operation(OperationKind::kNodeBcast, root, after, order++);
         operation.to = block;
         out.add(operation);
     };
@@ -441,21 +443,21 @@ void Plan::add_streamed(const Lane& lane, uint64_t round, Round& out) const {
     full_.program->read(0, round - 1, before);
     for (uint32_t i = 0; i < before.size(); ++i) {
         const Operation& operation = before[i];
-        if (operation.kind != Kind::kRecv) continue;
+        if (operation.kind != OperationKind::kRecv) continue;
         add(operation.to, lane.is_leader ? sched::after_op(i) : sched::kAfterNone);
     }
 }
 
 // ---- the order of node operations (see plan.h) -------------------------------------------------
 
-uint64_t Plan::opening_order(uint64_t lane) const {
+uint64_t TeamProgram::opening_order(uint64_t lane) const {
     const uint64_t flying = layout_.lanes_in_flight;
     const uint64_t openings = has_opening_ ? 1 : 0;
     if (lane < flying) return lane * openings;
     return flying * openings + (lane - flying) * (openings + closings_) + closings_;
 }
 
-uint64_t Plan::closing_order(uint64_t lane) const {
+uint64_t TeamProgram::closing_order(uint64_t lane) const {
     const uint64_t flying = layout_.lanes_in_flight;
     const uint64_t openings = has_opening_ ? 1 : 0;
     return flying * openings + lane * closings_ + std::min(lane, layout_.lanes - flying) * openings;
@@ -467,7 +469,7 @@ std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shap
                                    const Placement& placement, Rank rank, const Tuning& tuning) {
     const Layout layout(algorithm, shape, placement, tuning);
     if (layout.is_flat && layout.lanes == 1) return algorithm.make(shape, rank, tuning);
-    return std::make_unique<Plan>(algorithm, layout, rank);
+    return std::make_unique<TeamProgram>(algorithm, layout, rank);
 }
 
 Programs make_plans(const Algorithm& algorithm, const Shape& shape, const Placement& placement,

@@ -7,14 +7,14 @@
 namespace tutti::algo {
 namespace {
 
-using sched::Kind;
 using sched::Operation;
+using sched::OperationKind;
 using sched::Round;
 
 uint64_t mask_of_writers(const Round& round) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < round.size(); ++i) {
-        if (round[i].kind != Kind::kSend) mask |= sched::after_op(i);
+        if (round[i].kind != OperationKind::kSend) mask |= sched::after_op(i);
     }
     return mask;
 }

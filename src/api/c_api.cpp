@@ -100,9 +100,9 @@ tutti_status tutti_context_create(const tutti_context_params* params, tutti_cont
 void tutti_context_destroy(tutti_context* context) { delete context; }
 
 void tutti_context_attend(tutti_context* context, int has_waited_long) {
-    tutti::multicast::MulticastDesk& desk = context->context->multicast_desk();
-    desk.watch_all_for_others(has_waited_long != 0);
-    desk.attend_all();
+    tutti::multicast::ProcessMulticast& process = context->context->process_multicast();
+    process.watch_all_for_others(has_waited_long != 0);
+    process.attend_all();
     context->context->tidy();
 }
 

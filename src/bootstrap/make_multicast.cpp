@@ -84,7 +84,7 @@ class MulticastMaker {
     MulticastMaker(engine::Context& context, Circle& all, const NodeMembers& node,
                    engine::InterNode& inter_node)
         : context_(context),
-          desk_(context.multicast_desk()),
+          process_(context.process_multicast()),
           all_(all),
           node_(node),
           inter_node_(inter_node),
@@ -127,7 +127,7 @@ class MulticastMaker {
     [[nodiscard]] std::vector<uint64_t> host_numbers() const;
 
     engine::Context& context_;
-    multicast::MulticastDesk& desk_;
+    multicast::ProcessMulticast& process_;
     Circle& all_;
     const NodeMembers& node_;
     engine::InterNode& inter_node_;
@@ -159,7 +159,7 @@ Report MulticastMaker::open(Card& card) {
     addresses_.resize(placement_.nodes());
     carriers_.resize(placement_.nodes());
     if (!carries_) return {};
-    const auto carrier = desk_.open(context_.settings(), context_.params().job_rank);
+    const auto carrier = process_.open(context_.settings(), context_.params().job_rank);
     if (!carrier) return trouble(carrier.error().message);
     card.carries = 1;
     card.address = carrier.value()->address();
@@ -209,14 +209,14 @@ std::vector<uint64_t> MulticastMaker::host_numbers() const {
 Report MulticastMaker::choose_window() {
     // A team whose hosts have heard each other before looks again: it waits long between its tries.
     const auto known =
-        inter_node_.has_lost_multicast() ? std::nullopt : desk_.known_failure(host_numbers());
+        inter_node_.has_lost_multicast() ? std::nullopt : process_.known_failure(host_numbers());
     if (known) {
         Report report = report_of(Obstacle::kNetwork, *known);
         report.is_named = 1;
         return report;
     }
     const auto member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
-    const auto window = desk_.carrier()->choose_window(addresses_, member);
+    const auto window = process_.carrier()->choose_window(addresses_, member);
     if (!window) return trouble(window.error().message);
     window_packets_ = window.value();
     return {};
@@ -249,7 +249,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     carrier::Ring::format(multicast::ring_memory(*slice_), ring_);
     offer.process = context_.process();
     offer.offset = offset_;
-    offer.wake_fd = desk_.carrier()->wake_fd();
+    offer.wake_fd = process_.carrier()->wake_fd();
     offer.mapping = reinterpret_cast<uint64_t>(&slice_);
     return {};
 }
@@ -286,7 +286,7 @@ Result<Done> MulticastMaker::share_ring() {
 }
 
 Report MulticastMaker::join_group() {
-    desk_.tidy();
+    process_.tidy();
     carrier::JoinParams params;
     params.group_address = grant_.address;
     params.key = grant_.key;
@@ -300,7 +300,7 @@ Report MulticastMaker::join_group() {
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
-    const auto joined = desk_.carrier()->join(params);
+    const auto joined = process_.carrier()->join(params);
     if (!joined) return trouble(joined.error().message);
     membership_ = joined.value();
     return {};
@@ -318,13 +318,13 @@ void MulticastMaker::prepare_meter() {
 Report MulticastMaker::measure_messages(Finding& finding) {
     if (!meter_) return {};
     const uint64_t partner = addresses_[partner_node()].carrier;
-    finding.message = desk_.known_speed(partner);
+    finding.message = process_.known_speed(partner);
     if (!meter_->measure(finding.message)) {
         context_.keep(meter_->let_go());
         finding.is_cut = 1;
         return trouble("a message to another host failed");
     }
-    desk_.remember_speed(partner, finding.message);
+    process_.remember_speed(partner, finding.message);
     return {};
 }
 
@@ -340,7 +340,7 @@ Result<Done> MulticastMaker::join() {
 
 // The carrying rank's. The others' probes come in meanwhile; it is over within a bound.
 Report MulticastMaker::look_around(Finding& finding) {
-    carrier::Carrier& carrier = *desk_.carrier();
+    carrier::Carrier& carrier = *process_.carrier();
     carrier.start_probe(membership_);
     carrier::ProbeState state = carrier.probe_state(membership_);
     while (!state.is_done) {
@@ -363,7 +363,7 @@ Report MulticastMaker::look_around(Finding& finding) {
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
     multicast::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
-    made_.route = std::make_unique<multicast::TeamMulticast>(desk_, std::move(parts), all_.rank,
+    made_.route = std::make_unique<multicast::TeamMulticast>(process_, std::move(parts), all_.rank,
                                                              placement_, inter_node_.transport());
     membership_ = nullptr;
     offset_ = -1;
@@ -375,7 +375,7 @@ void MulticastMaker::take_over() {
 }
 
 void MulticastMaker::remember_failure(const std::string& reason) {
-    if (carries_) desk_.remember_failure(host_numbers(), reason);
+    if (carries_) process_.remember_failure(host_numbers(), reason);
 }
 
 // The others of a node meanwhile. In the embedder's exchange they would poll, and where ranks
@@ -442,7 +442,7 @@ Result<Done> MulticastMaker::probe() {
     facts.message = message;
     facts.bytes_per_s = wanted > 0 ? wanted : slowest;
     made_.route->set_rate(facts.bytes_per_s);
-    if (carries_) desk_.forget_failures(host_numbers());
+    if (carries_) process_.forget_failures(host_numbers());
     return Done{};
 }
 
@@ -460,14 +460,14 @@ Result<multicast::MulticastOutcome> MulticastMaker::make() {
 
 // What was begun and is not taken over.
 MulticastMaker::~MulticastMaker() {
-    if (membership_) desk_.carrier()->drop(membership_);
+    if (membership_) process_.carrier()->drop(membership_);
     if (offset_ >= 0) node_.arena->give_back(offset_);
 }
 
 void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
                    const multicast::MulticastOutcome& outcome) {
     const std::string& obstacle = outcome.obstacle;
-    if (obstacle.empty() || rank != 0 || !context.multicast_desk().is_new(obstacle)) return;
+    if (obstacle.empty() || rank != 0 || !context.process_multicast().is_new(obstacle)) return;
     const bool is_wanted = context.settings().mcast.choice == McastChoice::kOn;
     context.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO,
                 team + " has no multicast: " + obstacle);

@@ -20,7 +20,7 @@ namespace tutti::bootstrap {
 
 // To be kept for good after a failure, as the transport is: messages may still write into the
 // memory of both.
-class PeerGather final : public engine::Keepsake {
+class PeerGather final : public engine::Retired {
   public:
     // members: ranks of the team, ascending; index: the own one among them. All memory is made
     // here, for rounds of at most bytes_max a member.

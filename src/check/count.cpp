@@ -9,7 +9,7 @@
 
 namespace tutti::check {
 
-using sched::Kind;
+using sched::OperationKind;
 
 namespace {
 
@@ -38,7 +38,7 @@ class StepInterpreter final : public Interpreter {
         if (steps.size() <= step) steps.resize(step + 1);
         for (LiveOperation* end : ends) {
             end->behind = step + 1;
-            if (end->op.kind != Kind::kMulticast) continue;
+            if (end->op.kind != OperationKind::kMulticast) continue;
             steps[step].push_back(
                 {end->rank, 0, end->op.left.bytes, end->position.lane, end->op.order, true});
         }
@@ -51,29 +51,29 @@ class StepInterpreter final : public Interpreter {
 
 void add(const Operation& op, Count& count) {
     switch (op.kind) {
-        case Kind::kSend:
+        case OperationKind::kSend:
             ++count.messages_sent;
             count.bytes_sent += op.left.bytes;
             return;
-        case Kind::kRecvReduce:
+        case OperationKind::kRecvReduce:
             count.reduced_bytes += op.to.bytes;
             [[fallthrough]];
-        case Kind::kRecv:
+        case OperationKind::kRecv:
             ++count.messages_received;
             count.bytes_received += op.to.bytes;
             return;
-        case Kind::kReduce:
+        case OperationKind::kReduce:
             count.reduced_bytes += op.to.bytes;
             return;
-        case Kind::kMulticast:
+        case OperationKind::kMulticast:
             ++count.multicasts_sent;
             count.multicast_bytes_sent += op.left.bytes;
             return;
-        case Kind::kRecvMulticast:
+        case OperationKind::kRecvMulticast:
             ++count.multicasts_received;
             count.multicast_bytes_received += op.to.bytes;
             return;
-        case Kind::kCopy:
+        case OperationKind::kCopy:
             return;
         default:
             ++count.node_operations;

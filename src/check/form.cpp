@@ -12,10 +12,10 @@ using sched::Extent;
 using sched::Incoming;
 using sched::kAfterAll;
 using sched::kBlockBytesMax;
-using sched::Kind;
 using sched::kLanesInFlightMax;
 using sched::kMulticastBytesMax;
 using sched::kRoundOpsMax;
+using sched::OperationKind;
 using sched::Position;
 using sched::Round;
 
@@ -53,7 +53,7 @@ class Form {
                     check_operation();
                     if (k != 0) check_after(earlier_count);
                     if (is_message(op_->kind)) check_message(round);
-                    if (op_->kind == Kind::kRecvMulticast) check_peer();
+                    if (op_->kind == OperationKind::kRecvMulticast) check_peer();
                 }
                 earlier_count = round.size();
             }
@@ -96,8 +96,9 @@ class Form {
             }
         }
         if (is_multicast(op_->kind)) ++multicasts_[op_->order];
-        const bool folds = op_->kind == Kind::kRecvReduce || op_->kind == Kind::kReduce ||
-                           op_->kind == Kind::kNodeReduce;
+        const bool folds = op_->kind == OperationKind::kRecvReduce ||
+                           op_->kind == OperationKind::kReduce ||
+                           op_->kind == OperationKind::kNodeReduce;
         if (folds && !is_reduction(shape_.collective)) {
             return fault(std::string(tutti_collective_label()) + " folds nothing");
         }
@@ -145,8 +146,9 @@ class Form {
     }
 
     void check_lengths() {
-        const bool is_fold = op_->kind == Kind::kRecvReduce || op_->kind == Kind::kReduce;
-        const bool has_left = is_fold || op_->kind == Kind::kCopy;
+        const bool is_fold =
+            op_->kind == OperationKind::kRecvReduce || op_->kind == OperationKind::kReduce;
+        const bool has_left = is_fold || op_->kind == OperationKind::kCopy;
         if ((has_left && op_->to.bytes != op_->left.bytes) ||
             (is_fold && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
@@ -171,7 +173,7 @@ class Form {
 
     void check_message(const Round& round) {
         if (!check_peer()) return;
-        const bool is_send = op_->kind == Kind::kSend;
+        const bool is_send = op_->kind == OperationKind::kSend;
         const auto [last, is_first] =
             last_message_.try_emplace({op_->peer, is_send}, LastMessage{op_->message, here_});
         if (is_first) return;
@@ -251,47 +253,48 @@ void compare_extents(std::span<const std::unique_ptr<Program>> programs,
 }  // namespace
 
 uint64_t node_bytes(const Operation& op) {
-    return op.kind == Kind::kNodeBcast || op.kind == Kind::kNodeScatter ? op.to.bytes
-                                                                        : op.left.bytes;
+    return op.kind == OperationKind::kNodeBcast || op.kind == OperationKind::kNodeScatter
+               ? op.to.bytes
+               : op.left.bytes;
 }
 
 Touched touched(const Operation& op, bool is_root) {
     Touched blocks;
     switch (op.kind) {
-        case Kind::kSend:
-        case Kind::kMulticast:
+        case OperationKind::kSend:
+        case OperationKind::kMulticast:
             blocks.reads[0] = op.left;
             break;
-        case Kind::kRecv:
-        case Kind::kRecvMulticast:
+        case OperationKind::kRecv:
+        case OperationKind::kRecvMulticast:
             blocks.to = op.to;
             break;
-        case Kind::kRecvReduce: {
+        case OperationKind::kRecvReduce: {
             const bool is_left = op.incoming == Incoming::kLeft;
             blocks.landing = is_left ? op.left : op.right;
             blocks.reads[0] = is_left ? op.right : op.left;
             blocks.to = op.to;
             break;
         }
-        case Kind::kReduce:
+        case OperationKind::kReduce:
             blocks.reads[1] = op.right;
             [[fallthrough]];
-        case Kind::kCopy:
+        case OperationKind::kCopy:
             blocks.reads[0] = op.left;
             blocks.to = op.to;
             break;
-        case Kind::kNodeArrive:
-        case Kind::kNodeRelease:
+        case OperationKind::kNodeArrive:
+        case OperationKind::kNodeRelease:
             break;
-        case Kind::kNodeBcast:
+        case OperationKind::kNodeBcast:
             (is_root ? blocks.reads[0] : blocks.to) = op.to;
             break;
-        case Kind::kNodeReduce:
-        case Kind::kNodeGather:
+        case OperationKind::kNodeReduce:
+        case OperationKind::kNodeGather:
             blocks.reads[0] = op.left;
             if (is_root) blocks.to = op.to;
             break;
-        case Kind::kNodeScatter:
+        case OperationKind::kNodeScatter:
             if (is_root) blocks.reads[0] = op.left;
             blocks.to = op.to;
             break;

@@ -11,7 +11,7 @@
 namespace tutti::check {
 
 using sched::Incoming;
-using sched::Kind;
+using sched::OperationKind;
 
 namespace {
 
@@ -96,7 +96,7 @@ void Prover::note(const LiveOperation& live, bool is_root) {
     const Touched blocks = touched(live.op, is_root);
     RankMemory& memory = memories_[live.rank];
     // A block is copied onto itself in place: nothing to do.
-    if (live.op.kind == Kind::kCopy && memory.is_same(live.op.to, live.op.left)) return;
+    if (live.op.kind == OperationKind::kCopy && memory.is_same(live.op.to, live.op.left)) return;
     check_apart(live, blocks);
     std::optional<Position> rival;
     const auto touch = [&](const Block& block, bool is_write) {
@@ -116,8 +116,8 @@ void Prover::note(const LiveOperation& live, bool is_root) {
 // Within one operation, blocks are the same or apart; what is received hides no operand.
 void Prover::check_apart(const LiveOperation& live, const Touched& blocks) {
     const RankMemory& memory = memories_[live.rank];
-    const bool is_gather = live.op.kind == Kind::kNodeGather;
-    const bool is_part = is_gather || live.op.kind == Kind::kNodeScatter;
+    const bool is_gather = live.op.kind == OperationKind::kNodeGather;
+    const bool is_part = is_gather || live.op.kind == OperationKind::kNodeScatter;
     for (const Block& block : {blocks.reads[0], blocks.reads[1], blocks.landing}) {
         if (!memory.overlap(block, blocks.to) || memory.is_same(block, blocks.to)) continue;
         if (is_part) {
@@ -145,7 +145,7 @@ void Prover::match(LiveOperation& send, LiveOperation& recv) {
     note(send, false);
     note(recv, false);
     const Touched blocks = touched(recv.op, false);
-    const bool folds = recv.op.kind == Kind::kRecvReduce;
+    const bool folds = recv.op.kind == OperationKind::kRecvReduce;
     const Block& landing = folds ? blocks.landing : blocks.to;
     if (send.op.left.bytes != landing.bytes) {
         return fault(recv, "rank " + std::to_string(send.rank) + " sends " +
@@ -165,7 +165,8 @@ void Prover::local(LiveOperation& live) {
     if (is_barrier()) live.behind = live.before;
     note(live, false);
     Pieces pieces = read(live, live.op.left);
-    if (live.op.kind == Kind::kReduce) pieces = fold(live, pieces, read(live, live.op.right));
+    if (live.op.kind == OperationKind::kReduce)
+        pieces = fold(live, pieces, read(live, live.op.right));
     memories_[live.rank].write(live, live.op.to, pieces);
 }
 
@@ -224,9 +225,9 @@ bool Prover::agree(std::span<LiveOperation* const> members) {
     const LiveOperation& root = *members[first.peer];
     const uint64_t all = node_bytes(first) * members.size();
     const bool is_wrong =
-        (first.kind == Kind::kNodeReduce && root.op.to.bytes != node_bytes(first)) ||
-        (first.kind == Kind::kNodeGather && root.op.to.bytes != all) ||
-        (first.kind == Kind::kNodeScatter && root.op.left.bytes != all);
+        (first.kind == OperationKind::kNodeReduce && root.op.to.bytes != node_bytes(first)) ||
+        (first.kind == OperationKind::kNodeGather && root.op.to.bytes != all) ||
+        (first.kind == OperationKind::kNodeScatter && root.op.left.bytes != all);
     if (is_wrong) {
         fault(root, "the root's blocks do not fit " + std::to_string(node_bytes(first)) +
                         " bytes from or to each of " + std::to_string(members.size()) + " ranks");
@@ -243,8 +244,9 @@ void Prover::node(std::span<LiveOperation* const> members) {
     if (agree(members)) move(members);
     if (!is_barrier()) return;
     // All others go from the root to all.
-    const bool from_all = first.kind == Kind::kNodeReduce || first.kind == Kind::kNodeGather ||
-                          first.kind == Kind::kNodeArrive;
+    const bool from_all = first.kind == OperationKind::kNodeReduce ||
+                          first.kind == OperationKind::kNodeGather ||
+                          first.kind == OperationKind::kNodeArrive;
     if (!is_meeting(first)) {
         for (LiveOperation* member : members) member->behind = member->before;
         return;
@@ -270,14 +272,14 @@ void Prover::move(std::span<LiveOperation* const> members) {
         return block;
     };
     switch (root.op.kind) {
-        case Kind::kNodeBcast: {
+        case OperationKind::kNodeBcast: {
             const Pieces pieces = read(root, root.op.to);
             for (const LiveOperation* member : members) {
                 if (member != &root) write(*member, member->op.to, pieces);
             }
             break;
         }
-        case Kind::kNodeReduce: {
+        case OperationKind::kNodeReduce: {
             Pieces pieces = read(*members[0], members[0]->op.left);
             for (const LiveOperation* member : members.subspan(1)) {
                 pieces = fold(*member, pieces, read(*member, member->op.left));
@@ -285,14 +287,14 @@ void Prover::move(std::span<LiveOperation* const> members) {
             write(root, root.op.to, pieces);
             break;
         }
-        case Kind::kNodeGather: {
+        case OperationKind::kNodeGather: {
             for (size_t i = 0; i < members.size(); ++i) {
                 const Block& left = members[i]->op.left;
                 write(root, part(root.op.to, i, left.bytes), read(*members[i], left));
             }
             break;
         }
-        case Kind::kNodeScatter: {
+        case OperationKind::kNodeScatter: {
             for (size_t i = 0; i < members.size(); ++i) {
                 const Block& to = members[i]->op.to;
                 write(*members[i], to, read(root, part(root.op.left, i, to.bytes)));
@@ -331,7 +333,7 @@ void Prover::multicast(std::span<LiveOperation* const> ends) {
 LiveOperation* Prover::sender_of(std::span<LiveOperation* const> ends) {
     LiveOperation* sender = nullptr;
     for (LiveOperation* end : ends) {
-        if (end->op.kind != Kind::kMulticast) continue;
+        if (end->op.kind != OperationKind::kMulticast) continue;
         if (sender != nullptr) {
             fault(*end, "rank " + std::to_string(sender->rank) + " sends one of this order too");
             return nullptr;

@@ -8,7 +8,7 @@
 namespace tutti::check {
 
 using sched::after_op;
-using sched::Kind;
+using sched::OperationKind;
 
 namespace {
 
@@ -30,7 +30,7 @@ size_t Run::KeyHash::operator()(const Key& key) const {
 }
 
 Run::Key Run::key_of(Rank rank, uint64_t lane, const Operation& op) {
-    if (op.kind == Kind::kSend) return {rank, op.peer, lane, op.message};
+    if (op.kind == OperationKind::kSend) return {rank, op.peer, lane, op.message};
     return {op.peer, rank, lane, op.message};
 }
 
@@ -208,7 +208,7 @@ void Run::post(LiveOperation& live) {
     if (is_first) return;
     LiveOperation& other = *place->second;
     posted_.erase(place);
-    const bool is_send = live.op.kind == Kind::kSend;
+    const bool is_send = live.op.kind == OperationKind::kSend;
     interpreter_.match(is_send ? live : other, is_send ? other : live);
     complete(live);
     complete(other);
@@ -314,13 +314,14 @@ std::vector<std::string> Run::one_ended(size_t lines_max) const {
         }
     };
     each([&](Rank r, const Position& position, const Operation& op) {
-        ends[key_of(r, position.lane, op)] += op.kind == Kind::kSend ? 1 : -1;
+        ends[key_of(r, position.lane, op)] += op.kind == OperationKind::kSend ? 1 : -1;
     });
     std::vector<std::string> lines;
     each([&](Rank r, const Position& position, const Operation& op) {
         if (ends[key_of(r, position.lane, op)] == 0 || lines.size() >= lines_max) return;
-        lines.push_back(label(r, position, op) + ": rank " + std::to_string(op.peer) +
-                        (op.kind == Kind::kSend ? " never receives it" : " never sends it"));
+        lines.push_back(
+            label(r, position, op) + ": rank " + std::to_string(op.peer) +
+            (op.kind == OperationKind::kSend ? " never receives it" : " never sends it"));
     });
     return lines;
 }

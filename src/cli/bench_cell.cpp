@@ -96,7 +96,7 @@ class CellRun {
     SharedPage& page_;
     const CellOrder& order_;
     uint64_t& number_;
-    const Place place_;
+    const RankOfSize place_;
     Buffers buffers_;
     std::vector<SideState> sides_;
     std::string forced_;   // the algorithm that Tutti's calls run by now

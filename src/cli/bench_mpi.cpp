@@ -42,7 +42,7 @@ struct Calls {
     int count;
     const Batch& batch;
     const BatchBuffers& buffers;
-    Place place;
+    RankOfSize place;
 };
 
 struct Turn {
@@ -156,7 +156,7 @@ class Measured final : public BenchMpi {
         place_ = {static_cast<uint32_t>(rank), static_cast<uint32_t>(size)};
     }
 
-    Place place() const override { return place_; }
+    RankOfSize place() const override { return place_; }
     bool has_tutti() const override { return has_tutti_; }
 
     std::string library_version() override {
@@ -251,7 +251,7 @@ class Measured final : public BenchMpi {
     const Host program_;  // what a program linked to MPI would call: Tutti's where it is preloaded
     const Handles handles_;
     const bool has_tutti_;
-    Place place_{};
+    RankOfSize place_{};
     mpi::abi::Comm apart_{};  // of algorithms that are kApart, from the first of them on
     bool has_apart_ = false;
 };

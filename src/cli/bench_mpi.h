@@ -21,7 +21,7 @@ inline constexpr std::string_view kApart = "@process";
 class BenchMpi {
   public:
     virtual ~BenchMpi() = default;
-    [[nodiscard]] virtual Place place() const = 0;
+    [[nodiscard]] virtual RankOfSize place() const = 0;
     // Whether MPI_Barrier is Tutti's here; otherwise only Side::kHost may be run.
     [[nodiscard]] virtual bool has_tutti() const = 0;
     virtual std::string library_version() = 0;

@@ -50,7 +50,7 @@ std::optional<Uses> uses_of(const Batch& batch, uint64_t buffer) {
     return Uses{first, first + rounds * kBufferCount};
 }
 
-bool is_root_of(const Uses& uses, const Place& place) {
+bool is_root_of(const Uses& uses, const RankOfSize& place) {
     const uint64_t cycle = uint64_t{kBufferCount} * place.size;
     const uint64_t end = std::min(uses.last, uses.first + cycle);
     for (uint64_t call = uses.first; call <= end; call += kBufferCount) {
@@ -67,7 +67,7 @@ uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, u
 
 // One block of this rank's result.
 std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Uses& uses,
-                                  const Place& place, uint32_t block, const double* result) {
+                                  const RankOfSize& place, uint32_t block, const double* result) {
     const auto root = static_cast<uint32_t>(uses.last % place.size);
     const Collective& what = facts(batch.collective);
     const Origin from = origin(batch.collective, place.rank, root, place.size, block);
@@ -85,7 +85,7 @@ std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Use
 }
 
 std::optional<Wrong> check_buffer(const Batch& batch, uint32_t buffer, const Uses& uses,
-                                  const Place& place, const double* recv) {
+                                  const RankOfSize& place, const double* recv) {
     const auto root = static_cast<uint32_t>(uses.last % place.size);
     const uint32_t blocks = output_blocks(batch.collective, place.rank, root, place.size);
     for (uint32_t block = 0; block < blocks; ++block) {
@@ -107,7 +107,7 @@ uint64_t recv_elements(tutti_collective collective, uint64_t elements, uint32_t 
     return elements * output_blocks(collective, 0, 0, size);
 }
 
-void fill(const Batch& batch, const Place& place, const BatchBuffers& buffers) {
+void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffers) {
     const Collective& what = facts(batch.collective);
     if (!has_data(what)) return;
     for (uint32_t k = 0; k < kBufferCount; ++k) {
@@ -128,7 +128,7 @@ void fill(const Batch& batch, const Place& place, const BatchBuffers& buffers) {
     }
 }
 
-std::optional<Mismatch> verify(const Batch& batch, const Place& place,
+std::optional<Mismatch> verify(const Batch& batch, const RankOfSize& place,
                                const BatchBuffers& buffers) {
     for (uint32_t k = 0; k < kBufferCount; ++k) {
         const auto uses = uses_of(batch, k);

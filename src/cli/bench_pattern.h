@@ -31,7 +31,7 @@ struct Batch {
     uint64_t calls;
 };
 
-struct Place {
+struct RankOfSize {
     uint32_t rank;
     uint32_t size;
 };
@@ -45,7 +45,7 @@ uint64_t send_elements(tutti_collective collective, uint64_t elements, uint32_t 
 uint64_t recv_elements(tutti_collective collective, uint64_t elements, uint32_t size);
 
 // Fills the buffers that the batch will use.
-void fill(const Batch& batch, const Place& place, const BatchBuffers& buffers);
+void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffers);
 
 struct Mismatch {
     uint64_t call;
@@ -55,6 +55,7 @@ struct Mismatch {
     double expected;
 };
 // Looks at the last result of every buffer that the batch used.
-std::optional<Mismatch> verify(const Batch& batch, const Place& place, const BatchBuffers& buffers);
+std::optional<Mismatch> verify(const Batch& batch, const RankOfSize& place,
+                               const BatchBuffers& buffers);
 
 }  // namespace tutti::cli

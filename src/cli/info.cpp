@@ -12,10 +12,10 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/machine.h"
 #include "cli/options.h"
-#include "cli/plan.h"
 #include "cli/process.h"
 #include "cli/settings_page.h"
 #include "site/site.h"

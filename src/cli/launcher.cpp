@@ -220,9 +220,9 @@ std::optional<size_t> find_launcher(std::span<const std::string> command,
     return std::nullopt;
 }
 
-std::vector<Context> split_contexts(std::span<const std::string> command, size_t launcher,
-                                    Style style, const IsProgram& is_program) {
-    std::vector<Context> contexts;
+std::vector<AppContext> split_contexts(std::span<const std::string> command, size_t launcher,
+                                       Style style, const IsProgram& is_program) {
+    std::vector<AppContext> contexts;
     size_t begin = launcher + 1;
     for (;;) {
         size_t end = begin;

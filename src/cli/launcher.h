@@ -47,13 +47,13 @@ std::optional<size_t> find_launcher(std::span<const std::string> command,
                                     const IsProgram& is_program);
 
 // One application context of a launcher's command line ("-n 1 ./a : -n 2 ./b" has two).
-struct Context {
+struct AppContext {
     size_t begin;        // its first word
     size_t application;  // the program; `end` where none was recognised
     size_t end;          // the separating ":", or the end of the command
 };
-std::vector<Context> split_contexts(std::span<const std::string> command, size_t launcher,
-                                    Style style, const IsProgram& is_program);
+std::vector<AppContext> split_contexts(std::span<const std::string> command, size_t launcher,
+                                       Style style, const IsProgram& is_program);
 
 // How many words behind this launcher option belong to it.
 size_t option_values(Style style, std::string_view option, std::string_view next);

@@ -31,8 +31,8 @@ bool is_option(std::string_view word, std::string_view name) {
 
 // What the user sets in one context by "-x NAME=VALUE". A preload is merged in place; every name is
 // noted, since the launcher would refuse or ignore a second value.
-std::vector<std::string> adopt_open_mpi(std::vector<std::string>& command, const Context& context,
-                                        const Passing& passing) {
+std::vector<std::string> adopt_open_mpi(std::vector<std::string>& command,
+                                        const AppContext& context, const Passing& passing) {
     std::vector<std::string> names;
     for (size_t i = context.begin; i < context.application; ++i) {
         if (is_option(command[i], "x") && i + 1 < context.application) {
@@ -55,8 +55,8 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool has_app_file(const std::vector<std::string>& command, std::span<const Context> contexts) {
-    for (const Context& context : contexts) {
+bool has_app_file(const std::vector<std::string>& command, std::span<const AppContext> contexts) {
+    for (const AppContext& context : contexts) {
         for (size_t i = context.begin; i < context.application; ++i) {
             if (is_option(command[i], "app")) return true;
         }
@@ -66,8 +66,8 @@ bool has_app_file(const std::vector<std::string>& command, std::span<const Conte
 
 // Where the user's list stands in the command, if it does.
 std::optional<size_t> env_list_place(const std::vector<std::string>& command,
-                                     std::span<const Context> contexts) {
-    for (const Context& context : contexts) {
+                                     std::span<const AppContext> contexts) {
+    for (const AppContext& context : contexts) {
         for (size_t i = context.begin + 1; i + 1 < context.application; ++i) {
             if (command[i] == "mca_base_env_list") return i + 1;
         }
@@ -76,7 +76,7 @@ std::optional<size_t> env_list_place(const std::vector<std::string>& command,
 }
 
 // True where Open MPI 4 must get the variables by its list.
-bool rewrite_env_list(Rewritten& rewritten, std::span<const Context> contexts,
+bool rewrite_env_list(Rewritten& rewritten, std::span<const AppContext> contexts,
                       const Passing& passing) {
     if (!passing.own_env_list) return false;
     std::vector<Variable> variables{{std::string(kPreload), passing.library}};
@@ -95,10 +95,10 @@ bool rewrite_env_list(Rewritten& rewritten, std::span<const Context> contexts,
 }
 
 // Open MPI 4 gives -x to one context only, Open MPI 5 to all; it is repeated, which both allow.
-void rewrite_open_mpi(std::vector<std::string>& command, std::vector<Context> contexts,
+void rewrite_open_mpi(std::vector<std::string>& command, std::vector<AppContext> contexts,
                       const Passing& passing) {
     std::reverse(contexts.begin(), contexts.end());  // Insertions then leave earlier places alone.
-    for (const Context& context : contexts) {
+    for (const AppContext& context : contexts) {
         const auto users = adopt_open_mpi(command, context, passing);
         std::vector<std::string> words;
         for (const Variable& variable : with_preload(passing)) {
@@ -112,7 +112,7 @@ void rewrite_open_mpi(std::vector<std::string>& command, std::vector<Context> co
 
 // Merges the user's -genv and -env of LD_PRELOAD; the names given by -genv are noted (an -env
 // overrides ours for its own context, as the user wants).
-std::vector<std::string> adopt_hydra(std::vector<std::string>& command, const Context& context,
+std::vector<std::string> adopt_hydra(std::vector<std::string>& command, const AppContext& context,
                                      const Passing& passing) {
     std::vector<std::string> names;
     for (size_t i = context.begin; i + 1 < context.application; ++i) {
@@ -135,10 +135,10 @@ std::vector<std::string> adopt_hydra(std::vector<std::string>& command, const Co
     return names;
 }
 
-void rewrite_hydra(std::vector<std::string>& command, const std::vector<Context>& contexts,
+void rewrite_hydra(std::vector<std::string>& command, const std::vector<AppContext>& contexts,
                    const Passing& passing) {
     std::vector<std::string> users;
-    for (const Context& context : contexts) {
+    for (const AppContext& context : contexts) {
         const auto names = adopt_hydra(command, context, passing);
         users.insert(users.end(), names.begin(), names.end());
     }
@@ -152,7 +152,8 @@ void rewrite_hydra(std::vector<std::string>& command, const std::vector<Context>
 }
 
 // Takes the user's --export out of srun's arguments and returns its value.
-std::optional<std::string> take_export(std::vector<std::string>& command, const Context& context) {
+std::optional<std::string> take_export(std::vector<std::string>& command,
+                                       const AppContext& context) {
     constexpr std::string_view kJoined = "--export=";
     for (size_t i = context.begin; i < context.application; ++i) {
         const auto at = command.begin() + static_cast<ptrdiff_t>(i);
@@ -170,7 +171,7 @@ std::optional<std::string> take_export(std::vector<std::string>& command, const 
     return std::nullopt;
 }
 
-void rewrite_slurm(Rewritten& rewritten, const Context& context, const Passing& passing) {
+void rewrite_slurm(Rewritten& rewritten, const AppContext& context, const Passing& passing) {
     auto users = take_export(rewritten.command, context);
     if (!users) users = passing.own_export;
     std::vector<Variable> variables{{std::string(kPreload), passing.library}};

@@ -10,9 +10,9 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/options.h"
-#include "cli/plan.h"
 #include "cli/process.h"
 #include "cli/rewrite.h"
 #include "files/whole_file.h"
@@ -96,12 +96,12 @@ bool preloadable(const std::string& library) {
     return library.find_first_of(": \t\n") == std::string::npos;
 }
 
-Result<int> start(const RunArguments& arguments, const Plan& plan, const std::string& path) {
-    if (!plan.closed_app_file.empty()) {
+Result<int> start(const RunArguments& arguments, const Launch& launch, const std::string& path) {
+    if (!launch.closed_app_file.empty()) {
         fmt::print(stderr,
                    "tutti: {} sets variables by -x, beside which Open MPI 4 takes none of ours; it "
                    "runs without Tutti\n",
-                   printable(plan.closed_app_file));
+                   printable(launch.closed_app_file));
         return run_and_wait(arguments.command);
     }
     const auto library = find_tutti_library();
@@ -112,13 +112,13 @@ Result<int> start(const RunArguments& arguments, const Plan& plan, const std::st
             fmt::format("{}: a path with a blank or colon cannot be preloaded", library.value())};
     }
     Passing passing;
-    passing.style = plan.style;
-    passing.launcher = plan.launcher;
+    passing.style = launch.style;
+    passing.launcher = launch.launcher;
     passing.library = library.value();
     passing.settings = variables_of(arguments.entries);
     passing.own_preload = environment_text("LD_PRELOAD");
     if (const char* value = getenv("SLURM_EXPORT_ENV")) passing.own_export = value;
-    if (plan.has_env_list) passing.own_env_list = environment_text(std::string(kEnvList).c_str());
+    if (launch.has_env_list) passing.own_env_list = environment_text(std::string(kEnvList).c_str());
     const auto rewritten = rewrite_command(
         arguments.command, passing,
         [&](const std::string& word) { return find_program(word, path).has_value(); });
@@ -141,7 +141,8 @@ Result<std::string> prepare_report(RunArguments& arguments, const ReportMark& ma
     return file;
 }
 
-Result<int> run_with_report(RunArguments& arguments, const Plan& plan, const std::string& path) {
+Result<int> run_with_report(RunArguments& arguments, const Launch& launch,
+                            const std::string& path) {
     const ReportMark mark;
     const auto file = prepare_report(arguments, mark);
     if (!file) return file.error();
@@ -149,7 +150,7 @@ Result<int> run_with_report(RunArguments& arguments, const Plan& plan, const std
     // On another host the ranks cannot reach the mark; a file that they wrote says the same.
     const auto former = fs::last_write_time(file.value(), error);
     const bool existed = !error;
-    auto status = start(arguments, plan, path);
+    auto status = start(arguments, launch, path);
     if (!status || mark.touched()) return status;
     const auto latest = fs::last_write_time(file.value(), error);
     if (!error && (!existed || latest != former)) return status;
@@ -161,7 +162,7 @@ Result<int> run_with_report(RunArguments& arguments, const Plan& plan, const std
     fmt::print(stderr,
                "tutti: no collective was seen: no MPI program called MPI_Finalize under Tutti (is "
                "{} an MPI program?)\n",
-               printable(plan.application));
+               printable(launch.application));
     return status;
 }
 
@@ -199,13 +200,13 @@ int run_main(std::span<const std::string> words) {
         const auto status = run_and_wait(run.command);
         return status ? status.value() : complain(status.error().message);
     }
-    const auto plan = make_plan(run.command, path);
-    if (!plan) return complain(plan.error().message);
-    if (!plan.value().mpi_library.empty() && run.settings.mpi_library.empty()) {
-        set_entry(run.entries, "TUTTI_MPI_LIBRARY", plan.value().mpi_library);
+    const auto launch = make_launch(run.command, path);
+    if (!launch) return complain(launch.error().message);
+    if (!launch.value().mpi_library.empty() && run.settings.mpi_library.empty()) {
+        set_entry(run.entries, "TUTTI_MPI_LIBRARY", launch.value().mpi_library);
     }
     const auto status =
-        reports ? run_with_report(run, plan.value(), path) : start(run, plan.value(), path);
+        reports ? run_with_report(run, launch.value(), path) : start(run, launch.value(), path);
     if (!status) return complain(status.error().message);
     return status.value();
 }

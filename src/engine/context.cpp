@@ -145,7 +145,7 @@ void Context::hold_arena(const std::shared_ptr<arena::Arena>& arena) {
 }
 
 void Context::tidy() {
-    std::unique_ptr<Keepsake> over;  // goes after the lock
+    std::unique_ptr<Retired> over;  // goes after the lock
     const std::lock_guard lock(mutex_);
     for (auto* link = &kept_; *link;) {
         if (!(*link)->is_over()) {
@@ -159,7 +159,7 @@ void Context::tidy() {
     }
 }
 
-void Context::keep(std::unique_ptr<Keepsake> what) {
+void Context::keep(std::unique_ptr<Retired> what) {
     const std::lock_guard lock(mutex_);
     what->next = std::move(kept_);
     kept_ = std::move(what);

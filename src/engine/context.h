@@ -16,7 +16,7 @@
 #include "base/settings.h"
 #include "engine/active.h"
 #include "engine/tags.h"
-#include "multicast/multicast_desk.h"
+#include "multicast/process_multicast.h"
 #include "node/kernels/kernels.h"
 #include "select/rules.h"
 #include "select/select.h"
@@ -31,14 +31,14 @@ class RealClock final : public Clock {
 };
 
 // What may outlive its team; a list, so that keeping it takes no memory.
-struct Keepsake {
+struct Retired {
     // Nobody needs it any more. Messages that still write into it may make that never.
     virtual bool is_over() { return false; }
-    Keepsake() = default;
-    Keepsake(const Keepsake&) = delete;
-    Keepsake& operator=(const Keepsake&) = delete;
-    virtual ~Keepsake() = default;
-    std::unique_ptr<Keepsake> next;
+    Retired() = default;
+    Retired(const Retired&) = delete;
+    Retired& operator=(const Retired&) = delete;
+    virtual ~Retired() = default;
+    std::unique_ptr<Retired> next;
 };
 
 // One embedder in one process: settings, callbacks, and the segments it shares with others.
@@ -58,7 +58,7 @@ class Context {
     std::string host_of(const tutti_team_params& team) const;
     uint64_t machine() const { return machine_; }
     TagBook& tags() { return tags_; }
-    multicast::MulticastDesk& multicast_desk() { return multicast_desk_; }
+    multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
     // What its calls are chosen by; as long as the context.
@@ -93,7 +93,7 @@ class Context {
     [[nodiscard]] size_t kept_bytes_max() const { return settings_.memory_bytes / kHeldArenasMax; }
 
     // Until it is over, at the longest as long as the context.
-    void keep(std::unique_ptr<Keepsake> what);
+    void keep(std::unique_ptr<Retired> what);
     // Lets go of what is over.
     void tidy();
     // Runs a step that returns a Result and may be run twice: the second time with a little memory
@@ -135,7 +135,7 @@ class Context {
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     TagBook tags_;
-    multicast::MulticastDesk multicast_desk_;
+    multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
     select::Rules rules_;
     std::map<std::string, std::string> setting_texts_;
@@ -149,7 +149,7 @@ class Context {
     std::map<uint64_t, std::weak_ptr<arena::Arena>> arenas_;
     std::map<std::vector<arena::ProcessId>, std::weak_ptr<arena::Arena>> led_;
     std::array<std::shared_ptr<arena::Arena>, kHeldArenasMax> held_;  // the last one used first
-    std::unique_ptr<Keepsake> kept_;
+    std::unique_ptr<Retired> kept_;
     std::unique_ptr<std::byte[]> fund_;
 };
 

@@ -53,7 +53,7 @@ bool Control::hear_node() {
 
 void Control::listen(const node::Call* call, node::Op* op) {
     // What this rank waits for may be a rank that needs this one to go on in another team.
-    members_.context.multicast_desk().attend_all();
+    members_.context.process_multicast().attend_all();
     if (members_.is_broken() || hear_node()) return;
     hear_far(call);
     if (!members_.is_broken()) look_for_rejections();

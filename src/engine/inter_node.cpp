@@ -37,11 +37,11 @@ void InterNode::attach(node::Team* node) {
     node_ = node;
     executor_ = std::make_unique<exec::Executor>(
         node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
-    context_.multicast_desk().enroll(*this);
+    context_.process_multicast().enroll(*this);
 }
 
 void InterNode::set_multicast(multicast::MulticastOutcome outcome) {
-    const auto still = context_.multicast_desk().keep_still();
+    const auto still = context_.process_multicast().keep_still();
     std::swap(multicast_, outcome);  // what was there goes after the lock
     polls_ = multicast_.route && !context_.settings().mcast.thread;
     if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
@@ -108,7 +108,7 @@ transport::State InterNode::settle_multicast() {
 }
 
 void InterNode::retire_multicast() {
-    const auto still = context_.multicast_desk().keep_still();
+    const auto still = context_.process_multicast().keep_still();
     multicast_.route->retire();
 }
 
@@ -136,7 +136,7 @@ void InterNode::drop_multicast(std::string obstacle) {
     awaits_multicast_ = false;
     multicast::MulticastOutcome dropped;
     {
-        const auto still = context_.multicast_desk().keep_still();
+        const auto still = context_.process_multicast().keep_still();
         polls_ = false;
         dropped = std::exchange(multicast_, {nullptr, std::move(obstacle)});
     }
@@ -243,7 +243,7 @@ std::string InterNode::tell_failure() {
     has_told_failure_ = true;
     if (!is_teller(route.dead())) return {};
     const std::string host = host_text(route.dead());
-    if (!context_.multicast_desk().falls_silent(host)) return {};
+    if (!context_.process_multicast().falls_silent(host)) return {};
     return host + " no longer answers multicast; from call " + std::to_string(route.calls_end()) +
            " on messages do its work";
 }
@@ -251,7 +251,7 @@ std::string InterNode::tell_failure() {
 // This team will not say that the host is back; another one may find it silent again.
 void InterNode::forget_silence(uint32_t node) {
     try {
-        context_.multicast_desk().answers_again(host_text(node));
+        context_.process_multicast().answers_again(host_text(node));
     } catch (const std::bad_alloc&) {
         // A line for people is left away.
     }
@@ -260,7 +260,7 @@ void InterNode::forget_silence(uint32_t node) {
 std::string InterNode::tell_return() {
     if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
     const std::string host = host_text(lost_node_);
-    if (!context_.multicast_desk().answers_again(host)) return {};
+    if (!context_.process_multicast().answers_again(host)) return {};
     return host + " answers multicast again; from call " + std::to_string(call() + 1) +
            " on it does its work";
 }
@@ -282,7 +282,7 @@ std::unique_lock<std::mutex> InterNode::hold() {
     return std::unique_lock(multicast_mutex_);
 }
 
-void InterNode::withdraw() { context_.multicast_desk().withdraw(*this); }
+void InterNode::withdraw() { context_.process_multicast().withdraw(*this); }
 
 bool InterNode::retire(bool is_sound) {
     {
@@ -411,7 +411,7 @@ InterNode::~InterNode() {
     while (route.has_failed() && route.step() == transport::State::kPending &&
            context_.clock().now_ns() < end_ns) {
         context_.progress();
-        context_.multicast_desk().attend_all();
+        context_.process_multicast().attend_all();
         sched_yield();
     }
 }

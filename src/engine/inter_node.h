@@ -25,7 +25,7 @@
 
 namespace tutti::engine {
 
-class InterNode final : public Keepsake, private multicast::Attended {
+class InterNode final : public Retired, private multicast::RecoveryClient {
   public:
     InterNode(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
               std::vector<uint32_t> peers, TagLease tags);

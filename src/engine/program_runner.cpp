@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/collectives.h"
-#include "node/standing.h"
+#include "node/progress_snapshot.h"
 
 namespace tutti::engine {
 namespace {
@@ -100,9 +100,9 @@ exec::Step ProgramRunner::step_program() {
     const node::Team& node = members_.node;
     if (!members_.policy.naps || node.size == 1) return inter_node_->step();
     const exec::Executor& executor = inter_node_->executor();
-    const node::Standing before(node, executor.node_op());
+    const node::ProgressSnapshot before(node, executor.node_op());
     const exec::Step step = inter_node_->step();
-    if (node::Standing(node, executor.node_op()) != before) {
+    if (node::ProgressSnapshot(node, executor.node_op()) != before) {
         node.slice.header().bell.ring(ringer(node.rank));
     }
     return step;

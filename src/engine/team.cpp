@@ -164,7 +164,7 @@ void Team::look_around() {
 void Team::watch_others(uint64_t waited_ns) {
     if (watches_others_ || waited_ns < kWatchOthersAfterNs) return;
     watches_others_ = true;
-    context().multicast_desk().watch_all_for_others(true);
+    context().process_multicast().watch_all_for_others(true);
 }
 
 tutti_status Team::wait_for(Request& request, uint32_t polls) {
@@ -185,7 +185,7 @@ tutti_status Team::wait_for(Request& request, uint32_t polls) {
 inline void Team::call_done() {
     if (watches_others_) {
         watches_others_ = false;
-        context().multicast_desk().watch_all_for_others(false);
+        context().process_multicast().watch_all_for_others(false);
     }
     if (++calls_since_progress_ < kCallsPerProgress) return;
     calls_since_progress_ = 0;

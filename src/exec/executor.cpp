@@ -10,9 +10,9 @@ namespace tutti::exec {
 namespace {
 
 using sched::Block;
-using sched::Kind;
 using sched::kLanesInFlightMax;
 using sched::Operation;
+using sched::OperationKind;
 static_assert(kLanesInFlightMax == transport::kRecoverySlot);
 static_assert(sched::kBlockBytesMax == transport::kMessageBytesMax);
 
@@ -157,7 +157,7 @@ void Executor::State::check_end() const {
 
 void Executor::State::begin(Ref ref) {
     window_of(ref).begun |= sched::after_op(ref.index);
-    const Kind kind = operation_of(ref).kind;
+    const OperationKind kind = operation_of(ref).kind;
     if (sched::is_message(kind)) return post(ref);
     if (sched::is_multicast(kind)) return queue_multicast(ref);
     if (sched::is_node(kind)) {
@@ -184,19 +184,19 @@ void Executor::State::post(Ref ref) {
     task.worked_bytes = 0;
     const transport::MessageId id{call, static_cast<uint32_t>(slot.lane), ref.slot,
                                   operation.message, word};
-    if (operation.kind == Kind::kSend) {
+    if (operation.kind == OperationKind::kSend) {
         network.send(operation.peer, id, at(slot, operation.left), operation.left.bytes,
                      task.ticket);
     } else {
         const bool is_left = operation.incoming == sched::Incoming::kLeft;
-        const Block& block = operation.kind == Kind::kRecv ? operation.to
-                             : is_left                     ? operation.left
-                                                           : operation.right;
+        const Block& block = operation.kind == OperationKind::kRecv ? operation.to
+                             : is_left                              ? operation.left
+                                                                    : operation.right;
         network.recv(operation.peer, id, at(slot, block), block.bytes, task.ticket);
     }
     if (task.ticket.state != transport::State::kDone) {
         messages.push_back(ref);
-    } else if (operation.kind == Kind::kRecvReduce) {
+    } else if (operation.kind == OperationKind::kRecvReduce) {
         work.push(ref);
     } else {
         set_done(ref);  // The caller, advance(), looks at it next.
@@ -204,7 +204,7 @@ void Executor::State::post(Ref ref) {
 }
 
 void Executor::State::arrived(Ref ref) {
-    if (operation_of(ref).kind == Kind::kRecvReduce) {
+    if (operation_of(ref).kind == OperationKind::kRecvReduce) {
         work.push(ref);
     } else {
         complete(ref);
@@ -295,7 +295,7 @@ std::vector<sched::Rank> Executor::waits_for() const {
     for (uint64_t number = multicasts.first; number < multicasts.next; ++number) {
         const Ref ref = multicasts.posted[number % sched::kMulticastsInFlightMax];
         const Operation& operation = state.operation_of(ref);
-        const bool is_awaited = operation.kind == Kind::kRecvMulticast;
+        const bool is_awaited = operation.kind == OperationKind::kRecvMulticast;
         if (is_awaited && !multicasts.is_complete(number)) ranks.push_back(operation.peer);
     }
     std::sort(ranks.begin(), ranks.end());

@@ -5,8 +5,8 @@
 
 namespace tutti::exec {
 
-using sched::Kind;
 using sched::Operation;
+using sched::OperationKind;
 
 node::Call Executor::State::node_call(const Slot& slot, const Operation& operation) const {
     node::Call result;
@@ -15,35 +15,35 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
     result.send = at(slot, operation.left);
     const bool is_root = node->rank == operation.peer;
     switch (operation.kind) {
-        case Kind::kNodeBcast:
+        case OperationKind::kNodeBcast:
             result.collective = TUTTI_BCAST;
             result.bytes = operation.to.bytes;
             break;
-        case Kind::kNodeReduce:
+        case OperationKind::kNodeReduce:
             result.collective = TUTTI_REDUCE;
             result.bytes = operation.left.bytes;
             result.reducer = arguments.reducer;
             if (is_root && result.send == result.recv) result.send = nullptr;
             break;
-        case Kind::kNodeGather:
+        case OperationKind::kNodeGather:
             result.collective = TUTTI_GATHER;
             result.bytes = operation.left.bytes;
             if (is_root && result.send == result.recv + node->rank * result.bytes) {
                 result.send = nullptr;
             }
             break;
-        case Kind::kNodeScatter:
+        case OperationKind::kNodeScatter:
             result.collective = TUTTI_SCATTER;
             result.bytes = operation.to.bytes;
             if (is_root && result.recv == result.send + node->rank * result.bytes) {
                 result.recv = nullptr;
             }
             break;
-        case Kind::kNodeArrive:
+        case OperationKind::kNodeArrive:
             result.collective = TUTTI_REDUCE;
             result.is_signal = true;
             break;
-        case Kind::kNodeRelease:
+        case OperationKind::kNodeRelease:
             result.collective = TUTTI_BCAST;
             result.is_signal = true;
             break;

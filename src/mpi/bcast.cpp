@@ -13,7 +13,7 @@ namespace {
 // A datatype with gaps: the root packs, the others unpack.
 class BcastBuffer final : public Preparation {
   public:
-    BcastBuffer(CommState& state, tutti_call& call, const Side& side)
+    BcastBuffer(CommState& state, tutti_call& call, const TypedBuffer& side)
         : state_(state), call_(call), side_(side) {}
 
     Unready before() override {
@@ -42,11 +42,11 @@ class BcastBuffer final : public Preparation {
 
     CommState& state_;
     tutti_call& call_;
-    const Side& side_;
+    const TypedBuffer& side_;
     std::byte* packed_ = nullptr;
 };
 
-[[gnu::noinline]] Ended bcast_prepared(CommState& state, tutti_call& call, Side& side) {
+[[gnu::noinline]] Ended bcast_prepared(CommState& state, tutti_call& call, TypedBuffer& side) {
     Staging staging(state, kBcast, {state.rank == call.root ? reads(side) : writes(side)});
     Verified verified(state, call, {.recv = &side});
     BcastBuffer buffer(state, call, side);
@@ -75,7 +75,7 @@ int bcast(const BcastArgs& a) {
                        [&] { return host_bcast(a); });
     };
     if (state->team == nullptr) return hand_over(state->why);
-    Side side;
+    TypedBuffer side;
     if (static_cast<uint32_t>(a.root) >= state->size || !side.set(a.buffer, a.count, a.type) ||
         !side.has_memory()) {
         return by_this_rank(*state, kBcast, hand_over);

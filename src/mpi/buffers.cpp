@@ -3,8 +3,8 @@
 
 namespace tutti::mpi {
 
-bool Side::set(const void* buffer, abi::Count elements, abi::Datatype datatype,
-               const TypeInfo* type_info) {
+bool TypedBuffer::set(const void* buffer, abi::Count elements, abi::Datatype datatype,
+                      const TypeInfo* type_info) {
     if (elements < 0 || is_in_place(buffer)) return false;
     info = type_info;
     if (info == nullptr || !info->usable) return false;

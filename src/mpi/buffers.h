@@ -12,7 +12,7 @@
 
 namespace tutti::mpi {
 
-struct Side {
+struct TypedBuffer {
     intptr_t address = 0;  // as the caller gave it: MPI_BOTTOM is 0
     uint64_t count = 0;    // elements of one block
     abi::Datatype type{};

@@ -13,8 +13,8 @@ namespace {
 // The call as this rank sees it. `one` is its own block, `all` the blocks of every rank; a side
 // that is not significant here stays unset.
 struct Blocks {
-    Side one;
-    Side all;
+    TypedBuffer one;
+    TypedBuffer all;
     bool has_one = false;
     bool has_all = false;
     // The rank's own block has another size than its place among all.
@@ -58,13 +58,13 @@ class BlocksBuffers final : public Preparation {
     int after(int status) override;
 
   private:
-    std::byte* memory(const Side& side, uint64_t blocks, bool is_sent);
+    std::byte* memory(const TypedBuffer& side, uint64_t blocks, bool is_sent);
     int pack_sent();
-    int pack(const Side& side, uint64_t first, uint64_t blocks, std::byte* to) const {
+    int pack(const TypedBuffer& side, uint64_t first, uint64_t blocks, std::byte* to) const {
         return mpi::pack(side.block(first), to, side.count * blocks, side.type, *side.info,
                          state_.comm);
     }
-    int unpack(const Side& side, uint64_t blocks, const std::byte* from) const {
+    int unpack(const TypedBuffer& side, uint64_t blocks, const std::byte* from) const {
         return mpi::unpack(from, side.block(0), side.count * blocks, side.type, *side.info,
                            state_.comm);
     }
@@ -86,7 +86,7 @@ void set_buffers(tutti_call& call, const Blocks& b, bool one_is_sent, std::byte*
 }
 
 // In one piece: the caller's buffer itself, or memory for a packed copy.
-std::byte* BlocksBuffers::memory(const Side& side, uint64_t blocks, bool is_sent) {
+std::byte* BlocksBuffers::memory(const TypedBuffer& side, uint64_t blocks, bool is_sent) {
     if (side.contiguous(blocks)) return side.data();
     size_t bytes = 0;
     if (__builtin_mul_overflow(side.bytes, blocks, &bytes)) return nullptr;
@@ -118,7 +118,7 @@ Unready BlocksBuffers::before() {
 int BlocksBuffers::after(int status) {
     if (is_ready_ && status == abi::kSuccess) {
         const bool has_come = one_is_sent_ ? b_.has_all : b_.has_one;
-        const Side& come = one_is_sent_ ? b_.all : b_.one;
+        const TypedBuffer& come = one_is_sent_ ? b_.all : b_.one;
         const uint64_t blocks = one_is_sent_ ? state_.size : 1;
         if (has_come && !come.contiguous(blocks)) {
             status = unpack(come, blocks, one_is_sent_ ? all_ : one_);
@@ -129,22 +129,22 @@ int BlocksBuffers::after(int status) {
     return status;
 }
 
-struct Shape {
+struct BlocksKind {
     tutti_collective collective;
-    Kind kind;
+    Kind function;
     bool has_root;
     bool one_is_sent;  // gather and allgather; in a scatter the one is received
     int (*own)(const BlocksArgs&);
 };
 
-Part part_of_one(Blocks& b, const Shape& shape) {
+Part part_of_one(Blocks& b, const BlocksKind& kind) {
     if (!b.has_one) return {};
-    return shape.one_is_sent ? reads(b.one) : writes(b.one);
+    return kind.one_is_sent ? reads(b.one) : writes(b.one);
 }
 // In place, this rank's own block is what it sends.
-Part part_of_all(Blocks& b, const Shape& shape, const CommState& state) {
+Part part_of_all(Blocks& b, const BlocksKind& kind, const CommState& state) {
     if (!b.has_all) return {};
-    if (!shape.one_is_sent) return reads(b.all, state.size);
+    if (!kind.one_is_sent) return reads(b.all, state.size);
     return {&b.all, state.size, state.rank, b.has_one ? 0u : 1u, true};
 }
 
@@ -153,8 +153,8 @@ Part part_of_all(Blocks& b, const Shape& shape, const CommState& state) {
 // the host says of a block that is too long is what the caller is told at last.
 class OddBlock final : public Preparation {
   public:
-    OddBlock(const CommState& state, const Shape& shape, const BlocksArgs& a, Blocks& b)
-        : state_(state), shape_(shape), a_(a), b_(b) {}
+    OddBlock(const CommState& state, const BlocksKind& kind, const BlocksArgs& a, Blocks& b)
+        : state_(state), kind_(kind), a_(a), b_(b) {}
 
     Unready before() override {
         move();
@@ -172,14 +172,14 @@ class OddBlock final : public Preparation {
     void move() {
         BlocksArgs own = a_;
         void* const place = b_.all.block(state_.rank);
-        own.send = shape_.one_is_sent ? b_.one.block(0) : place;
-        own.recv = shape_.one_is_sent ? place : b_.one.block(0);
-        moved_ = host_moves_own(own, shape_.own);
+        own.send = kind_.one_is_sent ? b_.one.block(0) : place;
+        own.recv = kind_.one_is_sent ? place : b_.one.block(0);
+        moved_ = host_moves_own(own, kind_.own);
         b_.has_one = false;
     }
 
     const CommState& state_;
-    const Shape& shape_;
+    const BlocksKind& kind_;
     const BlocksArgs& a_;
     Blocks& b_;
     int moved_ = abi::kSuccess;
@@ -187,58 +187,58 @@ class OddBlock final : public Preparation {
 
 // Where the call is not plain, or buffers have gaps. Of a gather or scatter of no bytes others may
 // have room for more, and take it for one that is verified.
-[[gnu::noinline]] Ended blocks_prepared(CommState& state, const Shape& shape, tutti_call& call,
+[[gnu::noinline]] Ended blocks_prepared(CommState& state, const BlocksKind& kind, tutti_call& call,
                                         const BlocksArgs& a, Blocks& b) {
-    OddBlock odd(state, shape, a, b);
+    OddBlock odd(state, kind, a, b);
     Preparation* const moved = b.is_odd ? &odd : nullptr;
     const bool is_own = b.has_one && !b.is_odd;
-    const Side* own = is_own ? &b.one : nullptr;
-    const Side* others = b.has_all ? &b.all : nullptr;
+    const TypedBuffer* own = is_own ? &b.one : nullptr;
+    const TypedBuffer* others = b.has_all ? &b.all : nullptr;
     if (call.bytes == 0) own = others = nullptr;
-    const Subject subject = shape.one_is_sent ? Subject{own, others} : Subject{others, own};
+    const Subject subject = kind.one_is_sent ? Subject{own, others} : Subject{others, own};
     Verified verified(state, call, subject);
-    Preparation* const compared = call.bytes > 0 || shape.has_root ? &verified : nullptr;
+    Preparation* const compared = call.bytes > 0 || kind.has_root ? &verified : nullptr;
     if (call.bytes == 0) return run_prepared(state, call, {moved, compared});
-    Staging staging(state, shape.kind, {part_of_one(b, shape), part_of_all(b, shape, state)});
+    Staging staging(state, kind.function, {part_of_one(b, kind), part_of_all(b, kind, state)});
     // What is unpacked or copied back afterwards, is so as a whole.
     const bool has_gaps = !b.are_contiguous(state.size);
     call.element_bytes = staging.is_needed() || has_gaps ? call.bytes : 0;
-    BlocksBuffers buffers(state, call, b, shape.one_is_sent);
+    BlocksBuffers buffers(state, call, b, kind.one_is_sent);
     return run_prepared(state, call, {&staging, moved, compared, &buffers});
 }
 
 template <class HostCall>
-int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
+int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) {
     CommState* state = enter(a.comm);
     if (state == nullptr) return host_call();
-    const bool at_root = !shape.has_root || state->rank == static_cast<uint32_t>(a.root);
-    const void* one = shape.one_is_sent ? a.send : a.recv;
-    const void* all = shape.one_is_sent ? a.recv : a.send;
-    const Count one_count = shape.one_is_sent ? a.send_count : a.recv_count;
-    const Count all_count = shape.one_is_sent ? a.recv_count : a.send_count;
-    const Datatype one_type = shape.one_is_sent ? a.send_type : a.recv_type;
-    const Datatype all_type = shape.one_is_sent ? a.recv_type : a.send_type;
+    const bool at_root = !kind.has_root || state->rank == static_cast<uint32_t>(a.root);
+    const void* one = kind.one_is_sent ? a.send : a.recv;
+    const void* all = kind.one_is_sent ? a.recv : a.send;
+    const Count one_count = kind.one_is_sent ? a.send_count : a.recv_count;
+    const Count all_count = kind.one_is_sent ? a.recv_count : a.send_count;
+    const Datatype one_type = kind.one_is_sent ? a.send_type : a.recv_type;
+    const Datatype all_type = kind.one_is_sent ? a.recv_type : a.send_type;
     const auto hand_over = [&](const char* why) {
         const uint64_t bytes = at_root ? reported_bytes(*state, all_count, all_type)
                                        : reported_bytes(*state, one_count, one_type);
-        return by_host(*state, shape.kind, bytes, why, host_call);
+        return by_host(*state, kind.function, bytes, why, host_call);
     };
     if (state->team == nullptr) return hand_over(state->why);
     Blocks b;
     b.has_all = at_root;
     b.has_one = !(at_root && is_in_place(one));
-    if ((shape.has_root && static_cast<uint32_t>(a.root) >= state->size) ||
+    if ((kind.has_root && static_cast<uint32_t>(a.root) >= state->size) ||
         !read_blocks(b, one, one_count, one_type, all, all_count, all_type)) {
-        return by_this_rank(*state, shape.kind, hand_over);
+        return by_this_rank(*state, kind.function, hand_over);
     }
     if (aliases(b, state->rank)) {
         if (front.host_checks && host_rejects_alias(b))
-            return by_this_rank(*state, shape.kind, hand_over);
+            return by_this_rank(*state, kind.function, hand_over);
         b.has_one = false;
     }
     tutti_call call{};
-    call.collective = shape.collective;
-    call.root = shape.has_root ? static_cast<uint32_t>(a.root) : 0;
+    call.collective = kind.collective;
+    call.root = kind.has_root ? static_cast<uint32_t>(a.root) : 0;
     call.bytes = b.bytes();
     b.is_odd = b.has_one && b.has_all && b.one.bytes != b.all.bytes;
     std::byte* const own = b.has_one ? b.one.data() : nullptr;
@@ -247,28 +247,28 @@ int blocks_any(const Shape& shape, const BlocksArgs& a, HostCall host_call) {
         !b.is_odd && b.are_contiguous(state->size) && !b.lacks_memory(own, others);
     if (is_plain() && is_simple) [[likely]] {
         if (call.bytes == 0) return run_empty(*state, call);
-        set_buffers(call, b, shape.one_is_sent, own, others);
+        set_buffers(call, b, kind.one_is_sent, own, others);
         return run(*state, call, hand_over);
     }
-    const Ended ended = blocks_prepared(*state, shape, call, a, b);
+    const Ended ended = blocks_prepared(*state, kind, call, a, b);
     return ended ? *ended : hand_over(kByTheRules);
 }
 
 }  // namespace
 
 int gather(const BlocksArgs& a) {
-    static constexpr Shape kShape{TUTTI_GATHER, kGather, true, true, host_gather};
-    return blocks_any(kShape, a, [&] { return host_gather(a); });
+    static constexpr BlocksKind kBlocks{TUTTI_GATHER, kGather, true, true, host_gather};
+    return blocks_any(kBlocks, a, [&] { return host_gather(a); });
 }
 
 int scatter(const BlocksArgs& a) {
-    static constexpr Shape kShape{TUTTI_SCATTER, kScatter, true, false, host_scatter};
-    return blocks_any(kShape, a, [&] { return host_scatter(a); });
+    static constexpr BlocksKind kBlocks{TUTTI_SCATTER, kScatter, true, false, host_scatter};
+    return blocks_any(kBlocks, a, [&] { return host_scatter(a); });
 }
 
 int allgather(const BlocksArgs& a) {
-    static constexpr Shape kShape{TUTTI_ALLGATHER, kAllgather, false, true, host_allgather};
-    return blocks_any(kShape, a, [&] { return host_allgather(a); });
+    static constexpr BlocksKind kBlocks{TUTTI_ALLGATHER, kAllgather, false, true, host_allgather};
+    return blocks_any(kBlocks, a, [&] { return host_allgather(a); });
 }
 
 }  // namespace tutti::mpi

@@ -24,11 +24,12 @@ struct Roles {
 };
 
 // One of a kernel lies where the element does, a user's where its data does.
-std::byte* place_of(const tutti_call& call, const Side& side) {
+std::byte* place_of(const tutti_call& call, const TypedBuffer& side) {
     return call.op == TUTTI_OP_USER ? side.data() : static_cast<std::byte*>(side.block(0));
 }
 
-void set_buffers(tutti_call& call, const Side& send, const Side& recv, const Roles& roles) {
+void set_buffers(tutti_call& call, const TypedBuffer& send, const TypedBuffer& recv,
+                 const Roles& roles) {
     call.send = roles.in_place ? TUTTI_IN_PLACE : place_of(call, send);
     call.recv = roles.receives ? place_of(call, recv) : nullptr;
 }
@@ -37,8 +38,8 @@ void set_buffers(tutti_call& call, const Side& send, const Side& recv, const Rol
 class ReduceBuffers final : public Preparation {
   public:
     // user: of a user operator, else nullptr.
-    ReduceBuffers(CommState& state, tutti_call& call, const Side& send, const Side& recv,
-                  const Roles& roles, UserReduction* user)
+    ReduceBuffers(CommState& state, tutti_call& call, const TypedBuffer& send,
+                  const TypedBuffer& recv, const Roles& roles, UserReduction* user)
         : state_(state), call_(call), send_(send), recv_(recv), roles_(roles), user_(user) {}
 
     Unready before() override {
@@ -62,7 +63,7 @@ class ReduceBuffers final : public Preparation {
     }
 
   private:
-    [[nodiscard]] const Side& source() const { return roles_.in_place ? recv_ : send_; }
+    [[nodiscard]] const TypedBuffer& source() const { return roles_.in_place ? recv_ : send_; }
 
     Unready pack_elements() {
         const size_t all_bytes = call_.bytes * roles_.blocks;
@@ -81,15 +82,15 @@ class ReduceBuffers final : public Preparation {
 
     CommState& state_;
     tutti_call& call_;
-    const Side& send_;
-    const Side& recv_;
+    const TypedBuffer& send_;
+    const TypedBuffer& recv_;
     const Roles& roles_;
     UserReduction* user_;
     std::byte* out_ = nullptr;  // packed
 };
 
-Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, Side& send,
-                      Side& recv, const Roles& roles, UserReduction* user) {
+Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, TypedBuffer& send,
+                      TypedBuffer& recv, const Roles& roles, UserReduction* user) {
     const auto kind = static_cast<Kind>(call.collective);
     Part parts[2];
     if (!roles.in_place) parts[0] = reads(send);
@@ -106,7 +107,7 @@ Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, S
 
 // With a user operator, or where the call is not plain.
 [[gnu::noinline]] Ended reduce_otherwise(CommState& state, tutti_call& call, const ReduceArgs& a,
-                                         Side& send, Side& recv, const Roles& roles) {
+                                         TypedBuffer& send, TypedBuffer& recv, const Roles& roles) {
     if (call.op != TUTTI_OP_USER) {
         return reduce_prepared(state, call, a, send, recv, roles, nullptr);
     }
@@ -140,7 +141,7 @@ void set_operator(tutti_call& call, const ReduceArgs& a, int op, const TypeInfo&
 }
 
 // False where the host shall judge.
-bool read_sides(const ReduceArgs& a, const Roles& roles, Side& send, Side& recv) {
+bool read_sides(const ReduceArgs& a, const Roles& roles, TypedBuffer& send, TypedBuffer& recv) {
     Count given = 0;
     if (__builtin_mul_overflow(a.count, static_cast<Count>(roles.blocks), &given)) return false;
     const TypeInfo* info = type_info(a.type);
@@ -178,7 +179,7 @@ int reduce_any(const ReduceArgs& a) {
         op == kNoOp) {
         return by_this_rank(*state, kKind, hand_over);
     }
-    Side send, recv;
+    TypedBuffer send, recv;
     if (!read_sides(a, roles, send, recv)) return by_this_rank(*state, kKind, hand_over);
     const TypeInfo& info = *(roles.in_place ? recv.info : send.info);
     if (const char* why = why_not(info, op)) return by_all_ranks(a.comm, kKind, why, hand_over);

@@ -10,12 +10,12 @@ namespace tutti::mpi {
 
 namespace {
 
+using device::MemoryKind;
 using device::Owner;
-using device::Place;
 using device::Runtime;
 using device::Span;
 
-Span span_of(const Side& side, uint64_t first_block, uint64_t blocks) {
+Span span_of(const TypedBuffer& side, uint64_t first_block, uint64_t blocks) {
     const TypeInfo& info = *side.info;
     return device::span_of(info.extent, info.true_lb, info.true_extent, first_block * side.count,
                            blocks * side.count);
@@ -27,14 +27,14 @@ const void* address_at(intptr_t address, ptrdiff_t offset) {
 
 // A datatype with gaps may name several allocations by their addresses. One copy of all that lies
 // between cannot be made of them.
-bool is_one_owner(const Side& side, Span span, Runtime* runtime, Owner& owner) {
+bool is_one_owner(const TypedBuffer& side, Span span, Runtime* runtime, Owner& owner) {
     if (span.bytes == 0 || side.contiguous(1)) return true;
     Owner other;
     const void* last = address_at(side.address, span.low + static_cast<ptrdiff_t>(span.bytes) - 1);
     const Runtime* last_runtime = front.devices.find(last, other);
-    if (last_runtime == runtime) return runtime == nullptr || other.place == owner.place;
+    if (last_runtime == runtime) return runtime == nullptr || other.kind == owner.kind;
     // The processor reads both: as if there were no device.
-    const bool is_readable = owner.place != Place::kDevice && other.place != Place::kDevice;
+    const bool is_readable = owner.kind != MemoryKind::kDevice && other.kind != MemoryKind::kDevice;
     if (is_readable) owner = {};
     return is_readable;
 }
@@ -52,12 +52,12 @@ Staging::Staging(CommState& state, Kind kind, std::initializer_list<Part> parts)
 }
 
 void Staging::look(const Part& part) {
-    const Side& side = *part.side;
+    const TypedBuffer& side = *part.side;
     const Span whole = span_of(side, 0, part.blocks);
     Owner owner;
     Runtime* runtime = front.devices.find(address_at(side.address, whole.low), owner);
     const bool is_split = !is_one_owner(side, whole, runtime, owner);
-    if (owner.place == Place::kHost && !is_split) return;
+    if (owner.kind == MemoryKind::kHost && !is_split) return;
     taken_[count_++] = {part, runtime, owner, is_split, side.address, whole.low, nullptr};
 }
 
@@ -88,7 +88,7 @@ Unready Staging::take(Taken& taken) {
                        "a datatype spans device memory and other memory: such a call has to go to "
                        "the host MPI (TUTTI=off)");
     }
-    Side& side = *taken.part.side;
+    TypedBuffer& side = *taken.part.side;
     // A predefined operator works on C structs with the padding behind the last.
     const ptrdiff_t padding = side.info->extent - side.info->true_extent;
     const size_t room =
@@ -131,7 +131,7 @@ int Staging::failed(int error, const char* why) const {
 }
 
 // Of one element: 0xFF where data is, found by unpacking an element of nothing else.
-int Staging::make_mask(const Side& side, const unsigned char*& made) const {
+int Staging::make_mask(const TypedBuffer& side, const unsigned char*& made) const {
     const TypeInfo& info = *side.info;
     const auto bytes = static_cast<size_t>(info.true_extent);
     std::byte* mask = state_.mask_scratch.get(bytes + info.size);
@@ -150,7 +150,7 @@ int Staging::make_mask(const Side& side, const unsigned char*& made) const {
 
 // What stands in the gaps may be changing on the device at this moment, so only data is written.
 bool Staging::copy_data(const Taken& taken, const unsigned char* mask) {
-    const Side& side = *taken.part.side;
+    const TypedBuffer& side = *taken.part.side;
     const TypeInfo& info = *side.info;
     const uint64_t elements = side.count * taken.part.blocks;
     const auto copy = [&](ptrdiff_t at, size_t pitch, size_t width, size_t rows) {
@@ -177,7 +177,7 @@ bool Staging::copy_data(const Taken& taken, const unsigned char* mask) {
 }
 
 int Staging::copy_out(const Taken& taken) {
-    const Side& side = *taken.part.side;
+    const TypedBuffer& side = *taken.part.side;
     const bool is_whole = side.contiguous(taken.part.blocks);
     const unsigned char* mask = nullptr;
     const int masked = is_whole ? abi::kSuccess : make_mask(side, mask);

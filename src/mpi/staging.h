@@ -16,14 +16,16 @@ namespace tutti::mpi {
 
 // One side of a call, and what the call does with the blocks that lie there.
 struct Part {
-    Side* side = nullptr;  // null: not significant on this rank
+    TypedBuffer* side = nullptr;  // null: not significant on this rank
     uint64_t blocks = 1;
     uint64_t read_first = 0;  // of the blocks
     uint64_t read_blocks = 0;
     bool is_written = false;
 };
-inline Part reads(Side& side, uint64_t blocks = 1) { return {&side, blocks, 0, blocks, false}; }
-inline Part writes(Side& side, uint64_t blocks = 1) { return {&side, blocks, 0, 0, true}; }
+inline Part reads(TypedBuffer& side, uint64_t blocks = 1) {
+    return {&side, blocks, 0, blocks, false};
+}
+inline Part writes(TypedBuffer& side, uint64_t blocks = 1) { return {&side, blocks, 0, 0, true}; }
 
 // In a process without a GPU's runtime this is a branch.
 class Staging final : public Preparation {
@@ -51,7 +53,7 @@ class Staging final : public Preparation {
     Unready take(Taken& taken);
     bool copy_in(const Taken& taken);
     int copy_out(const Taken& taken);
-    int make_mask(const Side& side, const unsigned char*& made) const;
+    int make_mask(const TypedBuffer& side, const unsigned char*& made) const;
     bool write_back(const Taken& taken, const unsigned char* mask);
     bool copy_data(const Taken& taken, const unsigned char* mask);
     bool ended(device::Runtime& runtime, bool is_well);

@@ -96,8 +96,8 @@ class Trial {
     [[nodiscard]] bool receives() const { return subject_.recv != nullptr; }
     [[nodiscard]] size_t blocks_in() const;
     [[nodiscard]] size_t blocks_out() const;
-    bool pack_blocks(const Side& side, uint64_t first, uint64_t blocks, std::byte* to) const;
-    bool take(const Side& side, uint64_t first, uint64_t blocks, std::byte* to) const;
+    bool pack_blocks(const TypedBuffer& side, uint64_t first, uint64_t blocks, std::byte* to) const;
+    bool take(const TypedBuffer& side, uint64_t first, uint64_t blocks, std::byte* to) const;
     bool move_by_host();
     bool reduce_by_host(const void* in, void* out, int count, abi::Datatype type, abi::Op op) const;
     bool reduce_user_by_host();
@@ -141,18 +141,19 @@ size_t Trial::blocks_out() const {
 
 size_t Trial::element_bytes() const {
     if (has_kernel()) return tutti_dtype_bytes(call_.dtype);
-    const Side* side = receives() ? subject_.recv : subject_.send;
+    const TypedBuffer* side = receives() ? subject_.recv : subject_.send;
     return side != nullptr ? std::max<size_t>(side->info->size, 1) : 1;
 }
 
-bool Trial::pack_blocks(const Side& side, uint64_t first, uint64_t blocks, std::byte* to) const {
+bool Trial::pack_blocks(const TypedBuffer& side, uint64_t first, uint64_t blocks,
+                        std::byte* to) const {
     return held(
         pack(side.block(first), to, side.count * blocks, side.type, *side.info, state_.comm));
 }
 
 // As the host will be given it: packed, but for elements of a kernel, which lie in one piece and
 // keep their padding.
-bool Trial::take(const Side& side, uint64_t first, uint64_t blocks, std::byte* to) const {
+bool Trial::take(const TypedBuffer& side, uint64_t first, uint64_t blocks, std::byte* to) const {
     if (!has_kernel()) return pack_blocks(side, first, blocks, to);
     memcpy(to, side.data(), call_.bytes);
     return true;
@@ -212,7 +213,7 @@ bool Trial::reduce_by_host(const void* in, void* out, int count, abi::Datatype t
 
 // The operator wants elements as the datatype lays them out.
 bool Trial::reduce_user_by_host() {
-    const Side& side = *(subject_.send != nullptr ? subject_.send : subject_.recv);
+    const TypedBuffer& side = *(subject_.send != nullptr ? subject_.send : subject_.recv);
     const TypeInfo& info = *side.info;
     const auto steps = static_cast<ptrdiff_t>(side.count - 1) * info.extent;
     const size_t span = static_cast<size_t>(info.true_extent + std::abs(steps));

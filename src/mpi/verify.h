@@ -36,8 +36,8 @@ namespace tutti::mpi {
 // A call as this rank sees it. A side that is not significant here, or in place, is null; a
 // broadcast has `recv` alone.
 struct Subject {
-    const Side* send = nullptr;
-    const Side* recv = nullptr;
+    const TypedBuffer* send = nullptr;
+    const TypedBuffer* recv = nullptr;
     abi::Op op{};  // of reductions, as their element type
     abi::Datatype type{};
 };

@@ -30,15 +30,15 @@ void add_figures(mcast::GroupCounters& sum, const mcast::GroupCounters& one) {
 
 std::byte* ring_memory(const arena::Mapping& slice) { return slice.base() + node::kPageBytes; }
 
-TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
+TeamMulticast::TeamMulticast(ProcessMulticast& process, Parts parts, uint32_t rank,
                              const topo::Placement& placement, transport::Transport& network)
-    : desk_(desk), parts_(std::move(parts)), has_carried_(carries()) {
+    : process_(process), parts_(std::move(parts)), has_carried_(carries()) {
     for (uint32_t one = 0; one < placement.ranks(); ++one) {
         member_of_rank_.push_back(static_cast<mcast::Member>(placement.node_of(one)));
     }
     carrier::Waker* waker = nullptr;
     if (carries()) {
-        waker = &desk_.carrier()->waker();
+        waker = &process_.carrier()->waker();
     } else {
         waker = &waker_.emplace(parts_.wake_fd.get());
     }
@@ -49,8 +49,8 @@ TeamMulticast::TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank,
 TeamMulticast::~TeamMulticast() {
     route_.reset();
     leave(1);
-    if (carries()) desk_.put_away({parts_.membership, parts_.slice, parts_.ranks_on_node});
-    desk_.tidy();
+    if (carries()) process_.put_away({parts_.membership, parts_.slice, parts_.ranks_on_node});
+    process_.tidy();
 }
 
 void TeamMulticast::leave(uint32_t users) {
@@ -60,25 +60,25 @@ void TeamMulticast::leave(uint32_t users) {
 
 void TeamMulticast::drop() {
     if (!carries()) return;
-    desk_.carrier()->drop(parts_.membership);
+    process_.carrier()->drop(parts_.membership);
     parts_.membership = nullptr;
     leave(1);  // the carrier, too, has done with the slice
 }
 
 void TeamMulticast::retire() {
     if (!carries()) return;
-    carrier::Carrier& carrier = *desk_.carrier();
+    carrier::Carrier& carrier = *process_.carrier();
     add_figures(past_, carrier.group_counters(parts_.membership));
     past_interface_ = carrier.describe(parts_.membership);
     drop();
 }
 
 void TeamMulticast::set_rate(uint64_t bytes_per_s) {
-    if (carries()) desk_.carrier()->set_rate(parts_.membership, bytes_per_s);
+    if (carries()) process_.carrier()->set_rate(parts_.membership, bytes_per_s);
 }
 
 void TeamMulticast::poll() {
-    if (carrier::Carrier* carrier = desk_.carrier()) carrier->poll();
+    if (carrier::Carrier* carrier = process_.carrier()) carrier->poll();
 }
 
 carrier::Ring TeamMulticast::ring() const { return carrier::Ring(ring_memory(*parts_.slice)); }
@@ -87,14 +87,14 @@ Bell& TeamMulticast::bell() const { return ring().header().bell; }
 
 void TeamMulticast::sleep(Sleeper& sleeper, uint64_t end_ns) {
     if (carries()) {
-        desk_.carrier()->attend(parts_.membership, sleeper, end_ns);
+        process_.carrier()->attend(parts_.membership, sleeper, end_ns);
     } else {
         sleeper.sleep(end_ns, route_->awaited());
     }
 }
 
 void TeamMulticast::hasten() {
-    if (carries()) desk_.carrier()->hasten(parts_.membership);
+    if (carries()) process_.carrier()->hasten(parts_.membership);
 }
 
 bool TeamMulticast::is_delivered() const {
@@ -102,7 +102,7 @@ bool TeamMulticast::is_delivered() const {
     const carrier::RingHeader& header = ring().header();
     return header.filled.load(std::memory_order_acquire) ==
                header.sent.load(std::memory_order_acquire) &&
-           desk_.carrier()->is_acknowledged(parts_.membership);
+           process_.carrier()->is_acknowledged(parts_.membership);
 }
 
 void TeamMulticast::describe(tutti_multicast_info& info) const {
@@ -116,7 +116,7 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.message_latency_ns = facts_.message.latency_ns;
     set_text(info.address, facts_.address);
     if (!has_carried_) return;
-    carrier::Carrier& carrier = *desk_.carrier();
+    carrier::Carrier& carrier = *process_.carrier();
     mcast::GroupCounters group = past_;
     if (carries()) add_figures(group, carrier.group_counters(parts_.membership));
     const carrier::CarrierCounters all = carrier.counters();

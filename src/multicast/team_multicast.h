@@ -14,7 +14,7 @@
 #include "base/bell.h"
 #include "mcast/group.h"
 #include "mcast/packet.h"
-#include "multicast/multicast_desk.h"
+#include "multicast/process_multicast.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
 #include "transport/carrier/carrier.h"
@@ -66,8 +66,8 @@ class TeamMulticast {
         uint32_t ranks_on_node = 1;
     };
     // network: the way on when the group has failed; outlives this.
-    TeamMulticast(MulticastDesk& desk, Parts parts, uint32_t rank, const topo::Placement& placement,
-                  transport::Transport& network);
+    TeamMulticast(ProcessMulticast& process, Parts parts, uint32_t rank,
+                  const topo::Placement& placement, transport::Transport& network);
     TeamMulticast(const TeamMulticast&) = delete;
     TeamMulticast& operator=(const TeamMulticast&) = delete;
     ~TeamMulticast();
@@ -104,7 +104,7 @@ class TeamMulticast {
     [[nodiscard]] transport::carrier::Ring ring() const;
     void leave(uint32_t users);
 
-    MulticastDesk& desk_;
+    ProcessMulticast& process_;
     Parts parts_;
     const bool has_carried_;      // or does
     mcast::GroupCounters past_;   // of groups that are gone

@@ -56,7 +56,7 @@ class GoalWriter {
                 if ((op.after >> j & 1) != 0) require(label, earlier_[j], text);
             }
             labels.push_back(label);
-            if (op.kind != Kind::kRecvReduce) continue;
+            if (op.kind != OperationKind::kRecvReduce) continue;
             const uint64_t fold = next_label_++;
             text +=
                 "l" + std::to_string(fold) + ": " + calc(op.to.bytes, reduce_ns_per_byte_) + "\n";
@@ -76,7 +76,8 @@ class GoalWriter {
 
     bool is_said(Rank rank, const Position& position, const Operation& op) {
         if (is_node(op.kind)) {
-            error_ = label(rank, position, op) + ": GOAL has no node operations; see the option flat";
+            error_ =
+                label(rank, position, op) + ": GOAL has no node operations; see the option flat";
             return false;
         }
         if (is_multicast(op.kind)) {
@@ -94,9 +95,9 @@ class GoalWriter {
     }
 
     [[nodiscard]] std::string first_part(uint64_t lane, const Operation& op) const {
-        if (op.kind == Kind::kCopy) return calc(op.to.bytes, copy_ns_per_byte_);
-        if (op.kind == Kind::kReduce) return calc(op.to.bytes, reduce_ns_per_byte_);
-        const bool is_send = op.kind == Kind::kSend;
+        if (op.kind == OperationKind::kCopy) return calc(op.to.bytes, copy_ns_per_byte_);
+        if (op.kind == OperationKind::kReduce) return calc(op.to.bytes, reduce_ns_per_byte_);
+        const bool is_send = op.kind == OperationKind::kSend;
         return (is_send ? "send " : "recv ") +
                std::to_string(is_send ? op.left.bytes : op.to.bytes) + "b " +
                (is_send ? "to " : "from ") + std::to_string(op.peer) + " tag " +

@@ -12,7 +12,7 @@
 namespace tutti::sched {
 namespace {
 
-// By Kind.
+// By OperationKind.
 constexpr std::array<std::string_view, 13> kKindNames = {
     "send",        "recv",           "recv_reduce", "copy",         "reduce",
     "multicast",   "recv_multicast", "node_arrive", "node_release", "node_bcast",
@@ -143,7 +143,7 @@ Block parse_block(Line& line) {
 
 // to = left op right; of a message one of the two has a star: where it lands.
 void parse_fold(Line& line, Operation& op) {
-    const bool is_message = op.kind == Kind::kRecvReduce;
+    const bool is_message = op.kind == OperationKind::kRecvReduce;
     op.to = parse_block(line);
     line.want('=');
     const bool left_star = is_message && line.take('*');
@@ -176,14 +176,14 @@ void parse_after(Line& line, Operation& op) {
     } while (!line.error() && line.take(','));
 }
 
-Operation parse_operation(Line& line, Kind kind) {
+Operation parse_operation(Line& line, OperationKind kind) {
     Operation op;
     op.kind = kind;
     if (is_message(kind)) {
         op.message = line.number32();
-        line.want_word(kind == Kind::kSend ? "to" : "from");
+        line.want_word(kind == OperationKind::kSend ? "to" : "from");
         op.peer = line.number32();
-    } else if (kind == Kind::kRecvMulticast) {
+    } else if (kind == OperationKind::kRecvMulticast) {
         line.want_word("from");
         op.peer = line.number32();
     } else if (is_node(kind)) {
@@ -191,26 +191,26 @@ Operation parse_operation(Line& line, Kind kind) {
         op.peer = line.number32();
     }
     switch (kind) {
-        case Kind::kSend:
-        case Kind::kMulticast:
+        case OperationKind::kSend:
+        case OperationKind::kMulticast:
             op.left = parse_block(line);
             break;
-        case Kind::kRecv:
-        case Kind::kRecvMulticast:
-        case Kind::kNodeBcast:
+        case OperationKind::kRecv:
+        case OperationKind::kRecvMulticast:
+        case OperationKind::kNodeBcast:
             op.to = parse_block(line);
             break;
-        case Kind::kRecvReduce:
-        case Kind::kReduce:
+        case OperationKind::kRecvReduce:
+        case OperationKind::kReduce:
             parse_fold(line, op);
             break;
-        case Kind::kNodeArrive:
-        case Kind::kNodeRelease:
+        case OperationKind::kNodeArrive:
+        case OperationKind::kNodeRelease:
             break;
-        case Kind::kCopy:
-        case Kind::kNodeReduce:
-        case Kind::kNodeGather:
-        case Kind::kNodeScatter:
+        case OperationKind::kCopy:
+        case OperationKind::kNodeReduce:
+        case OperationKind::kNodeGather:
+        case OperationKind::kNodeScatter:
             parse_copy(line, op);
             break;
     }
@@ -370,7 +370,7 @@ class Parser {
         if (++count_ > kRoundOpsMax) {
             return line.fail("a round has at most " + std::to_string(kRoundOpsMax) + " operations");
         }
-        const Operation op = parse_operation(line, static_cast<Kind>(kind));
+        const Operation op = parse_operation(line, static_cast<OperationKind>(kind));
         if (!line.error()) program_->add(*lane_, *round_, op);
     }
 

@@ -5,7 +5,7 @@ namespace tutti::sched {
 
 Operation send(Rank peer, uint32_t message, Block what, uint64_t after) {
     Operation op;
-    op.kind = Kind::kSend;
+    op.kind = OperationKind::kSend;
     op.peer = peer;
     op.message = message;
     op.left = what;
@@ -15,7 +15,7 @@ Operation send(Rank peer, uint32_t message, Block what, uint64_t after) {
 
 Operation recv(Rank peer, uint32_t message, Block to, uint64_t after) {
     Operation op;
-    op.kind = Kind::kRecv;
+    op.kind = OperationKind::kRecv;
     op.peer = peer;
     op.message = message;
     op.to = to;
@@ -26,7 +26,7 @@ Operation recv(Rank peer, uint32_t message, Block to, uint64_t after) {
 Operation recv_reduce_left(Rank peer, uint32_t message, Block to, Block landing, Block own,
                            uint64_t after) {
     Operation op = recv(peer, message, to, after);
-    op.kind = Kind::kRecvReduce;
+    op.kind = OperationKind::kRecvReduce;
     op.incoming = Incoming::kLeft;
     op.left = landing;
     op.right = own;
@@ -36,7 +36,7 @@ Operation recv_reduce_left(Rank peer, uint32_t message, Block to, Block landing,
 Operation recv_reduce_right(Rank peer, uint32_t message, Block to, Block own, Block landing,
                             uint64_t after) {
     Operation op = recv(peer, message, to, after);
-    op.kind = Kind::kRecvReduce;
+    op.kind = OperationKind::kRecvReduce;
     op.incoming = Incoming::kRight;
     op.left = own;
     op.right = landing;
@@ -45,7 +45,7 @@ Operation recv_reduce_right(Rank peer, uint32_t message, Block to, Block own, Bl
 
 Operation multicast(uint64_t order, Block what, uint64_t after) {
     Operation op;
-    op.kind = Kind::kMulticast;
+    op.kind = OperationKind::kMulticast;
     op.order = order;
     op.left = what;
     op.after = after;
@@ -54,7 +54,7 @@ Operation multicast(uint64_t order, Block what, uint64_t after) {
 
 Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after) {
     Operation op;
-    op.kind = Kind::kRecvMulticast;
+    op.kind = OperationKind::kRecvMulticast;
     op.peer = sender;
     op.order = order;
     op.to = to;
@@ -64,7 +64,7 @@ Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after) 
 
 Operation copy(Block to, Block from, uint64_t after) {
     Operation op;
-    op.kind = Kind::kCopy;
+    op.kind = OperationKind::kCopy;
     op.to = to;
     op.left = from;
     op.after = after;
@@ -73,7 +73,7 @@ Operation copy(Block to, Block from, uint64_t after) {
 
 Operation reduce(Block to, Block left, Block right, uint64_t after) {
     Operation op = copy(to, left, after);
-    op.kind = Kind::kReduce;
+    op.kind = OperationKind::kReduce;
     op.right = right;
     return op;
 }

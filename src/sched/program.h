@@ -41,7 +41,7 @@
 
 namespace tutti::sched {
 
-enum class Kind : uint8_t {
+enum class OperationKind : uint8_t {
     kSend,           // left -> message to peer
     kRecv,           // message from peer -> to
     kRecvReduce,     // message from peer -> left or right (see incoming), then to = left op right
@@ -87,7 +87,7 @@ inline constexpr uint64_t kAfterNone = 0;
 constexpr uint64_t after_op(uint32_t i) { return uint64_t{1} << i; }
 
 struct Operation {
-    Kind kind = Kind::kCopy;
+    OperationKind kind = OperationKind::kCopy;
     Incoming incoming = Incoming::kRight;
     // Messages: the participant at the other end. kRecvMulticast: the rank that sends, of the team.
     // Node operations: the root's index on its node (Placement::index_on_node).
@@ -166,17 +166,17 @@ Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after =
 Operation copy(Block to, Block from, uint64_t after = kAfterAll);
 Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
 
-constexpr bool is_message(Kind kind) { return kind <= Kind::kRecvReduce; }
-constexpr bool is_multicast(Kind kind) {
-    return kind == Kind::kMulticast || kind == Kind::kRecvMulticast;
+constexpr bool is_message(OperationKind kind) { return kind <= OperationKind::kRecvReduce; }
+constexpr bool is_multicast(OperationKind kind) {
+    return kind == OperationKind::kMulticast || kind == OperationKind::kRecvMulticast;
 }
-constexpr bool is_node(Kind kind) { return kind >= Kind::kNodeArrive; }
+constexpr bool is_node(OperationKind kind) { return kind >= OperationKind::kNodeArrive; }
 // Node operations that move nothing and wait all the same.
-constexpr bool has_no_blocks(Kind kind) {
-    return kind >= Kind::kNodeArrive && kind <= Kind::kNodeRelease;
+constexpr bool has_no_blocks(OperationKind kind) {
+    return kind >= OperationKind::kNodeArrive && kind <= OperationKind::kNodeRelease;
 }
 // Whether Operation::order means something.
-constexpr bool has_order(Kind kind) { return is_node(kind) || is_multicast(kind); }
+constexpr bool has_order(OperationKind kind) { return is_node(kind) || is_multicast(kind); }
 
 inline Block input(uint64_t offset, uint64_t bytes) { return {Buffer::kInput, offset, bytes}; }
 inline Block output(uint64_t offset, uint64_t bytes) { return {Buffer::kOutput, offset, bytes}; }

@@ -16,7 +16,7 @@ std::string message_text(const Operation& op, std::string_view kind, std::string
 }
 
 std::string fold_text(const Operation& op) {
-    const bool is_message = op.kind == Kind::kRecvReduce;
+    const bool is_message = op.kind == OperationKind::kRecvReduce;
     const bool is_left = op.incoming == Incoming::kLeft;
     return block_text(op.to) + " = " + (is_message && is_left ? "*" : "") + block_text(op.left) +
            " op " + (is_message && !is_left ? "*" : "") + block_text(op.right);
@@ -29,31 +29,31 @@ std::string node_text(const Operation& op, std::string_view kind) {
 std::string body_text(const Operation& op) {
     const std::string copied = block_text(op.to) + " = " + block_text(op.left);
     switch (op.kind) {
-        case Kind::kSend:
+        case OperationKind::kSend:
             return message_text(op, "send", "to") + block_text(op.left);
-        case Kind::kRecv:
+        case OperationKind::kRecv:
             return message_text(op, "recv", "from") + block_text(op.to);
-        case Kind::kRecvReduce:
+        case OperationKind::kRecvReduce:
             return message_text(op, "recv_reduce", "from") + fold_text(op);
-        case Kind::kCopy:
+        case OperationKind::kCopy:
             return "copy " + copied;
-        case Kind::kReduce:
+        case OperationKind::kReduce:
             return "reduce " + fold_text(op);
-        case Kind::kMulticast:
+        case OperationKind::kMulticast:
             return "multicast " + block_text(op.left);
-        case Kind::kRecvMulticast:
+        case OperationKind::kRecvMulticast:
             return "recv_multicast from " + std::to_string(op.peer) + " " + block_text(op.to);
-        case Kind::kNodeArrive:
+        case OperationKind::kNodeArrive:
             return node_text(op, "node_arrive");
-        case Kind::kNodeRelease:
+        case OperationKind::kNodeRelease:
             return node_text(op, "node_release");
-        case Kind::kNodeBcast:
+        case OperationKind::kNodeBcast:
             return node_text(op, "node_bcast") + " " + block_text(op.to);
-        case Kind::kNodeReduce:
+        case OperationKind::kNodeReduce:
             return node_text(op, "node_reduce") + " " + copied;
-        case Kind::kNodeGather:
+        case OperationKind::kNodeGather:
             return node_text(op, "node_gather") + " " + copied;
-        case Kind::kNodeScatter:
+        case OperationKind::kNodeScatter:
             return node_text(op, "node_scatter") + " " + copied;
     }
     return {};

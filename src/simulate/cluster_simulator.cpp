@@ -6,7 +6,7 @@
 
 #include "base/amounts.h"
 #include "engine/messages.h"
-#include "node/standing.h"
+#include "node/progress_snapshot.h"
 
 namespace tutti::simulate {
 
@@ -229,9 +229,9 @@ bool ClusterSimulator::step_once(Process& process, Member& member, std::string& 
     bool is_seen = false;
     if (member.node) {
         const exec::Executor& executor = *member.executor;
-        const node::Standing before(*member.node, executor.node_op());
+        const node::ProgressSnapshot before(*member.node, executor.node_op());
         result = member.executor->step();
-        is_seen = node::Standing(*member.node, executor.node_op()) != before;
+        is_seen = node::ProgressSnapshot(*member.node, executor.node_op()) != before;
     } else {
         result = member.executor->step();
     }

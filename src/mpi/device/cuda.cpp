@@ -87,9 +87,9 @@ class Cuda final : public Runtime {
         if (f_.pointer_get_attributes(4, kWhich, values, reinterpret_cast<uintptr_t>(address)) != 0)
             return {};
         if (is_managed != 0) {
-            owner.place = Place::kManaged;
+            owner.kind = MemoryKind::kManaged;
         } else if (type != 0 && type != kMemoryTypeHost) {
-            owner.place = Place::kDevice;
+            owner.kind = MemoryKind::kDevice;
         }
         return owner;
     }

@@ -79,9 +79,9 @@ class Hip final : public Runtime {
         Owner owner;
         owner.device = found.device;
         if (found.is_managed != 0 || found.type == (is_before_6 ? kManagedBefore6 : kManaged)) {
-            owner.place = Place::kManaged;
+            owner.kind = MemoryKind::kManaged;
         } else if (found.type == (is_before_6 ? kDeviceBefore6 : kDevice)) {
-            owner.place = Place::kDevice;
+            owner.kind = MemoryKind::kDevice;
         }
         return owner;
     }

@@ -82,7 +82,7 @@ class LevelZero final : public Runtime {
             // Shared by host and no device in particular: the host may use it at any time.
             if (device == nullptr) return {};
             Owner owner;
-            owner.place = found.memory == kMemoryShared ? Place::kManaged : Place::kDevice;
+            owner.kind = found.memory == kMemoryShared ? MemoryKind::kManaged : MemoryKind::kDevice;
             owner.device = static_cast<int>(i);  // its driver
             owner.context = device;
             return owner;

@@ -11,7 +11,7 @@
 
 namespace tutti::mpi::device {
 
-enum class Place : uint8_t {
+enum class MemoryKind : uint8_t {
     kHost,     // the processor's own, pinned or not: used as it is
     kManaged,  // moves between processor and device; not always the processor's to touch
     kDevice,   // the processor cannot read it
@@ -19,7 +19,7 @@ enum class Place : uint8_t {
 
 // Whose memory an address is, in words of the runtime.
 struct Owner {
-    Place place = Place::kHost;
+    MemoryKind kind = MemoryKind::kHost;
     int device = 0;
     void* context = nullptr;  // where copies have to be made; null where the device says it all
 };

@@ -156,7 +156,7 @@ Runtime* Watch::find(const void* address, Owner& owner) {
     const size_t count = count_.load(std::memory_order_acquire);
     for (size_t i = 0; i < count; ++i) {
         owner = found_[i]->owner(address);
-        if (owner.place != Place::kHost) return found_[i];
+        if (owner.kind != MemoryKind::kHost) return found_[i];
     }
     return nullptr;
 }

@@ -81,7 +81,7 @@ void Feed::collect_filled(uint64_t now_ns) {
 bool Feed::collect_once(uint64_t now_ns) {
     const uint32_t before = to_write_count_;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
-        Place& place = places_[i];
+        SlotWork& place = places_[i];
         const bool is_looked_at = place.at == At::kIdle || place.at == At::kPosted;
         if (!is_looked_at || !ring_.is_filled_here(place.number)) continue;
         if (place.at == At::kPosted) group_.release(now_ns, place.post);
@@ -102,7 +102,7 @@ void Feed::write_filled(uint64_t now_ns) {
         }
         if (!group_.write(now_ns, outgoing_)) break;
         is_writing_ = false;
-        Place& place = this->place(number);
+        SlotWork& place = this->place(number);
         place.at = At::kHeld;
         place.held_until = group_.written_end();
         ++held_;
@@ -117,9 +117,9 @@ void Feed::write_filled(uint64_t now_ns) {
 void Feed::release_delivered(uint64_t now_ns) {
     if (held_ == 0) return;
     const uint64_t placed_end = group_.placed_end();
-    const Place* oldest = nullptr;
+    const SlotWork* oldest = nullptr;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
-        Place& place = places_[i];
+        SlotWork& place = places_[i];
         if (place.at != At::kHeld) continue;
         if (place.held_until > placed_end) {
             if (!oldest || place.number < oldest->number) oldest = &place;
@@ -144,7 +144,7 @@ void Feed::finish_posts(uint64_t now_ns) {
     completed_seen_ = completed;
     uint32_t received = 0;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
-        Place& place = places_[i];
+        SlotWork& place = places_[i];
         if (place.at != At::kPosted) continue;
         const mcast::PostState state = group_.state(place.post);
         if (state == mcast::PostState::kPending) continue;
@@ -164,7 +164,7 @@ void Feed::post_free(uint64_t now_ns) {
     freed_seen_ = freed;
     has_freed_ = false;
     for (uint32_t i = 0; i < ring_.slots(); ++i) {
-        Place& place = places_[i];
+        SlotWork& place = places_[i];
         if (place.at != At::kIdle || !ring_.is_open(place.number)) continue;
         const auto posted = group_.post_any(now_ns, name_of(place.number),
                                             {ring_.data(place.number), kMulticastBytesMax});
@@ -174,7 +174,7 @@ void Feed::post_free(uint64_t now_ns) {
     }
 }
 
-void Feed::move_on(Place& place) {
+void Feed::move_on(SlotWork& place) {
     place.number += ring_.slots();
     place.at = At::kIdle;
 }

@@ -43,14 +43,14 @@ class Feed final : public Client {
   private:
     enum class At : uint8_t { kIdle, kPosted, kToWrite, kHeld };
     // What the service does about the number that a slot is at.
-    struct Place {
+    struct SlotWork {
         uint64_t number = 0;
         At at = At::kIdle;
         mcast::PostId post;       // kPosted
         uint64_t held_until = 0;  // kHeld: the end of the message in the own stream
     };
 
-    [[nodiscard]] Place& place(uint64_t number) { return places_[number & (ring_.slots() - 1)]; }
+    [[nodiscard]] SlotWork& place(uint64_t number) { return places_[number & (ring_.slots() - 1)]; }
     void close(mcast::Member dead);
     void collect_filled(uint64_t now_ns);
     bool collect_once(uint64_t now_ns);
@@ -58,12 +58,12 @@ class Feed final : public Client {
     void release_delivered(uint64_t now_ns);
     void finish_posts(uint64_t now_ns);
     void post_free(uint64_t now_ns);
-    void move_on(Place& place);
+    void move_on(SlotWork& place);
     void watch_waits(uint64_t now_ns);
 
     Ring ring_;
     mcast::Group& group_;
-    std::array<Place, kRingSlotsMax> places_;
+    std::array<SlotWork, kRingSlotsMax> places_;
     // Numbers that ranks here filled and the group has not taken, in the order to write; of the
     // first one the group may have a part.
     std::array<uint64_t, kRingSlotsMax> to_write_{};

@@ -30,29 +30,29 @@ void Recovery::step(const Progress& progress) {
     if (!ring_.is_frozen()) return;
     bool goes_on = true;
     while (goes_on) {
-        switch (step_) {
-            case Step::kIdle:
+        switch (phase_) {
+            case Phase::kIdle:
                 begin();
                 break;
-            case Step::kGather:
+            case Phase::kGather:
                 goes_on = gather();
                 break;
-            case Step::kToParent:
+            case Phase::kToParent:
                 goes_on = to_parent();
                 break;
-            case Step::kFromParent:
+            case Phase::kFromParent:
                 goes_on = from_parent();
                 break;
-            case Step::kToChildren:
+            case Phase::kToChildren:
                 goes_on = to_children();
                 break;
-            case Step::kLists:
+            case Phase::kLists:
                 goes_on = lists(progress);
                 break;
-            case Step::kReady:
+            case Phase::kReady:
                 push();
                 return;
-            case Step::kFailed:
+            case Phase::kFailed:
                 return;
         }
     }
@@ -77,7 +77,7 @@ void Recovery::post_recv(Rank peer, Way way, uint64_t number, void* data, size_t
 // The one message that a step waits for is complete.
 bool Recovery::has_arrived() {
     const State state = network_.test(ticket_);
-    if (state == State::kFailed) step_ = Step::kFailed;
+    if (state == State::kFailed) phase_ = Phase::kFailed;
     if (state != State::kDone) return false;
     is_posted_ = false;
     return true;
@@ -92,7 +92,7 @@ void Recovery::begin() {
     if (own_list_.count > 0) {
         known_[kHolders + rank_ / kWordBits] |= uint64_t{1} << rank_ % kWordBits;
     }
-    step_ = Step::kGather;
+    phase_ = Phase::kGather;
 }
 
 void Recovery::merge() {
@@ -110,7 +110,7 @@ bool Recovery::gather() {
     }
     const bool is_below = child_bit_ < ranks_ && (rank_ & child_bit_) == 0;
     if (!is_below) {
-        step_ = rank_ == 0 ? Step::kToChildren : Step::kToParent;
+        phase_ = rank_ == 0 ? Phase::kToChildren : Phase::kToParent;
         return true;
     }
     if (rank_ + child_bit_ >= ranks_) {
@@ -130,7 +130,7 @@ bool Recovery::to_parent() {
         is_posted_ = true;
     }
     if (!has_arrived()) return false;
-    step_ = Step::kFromParent;
+    phase_ = Phase::kFromParent;
     return true;
 }
 
@@ -141,7 +141,7 @@ bool Recovery::from_parent() {
         is_posted_ = true;
     }
     if (!has_arrived()) return false;
-    step_ = Step::kToChildren;
+    phase_ = Phase::kToChildren;
     return true;
 }
 
@@ -155,7 +155,7 @@ bool Recovery::to_children() {
         is_posted_ = true;
         return true;
     }
-    step_ = Step::kLists;
+    phase_ = Phase::kLists;
     return true;
 }
 
@@ -168,7 +168,7 @@ bool Recovery::lists(const Progress& progress) {
     while (holder_ < ranks_ && !holds(holder_)) ++holder_;
     if (holder_ == ranks_) {
         queue_held();
-        step_ = Step::kReady;
+        phase_ = Phase::kReady;
         // Before anything goes, the rank adds what it has under way.
         return false;
     }
@@ -193,7 +193,7 @@ bool Recovery::own_list() {
     }
     for (Ticket& ticket : tickets_) {
         const State state = network_.test(ticket);
-        if (state == State::kFailed) step_ = Step::kFailed;
+        if (state == State::kFailed) phase_ = Phase::kFailed;
         if (state != State::kDone) return false;
     }
     is_posted_ = false;
@@ -281,7 +281,7 @@ void Recovery::push() {
         if (rank == rank_) continue;
         while (push_to(rank)) {
         }
-        if (step_ == Step::kFailed) return;
+        if (phase_ == Phase::kFailed) return;
     }
     while (first_item_ < end_item_ && item(first_item_).remaining == 0) ++first_item_;
 }
@@ -291,7 +291,7 @@ bool Recovery::push_to(Rank rank) {
     uint64_t& cursor = cursors_[rank];
     if (is_sending_[rank]) {
         const State state = network_.test(tickets_[rank]);
-        if (state == State::kFailed) step_ = Step::kFailed;
+        if (state == State::kFailed) phase_ = Phase::kFailed;
         if (state != State::kDone) return false;
         is_sending_[rank] = false;
         --item(cursor++).remaining;

@@ -68,12 +68,12 @@ class Recovery {
     // Lets it go on, once the ring is frozen.
     void step(const Progress& progress);
     // 1 is over: calls from this one on are planned without multicast.
-    [[nodiscard]] bool is_decided() const { return step_ > Step::kFromParent; }
+    [[nodiscard]] bool is_decided() const { return phase_ > Phase::kFromParent; }
     [[nodiscard]] uint64_t calls_end() const { return known_[kCallsEnd]; }
     [[nodiscard]] mcast::Member dead() const { return static_cast<mcast::Member>(known_[kDead]); }
     // 2 is over: multicasts go by send() and recv().
-    [[nodiscard]] bool is_ready() const { return step_ == Step::kReady; }
-    [[nodiscard]] bool has_failed() const { return step_ == Step::kFailed; }
+    [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
+    [[nodiscard]] bool has_failed() const { return phase_ == Phase::kFailed; }
     // Nobody misses anything of this rank.
     [[nodiscard]] bool is_settled() const { return is_ready() && first_item_ == end_item_; }
 
@@ -90,7 +90,7 @@ class Recovery {
 
   private:
     // In the order in which they follow each other.
-    enum class Step : uint8_t {
+    enum class Phase : uint8_t {
         kIdle,
         kGather,
         kToParent,
@@ -139,7 +139,7 @@ class Recovery {
     Transport& network_;
     Rank rank_;
     Rank ranks_;
-    Step step_ = Step::kIdle;
+    Phase phase_ = Phase::kIdle;
     uint64_t calls_end_ = 0;
 
     // 1: these words, then a bit for each rank that holds something.

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "check/prove.h"
 #include "check/count.h"
+#include "check/prove.h"
 
 namespace tutti::algo {
 namespace {
@@ -170,7 +170,7 @@ TEST(Plan, StreamsAnAllgather) {
     sched::Round round;
     leader->read(0, 2, round);
     const sched::Operation& last = round[round.size() - 1];
-    EXPECT_EQ(last.kind, sched::Kind::kNodeBcast);
+    EXPECT_EQ(last.kind, sched::OperationKind::kNodeBcast);
     EXPECT_EQ(last.after, sched::after_op(0));
 }
 

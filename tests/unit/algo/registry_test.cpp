@@ -30,11 +30,11 @@ std::string peers(const Algorithm& algorithm, const Shape& shape, Rank rank,
             is_first = false;
             if (sched::is_multicast(op.kind)) {
                 const std::string from = std::to_string(op.peer) + "/";
-                text += op.kind == sched::Kind::kMulticast ? "all " : "hear " + from;
+                text += op.kind == sched::OperationKind::kMulticast ? "all " : "hear " + from;
                 text += std::to_string(op.order);
                 continue;
             }
-            text += op.kind == sched::Kind::kSend ? "send " : "recv ";
+            text += op.kind == sched::OperationKind::kSend ? "send " : "recv ";
             text += std::to_string(op.peer);
         }
     }
@@ -162,7 +162,8 @@ TEST(Examples, AllreduceRing) {
         ASSERT_EQ(round.size(), 2U);
         EXPECT_EQ(round[0].to.offset, received[k] * 80);
         EXPECT_EQ(round[1].left.offset, sent[k] * 80);
-        EXPECT_EQ(round[0].kind, k < 2 ? sched::Kind::kRecvReduce : sched::Kind::kRecv);
+        EXPECT_EQ(round[0].kind,
+                  k < 2 ? sched::OperationKind::kRecvReduce : sched::OperationKind::kRecv);
     }
 }
 
@@ -253,7 +254,7 @@ TEST(Examples, ATurnBeginsBehindTheLastButOnePieceOfTheRankBefore) {
     sched::Round round;
     program->read(0, 1, round);
     ASSERT_EQ(round.size(), 2U);
-    EXPECT_EQ(round[1].kind, sched::Kind::kMulticast);
+    EXPECT_EQ(round[1].kind, sched::OperationKind::kMulticast);
     EXPECT_EQ(round[1].order, 3U);
     EXPECT_EQ(round[1].after, sched::after_op(0) | sched::after_op(1));
     program->read(0, 2, round);

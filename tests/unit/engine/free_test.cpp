@@ -39,7 +39,7 @@ class Rank {
         transport::carrier::Ring::format(multicast::ring_memory(*slice_), kRing);
         multicast::MulticastOutcome outcome;
         outcome.route = std::make_unique<multicast::TeamMulticast>(
-            context_->multicast_desk(),
+            context_->process_multicast(),
             multicast::TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr, 1}, rank,
             inter_node_->placement(), inter_node_->transport());
         inter_node_->set_multicast(std::move(outcome));
@@ -60,7 +60,7 @@ class Rank {
     }
     // As other teams' waits do, and MPI_Finalize.
     void attend() {
-        context_->multicast_desk().attend_all();
+        context_->process_multicast().attend_all();
         context_->tidy();
     }
     // The last thing that the team's multicast does.

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "conformance/mailbox.h"
-#include "multicast/multicast_desk.h"
+#include "multicast/process_multicast.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/crew.h"
@@ -635,42 +635,42 @@ TEST(Multicast, RandomMixedWithFailures) {
     }
 }
 
-TEST(MulticastDesk, RemembersWhoDidNotHearWhom) {
-    multicast::MulticastDesk desk;
-    EXPECT_FALSE(desk.known_failure({1, 2, 3}));
-    desk.remember_failure({3, 1}, "1 does not hear 3");
-    EXPECT_EQ(desk.known_failure({3, 2, 1}), "1 does not hear 3");
-    EXPECT_EQ(desk.known_failure({1, 3}), "1 does not hear 3");
-    EXPECT_FALSE(desk.known_failure({1, 2}));
-    EXPECT_FALSE(desk.known_failure({3}));
+TEST(ProcessMulticast, RemembersWhoDidNotHearWhom) {
+    multicast::ProcessMulticast process;
+    EXPECT_FALSE(process.known_failure({1, 2, 3}));
+    process.remember_failure({3, 1}, "1 does not hear 3");
+    EXPECT_EQ(process.known_failure({3, 2, 1}), "1 does not hear 3");
+    EXPECT_EQ(process.known_failure({1, 3}), "1 does not hear 3");
+    EXPECT_FALSE(process.known_failure({1, 2}));
+    EXPECT_FALSE(process.known_failure({3}));
     // After so many, nothing is tried.
-    for (uint64_t host = 4; host < 7; ++host) desk.remember_failure({host}, "again");
-    EXPECT_EQ(desk.known_failure({1, 2}), "again");
+    for (uint64_t host = 4; host < 7; ++host) process.remember_failure({host}, "again");
+    EXPECT_EQ(process.known_failure({1, 2}), "again");
     // What was in vain again is not another one, and those who hear each other after all are none.
-    desk.forget_failures({5, 4});
-    EXPECT_FALSE(desk.known_failure({1, 2}));
-    for (int i = 0; i < 4; ++i) desk.remember_failure({1, 3}, "again");
-    EXPECT_FALSE(desk.known_failure({1, 2}));
-    EXPECT_EQ(desk.known_failure({1, 3}), "1 does not hear 3");
-    desk.forget_failures({1, 2, 3});
-    EXPECT_FALSE(desk.known_failure({1, 3}));
-    EXPECT_TRUE(desk.is_new("why"));
-    EXPECT_FALSE(desk.is_new("why"));
+    process.forget_failures({5, 4});
+    EXPECT_FALSE(process.known_failure({1, 2}));
+    for (int i = 0; i < 4; ++i) process.remember_failure({1, 3}, "again");
+    EXPECT_FALSE(process.known_failure({1, 2}));
+    EXPECT_EQ(process.known_failure({1, 3}), "1 does not hear 3");
+    process.forget_failures({1, 2, 3});
+    EXPECT_FALSE(process.known_failure({1, 3}));
+    EXPECT_TRUE(process.is_new("why"));
+    EXPECT_FALSE(process.is_new("why"));
 }
 
-TEST(MulticastDesk, OneTeamSpeaksForAll) {
-    multicast::MulticastDesk desk;
+TEST(ProcessMulticast, OneTeamSpeaksForAll) {
+    multicast::ProcessMulticast process;
     for (int stop = 0; stop < 2; ++stop) {
-        EXPECT_TRUE(desk.falls_silent("h1"));
-        EXPECT_FALSE(desk.falls_silent("h1"));
-        EXPECT_TRUE(desk.falls_silent("h2"));
-        EXPECT_TRUE(desk.answers_again("h1"));
-        EXPECT_FALSE(desk.answers_again("h1"));
-        EXPECT_TRUE(desk.answers_again("h2"));
+        EXPECT_TRUE(process.falls_silent("h1"));
+        EXPECT_FALSE(process.falls_silent("h1"));
+        EXPECT_TRUE(process.falls_silent("h2"));
+        EXPECT_TRUE(process.answers_again("h1"));
+        EXPECT_FALSE(process.answers_again("h1"));
+        EXPECT_TRUE(process.answers_again("h2"));
     }
 }
 
-struct Counted : multicast::Attended {
+struct Counted : multicast::RecoveryClient {
     void attend() override { ++attended; }
     void watch_for_others(bool is_wanted) override {
         ++changes;
@@ -681,19 +681,19 @@ struct Counted : multicast::Attended {
     bool is_watched = false;
 };
 
-TEST(MulticastDesk, LongWaitsAttendToAllTeamsThatAreThere) {
-    multicast::MulticastDesk desk;
+TEST(ProcessMulticast, LongWaitsAttendToAllTeamsThatAreThere) {
+    multicast::ProcessMulticast process;
     Counted first;
     Counted second;
-    desk.attend_all();
-    desk.enroll(first);
-    desk.enroll(second);
-    desk.attend_all();
-    desk.watch_all_for_others(true);
-    desk.withdraw(first);
-    desk.withdraw(first);  // it may have gone earlier
-    desk.attend_all();
-    desk.watch_all_for_others(false);
+    process.attend_all();
+    process.enroll(first);
+    process.enroll(second);
+    process.attend_all();
+    process.watch_all_for_others(true);
+    process.withdraw(first);
+    process.withdraw(first);  // it may have gone earlier
+    process.attend_all();
+    process.watch_all_for_others(false);
     EXPECT_EQ(first.attended, 1);
     EXPECT_EQ(second.attended, 2);
     EXPECT_TRUE(first.is_watched);

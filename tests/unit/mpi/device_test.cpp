@@ -158,13 +158,13 @@ TEST(Watch, AsksAnewWhoseMemoryAnAddressIs) {
     auto* memory = static_cast<char*>(gpu.alloc(nullptr, 5000, kStandinDevice, 1));
     Owner owner;
     EXPECT_EQ(watch.find(memory + 4999, owner), &cuda());
-    EXPECT_EQ(owner.place, Place::kDevice);
+    EXPECT_EQ(owner.kind, MemoryKind::kDevice);
     gpu.release(memory);
     EXPECT_EQ(watch.find(memory, owner), nullptr);
-    EXPECT_EQ(owner.place, Place::kHost);
+    EXPECT_EQ(owner.kind, MemoryKind::kHost);
     EXPECT_EQ(gpu.alloc(memory, 5000, kStandinManaged, 0), memory);
     EXPECT_EQ(watch.find(memory, owner), &cuda());
-    EXPECT_EQ(owner.place, Place::kManaged);
+    EXPECT_EQ(owner.kind, MemoryKind::kManaged);
     gpu.release(memory);
     EXPECT_EQ(gpu.alloc(memory, 5000, kStandinPinned, 0), memory);
     EXPECT_EQ(watch.find(memory, owner), nullptr);

@@ -32,9 +32,9 @@ struct CarriedGroup {
 // A team that may have to go on by messages when its group fails. All its ranks take part in that
 // (transport/carrier/recovery.h), also those that have left the call in which others still wait,
 // and now wait for them in a call of another team.
-class Attended {
+class RecoveryClient {
   public:
-    virtual ~Attended() = default;
+    virtual ~RecoveryClient() = default;
     // Goes on with that, if there is anything to do.
     virtual void attend() = 0;
     // Whether a call of another team has waited for long: its cause may be a failure of this team's
@@ -42,7 +42,7 @@ class Attended {
     virtual void watch_for_others(bool is_wanted) = 0;
 };
 
-class MulticastDesk {
+class ProcessMulticast {
   public:
     // Errors: why this process can have no multicast; nothing is tried again. process: its number
     // among those that draw faults by the same seed.
@@ -69,8 +69,8 @@ class MulticastDesk {
     sched::Speed known_speed(uint64_t host);
 
     // Teams across nodes, from when they can be called until withdraw(), each at most once.
-    void enroll(Attended& team);
-    void withdraw(Attended& team);
+    void enroll(RecoveryClient& team);
+    void withdraw(RecoveryClient& team);
     // In long waits of any team, and of no team in particular: lets every one of them go on. Does
     // nothing while another thread is at it.
     void attend_all();
@@ -106,7 +106,7 @@ class MulticastDesk {
 
     // Not mutex_: others look at carriers and failures meanwhile.
     std::mutex attended_mutex_;
-    std::vector<Attended*> attended_;
+    std::vector<RecoveryClient*> attended_;
 };
 
 }  // namespace tutti::multicast

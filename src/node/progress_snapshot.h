@@ -10,10 +10,10 @@
 
 namespace tutti::node {
 
-class Standing {
+class ProgressSnapshot {
   public:
     // op: the node's operation that is under way, or nullptr.
-    Standing(const Team& team, const Op* op) {
+    ProgressSnapshot(const Team& team, const Op* op) {
         const DoneWords& done = team.slice.done(team.rank);
         published_ = team.slice.ready(team.rank).published.load(std::memory_order_relaxed);
         calls_done_ = done.calls_done.load(std::memory_order_relaxed);
@@ -27,7 +27,7 @@ class Standing {
         taken_ = op->taken;
         line_ = op->line;
     }
-    bool operator==(const Standing&) const = default;
+    bool operator==(const ProgressSnapshot&) const = default;
 
   private:
     uint64_t published_ = 0;

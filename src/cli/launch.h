@@ -11,7 +11,7 @@
 
 namespace tutti::cli {
 
-struct Plan {
+struct Launch {
     Style style = Style::kInherit;
     size_t launcher = 0;        // its place in the command, where style is not kInherit
     std::string application;    // for messages: the program that should use MPI
@@ -22,7 +22,7 @@ struct Plan {
 };
 
 // Looks at the files that the command names; runs `LAUNCHER --version`.
-Result<Plan> make_plan(const std::vector<std::string>& command, const std::string& path);
+Result<Launch> make_launch(const std::vector<std::string>& command, const std::string& path);
 
 // A launcher on PATH, or beside a program.
 struct FoundLauncher {

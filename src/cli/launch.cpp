@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/plan.h"
+#include "cli/launch.h"
 
 #include <fmt/format.h>
 
@@ -24,12 +24,13 @@ bool same_file(const std::string& left, const std::string& right) {
 }
 
 // The application of the first context of a launcher that has one; else the launcher itself.
-std::string application_of(const std::vector<std::string>& command, const Plan& plan,
+std::string application_of(const std::vector<std::string>& command, const Launch& launch,
                            const IsProgram& is_program) {
-    for (const Context& context : split_contexts(command, plan.launcher, plan.style, is_program)) {
+    for (const AppContext& context :
+         split_contexts(command, launch.launcher, launch.style, is_program)) {
         if (context.application != context.end) return command[context.application];
     }
-    return command[plan.launcher];
+    return command[launch.launcher];
 }
 
 std::string closed_app_file(const std::vector<std::string>& command, size_t launcher) {
@@ -74,12 +75,12 @@ std::string mpi_library_of(const std::optional<FoundLauncher>& found) {
     return find_mpi_library(link_chain(found->file), found->flavour).value_or("");
 }
 
-Plan plan_program(const std::vector<std::string>& command, const std::string& file,
-                  const std::string& path) {
-    Plan plan;
-    plan.application = command[0];
-    if (starts_tutti(command, path)) plan.mpi_library = mpi_library_of(launcher_near(file, path));
-    return plan;
+Launch launch_of(const std::vector<std::string>& command, const std::string& file,
+                 const std::string& path) {
+    Launch launch;
+    launch.application = command[0];
+    if (starts_tutti(command, path)) launch.mpi_library = mpi_library_of(launcher_near(file, path));
+    return launch;
 }
 
 }  // namespace
@@ -108,19 +109,19 @@ std::optional<FoundLauncher> first_launcher(const std::string& path) {
     return std::nullopt;
 }
 
-Result<Plan> make_plan(const std::vector<std::string>& command, const std::string& path) {
+Result<Launch> make_launch(const std::vector<std::string>& command, const std::string& path) {
     const IsProgram is_program = [&](const std::string& word) {
         return find_program(word, path).has_value();
     };
     const auto launcher = find_launcher(command, is_program);
     const std::string file = *find_program(command[launcher.value_or(0)], path);
-    if (!launcher) return plan_program(command, file, path);
+    if (!launcher) return launch_of(command, file, path);
 
-    Plan plan;
-    plan.launcher = *launcher;
+    Launch launch;
+    launch.launcher = *launcher;
     std::optional<FoundLauncher> found;
     if (base_name(command[*launcher]) == "srun") {
-        plan.style = Style::kSlurm;
+        launch.style = Style::kSlurm;
         if (starts_tutti(command, path)) found = first_launcher(path);
     } else {
         found = look_at_launcher(file);
@@ -130,13 +131,13 @@ Result<Plan> make_plan(const std::vector<std::string>& command, const std::strin
                                      "its --version says",
                                      printable(file))};
         }
-        plan.style = found->flavour == Flavour::kOmpi ? Style::kOpenMpi : Style::kHydra;
-        plan.has_env_list = found->version.starts_with("Open MPI 4");
-        if (plan.has_env_list) plan.closed_app_file = closed_app_file(command, *launcher);
+        launch.style = found->flavour == Flavour::kOmpi ? Style::kOpenMpi : Style::kHydra;
+        launch.has_env_list = found->version.starts_with("Open MPI 4");
+        if (launch.has_env_list) launch.closed_app_file = closed_app_file(command, *launcher);
     }
-    plan.application = application_of(command, plan, is_program);
-    if (starts_tutti(command, path)) plan.mpi_library = mpi_library_of(found);
-    return plan;
+    launch.application = application_of(command, launch, is_program);
+    if (starts_tutti(command, path)) launch.mpi_library = mpi_library_of(found);
+    return launch;
 }
 
 }  // namespace tutti::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "multicast/multicast_desk.h"
+#include "multicast/process_multicast.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace tutti::multicast {
 using transport::carrier::Carrier;
 using transport::carrier::CarrierParams;
 
-Result<Carrier*> MulticastDesk::open(const Settings& all, uint32_t process) {
+Result<Carrier*> ProcessMulticast::open(const Settings& all, uint32_t process) {
     const McastSettings& settings = all.mcast;
     const std::lock_guard lock(mutex_);
     if (error_) return *error_;
@@ -33,12 +33,12 @@ Result<Carrier*> MulticastDesk::open(const Settings& all, uint32_t process) {
     return carrier_.get();
 }
 
-void MulticastDesk::put_away(CarriedGroup group) {
+void ProcessMulticast::put_away(CarriedGroup group) {
     const std::lock_guard lock(mutex_);
     put_away_.push_back(std::move(group));
 }
 
-void MulticastDesk::tidy() {
+void ProcessMulticast::tidy() {
     const std::lock_guard lock(mutex_);
     std::erase_if(put_away_, [&](const CarriedGroup& group) {
         auto& header = *reinterpret_cast<node::SliceHeader*>(group.slice->base());
@@ -50,7 +50,7 @@ void MulticastDesk::tidy() {
     });
 }
 
-void MulticastDesk::remember_failure(std::vector<uint64_t> hosts, std::string reason) {
+void ProcessMulticast::remember_failure(std::vector<uint64_t> hosts, std::string reason) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
     // One that is tried again and again is one failure.
@@ -60,7 +60,7 @@ void MulticastDesk::remember_failure(std::vector<uint64_t> hosts, std::string re
     failures_.push_back({std::move(hosts), std::move(reason)});
 }
 
-void MulticastDesk::forget_failures(std::vector<uint64_t> hosts) {
+void ProcessMulticast::forget_failures(std::vector<uint64_t> hosts) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
     std::erase_if(failures_, [&](const Failure& one) {
@@ -68,7 +68,7 @@ void MulticastDesk::forget_failures(std::vector<uint64_t> hosts) {
     });
 }
 
-std::optional<std::string> MulticastDesk::known_failure(std::vector<uint64_t> hosts) {
+std::optional<std::string> ProcessMulticast::known_failure(std::vector<uint64_t> hosts) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
     for (const Failure& failure : failures_) {
@@ -80,49 +80,49 @@ std::optional<std::string> MulticastDesk::known_failure(std::vector<uint64_t> ho
     return failures_.back().reason;
 }
 
-void MulticastDesk::remember_speed(uint64_t host, const sched::Speed& speed) {
+void ProcessMulticast::remember_speed(uint64_t host, const sched::Speed& speed) {
     const std::lock_guard lock(mutex_);
     speeds_[host] = speed;
 }
 
-sched::Speed MulticastDesk::known_speed(uint64_t host) {
+sched::Speed ProcessMulticast::known_speed(uint64_t host) {
     const std::lock_guard lock(mutex_);
     const auto known = speeds_.find(host);
     return known == speeds_.end() ? sched::Speed{} : known->second;
 }
 
-void MulticastDesk::enroll(Attended& team) {
+void ProcessMulticast::enroll(RecoveryClient& team) {
     const std::lock_guard lock(attended_mutex_);
     attended_.push_back(&team);
 }
 
-void MulticastDesk::withdraw(Attended& team) {
+void ProcessMulticast::withdraw(RecoveryClient& team) {
     const std::lock_guard lock(attended_mutex_);
     std::erase(attended_, &team);
 }
 
-void MulticastDesk::attend_all() {
+void ProcessMulticast::attend_all() {
     const std::unique_lock lock(attended_mutex_, std::try_to_lock);
     if (!lock) return;
-    for (Attended* team : attended_) team->attend();
+    for (RecoveryClient* team : attended_) team->attend();
 }
 
-void MulticastDesk::watch_all_for_others(bool is_wanted) {
+void ProcessMulticast::watch_all_for_others(bool is_wanted) {
     const std::lock_guard lock(attended_mutex_);
-    for (Attended* team : attended_) team->watch_for_others(is_wanted);
+    for (RecoveryClient* team : attended_) team->watch_for_others(is_wanted);
 }
 
-bool MulticastDesk::is_new(const std::string& reason) {
+bool ProcessMulticast::is_new(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     return reasons_.size() < kReasonsMax && reasons_.insert(reason).second;
 }
 
-bool MulticastDesk::falls_silent(const std::string& host) {
+bool ProcessMulticast::falls_silent(const std::string& host) {
     const std::lock_guard lock(mutex_);
     return silent_.insert(host).second;
 }
 
-bool MulticastDesk::answers_again(const std::string& host) {
+bool ProcessMulticast::answers_again(const std::string& host) {
     const std::lock_guard lock(mutex_);
     return silent_.erase(host) > 0;
 }
