@@ -238,7 +238,7 @@ Report TeamMaker::make_multicast() {
     engine::InterNode& inter_node = *inter_node_;
     const Settings& settings = context_.settings();
     if (params_.multicast_later) team_->try_later(try_multicast);
-    if (params_.multicast_later && may_wait_for_multicast(settings)) {
+    if (params_.multicast_later && may_wait_for_multicast(settings, context_.rules())) {
         if (wants_multicast(settings)) inter_node.await_multicast();
         return {};
     }

@@ -2,7 +2,6 @@
 #include "bootstrap/multicast_choice.h"
 
 #include "algo/registry.h"
-#include "select/rules.h"
 
 namespace tutti::bootstrap {
 
@@ -12,15 +11,14 @@ bool wants_multicast(const Settings& settings) {
            (settings.mcast.choice == McastChoice::kAuto && settings.hosts == 0);
 }
 
-bool may_wait_for_multicast(const Settings& settings) {
+bool may_wait_for_multicast(const Settings& settings, const select::Rules& rules) {
     if (settings.mcast.choice != McastChoice::kAuto) return false;
     // Who is to be told of ranks that call other things, or come late, is told so in every call.
     if (settings.watches_calls()) return false;
-    for (size_t i = 0; i < settings.forced.size(); ++i) {
-        if (settings.forced[i].empty()) continue;
+    for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
         const auto collective = static_cast<tutti_collective>(i);
-        const auto forced = select::parse_forced(collective, settings.forced[i]);
-        const auto* algorithm = forced ? algo::find(collective, forced.value().algorithm) : nullptr;
+        const select::Forced* forced = rules.forced(collective);
+        const auto* algorithm = forced ? algo::find(collective, forced->algorithm) : nullptr;
         if (algorithm && algorithm->has_multicast) return false;
     }
     return true;

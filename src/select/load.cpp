@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "sched/shape.h"
@@ -11,8 +15,11 @@
 namespace tutti::select {
 namespace {
 
-// What TUTTI_ALLREDUCE and its like hold is right, and does not contradict TUTTI_REPRODUCIBLE.
-std::optional<Error> forced_fault(const Settings& settings) {
+using ForcedByCollective = std::array<std::optional<Forced>, TUTTI_COLLECTIVE_COUNT>;
+
+// What TUTTI_ALLREDUCE and its like hold; it must not contradict TUTTI_REPRODUCIBLE.
+Result<ForcedByCollective> parse_all_forced(const Settings& settings) {
+    ForcedByCollective all;
     for (size_t i = 0; i < settings.forced.size(); ++i) {
         if (settings.forced[i].empty()) continue;
         const auto collective = static_cast<tutti_collective>(i);
@@ -20,16 +27,17 @@ std::optional<Error> forced_fault(const Settings& settings) {
             return Error{ErrorCode::kArgument, std::string(forced_variable(collective)) + "=" +
                                                    printable(settings.forced[i]) + ": " + what};
         };
-        const auto forced = parse_forced(collective, settings.forced[i]);
+        auto forced = parse_forced(collective, settings.forced[i]);
         if (!forced) return fault(forced.error().message);
+        const std::string& name = forced.value().algorithm;
         if (settings.reproducible && is_reduction(collective) &&
-            forced.value().algorithm != algo::left_fold(collective).name &&
-            forced.value().algorithm != kNodeLevel) {
+            name != algo::left_fold(collective).name && name != kNodeLevel) {
             return fault("under TUTTI_REPRODUCIBLE only " +
                          std::string(algo::left_fold(collective).name) + " may run");
         }
+        all[i] = std::move(forced.value());
     }
-    return std::nullopt;
+    return all;
 }
 
 Result<std::string> read_file(const std::string& name) {
@@ -49,6 +57,17 @@ Result<std::string> read_file(const std::string& name) {
     return text;
 }
 
+Result<Rules> rules_of(const Settings& settings) {
+    if (!settings.rules_text.empty()) {
+        return Rules::parse(settings.rules_text,
+                            settings.rules_file.empty() ? "TUTTI_RULES_TEXT" : settings.rules_file);
+    }
+    if (settings.rules_file.empty()) return Rules::built_in();
+    const auto text = read_file(settings.rules_file);
+    if (!text) return text.error();
+    return Rules::parse(text.value(), settings.rules_file);
+}
+
 }  // namespace
 
 const Rules& Rules::built_in() {
@@ -64,15 +83,15 @@ const Rules& Rules::built_in() {
 }
 
 Result<Rules> load_rules(const Settings& settings) {
-    if (auto fault = forced_fault(settings)) return std::move(*fault);
-    if (!settings.rules_text.empty()) {
-        return Rules::parse(settings.rules_text,
-                            settings.rules_file.empty() ? "TUTTI_RULES_TEXT" : settings.rules_file);
+    auto forced = parse_all_forced(settings);
+    if (!forced) return forced.error();
+    auto rules = rules_of(settings);
+    if (!rules) return rules;
+    for (size_t i = 0; i < forced.value().size(); ++i) {
+        auto& one = forced.value()[i];
+        if (one) rules.value().force(static_cast<tutti_collective>(i), std::move(*one));
     }
-    if (settings.rules_file.empty()) return Rules::built_in();
-    const auto text = read_file(settings.rules_file);
-    if (!text) return text.error();
-    return Rules::parse(text.value(), settings.rules_file);
+    return rules;
 }
 
 }  // namespace tutti::select

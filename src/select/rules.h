@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algo/registry.h"
@@ -64,6 +65,7 @@ struct Forced {
     std::string algorithm;
     std::string node_algorithm;  // of kNodeLevel
     algo::Tuning tuning;
+    bool operator==(const Forced&) const = default;
 };
 
 // "ring", "ring:segment=64K,lanes=4,leaders=2", "host", "node:small". An unknown name is an error
@@ -86,16 +88,25 @@ class Rules {
     [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
     // Whether the built-in rules follow where none of these fits.
     [[nodiscard]] bool has_built_in_after() const { return has_built_in_after_; }
+    // What goes before all rules for this collective; nullptr: nothing.
+    [[nodiscard]] const Forced* forced(tutti_collective collective) const {
+        const auto& one = forced_[collective];
+        return one ? &*one : nullptr;
+    }
+    void force(tutti_collective collective, Forced forced) {
+        forced_[collective] = std::move(forced);
+    }
 
   private:
     std::string source_;
     std::vector<Rule> rules_;
     bool has_built_in_after_ = false;
+    std::array<std::optional<Forced>, TUTTI_COLLECTIVE_COUNT> forced_;
 };
 
 // What holds under these settings: Settings::rules_text if it is there, else the file
-// Settings::rules_file, else the built-in rules alone. Also says what is wrong with the forced
-// algorithms, so that whoever begins with this need not look again.
+// Settings::rules_file, else the built-in rules alone; and the algorithms of Settings::forced.
+// Their text is parsed here and nowhere else: a mistake in it is an error, before any in the rules.
 Result<Rules> load_rules(const Settings& settings);
 
 }  // namespace tutti::select

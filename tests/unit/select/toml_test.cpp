@@ -281,5 +281,24 @@ TEST_F(LoadRules, AForcedAlgorithmIsLookedAtToo) {
               "TUTTI_REDUCE=host: under TUTTI_REPRODUCIBLE only chain may run");
 }
 
+TEST_F(LoadRules, ForcedAlgorithmsAreKeptAsParsed) {
+    settings_.forced[TUTTI_ALLREDUCE] = "ring:segment=4K,lanes=2";
+    settings_.forced[TUTTI_BCAST] = "node:small";
+    for (const std::string& name : {std::string(), file(kWhole)}) {
+        settings_.rules_file = name;
+        const auto rules = load_rules(settings_);
+        ASSERT_TRUE(rules) << rules.error().message;
+        const Forced* ring = rules.value().forced(TUTTI_ALLREDUCE);
+        ASSERT_NE(ring, nullptr);
+        EXPECT_EQ(*ring, parse_forced(TUTTI_ALLREDUCE, "ring:lanes=2,segment=4096").value());
+        const Forced* small = rules.value().forced(TUTTI_BCAST);
+        ASSERT_NE(small, nullptr);
+        EXPECT_EQ(small->algorithm, kNodeLevel);
+        EXPECT_EQ(small->node_algorithm, "small");
+        EXPECT_EQ(rules.value().forced(TUTTI_REDUCE), nullptr);
+    }
+    EXPECT_EQ(Rules::built_in().forced(TUTTI_ALLREDUCE), nullptr);
+}
+
 }  // namespace
 }  // namespace tutti::select
