@@ -26,7 +26,12 @@ void choose_by(const Rules& rules, tutti_collective collective, uint64_t bytes) 
     shape.collective = collective;
     shape.ranks = placement.ranks();
     shape.bytes = bytes;
-    const auto choice = tutti::select::choose(rules, {}, shape, placement, "openmpi");
+    const tutti::Settings settings;
+    const auto choice = tutti::select::choose({.rules = rules,
+                                               .settings = settings,
+                                               .shape = shape,
+                                               .placement = placement,
+                                               .host_mpi = "openmpi"});
     demand(static_cast<bool>(choice));
     const bool is_plan = choice.value().runs == tutti::select::Runs::kPlan;
     demand((choice.value().algorithm != nullptr) == is_plan);

@@ -45,21 +45,28 @@ std::string Scenario::text(uint64_t bytes) const {
 
 Result<select::Choice> Scenario::choose(const sched::Shape& shape, const topo::Placement& placement,
                                         const select::NodeCall* on_node) const {
-    return select::choose(rules, settings, shape, placement, host_mpi, "see --multicast", forced_by,
-                          on_node);
+    return select::choose({.rules = rules,
+                           .settings = settings,
+                           .shape = shape,
+                           .placement = placement,
+                           .host_mpi = host_mpi,
+                           .forced = rules.forced(shape.collective),
+                           .forced_by = forced_by,
+                           .no_multicast = "see --multicast",
+                           .on_node = on_node});
 }
 
 Result<Done> Scenario::force(const std::string& algorithm, std::string_view by) {
     const auto wrong = [&](const std::string& what) {
         return Error{ErrorCode::kArgument, std::string(by) + ": " + what};
     };
-    const auto forced = select::parse_forced(collective, algorithm);
+    auto forced = select::parse_forced(collective, algorithm);
     if (!forced) return wrong(forced.error().message);
     const std::string& name = forced.value().algorithm;
     if (hosts == 1 && name != select::kHostMpi && name != select::kNodeLevel) {
         return wrong("on one host no message is sent; see --hosts");
     }
-    settings.forced[collective] = algorithm;
+    rules.force(collective, std::move(forced.value()));
     forced_by = by;
     return Done{};
 }

@@ -45,12 +45,9 @@ void NodeChoice::add(const Grounds& grounds, const Rules& rules, uint32_t ranks,
 
 // Of forced algorithms only these count on one node.
 void NodeChoice::add_forced(const Grounds& grounds, tutti_collective collective,
-                            const std::string& text, Ranges& said) {
-    if (text.empty()) return;
-    const auto forced = parse_forced(collective, text);
-    if (!forced) return;  // load_rules() has refused it
-    const bool is_node = forced.value().algorithm == kNodeLevel;
-    const bool is_host = forced.value().algorithm == kHostMpi;
+                            const Forced& forced, Ranges& said) {
+    const bool is_node = forced.algorithm == kNodeLevel;
+    const bool is_host = forced.algorithm == kHostMpi;
     if (is_node || (is_host && grounds.host_mpi)) said[collective] = Range{};
 }
 
@@ -64,7 +61,9 @@ std::unique_ptr<NodeChoice> NodeChoice::create(const Grounds& grounds, uint32_t 
     add(grounds, rules, ranks, said);
     if (rules.has_built_in_after()) add(grounds, Rules::built_in(), ranks, said);
     for (size_t i = 0; i < said.size(); ++i) {
-        add_forced(grounds, static_cast<tutti_collective>(i), grounds.settings.forced[i], said);
+        const auto collective = static_cast<tutti_collective>(i);
+        const Forced* forced = rules.forced(collective);
+        if (forced) add_forced(grounds, collective, *forced, said);
     }
     const auto is_there = [](const auto& range) { return range.has_value(); };
     if (std::none_of(said.begin(), said.end(), is_there)) return nullptr;
@@ -73,23 +72,25 @@ std::unique_ptr<NodeChoice> NodeChoice::create(const Grounds& grounds, uint32_t 
     return made;
 }
 
+// forced: by force(); nothing: what settings and rules say.
+Result<Choice> NodeChoice::choose(const sched::Shape& shape, const NodeCall& on_node,
+                                  const std::optional<Forced>& forced) const {
+    const char* host = grounds_.host_mpi;
+    return select::choose({.rules = grounds_.rules,
+                           .settings = grounds_.settings,
+                           .shape = shape,
+                           .placement = placement_,
+                           .host_mpi = host ? host : "",
+                           .forced = forced ? &*forced : grounds_.rules.forced(shape.collective),
+                           .on_node = &on_node});
+}
+
 const NodeChoice::Answer& NodeChoice::answer(sched::Shape shape, const NodeCall& on_node) {
     shape.root = 0;
     const bool is_user_op = on_node.call.reducer.user_fn != nullptr;
     Answer& answer = answers_[place_of(shape, kAnswers)];
     if (answer.is_known && answer.shape == shape && answer.is_user_op == is_user_op) return answer;
-    const auto choose = [&](const Settings& settings) {
-        const char* host = grounds_.host_mpi;
-        return select::choose(grounds_.rules, settings, shape, placement_, host ? host : "", {}, {},
-                              &on_node);
-    };
-    const std::string& forced = forced_[shape.collective];
-    const auto choice = [&] {
-        if (forced.empty()) return choose(grounds_.settings);
-        Settings settings = grounds_.settings;
-        settings.forced[shape.collective] = forced;
-        return choose(settings);
-    }();
+    const auto choice = choose(shape, on_node, forced_[shape.collective]);
     answer = {shape, is_user_op, true, false, nullptr, choice ? "" : choice.error().message};
     if (!choice) return answer;
     answer.is_host = choice.value().runs == Runs::kHost;
@@ -106,26 +107,25 @@ Result<NodeAnswer> NodeChoice::says(const sched::Shape& shape, const NodeCall& o
 
 Result<Done> NodeChoice::force(const sched::Shape& shape, const NodeCall& on_node,
                                const std::string& algorithm) {
+    std::optional<Forced> forced;
     if (!algorithm.empty()) {
-        const auto forced = parse_forced(shape.collective, algorithm);
-        if (!forced) return forced.error();
-        const std::string& name = forced.value().algorithm;
+        auto parsed = parse_forced(shape.collective, algorithm);
+        if (!parsed) return parsed.error();
+        const std::string& name = parsed.value().algorithm;
         if (name != kHostMpi && name != kNodeLevel) {
             return Error{ErrorCode::kArgument,
                          "all ranks are on one host, where shared memory runs every call"};
         }
+        forced = std::move(parsed.value());
     }
-    const std::string before = std::exchange(forced_[shape.collective], algorithm);
+    const auto choice = choose(shape, on_node, forced);
+    if (!choice) return choice.error();
+    forced_[shape.collective] = std::move(forced);
     answers_.fill({});
-    const std::string error = answer(shape, on_node).error;
-    if (!error.empty()) {
-        forced_[shape.collective] = before;
-        answers_.fill({});
-        return Error{ErrorCode::kArgument, error};
-    }
     said_ = by_rules_;
     for (size_t i = 0; i < forced_.size(); ++i) {
-        add_forced(grounds_, static_cast<tutti_collective>(i), forced_[i], said_);
+        const auto collective = static_cast<tutti_collective>(i);
+        if (forced_[i]) add_forced(grounds_, collective, *forced_[i], said_);
     }
     return Done{};
 }

@@ -58,7 +58,9 @@ class NodeChoice {
     NodeChoice(const Grounds& grounds, uint32_t ranks);
     static void add(const Grounds& grounds, const Rules& rules, uint32_t ranks, Ranges& said);
     static void add_forced(const Grounds& grounds, tutti_collective collective,
-                           const std::string& text, Ranges& said);
+                           const Forced& forced, Ranges& said);
+    [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const NodeCall& on_node,
+                                        const std::optional<Forced>& forced) const;
     const Answer& answer(sched::Shape shape, const NodeCall& on_node);
 
     Grounds grounds_;
@@ -66,7 +68,7 @@ class NodeChoice {
     Ranges by_rules_;  // and settings
     Ranges said_;      // and by force()
     // By force(), of each collective.
-    std::array<std::string, TUTTI_COLLECTIVE_COUNT> forced_;
+    std::array<std::optional<Forced>, TUTTI_COLLECTIVE_COUNT> forced_;
     std::array<Answer, kAnswers> answers_;
 };
 

@@ -6,7 +6,6 @@
 
 #include "algo/plan.h"
 #include "base/collectives.h"
-#include "select/rules.h"
 
 namespace tutti::select {
 namespace {
@@ -32,17 +31,21 @@ void Plans::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tunin
 
 // What was forced by name is out of the question where only its multicast fails it.
 Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
-    Settings settings = grounds_.settings;
     const uint32_t force = force_[shape.collective];
-    if (force != 0) settings.forced[shape.collective] = forces_[force - 1];
     const char* host = grounds_.host_mpi;
     const bool has_lost = now.had_multicast && !shape.has_multicast;
-    const char* host_mpi = host && !has_lost ? host : "";
-    auto choice =
-        select::choose(grounds_.rules, settings, shape, placement_, host_mpi, now.obstacle);
+    Question question{
+        .rules = grounds_.rules,
+        .settings = grounds_.settings,
+        .shape = shape,
+        .placement = placement_,
+        .host_mpi = host && !has_lost ? host : "",
+        .forced = force != 0 ? &forces_[force - 1] : grounds_.rules.forced(shape.collective),
+        .no_multicast = now.obstacle};
+    auto choice = select::choose(question);
     if (choice || !has_lost) return choice;
-    settings.forced[shape.collective].clear();
-    return select::choose(grounds_.rules, settings, shape, placement_, host_mpi, now.obstacle);
+    question.forced = nullptr;
+    return select::choose(question);
 }
 
 // By the rules; a rate that is not known yet is not held against it.
@@ -127,13 +130,15 @@ Result<uint32_t> Plans::force(tutti_collective collective, const std::string& al
         force = 0;
         return before;
     }
-    const auto known = std::find(forces_.begin(), forces_.end(), algorithm);
+    auto forced = parse_forced(collective, algorithm);
+    if (!forced) return forced.error();
+    const auto known = std::find(forces_.begin(), forces_.end(), forced.value());
     const auto number = 1 + static_cast<uint32_t>(known - forces_.begin());
     if (known == forces_.end()) {
         if (forces_.size() == kForcesMax) {
             return Error{ErrorCode::kArgument, "too many different algorithms"};
         }
-        forces_.push_back(algorithm);
+        forces_.push_back(std::move(forced.value()));
     }
     force = number;
     return before;

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "sched/program.h"
 #include "sched/shape.h"
+#include "select/rules.h"
 #include "select/select.h"
 #include "topo/placement.h"
 #include "tutti/tutti.h"
@@ -56,7 +57,7 @@ class Plans {
     [[nodiscard]] const sched::Program* running() const { return running_; }
 
     // Calls of the collective run by this algorithm from now on; empty: by settings and rules
-    // again. What was in force before, for restore().
+    // again. What was in force before, for restore(). An error changes nothing.
     Result<uint32_t> force(tutti_collective collective, const std::string& algorithm);
     void restore(tutti_collective collective, uint32_t force) { force_[collective] = force; }
 
@@ -73,7 +74,7 @@ class Plans {
     std::vector<Plan> plans_;
     // Algorithms that force() was asked for, so that plans of each are kept apart; and by
     // collective the one in force, counted from 1, or 0.
-    std::vector<std::string> forces_;
+    std::vector<Forced> forces_;
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> force_{};
     const sched::Program* running_ = nullptr;
     // By collective, those that were started, up to kComparedCalls. Alike on all members.

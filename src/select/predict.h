@@ -10,8 +10,8 @@
 
 namespace tutti::select {
 
-// In ns. shape as in select::choose, with both speeds known; the algorithm can run it. What happens
-// inside a node is not in it, and each node talks by one rank.
+// In ns. shape as in select::Question, with both speeds known; the algorithm can run it. What
+// happens inside a node is not in it, and each node talks by one rank.
 //
 // By price/lanes.h, on the algorithm's schedule among the nodes. Schedules of more than
 // kFollowedMessagesMax messages a lane are not followed: there the root's own rounds and bytes

@@ -50,22 +50,36 @@ struct NodeCall {
     const node::Call& call;
 };
 
-// shape.ranks are the ranks of the placement, shape.nodes is not set. host_mpi: one of
-// kHostMpiNames, or empty where there is none; then nothing is handed to it. no_multicast: why the
-// shape has no multicast, and forced_by: what forced the algorithm, where it was not the variable;
-// both for messages only. on_node: what node algorithms that are named are asked whether they can
-// run; needed where the placement has one host of several ranks.
-//
-// Depends on nothing but its arguments, all of which the ranks know alike. What counts, in order:
+// A call, and all that decides how it runs; all ranks know it alike. What it refers to outlives it.
+struct Question {
+    const Rules& rules;
+    const Settings& settings;   // of Settings::forced nothing counts, but `forced`
+    const sched::Shape& shape;  // its ranks are those of the placement, its nodes are not set
+    const topo::Placement& placement;
+    std::string_view host_mpi;  // one of kHostMpiNames; empty: none, and nothing is handed to it
+    // What is forced, as Rules::forced() or tutti_team_force() has it; nullptr: nothing.
+    const Forced* forced = nullptr;
+    // For messages only: what forced it, where it was not the variable; and why the shape has no
+    // multicast.
+    std::string_view forced_by = {};
+    std::string_view no_multicast = {};
+    // Whom node algorithms that are named are asked about, whether they can run; needed where the
+    // placement has one host of several ranks.
+    const NodeCall* on_node = nullptr;
+
+    [[nodiscard]] bool is_on_one_host() const { return placement.nodes() == 1; }
+    [[nodiscard]] bool is_reproducible() const {
+        return settings.reproducible && is_reduction(shape.collective);
+    }
+};
+
+// Depends on nothing but the question. What counts, in order:
 //   1. a forced algorithm (TUTTI_ALLREDUCE=ring). One that cannot run this call is an error. On a
 //      team of one host, where no message is sent, only `host` and node:NAME count; over several,
 //      node:NAME cannot run the call.
 //   2. TUTTI_REPRODUCIBLE: reductions over several hosts run `chain`, flat, whatever rules say.
 //   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH.
 //   4. no rule left: the host MPI; an error where there is none.
-Result<Choice> choose(const Rules& rules, const Settings& settings, const sched::Shape& shape,
-                      const topo::Placement& placement, std::string_view host_mpi,
-                      std::string_view no_multicast = {}, std::string_view forced_by = {},
-                      const NodeCall* on_node = nullptr);
+Result<Choice> choose(const Question& question);
 
 }  // namespace tutti::select

@@ -41,12 +41,30 @@ TEST_F(NodeChoiceTest, IsNotMadeWhereNothingIsSaid) {
 }
 
 TEST_F(NodeChoiceTest, ASettingNamesAnAlgorithmOfItsCollective) {
-    settings_.forced[TUTTI_ALLREDUCE] = "node:split";
+    rules_.force(TUTTI_ALLREDUCE, parse_forced(TUTTI_ALLREDUCE, "node:split").value());
     const auto choice = NodeChoice::create(grounds(), kRanks);
     ASSERT_NE(choice, nullptr);
     EXPECT_TRUE(choice->names_algorithms());
     EXPECT_TRUE(choice->is_about(TUTTI_ALLREDUCE, 8));
     EXPECT_FALSE(choice->is_about(TUTTI_REDUCE, 8));
+}
+
+TEST_F(NodeChoiceTest, WhatWasForcedGoesBeforeTheSetting) {
+    rules_.force(TUTTI_ALLREDUCE, parse_forced(TUTTI_ALLREDUCE, "node:split").value());
+    const auto choice = NodeChoice::create(grounds(), kRanks);
+    ASSERT_NE(choice, nullptr);
+    const auto name = [&] { return choice->algorithm(shape_, on_node()).value()->name; };
+    EXPECT_STREQ(name(), "split");
+    ASSERT_TRUE(choice->force(shape_, on_node(), "node:small"));
+    EXPECT_STREQ(name(), "small");
+    // What cannot run is refused, and changes nothing.
+    const auto refused = choice->force(shape_, on_node(), "host");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message,
+              "TUTTI_ALLREDUCE=host: cannot run this call: there is no host MPI");
+    EXPECT_STREQ(name(), "small");
+    ASSERT_TRUE(choice->force(shape_, on_node(), ""));
+    EXPECT_STREQ(name(), "split");
 }
 
 TEST_F(NodeChoiceTest, WhatWasForcedIsTakenBack) {

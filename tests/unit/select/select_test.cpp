@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 namespace tutti::select {
 namespace {
 
@@ -27,9 +30,19 @@ class Choosing : public testing::Test {
   protected:
     // Ranks are two a host.
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape,
-                                        const std::string& mpi = "openmpi") const {
-        return select::choose(rules_, settings_, shape, Placement::blocks(shape.ranks, hosts_),
-                              mpi);
+                                        const std::string& mpi = "openmpi",
+                                        const std::string& no_multicast = "") const {
+        const auto placement = Placement::blocks(shape.ranks, hosts_);
+        return select::choose({.rules = rules_,
+                               .settings = settings_,
+                               .shape = shape,
+                               .placement = placement,
+                               .host_mpi = mpi,
+                               .forced = forced_ ? &*forced_ : nullptr,
+                               .no_multicast = no_multicast});
+    }
+    void force(tutti_collective collective, const std::string& text) {
+        forced_ = parse_forced(collective, text).value();
     }
     [[nodiscard]] std::string name(const Result<Choice>& choice) const {
         if (!choice) return choice.error().message;
@@ -40,6 +53,7 @@ class Choosing : public testing::Test {
 
     Rules rules_ = Rules::built_in();
     Settings settings_;
+    std::optional<Forced> forced_;
     uint32_t hosts_ = 4;
 };
 
@@ -193,29 +207,26 @@ TEST_F(Choosing, BuiltInMulticastWinsOnlyWhereMessagesAreNotFaster) {
 }
 
 TEST_F(Choosing, WithoutMulticastItIsSaidWhy) {
-    settings_.forced[TUTTI_BCAST] = "multicast:segment=4K";
+    force(TUTTI_BCAST, "multicast:segment=4K");
     auto shape = shape_of(TUTTI_BCAST, 8, 8);
     const std::string cannot =
         "TUTTI_BCAST=multicast: cannot run this call: multicast needs a multicast route, which "
         "this "
         "team has not";
     EXPECT_EQ(name(choose(shape)), cannot);
-    const auto placement = Placement::blocks(shape.ranks, hosts_);
-    const auto told =
-        select::choose(rules_, settings_, shape, placement, "", "h3 does not hear h1");
-    EXPECT_EQ(name(told), cannot + ": h3 does not hear h1");
+    EXPECT_EQ(name(choose(shape, "", "h3 does not hear h1")), cannot + ": h3 does not hear h1");
     shape.has_multicast = true;
     const auto choice = choose(shape);
     EXPECT_EQ(name(choice), "multicast");
     EXPECT_EQ(choice.value().tuning.segment_bytes, 4096U);
     // A rule is passed over.
-    settings_.forced[TUTTI_BCAST] = "";
+    forced_.reset();
     rules_ = rules_of(
         "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"multicast\"\n"
         "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"chain\"\n");
     EXPECT_EQ(name(choose(shape)), "multicast");
     shape.has_multicast = false;
-    const auto chain = select::choose(rules_, settings_, shape, placement, "", "TUTTI_MCAST=off");
+    const auto chain = choose(shape, "", "TUTTI_MCAST=off");
     EXPECT_EQ(name(chain), "chain");
     EXPECT_EQ(chain.value().reason,
               "rule 2 of r.toml (bcast); rule 1 of r.toml passed over: multicast needs a multicast "
@@ -224,11 +235,11 @@ TEST_F(Choosing, WithoutMulticastItIsSaidWhy) {
 
 TEST_F(Choosing, OneHostNeedsNoMessages) {
     hosts_ = 1;
-    settings_.forced[TUTTI_BCAST] = "chain";
+    force(TUTTI_BCAST, "chain");
     EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8))), "node");
-    settings_.forced[TUTTI_BCAST] = "host";
+    force(TUTTI_BCAST, "host");
     EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8))), "host");
-    settings_.forced[TUTTI_BCAST] = "";
+    forced_.reset();
     rules_ = rules_of(
         "[[rule]]\ncollective = \"bcast\"\nbytes = \"..8\"\nalgorithm = \"chain\"\n"
         "[[rule]]\ncollective = \"bcast\"\nbytes = \"..8\"\nalgorithm = \"node\"\n"
@@ -241,7 +252,7 @@ TEST_F(Choosing, OneHostNeedsNoMessages) {
 
 TEST_F(Choosing, AForcedAlgorithmRunsOrIsAnError) {
     auto shape = shape_of(TUTTI_ALLREDUCE, 8, 8);
-    settings_.forced[TUTTI_ALLREDUCE] = "ring:segment=4K,lanes=2";
+    force(TUTTI_ALLREDUCE, "ring:segment=4K,lanes=2");
     const auto ring = choose(shape);
     EXPECT_EQ(name(ring), "ring");
     EXPECT_EQ(ring.value().tuning.segment_bytes, 4096u);
@@ -250,16 +261,29 @@ TEST_F(Choosing, AForcedAlgorithmRunsOrIsAnError) {
     shape.is_commutative = false;
     EXPECT_EQ(name(choose(shape)),
               "TUTTI_ALLREDUCE=ring: cannot run this call: ring needs an operator that commutes");
-    settings_.forced[TUTTI_ALLREDUCE] = "host";
+    force(TUTTI_ALLREDUCE, "host");
     EXPECT_EQ(name(choose(shape)), "host");
     EXPECT_EQ(name(choose(shape, "")),
               "TUTTI_ALLREDUCE=host: cannot run this call: there is no host MPI");
-    settings_.forced[TUTTI_ALLREDUCE] = "pairwise";
+    force(TUTTI_ALLREDUCE, "pairwise");
     settings_.scratch_bytes = 4096;
     shape.bytes = 8192;
     EXPECT_TRUE(name(choose(shape))
                     .starts_with("TUTTI_ALLREDUCE=pairwise: cannot run this call: pairwise takes "))
         << name(choose(shape));
+}
+
+// Whoever loaded the rules has parsed it, and says in the question what is forced.
+TEST_F(Choosing, TheTextOfTheSettingIsNotLookedAt) {
+    const auto shape = shape_of(TUTTI_ALLREDUCE, 8, 8);
+    const std::string by_rules = name(choose(shape));
+    ASSERT_NE(by_rules, "ring");
+    for (const char* text : {"ring", "nonsense"}) {
+        settings_.forced[TUTTI_ALLREDUCE] = text;
+        EXPECT_EQ(name(choose(shape)), by_rules);
+    }
+    force(TUTTI_ALLREDUCE, "ring");
+    EXPECT_EQ(name(choose(shape)), "ring");
 }
 
 TEST_F(Choosing, ReproducibleReductionsAreFlatChains) {
@@ -272,7 +296,7 @@ TEST_F(Choosing, ReproducibleReductionsAreFlatChains) {
         EXPECT_TRUE(choice.value().tuning.flat);
     }
     EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8))), "binomial");
-    settings_.forced[TUTTI_ALLREDUCE] = "chain:segment=4K";
+    force(TUTTI_ALLREDUCE, "chain:segment=4K");
     const auto forced = choose(shape_of(TUTTI_ALLREDUCE, 8, 8));
     EXPECT_TRUE(forced.value().tuning.flat);
     EXPECT_EQ(forced.value().tuning.segment_bytes, 4096u);

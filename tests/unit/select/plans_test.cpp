@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/plans.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "base/settings.h"
+#include "select/rules.h"
+#include "topo/placement.h"
+
+namespace tutti::select {
+namespace {
+
+sched::Shape shape_of(tutti_collective collective, uint64_t bytes) {
+    sched::Shape shape;
+    shape.collective = collective;
+    shape.ranks = 4;
+    shape.bytes = bytes;
+    shape.element_bytes = collective == TUTTI_ALLREDUCE ? 8 : 1;
+    return shape;
+}
+
+// Rank 0 of four hosts with a rank each.
+class PlansTest : public testing::Test {
+  protected:
+    Plan* find(const sched::Shape& shape, bool had_multicast = false) {
+        const auto found = plans_.find(shape, {false, had_multicast, obstacle_});
+        message_ = found ? "" : found.error().message;
+        return found ? found.value() : nullptr;
+    }
+    std::string name(const sched::Shape& shape, bool had_multicast = false) {
+        const Plan* plan = find(shape, had_multicast);
+        return plan ? plan->name : message_;
+    }
+    void set(tutti_collective collective, const char* text) {
+        rules_.force(collective, parse_forced(collective, text).value());
+    }
+
+    Settings settings_;
+    Rules rules_ = Rules::built_in();
+    const topo::Placement placement_ = topo::Placement::blocks(4, 4);
+    const std::string obstacle_ = "h3 does not hear h1";
+    Plans plans_{{settings_, rules_, "openmpi"}, placement_, 0};
+    std::string message_;
+};
+
+TEST_F(PlansTest, AreFoundAgain) {
+    const auto one = shape_of(TUTTI_ALLREDUCE, 4096);
+    const auto other = shape_of(TUTTI_ALLREDUCE, 8192);
+    const Plan* first = find(one);
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(find(one), first);
+    const Plan* second = find(other);
+    EXPECT_NE(second, first);
+    EXPECT_EQ(find(one), first);
+    EXPECT_EQ(find(other), second);
+}
+
+TEST_F(PlansTest, OfWhatIsForcedAreKeptApart) {
+    const auto shape = shape_of(TUTTI_ALLREDUCE, 4096);
+    const Plan* by_rules = find(shape);
+    ASSERT_NE(by_rules, nullptr);
+    ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, "ring"));
+    const Plan* ring = find(shape);
+    ASSERT_NE(ring, nullptr);
+    EXPECT_STREQ(ring->name, "ring");
+    EXPECT_NE(ring, by_rules);
+    ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, "ring:segment=1K"));
+    const Plan* cut = find(shape);
+    EXPECT_NE(cut, ring);
+    // However it is written.
+    ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, "ring:segment=1024"));
+    EXPECT_EQ(find(shape), cut);
+    ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, ""));
+    EXPECT_EQ(find(shape), by_rules);
+}
+
+TEST_F(PlansTest, WhatIsForcedGoesBeforeTheSetting) {
+    set(TUTTI_ALLREDUCE, "pairwise");
+    const auto shape = shape_of(TUTTI_ALLREDUCE, 4096);
+    EXPECT_EQ(name(shape), "pairwise");
+    const auto before = plans_.force(TUTTI_ALLREDUCE, "ring");
+    ASSERT_TRUE(before);
+    EXPECT_EQ(name(shape), "ring");
+    plans_.restore(TUTTI_ALLREDUCE, before.value());
+    EXPECT_EQ(name(shape), "pairwise");
+}
+
+TEST_F(PlansTest, WrongTextIsAnErrorAndChangesNothing) {
+    ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, "ring"));
+    const auto wrong = plans_.force(TUTTI_ALLREDUCE, "rnig");
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().message, "unknown algorithm rnig of allreduce; did you mean ring?");
+    EXPECT_EQ(name(shape_of(TUTTI_ALLREDUCE, 4096)), "ring");
+}
+
+TEST_F(PlansTest, WhoLostItsMulticastGoesByTheRules) {
+    set(TUTTI_BCAST, "multicast");
+    const auto shape = shape_of(TUTTI_BCAST, 4096);
+    EXPECT_TRUE(name(shape).starts_with("TUTTI_BCAST=multicast: cannot run this call: "))
+        << name(shape);
+    const Plan* plan = find(shape, true);
+    ASSERT_NE(plan, nullptr) << message_;
+    EXPECT_STRNE(plan->name, "multicast");
+    EXPECT_FALSE(plan->is_host);
+}
+
+// Also where it is the one that was found last.
+TEST_F(PlansTest, APlanForNowHoldsUntilSizesAreCompared) {
+    auto rules = Rules::parse(
+        "[[rule]]\ncollective = \"gather\"\nbytes = \"..1K\"\nalgorithm = \"host\"\n", "r.toml");
+    ASSERT_TRUE(rules) << rules.error().message;
+    rules_ = std::move(rules.value());
+    const auto shape = shape_of(TUTTI_GATHER, 64);
+    for (uint32_t call = 0; call < kComparedCalls; ++call) {
+        const Plan* plan = find(shape);
+        ASSERT_NE(plan, nullptr) << message_;
+        EXPECT_FALSE(plan->is_host);
+        plans_.started(*plan);
+    }
+    EXPECT_EQ(name(shape), "host");
+}
+
+}  // namespace
+}  // namespace tutti::select
