@@ -76,20 +76,28 @@ Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) co
     return plan;
 }
 
+Plan* Plans::known(const sched::Shape& shape) {
+    const auto is_it = [&](const Plan& plan) {
+        return plan.shape == shape && plan.force == force_[shape.collective] &&
+               !(plan.is_for_now && has_compared(shape.collective));
+    };
+    if (last_ && is_it(*last_)) return last_;
+    const auto found = std::find_if(plans_.begin(), plans_.end(), is_it);
+    return found == plans_.end() ? nullptr : &*found;
+}
+
 Result<Plan*> Plans::find(const sched::Shape& shape, const Circumstances& now) {
     ++look_ups_;
-    for (Plan& plan : plans_) {
-        if (plan.shape != shape || plan.force != force_[shape.collective]) continue;
-        if (plan.is_for_now && has_compared(shape.collective)) continue;
-        plan.used = look_ups_;
-        return &plan;
+    if (Plan* plan = known(shape)) {
+        plan->used = look_ups_;
+        return last_ = plan;
     }
     auto made = make(shape, now);
     if (!made) return made.error();
     made.value().used = look_ups_;
     if (plans_.size() < kPlansMax) {
         plans_.push_back(std::move(made.value()));
-        return &plans_.back();
+        return last_ = &plans_.back();
     }
     // What runs may be asked about, but not be forgotten.
     const auto age = [&](const Plan& plan) {
@@ -99,7 +107,7 @@ Result<Plan*> Plans::find(const sched::Shape& shape, const Circumstances& now) {
         std::min_element(plans_.begin(), plans_.end(),
                          [&](const Plan& a, const Plan& b) { return age(a) < age(b); });
     *oldest = std::move(made.value());
-    return &*oldest;
+    return last_ = &*oldest;
 }
 
 Result<Plan> Plans::make_plain(tutti_collective collective, size_t bytes) const {

@@ -62,6 +62,7 @@ class Plans {
     void restore(tutti_collective collective, uint32_t force) { force_[collective] = force; }
 
   private:
+    Plan* known(const sched::Shape& shape);
     Result<Plan> make(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] bool would_multicast(sched::Shape shape, const Circumstances& now) const;
@@ -72,6 +73,7 @@ class Plans {
     const topo::Placement& placement_;
     uint32_t rank_;
     std::vector<Plan> plans_;
+    Plan* last_ = nullptr;  // found last: a call asks several times
     // Algorithms that force() was asked for, so that plans of each are kept apart; and by
     // collective the one in force, counted from 1, or 0.
     std::vector<Forced> forces_;
