@@ -70,6 +70,7 @@ bool PeerGather::complete() {
     for (uint32_t turns = 1; pending > 0; ++turns) {
         const size_t before = pending;
         pending = 0;
+        transport_.poll();
         for (transport::Ticket& ticket : tickets_) {
             const transport::State state = transport_.test(ticket);
             if (state == transport::State::kFailed) {

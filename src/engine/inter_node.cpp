@@ -22,7 +22,8 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
       rank_(rank),
       peers_(std::move(peers)),
       tags_(std::move(tags)),
-      transport_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
+      messages_(p2p, tags_.first_tag(), peers_, tags_.kinds()),
+      routes_(messages_),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
       plans_(context_.grounds(), placement_, rank_),
       may_return_(!context_.settings().watches_calls()),
@@ -30,7 +31,7 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
     const FaultPlan& faults = context_.settings().faults;
     if (faults.reorder == 0) return;
     faulty_ = std::make_unique<transport::Faulty>(
-        transport_, transport::Faults{faults.seed + rank_, faults.reorder, 0});
+        routes_, transport::Faults{faults.seed + rank_, faults.reorder, 0});
 }
 
 void InterNode::attach(node::Team* node) {

@@ -21,6 +21,7 @@
 #include "topo/placement.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
+#include "transport/routes/routes.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -46,7 +47,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] const topo::Placement& placement() const { return placement_; }
     [[nodiscard]] transport::Transport& transport() {
         if (faulty_) return *faulty_;
-        return transport_;
+        return routes_;
     }
     [[nodiscard]] notes::Notes& notes() { return notes_; }
     // The names of the nodes, for messages; may be left away.
@@ -178,7 +179,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     uint32_t rank_;
     std::vector<uint32_t> peers_;
     TagLease tags_;
-    transport::P2p transport_;
+    transport::P2p messages_;
+    transport::Routes routes_;
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     notes::Notes notes_;
     // What tell_others() has not told yet: how many of the nodes and ranks it has been through.

@@ -43,8 +43,10 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
             return Error{ErrorCode::kMemory,
                          "no memory for " + std::to_string(bytes) + " bytes of scratch"};
         }
+        conceal_scratch();
         scratch.reset(memory);
         scratch_bytes = bytes;
+        network.expose({scratch.get(), scratch_bytes});
     }
     while (slots.size() < lanes) slots.push_back(std::make_unique<Slot>());
     const size_t operations = slots.size() * 2 * sched::kRoundOpsMax;
@@ -54,6 +56,10 @@ Result<Done> Executor::State::reserve(const sched::Extent& wanted, uint64_t scra
     multicasts.ready.reserve(operations);
     if (!user_space) user_space = std::make_unique<std::byte[]>(kUserBytes);
     return Done{};
+}
+
+void Executor::State::conceal_scratch() {
+    if (scratch) network.conceal({scratch.get(), scratch_bytes});
 }
 
 std::byte* Executor::State::at(const Slot& slot, const Block& block) const {
@@ -215,6 +221,7 @@ void Executor::State::arrived(Ref ref) {
 // begins another.
 bool Executor::State::poll_messages() {
     bool has_moved = false;
+    if (!messages.empty()) network.poll();
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
         const Ref ref = messages[i];

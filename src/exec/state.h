@@ -107,6 +107,9 @@ using Scratch = std::unique_ptr<std::byte[], ScratchFree>;
 struct Executor::State {
     State(node::Team* node_team, transport::Transport& transport, transport::Multicast* multicast)
         : node(node_team), network(transport), route(multicast) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() { conceal_scratch(); }
 
     node::Team* node;
     transport::Transport& network;
@@ -140,6 +143,7 @@ struct Executor::State {
     Multicasts multicasts;
 
     Result<Done> reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max);
+    void conceal_scratch();
     void start_lanes();
     void begin_lane(Slot& slot, uint64_t lane);
     void load(Slot& slot, uint64_t round);

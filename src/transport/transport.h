@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace tutti::transport {
@@ -47,6 +48,7 @@ enum class State : uint8_t { kPending, kDone, kFailed };
 // One posted message, owned by who posted it; it stays where it is until it is complete.
 struct Ticket {
     State state = State::kDone;
+    uint8_t way = 0;         // see routes.h, which alone writes it
     void* handle = nullptr;  // the transport's
     uint64_t number = 0;     // the transport's
     size_t bytes = 0;        // of a receive, where the transport compares
@@ -74,6 +76,13 @@ class Transport {
                       Ticket& ticket) = 0;
     // Lets a pending ticket progress and says where it stands; kFailed is final for the team.
     virtual State test(Ticket& ticket) = 0;
+    // Looks once at what has come and gone, for all tickets: before some of them are tested. For
+    // fabrics that tell by one queue; where test() looks for itself there is nothing to do.
+    virtual void poll() {}
+    // Memory in which many messages of the team will begin or end, until conceal(): the fabric may
+    // register it. What is not exposed may be sent from and received to all the same.
+    virtual void expose(std::span<std::byte> memory) { static_cast<void>(memory); }
+    virtual void conceal(std::span<std::byte> memory) { static_cast<void>(memory); }
     // Of a pending receive that nobody waits for any more: nothing is written to its memory from
     // here on, if that can be had. The ticket is not to be tested again.
     virtual void cancel(Ticket& ticket) { static_cast<void>(ticket); }

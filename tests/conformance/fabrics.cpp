@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conformance/fabrics.h"
 
+#include <deque>
+
 #include "conformance/mailbox.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
+#include "transport/routes/routes.h"
 #include "transport/sim/world.h"
 
 namespace tutti::test {
@@ -11,8 +14,12 @@ namespace {
 
 using transport::Faults;
 using transport::Faulty;
+using transport::MessageId;
 using transport::P2p;
 using transport::Rank;
+using transport::Routes;
+using transport::State;
+using transport::Ticket;
 using transport::Transport;
 using transport::sim::Cluster;
 using transport::sim::Weather;
@@ -66,6 +73,82 @@ class FaultyFabric final : public Fabric {
     std::vector<std::unique_ptr<Faulty>> ends_;
 };
 
+// One queue tells of all that has come and gone, and test() looks at nothing else.
+class PolledEnd final : public Transport {
+  public:
+    explicit PolledEnd(Transport& inner) : inner_(inner) {}
+    void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+              Ticket& ticket) override {
+        inner_.send(peer, id, data, bytes, begin(ticket));
+    }
+    void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
+              Ticket& ticket) override {
+        inner_.recv(peer, id, data, bytes, begin(ticket));
+    }
+    void poll() override {
+        for (Posted& posted : posted_) {
+            if (!posted.ticket) continue;
+            posted.ticket->state = inner_.test(posted.own);
+            if (posted.ticket->state != State::kPending) posted.ticket = nullptr;
+        }
+    }
+    State test(Ticket& ticket) override { return ticket.state; }
+    [[nodiscard]] std::string error() const override { return inner_.error(); }
+
+  private:
+    struct Posted {
+        Ticket* ticket = nullptr;  // nullptr: free
+        Ticket own;
+    };
+    Ticket& begin(Ticket& ticket) {
+        ticket.state = State::kPending;
+        for (Posted& posted : posted_) {
+            if (posted.ticket) continue;
+            posted.ticket = &ticket;
+            return posted.own;
+        }
+        posted_.push_back({&ticket, {}});
+        return posted_.back().own;
+    }
+
+    Transport& inner_;
+    std::deque<Posted> posted_;
+};
+
+class PolledFabric final : public Fabric {
+  public:
+    PolledFabric(std::unique_ptr<Fabric> inner, uint32_t ranks) : inner_(std::move(inner)) {
+        for (Rank rank = 0; rank < ranks; ++rank) ends_.emplace_back(inner_->end(rank));
+    }
+    Transport& end(Rank rank) override { return ends_[rank]; }
+    void pump() override { inner_->pump(); }
+
+  private:
+    std::unique_ptr<Fabric> inner_;
+    std::deque<PolledEnd> ends_;
+};
+
+// Every other pair of neighbours by messages that are polled, the others by plain ones.
+class RoutedFabric final : public Fabric {
+  public:
+    explicit RoutedFabric(uint32_t ranks)
+        : plain_(ranks), polled_(std::make_unique<P2pFabric>(ranks), ranks) {
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            Routes& routes = ends_.emplace_back(plain_.end(rank));
+            const uint8_t way = routes.add(polled_.end(rank), ranks);
+            for (Rank peer = 0; peer < ranks; ++peer) {
+                if ((rank + peer) % 2 == 1) routes.use(peer, way);
+            }
+        }
+    }
+    Transport& end(Rank rank) override { return ends_[rank]; }
+
+  private:
+    P2pFabric plain_;
+    PolledFabric polled_;
+    std::deque<Routes> ends_;
+};
+
 std::unique_ptr<Fabric> sim(uint32_t ranks, const Weather& weather, size_t eager_bytes_max) {
     Cluster cluster = Cluster::leaves(std::vector<uint32_t>{1, 1 + ranks});
     cluster.eager_bytes_max = eager_bytes_max;
@@ -97,6 +180,15 @@ const std::vector<FabricMaker>& fabrics() {
         {"faulty_p2p",
          [](uint32_t ranks) {
              return std::make_unique<FaultyFabric>(std::make_unique<P2pFabric>(ranks), ranks);
+         }},
+        {"polled_sim",
+         [](uint32_t ranks) {
+             return std::make_unique<PolledFabric>(sim(ranks, kStorm, 1000), ranks);
+         }},
+        {"routes", [](uint32_t ranks) { return std::make_unique<RoutedFabric>(ranks); }},
+        {"faulty_routes",
+         [](uint32_t ranks) {
+             return std::make_unique<FaultyFabric>(std::make_unique<RoutedFabric>(ranks), ranks);
          }},
     };
     return all;

@@ -28,6 +28,7 @@ Recovery::Recovery(Ring ring, Transport& network, Rank rank, Rank ranks)
 
 void Recovery::step(const Progress& progress) {
     if (!ring_.is_frozen()) return;
+    network_.poll();
     bool goes_on = true;
     while (goes_on) {
         switch (phase_) {

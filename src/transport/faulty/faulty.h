@@ -33,6 +33,9 @@ class Faulty final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
+    void poll() override { inner_.poll(); }
+    void expose(std::span<std::byte> memory) override { inner_.expose(memory); }
+    void conceal(std::span<std::byte> memory) override { inner_.conceal(memory); }
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return inner_.disagreement(); }
     // Posts that are held back: test() must be called for them to go.

@@ -155,6 +155,42 @@ TEST(Executor, BeginsWhatTheMasksAllowAndNoMore) {
     EXPECT_EQ(program.reads, 3u);
 }
 
+// A fabric that tells by one queue is asked once a step, and only while messages are under way.
+TEST(Executor, LooksOnceAStepAtAllMessages) {
+    Network network;
+    network.held = true;
+    Seat seat(network, 0);
+    const ListProgram program({{{sched::send(1, 0, {}), sched::send(2, 0, {})}}}, 1, 0);
+    seat.start(program, {});
+    for (uint64_t step = 1; step <= 3; ++step) {
+        EXPECT_EQ(seat.executor.step(), Step::kBlocked);
+        EXPECT_EQ(network.polls, step);
+        EXPECT_EQ(network.tests, 2 * step);
+    }
+    Seat other(network, 1);
+    auto in = numbers(2, 1);
+    std::vector<uint32_t> out(2);
+    const ListProgram local({{{sched::copy(sched::output(0, 8), sched::input(0, 8))}}}, 1, 0);
+    other.start(local, {bytes_of(in), bytes_of(out), {}});
+    EXPECT_EQ(other.executor.step(), Step::kDone);
+    EXPECT_EQ(network.polls, 3u);
+}
+
+// The fabric may register scratch: it is told what there is, and of nothing that is gone.
+TEST(Executor, ExposesItsScratch) {
+    Network network;
+    {
+        Seat seat(network, 0);
+        for (const uint64_t bytes : {uint64_t{100}, uint64_t{50}, uint64_t{5000}}) {
+            const ListProgram program({{{}}}, 1, bytes);
+            ASSERT_TRUE(static_cast<bool>(seat.executor.reserve(program.extent(), kScratchMax)));
+            ASSERT_EQ(network.exposed.size(), 1u);
+            EXPECT_GE(network.exposed[0].size(), bytes);
+        }
+    }
+    EXPECT_TRUE(network.exposed.empty());
+}
+
 TEST(Executor, KeepsSoManyLanesInFlight) {
     constexpr uint32_t kLanes = 7;
     Network network;

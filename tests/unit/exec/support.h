@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -75,6 +76,8 @@ class Network {
     bool broken = false;
     uint64_t posted_count = 0;
     uint64_t tests = 0;
+    uint64_t polls = 0;
+    std::vector<std::span<std::byte>> exposed;
 
     class Endpoint final : public transport::Transport {
       public:
@@ -95,6 +98,21 @@ class Network {
             auto* state = static_cast<bool*>(ticket.handle);
             if (*state) ticket.state = transport::State::kDone;
             return ticket.state;
+        }
+        void poll() override {
+            const std::lock_guard lock(network_.mutex_);
+            ++network_.polls;
+        }
+        void expose(std::span<std::byte> memory) override {
+            const std::lock_guard lock(network_.mutex_);
+            network_.exposed.push_back(memory);
+        }
+        void conceal(std::span<std::byte> memory) override {
+            const std::lock_guard lock(network_.mutex_);
+            const auto is_it = [&](const auto& one) {
+                return one.data() == memory.data() && one.size() == memory.size();
+            };
+            EXPECT_EQ(std::erase_if(network_.exposed, is_it), 1u);
         }
         [[nodiscard]] std::string error() const override { return "the cable is out"; }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/routes/routes.h"
+
+#include "base/assert.h"
+
+namespace tutti::transport {
+
+uint8_t Routes::add(Transport& way, Rank ranks) {
+    TUTTI_ASSERT(count_ < kWaysMax, "a team has few ways to its peers");
+    way_of_peer_.resize(ranks, 0);
+    ways_[count_] = &way;
+    return count_++;
+}
+
+void Routes::use(Rank peer, uint8_t way) {
+    TUTTI_ASSERT(way < count_ && peer < way_of_peer_.size(), "a way of this team");
+    way_of_peer_[peer] = way;
+}
+
+State Routes::test(Ticket& ticket) {
+    const State state = ways_[ticket.way]->test(ticket);
+    if (state == State::kFailed && !has_failed_) {
+        has_failed_ = true;
+        failed_ = ticket.way;
+    }
+    return state;
+}
+
+void Routes::poll() {
+    for (uint8_t i = 0; i < count_; ++i) ways_[i]->poll();
+}
+
+void Routes::expose(std::span<std::byte> memory) {
+    for (uint8_t i = 0; i < count_; ++i) ways_[i]->expose(memory);
+}
+
+void Routes::conceal(std::span<std::byte> memory) {
+    for (uint8_t i = 0; i < count_; ++i) ways_[i]->conceal(memory);
+}
+
+}  // namespace tutti::transport

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team's way to each of its peers: one transport a peer. Which one, both ends know alike, from
+// what they said when the team was made.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/transport.h"
+
+namespace tutti::transport {
+
+class Routes final : public Transport {
+  public:
+    static constexpr size_t kWaysMax = 4;
+
+    // `plain` is way 0: messages that are always there, for every peer until use() says otherwise.
+    explicit Routes(Transport& plain) : ways_{&plain} {}
+    // Another way, of a team of so many ranks; it outlives this. Its number.
+    uint8_t add(Transport& way, Rank ranks);
+    // Messages between this rank and the peer go this way from now on. At both ends, while none is
+    // under way between them.
+    void use(Rank peer, uint8_t way);
+
+    void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+              Ticket& ticket) override {
+        ticket.way = way_of(peer);
+        ways_[ticket.way]->send(peer, id, data, bytes, ticket);
+    }
+    void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
+              Ticket& ticket) override {
+        ticket.way = way_of(peer);
+        ways_[ticket.way]->recv(peer, id, data, bytes, ticket);
+    }
+    State test(Ticket& ticket) override;
+    void cancel(Ticket& ticket) override { ways_[ticket.way]->cancel(ticket); }
+    void poll() override;
+    void expose(std::span<std::byte> memory) override;
+    void conceal(std::span<std::byte> memory) override;
+    // Those of the way that failed first.
+    [[nodiscard]] std::string error() const override { return ways_[failed_]->error(); }
+    [[nodiscard]] Disagreement disagreement() const override {
+        return ways_[failed_]->disagreement();
+    }
+
+  private:
+    [[nodiscard]] uint8_t way_of(Rank peer) const {
+        return way_of_peer_.empty() ? 0 : way_of_peer_[peer];
+    }
+
+    std::array<Transport*, kWaysMax> ways_{};
+    uint8_t count_ = 1;
+    std::vector<uint8_t> way_of_peer_;  // empty: all by the plain one
+    bool has_failed_ = false;
+    uint8_t failed_ = 0;
+};
+
+}  // namespace tutti::transport
