@@ -120,8 +120,7 @@ TeamProgram::TeamProgram(const Algorithm& algorithm, const Layout& layout, Rank 
     has_opening_ = is_shared && row().opening.kind;
     is_told_ = is_shared && layout_.has_multicast;
     // What is multicast is the same for all members.
-    TUTTI_ASSERT(!is_told_ || row().closing.kind != OperationKind::kNodeScatter,
-                 "results for everybody");
+    TUTTI_ASSERT(!is_told_ || row().closing.kind != OperationKind::kNodeScatter, "all get it");
     has_closing_ = is_shared && !is_told_ && row().closing.kind;
     closings_ = has_closing_ ? 1 : 0;
     const Collective& what = facts(layout_.shape.collective);
@@ -412,8 +411,8 @@ Operation TeamProgram::closing(const Lane& lane) const {
     const NodePart& what = row().closing;
     Operation operation = node_operation(*what.kind, placement().index_on_node(lane.leader), after,
                                          closing_order(lane.number));
-    if (what.kind ==
-        OperationKind::kNodeScatter) {  // its members get something else than its leader has
+    // Its members get something else than its leader has.
+    if (what.kind == OperationKind::kNodeScatter) {
         operation.to = part(Spot::kOutput, what.member, lane);
         if (lane.is_leader) operation.left = part(output_, what.leader, lane);
     } else {

@@ -78,8 +78,8 @@ class BlocksBuffers final : public Preparation {
     bool is_ready_ = false;
 };
 
-void set_buffers(tutti_call& call, const Blocks& b, bool one_is_sent, std::byte* one,
-                 std::byte* all) {
+void set_blocks(tutti_call& call, const Blocks& b, bool one_is_sent, std::byte* one,
+                std::byte* all) {
     const void* const own = b.has_one ? one : TUTTI_IN_PLACE;
     call.send = one_is_sent ? own : all;
     call.recv = one_is_sent ? all : const_cast<void*>(own);
@@ -110,7 +110,7 @@ Unready BlocksBuffers::before() {
     if (b_.lacks_memory(one_, all_)) return no_memory();
     const int status = pack_sent();
     if (status != abi::kSuccess) return not_packed(status);
-    set_buffers(call_, b_, one_is_sent_, one_, all_);
+    set_blocks(call_, b_, one_is_sent_, one_, all_);
     is_ready_ = true;
     return {};
 }
@@ -247,7 +247,7 @@ int blocks_any(const BlocksKind& kind, const BlocksArgs& a, HostCall host_call) 
         !b.is_odd && b.are_contiguous(state->size) && !b.lacks_memory(own, others);
     if (is_plain() && is_simple) [[likely]] {
         if (call.bytes == 0) return run_empty(*state, call);
-        set_buffers(call, b, kind.one_is_sent, own, others);
+        set_blocks(call, b, kind.one_is_sent, own, others);
         return run(*state, call, hand_over);
     }
     const Ended ended = blocks_prepared(*state, kind, call, a, b);

@@ -71,7 +71,7 @@ struct Preparing {
     Unready unready;
 };
 
-const char* prepare(void* user, const void** send, void** recv) {
+const char* prepare_all(void* user, const void** send, void** recv) {
     auto& preparing = *static_cast<Preparing*>(user);
     for (Preparation* one : preparing.preparations) {
         if (one != nullptr) preparing.unready = one->before();
@@ -95,7 +95,7 @@ int status_of(CommState& state, tutti_status ended, const Unready& unready) {
 Ended run_prepared(CommState& state, tutti_call& call,
                    std::initializer_list<Preparation*> preparations) {
     Preparing preparing{call, preparations, {}};
-    call.prepare = preparations.size() > 0 ? prepare : nullptr;
+    call.prepare = preparations.size() > 0 ? prepare_all : nullptr;
     call.prepare_user = &preparing;
     const tutti_status ended =
         front.report ? run_reported(state, call) : tutti_run(state.team, &call);
