@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/assert.h"
 #include "base/collectives.h"
 #include "node/progress_snapshot.h"
 
@@ -113,11 +114,17 @@ exec::Step ProgramRunner::step_decision() {
         case transport::State::kPending:
             return exec::Step::kBlocked;
         case transport::State::kDone:
-            return begin_plan() == Begun::kFailed ? exec::Step::kFailed : exec::Step::kAdvanced;
+            return begin_decided();
         case transport::State::kFailed:
             break;
     }
     return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
+}
+
+exec::Step ProgramRunner::begin_decided() {
+    const Begun begun = begin_plan();
+    TUTTI_ASSERT(begun != Begun::kHost, "what multicasts is not the host's without them either");
+    return begun == Begun::kFailed ? exec::Step::kFailed : exec::Step::kAdvanced;
 }
 
 exec::Step ProgramRunner::step_settling() {

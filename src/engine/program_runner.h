@@ -46,6 +46,7 @@ class ProgramRunner final : public Runner {
     Begun begin_plan();
     exec::Step step_program();
     exec::Step step_decision();
+    exec::Step begin_decided();
     exec::Step step_settling();
     exec::Step fail_step(tutti_status status, const char* text);
     void tell_failure();

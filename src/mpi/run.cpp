@@ -101,8 +101,9 @@ Ended run_prepared(CommState& state, tutti_call& call,
         front.report ? run_reported(state, call) : tutti_run(state.team, &call);
     if (ended == TUTTI_HOST) return std::nullopt;
     int status = status_of(state, ended, preparing.unready);
-    for (const auto* one = preparations.end(); one-- != preparations.begin();) {
-        if (*one != nullptr) status = (*one)->after(status);
+    for (size_t left = preparations.size(); left > 0; --left) {
+        Preparation* const one = preparations.begin()[left - 1];
+        if (one != nullptr) status = one->after(status);
     }
     return status;
 }
