@@ -100,9 +100,7 @@ Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, T
                           a.type};
     Verified verified(state, call, subject);
     ReduceBuffers buffers(state, call, send, recv, roles, user);
-    // The host does not run it again to compare.
-    Preparation* compared = call.collective == TUTTI_REDUCE_SCATTER_BLOCK ? nullptr : &verified;
-    return run_prepared(state, call, {&staging, compared, &buffers});
+    return run_prepared(state, call, {&staging, &verified, &buffers});
 }
 
 // With a user operator, or where the call is not plain.

@@ -76,6 +76,8 @@ static void marked(void) {
     expect(rank != root || all[5] == 5, "%d", all[5]);
     MPI_Allgather(in, kMarked, MPI_INT, all, kMarked, MPI_INT, MPI_COMM_WORLD);
     expect(all[5] == 5, "%d", all[5]);
+    MPI_Reduce_scatter_block(all, out, kMarked, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    expect(out[5] == rank + 5, "%d", out[5]);
     MPI_Scatter(all, kMarked, MPI_INT, out, kMarked, MPI_INT, root, MPI_COMM_WORLD);
     expect(out[5] == rank + 5, "%d", out[5]);
     free(all);

@@ -50,6 +50,13 @@ int PMPI_Reduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op 
     return status;
 }
 
+int PMPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
+                              MPI_Comm comm) {
+    const int status = REAL(PMPI_Reduce_scatter_block)(in, out, count, type, op, comm);
+    if (is_marked(count, type)) damage(out, type);
+    return status;
+}
+
 int PMPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     const int status = REAL(PMPI_Bcast)(data, count, type, root, comm);
     if (is_marked(count, type)) damage(data, type);

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/trial.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace tutti::mpi {
+
+namespace {
+
+// More than so many bytes of a rank are not compared: see verify.cpp.
+constexpr size_t kSpanMax = size_t{1} << 30;
+// Bounds are reckoned for so many elements at a time, since a magnitude is larger than an element.
+constexpr size_t kSlice = 65536;
+
+// A failing MPI_Pack or host call leaves this rank not ready; the host's error handler has been
+// called by then.
+bool held(int status) { return status == abi::kSuccess; }
+
+}  // namespace
+
+int agree(const CommState& state, int mine, abi::OpName op) {
+    int all = mine;
+    const abi::Datatype type = front.handles.type[abi::kTypeInt];
+    front.host.allreduce(&mine, &all, 1, type, front.handles.op[op], state.comm);
+    return all;
+}
+
+size_t Trial::blocks_in() const {
+    if (call_.collective != TUTTI_SCATTER) return reduced_blocks();
+    return is_root() ? state_.size : 0;
+}
+
+size_t Trial::blocks_out() const {
+    switch (call_.collective) {
+        case TUTTI_REDUCE:
+            return is_root() ? 1 : 0;
+        case TUTTI_GATHER:
+            return is_root() ? state_.size : 0;
+        case TUTTI_ALLGATHER:
+            return state_.size;
+        default:
+            return 1;
+    }
+}
+
+size_t Trial::element_bytes() const {
+    if (has_kernel()) return tutti_dtype_bytes(call_.dtype);
+    const TypedBuffer* side = receives() ? subject_.recv : subject_.send;
+    return side != nullptr ? std::max<size_t>(side->info->size, 1) : 1;
+}
+
+// So many of each block at a time, that all blocks of a slice have room.
+size_t Trial::slice_elements() const { return std::max<size_t>(kSlice / reduced_blocks(), 1); }
+
+// As the host will be given it: packed, but for elements of a kernel, which lie in one piece and
+// keep their padding. first: a block.
+bool Trial::take(const TypedBuffer& side, uint64_t first, uint64_t elements, std::byte* to) const {
+    if (!has_kernel()) {
+        return held(pack(side.block(first), to, elements, side.type, *side.info, state_.comm));
+    }
+    memcpy(to, side.data(), elements * element_bytes());
+    return true;
+}
+
+bool Trial::take_input() const {
+    if (call_.collective == TUTTI_BCAST) {
+        return !is_root() || take(*subject_.recv, 0, subject_.recv->count, input_);
+    }
+    // A reduction names all blocks that it gives as one.
+    const uint64_t blocks = is_reduced() ? 1 : blocks_in();
+    const TypedBuffer* send = subject_.send;
+    if (send != nullptr) return take(*send, 0, send->count * blocks, input_);
+    // In place: what this rank gives stands where it will receive, among the blocks of all ranks if
+    // these come.
+    const bool is_among_others = has_blocks(call_.collective) && !is_reduced();
+    return take(*subject_.recv, is_among_others ? state_.rank : 0, subject_.recv->count, input_);
+}
+
+bool Trial::prepare() {
+    if (call_.bytes > 0 && subject_.send == nullptr && subject_.recv == nullptr) return false;
+    const size_t in_bytes = blocks_in() * call_.bytes;
+    out_bytes_ = blocks_out() * call_.bytes;
+    input_ = in_.get(in_bytes);
+    by_host_ = host_.get(out_bytes_);
+    by_tutti_ = tutti_.get(out_bytes_);
+    if (has_kernel()) {
+        const size_t wide = std::max(
+            sizeof(int64_t), magnitudes_per_element(call_.dtype, call_.op) * sizeof(double));
+        const size_t slice = wide * std::min(slice_elements(), call_.bytes / element_bytes());
+        const bool has_room = mine_.get(slice * reduced_blocks()) && all_.get(slice);
+        if (!has_room) return false;
+    }
+    if (input_ == nullptr || by_host_ == nullptr || by_tutti_ == nullptr) return false;
+    return in_bytes == 0 || take_input();
+}
+
+bool Trial::move_by_host() {
+    const abi::Datatype byte = front.handles.type[abi::kTypeByte];
+    const int bytes = static_cast<int>(call_.bytes), root = static_cast<int>(call_.root);
+    switch (call_.collective) {
+        case TUTTI_BCAST:
+            if (is_root()) memcpy(by_host_, input_, call_.bytes);
+            return held(front.host.bcast(by_host_, bytes, byte, root, state_.comm));
+        case TUTTI_GATHER:
+            return held(
+                front.host.gather(input_, bytes, byte, by_host_, bytes, byte, root, state_.comm));
+        case TUTTI_SCATTER:
+            return held(
+                front.host.scatter(input_, bytes, byte, by_host_, bytes, byte, root, state_.comm));
+        default:
+            return held(
+                front.host.allgather(input_, bytes, byte, by_host_, bytes, byte, state_.comm));
+    }
+}
+
+// Never in place: some hosts fail there.
+bool Trial::reduce_by_host(const void* in, void* out, int count, abi::Datatype type,
+                           abi::Op op) const {
+    if (call_.collective == TUTTI_ALLREDUCE) {
+        return held(front.host.allreduce(in, out, count, type, op, state_.comm));
+    }
+    if (call_.collective == TUTTI_REDUCE_SCATTER_BLOCK) {
+        return held(front.host.reduce_scatter_block(in, out, count, type, op, state_.comm));
+    }
+    return held(
+        front.host.reduce(in, out, count, type, op, static_cast<int>(call_.root), state_.comm));
+}
+
+// fill(operands, to) for elements [first, first + count) of each block, one block behind the other;
+// an element becomes so many words of `to`.
+template <class Fill>
+void Trial::fill_slices(size_t first, size_t count, size_t words, Fill fill) const {
+    for (uint64_t block = 0; block < reduced_blocks(); ++block) {
+        fill(input_ + block * call_.bytes + first * element_bytes(), block * count * words);
+    }
+}
+
+// The operator wants elements as the datatype lays them out.
+bool Trial::reduce_user_by_host() {
+    const TypedBuffer& side = *(subject_.send != nullptr ? subject_.send : subject_.recv);
+    const TypeInfo& info = *side.info;
+    const auto steps = static_cast<ptrdiff_t>(side.count - 1) * info.extent;
+    const size_t span = static_cast<size_t>(info.true_extent + std::abs(steps));
+    std::byte* in = span <= kSpanMax ? mine_.get(span) : nullptr;
+    std::byte* out = span <= kSpanMax ? all_.get(span) : nullptr;
+    // Others may be able to.
+    const bool fits = in != nullptr && out != nullptr;
+    if (agree(state_, fits ? 1 : 0, abi::kOpMin) == 0) return false;
+    const ptrdiff_t first = std::min<ptrdiff_t>(steps, 0) + info.true_lb;
+    // Where element 0 would lie; absolute addresses put that far outside.
+    auto* in_origin = reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(in) - first);
+    auto* out_origin = reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(out) - first);
+    memset(in, 0, span);
+    memset(out, 0, span);
+    is_sound_ = held(unpack(input_, in_origin, side.count, side.type, info, state_.comm));
+    const size_t count = side.count / reduced_blocks();
+    is_sound_ =
+        reduce_by_host(in_origin, out_origin, static_cast<int>(count), side.type, subject_.op) &&
+        is_sound_;
+    if (is_sound_ && receives()) {
+        is_sound_ = held(pack(out_origin, by_host_, count, side.type, info, state_.comm));
+    }
+    return true;
+}
+
+bool Trial::reduce_narrow_by_host() {
+    const size_t width = element_bytes(), count = call_.bytes / width;
+    const abi::Datatype wide = front.handles.type[abi::kTypeInt64];
+    auto* mine = reinterpret_cast<int64_t*>(mine_.get(0));
+    auto* all = reinterpret_cast<int64_t*>(all_.get(0));
+    for (size_t at = 0; at < count; at += slice_elements()) {
+        const size_t slice = std::min(slice_elements(), count - at);
+        fill_slices(at, slice, 1, [&](const std::byte* operands, size_t to) {
+            widen(call_.dtype, operands, slice, mine + to);
+        });
+        is_sound_ =
+            reduce_by_host(mine, all, static_cast<int>(slice), wide, subject_.op) && is_sound_;
+        if (receives()) cut(call_.dtype, all, slice, by_host_ + at * width);
+    }
+    return true;
+}
+
+bool Trial::run_by_host() {
+    if (!is_reduced()) {
+        is_sound_ = move_by_host();
+        return true;
+    }
+    if (call_.op == TUTTI_OP_USER) return reduce_user_by_host();
+    if (is_narrow(call_.dtype)) return reduce_narrow_by_host();
+    const auto count = static_cast<int>(call_.bytes / element_bytes());
+    is_sound_ = reduce_by_host(input_, by_host_, count, subject_.type, subject_.op);
+    return true;
+}
+
+// Every rank takes part, as long as anything is left; the sums come to those who receive.
+bool Trial::add_magnitudes(size_t first, size_t count) {
+    const size_t words = magnitudes_per_element(call_.dtype, call_.op);
+    auto* mine = reinterpret_cast<double*>(mine_.get(0));
+    magnitudes_ = reinterpret_cast<double*>(all_.get(0));
+    fill_slices(first, count, words, [&](const std::byte* operands, size_t to) {
+        fill_magnitudes(call_.dtype, call_.op, operands, count, mine + to);
+    });
+    return reduce_by_host(mine, magnitudes_, static_cast<int>(words * count),
+                          front.handles.type[abi::kTypeDouble], front.handles.op[abi::kOpSum]);
+}
+
+void Trial::compare_elements(Comparison& found) {
+    const size_t width = element_bytes(), count = call_.bytes / width;
+    const bool bounded = needs_magnitudes(call_.dtype, call_.op);
+    for (size_t at = 0; at < count; at += slice_elements()) {
+        const size_t slice = std::min(slice_elements(), count - at);
+        if (bounded && !add_magnitudes(at, slice)) is_sound_ = false;
+        if (!receives() || !is_sound_) continue;
+        const Reduced what{call_.dtype,           call_.op,
+                           state_.size,           by_tutti_ + at * width,
+                           by_host_ + at * width, bounded ? magnitudes_ : nullptr};
+        compare_reduced(what, at, slice, found);
+    }
+}
+
+Comparison Trial::compare() {
+    Comparison found;
+    if (receives()) {
+        // In place there is room for all blocks.
+        const bool has_all = is_reduced() && subject_.send == nullptr;
+        const uint64_t count = subject_.recv->count / (has_all ? reduced_blocks() : 1);
+        const uint64_t blocks = is_reduced() ? 1 : blocks_out();
+        is_sound_ = take(*subject_.recv, 0, count * blocks, by_tutti_) && is_sound_;
+    }
+    if (has_kernel()) {
+        compare_elements(found);
+    } else if (receives() && is_sound_) {
+        found = compare_bytes(by_tutti_, by_host_, out_bytes_, element_bytes());
+        // A user's operator may be over floating point, where the order of operands shows.
+        if (is_reduced()) found.uncertain = std::exchange(found.different, 0);
+    }
+    if (!is_sound_) {
+        found = {};
+        found.uncertain = 1;
+    }
+    return found;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call of TUTTI_VERIFY on this rank: what it gives is kept before Tutti runs it, and given to the
+// host afterwards; then both results are compared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/buffers.h"
+#include "mpi/comm_state.h"
+#include "mpi/compare.h"
+#include "mpi/front.h"
+#include "mpi/verify.h"
+#include "tutti/tutti.h"
+
+namespace tutti::mpi {
+
+inline bool has_blocks(tutti_collective collective) {
+    return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
+           collective == TUTTI_ALLGATHER || collective == TUTTI_REDUCE_SCATTER_BLOCK;
+}
+inline bool is_reduction(tutti_collective collective) {
+    return collective == TUTTI_REDUCE || collective == TUTTI_ALLREDUCE ||
+           collective == TUTTI_REDUCE_SCATTER_BLOCK;
+}
+
+// The least or largest of all ranks' words, over the host.
+int agree(const CommState& state, int mine, abi::OpName op);
+
+class Trial {
+  public:
+    Trial(CommState& state, const tutti_call& call, const Subject& subject)
+        : state_(state), call_(call), subject_(subject) {}
+
+    // Before Tutti runs: false where there is no memory for it.
+    bool prepare();
+    // After it: false where the host could not run it.
+    bool run_by_host();
+    Comparison compare();
+    [[nodiscard]] size_t element_bytes() const;
+
+  private:
+    [[nodiscard]] bool is_reduced() const { return is_reduction(call_.collective); }
+    [[nodiscard]] bool is_root() const { return state_.rank == call_.root; }
+    [[nodiscard]] bool has_kernel() const { return is_reduced() && call_.op != TUTTI_OP_USER; }
+    [[nodiscard]] bool receives() const { return subject_.recv != nullptr; }
+    // Blocks of a reduction that each rank gives; it gets one of them.
+    [[nodiscard]] uint64_t reduced_blocks() const {
+        return call_.collective == TUTTI_REDUCE_SCATTER_BLOCK ? state_.size : 1;
+    }
+    [[nodiscard]] size_t blocks_in() const;
+    [[nodiscard]] size_t blocks_out() const;
+    [[nodiscard]] size_t slice_elements() const;
+    bool take(const TypedBuffer& side, uint64_t first, uint64_t elements, std::byte* to) const;
+    bool take_input() const;
+    bool move_by_host();
+    bool reduce_by_host(const void* in, void* out, int count, abi::Datatype type, abi::Op op) const;
+    bool reduce_user_by_host();
+    bool reduce_narrow_by_host();
+    template <class Fill>
+    void fill_slices(size_t first, size_t count, size_t words, Fill fill) const;
+    bool add_magnitudes(size_t first, size_t count);
+    void compare_elements(Comparison& found);
+
+    CommState& state_;
+    const tutti_call& call_;
+    const Subject& subject_;
+    size_t out_bytes_ = 0;
+    Scratch in_;     // what this rank gives
+    Scratch host_;   // the host's result
+    Scratch tutti_;  // Tutti's
+    Scratch mine_;   // of a slice, in a wider type: this rank's
+    Scratch all_;    // of all ranks
+    std::byte* input_ = nullptr;
+    std::byte* by_host_ = nullptr;
+    std::byte* by_tutti_ = nullptr;
+    double* magnitudes_ = nullptr;
+    bool is_sound_ = true;  // nothing failed since the host ran it
+};
+
+}  // namespace tutti::mpi
