@@ -199,9 +199,10 @@ typedef struct tutti_team_params {
     int apart;
     /* Not 0, on all members alike: hardware multicast is not tried while the team is made, but at the
      * beginning of a tutti_run(), when calls that would use it have come often enough; and after it
-     * has failed, again from time to time. Then allgather is called once more, in that call; so it
-     * stays valid as long as the team. A try takes some ten milliseconds, and a second where multicast
-     * does not work. TUTTI_MCAST=on and algorithms that are forced by a setting and need it are tried
+     * has failed, again from time to time. Then allgather is called again, several times, in that
+     * call; so it stays valid as long as the team, and a root waits for all others. A try takes some
+     * ten milliseconds, and a second where multicast does not work; after an allgather that fails no
+     * call runs. TUTTI_MCAST=on and algorithms that are forced by a setting and need it are tried
      * at once all the same. 0: what has failed does not come back. */
     int multicast_later;
     /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
@@ -253,7 +254,8 @@ typedef struct tutti_call {
     /* May be NULL. Called once, when it is known that the call will run here, and before its buffers
      * are read; not for a call of no bytes. Sets both. NULL: go on. Else why this member cannot:
      * as tutti_team_give_up(); the text stays valid as long as the call. It makes no calls of
-     * Tutti's. */
+     * Tutti's. Of a request it is called when its turn comes: in whichever call of Tutti's moves the
+     * team on then, by any thread of the context. */
     const char *(*prepare)(void *user, const void **send, void **recv);
     void *prepare_user;
 } tutti_call;
@@ -269,7 +271,8 @@ TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
  * the same, so that members who disagree are found out, and requests under way have ended. Never
  * unless tutti_context_params.host_mpi is set. */
 TUTTI_API tutti_status tutti_run(tutti_team *team, const tutti_call *call);
-/* What ran the last call of tutti_run(): a name that stays valid, "host" after TUTTI_HOST. */
+/* What ran the last call of tutti_run() that came to TUTTI_OK or TUTTI_HOST: a name that stays valid,
+ * "none" for a call of no bytes. */
 TUTTI_API const char *tutti_team_ran(const tutti_team *team);
 
 /* One call that goes on while its caller does something else. The struct is the caller's, and stays

@@ -176,7 +176,7 @@ tutti_status tutti_run(tutti_team* team, const tutti_call* call) {
 
 tutti_status tutti_request_init(tutti_request* request, tutti_team* team, const tutti_call* call) {
     if (!request || !team || !call) return TUTTI_ERR_ARGUMENT;
-    return team_of(team).describe(*call, *new (request->bytes) Request);
+    return team_of(team).init(*call, *new (request->bytes) Request);
 }
 
 tutti_status tutti_request_start(tutti_request* request) {

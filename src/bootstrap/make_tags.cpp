@@ -31,9 +31,9 @@ uint32_t nth_bit(uint64_t bits, uint64_t n) {
 
 }  // namespace
 
-Result<engine::TagLease> agree_on_tags(engine::TagBook& book, const tutti_p2p& p2p,
-                                       Circle& circle) {
-    const uint32_t limit = engine::tag_ranges(p2p);
+Result<transport::TagLease> agree_on_tags(transport::TagBook& book, const tutti_p2p& p2p,
+                                          Circle& circle) {
+    const uint32_t limit = transport::tag_ranges(p2p);
     uint32_t first = 0;
     for (uint32_t attempt = 0; attempt < kAttemptsMax && first < limit;) {
         const Offer mine{book.free_ranges(p2p.user, first, limit), arena::random_token()};
@@ -42,7 +42,7 @@ Result<engine::TagLease> agree_on_tags(engine::TagBook& book, const tutti_p2p& p
         uint64_t free = ~uint64_t{0};
         for (const Offer& offer : offers.value()) free &= offer.free;
         if (free == 0) {
-            first += engine::TagBook::kWindow;
+            first += transport::TagBook::kWindow;
             continue;
         }
         // Teams that are made at the same time may have looked at the same ranges, in another order
@@ -51,7 +51,7 @@ Result<engine::TagLease> agree_on_tags(engine::TagBook& book, const tutti_p2p& p
         const uint64_t chance = attempt == 0 ? 0 : token;
         const uint32_t range =
             first + nth_bit(free, chance % static_cast<uint64_t>(std::popcount(free)));
-        std::optional<engine::TagLease> lease;
+        std::optional<transport::TagLease> lease;
         Got outcome = Got::kNothing;
         const Report taken = guarded([&] {
             if (!book.take(p2p.user, range)) return Report{};

@@ -3,13 +3,14 @@
 
 #include "base/result.h"
 #include "bootstrap/circle.h"
-#include "engine/tags.h"
+#include "transport/p2p/tags.h"
 #include "tutti/tutti.h"
 
 namespace tutti::bootstrap {
 
 // Collective over the circle: a range that is free on all members, the lowest one unless other
 // teams are being made at the same time.
-Result<engine::TagLease> agree_on_tags(engine::TagBook& book, const tutti_p2p& p2p, Circle& circle);
+Result<transport::TagLease> agree_on_tags(transport::TagBook& book, const tutti_p2p& p2p,
+                                          Circle& circle);
 
 }  // namespace tutti::bootstrap

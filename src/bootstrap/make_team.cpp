@@ -107,7 +107,7 @@ class TeamMaker {
     bool has_many_sessions_ = false;
 };
 
-// All that a team of any kind takes beside its node's part and its network.
+// All that a team of any kind takes beside its node's part and its way to other nodes.
 Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
     team_ = std::make_unique<engine::Team>(context_, params_,
@@ -237,7 +237,8 @@ Result<Done> TeamMaker::name_hosts() {
 Report TeamMaker::make_multicast() {
     engine::InterNode& inter_node = *inter_node_;
     const Settings& settings = context_.settings();
-    if (params_.multicast_later) team_->try_later(try_multicast);
+    const bool may_try = wants_multicast(settings) && !settings.watches_calls();
+    if (params_.multicast_later && may_try) team_->try_later(try_multicast);
     if (params_.multicast_later && may_wait_for_multicast(settings, context_.rules())) {
         if (wants_multicast(settings)) inter_node.await_multicast();
         return {};

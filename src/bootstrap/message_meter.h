@@ -21,7 +21,7 @@ sched::Speed slower(const sched::Speed& one, const sched::Speed& other);
 // All memory is made here.
 class MessageMeter {
   public:
-    // The ranks `own` and `partner` of the team, whose network it is.
+    // The ranks `own` and `partner` of the team, whose way to other nodes it is.
     MessageMeter(engine::InterNode& inter_node, Clock& clock, uint32_t own, uint32_t partner);
     // speed: what this end knows of the other from an earlier time, or 0; then what both know.
     // Where one of them knows nothing, they measure: some 50 messages up and down, some 10 ms where

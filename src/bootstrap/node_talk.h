@@ -14,7 +14,7 @@
 namespace tutti::bootstrap {
 
 struct NodeTalk {
-    // Of the node of this rank of the team. All memory is made here; the network outlives it.
+    // Of the node of this rank of the team. All memory is made here; inter_node outlives it.
     NodeTalk(engine::InterNode& inter_node, uint32_t rank)
         : NodeTalk(inter_node, inter_node.placement().members(inter_node.placement().node_of(rank)),
                    inter_node.placement().index_on_node(rank)) {}

@@ -15,12 +15,12 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "engine/active.h"
-#include "engine/tags.h"
 #include "multicast/process_multicast.h"
 #include "node/kernels/kernels.h"
 #include "select/rules.h"
 #include "select/select.h"
 #include "topo/node_topology.h"
+#include "transport/p2p/tags.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -57,7 +57,7 @@ class Context {
     // What messages call that node.
     std::string host_of(const tutti_team_params& team) const;
     uint64_t machine() const { return machine_; }
-    TagBook& tags() { return tags_; }
+    transport::TagBook& tags() { return tags_; }
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
@@ -134,7 +134,7 @@ class Context {
     uint64_t scheduling_group_ = 0;
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
-    TagBook tags_;
+    transport::TagBook tags_;
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
     select::Rules rules_;

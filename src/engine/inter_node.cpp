@@ -16,7 +16,7 @@ constexpr uint64_t kSettleNsMax = 5'000'000'000;
 }  // namespace
 
 InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
-                     const tutti_p2p& p2p, std::vector<uint32_t> peers, TagLease tags)
+                     const tutti_p2p& p2p, std::vector<uint32_t> peers, transport::TagLease tags)
     : context_(context),
       placement_(std::move(placement)),
       rank_(rank),
@@ -180,7 +180,7 @@ Result<Done> InterNode::plan_helpers(size_t card_bytes) {
         auto planned = plan_plain(check_, TUTTI_ALLGATHER, card_bytes);
         if (!planned) return planned;
     }
-    return polls_ ? plan_plain(barrier_, TUTTI_BARRIER, 0) : Result<Done>(Done{});
+    return barrier_.program ? Result<Done>(Done{}) : plan_plain(barrier_, TUTTI_BARRIER, 0);
 }
 
 // Without a thread nobody repairs what others miss once this rank has left the call, and the

@@ -11,7 +11,6 @@
 
 #include "base/result.h"
 #include "engine/context.h"
-#include "engine/tags.h"
 #include "exec/executor.h"
 #include "multicast/team_multicast.h"
 #include "node/team.h"
@@ -21,6 +20,7 @@
 #include "topo/placement.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
+#include "transport/p2p/tags.h"
 #include "transport/routes/routes.h"
 #include "tutti/tutti.h"
 
@@ -29,7 +29,7 @@ namespace tutti::engine {
 class InterNode final : public Retired, private multicast::RecoveryClient {
   public:
     InterNode(Context& context, topo::Placement placement, uint32_t rank, const tutti_p2p& p2p,
-              std::vector<uint32_t> peers, TagLease tags);
+              std::vector<uint32_t> peers, transport::TagLease tags);
     ~InterNode() override;
     // What is done to multicasts is done under this lock: threads that wait in calls of other teams
     // help this one on after a failure. Of nothing where the team has no multicast.
@@ -79,7 +79,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // rank.
     void attach(node::Team* node);
     // Plans that no rule and no setting touches: for the comparison of calls, if its cards have
-    // bytes, and for what follows a call with multicasts where no thread serves them.
+    // bytes; and a barrier, for members that meet before they try multicast, and for what follows a
+    // call with multicasts where no thread serves them.
     Result<Done> plan_helpers(size_t card_bytes);
 
     // From here to start(), where not said otherwise, under hold().
@@ -94,6 +95,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // shape cannot, and changes nothing.
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
     [[nodiscard]] select::Plan& check_plan() { return check_; }
+    [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
 
     // Makes the memory that a plan needs, before its first call.
     Result<Done> reserve(select::Plan& plan);
@@ -178,7 +180,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     topo::Placement placement_;
     uint32_t rank_;
     std::vector<uint32_t> peers_;
-    TagLease tags_;
+    transport::TagLease tags_;
     transport::P2p messages_;
     transport::Routes routes_;
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS

@@ -19,7 +19,7 @@ namespace tutti::engine {
 
 class InterNodeControl final : public Control {
   public:
-    // network outlives this.
+    // inter_node outlives this.
     InterNodeControl(Members& members, InterNode& inter_node)
         : Control(members), inter_node_(inter_node) {}
     void tell_on() override { inter_node_.tell_on(); }

@@ -34,7 +34,7 @@ Runner::Begun NodeRunner::begin(Request& request) {
         request.ran = select::kHostMpi.data();
         return Begun::kHost;
     }
-    if (!request.op.call.is_empty()) {
+    if (request.op.call.bytes > 0) {
         if (const char* why = prepare(request)) return fail(TUTTI_ERR_MEMORY, why);
     }
     const node::Algorithm* named = answer.value().algorithm;

@@ -55,6 +55,7 @@ class NodeRunner final : public Runner {
 inline Runner::Begun NodeRunner::begin(node::Op& op) {
     if (op.call.is_empty_for_all()) {
         node::pass(node_, op.call);
+        op.step = nullptr;
         return Begun::kDone;
     }
     node::start(node_, op);

@@ -35,17 +35,32 @@ Runner::Begun ProgramRunner::begin(Request& request) {
         return Begun::kDone;
     }
     request_ = &request;
+    is_prepared_ = !request.prepare_buffers || request.op.call.bytes == 0;
     return begin_plan();
 }
 
-// All under one lock: between choice and start nobody may decide that this call does without
-// multicast.
+// What prepares may take long, and is not done under the lock. The choice is made anew after it:
+// meanwhile multicast may have failed. A call that runs here does so without multicast, too.
 Runner::Begun ProgramRunner::begin_plan() {
+    while (true) {
+        const Begun begun = begin_chosen();
+        if (begun != Begun::kRuns || phase_ != Phase::kRunning || is_prepared_) return begun;
+        if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
+        is_prepared_ = true;
+    }
+}
+
+// Starts it only where its buffers are ready. All under one lock: between choice and start nobody
+// may decide that this call does without multicast.
+Runner::Begun ProgramRunner::begin_chosen() {
     const auto held = inter_node_->hold();
     phase_ = Phase::kRunning;
+    bool is_undecided = false;
     const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
         auto plan = inter_node_->plan(shape_of(*request_, members_.size));
-        if (!plan || plan.value()->is_host || inter_node_->is_undecided(*plan.value())) return plan;
+        if (!plan || plan.value()->is_host) return plan;
+        is_undecided = inter_node_->is_undecided(*plan.value());
+        if (is_undecided) return plan;
         auto reserved = inter_node_->reserve(*plan.value());
         return reserved ? plan : Result<select::Plan*>(reserved.error());
     });
@@ -56,12 +71,11 @@ Runner::Begun ProgramRunner::begin_plan() {
         inter_node_->leave_to_host(plan);
         return Begun::kHost;
     }
-    if (inter_node_->is_undecided(plan)) {
+    if (is_undecided) {
         phase_ = Phase::kDeciding;
-        return Begun::kRuns;
+    } else if (is_prepared_) {
+        inter_node_->start(plan, arguments_of(request_->op.call, members_.rank));
     }
-    if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
-    inter_node_->start(plan, arguments_of(request_->op.call, members_.rank));
     return Begun::kRuns;
 }
 
@@ -70,6 +84,11 @@ void ProgramRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
         reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()), {}};
     const auto held = inter_node_->hold();
     inter_node_->start(inter_node_->check_plan(), cards);  // reserved with the team
+}
+
+void ProgramRunner::begin_meeting() {
+    const auto held = inter_node_->hold();
+    inter_node_->start(inter_node_->barrier_plan(), {});  // reserved with the team
 }
 
 exec::Step ProgramRunner::step() {

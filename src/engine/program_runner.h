@@ -21,6 +21,7 @@ class ProgramRunner final : public Runner {
 
     Begun begin(Request& request) override;
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
+    void begin_meeting() override;
     void begin_settling() override { phase_ = Phase::kSettling; }
     exec::Step step() override;
     void cancel() override;
@@ -44,6 +45,7 @@ class ProgramRunner final : public Runner {
         kSettling
     };
     Begun begin_plan();
+    Begun begin_chosen();
     exec::Step step_program();
     exec::Step step_decision();
     exec::Step begin_decided();
@@ -54,6 +56,7 @@ class ProgramRunner final : public Runner {
     Members& members_;
     std::unique_ptr<InterNode> inter_node_;
     Request* request_ = nullptr;  // of the call under way
+    bool is_prepared_ = false;    // its buffers are ready
     Phase phase_ = Phase::kRunning;
     Why why_;  // the ranks disagree
 };

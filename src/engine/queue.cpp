@@ -100,11 +100,12 @@ void Queue::finish(Request& request, tutti_status status) {
     request.status = status;
     request.stage = Request::Stage::kIdle;
     front_ = request.next;
-    if (!front_) {
-        back_ = nullptr;
-    } else {
-        begin(*front_);
-    }
+    if (!front_) back_ = nullptr;
+    // One that ends as it begins comes back to here.
+    if (is_beginning_) return;
+    is_beginning_ = true;
+    while (front_ && front_->stage == Request::Stage::kQueued) begin(*front_);
+    is_beginning_ = false;
 }
 
 // The call in front is done: on to what follows it.

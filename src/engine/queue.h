@@ -62,6 +62,7 @@ class Queue {
     Control* control_ = nullptr;
     Request* front_ = nullptr;
     Request* back_ = nullptr;
+    bool is_beginning_ = false;    // the next one, after one that has ended
     std::vector<CallCard> cards_;  // one a member, for TUTTI_CHECK
 };
 

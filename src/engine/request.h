@@ -36,6 +36,7 @@ struct Request {
     const char* (*prepare_buffers)(void* user, const void** send, void** recv) = nullptr;
     void* prepare_user = nullptr;
     const char* ran = nullptr;  // what runs it; nullptr: what the node level chooses
+    node::Call described;       // as it is to be started
     enum class Stage { kIdle, kQueued, kAgreeing, kChecking, kRunning } stage = Stage::kIdle;
     tutti_status status = TUTTI_OK;
     Request* next = nullptr;  // in the team's queue

@@ -53,6 +53,8 @@ class Runner {
     virtual Begun begin(Request& request) = 0;
     // Instead of a call: everybody's card goes to everybody.
     virtual void begin_cards(const CallCard& mine, std::span<CallCard> all) = 0;
+    // No call: all members meet, whatever rules say of barriers.
+    virtual void begin_meeting() {}
     // No call: what a failure of multicast has left to do.
     virtual void begin_settling() {}
     virtual exec::Step step() = 0;

@@ -226,8 +226,8 @@ inline tutti_status Team::run_short() {
 // The call is well formed.
 tutti_status Team::run_slowly(const tutti_call& call) {
     last_ = &take_track();
-    last_->look_at_multicast();
-    static_cast<void>(last_->describe(call, last_->run_));
+    const bool has_run_another = last_->look_at_multicast();
+    if (has_run_another || last_ != this) static_cast<void>(last_->describe(call, last_->run_));
     const tutti_status status = last_->run_described();
     if (status == TUTTI_HOST && tracks_) tracks_->settle(*last_);
     return status;
@@ -268,7 +268,14 @@ tutti_status Team::ended(tutti_status status) {
 
 // ---- requests ----------------------------------------------------------------------------------
 
+tutti_status Team::init(const tutti_call& call, Request& request) {
+    const tutti_status status = describe(call, request);
+    request.described = request.op.call;
+    return status;
+}
+
 void Team::start(Request& request) {
+    request.op.call = request.described;  // the last run may have changed it
     Team& track = request.team->take_track();
     request.track = &track;
     {
@@ -356,14 +363,9 @@ const char* Team::algorithm(const tutti_call& call) {
     return describe(call, ask_) == TUTTI_OK ? runner_->algorithm(ask_) : "none";
 }
 
-const char* Team::ran() {
+const char* Team::ran() const {
     const Request& request = last_->run_;
-    if (request.ran) return request.ran;
-    if (request.op.call.is_empty() || last_->runner_->inter_node()) return "none";
-    // Chosen by the bytes that the caller has room for, whatever came.
-    node::Call call = request.op.call;
-    if (request.op.room > 0) call.bytes = request.op.room;
-    return node::algorithm_name(last_->members_.node, call);
+    return request.ran ? request.ran : node::algorithm_name(request.op);
 }
 
 Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
@@ -378,6 +380,7 @@ Result<Done> Team::force(const tutti_call& call, const std::string& algorithm) {
 Result<Done> Team::force_here(const tutti_call& call, const std::string& algorithm) {
     const InterNode* inter_node = runner_->inter_node();
     if (inter_node && inter_node->awaits_multicast()) static_cast<void>(try_multicast_(*this));
+    if (members_.is_broken()) return Error{ErrorCode::kNetwork, members_.message};
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) {
         return Error{ErrorCode::kArgument, "the call is malformed"};
@@ -405,39 +408,39 @@ void Team::describe_multicast(tutti_multicast_info& info) {
 // ---- multicast for a team that has made calls already ------------------------------------------
 
 // Members have counted alike up to the call that begins, not up to requests under way.
-void Team::look_at_multicast() {
-    if (!try_multicast_) return;
+bool Team::look_at_multicast() {
+    if (!try_multicast_) return false;
     {
         const HeldTeam held_team(*this);
         settle();
         // A member that has rejected a call has not counted it; the next call says so.
-        if (members_.is_broken() || control_->has_rejections()) return;
+        if (members_.is_broken() || control_->has_rejections()) return false;
         InterNode& inter_node = *runner_->inter_node();
         const auto held = inter_node.hold();
-        if (!inter_node.is_multicast_due()) return;
+        if (!inter_node.is_multicast_due()) return false;
     }
     static_cast<void>(try_multicast_(*this));  // an error stays with the team
+    return true;
 }
 
-// First the members meet in a call of their own. Who makes another call, has given up or has had an
-// error ends that one, while nothing ends a wait in the embedder's allgather. Where the rules leave
-// barriers to a host, they do so on all members.
+// First the members meet in a call of their own, whatever the rules say of barriers. Who makes
+// another call, has given up or has had an error ends that one, while nothing ends a wait in the
+// embedder's allgather.
 tutti_status Team::begin_try(InterNode& inter_node) {
     tutti_call barrier{};
     barrier.collective = TUTTI_BARRIER;
     static_cast<void>(describe(barrier, run_));
-    const tutti_status met = run_described();
-    if (met < TUTTI_OK && met != TUTTI_ERR_ALGORITHM) return met;
-    if (inter_node.has_lost_multicast()) {
-        // In the try all members let it go on, so it ends; and who is over it has no message of it
-        // under way: those of the next group's failure cannot meet with them.
-        runner_->begin_settling();
-        queue_.put_in_front(run_);
-        const tutti_status settled = wait_for(run_);
-        if (settled != TUTTI_OK) return settled;
-        inter_node.retire_multicast();
-    }
-    return TUTTI_OK;
+    runner_->begin_meeting();
+    queue_.put_in_front(run_);
+    const tutti_status met = wait_for(run_);
+    if (met != TUTTI_OK || !inter_node.has_lost_multicast()) return met;
+    // In the try all members let it go on, so it ends; and who is over it has no message of it
+    // under way: those of the next group's failure cannot meet with them.
+    runner_->begin_settling();
+    queue_.put_in_front(run_);
+    const tutti_status settled = wait_for(run_);
+    if (settled == TUTTI_OK) inter_node.retire_multicast();
+    return settled;
 }
 
 }  // namespace tutti::engine

@@ -47,11 +47,13 @@ class Team {
 
     const char* algorithm(const tutti_call& call);
     // See tutti_team_ran().
-    const char* ran();
+    const char* ran() const;
     // See tutti_team_force().
     Result<Done> force(const tutti_call& call, const std::string& algorithm);
     // TUTTI_OK, or TUTTI_ERR_ARGUMENT.
     tutti_status describe(const tutti_call& call, Request& request);
+    // The same for one that is started later, perhaps more than once.
+    tutti_status init(const tutti_call& call, Request& request);
     // The short way for a blocking call: describe, start, wait.
     tutti_status run(const tutti_call& call);
     // TUTTI_CHECK for a call that the embedder runs itself.
@@ -102,7 +104,8 @@ class Team {
     Team& take_track();
     tutti_status ended(tutti_status status);
     // Before a call: tries multicast where it is time for that.
-    void look_at_multicast();
+    // True where that has run another call.
+    bool look_at_multicast();
     // polls: fruitless ones just before.
     tutti_status wait_for(Request& request, uint32_t polls = 0);
     // After a fruitless step of the request in front.

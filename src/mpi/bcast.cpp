@@ -23,15 +23,14 @@ class BcastBuffer final : public Preparation {
         if (packed_ == nullptr) return no_memory();
         call_.recv = packed_;
         if (!is_root()) return {};
-        const int status =
-            pack(side_.block(0), packed_, side_.count, side_.type, *side_.info, state_.comm);
+        const int status = pack(side_.block(0), packed_, side_.count, side_.type, *side_.info);
         return status == abi::kSuccess ? Unready{} : not_packed(status);
     }
 
     int after(int status) override {
         if (packed_ != nullptr && status == abi::kSuccess && !is_root()) {
-            status =
-                unpack(packed_, side_.block(0), side_.count, side_.type, *side_.info, state_.comm);
+            status = unpacked(
+                state_, unpack(packed_, side_.block(0), side_.count, side_.type, *side_.info));
         }
         state_.recv_scratch.trim();
         return status;

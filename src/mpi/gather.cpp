@@ -61,12 +61,11 @@ class BlocksBuffers final : public Preparation {
     std::byte* memory(const TypedBuffer& side, uint64_t blocks, bool is_sent);
     int pack_sent();
     int pack(const TypedBuffer& side, uint64_t first, uint64_t blocks, std::byte* to) const {
-        return mpi::pack(side.block(first), to, side.count * blocks, side.type, *side.info,
-                         state_.comm);
+        return mpi::pack(side.block(first), to, side.count * blocks, side.type, *side.info);
     }
     int unpack(const TypedBuffer& side, uint64_t blocks, const std::byte* from) const {
-        return mpi::unpack(from, side.block(0), side.count * blocks, side.type, *side.info,
-                           state_.comm);
+        return unpacked(
+            state_, mpi::unpack(from, side.block(0), side.count * blocks, side.type, *side.info));
     }
 
     CommState& state_;
@@ -157,54 +156,74 @@ class OddBlock final : public Preparation {
         : state_(state), kind_(kind), a_(a), b_(b) {}
 
     Unready before() override {
-        move();
-        return {};
-    }
-
-    int after(int status) override {
-        if (status != abi::kSuccess) return status;
-        if (b_.has_one) move();  // a call of no bytes
-        if (moved_ != abi::kSuccess) front.host.comm_call_errhandler(state_.comm, moved_);
-        return moved_;
-    }
-
-  private:
-    void move() {
         BlocksArgs own = a_;
         void* const place = b_.all.block(state_.rank);
         own.send = kind_.one_is_sent ? b_.one.block(0) : place;
         own.recv = kind_.one_is_sent ? place : b_.one.block(0);
         moved_ = host_moves_own(own, kind_.own);
         b_.has_one = false;
+        is_moved_ = true;
+        return {};
     }
 
+    int after(int status) override {
+        if (status == abi::kSuccess && !is_moved_) static_cast<void>(before());  // of no bytes
+        return status;
+    }
+
+    // When all else is done.
+    [[nodiscard]] int tell(int status) const {
+        if (status != abi::kSuccess || moved_ == abi::kSuccess) return status;
+        front.host.comm_call_errhandler(state_.comm, moved_);
+        return moved_;
+    }
+
+  private:
     const CommState& state_;
     const BlocksKind& kind_;
     const BlocksArgs& a_;
     Blocks& b_;
+    bool is_moved_ = false;
     int moved_ = abi::kSuccess;
 };
+
+// Its own block moves within the call: what is there before is read, the rest of it stays.
+Ended odd_blocks_prepared(CommState& state, const BlocksKind& kind, tutti_call& call,
+                          const BlocksArgs& a, Blocks& b) {
+    OddBlock odd(state, kind, a, b);
+    Part one = part_of_one(b, kind), all = part_of_all(b, kind, state);
+    one.read_blocks = 1;
+    if (kind.one_is_sent) all.read_blocks = 1;
+    Staging staging(state, kind.function, {one, all});
+    const TypedBuffer* others = &b.all;
+    const Subject in_place = kind.one_is_sent ? Subject{nullptr, others} : Subject{others, nullptr};
+    Verified verified(state, call, call.bytes > 0 ? in_place : Subject{});
+    BlocksBuffers buffers(state, call, b, kind.one_is_sent);
+    // What is unpacked or copied back afterwards, is so as a whole.
+    const bool is_whole = staging.takes(b.all) || !b.all.contiguous(state.size);
+    call.element_bytes = is_whole ? call.bytes : 0;
+    const Ended ended = run_prepared(state, call, {&staging, &odd, &verified, &buffers});
+    return ended ? Ended(odd.tell(*ended)) : ended;
+}
 
 // Where the call is not plain, or buffers have gaps. Of a gather or scatter of no bytes others may
 // have room for more, and take it for one that is verified.
 [[gnu::noinline]] Ended blocks_prepared(CommState& state, const BlocksKind& kind, tutti_call& call,
                                         const BlocksArgs& a, Blocks& b) {
-    OddBlock odd(state, kind, a, b);
-    Preparation* const moved = b.is_odd ? &odd : nullptr;
-    const bool is_own = b.has_one && !b.is_odd;
-    const TypedBuffer* own = is_own ? &b.one : nullptr;
-    const TypedBuffer* others = b.has_all ? &b.all : nullptr;
-    if (call.bytes == 0) own = others = nullptr;
+    if (b.is_odd) return odd_blocks_prepared(state, kind, call, a, b);
+    const bool has_bytes = call.bytes > 0;
+    const TypedBuffer* own = b.has_one && has_bytes ? &b.one : nullptr;
+    const TypedBuffer* others = b.has_all && has_bytes ? &b.all : nullptr;
     const Subject subject = kind.one_is_sent ? Subject{own, others} : Subject{others, own};
     Verified verified(state, call, subject);
-    Preparation* const compared = call.bytes > 0 || kind.has_root ? &verified : nullptr;
-    if (call.bytes == 0) return run_prepared(state, call, {moved, compared});
+    Preparation* const compared = has_bytes || kind.has_root ? &verified : nullptr;
+    if (!has_bytes) return run_prepared(state, call, {compared});
     Staging staging(state, kind.function, {part_of_one(b, kind), part_of_all(b, kind, state)});
     // What is unpacked or copied back afterwards, is so as a whole.
     const bool has_gaps = !b.are_contiguous(state.size);
     call.element_bytes = staging.is_needed() || has_gaps ? call.bytes : 0;
     BlocksBuffers buffers(state, call, b, kind.one_is_sent);
-    return run_prepared(state, call, {&staging, moved, compared, &buffers});
+    return run_prepared(state, call, {&staging, compared, &buffers});
 }
 
 template <class HostCall>

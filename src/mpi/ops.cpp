@@ -80,10 +80,10 @@ void reduce_user(void* user_data, const void* left_data, void* inout_data, size_
     std::byte* inout_laid = user.laid_out + user.batch_span - info.true_lb;
     while (count > 0) {
         const size_t piece = std::min(count, user.batch_elements);
-        unpack(left, left_laid, piece, user.type, info, user.comm);
-        unpack(inout, inout_laid, piece, user.type, info, user.comm);
+        unpack(left, left_laid, piece, user.type, info);
+        unpack(inout, inout_laid, piece, user.type, info);
         front.host.reduce_local(left_laid, inout_laid, static_cast<int>(piece), user.type, user.op);
-        pack(inout_laid, inout, piece, user.type, info, user.comm);
+        pack(inout_laid, inout, piece, user.type, info);
         left += piece * info.size;
         inout += piece * info.size;
         count -= piece;

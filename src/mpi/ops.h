@@ -40,7 +40,6 @@ class PredefinedOps {
 struct UserReduction {
     abi::Op op;
     abi::Datatype type;
-    abi::Comm comm;
     const TypeInfo* info;
     std::byte* laid_out;    // room for two batches; null where elements need no unpacking
     size_t batch_elements;  // at a time

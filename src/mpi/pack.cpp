@@ -21,20 +21,18 @@ size_t piece_elements(const TypeInfo& info) {
 // One element that is larger than an int can say needs the host's large-count functions.
 bool too_large(const TypeInfo& info) { return info.size > INT_MAX; }
 
-int pack_large(const void* from, std::byte* to, abi::Datatype type, const TypeInfo& info,
-               abi::Comm comm) {
+int pack_large(const void* from, std::byte* to, abi::Datatype type, const TypeInfo& info) {
     if (!front.host.pack_c) return front.abi.err_count;
     abi::Count position = 0;
     return front.host.pack_c(from, 1, type, to, static_cast<abi::Count>(info.size), &position,
-                             comm);
+                             front.quiet_comm);
 }
 
-int unpack_large(const std::byte* from, void* to, abi::Datatype type, const TypeInfo& info,
-                 abi::Comm comm) {
+int unpack_large(const std::byte* from, void* to, abi::Datatype type, const TypeInfo& info) {
     if (!front.host.unpack_c) return front.abi.err_count;
     abi::Count position = 0;
     return front.host.unpack_c(from, static_cast<abi::Count>(info.size), &position, to, 1, type,
-                               comm);
+                               front.quiet_comm);
 }
 
 // Elements at absolute addresses, seen from an address that is not MPI_BOTTOM: some hosts reject a
@@ -61,44 +59,45 @@ class Shifted {
     int status_;
 };
 
-int pack_piece(intptr_t from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info,
-               abi::Comm comm) {
-    if (too_large(info)) return pack_large(reinterpret_cast<void*>(from), to, type, info, comm);
+int pack_piece(intptr_t from, std::byte* to, size_t count, abi::Datatype type,
+               const TypeInfo& info) {
+    if (too_large(info)) return pack_large(reinterpret_cast<void*>(from), to, type, info);
     const int bytes = static_cast<int>(count * info.size);
     int position = 0;
     if (from != 0) {
         return front.host.pack(reinterpret_cast<void*>(from), static_cast<int>(count), type, to,
-                               bytes, &position, comm);
+                               bytes, &position, front.quiet_comm);
     }
     Shifted shifted(count, type);
     if (shifted.status() != abi::kSuccess) return shifted.status();
-    return front.host.pack(shifted.address(), 1, shifted.type(), to, bytes, &position, comm);
+    return front.host.pack(shifted.address(), 1, shifted.type(), to, bytes, &position,
+                           front.quiet_comm);
 }
 
 int unpack_piece(const std::byte* from, intptr_t to, size_t count, abi::Datatype type,
-                 const TypeInfo& info, abi::Comm comm) {
-    if (too_large(info)) return unpack_large(from, reinterpret_cast<void*>(to), type, info, comm);
+                 const TypeInfo& info) {
+    if (too_large(info)) return unpack_large(from, reinterpret_cast<void*>(to), type, info);
     const int bytes = static_cast<int>(count * info.size);
     int position = 0;
     if (to != 0) {
         return front.host.unpack(from, bytes, &position, reinterpret_cast<void*>(to),
-                                 static_cast<int>(count), type, comm);
+                                 static_cast<int>(count), type, front.quiet_comm);
     }
     Shifted shifted(count, type);
     if (shifted.status() != abi::kSuccess) return shifted.status();
-    return front.host.unpack(from, bytes, &position, shifted.address(), 1, shifted.type(), comm);
+    return front.host.unpack(from, bytes, &position, shifted.address(), 1, shifted.type(),
+                             front.quiet_comm);
 }
 
 }  // namespace
 
-int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info,
-         abi::Comm comm) {
+int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info) {
     if (info.size == 0) return abi::kSuccess;
     const size_t most = piece_elements(info);
     auto address = reinterpret_cast<intptr_t>(from);  // MPI_BOTTOM is null: no pointer arithmetic
     while (count > 0) {
         const size_t piece = std::min(count, most);
-        const int status = pack_piece(address, to, piece, type, info, comm);
+        const int status = pack_piece(address, to, piece, type, info);
         if (status != abi::kSuccess) return status;
         address += static_cast<intptr_t>(piece) * info.extent;
         to += piece * info.size;
@@ -107,14 +106,14 @@ int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, cons
     return abi::kSuccess;
 }
 
-int unpack(const std::byte* from, void* to, size_t count, abi::Datatype type, const TypeInfo& info,
-           abi::Comm comm) {
+int unpack(const std::byte* from, void* to, size_t count, abi::Datatype type,
+           const TypeInfo& info) {
     if (info.size == 0) return abi::kSuccess;
     const size_t most = piece_elements(info);
     auto address = reinterpret_cast<intptr_t>(to);
     while (count > 0) {
         const size_t piece = std::min(count, most);
-        const int status = unpack_piece(from, address, piece, type, info, comm);
+        const int status = unpack_piece(from, address, piece, type, info);
         if (status != abi::kSuccess) return status;
         address += static_cast<intptr_t>(piece) * info.extent;
         from += piece * info.size;

@@ -9,11 +9,10 @@
 
 namespace tutti::mpi {
 
-// Piecewise, so that no count or size exceeds an int. Return the host's status.
-int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info,
-         abi::Comm comm);
-int unpack(const std::byte* from, void* to, size_t count, abi::Datatype type, const TypeInfo& info,
-           abi::Comm comm);
+// Piecewise, so that no count or size exceeds an int. Return the host's status; no error handler is
+// called, which might come back into the call that is being made.
+int pack(const void* from, std::byte* to, size_t count, abi::Datatype type, const TypeInfo& info);
+int unpack(const std::byte* from, void* to, size_t count, abi::Datatype type, const TypeInfo& info);
 
 // Whether this host's packed form is the bare data, as Tutti needs it.
 bool packs_without_header();

@@ -12,15 +12,15 @@ namespace tutti::mpi {
 struct Unready {
     int status = abi::kSuccess;  // for the caller; success: it can
     const char* why = nullptr;   // for the others; a literal, or as long as the call
-    bool is_handled = false;     // the host has called the error handler
 };
 
 class Preparation {
   public:
     Preparation(const Preparation&) = delete;
     Preparation& operator=(const Preparation&) = delete;
-    // Once it is known that the call runs here. Not before a call of no bytes, nor after one that
-    // comes before this and is unready.
+    // Once it is known that the call runs here; not for a call of no bytes, and not where an outer
+    // one was unready. The others may be in the call already, and have not been told: nothing of
+    // the program's may be called from here, no error handler either.
     virtual Unready before() = 0;
     // After the call, or what came of it, before() or no before(). `status` is how it stands;
     // returns how it stands now.

@@ -55,7 +55,7 @@ class ReduceBuffers final : public Preparation {
     int after(int status) override {
         if (out_ != nullptr && status == abi::kSuccess) {
             const uint64_t count = roles_.in_place ? recv_.count / roles_.blocks : recv_.count;
-            status = unpack(out_, recv_.block(0), count, recv_.type, *recv_.info, state_.comm);
+            status = unpacked(state_, unpack(out_, recv_.block(0), count, recv_.type, *recv_.info));
         }
         state_.send_scratch.trim();
         state_.recv_scratch.trim();
@@ -76,7 +76,7 @@ class ReduceBuffers final : public Preparation {
         call_.send = roles_.in_place ? TUTTI_IN_PLACE : in;
         call_.recv = out_;
         const int status = pack(source().block(0), roles_.in_place ? out_ : in, source().count,
-                                source().type, *source().info, state_.comm);
+                                source().type, *source().info);
         return status == abi::kSuccess ? Unready{} : not_packed(status);
     }
 
@@ -112,7 +112,6 @@ Ended reduce_prepared(CommState& state, tutti_call& call, const ReduceArgs& a, T
     UserReduction user{};
     user.op = a.op;
     user.type = a.type;
-    user.comm = a.comm;
     user.info = (roles.in_place ? recv : send).info;
     call.reduce_user = &user;
     if (!is_plain() || !user.info->dense) {

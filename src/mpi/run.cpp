@@ -24,10 +24,15 @@ int run_failed(CommState& state, tutti_status status) {
 Unready no_memory() {
     constexpr const char* kWhy = "no memory to pack a datatype with gaps";
     print_line(kWhy);
-    return {front.abi.err_no_mem, kWhy, false};
+    return {front.abi.err_no_mem, kWhy};
 }
 
-Unready not_packed(int status) { return {status, "the host MPI cannot pack its data", true}; }
+Unready not_packed(int status) { return {status, "the host MPI cannot pack its data"}; }
+
+int unpacked(const CommState& state, int status) {
+    if (status != abi::kSuccess) front.host.comm_call_errhandler(state.comm, status);
+    return status;
+}
 
 int refuse(CommState& state, Kind kind) {
     char why[96];
@@ -53,13 +58,14 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
     return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
 }
 
-tutti_status run_reported(CommState& state, const tutti_call& call) {
+tutti_status run_reported(CommState& state, const tutti_call& call, const uint64_t* preparing_ns) {
     const uint64_t begin = now_ns();
     const tutti_status status = tutti_run(state.team, &call);
     const bool is_empty = call.bytes == 0 && call.collective != TUTTI_BARRIER;
     if (status != TUTTI_OK || is_empty) return status;
+    const uint64_t spent_ns = now_ns() - begin - (preparing_ns != nullptr ? *preparing_ns : 0);
     front.counters.count(static_cast<Kind>(call.collective), state.size, call.bytes,
-                         tutti_team_ran(state.team), now_ns() - begin);
+                         tutti_team_ran(state.team), spent_ns);
     return status;
 }
 
@@ -69,16 +75,19 @@ struct Preparing {
     const tutti_call& call;
     std::initializer_list<Preparation*> preparations;
     Unready unready;
+    uint64_t spent_ns = 0;  // for the report
 };
 
 const char* prepare_all(void* user, const void** send, void** recv) {
     auto& preparing = *static_cast<Preparing*>(user);
+    const uint64_t begin = front.report ? now_ns() : 0;
     for (Preparation* one : preparing.preparations) {
         if (one != nullptr) preparing.unready = one->before();
         if (preparing.unready.status != abi::kSuccess) return preparing.unready.why;
     }
     *send = preparing.call.send;
     *recv = preparing.call.recv;
+    if (front.report) preparing.spent_ns = now_ns() - begin;
     return nullptr;
 }
 
@@ -86,7 +95,7 @@ int status_of(CommState& state, tutti_status ended, const Unready& unready) {
     if (unready.status == abi::kSuccess) {
         return ended == TUTTI_OK ? abi::kSuccess : run_failed(state, ended);
     }
-    if (!unready.is_handled) front.host.comm_call_errhandler(state.comm, unready.status);
+    front.host.comm_call_errhandler(state.comm, unready.status);
     return unready.status;
 }
 
@@ -97,8 +106,8 @@ Ended run_prepared(CommState& state, tutti_call& call,
     Preparing preparing{call, preparations, {}};
     call.prepare = preparations.size() > 0 ? prepare_all : nullptr;
     call.prepare_user = &preparing;
-    const tutti_status ended =
-        front.report ? run_reported(state, call) : tutti_run(state.team, &call);
+    const tutti_status ended = front.report ? run_reported(state, call, &preparing.spent_ns)
+                                            : tutti_run(state.team, &call);
     if (ended == TUTTI_HOST) return std::nullopt;
     int status = status_of(state, ended, preparing.unready);
     for (size_t left = preparations.size(); left > 0; --left) {

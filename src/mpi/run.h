@@ -15,12 +15,16 @@ namespace tutti::mpi {
 
 // Tells why, then lets the communicator's error handler decide. Never MPI_SUCCESS.
 int run_failed(CommState& state, tutti_status status);
-tutti_status run_reported(CommState& state, const tutti_call& call);
+// preparing_ns: what of the time is not the call's own, once it is over; may be nullptr.
+tutti_status run_reported(CommState& state, const tutti_call& call,
+                          const uint64_t* preparing_ns = nullptr);
 
 // There is no memory to pack into: says so.
 Unready no_memory();
 // The host could not pack: `status` is what it said.
 Unready not_packed(int status);
+// What came of unpacking, for the caller: an error goes to its error handler.
+int unpacked(const CommState& state, int status);
 
 inline constexpr const char* kByTheRules = "host: the rules leave it to the host MPI";
 inline constexpr const char* kDoubtful = "host: arguments that it shall judge";

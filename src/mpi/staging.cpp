@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/staging.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -61,6 +62,11 @@ void Staging::look(const Part& part) {
     taken_[count_++] = {part, runtime, owner, is_split, side.address, whole.low, nullptr};
 }
 
+bool Staging::takes(const TypedBuffer& side) const {
+    return std::any_of(taken_, taken_ + count_,
+                       [&](const Taken& taken) { return taken.part.side == &side; });
+}
+
 void Staging::say(const char* why) const {
     char line[320];
     snprintf(line, sizeof line, "%s on rank %u of %u: %s", kind_function(kind_), state_.rank,
@@ -70,7 +76,7 @@ void Staging::say(const char* why) const {
 
 Unready Staging::unready(int error, const char* why) const {
     say(why);
-    return {error, why, false};
+    return {error, why};
 }
 
 Unready Staging::before() {
@@ -140,12 +146,10 @@ int Staging::make_mask(const TypedBuffer& side, const unsigned char*& made) cons
     memset(mask + bytes, device::kData, info.size);
     const int status = unpack(
         mask + bytes, reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(mask) - info.true_lb),
-        1, side.type, info, state_.comm);
-    if (status != abi::kSuccess) {
-        tutti_team_give_up(state_.team, "the host MPI cannot unpack its data");
-    }
+        1, side.type, info);
+    if (status != abi::kSuccess) return failed(status, "the host MPI cannot unpack its data");
     made = reinterpret_cast<const unsigned char*>(mask);
-    return status;
+    return abi::kSuccess;
 }
 
 // What stands in the gaps may be changing on the device at this moment, so only data is written.

@@ -34,6 +34,8 @@ class Staging final : public Preparation {
     Staging(CommState& state, Kind kind, std::initializer_list<Part> parts);
     // Some side is device memory.
     [[nodiscard]] bool is_needed() const { return count_ > 0; }
+    // This one is.
+    [[nodiscard]] bool takes(const TypedBuffer& side) const;
     // Makes copies that the processor reads, and lets the sides name those.
     Unready before() override;
     // Writes results back.

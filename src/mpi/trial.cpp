@@ -10,13 +10,10 @@ namespace tutti::mpi {
 
 namespace {
 
-// More than so many bytes of a rank are not compared: see verify.cpp.
-constexpr size_t kSpanMax = size_t{1} << 30;
 // Bounds are reckoned for so many elements at a time, since a magnitude is larger than an element.
 constexpr size_t kSlice = 65536;
 
-// A failing MPI_Pack or host call leaves this rank not ready; the host's error handler has been
-// called by then.
+// Of a failing call of the host its error handler has been called.
 bool held(int status) { return status == abi::kSuccess; }
 
 }  // namespace
@@ -59,7 +56,7 @@ size_t Trial::slice_elements() const { return std::max<size_t>(kSlice / reduced_
 // keep their padding. first: a block.
 bool Trial::take(const TypedBuffer& side, uint64_t first, uint64_t elements, std::byte* to) const {
     if (!has_kernel()) {
-        return held(pack(side.block(first), to, elements, side.type, *side.info, state_.comm));
+        return held(pack(side.block(first), to, elements, side.type, *side.info));
     }
     memcpy(to, side.data(), elements * element_bytes());
     return true;
@@ -144,8 +141,8 @@ bool Trial::reduce_user_by_host() {
     const TypeInfo& info = *side.info;
     const auto steps = static_cast<ptrdiff_t>(side.count - 1) * info.extent;
     const size_t span = static_cast<size_t>(info.true_extent + std::abs(steps));
-    std::byte* in = span <= kSpanMax ? mine_.get(span) : nullptr;
-    std::byte* out = span <= kSpanMax ? all_.get(span) : nullptr;
+    std::byte* in = span <= kVerifiedBytesMax ? mine_.get(span) : nullptr;
+    std::byte* out = span <= kVerifiedBytesMax ? all_.get(span) : nullptr;
     // Others may be able to.
     const bool fits = in != nullptr && out != nullptr;
     if (agree(state_, fits ? 1 : 0, abi::kOpMin) == 0) return false;
@@ -155,13 +152,13 @@ bool Trial::reduce_user_by_host() {
     auto* out_origin = reinterpret_cast<std::byte*>(reinterpret_cast<intptr_t>(out) - first);
     memset(in, 0, span);
     memset(out, 0, span);
-    is_sound_ = held(unpack(input_, in_origin, side.count, side.type, info, state_.comm));
+    is_sound_ = held(unpack(input_, in_origin, side.count, side.type, info));
     const size_t count = side.count / reduced_blocks();
     is_sound_ =
         reduce_by_host(in_origin, out_origin, static_cast<int>(count), side.type, subject_.op) &&
         is_sound_;
     if (is_sound_ && receives()) {
-        is_sound_ = held(pack(out_origin, by_host_, count, side.type, info, state_.comm));
+        is_sound_ = held(pack(out_origin, by_host_, count, side.type, info));
     }
     return true;
 }

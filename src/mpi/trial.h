@@ -15,6 +15,10 @@
 
 namespace tutti::mpi {
 
+// Of what one rank holds of a call; more is not compared. Beside the program's own buffers a chosen
+// call takes up to three times as much for as long as it lasts. Also what an int can count.
+inline constexpr uint64_t kVerifiedBytesMax = uint64_t{1} << 30;
+
 inline bool has_blocks(tutti_collective collective) {
     return collective == TUTTI_GATHER || collective == TUTTI_SCATTER ||
            collective == TUTTI_ALLGATHER || collective == TUTTI_REDUCE_SCATTER_BLOCK;

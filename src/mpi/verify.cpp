@@ -17,9 +17,6 @@ namespace tutti::mpi {
 
 namespace {
 
-// Of what one rank holds of a call; more is not compared. Beside the program's own buffers a chosen
-// call takes up to three times as much for as long as it lasts. Also what an int can count.
-constexpr uint64_t kBytesMax = uint64_t{1} << 30;
 constexpr uint32_t kLinesMax = 10;  // of one process
 
 // What a rank says before the host runs the call: the least holds for all.
@@ -102,22 +99,21 @@ void count_outcome(const CommState& state, Readiness readiness, Outcome outcome)
 // Of a gather or scatter others may have less, and the call not be too large for them.
 bool is_too_large(const CommState& state, const tutti_call& call) {
     const uint64_t bytes = call.bytes;
-    return bytes > kBytesMax ||
-           (has_blocks(call.collective) && bytes * uint64_t{state.size} > kBytesMax);
+    return bytes > kVerifiedBytesMax ||
+           (has_blocks(call.collective) && bytes * uint64_t{state.size} > kVerifiedBytesMax);
 }
 
 }  // namespace
 
 Verified::Verified(CommState& state, const tutti_call& call, const Subject& subject)
-    : state_(state), call_(call), subject_(subject) {}
+    : state_(state), call_(call), subject_(subject) {
+    const Verification& verify = front.verify;
+    // Of the call that is the next one to be counted.
+    is_chosen_ = verify.is_on &&
+                 is_chosen(verify.share, verify.seed, state.verify_number, state.verify_calls + 1);
+}
 
 Verified::~Verified() = default;
-
-// Of the call that is the next one to be counted.
-bool Verified::is_chosen() const {
-    const Verification& verify = front.verify;
-    return mpi::is_chosen(verify.share, verify.seed, state_.verify_number, state_.verify_calls + 1);
-}
 
 void Verified::prepare() {
     trial_.reset(new (std::nothrow) Trial(state_, call_, subject_));
@@ -125,21 +121,21 @@ void Verified::prepare() {
 }
 
 Unready Verified::before() {
-    if (front.verify.is_on && is_chosen()) prepare();
+    if (is_chosen_) prepare();
     return {};
 }
 
 int Verified::after(int status) {
     if (!front.verify.is_on) return status;
-    if (is_chosen()) status = compare(status);
+    if (is_chosen_) status = compare(status);
     ++state_.verify_calls;
     if (state_.rank == 0) front.verify.counters.calls.fetch_add(1, std::memory_order_relaxed);
     return status;
 }
 
 int Verified::compare(int status) {
-    // Of no bytes: nothing has been overwritten.
-    if (!trial_ && status == abi::kSuccess) prepare();
+    // Nothing has been overwritten.
+    if (call_.bytes == 0 && status == abi::kSuccess) prepare();
     const HostGuard guard;
     const QuietFloats quiet;
     const Readiness mine = status != abi::kSuccess ? kTuttiFailed : is_prepared_ ? kReady : kCannot;

@@ -55,7 +55,6 @@ class Verified final : public Preparation {
     int after(int status) override;
 
   private:
-    [[nodiscard]] bool is_chosen() const;
     void prepare();
     int compare(int status);
 
@@ -63,6 +62,7 @@ class Verified final : public Preparation {
     const tutti_call& call_;
     Subject subject_;
     std::unique_ptr<Trial> trial_;  // of a chosen call; none where there is no memory for it
+    bool is_chosen_ = false;
     bool is_prepared_ = false;
 };
 

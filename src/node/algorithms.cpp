@@ -230,12 +230,12 @@ void start_in_chunks(Team& team, Op& op, const Algorithm& algorithm) {
 }
 
 // Of a call under way, whose step may have changed since its start (agree.cpp).
-Wakes wakes_of(const Op& op) {
+const Algorithm& running(const Op& op) {
     const Row& row = kRows[op.call.collective];
     for (const Algorithm* one : {row.small, row.tree, row.direct, row.large}) {
-        if (one && one->step == op.step) return one->wakes;
+        if (one && one->step == op.step) return *one;
     }
-    return Wakes::kSome;
+    return kAlone;
 }
 
 }  // namespace
@@ -279,6 +279,7 @@ void pass(Team& team, const Call& call) {
 }
 
 const char* algorithm_name(const Team& team, const Call& call) { return choose(team, call).name; }
+const char* algorithm_name(const Op& op) { return op.step ? running(op).name : "none"; }
 
 const Algorithm& chosen(const Team& team, const Call& call) { return choose(team, call); }
 
@@ -304,11 +305,11 @@ Op planned(const Team& team, const Call& call, const Algorithm& algorithm) {
     return op;
 }
 
-bool waits_for_all(const Op& op) { return wakes_of(op) == Wakes::kAll; }
+bool waits_for_all(const Op& op) { return running(op).wakes == Wakes::kAll; }
 
 bool may_await(const Team& team, const Op& op, Rank other) {
     if (op.call.root == team.rank || op.call.root == other) return true;
-    const Wakes wakes = wakes_of(op);
+    const Wakes wakes = running(op).wakes;
     return wakes != Wakes::kRoot && !(wakes == Wakes::kRootIfFlat && team.layout.flat);
 }
 

@@ -160,6 +160,8 @@ inline Step step(Team& team, Op& op) { return op.step(team, op); }
 
 // The name of the algorithm that start() would choose.
 const char* algorithm_name(const Team& team, const Call& call);
+// Of the one that runs a call, or ran it; "none" where none was started.
+const char* algorithm_name(const Op& op);
 
 // True for calls in which every rank waits for all others at once (flat barrier, allreduce,
 // allgather and reduce_scatter_block): only the last one's arrival can end anybody's wait.

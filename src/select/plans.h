@@ -73,7 +73,7 @@ class Plans {
     const topo::Placement& placement_;
     uint32_t rank_;
     std::vector<Plan> plans_;
-    Plan* last_ = nullptr;  // found last: a call asks several times
+    Plan* last_ = nullptr;  // found last: calls of one shape come in rows
     // Algorithms that force() was asked for, so that plans of each are kept apart; and by
     // collective the one in force, counted from 1, or 0.
     std::vector<Forced> forces_;

@@ -26,6 +26,13 @@ class ClusterSimulator::Meter final : public transport::Transport {
         inner_.recv(peer, id, data, bytes, ticket);
     }
     transport::State test(transport::Ticket& ticket) override { return inner_.test(ticket); }
+    void cancel(transport::Ticket& ticket) override { inner_.cancel(ticket); }
+    void poll() override { inner_.poll(); }
+    void expose(std::span<std::byte> memory) override { inner_.expose(memory); }
+    void conceal(std::span<std::byte> memory) override { inner_.conceal(memory); }
+    [[nodiscard]] transport::Disagreement disagreement() const override {
+        return inner_.disagreement();
+    }
     [[nodiscard]] std::string error() const override { return inner_.error(); }
 
   private:

@@ -37,7 +37,7 @@ struct MessageId {
 };
 
 // One for each lane of a schedule that may be in flight, and one for what is none of a schedule's:
-// how ranks go on after a multicast group has failed (udp/recovery.h).
+// how ranks go on after a multicast group has failed (carrier/recovery.h).
 inline constexpr uint32_t kRecoverySlot = 16;
 inline constexpr uint32_t kSlotsMax = kRecoverySlot + 1;
 // Longer blocks are cut by whoever makes the schedule.

@@ -265,6 +265,28 @@ static void one_gather(Run* run, size_t count, int root, int is_all) {
     check_memory(&all, busy, is_all ? "allgather" : "gather");
 }
 
+// The root's own block is shorter than its place, of which the rest stays.
+static void one_odd_gather(Run* run, size_t count, int root) {
+    const int receives = run->rank == root, busy = draw_busy(run);
+    const size_t own = receives ? count - 1 : count;
+    Memory one = draw_memory(run, own);
+    Memory all = draw_memory(run, receives ? count * (size_t)run->size : 0);
+    const size_t units = count * kUnits;
+    for (size_t u = 0; u < own * kUnits; ++u) set_unit(&one, u, value_of(run->key, run->rank, u));
+    for (size_t u = 0; u < units * (size_t)run->size && receives; ++u) set_unit(&all, u, -7);
+    place_image(&one, busy);
+    place_image(&all, busy);
+    MPI_Gather(one.start, (int)own, one.layout->type, receives ? all.start : NULL, (int)count,
+               all.layout->type, root, MPI_COMM_WORLD);
+    for (size_t u = 0; u < units * (size_t)run->size && receives; ++u) {
+        const int from = (int)(u / units);
+        if (from != root || u % units < own * kUnits)
+            set_unit(&all, u, value_of(run->key, from, u % units));
+    }
+    check_memory(&one, busy, "odd gather, sent");
+    check_memory(&all, busy, "odd gather");
+}
+
 static void one_scatter(Run* run, size_t count, int root) {
     const int sends = run->rank == root, busy = draw_busy(run);
     const int in_place = sends && draw(&run->own) % 2;
@@ -296,6 +318,7 @@ static void one_of_each(Run* run, size_t count) {
     one_gather(run, count, root, 1);
     ++run->key;
     one_gather(run, count, root, 1);
+    if (count > 0) one_odd_gather(run, count, root);
     one_scatter(run, count, root);
     MPI_Barrier(MPI_COMM_WORLD);
     expect(gpu.current() == run->current, "the current device is %d", gpu.current());

@@ -208,6 +208,32 @@ TEST(Threads, OneContextEach) {
 
 // Whether a rank calls tutti_run or uses a request, it runs the same algorithm, whatever ran
 // before.
+// A gather that sends less than its root has room for goes on with what is sent; the next start of
+// the same request begins with the room again.
+TEST(Threads, ARequestStartsAgainAfterLessHasCome) {
+    const ContextPtr context = make_context({});
+    run_crew(context.get(), 3, [](uint32_t rank, tutti_team* team) {
+        std::vector<uint32_t> block(4), blocks(12);
+        tutti_call call{};
+        call.collective = TUTTI_GATHER;
+        call.send = block.data();
+        call.recv = blocks.data();
+        call.bytes = rank == 0 ? 16 : 8;
+        tutti_request request;
+        ASSERT_EQ(tutti_request_init(&request, team, &call), TUTTI_OK);
+        for (uint32_t turn = 1; turn <= 2; ++turn) {
+            block.assign(4, 10 * turn + rank);
+            blocks.assign(12, 0);
+            ASSERT_EQ(tutti_request_start(&request), TUTTI_OK);
+            ASSERT_EQ(tutti_request_wait(&request), TUTTI_OK) << tutti_team_message(team);
+            if (rank != 0) continue;
+            const uint32_t first = 10 * turn;
+            EXPECT_EQ(blocks, (std::vector<uint32_t>{first, first, first, first, first + 1,
+                                                     first + 1, 0, 0, first + 2, first + 2, 0, 0}));
+        }
+    });
+}
+
 TEST(Threads, RequestsAndBlockingCallsMix) {
     constexpr uint32_t kRanks = 3;
     const ContextPtr context = make_context({"TUTTI_LAYOUT=tree"});

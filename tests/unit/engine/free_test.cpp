@@ -33,7 +33,7 @@ class Rank {
         const topo::Placement placement(hosts);
         inter_node_ =
             std::make_unique<InterNode>(*context_, placement, rank, p2p, std::vector<uint32_t>{},
-                                        TagLease(context_->tags(), p2p, 0, kToken));
+                                        transport::TagLease(context_->tags(), p2p, 0, kToken));
         slice_ = arena::Mapping::anonymous(node::kPageBytes + ring_bytes(kRing)).value();
         new (slice_->base()) node::SliceHeader{};
         transport::carrier::Ring::format(multicast::ring_memory(*slice_), kRing);
@@ -114,9 +114,9 @@ TEST(EndOfATeam, TellsOnWithoutTheMulticastThatCameToNothing) {
     uint32_t heard = 0;
     for (uint32_t rank = 1; rank <= kOthers; ++rank) {
         const tutti_p2p p2p = mailbox.callbacks(rank);
-        TagBook book;
+        transport::TagBook book;
         book.take(p2p.user, 0);
-        const TagLease tags(book, p2p, 0, kToken);
+        const transport::TagLease tags(book, p2p, 0, kToken);
         notes::Notes notes(p2p, tags.note_tag(), {}, rank, tags.token());
         heard += notes.receive(note) ? 1 : 0;
         first.attend();

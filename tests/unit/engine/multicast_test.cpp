@@ -25,9 +25,9 @@ tutti_multicast_info info_of(tutti_team* team) {
 
 // Ranks that meet more than once.
 struct Job {
-    explicit Job(uint32_t size, const Settings& settings) : ranks(size) {
+    Job(uint32_t size, const Settings& settings, const char* mpi = nullptr) : ranks(size) {
         for (uint32_t rank = 0; rank < size; ++rank) {
-            contexts.push_back(make_context(settings, &log));
+            contexts.push_back(make_context(settings, &log, mpi));
         }
     }
     // A team of all ranks; body(rank, team) on each.
@@ -379,21 +379,35 @@ TEST(Multicast, ForcedIsNotLater) {
     }
 }
 
+// The rules leave barriers to the host, but not the meeting before a try.
+constexpr const char* kHostBarriers = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "bcast"
+multicast = true
+algorithm = "multicast"
+[[rule]]
+collective = "barrier"
+mpi = "openmpi"
+algorithm = "host"
+)";
+
 // A member that has given up, or whose call before has failed outside the team, does not come: the
 // others are not left waiting for it.
 TEST(Multicast, LaterWithoutAMember) {
-    for (const bool gives_up : {true, false}) {
-        run_later(3, {kLoopback, kRules},
-                  [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
-                      for (int i = 0; i < 16; ++i) run_bcast(rank, team, 2);
-                      const uint32_t rounds = seat.round;
-                      if (rank == 1 && gives_up) tutti_team_give_up(team, "no memory");
-                      if (rank == 1 && !gives_up) tutti_team_rejected(team);
-                      std::vector<uint32_t> data(2);
-                      const tutti_call call = bcast_of(data);
-                      EXPECT_LT(tutti_run(team, &call), TUTTI_OK);
-                      EXPECT_EQ(seat.round, rounds);
-                  });
+    for (const char* text : {kRules, kHostBarriers}) {
+        for (const bool gives_up : {true, false}) {
+            Job job(3, {kLoopback, text}, "openmpi");
+            run_later(job, [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
+                for (int i = 0; i < 16; ++i) run_bcast(rank, team, 2);
+                const uint32_t rounds = seat.round;
+                if (rank == 1 && gives_up) tutti_team_give_up(team, "no memory");
+                if (rank == 1 && !gives_up) tutti_team_rejected(team);
+                std::vector<uint32_t> data(2);
+                const tutti_call call = bcast_of(data);
+                EXPECT_LT(tutti_run(team, &call), TUTTI_OK);
+                EXPECT_EQ(seat.round, rounds);
+            });
+        }
     }
 }
 
@@ -492,6 +506,19 @@ void read_lines(Log& log, Course& course) {
     }
 }
 
+// A buffer that is named when it is asked for.
+struct Late {
+    uint32_t* data;
+    uint32_t asked = 0;
+    static const char* prepare(void* user, const void** send, void** recv) {
+        auto& late = *static_cast<Late*>(user);
+        ++late.asked;
+        *send = nullptr;
+        *recv = late.data;
+        return nullptr;
+    }
+};
+
 // Runs calls on all ranks until multicast was tried again so often.
 Course run_with_failures(uint32_t ranks, const Settings& settings, int apart, uint32_t tries,
                          const std::function<void(uint32_t, tutti_team*)>& at_end) {
@@ -504,12 +531,16 @@ Course run_with_failures(uint32_t ranks, const Settings& settings, int apart, ui
         for (uint32_t i = 0; tried.size() < tries; ++i) {
             ASSERT_LT(i, 20'000u) << "it is never tried";
             std::vector<uint32_t> data(300, rank == i % ranks ? i : 0);
+            Late late{data.data()};
             tutti_call call = bcast_of(data);
             call.root = i % ranks;
+            call.prepare = Late::prepare;
+            call.prepare_user = &late;
             const uint32_t rounds = seat.round;
             const uint64_t packets = info_of(team).data_packets;
             ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
             ASSERT_EQ(data, std::vector<uint32_t>(300, i));
+            ASSERT_EQ(late.asked, 1u);  // also where it is decided only then how the call goes
             // Those of all groups that there were.
             EXPECT_GE(info_of(team).data_packets, packets);
             if (seat.round != rounds) tried.push_back(i);

@@ -44,7 +44,6 @@ TEST_F(NodeChoiceTest, ASettingNamesAnAlgorithmOfItsCollective) {
     rules_.force(TUTTI_ALLREDUCE, parse_forced(TUTTI_ALLREDUCE, "node:split").value());
     const auto choice = NodeChoice::create(grounds(), kRanks);
     ASSERT_NE(choice, nullptr);
-    EXPECT_TRUE(choice->names_algorithms());
     EXPECT_TRUE(choice->is_about(TUTTI_ALLREDUCE, 8));
     EXPECT_FALSE(choice->is_about(TUTTI_REDUCE, 8));
 }
@@ -53,7 +52,7 @@ TEST_F(NodeChoiceTest, WhatWasForcedGoesBeforeTheSetting) {
     rules_.force(TUTTI_ALLREDUCE, parse_forced(TUTTI_ALLREDUCE, "node:split").value());
     const auto choice = NodeChoice::create(grounds(), kRanks);
     ASSERT_NE(choice, nullptr);
-    const auto name = [&] { return choice->algorithm(shape_, on_node()).value()->name; };
+    const auto name = [&] { return choice->says(shape_, on_node()).value().algorithm->name; };
     EXPECT_STREQ(name(), "split");
     ASSERT_TRUE(choice->force(shape_, on_node(), "node:small"));
     EXPECT_STREQ(name(), "small");
@@ -70,15 +69,14 @@ TEST_F(NodeChoiceTest, WhatWasForcedGoesBeforeTheSetting) {
 TEST_F(NodeChoiceTest, WhatWasForcedIsTakenBack) {
     const auto choice = NodeChoice::create_silent(grounds(), kRanks);
     ASSERT_TRUE(choice->force(shape_, on_node(), "node:small"));
-    EXPECT_TRUE(choice->names_algorithms());
     EXPECT_TRUE(choice->is_about(TUTTI_ALLREDUCE, 8));
-    const auto named = choice->algorithm(shape_, on_node());
-    ASSERT_TRUE(named);
-    ASSERT_NE(named.value(), nullptr);
-    EXPECT_EQ(named.value()->name, std::string("small"));
+    const auto said = choice->says(shape_, on_node());
+    ASSERT_TRUE(said);
+    EXPECT_FALSE(said.value().is_host);
+    ASSERT_NE(said.value().algorithm, nullptr);
+    EXPECT_EQ(said.value().algorithm->name, std::string("small"));
 
     ASSERT_TRUE(choice->force(shape_, on_node(), ""));
-    EXPECT_FALSE(choice->names_algorithms());
     EXPECT_FALSE(choice->is_about(TUTTI_ALLREDUCE, 8));
 }
 
@@ -86,7 +84,6 @@ TEST_F(NodeChoiceTest, WhatIsRefusedChangesNothing) {
     const auto choice = NodeChoice::create_silent(grounds(), kRanks);
     for (const char* name : {"ring", "node:nothing", "nothing"}) {
         EXPECT_FALSE(choice->force(shape_, on_node(), name)) << name;
-        EXPECT_FALSE(choice->names_algorithms()) << name;
         EXPECT_FALSE(choice->is_about(TUTTI_ALLREDUCE, 8)) << name;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/tags.h"
+#include "transport/p2p/tags.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "notes/call_log.h"
 
-namespace tutti::engine {
+namespace tutti::transport {
 namespace {
 
 // As kinds are names of few tags.
@@ -35,4 +35,4 @@ TEST(Tags, KindsByWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::transport

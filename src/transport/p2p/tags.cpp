@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/tags.h"
+#include "transport/p2p/tags.h"
 
 #include <algorithm>
 
 #include "transport/p2p/p2p.h"
 
-namespace tutti::engine {
+namespace tutti::transport {
 namespace {
 
 // Teams across nodes that one process can be in at a time.
@@ -64,4 +64,4 @@ void TagBook::give_back(const void* endpoint, uint32_t range) {
 uint32_t TagLease::first_tag() const { return range_ * tags_of_team(kinds_); }
 uint32_t TagLease::note_tag() const { return first_tag() + transport::P2p::tags_of(kinds_); }
 
-}  // namespace tutti::engine
+}  // namespace tutti::transport

@@ -17,7 +17,7 @@
 
 #include "tutti/tutti.h"
 
-namespace tutti::engine {
+namespace tutti::transport {
 
 // Kinds of calls that a team tells apart by tags.
 uint32_t tag_kinds(uint32_t tag_max);
@@ -76,4 +76,4 @@ class TagLease {
     uint64_t token_;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::transport

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/routes/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace tutti::transport {
+namespace {
+
+// Says what it was asked, and answers as it is told.
+class Recorder final : public Transport {
+  public:
+    explicit Recorder(std::string name) : name_(std::move(name)) {}
+    void send(Rank peer, const MessageId&, const std::byte*, size_t, Ticket& ticket) override {
+        asked.push_back("send " + std::to_string(peer));
+        ticket.state = State::kPending;
+    }
+    void recv(Rank peer, const MessageId&, std::byte*, size_t, Ticket& ticket) override {
+        asked.push_back("recv " + std::to_string(peer));
+        ticket.state = State::kPending;
+    }
+    State test(Ticket& ticket) override { return ticket.state = answer; }
+    void cancel(Ticket&) override { asked.emplace_back("cancel"); }
+    void poll() override { asked.emplace_back("poll"); }
+    void expose(std::span<std::byte>) override { asked.emplace_back("expose"); }
+    void conceal(std::span<std::byte>) override { asked.emplace_back("conceal"); }
+    [[nodiscard]] std::string error() const override { return name_; }
+    [[nodiscard]] Disagreement disagreement() const override {
+        return {.is_there = true, .peer = static_cast<Rank>(name_.size())};
+    }
+
+    State answer = State::kPending;
+    std::vector<std::string> asked;
+
+  private:
+    std::string name_;
+};
+
+using Asked = std::vector<std::string>;
+
+struct RoutesTest : testing::Test {
+    Recorder plain{"plain"};
+    Recorder fast{"very fast"};
+    Routes routes{plain};
+    Ticket ticket;
+
+    void send(Rank peer) { routes.send(peer, {}, nullptr, 0, ticket); }
+    void recv(Rank peer) { routes.recv(peer, {}, nullptr, 0, ticket); }
+};
+
+TEST_F(RoutesTest, WithOneWayAllPeersGoIt) {
+    send(3);
+    recv(7000);
+    EXPECT_EQ(plain.asked, (Asked{"send 3", "recv 7000"}));
+}
+
+TEST_F(RoutesTest, EachPeerHasItsWay) {
+    const uint8_t way = routes.add(fast, 4);
+    routes.use(1, way);
+    routes.use(2, way);
+    routes.use(2, 0);  // and back
+    for (const Rank peer : {0u, 1u, 2u}) {
+        send(peer);
+        recv(peer);
+    }
+    EXPECT_EQ(plain.asked, (Asked{"send 0", "recv 0", "send 2", "recv 2"}));
+    EXPECT_EQ(fast.asked, (Asked{"send 1", "recv 1"}));
+}
+
+// A message stays on the way that it was posted on, whatever way later ones take.
+TEST_F(RoutesTest, AMessageKeepsItsWay) {
+    const uint8_t way = routes.add(fast, 2);
+    routes.use(1, way);
+    recv(1);
+    routes.use(1, 0);
+    fast.answer = State::kDone;
+    EXPECT_EQ(routes.test(ticket), State::kDone);
+    recv(1);
+    EXPECT_EQ(routes.test(ticket), State::kPending);
+    routes.cancel(ticket);
+    EXPECT_EQ(plain.asked, (Asked{"recv 1", "cancel"}));
+}
+
+TEST_F(RoutesTest, TheFirstFailureIsTold) {
+    const uint8_t way = routes.add(fast, 2);
+    routes.use(1, way);
+    Ticket other;
+    routes.recv(0, {}, nullptr, 0, other);
+    recv(1);
+    plain.answer = fast.answer = State::kFailed;
+    EXPECT_EQ(routes.test(ticket), State::kFailed);
+    EXPECT_EQ(routes.test(other), State::kFailed);
+    EXPECT_EQ(routes.error(), "very fast");
+    EXPECT_EQ(routes.disagreement().peer, 9u);
+}
+
+TEST_F(RoutesTest, AllWaysArePolledAndMayRegisterMemory) {
+    routes.add(fast, 2);
+    std::array<std::byte, 8> memory{};
+    routes.expose(memory);
+    routes.poll();
+    routes.conceal(memory);
+    EXPECT_EQ(plain.asked, (Asked{"expose", "poll", "conceal"}));
+    EXPECT_EQ(fast.asked, plain.asked);
+}
+
+}  // namespace
+}  // namespace tutti::transport
