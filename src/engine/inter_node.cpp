@@ -290,9 +290,18 @@ bool InterNode::retire(bool is_sound) {
         const std::lock_guard lock(multicast_mutex_);
         is_sound_ = is_sound;
     }
-    if (!is_over()) return false;
-    withdraw();
-    return true;
+    if (is_over()) {
+        withdraw();
+        return true;
+    }
+    // Others may take long, and need nothing of the calls, which are over.
+    if (is_sound) {
+        executor_.reset();
+        plans_.forget();
+        check_ = {};
+        barrier_ = {};
+    }
+    return false;
 }
 
 bool InterNode::is_over() {

@@ -125,6 +125,12 @@ Result<Plan> Plans::make_plain(tutti_collective collective, size_t bytes) const 
                  std::string("no plain algorithm for ").append(collective_name(collective))};
 }
 
+void Plans::forget() {
+    running_ = nullptr;
+    last_ = nullptr;
+    std::vector<Plan>().swap(plans_);
+}
+
 void Plans::started(const Plan& plan) {
     running_ = plan.program.get();
     uint32_t& compared = compared_[plan.shape.collective];

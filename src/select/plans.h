@@ -51,6 +51,8 @@ class Plans {
     Result<Plan*> find(const sched::Shape& shape, const Circumstances& now);
     // The first algorithm that needs nothing, whatever rules and settings say.
     Result<Plan> make_plain(tutti_collective collective, size_t bytes) const;
+    // No call comes any more.
+    void forget();
     // A call of it begins.
     void started(const Plan& plan);
     // The last that was started.

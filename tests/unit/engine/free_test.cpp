@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The end of a team waits for nobody: what its rank owes to others stays with the context.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/eventfd.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 
 #include "conformance/mailbox.h"
 #include "engine/inter_node.h"
+#include "sanitized.h"
 
 namespace tutti::engine {
 namespace {
@@ -97,6 +99,42 @@ TEST(EndOfATeam, WaitsForNobodyWhoMissesSomething) {
     EXPECT_TRUE(second.is_gone());
     EXPECT_EQ(mailbox.under_way(), 0u);
     EXPECT_EQ(first.turns() + second.turns(), 0);
+}
+
+size_t bytes_in_use() {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+// However long the others take: a program frees many teams, and each may have lost its group.
+TEST(EndOfATeam, KeepsNoMemoryOfItsCalls) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    test::Mailbox mailbox(2);
+    Rank first(mailbox, 0);
+    Rank second(mailbox, 1);
+    first.fail(0);
+    second.fail(1);
+    const size_t before = bytes_in_use();
+    sched::Shape shape;
+    shape.collective = TUTTI_ALLREDUCE;
+    shape.ranks = 2;
+    shape.bytes = 64u << 20;
+    shape.element_bytes = 8;
+    shape.is_commutative = true;
+    const auto plan = first.inter_node().plan(shape);
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_TRUE(first.inter_node().reserve(*plan.value()));
+    ASSERT_GT(bytes_in_use(), before + (1u << 16));
+    first.end();
+    for (int turn = 0; turn < 10; ++turn) first.attend();
+    EXPECT_FALSE(first.is_gone());
+    EXPECT_LT(bytes_in_use(), before + (1u << 14));
+    second.end();
+    for (int turn = 0; turn < 100; ++turn) {
+        first.attend();
+        second.attend();
+    }
+    EXPECT_TRUE(first.is_gone());
 }
 
 // More notes than may be under way: those that find no room go when others have been taken, also
