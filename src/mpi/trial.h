@@ -59,6 +59,7 @@ class Trial {
     bool take_input() const;
     bool move_by_host();
     bool reduce_by_host(const void* in, void* out, int count, abi::Datatype type, abi::Op op) const;
+    bool reduce_user(const void* in, void* out, int count) const;
     bool reduce_user_by_host();
     bool reduce_narrow_by_host();
     template <class Fill>
