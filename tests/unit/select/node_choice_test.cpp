@@ -62,6 +62,9 @@ TEST_F(NodeChoiceTest, WhatWasForcedGoesBeforeTheSetting) {
     EXPECT_EQ(refused.error().message,
               "TUTTI_ALLREDUCE=host: cannot run this call: there is no host MPI");
     EXPECT_STREQ(name(), "small");
+    sched::Shape other = shape_;  // that nobody has asked for yet
+    other.bytes += 8;
+    EXPECT_STREQ(choice->says(other, on_node()).value().algorithm->name, "small");
     ASSERT_TRUE(choice->force(shape_, on_node(), ""));
     EXPECT_STREQ(name(), "split");
 }
