@@ -187,33 +187,33 @@ Result<Done> InterNode::plan_helpers(size_t card_bytes) {
 // embedder's own messages may then wait for theirs. So a call with multicasts ends when all that
 // was sent is with everybody, and everybody knows: a barrier of the embedder's messages, which it
 // moves by itself.
-exec::Step InterNode::step_multicast() {
+Step InterNode::step_multicast() {
     const auto held = hold();
     return step_under_lock();
 }
 
-exec::Step InterNode::step_under_lock() {
+Step InterNode::step_under_lock() {
     transport::carrier::Route& route = multicast_.route->route();
     // Others may miss what this rank sent.
     if (route.has_failed()) static_cast<void>(route.step());
     if (!polls_) return executor_->step();
     multicast_.route->poll();
     if (wake_ == Wake::kDelivery) {
-        if (!multicast_.route->is_delivered()) return exec::Step::kBlocked;
+        if (!multicast_.route->is_delivered()) return Step::kBlocked;
         wake_ = Wake::kBarrier;
         const transport::CallWord word = sign(TUTTI_BARRIER, 0, 0);
         executor_->start(*barrier_.program, call(), {}, word);
-        return exec::Step::kAdvanced;
+        return Step::kAdvanced;
     }
-    const exec::Step step = executor_->step();
-    if (step != exec::Step::kDone) return step;
+    const Step step = executor_->step();
+    if (step != Step::kDone) return step;
     if (wake_ == Wake::kNone && plans_.running()->extent().multicasts > 0) {
         wake_ = Wake::kDelivery;
         multicast_.route->hasten();
-        return exec::Step::kAdvanced;
+        return Step::kAdvanced;
     }
     wake_ = Wake::kNone;
-    return exec::Step::kDone;
+    return Step::kDone;
 }
 
 bool InterNode::is_undecided(const select::Plan& plan) const {

@@ -109,7 +109,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // Not under hold(), these and what follows.
     // The call under way has failed.
     void cancel() { executor_->cancel(); }
-    exec::Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
+    Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
     // What the call under way waits for, the service of multicasts will bring.
     [[nodiscard]] bool waits_for_service() const {
         return multicast_.route && !polls_ && executor_->waits_for_multicasts();
@@ -164,14 +164,14 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void watch_for_others(bool is_wanted) override;
     void change_watch(bool& reason, bool is_wanted);
     [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
-    exec::Step step_under_lock();
+    Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     void count_wish(const select::Plan& plan);
     [[nodiscard]] select::Circumstances circumstances() const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
     [[nodiscard]] bool has_multicast() const;
     Result<Done> plan_plain(select::Plan& plan, tutti_collective collective, size_t bytes);
-    exec::Step step_multicast();
+    Step step_multicast();
     [[nodiscard]] bool is_return_due() const;
     [[nodiscard]] bool is_teller(uint32_t node) const;
     void forget_silence(uint32_t node);

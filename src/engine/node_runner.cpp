@@ -59,13 +59,12 @@ void NodeRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
     op_ = &exchange_;
 }
 
-exec::Step NodeRunner::step() {
-    const node::Step step = node::step(node_, *op_);
-    if (step == node::Step::kBlocked) return exec::Step::kBlocked;
-    if (step == node::Step::kAdvanced) return exec::Step::kAdvanced;
+Step NodeRunner::step() {
+    const Step step = node::step(node_, *op_);
+    if (step != Step::kDone) return step;
     if (members_.policy.sleeps) ring_done(*op_);
     op_ = nullptr;
-    return exec::Step::kDone;
+    return Step::kDone;
 }
 
 void NodeRunner::ring_done(const node::Op& op) {

@@ -30,7 +30,7 @@ class NodeRunner final : public Runner {
 
     Begun begin(Request& request) override;
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
-    exec::Step step() override;
+    Step step() override;
     void cancel() override { op_ = nullptr; }
     void announce() override;
     Bell& bell(Waiter::From from) override;

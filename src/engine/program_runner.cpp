@@ -91,7 +91,7 @@ void ProgramRunner::begin_meeting() {
     inter_node_->start(inter_node_->barrier_plan(), {});  // reserved with the team
 }
 
-exec::Step ProgramRunner::step() {
+Step ProgramRunner::step() {
     switch (phase_) {
         case Phase::kDeciding:
             return step_decision();
@@ -100,11 +100,11 @@ exec::Step ProgramRunner::step() {
         case Phase::kRunning:
             break;
     }
-    const exec::Step step = step_program();
-    if (step == exec::Step::kDone) {
+    const Step step = step_program();
+    if (step == Step::kDone) {
         inter_node_->announce(false);
         tell_failure();
-    } else if (step == exec::Step::kFailed) {
+    } else if (step == Step::kFailed) {
         const transport::Disagreement with = inter_node_->transport().disagreement();
         if (!with.is_there)
             return fail_step(TUTTI_ERR_NETWORK, inter_node_->executor().error().c_str());
@@ -116,22 +116,22 @@ exec::Step ProgramRunner::step() {
 
 // Where ranks sleep for their node, whoever has done something there wakes those that may wait for
 // it.
-exec::Step ProgramRunner::step_program() {
+Step ProgramRunner::step_program() {
     const node::Team& node = members_.node;
     if (!members_.policy.naps || node.size == 1) return inter_node_->step();
     const exec::Executor& executor = inter_node_->executor();
     const node::ProgressSnapshot before(node, executor.node_op());
-    const exec::Step step = inter_node_->step();
+    const Step step = inter_node_->step();
     if (node::ProgressSnapshot(node, executor.node_op()) != before) {
         node.slice.header().bell.ring(ringer(node.rank));
     }
     return step;
 }
 
-exec::Step ProgramRunner::step_decision() {
+Step ProgramRunner::step_decision() {
     switch (inter_node_->decide()) {
         case transport::State::kPending:
-            return exec::Step::kBlocked;
+            return Step::kBlocked;
         case transport::State::kDone:
             return begin_decided();
         case transport::State::kFailed:
@@ -140,30 +140,30 @@ exec::Step ProgramRunner::step_decision() {
     return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
 }
 
-exec::Step ProgramRunner::begin_decided() {
+Step ProgramRunner::begin_decided() {
     const Begun begun = begin_plan();
     TUTTI_ASSERT(begun != Begun::kHost, "what multicasts is not the host's without them either");
-    return begun == Begun::kFailed ? exec::Step::kFailed : exec::Step::kAdvanced;
+    return begun == Begun::kFailed ? Step::kFailed : Step::kAdvanced;
 }
 
-exec::Step ProgramRunner::step_settling() {
+Step ProgramRunner::step_settling() {
     switch (inter_node_->settle_multicast()) {
         case transport::State::kPending:
-            return exec::Step::kBlocked;
+            return Step::kBlocked;
         case transport::State::kDone:
             inter_node_->announce(false);
             phase_ = Phase::kRunning;
-            return exec::Step::kDone;
+            return Step::kDone;
         case transport::State::kFailed:
             break;
     }
     return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
 }
 
-exec::Step ProgramRunner::fail_step(tutti_status status, const char* text) {
+Step ProgramRunner::fail_step(tutti_status status, const char* text) {
     phase_ = Phase::kRunning;
     static_cast<void>(fail(status, text));
-    return exec::Step::kFailed;
+    return Step::kFailed;
 }
 
 void ProgramRunner::cancel() {

@@ -23,7 +23,7 @@ class ProgramRunner final : public Runner {
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
     void begin_meeting() override;
     void begin_settling() override { phase_ = Phase::kSettling; }
-    exec::Step step() override;
+    Step step() override;
     void cancel() override;
     [[nodiscard]] Waiter::From awaited() const override;
     void relieve() override { inter_node_->relieve_service(); }
@@ -46,11 +46,11 @@ class ProgramRunner final : public Runner {
     };
     Begun begin_plan();
     Begun begin_chosen();
-    exec::Step step_program();
-    exec::Step step_decision();
-    exec::Step begin_decided();
-    exec::Step step_settling();
-    exec::Step fail_step(tutti_status status, const char* text);
+    Step step_program();
+    Step step_decision();
+    Step begin_decided();
+    Step step_settling();
+    Step fail_step(tutti_status status, const char* text);
     void tell_failure();
 
     Members& members_;

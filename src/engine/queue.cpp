@@ -131,14 +131,14 @@ bool Queue::advance() {
     if (!front_) return false;
     if (front_->stage == Request::Stage::kAgreeing) return advance_agreement();
     switch (runner_->step()) {
-        case exec::Step::kBlocked:
+        case Step::kBlocked:
             return false;
-        case exec::Step::kAdvanced:
+        case Step::kAdvanced:
             break;
-        case exec::Step::kDone:
+        case Step::kDone:
             finish_front();
             break;
-        case exec::Step::kFailed:
+        case Step::kFailed:
             fail_front();
             break;
     }

@@ -57,7 +57,7 @@ class Runner {
     virtual void begin_meeting() {}
     // No call: what a failure of multicast has left to do.
     virtual void begin_settling() {}
-    virtual exec::Step step() = 0;
+    virtual Step step() = 0;
     // After kFailed.
     [[nodiscard]] Failure failure() const { return failure_; }
     // The call has failed for good; some of what others sent for it may still be on its way.

@@ -209,8 +209,8 @@ inline tutti_status Team::run_short() {
     node::Team& node = members_.node;
     const WaitPolicy& policy = members_.policy;
     uint32_t polls = 0;
-    for (node::Step step; (step = node::step(node, run_.op)) != node::Step::kDone;) {
-        if (step == node::Step::kAdvanced) {
+    for (Step step; (step = node::step(node, run_.op)) != Step::kDone;) {
+        if (step == Step::kAdvanced) {
             polls = 0;
         } else if (policy.is_crowded || ++polls == kShortPolls) {
             short_->resume(run_.op);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/step.h"
 #include "node/team.h"
 #include "sched/program.h"
 #include "transport/multicast.h"
@@ -24,8 +25,6 @@ struct Arguments {
     std::byte* output = nullptr;
     node::Reducer reducer;
 };
-
-enum class Step { kBlocked, kAdvanced, kDone, kFailed };
 
 // What one rank has done beside sending and receiving, since its executor was made: the simulator
 // turns it into time. Bytes of a node operation are counted when it begins.

@@ -95,10 +95,10 @@ bool Executor::State::start_node() {
 bool Executor::State::step_node() {
     bool has_moved = false;
     while (node_busy || start_node()) {
-        const node::Step step = node::step(*node, node_op);
-        if (step == node::Step::kBlocked) return has_moved;
+        const Step step = node::step(*node, node_op);
+        if (step == Step::kBlocked) return has_moved;
         has_moved = true;
-        if (step == node::Step::kAdvanced) return true;
+        if (step == Step::kAdvanced) return true;
         node_busy = false;
         complete(node_ref);
     }

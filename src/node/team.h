@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/step.h"
 #include "node/copy.h"
 #include "node/layout.h"
 #include "node/reducer.h"
@@ -48,12 +49,6 @@ struct Call {
     [[nodiscard]] const std::byte* block(Rank rank) const {
         return send ? send : recv + rank * bytes;
     }
-};
-
-enum class Step {
-    kBlocked,   // nothing more can be done now: someone else must move first
-    kAdvanced,  // something was done; call again at once
-    kDone
 };
 
 struct Team;

@@ -232,7 +232,7 @@ void ClusterSimulator::finish_call(Process& process, Member& member) {
 // True if the rank got further.
 bool ClusterSimulator::step_once(Process& process, Member& member, std::string& error) {
     ++steps_;
-    exec::Step result = exec::Step::kBlocked;
+    Step result = Step::kBlocked;
     bool is_seen = false;
     if (member.node) {
         const exec::Executor& executor = *member.executor;
@@ -244,9 +244,9 @@ bool ClusterSimulator::step_once(Process& process, Member& member, std::string& 
     }
     charge(member);
     if (is_seen) wake_node(member);
-    if (result == exec::Step::kFailed) error = member.executor->error();
-    if (result == exec::Step::kDone) finish_call(process, member);
-    const bool has_moved = is_seen || result != exec::Step::kBlocked;
+    if (result == Step::kFailed) error = member.executor->error();
+    if (result == Step::kDone) finish_call(process, member);
+    const bool has_moved = is_seen || result != Step::kBlocked;
     moves_ += has_moved ? 1 : 0;
     return has_moved;
 }

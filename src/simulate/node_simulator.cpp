@@ -103,10 +103,10 @@ void NodeSimulator::start(RankState& rank, const node::Call& call) const {
     node::start(rank.team, rank.op, *named);
 }
 
-node::Step NodeSimulator::step(RankState& rank) {
+Step NodeSimulator::step(RankState& rank) {
     ++steps_;
-    const node::Step result = node::step(rank.team, rank.op);
-    if (result != node::Step::kDone) return result;
+    const Step result = node::step(rank.team, rank.op);
+    if (result != Step::kDone) return result;
     if (rank.next_call == rank.script.size()) {
         rank.is_running = false;
     } else {
@@ -152,7 +152,7 @@ Result<Done> NodeSimulator::run() {
     }
     while (RankState* rank = next_rank()) {
         clock_.advance_to(rank->due_ns);
-        if (step(*rank) == node::Step::kBlocked) {
+        if (step(*rank) == Step::kBlocked) {
             rank->is_blocked = true;
             if (is_stuck()) return stuck_error();
         } else {

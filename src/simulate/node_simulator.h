@@ -93,7 +93,7 @@ class NodeSimulator {
     void draw_pace();
     RankState* next_rank();
     uint64_t delay_of(RankState& rank);
-    node::Step step(RankState& rank);
+    Step step(RankState& rank);
     [[nodiscard]] bool is_stuck();
     [[nodiscard]] Error stuck_error() const;
 

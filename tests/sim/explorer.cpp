@@ -114,7 +114,7 @@ Explorer::State Explorer::save(const State& before) {
 bool Explorer::move(uint32_t rank) {
     Local& local = locals_[rank];
     if (local.is_finished) return false;
-    if (node::step(teams_[rank], local.op) == node::Step::kDone) begin_next(rank);
+    if (node::step(teams_[rank], local.op) == Step::kDone) begin_next(rank);
     pack(rank);
     return true;
 }

@@ -24,7 +24,9 @@ algorithm = "dissemination"
 
 // An allreduce whose buffers are made when they are asked for.
 struct Packed {
-    uint32_t rank = 0;
+    explicit Packed(uint32_t own_rank) : rank(own_rank) {}
+
+    uint32_t rank;
     uint32_t asked = 0;
     const char* why = nullptr;
     std::vector<uint32_t> in, out;

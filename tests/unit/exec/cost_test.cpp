@@ -46,7 +46,6 @@ void* aligned_alloc(size_t alignment, size_t bytes) {
 namespace tutti::test {
 namespace {
 
-using exec::Step;
 using topo::Placement;
 
 // Two ends of a wire in memory made beforehand.

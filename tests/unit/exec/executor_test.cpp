@@ -8,7 +8,6 @@
 namespace tutti::test {
 namespace {
 
-using exec::Step;
 using sched::after_op;
 using sched::kAfterNone;
 

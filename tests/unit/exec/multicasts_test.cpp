@@ -9,7 +9,6 @@
 namespace tutti::test {
 namespace {
 
-using exec::Step;
 using sched::after_op;
 using sched::kAfterNone;
 using sched::kMulticastsInFlightMax;

@@ -12,7 +12,6 @@
 namespace tutti::test {
 namespace {
 
-using exec::Step;
 using sched::Shape;
 using topo::Placement;
 

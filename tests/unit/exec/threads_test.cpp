@@ -34,7 +34,7 @@ void allreduce_often(Network& network, Bus& bus, node::Team team, const topo::Pl
     for (uint32_t call = 1; call <= kCalls; ++call) {
         for (uint32_t i = 0; i < kCount; ++i) in[i] = call * rank + i;
         executor.start(*program, call, {bytes_of(in), bytes_of(out), sum_u32()});
-        while (executor.step() != exec::Step::kDone) std::this_thread::yield();
+        while (executor.step() != Step::kDone) std::this_thread::yield();
         for (uint32_t i = 0; i < kCount; ++i) {
             ASSERT_EQ(out[i], call * (kRanks * (kRanks - 1) / 2) + kRanks * i);
         }

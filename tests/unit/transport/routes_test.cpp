@@ -29,7 +29,7 @@ class Recorder final : public Transport {
     void conceal(std::span<std::byte>) override { asked.emplace_back("conceal"); }
     [[nodiscard]] std::string error() const override { return name_; }
     [[nodiscard]] Disagreement disagreement() const override {
-        return {.is_there = true, .peer = static_cast<Rank>(name_.size())};
+        return {true, false, static_cast<Rank>(name_.size()), {}};
     }
 
     State answer = State::kPending;
