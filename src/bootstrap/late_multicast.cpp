@@ -27,9 +27,9 @@ void tell_return(engine::InterNode& inter_node, const engine::Members& members) 
 // Whatever goes wrong here leaves the team without multicast; only where the members cannot talk to
 // each other any more, there is no team.
 tutti_status try_multicast(engine::Team& team) {
-    engine::InterNode& inter_node = *team.inter_node();
-    const tutti_status begun = team.begin_try(inter_node);
+    const tutti_status begun = team.begin_try();
     if (begun != TUTTI_OK) return begun;
+    engine::InterNode& inter_node = *team.inter_node();
     const engine::Members& members = team.members();
     Circle all(members.rank, members.size, members.allgather, members.allgather_user);
     std::optional<NodeTalk> talk;

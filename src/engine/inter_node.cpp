@@ -26,7 +26,6 @@ InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
       routes_(messages_),
       notes_(p2p, tags_.note_tag(), peers_, rank, tags_.token()),
       plans_(context_.grounds(), placement_, rank_),
-      may_return_(!context_.settings().watches_calls()),
       is_told_(placement_.ranks()) {
     const FaultPlan& faults = context_.settings().faults;
     if (faults.reorder == 0) return;
@@ -374,7 +373,7 @@ void InterNode::start(select::Plan& plan, const exec::Arguments& arguments) {
     TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
     plans_.started(plan);
     // A plan for a team without: the group has failed, and in this call all do without it.
-    if (may_return_ && multicast_.route && !plan.shape.has_multicast) ++calls_without_;
+    if (multicast_.route && !plan.shape.has_multicast) ++calls_without_;
     count_wish(plan);
     const transport::CallWord word = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.route) multicast_.route->route().begin_call(call());

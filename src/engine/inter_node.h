@@ -201,7 +201,6 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     select::Plans plans_;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.
-    const bool may_return_;  // not where calls are watched, as a try is not
     uint64_t calls_without_ = 0;
     uint32_t retries_ = 0;
     uint32_t returns_ = 0;

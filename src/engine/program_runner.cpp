@@ -42,12 +42,11 @@ Runner::Begun ProgramRunner::begin(Request& request) {
 // What prepares may take long, and is not done under the lock. The choice is made anew after it:
 // meanwhile multicast may have failed. A call that runs here does so without multicast, too.
 Runner::Begun ProgramRunner::begin_plan() {
-    while (true) {
-        const Begun begun = begin_chosen();
-        if (begun != Begun::kRuns || phase_ != Phase::kRunning || is_prepared_) return begun;
-        if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
-        is_prepared_ = true;
-    }
+    const Begun begun = begin_chosen();
+    if (begun != Begun::kRuns || phase_ != Phase::kRunning || is_prepared_) return begun;
+    if (const char* why = prepare(*request_)) return fail(TUTTI_ERR_MEMORY, why);
+    is_prepared_ = true;
+    return begin_chosen();
 }
 
 // Starts it only where its buffers are ready. All under one lock: between choice and start nobody

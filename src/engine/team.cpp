@@ -426,7 +426,8 @@ bool Team::look_at_multicast() {
 // First the members meet in a call of their own, whatever the rules say of barriers. Who makes
 // another call, has given up or has had an error ends that one, while nothing ends a wait in the
 // embedder's allgather.
-tutti_status Team::begin_try(InterNode& inter_node) {
+tutti_status Team::begin_try() {
+    InterNode& inter_node = *runner_->inter_node();
     tutti_call barrier{};
     barrier.collective = TUTTI_BARRIER;
     static_cast<void>(describe(barrier, run_));

@@ -94,7 +94,7 @@ class Team {
 
     // The beginning of TryMulticast: all members meet, and what a failure of multicast has left to
     // do is done. No request is under way.
-    tutti_status begin_try(InterNode& inter_node);
+    tutti_status begin_try();
 
   private:
     Result<Done> force_here(const tutti_call& call, const std::string& algorithm);
@@ -103,8 +103,8 @@ class Team {
     tutti_status run_described();
     Team& take_track();
     tutti_status ended(tutti_status status);
-    // Before a call: tries multicast where it is time for that.
-    // True where that has run another call.
+    // Before a call: tries multicast where it is time for that. True where that has run another
+    // call.
     bool look_at_multicast();
     // polls: fruitless ones just before.
     tutti_status wait_for(Request& request, uint32_t polls = 0);

@@ -10,7 +10,7 @@ namespace tutti::mpi {
 
 namespace {
 
-// A datatype with gaps: the root packs, the others unpack.
+// Where the payload lies; of a datatype with gaps the root packs it, and the others unpack.
 class BcastBuffer final : public Preparation {
   public:
     BcastBuffer(CommState& state, tutti_call& call, const TypedBuffer& side)

@@ -34,7 +34,7 @@ void set_buffers(tutti_call& call, const TypedBuffer& send, const TypedBuffer& r
     call.recv = roles.receives ? place_of(call, recv) : nullptr;
 }
 
-// Elements with gaps under a user operator: packed on the way in and out.
+// Where the elements lie; those with gaps under a user operator are packed on the way in and out.
 class ReduceBuffers final : public Preparation {
   public:
     // user: of a user operator, else nullptr.

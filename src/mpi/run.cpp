@@ -106,8 +106,7 @@ Ended run_prepared(CommState& state, tutti_call& call,
     Preparing preparing{call, preparations, {}};
     call.prepare = preparations.size() > 0 ? prepare_all : nullptr;
     call.prepare_user = &preparing;
-    const tutti_status ended = front.report ? run_reported(state, call, &preparing.spent_ns)
-                                            : tutti_run(state.team, &call);
+    const tutti_status ended = run_counted(state, call, &preparing.spent_ns);
     if (ended == TUTTI_HOST) return std::nullopt;
     int status = status_of(state, ended, preparing.unready);
     for (size_t left = preparations.size(); left > 0; --left) {

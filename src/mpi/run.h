@@ -15,9 +15,15 @@ namespace tutti::mpi {
 
 // Tells why, then lets the communicator's error handler decide. Never MPI_SUCCESS.
 int run_failed(CommState& state, tutti_status status);
-// preparing_ns: what of the time is not the call's own, once it is over; may be nullptr.
-tutti_status run_reported(CommState& state, const tutti_call& call,
-                          const uint64_t* preparing_ns = nullptr);
+tutti_status run_reported(CommState& state, const tutti_call& call, const uint64_t* preparing_ns);
+// Counts the call, too. preparing_ns: what of the time is not the call's own, once it is over; may
+// be nullptr.
+inline tutti_status run_counted(CommState& state, const tutti_call& call,
+                                const uint64_t* preparing_ns = nullptr) {
+    if (front.report) [[unlikely]]
+        return run_reported(state, call, preparing_ns);
+    return tutti_run(state.team, &call);
+}
 
 // There is no memory to pack into: says so.
 Unready no_memory();
@@ -47,8 +53,7 @@ int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, 
 // A call whose buffers are ready. hand_over(why) has it run by the host.
 template <class HandOver>
 int run(CommState& state, const tutti_call& call, HandOver hand_over) {
-    const tutti_status status =
-        front.report ? run_reported(state, call) : tutti_run(state.team, &call);
+    const tutti_status status = run_counted(state, call);
     if (status == TUTTI_OK) [[likely]]
         return abi::kSuccess;
     return status == TUTTI_HOST ? hand_over(kByTheRules) : run_failed(state, status);

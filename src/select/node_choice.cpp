@@ -91,18 +91,18 @@ const NodeChoice::Answer& NodeChoice::answer(sched::Shape shape, const NodeCall&
     Answer& answer = answers_[place_of(shape, kAnswers)];
     if (answer.is_known && answer.shape == shape && answer.is_user_op == is_user_op) return answer;
     const auto choice = choose(shape, on_node, forced_[shape.collective]);
-    answer = {shape, is_user_op, true, false, nullptr, choice ? "" : choice.error().message};
+    answer = {shape, is_user_op, true, {}, choice ? "" : choice.error().message};
     if (!choice) return answer;
-    answer.is_host = choice.value().runs == Runs::kHost;
+    answer.said.is_host = choice.value().runs == Runs::kHost;
     // A rank by itself copies, whatever is named.
-    if (placement_.ranks() > 1) answer.algorithm = choice.value().node_algorithm;
+    if (placement_.ranks() > 1) answer.said.algorithm = choice.value().node_algorithm;
     return answer;
 }
 
 Result<NodeAnswer> NodeChoice::says(const sched::Shape& shape, const NodeCall& on_node) {
     const Answer& found = answer(shape, on_node);
     if (!found.error.empty()) return Error{ErrorCode::kArgument, found.error};
-    return NodeAnswer{found.is_host, found.algorithm};
+    return found.said;
 }
 
 Result<Done> NodeChoice::force(const sched::Shape& shape, const NodeCall& on_node,

@@ -49,8 +49,7 @@ class NodeChoice {
         sched::Shape shape;
         bool is_user_op = false;
         bool is_known = false;
-        bool is_host = false;
-        const node::Algorithm* algorithm = nullptr;
+        NodeAnswer said;
         std::string error;  // empty: none
     };
     static constexpr size_t kAnswers = 64;

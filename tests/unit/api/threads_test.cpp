@@ -4,14 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "base/collectives.h"
-#include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/crew.h"
+#include "unit/engine/exchanges.h"
 
 namespace tutti::test {
 namespace {
-
-using Exchanges = std::vector<std::unique_ptr<Exchange>>;
 
 Exchanges draw_exchanges(Prng& prng, const Limits& limits, uint32_t count) {
     Exchanges exchanges;
@@ -143,15 +141,7 @@ TEST(Threads, RequestsQueueAndStartAgain) {
             }
             // A blocking call waits for the requests before it.
             ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
-            for (size_t i = 0; i < exchanges.size(); ++i) {
-                ASSERT_EQ(tutti_request_wait(&requests[i]), TUTTI_OK);
-                ASSERT_EQ(exchanges[i]->check(rank), "") << "turn " << turn;
-            }
-            ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
-            if (rank == 0) {
-                for (const auto& exchange : exchanges) exchange->reset();
-            }
-            ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+            ASSERT_NO_FATAL_FAILURE(complete_turn(team, rank, requests, exchanges, turn));
         }
     });
 }

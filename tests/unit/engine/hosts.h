@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "conformance/mailbox.h"
-#include "sim/script.h"
 #include "unit/engine/crew.h"
+#include "unit/engine/exchanges.h"
 
 namespace tutti::test {
-
-using Exchanges = std::vector<std::unique_ptr<Exchange>>;
 
 struct Hosts {
     uint32_t ranks;

@@ -177,15 +177,7 @@ TEST(Hosts, RequestsQueueAndStartAgain) {
             }
             // Questions in between change nothing.
             EXPECT_STREQ(tutti_algorithm(team, &barrier), tutti_algorithm(team, &barrier));
-            for (size_t i = 0; i < exchanges.size(); ++i) {
-                ASSERT_EQ(tutti_request_wait(&requests[i]), TUTTI_OK);
-                ASSERT_EQ(exchanges[i]->check(rank), "") << "turn " << turn;
-            }
-            ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
-            if (rank == 0) {
-                for (const auto& exchange : exchanges) exchange->reset();
-            }
-            ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+            ASSERT_NO_FATAL_FAILURE(complete_turn(team, rank, requests, exchanges, turn));
         }
     });
 }
