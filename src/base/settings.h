@@ -20,6 +20,9 @@ namespace tutti {
 enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
+// kAllow: as kAuto, and lets all processes of the user read this one's memory where the kernel
+// would keep them from it (Yama).
+enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow };
 
 // Hardware multicast across hosts.
 struct McastSettings {
@@ -50,6 +53,7 @@ struct Settings {
     bool reproducible = false;
     LayoutChoice layout = LayoutChoice::kAuto;
     IsaChoice isa = IsaChoice::kAuto;
+    SingleCopyChoice single_copy = SingleCopyChoice::kAuto;
     std::string topology;  // empty: this machine; else a synthetic description for hwloc
     uint64_t spin_us = 20;
     std::string rules_file;                // empty: the built-in rules alone

@@ -29,7 +29,7 @@ struct NodeOffer {
     int64_t offset = 0;
     uint64_t chunk_bytes = 0;
     uint64_t chunk_count = 0;
-    node::CopyWay copy_way{};  // the pieces of all go by the leader's
+    node::Tuning tuning;
     uint64_t socket_name = 0;
     uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
     uint32_t is_tree = 0;
@@ -165,9 +165,9 @@ NodeOffer NodeMaker::make_offer() {
     }
     arena_ = arena.value();
     const size_t used = arena_->used_bytes();
-    offer.copy_way = node::best_copy_way();
+    offer.tuning = default_tuning(context_.settings(), circle_.size);
     const node::Geometry geometry =
-        choose_geometry(context_.settings(), circle_.size, offer.copy_way, used);
+        choose_geometry(context_.settings(), circle_.size, offer.tuning, used);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
     const size_t bytes = geometry.slice_bytes;
@@ -389,7 +389,7 @@ void NodeMaker::prepare() {
     node.rank = circle_.rank;
     node.size = circle_.size;
     node.slice = node::Slice{mapping_->base(), geometry_};
-    node.pieces = node::piece_rule(offer_.copy_way);
+    node.tuning = offer_.tuning;
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);
     part_.is_crowded = offer_.is_crowded != 0;

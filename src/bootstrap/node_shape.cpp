@@ -10,11 +10,9 @@ constexpr uint32_t kFanInMax = 8;
 constexpr size_t kChunkBytesMin = 4096;
 
 // A chunk's bytes before memory is short. A round moves one chunk a rank, cut among all for a split
-// reduction, so that many ranks want larger ones; so do string copies. Measured with 2 ranks on two
-// dies of an AMD Zen 5, 16, 32 and 64 KiB: allgather of 256 KiB 36, 33 and 31 us, allreduce of 1
-// MiB 190, 180 and 141; on one die the same or better.
-constexpr size_t kChunkBytesFew = 16 * 1024;
-constexpr size_t kChunkBytesMany = 64 * 1024;
+// reduction, so that many ranks want larger ones.
+constexpr uint32_t kPieceBytesFew = 16 * 1024;
+constexpr uint32_t kPieceBytesMany = 64 * 1024;
 // A rank's ring: it stays in a second-level cache of 2 MiB, and is long enough that a line has left
 // its reader's first level when it is written again.
 constexpr size_t kRingBytesWanted = 512 * 1024;
@@ -22,11 +20,10 @@ constexpr uint64_t kChunkCountMax = 32;
 
 }  // namespace
 
-node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, node::CopyWay copy_way,
+node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
                                size_t used_bytes) {
     const size_t left = settings.memory_bytes > used_bytes ? settings.memory_bytes - used_bytes : 0;
-    const bool wants_few = ranks <= kFlatRanksMax && copy_way == node::CopyWay::kPrefetch;
-    const size_t wanted = wants_few ? kChunkBytesFew : kChunkBytesMany;
+    const size_t wanted = tuning.pieces.bytes_max;
     // Every rank needs a line of the root's chunk in a scatter.
     const size_t least = std::max(kChunkBytesMin, node::kLineBytes * ranks);
     const bool is_set = settings.chunk_bytes > 0;
@@ -42,6 +39,15 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, node::C
         }
         chunk /= 2;
     }
+}
+
+node::Tuning default_tuning(const Settings& settings, uint32_t ranks) {
+    node::Tuning tuning;
+    tuning.pieces.bytes_max = ranks <= kFlatRanksMax ? kPieceBytesFew : kPieceBytesMany;
+    if (settings.chunk_bytes > 0) {
+        tuning.pieces.bytes_max = static_cast<uint32_t>(settings.chunk_bytes);
+    }
+    return tuning;
 }
 
 bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded) {

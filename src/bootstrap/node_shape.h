@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "node/copy.h"
 #include "node/layout.h"
 #include "node/slice.h"
+#include "node/tuning.h"
 #include "topo/node_topology.h"
 
 namespace tutti::bootstrap {
@@ -20,8 +20,11 @@ inline constexpr uint32_t kFlatRanksMax = 8;
 
 // A process set with many communicators gets smaller rings before it gets none. used_bytes: of
 // TUTTI_MEMORY.
-node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, node::CopyWay copy_way,
+node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
                                size_t used_bytes);
+
+// For ranks that have measured nothing.
+node::Tuning default_tuning(const Settings& settings, uint32_t ranks);
 
 // is_crowded: more ranks than processors.
 bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);

@@ -74,10 +74,10 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes) {
     NodeSide side;
     node::Team& team = side.team;
     team.size = scenario.ranks;
-    const node::CopyWay copy_way = node::best_copy_way();
+    team.tuning = bootstrap::default_tuning(scenario.settings, scenario.ranks);
     if (scenario.ranks > 1) {
         team.slice.geometry =
-            bootstrap::choose_geometry(scenario.settings, scenario.ranks, copy_way, 0);
+            bootstrap::choose_geometry(scenario.settings, scenario.ranks, team.tuning, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
         if (needed > scenario.settings.memory_bytes) {
             side.obstacle =
@@ -87,7 +87,6 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes) {
             side.meeting = meet(scenario, team.layout);
         }
     }
-    team.pieces = node::piece_rule(copy_way);
     team.rank_order = scenario.settings.reproducible;
     side.call = node_call(scenario, bytes);
     return side;

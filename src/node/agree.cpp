@@ -8,6 +8,7 @@
 // the same. Senders of a gather that differ among themselves can be served where all their payloads
 // fit in slots, which have no counters.
 #include "node/detail.h"
+#include "node/offer.h"
 
 namespace tutti::node {
 namespace {
@@ -18,8 +19,8 @@ bool is_gather_root(const Team& team, const Op& op) {
     return op.call.collective == TUTTI_GATHER && team.rank == op.call.root;
 }
 
-// The call goes on as one of `bytes`, of the same number.
-void become(Team& team, Op& op, size_t bytes) {
+// The call goes on as one of `bytes`, of the same number. is_offered: the sender lets it be read.
+void become(Team& team, Op& op, size_t bytes, bool is_offered) {
     if (is_gather_root(team, op)) {
         op.room = op.call.bytes;
         if (op.call.send) {
@@ -32,15 +33,22 @@ void become(Team& team, Op& op, size_t bytes) {
     op.flag = with_size(op.flag, bytes);
     op.next = 0;
     op.events_used = op.chunks_used = 0;
+    const bool is_gather = op.call.collective == TUTTI_GATHER;
     if (bytes <= kInlineBytesMax) {
-        op.step = op.call.collective == TUTTI_GATHER ? small_gather : small_scatter;
-    } else if (op.call.collective == TUTTI_GATHER) {
-        plan_chunk_gather(team, op);
+        op.step = is_gather ? small_gather : small_scatter;
     } else {
-        plan_chunk_scatter(team, op);
+        const StepFunction pipeline = is_gather ? chunk_gather : chunk_scatter;
+        op.step = is_offered ? single_move : pipeline;
+        plan_single_move(team, op);  // as the pipeline's
     }
     team.events = op.events + op.events_used;
     team.chunks = op.chunks + op.chunks_used;
+}
+
+// Of a rank that has published: whether it offered its data first.
+bool has_offered(const Team& team, const Op& op, Rank rank) {
+    const uint64_t word = team.slice.offer(rank).state.load(std::memory_order_acquire);
+    return op.step == single_move && offer_number(word) >= op.number;
 }
 
 // Whether a call of that other rank, of the same number, may go on beside this rank's.
@@ -92,7 +100,16 @@ bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot) {
     }
     if (!theirs.is_kind_of(mine) || theirs.bytes >= mine.bytes) return false;
     op.rival = kNoRank;
-    become(team, op, theirs.bytes);
+    become(team, op, theirs.bytes, has_offered(team, op, sender));
+    return true;
+}
+
+bool adopt_offered_size(Team& team, Op& op, Rank sender, uint64_t note) {
+    const CallNote mine = CallNote::unpack(op.note);
+    const CallNote theirs = CallNote::unpack(note);
+    const bool is_less = theirs.is_kind_of(mine) && theirs.bytes < mine.bytes;
+    if (!may_tolerate(team, op) || op.room != 0 || !is_less) return disagrees(op, sender, note);
+    become(team, op, theirs.bytes, true);
     return true;
 }
 

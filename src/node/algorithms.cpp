@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "node/detail.h"
+#include "node/offer.h"
 
 namespace tutti::node {
 namespace {
@@ -28,6 +29,8 @@ constexpr const char* kByEverybody =
 constexpr const char* kByShares =
     "more than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all";
 static_assert(kDirectBytesMax == 32 * 1024);
+constexpr const char* kBySingleCopy =
+    "from where it was measured to win: read where it stands, copied once";
 
 Step alone(Team& team, Op& op) {
     const bool has_input = op.call.send != nullptr && op.call.recv != nullptr;
@@ -75,6 +78,17 @@ std::string_view unless_one_chunk(const Team& team, const Call& call) {
                                                         : std::string_view();
 }
 
+std::string_view unless_single(const Team& team, const Call&) {
+    if (!team.peers) return "needs single copy, and these ranks cannot read each other's memory";
+    return team.size > kReadersMax ? "counts up to 2047 readers" : std::string_view();
+}
+static_assert(kReadersMax == 2047);
+// Sizes may differ, as above.
+std::string_view unless_single_blocks(const Team& team, const Call& call) {
+    const auto why = unless_in_chunks(team, call);
+    return why.empty() ? unless_single(team, call) : why;
+}
+
 // ---- the records --------------------------------------------------------------------------------
 
 using enum Wakes;
@@ -119,6 +133,20 @@ constexpr Algorithm kDirectAllreduce{"direct", chunk_allreduce, plan_chunk_allre
 constexpr Algorithm kSplitReduce{"split",   split_reduce, plan_split_reduce, split_cost, kSome,
                                  kByShares, never};
 
+constexpr Algorithm kSingleBcast{"single", single_move,   plan_single_move, single_cost,
+                                 kRoot,    kBySingleCopy, unless_single};
+constexpr Algorithm kSingleReduce{"single", single_reduce, plan_single_reduce, single_cost,
+                                  kSome,    kBySingleCopy, unless_single};
+constexpr Algorithm kSingleAllreduce{
+    "single", single_allreduce, plan_single_allreduce, single_allreduce_cost,
+    kSome,    kBySingleCopy,    unless_single};
+constexpr Algorithm kSingleGather{"single", single_move,   plan_single_move,    single_cost,
+                                  kSome,    kBySingleCopy, unless_single_blocks};
+constexpr Algorithm kSingleScatter{"single", single_move,   plan_single_move,    single_cost,
+                                   kRoot,    kBySingleCopy, unless_single_blocks};
+constexpr Algorithm kSingleAllgather{"single", single_move,   plan_single_move, single_cost,
+                                     kSome,    kBySingleCopy, unless_single};
+
 constexpr Algorithm kSmallReduceScatter{
     "small",
     small_reduce_scatter,
@@ -147,20 +175,24 @@ struct Row {
     const Algorithm* direct;   // beyond, few bytes of all ranks together
     const Algorithm* by_root;  // beyond, few ranks
     const Algorithm* large;
-    bool slot_holds_all = false;  // blocks, not one
+    const Algorithm* single = nullptr;  // beyond, where it was measured to win
+    bool slot_holds_all = false;        // blocks, not one
 };
 // By tutti_collective.
 constexpr auto kRows = std::to_array<Row>({
     {&kTreeBarrier, false, &kSmallBarrier, &kSmallBarrier, nullptr, nullptr, nullptr},
-    {&kTreeBcast, false, &kSmallBcast, &kSmallBcast, nullptr, nullptr, &kChunkBcast},
-    {&kTreeReduce, true, &kSmallReduce, &kSmallGather, &kDirectReduce, &kRootReduce, &kSplitReduce},
-    {&kTreeReduce, true, &kSmallAllreduce, &kSmallGather, &kDirectAllreduce, nullptr,
-     &kSplitReduce},
-    {nullptr, false, &kSmallGather, &kSmallGather, nullptr, nullptr, &kChunkGather},
-    {nullptr, false, &kSmallScatter, &kSmallScatter, nullptr, nullptr, &kChunkScatter},
-    {nullptr, false, &kSmallAllgather, &kSmallAllgather, nullptr, nullptr, &kChunkAllgather},
+    {&kTreeBcast, false, &kSmallBcast, &kSmallBcast, nullptr, nullptr, &kChunkBcast, &kSingleBcast},
+    {&kTreeReduce, true, &kSmallReduce, &kSmallGather, &kDirectReduce, &kRootReduce, &kSplitReduce,
+     &kSingleReduce},
+    {&kTreeReduce, true, &kSmallAllreduce, &kSmallGather, &kDirectAllreduce, nullptr, &kSplitReduce,
+     &kSingleAllreduce},
+    {nullptr, false, &kSmallGather, &kSmallGather, nullptr, nullptr, &kChunkGather, &kSingleGather},
+    {nullptr, false, &kSmallScatter, &kSmallScatter, nullptr, nullptr, &kChunkScatter,
+     &kSingleScatter},
+    {nullptr, false, &kSmallAllgather, &kSmallAllgather, nullptr, nullptr, &kChunkAllgather,
+     &kSingleAllgather},
     {nullptr, false, &kSmallReduceScatter, &kSmallReduceScatter, nullptr, nullptr,
-     &kSplitReduceScatter, true},
+     &kSplitReduceScatter, nullptr, true},
 });
 static_assert(kRows.size() == TUTTI_COLLECTIVE_COUNT);
 
@@ -169,8 +201,17 @@ inline bool is_direct(const Team& team, const Call& call) {
            call.bytes <= team.slice.geometry.chunk_bytes;
 }
 
+inline bool is_single(const Team& team, const Call& call) {
+    const bool is_both_ways =
+        call.collective == TUTTI_ALLREDUCE || call.collective == TUTTI_ALLGATHER;
+    const Tuning& tuning = team.tuning;
+    if (call.bytes < (is_both_ways ? tuning.single_all_ways : tuning.single_one_way)) return false;
+    return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
+}
+
 inline const Algorithm& choose_large(const Team& team, const Call& call) {
     const Row& row = kRows[call.collective];
+    if (row.single && is_single(team, call)) return *row.single;
     if (row.direct && is_direct(team, call)) return *row.direct;
     if (row.by_root && team.size <= kRootFoldsRanksMax) return *row.by_root;
     return *row.large;
@@ -232,7 +273,7 @@ void start_in_chunks(Team& team, Op& op, const Algorithm& algorithm) {
 // Of a call under way, whose step may have changed since its start (agree.cpp).
 const Algorithm& running(const Op& op) {
     const Row& row = kRows[op.call.collective];
-    for (const Algorithm* one : {row.small, row.tree, row.direct, row.large}) {
+    for (const Algorithm* one : {row.small, row.tree, row.direct, row.large, row.single}) {
         if (one && one->step == op.step) return *one;
     }
     return kAlone;
@@ -285,7 +326,7 @@ const Algorithm& chosen(const Team& team, const Call& call) { return choose(team
 
 std::vector<const Algorithm*> algorithms(tutti_collective collective) {
     const Row& row = kRows[collective];
-    std::vector<const Algorithm*> all{row.small, row.tree, row.direct, row.large};
+    std::vector<const Algorithm*> all{row.small, row.tree, row.direct, row.large, row.single};
     std::erase(all, nullptr);
     return all;
 }

@@ -39,16 +39,15 @@ bool may_write(Team& team, const Op& op, uint64_t round) {
 
 void post(Team& team, Op& op, const std::byte* data, size_t bytes) {
     if (op.posted == 0) note_chunks(team, op);
-    copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted), data, bytes);
+    copy_to_shared(team.tuning.way, team.slice.chunk(team.rank, op.chunks + op.posted), data,
+                   bytes);
     ++op.posted;
     publish(team, op.events + op.posted);
 }
 
 }  // namespace
 
-void plan_chunk_bcast(const Team& team, Op& op) {
-    plan_pipeline(team, op, team.slice.geometry.chunk_bytes, 1);
-}
+void plan_chunk_bcast(const Team& team, Op& op) { plan_pipeline(team, op, piece_room(team), 1); }
 
 Step chunk_bcast(Team& team, Op& op) {
     const bool is_root = team.rank == op.call.root;

@@ -11,6 +11,7 @@
 #endif
 
 #include "node/slice.h"
+#include "node/tuning.h"
 
 namespace tutti::node {
 
@@ -30,40 +31,6 @@ inline void prefetch_lines(const std::byte* data, size_t bytes) {
     for (size_t at = 0; at < bytes; at += kLineBytes) prefetch_for_write(data + at);
 }
 
-// How a processor best writes lines that another core has read before.
-enum class CopyWay {
-    kPrefetch,  // asks for the lines of the next block while it copies this one
-    kString     // one string instruction: claims whole lines without reading them first
-};
-
-// What this processor does best. A private matter of each rank: no other one can tell.
-//
-// Measured with 2 ranks, one way, in microseconds:
-//                                          plain  prefetch  string
-//   Intel Xeon, 64 KiB in pieces of 8 KiB    9.9       8.0      -
-//   AMD Zen 5, 16 KiB in pieces of 2 KiB     4.2       4.2    3.5
-//     two dies, 256 KiB in pieces of 16 KiB 38.6      38.6   13.9
-//     one die, the same                      7.1       7.6    5.3
-// (Plain is a loop of vectors; memcpy itself takes the string instruction for long pieces.)
-CopyWay best_copy_way();
-
-// How a call is cut for a pipeline: so many pieces hide most of the second copy, and below a
-// certain size a round costs more than the copy that it hides. Ranks must agree on it.
-//
-// Measured with 2 ranks on an AMD Zen 5, in microseconds. One way, 16 KiB in pieces of
-//                 2 KiB  4 KiB  8 KiB  16 KiB
-//     two dies      3.4    1.9    1.6     1.6
-//     one die       0.8    0.6    0.55    0.6
-// Gather of 256 KiB in 8 and in 4 pieces: on two dies 15.0 and 13.0, on one 7.7 and 7.4.
-// Long string instructions pay; a loop with prefetches gains nothing from longer pieces.
-struct PieceRule {
-    size_t count;
-    size_t bytes_min;
-};
-inline PieceRule piece_rule(CopyWay way) {
-    return way == CopyWay::kString ? PieceRule{4, 8192} : PieceRule{8, 2048};
-}
-
 inline void copy_by_string(std::byte* out, const std::byte* in, size_t bytes) {
 #if defined(__x86_64__) && !defined(TUTTI_SANITIZED)
     asm volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(bytes) : : "memory");
@@ -72,11 +39,7 @@ inline void copy_by_string(std::byte* out, const std::byte* in, size_t bytes) {
 #endif
 }
 
-// Copies into memory that others have read before.
-inline void copy_to_shared(CopyWay way, std::byte* out, const std::byte* in, size_t bytes) {
-    // Starting a string instruction costs about as much as a loop over so much.
-    constexpr size_t kStringBytesMin = 1024;
-    if (way == CopyWay::kString && bytes >= kStringBytesMin) return copy_by_string(out, in, bytes);
+inline void copy_by_prefetch(std::byte* out, const std::byte* in, size_t bytes) {
     constexpr size_t kBlock = 2048;
     prefetch_lines(out, std::min(bytes, kBlock));
     while (bytes > kBlock) {
@@ -89,6 +52,47 @@ inline void copy_to_shared(CopyWay way, std::byte* out, const std::byte* in, siz
     if (bytes > 0) std::memcpy(out, in, bytes);
 }
 
+// Whole lines past the caches.
+inline void copy_by_stream(std::byte* out, const std::byte* in, size_t bytes) {
+#if defined(__x86_64__)
+    constexpr size_t kVector = sizeof(__m128i);
+    const size_t misaligned = reinterpret_cast<uintptr_t>(out) % kLineBytes;
+    const size_t head = std::min(bytes, (kLineBytes - misaligned) % kLineBytes);
+    std::memcpy(out, in, head);
+    size_t at = head;
+    for (; at + kLineBytes <= bytes; at += kLineBytes) {
+        for (size_t part = at; part < at + kLineBytes; part += kVector) {
+            const auto value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + part));
+            _mm_stream_si128(reinterpret_cast<__m128i*>(out + part), value);
+        }
+    }
+    std::memcpy(out + at, in + at, bytes - at);
+    // Streaming stores are not ordered with what follows, and another thread may read next.
+    _mm_sfence();
+#else
+    std::memcpy(out, in, bytes);
+#endif
+}
+
+// A loop of vectors, whatever the library's memcpy takes for long pieces.
+inline void copy_plainly(std::byte* out, const std::byte* in, size_t bytes) {
+    constexpr size_t kBlock = 2048;
+    for (; bytes > kBlock; bytes -= kBlock, out += kBlock, in += kBlock) {
+        std::memcpy(out, in, kBlock);
+    }
+    std::memcpy(out, in, bytes);
+}
+
+// Copies into memory that others have read before.
+inline void copy_to_shared(CopyWay way, std::byte* out, const std::byte* in, size_t bytes) {
+    // Starting a string instruction, or streams, costs about as much as a loop over so much.
+    constexpr size_t kLongBytesMin = 1024;
+    if (bytes == 0) return;
+    if (way == CopyWay::kPlain) return copy_plainly(out, in, bytes);
+    if (way == CopyWay::kPrefetch || bytes < kLongBytesMin) return copy_by_prefetch(out, in, bytes);
+    way == CopyWay::kString ? copy_by_string(out, in, bytes) : copy_by_stream(out, in, bytes);
+}
+
 // From this size on a user's block does not stay in a second-level cache anyway, and writing it
 // past the caches saves reading it first. Measured on 2 cores with 2 MiB each: broadcast of 4 MiB
 // 640 -> 550 us, gather of 16 MiB 5.4 -> 4.3 ms; at 1 MiB it loses up to 15 %.
@@ -97,26 +101,7 @@ inline constexpr size_t kStreamBytesMin = 4u << 20;
 // Copies a piece of a block of `block_bytes` into the user's memory.
 inline void copy_to_user(std::byte* out, const std::byte* in, size_t bytes, size_t block_bytes) {
     if (bytes == 0) return;
-#if defined(__x86_64__)
-    if (block_bytes >= kStreamBytesMin) {
-        constexpr size_t kVector = sizeof(__m128i);
-        const size_t misaligned = reinterpret_cast<uintptr_t>(out) % kLineBytes;
-        const size_t head = std::min(bytes, (kLineBytes - misaligned) % kLineBytes);
-        std::memcpy(out, in, head);
-        size_t at = head;
-        for (; at + kLineBytes <= bytes; at += kLineBytes) {
-            for (size_t part = at; part < at + kLineBytes; part += kVector) {
-                const auto value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + part));
-                _mm_stream_si128(reinterpret_cast<__m128i*>(out + part), value);
-            }
-        }
-        std::memcpy(out + at, in + at, bytes - at);
-        // Streaming stores are not ordered with what follows, and another thread may read next.
-        _mm_sfence();
-        return;
-    }
-#endif
-    static_cast<void>(block_bytes);
+    if (block_bytes >= kStreamBytesMin) return copy_by_stream(out, in, bytes);
     std::memcpy(out, in, bytes);
 }
 

@@ -111,6 +111,13 @@ Cost flat_cost(const Team& team, const Op& op) {
     return cost;
 }
 
+Cost single_cost(const Team& team, const Op& op) {
+    Cost cost = flat_cost(team, op);
+    cost.rounds = 1;
+    cost.written_bytes = 0;
+    return cost;
+}
+
 Cost cost_of(const Team& team, const Call& call, const Algorithm& algorithm) {
     return algorithm.cost(team, planned(team, call, algorithm));
 }

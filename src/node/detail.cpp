@@ -89,7 +89,7 @@ void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* sha
             fold_piece_user(team, reducer, result, now);
         }
         if (shared) {
-            copy_to_shared(team.copy_way, shared, result, now);
+            copy_to_shared(team.tuning.way, shared, result, now);
             shared += now;
         }
         for (const std::byte*& operand : team.operands) operand += now;

@@ -103,6 +103,8 @@ bool take_less(const Team& team, Op& op, Rank sender, std::byte* slot, std::byte
 // The same where this rank waits for chunks, or has found some: from now on the call is one of what
 // `sender` sends. False where that is not known yet, or cannot be.
 bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot);
+// The same where `sender` has offered what this packed note says.
+bool adopt_offered_size(Team& team, Op& op, Rank sender, uint64_t note);
 
 // ---- guards: nothing is overwritten before it was read ------------------------------------------
 
@@ -151,6 +153,17 @@ inline bool may_note(Team& team, const Op& op) {
 inline void note_chunks(Team& team, const Op& op) {
     team.slice.ready(team.rank).chunk_notes[op.number % kChunkNotes].store(
         op.note, std::memory_order_relaxed);
+}
+
+// Whether the next round of a call may be written into the own ring.
+inline bool may_post(Team& team, const Op& op) {
+    const uint64_t target = reuse_target(team, op.chunks + op.posted);
+    const bool has_one_reader =
+        op.call.collective == TUTTI_GATHER || op.call.collective == TUTTI_REDUCE;
+    const bool may_write = has_one_reader && is_reuse_within(team, op.posted)
+                               ? consumed_by(team, op.call.root, target)
+                               : all_consumed(team, target);
+    return may_write && (op.posted > 0 || may_note(team, op));
 }
 
 inline void consume(Team& team, uint64_t chunks) {
@@ -223,6 +236,12 @@ Step tree_bcast(Team& team, Op& op);
 Step small_reduce_scatter(Team& team, Op& op);
 Step split_reduce_scatter(Team& team, Op& op);
 
+Step single_move(Team& team, Op& op);  // bcast, gather, scatter, allgather
+Step single_reduce(Team& team, Op& op);
+// The side of a call with one reader that lets it read.
+Step give(Team& team, Op& op);
+Step single_allreduce(Team& team, Op& op);
+
 Step chunk_bcast(Team& team, Op& op);
 Step chunk_reduce(Team& team, Op& op);
 Step chunk_allreduce(Team& team, Op& op);
@@ -230,6 +249,27 @@ Step split_reduce(Team& team, Op& op);  // and allreduce
 Step chunk_gather(Team& team, Op& op);
 Step chunk_scatter(Team& team, Op& op);
 Step chunk_allgather(Team& team, Op& op);
+
+// ---- blocks through rings, piece by piece (gather.cpp) ------------------------------------------
+
+// Bytes of a piece at most.
+inline size_t piece_room(const Team& team) {
+    return std::min<size_t>(team.slice.geometry.chunk_bytes, team.tuning.pieces.bytes_max);
+}
+inline size_t round_bytes(const Op& op, uint64_t round) {
+    return std::min(op.piece_bytes, op.call.bytes - round * op.piece_bytes);
+}
+// Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
+// unless it stands there already (in place). True if something was copied.
+bool place_own_piece(Op& op, std::byte* block, const std::byte* own);
+// The next piece of `block` into the own ring; of a scatter, one for each of the others. Where
+// may_post().
+void post_piece(Team& team, Op& op, const std::byte* block);
+void post_pieces(Team& team, Op& op);
+// The piece for this rank in the scatter's current round.
+const std::byte* scattered_piece(const Team& team, const Op& op);
+// Whether the first piece of `rank` is there, and is of this call.
+bool has_begun(Team& team, Op& op, Rank rank);
 
 // Rounds for a call in which one side writes and the other reads behind it: pieces of `unit`, at
 // most `room` bytes.
@@ -240,6 +280,16 @@ void plan_chunk_bcast(const Team& team, Op& op);
 void plan_chunk_reduce(const Team& team, Op& op);
 void plan_chunk_allreduce(const Team& team, Op& op);
 void plan_split_reduce(const Team& team, Op& op);
+void plan_single_move(const Team& team, Op& op);
+void plan_single_reduce(const Team& team, Op& op);
+void plan_single_allreduce(const Team& team, Op& op);
+// The part of a piece that `rank` folds for all: whole elements, whole lines where elements fit
+// lines.
+struct Span {
+    size_t offset = 0;
+    size_t bytes = 0;
+};
+Span slice_of(const Team& team, const Op& op, size_t piece_bytes, Rank rank);
 // Bytes of the vector that `rank` folds for all.
 size_t split_share_bytes(const Team& team, const Op& op, Rank rank);
 void plan_chunk_gather(const Team& team, Op& op);
@@ -258,6 +308,9 @@ Cost flat_cost(const Team& team, const Op& op);
 Cost bcast_cost(const Team& team, const Op& op);
 Cost tree_reduce_cost(const Team& team, const Op& op);
 Cost split_cost(const Team& team, const Op& op);
+// One hop: whoever needs something reads it where it stands.
+Cost single_cost(const Team& team, const Op& op);
+Cost single_allreduce_cost(const Team& team, const Op& op);
 Cost reduce_scatter_cost(const Team& team, const Op& op);
 
 }  // namespace tutti::node

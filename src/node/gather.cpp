@@ -9,14 +9,7 @@
 #include "node/detail.h"
 
 namespace tutti::node {
-namespace {
 
-size_t round_bytes(const Op& op, uint64_t round) {
-    return std::min(op.piece_bytes, op.call.bytes - round * op.piece_bytes);
-}
-
-// Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
-// unless it stands there already (in place). True if something was copied.
 bool place_own_piece(Op& op, std::byte* block, const std::byte* own) {
     if (op.placed == op.rounds || !own || !block) return false;
     const size_t offset = op.placed * op.piece_bytes;
@@ -27,17 +20,18 @@ bool place_own_piece(Op& op, std::byte* block, const std::byte* own) {
 
 void post_piece(Team& team, Op& op, const std::byte* block) {
     if (op.posted == 0) note_chunks(team, op);
-    copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted),
+    copy_to_shared(team.tuning.way, team.slice.chunk(team.rank, op.chunks + op.posted),
                    block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
     ++op.posted;
     publish(team, op.events + op.posted);
 }
 
-// Whether the first piece of `rank` is there, and is of this call.
 bool has_begun(Team& team, Op& op, Rank rank) {
     if (!has_published(team, rank, op.events + 1)) return awaits(op, rank);
     return agrees(team, op, rank);
 }
+
+namespace {
 
 // Copies the others' pieces of the current round; false where one is not there yet.
 bool take_pieces(Team& team, Op& op) {
@@ -60,8 +54,8 @@ bool take_pieces(Team& team, Op& op) {
 
 void plan_pipeline(const Team& team, Op& op, size_t room, size_t unit) {
     const size_t bytes = op.call.bytes;
-    const size_t share = (bytes + team.pieces.count - 1) / team.pieces.count;
-    const size_t wanted = std::max(team.pieces.bytes_min, share);
+    const size_t share = (bytes + team.tuning.pieces.count - 1) / team.tuning.pieces.count;
+    const size_t wanted = std::max<size_t>(team.tuning.pieces.bytes_min, share);
     const size_t lines = (wanted + kLineBytes - 1) / kLineBytes * kLineBytes;
     op.piece_bytes = std::max(unit, std::min(lines, room) / unit * unit);
     op.rounds = (bytes + op.piece_bytes - 1) / op.piece_bytes;
@@ -70,17 +64,13 @@ void plan_pipeline(const Team& team, Op& op, size_t room, size_t unit) {
 }
 
 void plan_chunk_gather(const Team& team, Op& op) {
-    plan_pipeline(team, op, team.slice.geometry.chunk_bytes, 1);
+    plan_pipeline(team, op, piece_room(team), 1);
     op.next = 1;
 }
 
 Step chunk_gather(Team& team, Op& op) {
     if (team.rank != op.call.root) {
-        const uint64_t target = reuse_target(team, op.chunks + op.posted);
-        const bool may_write = is_reuse_within(team, op.posted)
-                                   ? consumed_by(team, op.call.root, target)
-                                   : all_consumed(team, target);
-        if (!may_write || (op.posted == 0 && !may_note(team, op))) return Step::kBlocked;
+        if (!may_post(team, op)) return Step::kBlocked;
         post_piece(team, op, op.call.send);
         return op.posted == op.rounds ? finish_large(team, op) : Step::kAdvanced;
     }
@@ -102,33 +92,36 @@ Step chunk_gather(Team& team, Op& op) {
 
 // A chunk of the root holds one piece for each of the others, in rank order without the root.
 void plan_chunk_scatter(const Team& team, Op& op) {
-    const size_t share =
-        team.slice.geometry.chunk_bytes / (team.size - 1) / kLineBytes * kLineBytes;
+    const size_t share = piece_room(team) / (team.size - 1) / kLineBytes * kLineBytes;
     TUTTI_ASSERT(share > 0, "a chunk holds a line for every rank");
     plan_pipeline(team, op, share, 1);
 }
 
-// The root's side: a piece for each of the others.
-bool post_pieces(Team& team, Op& op) {
-    if (!all_consumed(team, reuse_target(team, op.chunks + op.posted))) return false;
-    if (op.posted == 0 && !may_note(team, op)) return false;
+void post_pieces(Team& team, Op& op) {
     if (op.posted == 0) note_chunks(team, op);
     const size_t offset = op.posted * op.piece_bytes;
     std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
     for (Rank rank = 0; rank < team.size; ++rank) {
         if (rank == team.rank) continue;
-        copy_to_shared(team.copy_way, piece, op.call.send + rank * op.call.bytes + offset,
+        copy_to_shared(team.tuning.way, piece, op.call.send + rank * op.call.bytes + offset,
                        round_bytes(op, op.posted));
         piece += op.piece_bytes;
     }
     ++op.posted;
     publish(team, op.events + op.posted);
-    return true;
+}
+
+const std::byte* scattered_piece(const Team& team, const Op& op) {
+    const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
+    return team.slice.chunk(op.call.root, op.chunks + op.taken) + index * op.piece_bytes;
 }
 
 Step chunk_scatter(Team& team, Op& op) {
     if (team.rank == op.call.root) {
-        if (op.posted < op.rounds && post_pieces(team, op)) return Step::kAdvanced;
+        if (op.posted < op.rounds && may_post(team, op)) {
+            post_pieces(team, op);
+            return Step::kAdvanced;
+        }
         if (place_own_piece(op, op.call.recv, op.call.send + team.rank * op.call.bytes)) {
             return Step::kAdvanced;
         }
@@ -142,9 +135,7 @@ Step chunk_scatter(Team& team, Op& op) {
         const bool is_new = op.taken == 0 && adopt_size(team, op, root, inbox);
         return is_new ? Step::kAdvanced : blocked_on(op, root);
     }
-    const Rank index = team.rank < op.call.root ? team.rank : team.rank - 1;
-    copy_to_user(op.call.recv + op.taken * op.piece_bytes,
-                 team.slice.chunk(op.call.root, op.chunks + op.taken) + index * op.piece_bytes,
+    copy_to_user(op.call.recv + op.taken * op.piece_bytes, scattered_piece(team, op),
                  round_bytes(op, op.taken), op.call.bytes);
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);
@@ -153,7 +144,7 @@ Step chunk_scatter(Team& team, Op& op) {
 }
 
 void plan_chunk_allgather(const Team& team, Op& op) {
-    op.piece_bytes = std::min(team.slice.geometry.chunk_bytes, op.call.bytes);
+    op.piece_bytes = std::min(piece_room(team), op.call.bytes);
     op.rounds = (op.call.bytes + op.piece_bytes - 1) / op.piece_bytes;
     op.chunks_used = op.rounds;
     op.events_used = op.rounds;
@@ -162,9 +153,7 @@ void plan_chunk_allgather(const Team& team, Op& op) {
 
 // Posts one round ahead, so that a neighbour who is a little late does not stop the copying.
 Step chunk_allgather(Team& team, Op& op) {
-    if (op.posted < op.rounds && op.posted <= op.taken + 1 &&
-        all_consumed(team, reuse_target(team, op.chunks + op.posted)) &&
-        (op.posted > 0 || may_note(team, op))) {
+    if (op.posted < op.rounds && op.posted <= op.taken + 1 && may_post(team, op)) {
         post_piece(team, op, op.call.block(team.rank));
         return Step::kAdvanced;
     }

@@ -10,17 +10,8 @@ namespace tutti::node {
 namespace {
 
 bool post_vector(Team& team, Op& op) {
-    const uint64_t target = reuse_target(team, op.chunks + op.posted);
-    const bool may_write = is_reuse_within(team, op.posted)
-                               ? consumed_by(team, op.call.root, target)
-                               : all_consumed(team, target);
-    if (!may_write || (op.posted == 0 && !may_note(team, op))) return false;
-    if (op.posted == 0) note_chunks(team, op);
-    const size_t offset = op.posted * op.piece_bytes;
-    copy_to_shared(team.copy_way, team.slice.chunk(team.rank, op.chunks + op.posted),
-                   op.call.vector() + offset, std::min(op.piece_bytes, op.call.bytes - offset));
-    ++op.posted;
-    publish(team, op.events + op.posted);
+    if (!may_post(team, op)) return false;
+    post_piece(team, op, op.call.vector());
     return true;
 }
 
@@ -41,15 +32,14 @@ void fold_round(Team& team, Op& op, const std::byte* own) {
         team.operands[rank] =
             rank == team.rank ? own : team.slice.chunk(rank, op.chunks + op.taken);
     }
-    fold_all(team, op.call.reducer, op.call.recv + offset, nullptr,
-             std::min(op.piece_bytes, op.call.bytes - offset));
+    fold_all(team, op.call.reducer, op.call.recv + offset, nullptr, round_bytes(op, op.taken));
     ++op.taken;
 }
 
 }  // namespace
 
 void plan_chunk_reduce(const Team& team, Op& op) {
-    plan_pipeline(team, op, team.slice.geometry.chunk_bytes, op.call.reducer.element_bytes);
+    plan_pipeline(team, op, piece_room(team), op.call.reducer.element_bytes);
 }
 
 Step chunk_reduce(Team& team, Op& op) {

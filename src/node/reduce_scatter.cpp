@@ -91,8 +91,8 @@ bool post_part(Team& team, Op& op) {
     std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
     for (Rank rank = part.first; rank < part.end; ++rank, piece += op.piece_bytes) {
         if (rank == team.rank) continue;
-        copy_to_shared(team.copy_way, piece, op.call.vector() + rank * op.call.bytes + part.offset,
-                       part.bytes);
+        copy_to_shared(team.tuning.way, piece,
+                       op.call.vector() + rank * op.call.bytes + part.offset, part.bytes);
     }
     ++op.posted;
     publish(team, op.events + op.posted);

@@ -70,6 +70,16 @@ struct alignas(kControlStride) NoteWords {
     std::atomic<uint64_t> notes[16] = {};
 };
 inline constexpr uint64_t kNotes = 16;
+
+// What r offers others to read in its own memory (offer.h). `state` is changed by r and by its
+// readers; the rest is r's, written before the state's release and read only by who is counted in,
+// or is in a call that r cannot leave before.
+struct alignas(kControlStride) OfferWords {
+    std::atomic<uint64_t> state{0};
+    uint64_t note = 0;  // a packed CallNote
+    uint64_t data = 0;  // addresses in r's process
+    uint64_t result = 0;
+};
 // A rank may write chunks of so many calls ahead of the slowest before it must look.
 inline constexpr uint64_t kChunkNotes = 4;
 
@@ -117,6 +127,9 @@ struct Slice {
     [[nodiscard]] NoteWords& note_words(Rank rank) const {
         return *reinterpret_cast<NoteWords*>(area(rank) + sizeof(ReadyWords) + sizeof(DoneWords));
     }
+    [[nodiscard]] OfferWords& offer(Rank rank) const {
+        return *reinterpret_cast<OfferWords*>(area(rank) + kOfferOffset);
+    }
     // Slots written by `rank`: towards the root or to everybody, and down the tree.
     [[nodiscard]] std::byte* up_slot(Rank rank, uint64_t call) const { return slot(rank, 0, call); }
     [[nodiscard]] std::byte* down_slot(Rank rank, uint64_t call) const {
@@ -131,8 +144,9 @@ struct Slice {
                (index & (geometry.chunk_count - 1)) * geometry.chunk_bytes;
     }
 
-    static constexpr size_t kSlotsOffset =
+    static constexpr size_t kOfferOffset =
         sizeof(ReadyWords) + sizeof(DoneWords) + sizeof(NoteWords);
+    static constexpr size_t kSlotsOffset = kOfferOffset + sizeof(OfferWords);
     static constexpr size_t kChunksOffset =
         (kSlotsOffset + 3 * kSlotCount * kSlotBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 

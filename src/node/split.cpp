@@ -25,17 +25,13 @@ static_assert(kChunkCountMin >= 5);
 uint64_t in_event(const Op& op, uint64_t round) { return op.events + 2 * round + 1; }
 uint64_t fold_event(const Op& op, uint64_t round) { return op.events + 2 * round + 4; }
 
-struct Span {
-    size_t offset = 0;
-    size_t bytes = 0;
-};
-
 Span piece_of(const Op& op, uint64_t round) {
     const size_t offset = round * op.piece_bytes;
     return {offset, std::min(op.piece_bytes, op.call.bytes - offset)};
 }
 
-// The slice of a piece that `rank` folds: whole elements, whole lines where elements fit lines.
+}  // namespace
+
 Span slice_of(const Team& team, const Op& op, size_t piece_bytes, Rank rank) {
     const size_t element = op.call.reducer.element_bytes;
     const size_t unit = kLineBytes % element == 0 ? kLineBytes : element;
@@ -44,6 +40,8 @@ Span slice_of(const Team& team, const Op& op, size_t piece_bytes, Rank rank) {
     const size_t offset = std::min(rank * slice, piece_bytes);
     return {offset, std::min(slice, piece_bytes - offset)};
 }
+
+namespace {
 
 bool is_receiver(const Team& team, const Op& op) {
     return op.call.collective == TUTTI_ALLREDUCE || team.rank == op.call.root;
@@ -66,8 +64,8 @@ Step step_in(Team& team, Op& op) {
     std::byte* chunk = team.slice.chunk(team.rank, op.chunks + round);
     const std::byte* data = op.call.vector() + piece.offset;
     const size_t behind = own.offset + own.bytes;
-    copy_to_shared(team.copy_way, chunk, data, own.offset);
-    copy_to_shared(team.copy_way, chunk + behind, data + behind, piece.bytes - behind);
+    copy_to_shared(team.tuning.way, chunk, data, own.offset);
+    copy_to_shared(team.tuning.way, chunk + behind, data + behind, piece.bytes - behind);
     publish(team, in_event(op, round));
     return Step::kAdvanced;
 }
@@ -125,7 +123,7 @@ Step step_out(Team& team, Op& op) {
 
 void plan_split_reduce(const Team& team, Op& op) {
     const size_t element = op.call.reducer.element_bytes;
-    op.piece_bytes = std::min(team.slice.geometry.chunk_bytes / element * element, op.call.bytes);
+    op.piece_bytes = std::min(piece_room(team) / element * element, op.call.bytes);
     op.rounds = (op.call.bytes + op.piece_bytes - 1) / op.piece_bytes;
     op.chunks_used = op.rounds;
     op.events_used = 2 * op.rounds + 2;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "node/detail.h"
+#include "node/offer.h"
 
 namespace tutti::node {
 
@@ -11,8 +12,8 @@ void prepare(Team& team) {
     TUTTI_ASSERT(team.rank < team.size, "rank within the team");
     TUTTI_ASSERT(team.slice.geometry.ranks == team.size, "geometry of this team");
     team.scratch = std::make_unique<std::byte[]>(kScratchBytes);
-    team.copy_way = best_copy_way();
     team.operands.assign(team.size, nullptr);
+    team.by_ring.assign(team.size, 0);
     choose_small(team);
     team.own_notes = &team.slice.note_words(team.rank);
 }
@@ -33,7 +34,8 @@ std::vector<Rank> not_arrived(const Team& team, const Op& op) {
             line_flag(team.slice.up_slot(rank, op.number)).load(std::memory_order_relaxed),
             op.flag);
         const bool has_chunk = op.events_used > 0 && has_published(team, rank, op.events + 1);
-        if (entered < op.number && !has_slot && !has_chunk) missing.push_back(rank);
+        const bool has_offer = look_at_offer(team, op, rank) != Offered::kNotYet;
+        if (entered < op.number && !has_slot && !has_chunk && !has_offer) missing.push_back(rank);
     }
     return missing;
 }

@@ -10,13 +10,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/step.h"
-#include "node/copy.h"
 #include "node/layout.h"
+#include "node/peer_memory.h"
 #include "node/reducer.h"
 #include "node/slice.h"
+#include "node/tuning.h"
 #include "node/word.h"
 #include "tutti/tutti.h"
 
@@ -62,7 +64,9 @@ struct Team {
     Slice slice;
     Layout layout;
     bool rank_order = false;  // combine in rank order always (TUTTI_REPRODUCIBLE)
-    PieceRule pieces = piece_rule(CopyWay::kPrefetch);
+    Tuning tuning;
+    // Of the others, where every member can read in the memory of all; nullptr: no single copy.
+    std::shared_ptr<PeerMemory> peers;
 
     // A gather may send less than its root has room for, and a scatter less than its receivers
     // have: bare hosts run these, and so does a team of one node.
@@ -81,8 +85,15 @@ struct Team {
 
     // By collective: what runs up to 1 KiB, but for users' operators and signals. From prepare().
     std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> small{};
-    NoteWords* own_notes = nullptr;         // in the slice
-    CopyWay copy_way = CopyWay::kPrefetch;  // into shared memory; this rank's own choice
+    NoteWords* own_notes = nullptr;  // in the slice
+
+    // By rank: whose data of the call in flight comes through its ring, after all (single.cpp).
+    std::vector<uint8_t> by_ring;
+    // Of this rank alone: how often its last offers were waited for in vain, less those that were
+    // not; each halves its patience.
+    uint32_t doubts = 0;
+    std::optional<uint64_t> patience_polls;  // instead, for tests; UINT64_MAX: no end to it
+    std::unique_ptr<std::byte[]> fold_room;  // what was read to be folded; from first use
 
     // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
     // more than one line, and one pointer a rank.
@@ -119,6 +130,12 @@ struct Rounds {
     uint64_t posted = 0;  // rounds written
     uint64_t taken = 0;   // rounds read
     uint64_t placed = 0;  // rounds of the own block copied within the user's memory
+    // Of single copy: fruitless polls while the own offer stood, and of how many ranks the data
+    // comes through their rings.
+    uint64_t waited = 0;
+    Rank ringed = 0;
+    // Memory that was proved to be readable is no longer: the call cannot end.
+    bool is_lost = false;
 };
 
 // One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`,

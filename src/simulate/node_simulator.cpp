@@ -20,6 +20,7 @@ SimSlice::SimSlice(uint32_t ranks, size_t chunk_bytes)
     for (node::Rank rank = 0; rank < ranks; ++rank) {
         new (&slice().ready(rank)) node::ReadyWords{};
         new (&slice().done(rank)) node::DoneWords{};
+        new (&slice().offer(rank)) node::OfferWords{};
     }
 }
 
@@ -32,6 +33,9 @@ node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank
     part.slice = memory.slice();
     part.layout = team.layout;
     part.rank_order = team.rank_order;
+    part.tuning = team.tuning;
+    if (team.peers) part.peers = team.peers(rank);
+    part.patience_polls = team.patience_polls;
     node::prepare(part);
     return part;
 }

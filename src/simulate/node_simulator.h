@@ -57,6 +57,10 @@ struct SimTeam {
     bool rank_order = false;
     // By collective: this one, where it has no obstacle; nullptr: as the node level chooses.
     std::array<const node::Algorithm*, TUTTI_COLLECTIVE_COUNT> named{};
+    node::Tuning tuning{.pieces = {.bytes_max = 1u << 20}};
+    // Of each rank; nullptr: no single copy.
+    std::shared_ptr<node::PeerMemory> (*peers)(node::Rank rank) = nullptr;
+    uint64_t patience_polls = 1;
 };
 
 // One rank's part of a team on a slice.

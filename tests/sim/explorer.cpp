@@ -41,6 +41,7 @@ void Explorer::collect_memory() {
     for (uint32_t rank = 0; rank < team_.ranks; ++rank) {
         // Of the scratch memory, folding's part lives within a step only.
         regions.emplace_back(node::payload_space(teams_[rank]), 2 * node::kInlineBytesMax);
+        regions.emplace_back(std::as_writable_bytes(std::span(teams_[rank].by_ring)));
         for (const auto& exchange : script_) regions.emplace_back(exchange->recv_memory(rank));
     }
     for (std::span<std::byte> region : regions) {
@@ -70,6 +71,7 @@ void Explorer::pack(uint32_t rank) {
     local.chunks = team.chunks;
     local.done_known = team.done_known;
     local.consumed_known = team.consumed_known;
+    local.doubts = team.doubts;
 }
 
 void Explorer::unpack(uint32_t rank) {
@@ -81,6 +83,7 @@ void Explorer::unpack(uint32_t rank) {
     team.chunks = local.chunks;
     team.done_known = local.done_known;
     team.consumed_known = local.consumed_known;
+    team.doubts = local.doubts;
 }
 
 void Explorer::load(const State& state) {

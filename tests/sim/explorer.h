@@ -43,6 +43,7 @@ class Explorer {
     struct Local {
         node::Op op;
         uint64_t call, history, events, chunks, done_known, consumed_known;
+        uint32_t doubts;
         size_t next_call;
         bool is_finished;
     };

@@ -433,9 +433,9 @@ TEST(McastCases, AMemberThatIsStoppedForASecondIsNotGivenUp) {
 }
 
 // Where processes outnumber processors, a host's service stands still now and then for as long as
-// it takes until it is woken and gets its turn: up to a quarter of a second here, a third of the time.
-// What the protocol makes of it must not grow: NAKs are repeated, heartbeats come again, nobody is
-// taken for dead, and a message takes little longer than the longest of these pauses.
+// it takes until it is woken and gets its turn: up to a quarter of a second here, a third of the
+// time. What the protocol makes of it must not grow: NAKs are repeated, heartbeats come again,
+// nobody is taken for dead, and a message takes little longer than the longest of these pauses.
 TEST(McastCases, StarvedServicesDelayAMessageByLittleMoreThanTheyStandStill) {
     constexpr uint64_t kPauseNsMax = 250 * kMillisecond;
     uint64_t slowest_ns = 0;

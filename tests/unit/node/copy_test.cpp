@@ -41,7 +41,8 @@ std::string wrong_copies(Copy copy) {
 }
 
 TEST(Copy, ToSharedMovesAllBytesAndNoMore) {
-    for (const CopyWay way : {CopyWay::kPrefetch, CopyWay::kString}) {
+    for (const CopyWay way :
+         {CopyWay::kPlain, CopyWay::kPrefetch, CopyWay::kString, CopyWay::kStream}) {
         EXPECT_EQ(wrong_copies([way](std::byte* out, const std::byte* in, size_t bytes) {
                       copy_to_shared(way, out, in, bytes);
                   }),
@@ -55,13 +56,6 @@ TEST(Copy, ToUserMovesAllBytesAndNoMore) {
                       copy_to_user(out, in, bytes, block_bytes);
                   }),
                   "");
-    }
-}
-
-TEST(Copy, PiecesAreWholeLines) {
-    for (const CopyWay way : {CopyWay::kPrefetch, CopyWay::kString}) {
-        EXPECT_GE(piece_rule(way).count, 1u);
-        EXPECT_EQ(piece_rule(way).bytes_min % kLineBytes, 0u);
     }
 }
 

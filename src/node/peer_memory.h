@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The private memory of the other ranks of a team, as far as this rank may read it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "node/layout.h"
+
+namespace tutti::node {
+
+class PeerMemory {
+  public:
+    PeerMemory() = default;
+    PeerMemory(const PeerMemory&) = delete;
+    PeerMemory& operator=(const PeerMemory&) = delete;
+    virtual ~PeerMemory() = default;
+
+    // Copies `bytes` bytes at `address` of `rank`, as that process numbers its memory, to `out`.
+    // False where they cannot all be read; then `out` may hold some of them.
+    virtual bool read(Rank rank, std::byte* out, uint64_t address, size_t bytes) = 0;
+};
+
+}  // namespace tutti::node

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Single copy of broadcast, gather, scatter and allgather of more than a slot: whoever needs data
+// reads it where its giver has it (offer.h, peer_memory.h). Crosses once what a ring crosses twice,
+// at the cost of a system call.
+//
+// Nobody is held longer than through rings: a giver whose readers do not come withdraws, puts its
+// data into its ring and goes, as far as the ring holds it. So does one whose memory a reader
+// cannot read. Such readers go on as the pipeline's do, round by round, over those givers alone.
+// Bases and counters are the pipeline's, whichever way the data came.
+//
+// Bytes moved a rank: n read for each giver; through rings as in bcast.cpp and gather.cpp.
+//
+// Op.phase: bits, see below. Op.next: the giver that comes next, from 1. Op.line: bytes of its data
+// read. Op.posted, Op.taken, Op.placed: rounds written to the own ring, rounds read from rings,
+// rounds of the own block copied.
+#include "node/offer.h"
+
+namespace tutti::node {
+namespace {
+
+enum Phase : uint32_t {
+    kIsOpen = 1,     // the own offer stands, or is withdrawn
+    kIsOver = 2,     // of the own offer: nobody reads there any more
+    kIsClaimed = 4,  // this rank reads what the giver `next` offers
+    kHasRead = 8     // all offers have been read, or were gone
+};
+
+bool has_one_giver(const Op& op) {
+    return op.call.collective == TUTTI_BCAST || op.call.collective == TUTTI_SCATTER;
+}
+bool is_giver(const Team& team, const Op& op) {
+    if (op.call.collective == TUTTI_ALLGATHER) return true;
+    return has_one_giver(op) == (team.rank == op.call.root);
+}
+bool is_reader(const Team& team, const Op& op) {
+    return op.call.collective == TUTTI_ALLGATHER || !is_giver(team, op);
+}
+
+// Readers begin with their neighbours, so that not all read the same memory at once.
+Rank giver_of(const Team& team, const Op& op, Rank index) {
+    return has_one_giver(op) ? op.call.root : (team.rank + index) % team.size;
+}
+Rank givers(const Team& team, const Op& op) { return has_one_giver(op) ? 1 : team.size - 1; }
+
+const std::byte* given(const Team& team, const Op& op) {
+    switch (op.call.collective) {
+        case TUTTI_BCAST:
+            return op.call.recv;
+        case TUTTI_ALLGATHER:
+            return op.call.block(team.rank);
+        case TUTTI_REDUCE:
+            return op.call.vector();
+        default:
+            return op.call.send;
+    }
+}
+
+std::byte* place_of(const Op& op, Rank giver) {
+    if (has_one_giver(op)) return op.call.recv;
+    return op.call.recv + giver * (op.room != 0 ? op.room : op.call.bytes);
+}
+
+// ---- the giver ----------------------------------------------------------------------------------
+
+// Fruitless polls after which it is as quick to put the data into the ring. Data that does not fit
+// there would wait for its readers in the ring as well.
+uint64_t patience(const Team& team, const Op& op) {
+    constexpr uint64_t kPollsMin = 64;
+    constexpr uint64_t kBytesPerPoll = 256;
+    const Geometry& geometry = team.slice.geometry;
+    if (op.rounds > geometry.chunk_count) return UINT64_MAX;
+    if (team.patience_polls) return *team.patience_polls;
+    return (kPollsMin + op.call.bytes / kBytesPerPoll) >> team.doubts;
+}
+
+void end_offer(Team& team, Op& op, bool was_in_vain) {
+    constexpr uint32_t kDoubtsMax = 6;
+    op.phase |= kIsOver;
+    if (was_in_vain) {
+        team.doubts = std::min(team.doubts + 1, kDoubtsMax);
+    } else if (team.doubts > 0) {
+        --team.doubts;
+    }
+}
+
+void post_next(Team& team, Op& op) {
+    if (op.call.collective == TUTTI_SCATTER) {
+        post_pieces(team, op);
+    } else {
+        post_piece(team, op, given(team, op));
+    }
+}
+
+// True where something was done, or the offer is over now.
+bool tend_offer(Team& team, Op& op, Rank readers) {
+    const uint64_t word = own_offer(team);
+    const bool is_refused = (word & kRefused) != 0;
+    const bool is_withdrawn = (word & kWithdrawn) != 0;
+    if (readers_done(word) == readers && !is_refused) {
+        end_offer(team, op, is_withdrawn);
+        return true;
+    }
+    if (!is_withdrawn) {
+        if (is_refused) withdraw_offer(team);
+        return is_refused;
+    }
+    if (op.posted < op.rounds) {
+        if (!may_post(team, op)) return false;
+        post_next(team, op);
+        return true;
+    }
+    if (readers_begun(word) != readers_done(word)) return false;
+    end_offer(team, op, !is_refused);
+    return true;
+}
+
+// Nothing else could be done. True where the offer was withdrawn.
+bool lose_patience(Team& team, Op& op) {
+    const uint64_t polls = patience(team, op);
+    if (polls == UINT64_MAX || (own_offer(team) & kWithdrawn) != 0) return false;
+    if (op.waited++ < polls) return false;
+    withdraw_offer(team);
+    return true;
+}
+
+// ---- readers ------------------------------------------------------------------------------------
+
+void pass_giver(Team& team, Op& op, Rank giver, bool by_ring) {
+    team.by_ring[giver] = by_ring ? 1 : 0;
+    op.ringed += by_ring ? 1 : 0;
+    op.phase &= ~kIsClaimed;
+    op.line = 0;
+    ++op.next;
+}
+
+// True where this rank reads now what the giver offers, or need not.
+bool claim_next(Team& team, Op& op, Rank giver) {
+    uint64_t note = 0;
+    switch (claim(team, op, giver, note)) {
+        case Offered::kNotYet:
+            break;
+        case Offered::kGone:
+            pass_giver(team, op, giver, true);
+            return true;
+        case Offered::kOpen:
+            op.phase |= kIsClaimed;
+            return true;
+        case Offered::kDisagrees:
+            return adopt_offered_size(team, op, giver, note);
+    }
+    op.awaited = giver;
+    if (op.next != 1) return false;
+    if (op.call.collective == TUTTI_GATHER) {
+        return adopt_size(team, op, giver, team.slice.up_slot(giver, op.number));
+    }
+    return op.call.collective == TUTTI_SCATTER &&
+           adopt_size(team, op, giver, team.slice.inbox_slot(team.rank, op.number));
+}
+
+// Reads on in what others offer; false where there is nothing to be read yet.
+bool read_on(Team& team, Op& op) {
+    if (op.next > givers(team, op)) {
+        op.phase |= kHasRead;
+        op.next = 1;
+        // Those who wait for room in their rings need not wait for this rank's end.
+        if (op.ringed == 0) consume(team, op.chunks + op.chunks_used);
+        return true;
+    }
+    const Rank giver = giver_of(team, op, op.next);
+    if ((op.phase & kIsClaimed) == 0) return claim_next(team, op, giver);
+    const size_t skipped = op.call.collective == TUTTI_SCATTER ? team.rank * op.call.bytes : 0;
+    const uint64_t from = team.slice.offer(giver).data + skipped;
+    const size_t bytes = std::min<size_t>(kReadBytesMax, op.call.bytes - op.line);
+    if (!team.peers->read(giver, place_of(op, giver) + op.line, from + op.line, bytes)) {
+        refuse(team, giver);
+        release_claim(team, giver);
+        pass_giver(team, op, giver, true);
+        return true;
+    }
+    op.line += bytes;
+    if (op.line < op.call.bytes) return true;
+    release_claim(team, giver);
+    pass_giver(team, op, giver, false);
+    return true;
+}
+
+// The current round of those who have put their data into their rings.
+bool take_round(Team& team, Op& op) {
+    for (; op.next <= givers(team, op); ++op.next) {
+        const Rank giver = giver_of(team, op, op.next);
+        if (team.by_ring[giver] == 0) continue;
+        if (op.taken == 0 && !has_begun(team, op, giver)) return false;
+        if (!has_published(team, giver, op.events + op.taken + 1)) return awaits(op, giver);
+        const std::byte* piece = op.call.collective == TUTTI_SCATTER
+                                     ? scattered_piece(team, op)
+                                     : team.slice.chunk(giver, op.chunks + op.taken);
+        copy_to_user(place_of(op, giver) + op.taken * op.piece_bytes, piece,
+                     round_bytes(op, op.taken), op.call.bytes);
+    }
+    op.next = 1;
+    ++op.taken;
+    consume(team, op.chunks + op.taken);
+    return true;
+}
+
+bool has_taken_all(const Team& team, const Op& op) {
+    if (!is_reader(team, op)) return true;
+    return (op.phase & kHasRead) != 0 && (op.ringed == 0 || op.taken == op.rounds);
+}
+bool take_on(Team& team, Op& op) {
+    return (op.phase & kHasRead) == 0 ? read_on(team, op) : take_round(team, op);
+}
+
+bool place_on(const Team& team, Op& op) {
+    const size_t offset = team.rank * op.call.bytes;
+    switch (op.call.collective) {
+        case TUTTI_BCAST:
+            return false;
+        case TUTTI_SCATTER:
+            return is_giver(team, op) && place_own_piece(op, op.call.recv, op.call.send + offset);
+        case TUTTI_GATHER:
+            return is_reader(team, op) && place_own_piece(op, op.call.recv + offset, op.call.send);
+        default:
+            return place_own_piece(op, op.call.recv + offset, op.call.send);
+    }
+}
+
+void begin_offer(Team& team, Op& op) {
+    open_offer(team, op, given(team, op));
+    op.phase |= kIsOpen;
+}
+
+}  // namespace
+
+void plan_single_move(const Team& team, Op& op) {
+    switch (op.call.collective) {
+        case TUTTI_BCAST:
+            plan_chunk_bcast(team, op);
+            break;
+        case TUTTI_GATHER:
+            plan_chunk_gather(team, op);
+            break;
+        case TUTTI_SCATTER:
+            plan_chunk_scatter(team, op);
+            break;
+        default:
+            plan_chunk_allgather(team, op);
+            break;
+    }
+    op.next = 1;
+}
+
+Step give(Team& team, Op& op) {
+    if ((op.phase & kIsOpen) == 0) {
+        begin_offer(team, op);
+        return Step::kAdvanced;
+    }
+    if (!tend_offer(team, op, 1) && !lose_patience(team, op)) return Step::kBlocked;
+    return (op.phase & kIsOver) != 0 ? finish_large(team, op) : Step::kAdvanced;
+}
+
+Step single_move(Team& team, Op& op) {
+    const bool gives = is_giver(team, op);
+    if (gives && (op.phase & kIsOpen) == 0) {
+        begin_offer(team, op);
+        return Step::kAdvanced;
+    }
+    const bool is_open = gives && (op.phase & kIsOver) == 0;
+    const Rank readers = op.call.collective == TUTTI_GATHER ? 1 : team.size - 1;
+    if (is_open && tend_offer(team, op, readers)) return Step::kAdvanced;
+    const bool is_taking = !has_taken_all(team, op);
+    if (is_taking && take_on(team, op)) return Step::kAdvanced;
+    if (op.rival == kNoRank && place_on(team, op)) return Step::kAdvanced;
+    if (is_open && lose_patience(team, op)) return Step::kAdvanced;
+    return is_open || is_taking ? Step::kBlocked : finish_large(team, op);
+}
+
+}  // namespace tutti::node
