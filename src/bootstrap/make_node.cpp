@@ -10,6 +10,8 @@
 //      (3b: those to whom /proc did not lead get the descriptor over a socket)
 //   4  each has read all others' tokens in the slice: proof that it is one memory; left out where
 //      all have that segment from an earlier team, which proved it
+//   5  these processes are together for the first time: they have found out how data moves between
+//      them (node_facts.h), and each has cleared its part again
 #include "bootstrap/make_node.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "bootstrap/node_facts.h"
 #include "bootstrap/node_shape.h"
 
 namespace tutti::bootstrap {
@@ -29,7 +32,7 @@ struct NodeOffer {
     int64_t offset = 0;
     uint64_t chunk_bytes = 0;
     uint64_t chunk_count = 0;
-    node::Tuning tuning;
+    engine::NodeFacts facts;  // known from an earlier team of the same processes
     uint64_t socket_name = 0;
     uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
     uint32_t is_tree = 0;
@@ -88,6 +91,12 @@ class NodeMaker {
     Result<Done> attach_all();
     [[nodiscard]] uint32_t is_proved() const;
     Result<Done> verify();
+    Result<Done> learn();
+    // Whether the members of a team with this offer are to find out facts.
+    [[nodiscard]] bool learns(const NodeOffer& offer) const {
+        return !offer.facts.is_known && wants_facts(context_.settings(), offer.is_crowded != 0);
+    }
+    void clear_area() const;
     [[nodiscard]] std::byte* tree_space() const;
     void read_layout();
     void prepare();
@@ -110,6 +119,7 @@ class NodeMaker {
     std::shared_ptr<arena::Mapping> mapping_;
     node::Geometry geometry_;
     bool skips_proof_ = false;
+    std::optional<FactFinder> finder_;
 };
 
 Result<Done> NodeMaker::meet() {
@@ -165,9 +175,14 @@ NodeOffer NodeMaker::make_offer() {
     }
     arena_ = arena.value();
     const size_t used = arena_->used_bytes();
-    offer.tuning = default_tuning(context_.settings(), circle_.size);
-    const node::Geometry geometry =
-        choose_geometry(context_.settings(), circle_.size, offer.tuning, used);
+    const Settings& settings = context_.settings();
+    offer.is_crowded = is_crowded() ? 1 : 0;
+    offer.facts = context_.facts_of(set_hash(members_));
+    const bool may_want_long = learns(offer);
+    const size_t wanted = may_want_long
+                              ? kPieceBytesMany
+                              : tuning_of(offer.facts, settings, circle_.size).pieces.bytes_max;
+    const node::Geometry geometry = choose_geometry(settings, circle_.size, wanted, used);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
     const size_t bytes = geometry.slice_bytes;
@@ -191,7 +206,6 @@ NodeOffer NodeMaker::make_offer() {
     offer.is_reserved = record.value().reserved_for != 0 ? 1 : 0;
     offer.socket_name = arena::random_token();
     offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
-    offer.is_crowded = is_crowded() ? 1 : 0;
     offer.is_tree = wants_tree(context_.settings(), circle_.size, offer.is_crowded != 0) ? 1 : 0;
     return offer;
 }
@@ -227,12 +241,20 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
             arena::reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
         if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
     }
+    mapping_ = mapping;
+    clear_area();
+    return {};
+}
+
+// The own one, as of a rank that has made no call.
+void NodeMaker::clear_area() const {
+    const node::Slice slice{mapping_->base(), geometry_};
+    const auto area = slice.area(circle_.rank);
     std::memset(static_cast<void*>(area), 0, node::Slice::kChunksOffset);
     new (area) node::ReadyWords{};
-    new (area + sizeof(node::ReadyWords)) node::DoneWords{};
+    new (&slice.done(circle_.rank)) node::DoneWords{};
+    new (&slice.offer(circle_.rank)) node::OfferWords{};
     slice.done(circle_.rank).token.store(members_[circle_.rank].token, std::memory_order_release);
-    mapping_ = mapping;
-    return {};
 }
 
 Report NodeMaker::attach() {
@@ -303,7 +325,7 @@ Report NodeMaker::attach_by_socket(bool i_need_it, std::vector<uint64_t> receive
 // Whether nothing is left to be looked at in the slice before it is used. A tree is: it stands
 // where data will.
 uint32_t NodeMaker::is_proved() const {
-    return arena_ && arena_->is_proved() && offer_.is_tree == 0 ? 1 : 0;
+    return arena_ && arena_->is_proved() && offer_.is_tree == 0 && !learns(offer_) ? 1 : 0;
 }
 
 Result<Done> NodeMaker::attach_all() {
@@ -369,6 +391,9 @@ Result<Done> NodeMaker::verify() {
     attempt([&] {
         read_layout();
         prepare();
+        if (learns(offer_)) {
+            finder_.emplace(context_, part_.node, members_, offer_.is_crowded != 0);
+        }
         return Report{};
     });
     const node::Slice slice{mapping_->base(), geometry_};
@@ -384,12 +409,30 @@ Result<Done> NodeMaker::verify() {
     return circle_.agree(mine_);
 }
 
+// The first team of these processes: they find out how data moves between them, by calls on this
+// memory, which is then as if nobody had used it.
+Result<Done> NodeMaker::learn() {
+    if (!learns(offer_)) return Done{};
+    const engine::NodeFacts facts = finder_->run();
+    attempt([&] {
+        apply(facts, context_, members_, part_.node);
+        if (is_leader()) context_.keep_facts(set_hash(members_), facts);
+        return Report{};
+    });
+    finder_.reset();
+    // Nobody reads what another one clears, or writes what it then does.
+    if (auto ended = circle_.agree(mine_); !ended) return ended;
+    clear_area();
+    part_.node.slice.geometry = recut(geometry_, part_.node.tuning.pieces.bytes_max);
+    return circle_.agree({});
+}
+
 void NodeMaker::prepare() {
     node::Team& node = part_.node;
     node.rank = circle_.rank;
     node.size = circle_.size;
     node.slice = node::Slice{mapping_->base(), geometry_};
-    node.tuning = offer_.tuning;
+    apply(offer_.facts, context_, members_, node);
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);
     part_.is_crowded = offer_.is_crowded != 0;
@@ -423,8 +466,8 @@ Result<NodePart> NodeMaker::make() {
         return finish();
     }
     using Round = Result<Done> (NodeMaker::*)();
-    for (const Round round :
-         {&NodeMaker::meet, &NodeMaker::take_offer, &NodeMaker::attach_all, &NodeMaker::verify}) {
+    for (const Round round : {&NodeMaker::meet, &NodeMaker::take_offer, &NodeMaker::attach_all,
+                              &NodeMaker::verify, &NodeMaker::learn}) {
         auto done = (this->*round)();
         if (!done) return done.error();
     }

@@ -2,6 +2,7 @@
 #include "bootstrap/node_shape.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tutti::bootstrap {
 namespace {
@@ -9,10 +10,8 @@ namespace {
 constexpr uint32_t kFanInMax = 8;
 constexpr size_t kChunkBytesMin = 4096;
 
-// A chunk's bytes before memory is short. A round moves one chunk a rank, cut among all for a split
-// reduction, so that many ranks want larger ones.
+// A chunk's bytes before memory is short, where nothing was measured.
 constexpr uint32_t kPieceBytesFew = 16 * 1024;
-constexpr uint32_t kPieceBytesMany = 64 * 1024;
 // A rank's ring: it stays in a second-level cache of 2 MiB, and is long enough that a line has left
 // its reader's first level when it is written again.
 constexpr size_t kRingBytesWanted = 512 * 1024;
@@ -20,14 +19,13 @@ constexpr uint64_t kChunkCountMax = 32;
 
 }  // namespace
 
-node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
+node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t chunk_bytes,
                                size_t used_bytes) {
     const size_t left = settings.memory_bytes > used_bytes ? settings.memory_bytes - used_bytes : 0;
-    const size_t wanted = tuning.pieces.bytes_max;
     // Every rank needs a line of the root's chunk in a scatter.
     const size_t least = std::max(kChunkBytesMin, node::kLineBytes * ranks);
     const bool is_set = settings.chunk_bytes > 0;
-    size_t chunk = is_set ? settings.chunk_bytes : wanted;
+    size_t chunk = is_set ? settings.chunk_bytes : chunk_bytes;
     while (true) {
         chunk = std::max(chunk, is_set ? node::kLineBytes * ranks : least);
         uint64_t count = kChunkCountMax;
@@ -39,6 +37,16 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const n
         }
         chunk /= 2;
     }
+}
+
+node::Geometry recut(const node::Geometry& geometry, size_t chunk_bytes) {
+    const uint64_t ratio = chunk_bytes > 0 ? geometry.chunk_bytes / chunk_bytes : 0;
+    const bool fits = ratio > 1 && ratio * chunk_bytes == geometry.chunk_bytes &&
+                      chunk_bytes % node::kLineBytes == 0 && std::has_single_bit(ratio) &&
+                      ratio * geometry.chunk_count <= kChunkCountMax &&
+                      chunk_bytes >= node::kLineBytes * geometry.ranks;
+    if (!fits) return geometry;
+    return node::Geometry::make(geometry.ranks, chunk_bytes, ratio * geometry.chunk_count);
 }
 
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks) {

@@ -17,11 +17,17 @@ namespace tutti::bootstrap {
 // Up to this size all ranks read all others' slots. Beyond it a tree has fewer lines with many
 // readers.
 inline constexpr uint32_t kFlatRanksMax = 8;
+// The longest pieces that any tuning wants. A round of a split reduction is cut among all ranks, so
+// that many of them want long ones.
+inline constexpr uint32_t kPieceBytesMany = 64 * 1024;
 
 // A process set with many communicators gets smaller rings before it gets none. used_bytes: of
-// TUTTI_MEMORY.
-node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
+// TUTTI_MEMORY. chunk_bytes: wanted, where no setting says it.
+node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t chunk_bytes,
                                size_t used_bytes);
+
+// The same memory in chunks of `chunk_bytes`, where that makes more of them and not too many.
+node::Geometry recut(const node::Geometry& geometry, size_t chunk_bytes);
 
 // For ranks that have measured nothing.
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks);

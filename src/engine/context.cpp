@@ -144,6 +144,18 @@ void Context::hold_arena(const std::shared_ptr<arena::Arena>& arena) {
     std::rotate(held_.begin(), place, place + 1);
 }
 
+NodeFacts Context::facts_of(uint64_t processes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = facts_.find(processes);
+    return found == facts_.end() ? NodeFacts{} : found->second;
+}
+
+void Context::keep_facts(uint64_t processes, const NodeFacts& facts) {
+    const std::lock_guard lock(mutex_);
+    if (facts_.size() >= kFactsMax) facts_.clear();
+    facts_[processes] = facts;
+}
+
 void Context::tidy() {
     std::unique_ptr<Retired> over;  // goes after the lock
     const std::lock_guard lock(mutex_);

@@ -17,6 +17,7 @@
 #include "engine/active.h"
 #include "multicast/process_multicast.h"
 #include "node/kernels/kernels.h"
+#include "node/tuning.h"
 #include "select/rules.h"
 #include "select/select.h"
 #include "topo/node_topology.h"
@@ -28,6 +29,15 @@ namespace tutti::engine {
 class RealClock final : public Clock {
   public:
     uint64_t now_ns() override;
+};
+
+// What the processes of a node have found out of each other (bootstrap/node_facts.h); plain data,
+// which the leader hands to all.
+struct NodeFacts {
+    bool is_known = false;
+    bool can_read = false;          // all in the memory of all
+    char no_single_copy[126] = {};  // why not; empty: they can
+    node::Figures figures;          // empty: not measured
 };
 
 // What may outlive its team; a list, so that keeping it takes no memory.
@@ -92,6 +102,10 @@ class Context {
     // teams are given (choose_geometry). All that are held keep TUTTI_MEMORY at most.
     [[nodiscard]] size_t kept_bytes_max() const { return settings_.memory_bytes / kHeldArenasMax; }
 
+    // Of the processes with this hash, as they once found out; nothing where they have not.
+    NodeFacts facts_of(uint64_t processes);
+    void keep_facts(uint64_t processes, const NodeFacts& facts);
+
     // Until it is over, at the longest as long as the context.
     void keep(std::unique_ptr<Retired> what);
     // Lets go of what is over.
@@ -145,10 +159,14 @@ class Context {
 
     // Teams own their arenas, and so does this for the last few; else here are only the ways to
     // find them again.
+    // Sets of processes whose facts are kept; beyond, all are found out again.
+    static constexpr size_t kFactsMax = 256;
+
     std::mutex mutex_;
     std::map<uint64_t, std::weak_ptr<arena::Arena>> arenas_;
     std::map<std::vector<arena::ProcessId>, std::weak_ptr<arena::Arena>> led_;
     std::array<std::shared_ptr<arena::Arena>, kHeldArenasMax> held_;  // the last one used first
+    std::map<uint64_t, NodeFacts> facts_;
     std::unique_ptr<Retired> kept_;
     std::unique_ptr<std::byte[]> fund_;
 };

@@ -77,7 +77,8 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes) {
     team.tuning = bootstrap::default_tuning(scenario.settings, scenario.ranks);
     if (scenario.ranks > 1) {
         team.slice.geometry =
-            bootstrap::choose_geometry(scenario.settings, scenario.ranks, team.tuning, 0);
+            bootstrap::choose_geometry(scenario.settings, scenario.ranks,
+                                       team.tuning.pieces.bytes_max, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
         if (needed > scenario.settings.memory_bytes) {
             side.obstacle =

@@ -7,6 +7,7 @@
 
 #include "node/detail.h"
 #include "node/offer.h"
+#include "node/tuner.h"
 
 namespace tutti::node {
 namespace {
@@ -258,7 +259,7 @@ inline void start_in_slots(Team& team, Op& op, StepFunction step) {
     sign(team, op, op.call.bytes, op.call.bytes);
 }
 
-void start_in_chunks(Team& team, Op& op, const Algorithm& algorithm) {
+void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
     begin(op, algorithm.step);
     static_cast<Rounds&>(op) = Rounds{};
     const uint64_t bytes = op.call.bytes;
@@ -268,6 +269,31 @@ void start_in_chunks(Team& team, Op& op, const Algorithm& algorithm) {
     algorithm.plan(team, op);
     team.events += op.events_used;
     team.chunks += op.chunks_used;
+}
+
+// Before the call itself: what others see of this rank is what it does for the tuner.
+Step look_first(Team& team, Op& op) {
+    Tuner& tuner = *team.tuner;
+    const Step step = tuner.step(team);
+    const Op& look = tuner.op();
+    static_cast<Progress&>(op) = look;
+    static_cast<Rounds&>(op) = look;
+    op.number = look.number;
+    op.flag = look.flag;
+    op.note = look.note;
+    if (step != Step::kDone) return step;
+    start_planned(team, op, tuner.named() ? *tuner.named() : choose_large(team, op.call));
+    return Step::kAdvanced;
+}
+
+// named: nullptr where the tuning chooses.
+void start_in_chunks(Team& team, Op& op, const Algorithm* named) {
+    if (!team.tuner || !team.tuner->is_due(op.call)) {
+        return start_planned(team, op, named ? *named : choose_large(team, op.call));
+    }
+    team.tuner->begin(named);
+    begin(op, look_first);
+    static_cast<Rounds&>(op) = Rounds{};
 }
 
 // Of a call under way, whose step may have changed since its start (agree.cpp).
@@ -293,7 +319,7 @@ void choose_small(Team& team) {
 
 void start(Team& team, Op& op, const Algorithm& algorithm) {
     TUTTI_ASSERT(op.call.root < team.size, "root within the team");
-    algorithm.plan ? start_in_chunks(team, op, algorithm)
+    algorithm.plan ? start_in_chunks(team, op, &algorithm)
                    : start_in_slots(team, op, algorithm.step);
 }
 
@@ -306,7 +332,7 @@ void start(Team& team, Op& op) {
     const Call& call = op.call;
     TUTTI_ASSERT(call.root < team.size, "root within the team");
     if (call.bytes > kInlineBytesMax && team.size > 1) {
-        return start_in_chunks(team, op, choose_large(team, call));
+        return start_in_chunks(team, op, nullptr);
     }
     if (call.is_signal || call.reducer.user_fn) return start_short(team, op);
     start_in_slots(team, op, team.small[call.collective]);

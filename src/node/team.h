@@ -55,6 +55,7 @@ struct Call {
 
 struct Team;
 struct Op;
+class Tuner;
 using StepFunction = Step (*)(Team&, Op&);
 
 // What the members agreed on when the team was made, and this rank's own bookkeeping.
@@ -67,6 +68,7 @@ struct Team {
     Tuning tuning;
     // Of the others, where every member can read in the memory of all; nullptr: no single copy.
     std::shared_ptr<PeerMemory> peers;
+    std::shared_ptr<Tuner> tuner;  // nullptr: the tuning stays as it is
 
     // A gather may send less than its root has room for, and a scatter less than its receivers
     // have: bare hosts run these, and so does a team of one node.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ranks of a team move data among them: what follows from what was measured between them.
-// The same on all ranks, since the shapes of calls follow from it. It never changes an operand
-// order.
+// How the ranks of a team move data among them, and how that follows from what was measured between
+// them. The same on all ranks, since the shapes of calls follow from it. It never changes an
+// operand order.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tutti::node {
 
@@ -16,6 +18,9 @@ enum class CopyWay : uint8_t {
     kString,    // one string instruction: may claim whole lines without reading them first
     kStream     // past the caches
 };
+inline constexpr size_t kCopyWays = 4;
+// "prefetch"
+const char* name_of(CopyWay way);
 
 // How a call is cut for a pipeline: so many pieces hide most of the second copy, and below a
 // certain size a round costs more than the copy that it hides.
@@ -37,5 +42,70 @@ struct Tuning {
     uint64_t single_all_ways = kNever;  // where all send and all receive
     bool operator==(const Tuning&) const = default;
 };
+
+// ---- what is measured ---------------------------------------------------------------------------
+
+// A trip is timed by rank 0, from one meeting of all to its own end of the last call.
+enum class Pattern : uint8_t {
+    kBarrier,
+    kOneWay,  // a broadcast from rank 0 and one back, of which half is counted
+    kAllWays  // an allgather
+};
+
+// Bytes of a broadcast, or of a rank's block.
+inline constexpr std::array<uint32_t, 6> kMeasuredBytes = {8u << 10,  16u << 10,  32u << 10,
+                                                           64u << 10, 128u << 10, 256u << 10};
+inline constexpr size_t kMeasuredMiddle = 3;  // 64 KiB, which is measured first
+
+// Nanoseconds; 0: not measured.
+struct Times {
+    std::array<uint32_t, kMeasuredBytes.size()> ring{};
+    std::array<uint32_t, kMeasuredBytes.size()> single{};
+    bool operator==(const Times&) const = default;
+};
+struct Figures {
+    uint32_t barrier_ns = 0;
+    std::array<uint32_t, kCopyWays> way_ns{};  // 64 KiB one way through rings
+    Times one_way;
+    Times all_ways;
+    bool operator==(const Figures&) const = default;
+};
+
+struct Trial {
+    Pattern pattern = Pattern::kBarrier;
+    CopyWay way = CopyWay::kPrefetch;
+    uint8_t size = 0;  // into kMeasuredBytes
+    bool is_single = false;
+    bool operator==(const Trial&) const = default;
+};
+
+// What to measure next, after these; nothing: it is enough. can_read: there is a single copy.
+// all_ways_bytes_max: of a block, as far as there is memory for all.
+std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max);
+// Where a trial's time belongs.
+uint32_t& time_of(Figures& figures, const Trial& trial);
+// Known already, of what the trial is compared with; 0: of nothing.
+uint32_t rival_ns(const Figures& figures, const Trial& trial);
+
+// ---- what follows -------------------------------------------------------------------------------
+
+// What settings say of it.
+struct TuningLimits {
+    uint32_t piece_bytes_max = 0;   // 0: as the way wants it
+    bool has_single = true;         // wherever it may and wins,
+    bool is_always_single = false;  // or wherever it may
+};
+
+// `untried`: what holds where nothing was measured.
+Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& limits);
+// For a call by which `trial` is made.
+Tuning tuning_for(const Trial& trial, const Tuning& untried, const TuningLimits& limits);
+
+// So much longer, or shorter, and the ranks are on other processors than they were.
+inline bool has_moved(uint32_t then_ns, uint32_t now_ns) {
+    constexpr uint64_t kTenths = 16;
+    return uint64_t{now_ns} * 10 > uint64_t{then_ns} * kTenths ||
+           uint64_t{then_ns} * 10 > uint64_t{now_ns} * kTenths;
+}
 
 }  // namespace tutti::node

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of other processes, by process_vm_readv(2): a copy by the kernel, for whoever may
+// trace those processes (ptrace(2), "Ptrace access mode checking").
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "node/peer_memory.h"
+
+namespace tutti::arena {
+
+class ProcessMemory final : public node::PeerMemory {
+  public:
+    // pids: by rank, as this process's pid namespace numbers them.
+    explicit ProcessMemory(std::vector<pid_t> pids) : pids_(std::move(pids)) {}
+
+    bool read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) override;
+    // errno of the last read that failed.
+    [[nodiscard]] int failure() const { return failure_; }
+
+  private:
+    std::vector<pid_t> pids_;
+    int failure_ = 0;
+    // The system call is not for this process: it is not tried again.
+    bool is_denied_ = false;
+};
+
+// Lets every process of this user read this one's memory, where the kernel's Yama module would only
+// let its ancestors. Replaces what the program itself may have set so.
+void allow_readers();
+
+// What Yama says of it, for people: why a read by a brother process is not allowed; empty where it
+// is, or there is no Yama.
+std::string readers_obstacle();
+
+}  // namespace tutti::arena

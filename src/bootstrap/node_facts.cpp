@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bootstrap/node_facts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "bootstrap/node_shape.h"
+#include "engine/wait.h"
+#include "node/offer.h"
+#include "node/tuner.h"
+
+namespace tutti::bootstrap {
+namespace {
+
+using engine::NodeFacts;
+
+std::shared_ptr<arena::ProcessMemory> memory_of(std::span<const NodeMember> members) {
+    std::vector<pid_t> pids;
+    for (const NodeMember& member : members) {
+        pids.push_back(static_cast<pid_t>(member.process.pid));
+    }
+    return std::make_shared<arena::ProcessMemory>(std::move(pids));
+}
+
+// Steps until done, as a rank in a collective waits: its host's messages go on meanwhile, since
+// another member may still be on its way here.
+template <class Stepping>
+void wait_for(engine::Context& context, Stepping step_once) {
+    engine::WaitPolicy policy;
+    policy.spin_ns = context.settings().spin_us * 1000;
+    engine::Waiter waiter(policy, context.clock());
+    for (Step step = step_once(); step != Step::kDone; step = step_once()) {
+        if (step == Step::kAdvanced) {
+            waiter.reset();
+        } else if (waiter.turn() != engine::Waiter::Advice::kPoll) {
+            context.progress();
+        }
+    }
+}
+
+// What every member says, by rank.
+template <class T>
+void exchange(engine::Context& context, node::Team& team, const T& mine, std::vector<T>& all) {
+    static_assert(sizeof(T) <= node::kInlineBytesMax);
+    node::Call call;
+    call.collective = TUTTI_ALLGATHER;
+    call.bytes = sizeof(T);
+    call.send = reinterpret_cast<const std::byte*>(&mine);
+    call.recv = reinterpret_cast<std::byte*>(all.data());
+    node::Op op;
+    node::start(team, op, call);
+    wait_for(context, [&] { return node::step(team, op); });
+}
+
+std::string reading_obstacle(const Settings& settings, std::span<const NodeMember> members) {
+    if (settings.single_copy == SingleCopyChoice::kOff) return "TUTTI_SINGLE_COPY=off";
+    if (members.size() > node::kReadersMax) return "more ranks than an offer counts";
+    const uint64_t space = members[0].process.pid_space;
+    const bool share_it = std::all_of(members.begin(), members.end(), [&](const NodeMember& one) {
+        return one.process.pid_space == space;
+    });
+    return share_it ? "" : "the ranks are in different pid namespaces";
+}
+
+node::TuningLimits tuning_limits(const Settings& settings, bool can_read) {
+    return {.piece_bytes_max = static_cast<uint32_t>(settings.chunk_bytes),
+            .has_single = can_read,
+            .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
+}
+
+}  // namespace
+
+// A number of this rank, and where it stands in its memory.
+struct FactFinder::Place {
+    uint64_t address = 0;
+    uint64_t token = 0;
+};
+// What one member has come to.
+struct FactFinder::Verdict {
+    int failure = 0;  // an errno; 0: it can read from all
+    uint32_t of = 0;  // whose memory it cannot read
+};
+
+FactFinder::FactFinder(engine::Context& context, const node::Team& team,
+                       std::span<const NodeMember> members, bool is_crowded)
+    : context_(context),
+      memory_(memory_of(members)),
+      obstacle_(reading_obstacle(context.settings(), members)),
+      more_(arena::readers_obstacle()),
+      places_(team.size),
+      verdicts_(team.size) {
+    team_.rank = team.rank;
+    team_.size = team.size;
+    team_.slice = team.slice;
+    team_.layout = team.layout;
+    node::prepare(team_);
+    const Settings& settings = context.settings();
+    if (is_crowded) return;
+    meter_.emplace(context.clock(), default_tuning(settings, team.size),
+                   tuning_limits(settings, true));
+}
+
+FactFinder::~FactFinder() = default;
+
+// By a random number in this function's own memory.
+void FactFinder::try_reading(NodeFacts& facts) {
+    if (context_.settings().single_copy == SingleCopyChoice::kAllow) arena::allow_readers();
+    const uint64_t token = arena::random_token();
+    exchange(context_, team_, Place{reinterpret_cast<uint64_t>(&token), token}, places_);
+    Verdict mine;
+    for (uint32_t rank = 0; rank < team_.size && mine.failure == 0; ++rank) {
+        uint64_t read = 0;
+        auto* out = reinterpret_cast<std::byte*>(&read);
+        if (!memory_->read(rank, out, places_[rank].address, sizeof(read))) {
+            mine = {memory_->failure(), rank};
+        } else if (read != places_[rank].token) {
+            mine = {EFAULT, rank};
+        }
+    }
+    exchange(context_, team_, mine, verdicts_);
+    for (uint32_t rank = 0; rank < team_.size; ++rank) {
+        const Verdict& verdict = verdicts_[rank];
+        if (verdict.failure == 0) continue;
+        std::snprintf(facts.no_single_copy, sizeof(facts.no_single_copy),
+                      "rank %u cannot read rank %u's memory: %s%s%s", rank, verdict.of,
+                      strerrordesc_np(verdict.failure), more_.empty() ? "" : "; ", more_.c_str());
+        return;
+    }
+    facts.can_read = true;
+    team_.peers = memory_;
+}
+
+NodeFacts FactFinder::run() {
+    NodeFacts facts;
+    facts.is_known = true;
+    if (obstacle_.empty()) {
+        try_reading(facts);
+    } else {
+        std::snprintf(facts.no_single_copy, sizeof(facts.no_single_copy), "%s", obstacle_.c_str());
+    }
+    if (!meter_) return facts;
+    meter_->begin();
+    wait_for(context_, [&] { return meter_->step(team_); });
+    facts.figures = meter_->figures();
+    return facts;
+}
+
+bool wants_facts(const Settings& settings, bool is_crowded) {
+    return !is_crowded || settings.single_copy == SingleCopyChoice::kOn;
+}
+
+node::Tuning tuning_of(const NodeFacts& facts, const Settings& settings, uint32_t ranks) {
+    return node::tune(facts.figures, default_tuning(settings, ranks),
+                      tuning_limits(settings, facts.can_read));
+}
+
+void apply(const NodeFacts& facts, engine::Context& context, std::span<const NodeMember> members,
+           node::Team& team) {
+    team.tuning = tuning_of(facts, context.settings(), team.size);
+    if (facts.can_read) team.peers = memory_of(members);
+    if (facts.figures.barrier_ns == 0) return;
+    team.tuner = std::make_shared<node::Tuner>(
+        context.clock(), default_tuning(context.settings(), team.size),
+        tuning_limits(context.settings(), facts.can_read), facts.figures);
+}
+
+uint64_t set_hash(std::span<const NodeMember> members) {
+    uint64_t sum = 0;
+    for (const NodeMember& member : members) {
+        const arena::ProcessId& process = member.process;
+        uint64_t hash = 0x9e3779b97f4a7c15u;
+        for (const uint64_t word :
+             {process.pid_space, process.started, static_cast<uint64_t>(process.pid)}) {
+            hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
+            hash ^= hash >> 31;
+        }
+        sum += hash;
+    }
+    return sum;
+}
+
+}  // namespace tutti::bootstrap

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/meter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tutti::node {
+namespace {
+
+constexpr uint32_t kTrips = 3;
+// The blocks of all ranks together.
+constexpr size_t kAllBytesMax = size_t{1} << 20;
+
+uint32_t calls_of(Pattern pattern) {
+    switch (pattern) {
+        case Pattern::kBarrier:
+            return 8;
+        case Pattern::kOneWay:
+            return 2;
+        default:
+            return 1;
+    }
+}
+
+}  // namespace
+
+size_t Meter::block_bytes_max(const Team& team) const {
+    return std::min<size_t>(kMeasuredBytes.back(), kAllBytesMax / team.size);
+}
+
+void Meter::begin(const Figures& known) {
+    known_ = known;
+    order_ = Order{};
+    phase_ = Phase::kIdle;
+    trips_ = 0;
+    began_ns_ = clock_.now_ns();
+}
+
+// Written once, so that no trip waits for pages.
+bool Meter::make_room(const Team& team) {
+    const size_t bytes = kMeasuredBytes.back() + team.size * block_bytes_max(team);
+    room_.reset(new (std::nothrow) std::byte[bytes]);
+    if (!room_) return false;
+    std::memset(room_.get(), 1, bytes);
+    return true;
+}
+
+// Whether all have memory to measure with.
+void Meter::ask(Team& team) {
+    can_measure_ = make_room(team);
+    Call call;
+    call.collective = TUTTI_ALLREDUCE;
+    call.bytes = 1;
+    call.recv = reinterpret_cast<std::byte*>(&can_measure_);
+    call.reducer.kernel = [](void* out, const void* left, const void* right, size_t) {
+        const bool both = *static_cast<const bool*>(left) && *static_cast<const bool*>(right);
+        *static_cast<bool*>(out) = both;
+    };
+    phase_ = Phase::kAsking;
+    start(team, op_, call);
+}
+
+// Rank 0's: what comes next.
+void Meter::decide(const Team& team) {
+    Figures& figures = order_.figures;
+    const bool is_known = known_.barrier_ns != 0 && figures.barrier_ns != 0;
+    const bool is_as_it_was = is_known && !has_moved(known_.barrier_ns, figures.barrier_ns);
+    // Ranks that have no processors of their own: what they measure says nothing.
+    constexpr uint32_t kBarrierNsMax = 20'000;
+    const bool is_crowded = figures.barrier_ns > kBarrierNsMax;
+    const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
+    if (trips_ > 0 && !is_late) return;  // the trial goes on
+    const bool can_read = team.peers != nullptr && limits_.has_single;
+    const auto next = next_trial(figures, can_read, block_bytes_max(team));
+    order_.is_end = !can_measure_ || is_late || is_as_it_was || is_crowded || !next;
+    if (!order_.is_end) {
+        order_.trial = *next;
+        return;
+    }
+    if (is_as_it_was || is_crowded || figures.barrier_ns == 0) figures = known_;
+    order_.tuning = tune(figures, untried_, limits_);
+}
+
+void Meter::order(Team& team) {
+    team.tuning = untried_;
+    if (team.rank == 0) decide(team);
+    Call call;
+    call.collective = TUTTI_BCAST;
+    call.bytes = sizeof(Order);
+    call.recv = reinterpret_cast<std::byte*>(&order_);
+    phase_ = Phase::kOrdering;
+    start(team, op_, call);
+}
+
+void Meter::meet(Team& team) {
+    team.tuning = tuning_for(order_.trial, untried_, limits_);
+    calls_ = 0;
+    phase_ = Phase::kMeeting;
+    start(team, op_, Call{});
+}
+
+bool Meter::move_on(Team& team) {
+    const Trial& trial = order_.trial;
+    if (calls_ == calls_of(trial.pattern)) return false;
+    Call call;
+    if (trial.pattern != Pattern::kBarrier) {
+        const bool is_bcast = trial.pattern == Pattern::kOneWay;
+        call.collective = is_bcast ? TUTTI_BCAST : TUTTI_ALLGATHER;
+        call.root = is_bcast && calls_ == 1 ? team.size - 1 : 0;
+        call.bytes = kMeasuredBytes[trial.size];
+        call.send = is_bcast ? nullptr : room_.get();
+        call.recv = is_bcast ? room_.get() : room_.get() + kMeasuredBytes.back();
+    }
+    ++calls_;
+    phase_ = Phase::kMoving;
+    start(team, op_, call);
+    return true;
+}
+
+// Rank 0's, after a trip.
+void Meter::record() {
+    const uint64_t ns = (clock_.now_ns() - trip_began_ns_) / calls_of(order_.trial.pattern);
+    const bool is_first = trips_++ == 0;
+    if (trips_ == 2 || ns < best_ns_ || is_first) best_ns_ = ns;
+    constexpr uint64_t kHopeless = 2;
+    const uint32_t rival = rival_ns(order_.figures, order_.trial);
+    const bool is_hopeless = rival != 0 && ns > kHopeless * rival;
+    if (trips_ < kTrips && !is_hopeless) return;
+    const uint64_t most = UINT32_MAX;
+    time_of(order_.figures, order_.trial) =
+        static_cast<uint32_t>(std::clamp<uint64_t>(best_ns_, 1, most));
+    trips_ = 0;
+}
+
+void Meter::end(Team& team) {
+    team.tuning = order_.tuning;
+    room_.reset();
+    phase_ = Phase::kIdle;
+}
+
+Step Meter::step(Team& team) {
+    if (phase_ == Phase::kIdle) {
+        ask(team);
+        return Step::kAdvanced;
+    }
+    const Step step = node::step(team, op_);
+    if (step != Step::kDone) return step;
+    switch (phase_) {
+        case Phase::kAsking:
+            order(team);
+            break;
+        case Phase::kOrdering:
+            if (order_.is_end) {
+                end(team);
+                return Step::kDone;
+            }
+            meet(team);
+            break;
+        case Phase::kMeeting:
+            trip_began_ns_ = team.rank == 0 ? clock_.now_ns() : 0;
+            move_on(team);
+            break;
+        default:
+            if (move_on(team)) break;
+            if (team.rank == 0) record();
+            order(team);
+            break;
+    }
+    return Step::kAdvanced;
+}
+
+}  // namespace tutti::node

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Measures how data moves between the ranks of a team, by calls of the team itself, and tunes it:
+// how the lines of the rings are best written, and from which size on a single copy wins.
+//
+// Rank 0 leads. Before each trip it broadcasts an order: the trial that is next, or the end with
+// what follows for all. So every rank comes to the same tuning, and only rank 0 looks at the clock.
+// A trip begins with a barrier. A trial is three trips, of which the first only warms up; one that
+// is hopeless after that ends there.
+//
+// A state machine like the calls: nothing waits inside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/step.h"
+#include "node/team.h"
+#include "node/tuning.h"
+
+namespace tutti::node {
+
+class Meter {
+  public:
+    // Of rank 0; a trip that has begun ends.
+    static constexpr uint64_t kBudgetNs = 1'800'000;
+
+    // untried: what holds where nothing is measured.
+    Meter(Clock& clock, const Tuning& untried, const TuningLimits& limits)
+        : clock_(clock), untried_(untried), limits_(limits) {}
+
+    // No call of the team is in flight. known: measured earlier; the barrier alone is measured, and
+    // all the rest only where that has changed (has_moved). Allocates; without memory on any rank
+    // all measure nothing.
+    void begin(const Figures& known = {});
+    // At its end team.tuning is what follows.
+    Step step(Team& team);
+
+    [[nodiscard]] const Figures& figures() const { return order_.figures; }
+    // The call in flight.
+    [[nodiscard]] const Op& op() const { return op_; }
+
+  private:
+    // From rank 0 to all.
+    struct Order {
+        bool is_end = false;
+        Trial trial;
+        Tuning tuning;  // at the end
+        Figures figures;
+    };
+    static_assert(sizeof(Order) <= kInlineBytesMax);
+    enum class Phase { kIdle, kAsking, kOrdering, kMeeting, kMoving };
+
+    [[nodiscard]] size_t block_bytes_max(const Team& team) const;
+    [[nodiscard]] bool make_room(const Team& team);
+    void ask(Team& team);
+    void order(Team& team);
+    void decide(const Team& team);
+    void meet(Team& team);
+    bool move_on(Team& team);  // false: the trip is over
+    void record();
+    void end(Team& team);
+
+    Clock& clock_;
+    Tuning untried_;
+    TuningLimits limits_;
+    Figures known_;
+    Order order_;
+    Op op_;
+    Phase phase_ = Phase::kIdle;
+    bool can_measure_ = false;
+    std::unique_ptr<std::byte[]> room_;  // a block, and one of every rank
+    uint64_t began_ns_ = 0;
+    uint64_t trip_began_ns_ = 0;
+    uint32_t trips_ = 0;  // of the trial
+    uint32_t calls_ = 0;  // of the trip
+    uint64_t best_ns_ = 0;
+};
+
+}  // namespace tutti::node
