@@ -192,9 +192,14 @@ int Session::run(uint64_t warmup_calls) {
     SharedPage page(mpi_);
     warm_up(mpi_, warmup_calls, number_);
     if (report_.ranks > report_.cores) report_.yield_barrier_us = page.yield_barrier_us(mpi_);
+    const auto before_us = page.flag_us(mpi_);
+    if (before_us) report_.flag = {*before_us, *before_us};
     say(table_head(report_));
     const int status = measure_all(page);
-    if (status != 0 || options_.json.empty() || !speaks_) return status;
+    if (status != 0) return status;
+    if (const auto after_us = page.flag_us(mpi_)) report_.flag->after_us = *after_us;
+    say(table_foot(report_));
+    if (options_.json.empty() || !speaks_) return 0;
     const std::string problem = files::write_whole(options_.json, to_json(report_));
     if (problem.empty()) return 0;
     say_wrong("--json: " + printable(options_.json) + ": " + problem);

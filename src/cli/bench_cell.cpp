@@ -296,12 +296,14 @@ Result<Cell> CellRun::run() {
         }
         if (auto error = agree_on_failure()) return std::move(*error);
     }
-    cell.flag_us = page_.flag_us(mpi_);
     if (place_.rank == 0 && order_.bytes > 0) cell.copy_us = copy_us(order_.bytes);
     for (SideState& state : sides_) {
         if (state.refused.empty()) calibrate(state);
     }
+    const auto before_us = page_.flag_us(mpi_);
     measure();
+    const auto after_us = page_.flag_us(mpi_);
+    if (before_us && after_us) cell.flag = {*before_us, *after_us};
     put_times(cell);
     if (!forced_.empty()) mpi_.force(order_.collective, order_.bytes, {});
     if (auto error = agree_on_failure()) return std::move(*error);

@@ -11,6 +11,7 @@
 #include "cli/bench_limits.h"
 #include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
+#include "cli/bench_regime.h"
 
 namespace tutti::cli {
 
@@ -52,8 +53,8 @@ struct Cell {
     // The late rank's own time inside the calls, where there is one.
     std::optional<Times> host_late;
     std::optional<Times> tutti_late;
-    std::optional<double> flag_us;
-    double copy_us = 0;  // 0 for the barrier
+    std::optional<FlagLatency> flag;  // around its batches
+    double copy_us = 0;               // 0 for the barrier
 };
 
 // The value at the given share (0 to 1) of sorted values, none of them interpolated.

@@ -167,7 +167,9 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
 The elements are doubles, reductions sum them, and roots and buffers change with every call. A
 batch lasts 200 us or more; its time is that of the slowest rank, divided by its calls. Columns: the
 median and the 99th percentile over the batches; ratio: host / Tutti; limit: the time for a flag to
-cross from rank 0 to rank 1 plus one memcpy of one block, measured then and there.
+cross from rank 0 to the next rank on its node plus one memcpy of one block, measured then and
+there. That time, the flag's latency, is also taken before and after the table and each line: where
+a virtual machine's cores were moved meanwhile, the line is marked ~ and its figures mix two places.
 )";
 }
 

@@ -12,6 +12,7 @@
 #include "cli/bench_host.h"
 #include "cli/bench_options.h"
 #include "cli/bench_pattern.h"
+#include "cli/bench_regime.h"
 #include "cli/bench_report.h"
 
 namespace tutti::cli {
@@ -278,7 +279,7 @@ BenchRun some_run() {
     cell.bytes = 1024;
     cell.host = {1.25, 1.5, 3.0, 9, 100};
     cell.tutti = Times{0.25, 0.5, 0.75, 9, 300};
-    cell.flag_us = 0.1;
+    cell.flag = {0.1, 0.12};
     cell.copy_us = 0.05;
     run.cells.push_back(cell);
     Cell skipped;
@@ -296,7 +297,13 @@ TEST(BenchReport, SaysWhatWasMeasured) {
     EXPECT_EQ(json["cells"][0]["collective"], "bcast");
     EXPECT_EQ(json["cells"][0]["ratio"], 3.0);
     EXPECT_EQ(json["cells"][0]["tutti"]["calls_per_batch"], 300);
+    EXPECT_EQ(json["cells"][0]["flag_before_us"], 0.1);
+    EXPECT_EQ(json["cells"][0]["flag_after_us"], 0.12);
+    EXPECT_EQ(json["cells"][0]["moved"], false);
     EXPECT_EQ(json["cells"][1]["skipped"], "too large");
+    // Ranks on hosts of their own have no flag between them.
+    EXPECT_FALSE(json.contains("flag_before_us"));
+    EXPECT_FALSE(json["cells"][1].contains("moved"));
     EXPECT_FALSE(json["cells"][1].contains("host"));
 }
 
@@ -308,6 +315,51 @@ TEST(BenchReport, RowsAlign) {
     EXPECT_EQ(row.size(), names.size());
     EXPECT_NE(row.find("3.00"), std::string::npos) << row;
     EXPECT_NE(table_row(run, run.cells[1]).find("not measured: too large"), std::string::npos);
+}
+
+TEST(BenchRegime, CoresMovedWhereTheFlagChangedBeyondNoise) {
+    EXPECT_FALSE(cores_moved({0.07, 0.07}));
+    EXPECT_FALSE(cores_moved({0.06, 0.08}));
+    EXPECT_FALSE(cores_moved({0.28, 0.25}));
+    EXPECT_TRUE(cores_moved({0.08, 0.25}));
+    EXPECT_TRUE(cores_moved({0.25, 0.08}));
+    EXPECT_FALSE(cores_moved({0.1, 0.1 * kMovedFactor}));
+}
+
+TEST(BenchReport, TheFlagStandsBeforeAndAfterTheTable) {
+    BenchRun run = some_run();
+    EXPECT_EQ(table_head(run).find("flag latency"), std::string::npos);
+    EXPECT_EQ(table_foot(run), "");
+    run.flag = {0.25, 0.28};
+    EXPECT_NE(table_head(run).find("\nflag latency 0.250 us before the table\n"),
+              std::string::npos);
+    EXPECT_EQ(table_foot(run), "flag latency 0.250 us before the table, 0.280 us after it\n");
+    run.flag->after_us = 0.07;
+    EXPECT_EQ(table_foot(run),
+              "flag latency 0.250 us before the table, 0.070 us after it: the cores moved\n");
+    EXPECT_EQ(nlohmann::json::parse(to_json(run))["moved"], true);
+}
+
+TEST(BenchReport, MarksTheRowsInWhichTheCoresMoved) {
+    BenchRun run = some_run();
+    run.flag = {0.07, 0.07};
+    const std::string still = table_row(run, run.cells[0]);
+    EXPECT_EQ(still.find('~'), std::string::npos);
+    EXPECT_EQ(table_foot(run).find('~'), std::string::npos);
+    Cell& cell = run.cells[0];
+    cell.flag->after_us = 0.26;
+    EXPECT_EQ(table_row(run, cell), still.substr(0, still.size() - 1) + " ~\n");
+    EXPECT_NE(table_foot(run).find("\n~ the cores moved in these lines"), std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(to_json(run))["cells"][0]["moved"], true);
+    // Each way of running the call was measured meanwhile.
+    run.has_algorithms = true;
+    cell.algorithms = {{"chain", "", cell.host, {}}, {"tree", "needs wings", {}, {}}};
+    const std::string rows = table_row(run, cell);
+    EXPECT_EQ(std::count(rows.begin(), rows.end(), '~'), 3) << rows;
+    // Without Tutti there is a mark as well.
+    run.has_algorithms = false;
+    cell.tutti.reset();
+    EXPECT_TRUE(table_row(run, cell).ends_with(" ~\n"));
 }
 
 TEST(BenchReport, ARowForEachWay) {
