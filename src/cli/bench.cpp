@@ -14,6 +14,7 @@
 #include "algo/registry.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/bench_buffers.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "cli/bench_mpi.h"
@@ -82,7 +83,8 @@ std::vector<CellOrder> orders(const BenchOptions& options) {
     for (const tutti_collective collective : options.collectives) {
         for (const uint64_t bytes : collective == TUTTI_BARRIER ? none : options.bytes) {
             all.push_back({collective, bytes, options.batches, options.seconds, memory,
-                           algorithms_of(collective, options.algorithm), options.late});
+                           algorithms_of(collective, options.algorithm), options.late,
+                           options.fresh_buffers});
         }
     }
     return all;
@@ -170,6 +172,9 @@ std::string Session::misfit() const {
     if (report_.has_algorithms && !report_.has_tutti) {
         return "--algorithm: Tutti is not here; start with `tutti run -- mpirun ...`";
     }
+    if (report_.fresh_buffers && !caches_can_be_flushed()) {
+        return "--buffers fresh: on this processor no program can empty the caches";
+    }
     if (report_.late && report_.late->rank >= report_.ranks) {
         return "--late " + std::to_string(report_.late->rank) + ": there are " +
                std::to_string(report_.ranks) + " ranks, counted from 0";
@@ -183,6 +188,7 @@ int Session::run(uint64_t warmup_calls) {
     report_.cores = cores();
     report_.has_tutti = mpi_.has_tutti();
     report_.late = options_.late;
+    report_.fresh_buffers = options_.fresh_buffers;
     report_.has_algorithms = !options_.algorithm.empty();
     if (auto problem = misfit(); !problem.empty()) {
         if (speaks_) say_wrong(problem);

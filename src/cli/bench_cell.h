@@ -24,6 +24,7 @@ struct CellOrder {
     // Beside the rules' choice, in turn with it.
     std::vector<std::string> algorithms = {};
     std::optional<LateRank> late = {};
+    bool fresh = false;  // buffers: each used by one call, and in no cache when it begins
 };
 
 // Microseconds a call, over the batches; a batch counts with its slowest rank, or where one rank is

@@ -111,7 +111,8 @@ bool has_ways(const BenchRun& run) { return run.has_algorithms || run.late; }
 }  // namespace
 
 std::string table_head(const BenchRun& run) {
-    std::string text = fmt::format("{}; {} ranks, {} cores{}\n", run.library, run.ranks, run.cores,
+    std::string text = fmt::format("{}; {} ranks, {} cores{}{}\n", run.library, run.ranks,
+                                   run.cores, run.fresh_buffers ? "; fresh buffers" : "",
                                    run.has_tutti ? "" : "; without Tutti");
     if (run.yield_barrier_us) {
         text += fmt::format("limit: a barrier of bare yields takes {} us\n",
@@ -177,7 +178,8 @@ std::string to_json(const BenchRun& run) {
                                    {"mpi", run.library},
                                    {"ranks", run.ranks},
                                    {"cores", run.cores},
-                                   {"has_tutti", run.has_tutti}};
+                                   {"has_tutti", run.has_tutti},
+                                   {"buffers", run.fresh_buffers ? "fresh" : "reused"}};
     if (run.late) {
         json["late"] = {{"rank", run.late->rank}, {"milliseconds", run.late->milliseconds}};
     }

@@ -18,6 +18,7 @@ struct BenchRun {
     uint32_t cores = 0;
     bool has_tutti = false;
     bool has_algorithms = false;
+    bool fresh_buffers = false;
     std::optional<LateRank> late;
     std::optional<double> yield_barrier_us;  // only where ranks outnumber cores
     std::optional<FlagLatency> flag;         // around the table; only where ranks share a node
