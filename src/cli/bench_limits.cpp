@@ -69,6 +69,34 @@ uint64_t random_token() {
     return token | 1;
 }
 
+// Keeps this thread, as long as it lives, on the first or the last of the cores it may use: two
+// ranks that share their cores with others would now and then be on the same one.
+class OnOneCore {
+  public:
+    explicit OnOneCore(bool first) {
+        CPU_ZERO(&before_);
+        if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+        int chosen = -1;
+        for (int core = 0; core < CPU_SETSIZE; ++core) {
+            if (CPU_ISSET(core, &before_) && (chosen < 0 || !first)) chosen = core;
+        }
+        if (chosen < 0) return;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(chosen, &one);
+        moved_ = sched_setaffinity(0, sizeof one, &one) == 0;
+    }
+    ~OnOneCore() {
+        if (moved_) sched_setaffinity(0, sizeof before_, &before_);
+    }
+    OnOneCore(const OnOneCore&) = delete;
+    OnOneCore& operator=(const OnOneCore&) = delete;
+
+  private:
+    cpu_set_t before_;
+    bool moved_ = false;
+};
+
 struct Offer {
     long process;
     int descriptor;  // -1: rank 0 could make none
@@ -147,6 +175,8 @@ std::optional<double> SharedPage::flag_us(BenchMpi& mpi) {
         if (page_) sleep_until(page_->done.word, epoch_);
         return std::nullopt;
     }
+    std::optional<OnOneCore> apart;
+    if (crowded_) apart.emplace(rank_ == 0);
     std::vector<double> times;
     times.reserve(kRepeats);
     for (size_t repeat = 0; repeat < kRepeats; ++repeat) {

@@ -27,7 +27,8 @@ class SharedPage {
 
     // Collective; microseconds on rank 0, where another rank shares its node. One way between rank
     // 0 and the first of those, the fastest of 15 rallies, so that a rank which waits for its core
-    // changes nothing; the others sleep meanwhile.
+    // changes nothing; the others sleep meanwhile. Where ranks outnumber cores, the two are kept
+    // on different ones as long.
     std::optional<double> flag_us(BenchMpi& mpi);
     // Collective; a counter barrier that waits by sched_yield and nothing else, median.
     std::optional<double> yield_barrier_us(BenchMpi& mpi);

@@ -45,8 +45,9 @@ def test_multicast_to_every_process_beside_one_a_node(openmpi, tmp_path):
     assert sorted(row["hosts"] for row in outcome.report.data["multicast"]) == [2, 4]
 
 
-def test_the_flag_is_told_around_the_table_and_each_cell(mpi, tmp_path):
-    outcome, found = bench(mpi, tmp_path, 2, "barrier", "bcast", "--bytes=8", options=())
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_the_flag_is_told_around_the_table_and_each_cell(mpi, tmp_path, ranks):
+    outcome, found = bench(mpi, tmp_path, ranks, "barrier", "bcast", "--bytes=8", options=())
     assert outcome.status == 0, outcome
     for place in (found, *found["cells"]):
         low, high = sorted((place["flag_before_us"], place["flag_after_us"]))
