@@ -13,8 +13,8 @@ struct FlagLatency {
     double after_us = 0;
 };
 
-// On a virtual AMD EPYC the flag needs 0.06 to 0.08 us within a die and 0.25 to 0.28 between two:
-// a factor of 1.3 at most in one place, of 3 at least between them.
+// On a virtual AMD EPYC the flag needs 0.04 to 0.07 us within a die and 0.21 to 0.28 between two: a
+// factor of 3 at least from one place to another, and of 1.3 within a minute in one place.
 inline constexpr double kMovedFactor = 1.6;
 
 inline bool cores_moved(const FlagLatency& flag) {

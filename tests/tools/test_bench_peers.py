@@ -47,8 +47,8 @@ def test_bad_words_get_one_line(words, line):
 
 
 @pytest.mark.parametrize("flag, regime", [
-    ((0.03, 0.03), "one core"), ((0.06, 0.08), "near"), ((0.22, 0.28), "far"), ((5, 6), "far"),
-    (MOVED, None), (MOVED[::-1], None)])
+    ((0.03, 0.03), "one core"), ((0.043, 0.043), "near"), ((0.06, 0.08), "near"),
+    ((0.22, 0.28), "far"), ((5, 6), "far"), (MOVED, None), (MOVED[::-1], None)])
 def test_the_flag_tells_where_the_cores_were(flag, regime):
     assert peer_book.regime_of(cell(flag)) == regime
     assert peer_book.regime_of({"host": {}}) == "unknown"
