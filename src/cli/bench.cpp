@@ -14,6 +14,7 @@
 #include "algo/registry.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/bench_buffers.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "cli/bench_mpi.h"
@@ -82,7 +83,8 @@ std::vector<CellOrder> orders(const BenchOptions& options) {
     for (const tutti_collective collective : options.collectives) {
         for (const uint64_t bytes : collective == TUTTI_BARRIER ? none : options.bytes) {
             all.push_back({collective, bytes, options.batches, options.seconds, memory,
-                           algorithms_of(collective, options.algorithm), options.late});
+                           algorithms_of(collective, options.algorithm), options.late,
+                           options.fresh_buffers});
         }
     }
     return all;
@@ -170,6 +172,9 @@ std::string Session::misfit() const {
     if (report_.has_algorithms && !report_.has_tutti) {
         return "--algorithm: Tutti is not here; start with `tutti run -- mpirun ...`";
     }
+    if (report_.fresh_buffers && !caches_can_be_flushed()) {
+        return "--buffers fresh: on this processor no program can empty the caches";
+    }
     if (report_.late && report_.late->rank >= report_.ranks) {
         return "--late " + std::to_string(report_.late->rank) + ": there are " +
                std::to_string(report_.ranks) + " ranks, counted from 0";
@@ -183,6 +188,7 @@ int Session::run(uint64_t warmup_calls) {
     report_.cores = cores();
     report_.has_tutti = mpi_.has_tutti();
     report_.late = options_.late;
+    report_.fresh_buffers = options_.fresh_buffers;
     report_.has_algorithms = !options_.algorithm.empty();
     if (auto problem = misfit(); !problem.empty()) {
         if (speaks_) say_wrong(problem);
@@ -192,9 +198,14 @@ int Session::run(uint64_t warmup_calls) {
     SharedPage page(mpi_);
     warm_up(mpi_, warmup_calls, number_);
     if (report_.ranks > report_.cores) report_.yield_barrier_us = page.yield_barrier_us(mpi_);
+    const auto before_us = page.flag_us(mpi_);
+    if (before_us) report_.flag = {*before_us, *before_us};
     say(table_head(report_));
     const int status = measure_all(page);
-    if (status != 0 || options_.json.empty() || !speaks_) return status;
+    if (status != 0) return status;
+    if (const auto after_us = page.flag_us(mpi_)) report_.flag->after_us = *after_us;
+    say(table_foot(report_));
+    if (options_.json.empty() || !speaks_) return 0;
     const std::string problem = files::write_whole(options_.json, to_json(report_));
     if (problem.empty()) return 0;
     say_wrong("--json: " + printable(options_.json) + ": " + problem);

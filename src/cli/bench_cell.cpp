@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <memory>
 #include <thread>
 
 #include "base/collectives.h"
 #include "base/text.h"
+#include "cli/bench_buffers.h"
 #include "cli/bench_options.h"
 
 namespace tutti::cli {
@@ -22,37 +21,8 @@ constexpr uint64_t kCallsMax = 1u << 17;
 // From here on a call is mostly moving data, and where that data lies decides. A batch then sends
 // every buffer once, just written, as a program does; sent again unchanged, it would lie clean in
 // the cache that both cores share.
-constexpr uint64_t kFreshBytes = 16384;
+constexpr uint64_t kOnceBytes = 16384;
 constexpr size_t kMessageBytes = 256;
-
-struct Free {
-    void operator()(double* memory) const { std::free(memory); }
-};
-
-// The send and receive buffers of one cell.
-class Buffers {
-  public:
-    [[nodiscard]] bool allocate(uint64_t send, uint64_t recv) {
-        for (uint32_t k = 0; k < kBufferCount; ++k) {
-            view_.send[k] = allocate_one(send);
-            view_.recv[k] = allocate_one(recv);
-            if ((send && !view_.send[k]) || (recv && !view_.recv[k])) return false;
-        }
-        return true;
-    }
-    [[nodiscard]] const BatchBuffers& view() const { return view_; }
-
-  private:
-    double* allocate_one(uint64_t elements) {
-        if (elements == 0) return nullptr;
-        const size_t bytes = (elements * sizeof(double) + 63) / 64 * 64;
-        owned_.emplace_back(static_cast<double*>(std::aligned_alloc(64, bytes)));
-        if (owned_.back()) std::fill_n(owned_.back().get(), elements, -1.0);
-        return owned_.back().get();
-    }
-    std::vector<std::unique_ptr<double, Free>> owned_;
-    BatchBuffers view_{};
-};
 
 // What one side has measured so far.
 struct SideState {
@@ -118,16 +88,17 @@ std::string whole(double value) {
 // The same reason on every rank, or none: whether the buffers exist on all.
 std::string CellRun::lack_of_memory() {
     const uint64_t elements = order_.bytes / sizeof(double);
-    const uint64_t send = send_elements(order_.collective, elements, place_.size);
-    const uint64_t recv = recv_elements(order_.collective, elements, place_.size);
-    const uint64_t bytes = (send + recv) * sizeof(double) * kBufferCount * place_.size;
+    const CallBytes call{send_elements(order_.collective, elements, place_.size) * sizeof(double),
+                         recv_elements(order_.collective, elements, place_.size) * sizeof(double)};
+    const uint32_t count = order_.fresh ? fresh_buffer_count(call) : kBufferCount;
+    const uint64_t bytes = Buffers::bytes_of_all(call, count, order_.fresh) * place_.size;
     uint64_t limit = order_.memory_bytes;
     mpi_.bcast(&limit, sizeof limit, 0);
     if (bytes > limit) {
         return "buffers of all ranks would take " + std::to_string(bytes >> 20) + " MiB of the " +
                std::to_string(limit >> 20) + " MiB that may be used";
     }
-    double failed = buffers_.allocate(send, recv) ? 0 : 1;
+    double failed = buffers_.allocate(call, count, order_.fresh) ? 0 : 1;
     mpi_.max_in_place(&failed, 1);
     return failed == 0 ? "" : "not enough memory for the buffers on some rank";
 }
@@ -163,6 +134,7 @@ double CellRun::run_batch(const SideState& state, uint64_t calls) {
     const Batch batch{order_.collective, order_.bytes / sizeof(double), number_, number_, calls};
     number_ += calls;
     fill(batch, place_, buffers_.view());
+    if (order_.fresh) buffers_.flush(batch);
     page_.meet(mpi_);
     if (is_late()) {
         std::this_thread::sleep_for(
@@ -209,7 +181,8 @@ void CellRun::calibrate(SideState& state) {
     if (order_.late) return;  // it is late for every call, and a batch is one
     choose(state);
     const double enough = page_.crowded() ? kCrowdedBatchSeconds : kBatchSeconds;
-    const uint64_t calls_max = order_.bytes >= kFreshBytes ? kBufferCount : kCallsMax;
+    const bool once = order_.bytes >= kOnceBytes || (order_.bytes > 0 && order_.fresh);
+    const uint64_t calls_max = once ? buffers_.view().count() : kCallsMax;
     while (state.calls < calls_max) {
         double seconds = run_batch(state, state.calls);
         mpi_.max_in_place(&seconds, 1);
@@ -296,12 +269,14 @@ Result<Cell> CellRun::run() {
         }
         if (auto error = agree_on_failure()) return std::move(*error);
     }
-    cell.flag_us = page_.flag_us(mpi_);
     if (place_.rank == 0 && order_.bytes > 0) cell.copy_us = copy_us(order_.bytes);
     for (SideState& state : sides_) {
         if (state.refused.empty()) calibrate(state);
     }
+    const auto before_us = page_.flag_us(mpi_);
     measure();
+    const auto after_us = page_.flag_us(mpi_);
+    if (before_us && after_us) cell.flag = {*before_us, *after_us};
     put_times(cell);
     if (!forced_.empty()) mpi_.force(order_.collective, order_.bytes, {});
     if (auto error = agree_on_failure()) return std::move(*error);

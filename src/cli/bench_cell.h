@@ -11,6 +11,7 @@
 #include "cli/bench_limits.h"
 #include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
+#include "cli/bench_regime.h"
 
 namespace tutti::cli {
 
@@ -23,6 +24,7 @@ struct CellOrder {
     // Beside the rules' choice, in turn with it.
     std::vector<std::string> algorithms = {};
     std::optional<LateRank> late = {};
+    bool fresh = false;  // buffers: each used by one call, and in no cache when it begins
 };
 
 // Microseconds a call, over the batches; a batch counts with its slowest rank, or where one rank is
@@ -52,8 +54,8 @@ struct Cell {
     // The late rank's own time inside the calls, where there is one.
     std::optional<Times> host_late;
     std::optional<Times> tutti_late;
-    std::optional<double> flag_us;
-    double copy_us = 0;  // 0 for the barrier
+    std::optional<FlagLatency> flag;  // around its batches
+    double copy_us = 0;               // 0 for the barrier
 };
 
 // The value at the given share (0 to 1) of sorted values, none of them interpolated.

@@ -69,6 +69,34 @@ uint64_t random_token() {
     return token | 1;
 }
 
+// Keeps this thread, as long as it lives, on the first or the last of the cores it may use: two
+// ranks that share their cores with others would now and then be on the same one.
+class OnOneCore {
+  public:
+    explicit OnOneCore(bool first) {
+        CPU_ZERO(&before_);
+        if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+        int chosen = -1;
+        for (int core = 0; core < CPU_SETSIZE; ++core) {
+            if (CPU_ISSET(core, &before_) && (chosen < 0 || !first)) chosen = core;
+        }
+        if (chosen < 0) return;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(chosen, &one);
+        moved_ = sched_setaffinity(0, sizeof one, &one) == 0;
+    }
+    ~OnOneCore() {
+        if (moved_) sched_setaffinity(0, sizeof before_, &before_);
+    }
+    OnOneCore(const OnOneCore&) = delete;
+    OnOneCore& operator=(const OnOneCore&) = delete;
+
+  private:
+    cpu_set_t before_;
+    bool moved_ = false;
+};
+
 struct Offer {
     long process;
     int descriptor;  // -1: rank 0 could make none
@@ -104,12 +132,13 @@ SharedPage::SharedPage(BenchMpi& mpi) : rank_(mpi.place().rank), size_(mpi.place
     if (rank_ != 0 && offer.descriptor >= 0) {
         attach(offer.process, offer.descriptor, offer.token, bytes);
     }
-    double lost[2] = {page_ ? 0.0 : 1.0, rank_ == 1 && !page_ ? 1.0 : 0.0};
-    mpi.max_in_place(lost, 2);
+    // The first rank has the largest value.
+    double seen[2] = {page_ ? 0.0 : 1.0, rank_ > 0 && page_ ? size_ - rank_ : 0.0};
+    mpi.max_in_place(seen, 2);
     if (descriptor >= 0) close(descriptor);
-    all_attached_ = lost[0] == 0.0;
+    all_attached_ = seen[0] == 0.0;
     crowded_ = static_cast<long>(size_) > sysconf(_SC_NPROCESSORS_ONLN);
-    rank_one_attached_ = size_ > 1 && offer.descriptor >= 0 && lost[1] == 0.0;
+    if (seen[1] > 0) partner_ = size_ - static_cast<uint32_t>(seen[1]);
 }
 
 SharedPage::~SharedPage() {
@@ -139,13 +168,15 @@ bool SharedPage::attach(long process, int descriptor, uint64_t token, size_t byt
 }
 
 std::optional<double> SharedPage::flag_us(BenchMpi& mpi) {
-    if (!rank_one_attached_) return std::nullopt;
+    if (partner_ == 0) return std::nullopt;
     mpi.barrier();
     ++epoch_;
-    if (rank_ > 1) {
+    if (rank_ != 0 && rank_ != partner_) {
         if (page_) sleep_until(page_->done.word, epoch_);
         return std::nullopt;
     }
+    std::optional<OnOneCore> apart;
+    if (crowded_) apart.emplace(rank_ == 0);
     std::vector<double> times;
     times.reserve(kRepeats);
     for (size_t repeat = 0; repeat < kRepeats; ++repeat) {
@@ -163,7 +194,7 @@ std::optional<double> SharedPage::flag_us(BenchMpi& mpi) {
         times.push_back((now_us() - start) / (2.0 * kRoundTrips));
     }
     if (rank_ == 0) page_->done.word.store(epoch_, std::memory_order_release);
-    return median(times);
+    return *std::min_element(times.begin(), times.end());
 }
 
 bool SharedPage::arrive_last() {

@@ -25,7 +25,10 @@ class SharedPage {
     [[nodiscard]] bool all_attached() const { return all_attached_; }
     [[nodiscard]] bool crowded() const { return crowded_; }
 
-    // Collective; microseconds on rank 0. One way, median; ranks 2 and up sleep meanwhile.
+    // Collective; microseconds on rank 0, where another rank shares its node. One way between rank
+    // 0 and the first of those, the fastest of 15 rallies, so that a rank which waits for its core
+    // changes nothing; the others sleep meanwhile. Where ranks outnumber cores, the two are kept
+    // on different ones as long.
     std::optional<double> flag_us(BenchMpi& mpi);
     // Collective; a counter barrier that waits by sched_yield and nothing else, median.
     std::optional<double> yield_barrier_us(BenchMpi& mpi);
@@ -49,7 +52,7 @@ class SharedPage {
     size_t bytes_ = 0;
     uint32_t rank_ = 0;
     uint32_t size_ = 0;
-    bool rank_one_attached_ = false;
+    uint32_t partner_ = 0;  // of rank 0 in the ping-pong; 0: none
     bool all_attached_ = false;
     uint64_t epoch_ = 0;  // of the sleepers' word
     uint64_t turn_ = 0;   // of the ping-pong, kept over measurements

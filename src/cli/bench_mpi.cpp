@@ -52,71 +52,90 @@ struct Turn {
     double* recv;
 };
 
-template <class Body>
-int for_each_call(const Calls& calls, const Body& body) {
+// Where buffers are used again within the batch, `put_stamps` tells each call from the former.
+template <class Stamps, class Body>
+int for_each_call(const Calls& calls, const Stamps& put_stamps, const Body& body) {
+    const bool stamped = uses_each_once(calls.batch, calls.buffers);
+    const size_t buffers = calls.buffers.count();
     int status = 0;
     uint64_t call = calls.batch.first_call;
+    size_t k = call % buffers;
     uint32_t root = static_cast<uint32_t>(call % calls.place.size);
     for (uint64_t i = 0; i < calls.batch.calls; ++i, ++call) {
-        const uint64_t k = call % kBufferCount;
-        status |= body(Turn{call, root, calls.buffers.send[k], calls.buffers.recv[k]});
+        const Turn turn{call, root, calls.buffers.send[k], calls.buffers.recv[k]};
+        if (!stamped) put_stamps(turn);
+        status |= body(turn);
         if (++root == calls.place.size) root = 0;
+        if (++k == buffers) k = 0;
     }
     return status;
 }
 
+// Every rank sends one block.
+template <class Body>
+int for_each_block(const Calls& c, const Body& body) {
+    return for_each_call(
+        c, [&c](const Turn& t) { t.send[0] = stamp(t.call, c.place.rank); }, body);
+}
+
+void stamp_all_blocks(const Calls& c, const Turn& t) {
+    const auto elements = static_cast<size_t>(c.count);
+    for (uint32_t r = 0; r < c.place.size; ++r) t.send[r * elements] = stamp(t.call, r);
+}
+
+int run_barrier(const Calls& c) {
+    return for_each_call(
+        c, [](const Turn&) {}, [&c](const Turn&) { return c.functions.barrier(c.comm); });
+}
+
 int run_bcast(const Calls& c) {
-    return for_each_call(c, [&c](const Turn& t) {
+    const auto put_stamp = [&c](const Turn& t) {
         if (t.root == c.place.rank) t.recv[0] = stamp(t.call, t.root);
+    };
+    return for_each_call(c, put_stamp, [&c](const Turn& t) {
         return c.functions.bcast(t.recv, c.count, c.type, static_cast<int>(t.root), c.comm);
     });
 }
 
 int run_reduce(const Calls& c) {
-    return for_each_call(c, [&c](const Turn& t) {
-        t.send[0] = stamp(t.call, c.place.rank);
+    return for_each_block(c, [&c](const Turn& t) {
         return c.functions.reduce(t.send, t.recv, c.count, c.type, c.sum, static_cast<int>(t.root),
                                   c.comm);
     });
 }
 
 int run_allreduce(const Calls& c) {
-    return for_each_call(c, [&c](const Turn& t) {
-        t.send[0] = stamp(t.call, c.place.rank);
+    return for_each_block(c, [&c](const Turn& t) {
         return c.functions.allreduce(t.send, t.recv, c.count, c.type, c.sum, c.comm);
     });
 }
 
 int run_gather(const Calls& c) {
-    return for_each_call(c, [&c](const Turn& t) {
-        t.send[0] = stamp(t.call, c.place.rank);
+    return for_each_block(c, [&c](const Turn& t) {
         return c.functions.gather(t.send, c.count, c.type, t.recv, c.count, c.type,
                                   static_cast<int>(t.root), c.comm);
     });
 }
 
 int run_scatter(const Calls& c) {
-    const auto elements = static_cast<size_t>(c.count);
-    return for_each_call(c, [&c, elements](const Turn& t) {
-        if (t.root == c.place.rank) {
-            for (uint32_t r = 0; r < c.place.size; ++r) t.send[r * elements] = stamp(t.call, r);
-        }
+    const auto put_stamps = [&c](const Turn& t) {
+        if (t.root == c.place.rank) stamp_all_blocks(c, t);
+    };
+    return for_each_call(c, put_stamps, [&c](const Turn& t) {
         return c.functions.scatter(t.send, c.count, c.type, t.recv, c.count, c.type,
                                    static_cast<int>(t.root), c.comm);
     });
 }
 
 int run_allgather(const Calls& c) {
-    return for_each_call(c, [&c](const Turn& t) {
-        t.send[0] = stamp(t.call, c.place.rank);
+    return for_each_block(c, [&c](const Turn& t) {
         return c.functions.allgather(t.send, c.count, c.type, t.recv, c.count, c.type, c.comm);
     });
 }
 
 int run_reduce_scatter_block(const Calls& c) {
-    const auto elements = static_cast<size_t>(c.count);
-    return for_each_call(c, [&c, elements](const Turn& t) {
-        for (uint32_t r = 0; r < c.place.size; ++r) t.send[r * elements] = stamp(t.call, r);
+    const auto put_stamps = [&c](const Turn& t) { stamp_all_blocks(c, t); };
+    return for_each_call(c, put_stamps, [&c](const Turn& t) {
         return c.functions.reduce_scatter_block(t.send, t.recv, c.count, c.type, c.sum, c.comm);
     });
 }
@@ -124,7 +143,7 @@ int run_reduce_scatter_block(const Calls& c) {
 int run_calls(const Calls& c) {
     switch (c.batch.collective) {
         case TUTTI_BARRIER:
-            return for_each_call(c, [&c](const Turn&) { return c.functions.barrier(c.comm); });
+            return run_barrier(c);
         case TUTTI_BCAST:
             return run_bcast(c);
         case TUTTI_REDUCE:

@@ -16,8 +16,9 @@
 namespace tutti::cli {
 namespace {
 
-constexpr auto kOptionNames = std::to_array<std::string_view>(
-    {"--bytes", "--json", "--batches", "--seconds", "--algorithm", "--late", "--help"});
+constexpr auto kOptionNames =
+    std::to_array<std::string_view>({"--bytes", "--json", "--batches", "--seconds", "--algorithm",
+                                     "--late", "--buffers", "--help"});
 
 constexpr auto kDefaultBytes = std::to_array<uint64_t>(
     {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
@@ -75,6 +76,13 @@ std::optional<Error> set_option(BenchOptions& options, std::string_view name,
                                 std::string_view value) {
     if (name == "--bytes") return set_bytes(options, value);
     if (name == "--late") return set_late(options, value);
+    if (name == "--buffers") {
+        if (value != "fresh" && value != "reused") {
+            return wrong("--buffers '" + std::string(value) + "': expected reused or fresh");
+        }
+        options.fresh_buffers = value == "fresh";
+        return std::nullopt;
+    }
     if (name == "--algorithm") {
         if (value.empty()) return wrong("--algorithm: expected a name, or all");
         options.algorithm = value;
@@ -161,13 +169,19 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
                   ring:segment=64K; on one host node:small), or by all that the collective has
                   across hosts, in turn with the others;
                   multicast@process: to every process instead of one a node
+  --buffers KIND  reused (default): four buffers in turn; from 16K on a batch uses each once, just
+                  written by its owner. fresh: every call of a batch has buffers of its own; their
+                  owner writes them before the batch and flushes them out of all caches, so that the
+                  call finds them in memory, as those of a program that did much else meanwhile
   --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
                   slowest other rank inside the call, and, apart, of the late one
 
 The elements are doubles, reductions sum them, and roots and buffers change with every call. A
 batch lasts 200 us or more; its time is that of the slowest rank, divided by its calls. Columns: the
 median and the 99th percentile over the batches; ratio: host / Tutti; limit: the time for a flag to
-cross from rank 0 to rank 1 plus one memcpy of one block, measured then and there.
+cross from rank 0 to the next rank on its node plus one memcpy of one block, measured then and
+there. That time, the flag's latency, is also taken before and after the table and each line: where
+a virtual machine's cores were moved meanwhile, the line is marked ~ and its figures mix two places.
 )";
 }
 

@@ -32,11 +32,11 @@ struct BenchOptions {
     double seconds = 1.0;         // for each line of the table, about
     std::string algorithm;  // as TUTTI_ALLREDUCE takes it, or "all"; empty: by the rules alone
     std::optional<LateRank> late;
+    bool fresh_buffers = false;
 };
 
 // arguments: what follows the word "bench".
 Result<BenchOptions> parse_bench_options(std::span<const std::string_view> arguments);
 std::string bench_usage();
-// As the command line has it: "allreduce".
 
 }  // namespace tutti::cli

@@ -10,7 +10,8 @@ namespace tutti::cli {
 namespace {
 
 double base_value(uint64_t seed, uint64_t buffer, uint64_t origin) {
-    Prng prng((seed * kBufferCount + buffer) * 0x10001 + origin);
+    constexpr uint64_t kBuffersMax = 1024;
+    Prng prng((seed * kBuffersMax + buffer) * 0x10001 + origin);
     return static_cast<double>(prng.below(4093));
 }
 
@@ -42,18 +43,18 @@ struct Uses {
     uint64_t first;
     uint64_t last;
 };
-std::optional<Uses> uses_of(const Batch& batch, uint64_t buffer) {
-    const uint64_t ahead = (buffer + kBufferCount - batch.first_call % kBufferCount) % kBufferCount;
+std::optional<Uses> uses_of(const Batch& batch, uint64_t buffer, uint64_t count) {
+    const uint64_t ahead = (buffer + count - batch.first_call % count) % count;
     if (ahead >= batch.calls) return std::nullopt;
-    const uint64_t rounds = (batch.calls - 1 - ahead) / kBufferCount;
+    const uint64_t rounds = (batch.calls - 1 - ahead) / count;
     const uint64_t first = batch.first_call + ahead;
-    return Uses{first, first + rounds * kBufferCount};
+    return Uses{first, first + rounds * count};
 }
 
-bool is_root_of(const Uses& uses, const RankOfSize& place) {
-    const uint64_t cycle = uint64_t{kBufferCount} * place.size;
+bool is_root_of(const Uses& uses, const RankOfSize& place, uint64_t count) {
+    const uint64_t cycle = count * place.size;
     const uint64_t end = std::min(uses.last, uses.first + cycle);
-    for (uint64_t call = uses.first; call <= end; call += kBufferCount) {
+    for (uint64_t call = uses.first; call <= end; call += count) {
         if (call % place.size == place.rank) return true;
     }
     return false;
@@ -110,28 +111,32 @@ uint64_t recv_elements(tutti_collective collective, uint64_t elements, uint32_t 
 void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffers) {
     const Collective& what = facts(batch.collective);
     if (!has_data(what)) return;
-    for (uint32_t k = 0; k < kBufferCount; ++k) {
-        const auto uses = uses_of(batch, k);
+    for (uint32_t k = 0; k < buffers.count(); ++k) {
+        const auto uses = uses_of(batch, k, buffers.count());
         if (!uses) continue;
         if (what.in_place == InPlace::kAlways) {
             // Not only at the root: a broadcast that does nothing must leave something wrong.
             fill_block(buffers.recv[k], batch.elements, base_value(batch.seed, k, place.rank));
+            const bool is_first_root = uses->first % place.size == place.rank;
+            if (is_first_root) buffers.recv[k][0] = stamp(uses->first, place.rank);
             continue;
         }
-        if (what.input.on == On::kRoot && !is_root_of(*uses, place)) continue;
-        const uint32_t blocks = what.input.holds == Holds::kAll ? place.size : 1;
+        if (what.input.on == On::kRoot && !is_root_of(*uses, place, buffers.count())) continue;
+        const bool has_all = what.input.holds == Holds::kAll;
+        const uint32_t blocks = has_all ? place.size : 1;
         for (uint32_t block = 0; block < blocks; ++block) {
             const uint64_t number = number_of(batch.collective, place.rank, block, place.size);
-            fill_block(buffers.send[k] + block * batch.elements, batch.elements,
-                       base_value(batch.seed, k, number));
+            double* start = buffers.send[k] + block * batch.elements;
+            fill_block(start, batch.elements, base_value(batch.seed, k, number));
+            start[0] = stamp(uses->first, has_all ? block : place.rank);
         }
     }
 }
 
 std::optional<Mismatch> verify(const Batch& batch, const RankOfSize& place,
                                const BatchBuffers& buffers) {
-    for (uint32_t k = 0; k < kBufferCount; ++k) {
-        const auto uses = uses_of(batch, k);
+    for (uint32_t k = 0; k < buffers.count(); ++k) {
+        const auto uses = uses_of(batch, k, buffers.count());
         if (!uses) continue;
         const auto wrong = check_buffer(batch, k, *uses, place, buffers.recv[k]);
         if (wrong) {

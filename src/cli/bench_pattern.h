@@ -2,27 +2,31 @@
 // What the buffers of `tutti bench` hold, and what they must hold after the last call of a batch.
 //
 // Every batch has its own contents. Element j of a block is base(seed, buffer, origin) + j, so that
-// a piece that ends up in a wrong place is seen. Element 0 is a stamp of the call, written just
+// a piece that ends up in a wrong place is seen. Element 0 is a stamp of the call, written
 // before it, so that a call that delivers its predecessor's data is seen. All are integers small
 // enough for sums of them to be exact.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "tutti/tutti.h"
 
 namespace tutti::cli {
 
+// Of those that are used again and again.
 inline constexpr uint32_t kBufferCount = 4;
 
 struct BatchBuffers {
-    double* send[kBufferCount];
-    double* recv[kBufferCount];
+    explicit BatchBuffers(uint32_t count = kBufferCount) : send(count), recv(count) {}
+    [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(send.size()); }
+
+    std::vector<double*> send;
+    std::vector<double*> recv;
 };
 
-// A run of calls on all ranks. Call i has root i % size and buffer i % kBufferCount.
+// A run of calls on all ranks. Call i has root i % size and buffer i % count.
 struct Batch {
     tutti_collective collective;
     uint64_t elements;  // doubles in one block
@@ -44,8 +48,13 @@ inline double stamp(uint64_t call, uint64_t origin) {
 uint64_t send_elements(tutti_collective collective, uint64_t elements, uint32_t size);
 uint64_t recv_elements(tutti_collective collective, uint64_t elements, uint32_t size);
 
-// Fills the buffers that the batch will use.
+// Fills the buffers that the batch will use, each with the stamp of the first call that does.
 void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffers);
+
+// True where what fill() stamped is right for every call. Otherwise the calls stamp as they go.
+inline bool uses_each_once(const Batch& batch, const BatchBuffers& buffers) {
+    return batch.calls <= buffers.count();
+}
 
 struct Mismatch {
     uint64_t call;

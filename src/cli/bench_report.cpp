@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/collectives.h"
@@ -20,10 +21,22 @@ std::string microseconds(double us) {
     return fmt::format("{:.0f}", us);
 }
 
-constexpr auto kRow = "{:<10} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8} {:>10}\n";
+constexpr auto kRow = "{:<10} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8} {:>10}{}\n";
 
 // One way of running a cell, where there are more than two columns' worth.
 constexpr auto kWay = "{:<10} {:>8}  {:<28} {:>10} {:>10} {:>8}";
+
+// Behind the rows of a cell in which the cores moved.
+constexpr auto kMovedMark = " ~";
+
+bool has_moved(const Cell& cell) { return cell.flag && cores_moved(*cell.flag); }
+
+void put_flag(nlohmann::ordered_json& json, const std::optional<FlagLatency>& flag) {
+    if (!flag) return;
+    json["flag_before_us"] = flag->before_us;
+    json["flag_after_us"] = flag->after_us;
+    json["moved"] = cores_moved(*flag);
+}
 
 nlohmann::ordered_json json_of(const Times& times) {
     return {{"p10_us", times.p10_us},
@@ -64,7 +77,7 @@ nlohmann::ordered_json json_of(const Cell& cell) {
     if (cell.host_late) json["host_late"] = json_of(*cell.host_late);
     if (cell.tutti_late) json["tutti_late"] = json_of(*cell.tutti_late);
     if (!cell.algorithms.empty()) json["algorithms"] = json_of(cell.algorithms, cell.host);
-    if (cell.flag_us) json["flag_us"] = *cell.flag_us;
+    put_flag(json, cell.flag);
     json["copy_us"] = cell.copy_us;
     return json;
 }
@@ -79,7 +92,7 @@ std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes&
                                   microseconds(way.times.p99_us),
                                   fmt::format("{:.2f}", cell.host.p50_us / way.times.p50_us));
     if (run.late) row += fmt::format(" {:>10}", microseconds(way.late.p50_us));
-    return row + "\n";
+    return row + (has_moved(cell) ? kMovedMark : "") + "\n";
 }
 
 std::string way_rows(const BenchRun& run, const Cell& cell) {
@@ -98,11 +111,16 @@ bool has_ways(const BenchRun& run) { return run.has_algorithms || run.late; }
 }  // namespace
 
 std::string table_head(const BenchRun& run) {
-    std::string text = fmt::format("{}; {} ranks, {} cores{}\n", run.library, run.ranks, run.cores,
+    std::string text = fmt::format("{}; {} ranks, {} cores{}{}\n", run.library, run.ranks,
+                                   run.cores, run.fresh_buffers ? "; fresh buffers" : "",
                                    run.has_tutti ? "" : "; without Tutti");
     if (run.yield_barrier_us) {
         text += fmt::format("limit: a barrier of bare yields takes {} us\n",
                             microseconds(*run.yield_barrier_us));
+    }
+    if (run.flag) {
+        text +=
+            fmt::format("flag latency {} us before the table\n", microseconds(run.flag->before_us));
     }
     if (run.late) {
         text += fmt::format("rank {} enters each call {} ms late; us: the slowest other rank\n",
@@ -113,7 +131,7 @@ std::string table_head(const BenchRun& run) {
         return text + (run.late ? "    late us\n" : "\n");
     }
     return text + fmt::format(kRow, "collective", "bytes", "host us", "p99", "Tutti us", "p99",
-                              "ratio", "limit us");
+                              "ratio", "limit us", "");
 }
 
 std::string table_row(const BenchRun& run, const Cell& cell) {
@@ -123,15 +141,31 @@ std::string table_row(const BenchRun& run, const Cell& cell) {
         return fmt::format("{:<10} {:>8} not measured: {}\n", name, bytes, cell.skipped);
     }
     if (has_ways(run)) return way_rows(run, cell);
-    const std::string limit = cell.flag_us ? microseconds(*cell.flag_us + cell.copy_us) : "-";
+    const std::string limit = cell.flag ? microseconds(cell.flag->before_us + cell.copy_us) : "-";
+    const std::string_view mark = has_moved(cell) ? kMovedMark : "";
     if (!cell.tutti) {
         return fmt::format(kRow, name, bytes, microseconds(cell.host.p50_us),
-                           microseconds(cell.host.p99_us), "-", "-", "-", limit);
+                           microseconds(cell.host.p99_us), "-", "-", "-", limit, mark);
     }
     return fmt::format(kRow, name, bytes, microseconds(cell.host.p50_us),
                        microseconds(cell.host.p99_us), microseconds(cell.tutti->p50_us),
                        microseconds(cell.tutti->p99_us),
-                       fmt::format("{:.2f}", cell.host.p50_us / cell.tutti->p50_us), limit);
+                       fmt::format("{:.2f}", cell.host.p50_us / cell.tutti->p50_us), limit, mark);
+}
+
+std::string table_foot(const BenchRun& run) {
+    if (!run.flag) return {};
+    std::string text =
+        fmt::format("flag latency {} us before the table, {} us after it{}\n",
+                    microseconds(run.flag->before_us), microseconds(run.flag->after_us),
+                    cores_moved(*run.flag) ? ": the cores moved" : "");
+    if (std::any_of(run.cells.begin(), run.cells.end(), has_moved)) {
+        text += fmt::format(
+            "~ the cores moved in these lines: a flag's latency before and after differs by more "
+            "than a factor of {}\n",
+            kMovedFactor);
+    }
+    return text;
 }
 
 std::string progress_line(size_t done, size_t all, const Cell& next) {
@@ -144,11 +178,13 @@ std::string to_json(const BenchRun& run) {
                                    {"mpi", run.library},
                                    {"ranks", run.ranks},
                                    {"cores", run.cores},
-                                   {"has_tutti", run.has_tutti}};
+                                   {"has_tutti", run.has_tutti},
+                                   {"buffers", run.fresh_buffers ? "fresh" : "reused"}};
     if (run.late) {
         json["late"] = {{"rank", run.late->rank}, {"milliseconds", run.late->milliseconds}};
     }
     if (run.yield_barrier_us) json["yield_barrier_us"] = *run.yield_barrier_us;
+    put_flag(json, run.flag);
     json["cells"] = nlohmann::ordered_json::array();
     for (const Cell& cell : run.cells) json["cells"].push_back(json_of(cell));
     return json.dump(2) + "\n";

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/bench_cell.h"
+#include "cli/bench_regime.h"
 
 namespace tutti::cli {
 
@@ -17,8 +18,10 @@ struct BenchRun {
     uint32_t cores = 0;
     bool has_tutti = false;
     bool has_algorithms = false;
+    bool fresh_buffers = false;
     std::optional<LateRank> late;
     std::optional<double> yield_barrier_us;  // only where ranks outnumber cores
+    std::optional<FlagLatency> flag;         // around the table; only where ranks share a node
     std::vector<Cell> cells;
 };
 
@@ -26,6 +29,8 @@ struct BenchRun {
 // compared or a rank is late, a cell has a row for each way.
 std::string table_head(const BenchRun& run);
 std::string table_row(const BenchRun& run, const Cell& cell);
+// What is known once the last row is there; empty where no ranks share a node.
+std::string table_foot(const BenchRun& run);
 // Without a newline; to be overwritten by the next one.
 std::string progress_line(size_t done, size_t all, const Cell& next);
 

@@ -45,6 +45,31 @@ def test_multicast_to_every_process_beside_one_a_node(openmpi, tmp_path):
     assert sorted(row["hosts"] for row in outcome.report.data["multicast"]) == [2, 4]
 
 
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_the_flag_is_told_around_the_table_and_each_cell(mpi, tmp_path, ranks):
+    outcome, found = bench(mpi, tmp_path, ranks, "barrier", "bcast", "--bytes=8", options=())
+    assert outcome.status == 0, outcome
+    for place in (found, *found["cells"]):
+        low, high = sorted((place["flag_before_us"], place["flag_after_us"]))
+        assert 0 < low and place["moved"] == (high > 1.6 * low)
+    lines = [line for line in outcome.out.splitlines() if line.startswith("flag latency")]
+    assert len(lines) == 2 and lines[1].startswith(f"{lines[0]}, "), outcome
+    marked = [line for line in outcome.out.splitlines() if line.endswith(" ~")]
+    assert len(marked) == sum(cell["moved"] for cell in found["cells"]), outcome
+
+
+def test_fresh_buffers(mpi, tmp_path):
+    """Every collective, with more calls a batch than there are roots; results are checked."""
+    outcome, found = bench(mpi, tmp_path, 3, "all", "--bytes=8,32K", "--buffers=fresh", options=())
+    assert outcome.status == 0, outcome
+    assert found["buffers"] == "fresh" and len(found["cells"]) == 15
+    for cell in found["cells"]:
+        for side in ("host", "tutti"):
+            # At most as many as there are buffers; a barrier has none.
+            calls_max = 512 if cell["bytes"] else 1 << 17
+            assert 1 <= cell[side]["calls_per_batch"] <= calls_max, cell
+
+
 def test_one_host_has_no_choice(openmpi, tmp_path):
     outcome, found = bench(openmpi, tmp_path, 2, "bcast", "--bytes=8", "--algorithm=chain",
                            options=())

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "base/collectives.h"
+#include "cli/bench_buffers.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "cli/bench_options.h"
 #include "cli/bench_pattern.h"
+#include "cli/bench_regime.h"
 #include "cli/bench_report.h"
 
 namespace tutti::cli {
@@ -36,6 +38,16 @@ TEST(BenchOptions, ReadsCollectivesAndOptions) {
     EXPECT_EQ(o.json, "x.json");
     EXPECT_EQ(o.batches, 7u);
     EXPECT_EQ(o.seconds, 0.5);
+    EXPECT_FALSE(o.fresh_buffers);
+}
+
+TEST(BenchOptions, BuffersAreReusedOrFresh) {
+    EXPECT_TRUE(parse({"bcast", "--buffers=fresh"}).value().fresh_buffers);
+    EXPECT_FALSE(parse({"bcast", "--buffers=fresh", "--buffers", "reused"}).value().fresh_buffers);
+    for (const char* bad : {"", "both", "Fresh", "fresh,reused"}) {
+        EXPECT_EQ(problem({"bcast", "--buffers", bad}),
+                  "--buffers '" + std::string(bad) + "': expected reused or fresh");
+    }
 }
 
 TEST(BenchOptions, ReadsAlgorithmsAndTheLateRank) {
@@ -92,13 +104,71 @@ TEST(BenchCell, QuantilesAreValuesThatOccurred) {
     EXPECT_EQ(quantile(hundred, 1.0), 100);
 }
 
+TEST(BenchBuffers, FreshOnesAreEnoughForABatchAndNotTooMuchMemory) {
+    EXPECT_EQ(fresh_buffer_count({8, 8}), 512u);
+    EXPECT_EQ(fresh_buffer_count({16 << 20, 16 << 20}), kBufferCount);
+    const uint32_t some = fresh_buffer_count({64 << 10, 64 << 10});
+    EXPECT_GT(some, kBufferCount);
+    EXPECT_LT(some, 512u);
+    EXPECT_LE(Buffers::bytes_of_all({64 << 10, 64 << 10}, some, true), 16u << 20);
+    EXPECT_EQ(fresh_buffer_count({0, 0}), kBufferCount);  // a barrier
+}
+
+// Where each buffer lies, in the order of their use.
+std::vector<uintptr_t> places(const BatchBuffers& view) {
+    std::vector<uintptr_t> all;
+    for (uint32_t k = 0; k < view.count(); ++k) {
+        all.push_back(reinterpret_cast<uintptr_t>(view.send[k]));
+        all.push_back(reinterpret_cast<uintptr_t>(view.recv[k]));
+    }
+    return all;
+}
+
+TEST(BenchBuffers, FreshOnesShareNoPageAndComeInNoOrder) {
+    constexpr uint32_t kCount = 64;
+    Buffers buffers;
+    ASSERT_TRUE(buffers.allocate({8, 136}, kCount, true));
+    ASSERT_EQ(buffers.view().count(), kCount);
+    std::vector<uintptr_t> in_use = places(buffers.view());
+    std::vector<uintptr_t> sorted = in_use;
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t i = 1; i < sorted.size(); ++i) EXPECT_GE(sorted[i] - sorted[i - 1], 4096u + 64);
+    // A processor that has seen a distance twice fetches ahead.
+    size_t repeated = 0;
+    for (uint32_t k = 2; k < kCount; ++k) {
+        const auto& send = buffers.view().send;
+        repeated += send[k] - send[k - 1] == send[k - 1] - send[k - 2] ? 1 : 0;
+    }
+    EXPECT_LT(repeated, 4u);
+}
+
+TEST(BenchBuffers, AFlushKeepsWhatTheOwnerWrote) {
+    for (const bool fresh : {false, true}) {
+        Buffers buffers;
+        ASSERT_TRUE(buffers.allocate({1000 * sizeof(double), 8}, 6, fresh));
+        const Batch batch{TUTTI_REDUCE, 1000, 3, 5, 4};
+        fill(batch, {1, 2}, buffers.view());
+        const std::vector<double> before(buffers.view().send[5], buffers.view().send[5] + 1000);
+        EXPECT_EQ(before[0], stamp(5, 1));
+        buffers.flush(batch);
+        EXPECT_TRUE(std::equal(before.begin(), before.end(), buffers.view().send[5]));
+        EXPECT_EQ(buffers.view().send[3][0], -1.0);  // the batch does not come so far
+        EXPECT_EQ(buffers.view().recv[5][0], -1.0);
+    }
+}
+
 // All ranks of a job in one process, with the collectives done in the plainest way.
 class Job {
   public:
-    Job(tutti_collective collective, uint64_t elements, uint32_t size)
-        : collective_(collective), elements_(elements), size_(size), ranks_(size) {
+    Job(tutti_collective collective, uint64_t elements, uint32_t size,
+        uint32_t buffers = kBufferCount)
+        : collective_(collective),
+          elements_(elements),
+          size_(size),
+          buffers_(buffers),
+          ranks_(size, Rank(buffers)) {
         for (Rank& rank : ranks_) {
-            for (uint32_t k = 0; k < kBufferCount; ++k) {
+            for (uint32_t k = 0; k < buffers; ++k) {
                 rank.send[k].assign(send_elements(collective, elements, size), -1);
                 rank.recv[k].assign(recv_elements(collective, elements, size), -1);
                 rank.view.send[k] = rank.send[k].data();
@@ -109,6 +179,7 @@ class Job {
 
     void run(const Batch& batch) {
         for (uint32_t r = 0; r < size_; ++r) fill(batch, {r, size_}, ranks_[r].view);
+        stamps_ = !uses_each_once(batch, ranks_[0].view);
         for (uint64_t i = 0; i < batch.calls; ++i) call(batch.first_call + i);
     }
 
@@ -120,24 +191,30 @@ class Job {
 
   private:
     struct Rank {
-        std::vector<double> send[kBufferCount];
-        std::vector<double> recv[kBufferCount];
-        BatchBuffers view{};
+        explicit Rank(uint32_t buffers) : send(buffers), recv(buffers), view(buffers) {}
+        std::vector<std::vector<double>> send;
+        std::vector<std::vector<double>> recv;
+        BatchBuffers view;
     };
+
+    // What the benchmark writes between two calls of a batch, where it must.
+    void put_stamp(double& element, uint64_t call, uint64_t origin) const {
+        if (stamps_) element = stamp(call, origin);
+    }
 
     void call(uint64_t number) {
         const auto root = static_cast<uint32_t>(number % size_);
-        const uint64_t k = number % kBufferCount;
+        const uint64_t k = number % buffers_;
         if (collective_ == TUTTI_BCAST) {
             auto& source = ranks_[root].recv[k];
-            source[0] = stamp(number, root);
+            put_stamp(source[0], number, root);
             for (Rank& rank : ranks_) rank.recv[k] = source;
             return;
         }
         if (collective_ == TUTTI_SCATTER) {
             auto& source = ranks_[root].send[k];
             for (uint32_t r = 0; r < size_; ++r) {
-                source[r * elements_] = stamp(number, r);
+                put_stamp(source[r * elements_], number, r);
                 std::copy_n(source.begin() + static_cast<long>(r * elements_), elements_,
                             ranks_[r].recv[k].begin());
             }
@@ -148,7 +225,7 @@ class Job {
         std::vector<double> blocks;
         for (uint32_t r = 0; r < size_; ++r) {
             auto& send = ranks_[r].send[k];
-            send[0] = stamp(number, r);
+            put_stamp(send[0], number, r);
             for (uint64_t j = 0; j < elements_; ++j) sum[j] += send[j];
             blocks.insert(blocks.end(), send.begin(), send.end());
         }
@@ -160,11 +237,11 @@ class Job {
     }
 
     void reduce_scatter(uint64_t number) {
-        const uint64_t k = number % kBufferCount;
+        const uint64_t k = number % buffers_;
         std::vector<double> sum(size_ * elements_, 0);
         for (Rank& rank : ranks_) {
             auto& send = rank.send[k];
-            for (uint32_t r = 0; r < size_; ++r) send[r * elements_] = stamp(number, r);
+            for (uint32_t r = 0; r < size_; ++r) put_stamp(send[r * elements_], number, r);
             for (uint64_t j = 0; j < sum.size(); ++j) sum[j] += send[j];
         }
         for (uint32_t r = 0; r < size_; ++r) {
@@ -176,6 +253,8 @@ class Job {
     tutti_collective collective_;
     uint64_t elements_;
     uint32_t size_;
+    uint32_t buffers_;
+    bool stamps_ = false;
     std::vector<Rank> ranks_;
 };
 
@@ -183,20 +262,27 @@ constexpr tutti_collective kWithData[] = {
     TUTTI_BCAST,   TUTTI_REDUCE,    TUTTI_ALLREDUCE,           TUTTI_GATHER,
     TUTTI_SCATTER, TUTTI_ALLGATHER, TUTTI_REDUCE_SCATTER_BLOCK};
 
+// Batches that use some buffers once, all of them, and some again.
+void expect_right(tutti_collective collective, uint64_t elements, uint32_t size, uint32_t buffers) {
+    Job job(collective, elements, size, buffers);
+    uint64_t number = 0;
+    for (const uint64_t calls : {1u, 2u, 3u, 4u, 5u, 7u, 17u, 1u}) {
+        const Batch batch{collective, elements, number, number, calls};
+        number += calls;
+        job.run(batch);
+        for (uint32_t r = 0; r < size; ++r) {
+            EXPECT_FALSE(job.look(batch, r)) << collective_name(collective) << ' ' << size << ' '
+                                             << elements << ' ' << buffers << ' ' << calls;
+        }
+    }
+}
+
 TEST(BenchPattern, AcceptsRightResults) {
     for (const tutti_collective collective : kWithData) {
         for (const uint32_t size : {1u, 2u, 3u, 5u, 8u}) {
             for (const uint64_t elements : {1u, 2u, 33u}) {
-                Job job(collective, elements, size);
-                uint64_t number = 0;
-                for (const uint64_t calls : {1u, 2u, 3u, 4u, 5u, 17u, 1u}) {
-                    const Batch batch{collective, elements, number, number, calls};
-                    number += calls;
-                    job.run(batch);
-                    for (uint32_t r = 0; r < size; ++r) {
-                        EXPECT_FALSE(job.look(batch, r))
-                            << collective_name(collective) << ' ' << size << ' ' << elements;
-                    }
+                for (const uint32_t buffers : {kBufferCount, 7u}) {
+                    expect_right(collective, elements, size, buffers);
                 }
             }
         }
@@ -278,7 +364,7 @@ BenchRun some_run() {
     cell.bytes = 1024;
     cell.host = {1.25, 1.5, 3.0, 9, 100};
     cell.tutti = Times{0.25, 0.5, 0.75, 9, 300};
-    cell.flag_us = 0.1;
+    cell.flag = {0.1, 0.12};
     cell.copy_us = 0.05;
     run.cells.push_back(cell);
     Cell skipped;
@@ -292,12 +378,27 @@ BenchRun some_run() {
 TEST(BenchReport, SaysWhatWasMeasured) {
     const auto json = nlohmann::json::parse(to_json(some_run()));
     EXPECT_EQ(json["mpi"], "An MPI \"1.0\"");
+    EXPECT_EQ(json["buffers"], "reused");
     ASSERT_EQ(json["cells"].size(), 2u);
     EXPECT_EQ(json["cells"][0]["collective"], "bcast");
     EXPECT_EQ(json["cells"][0]["ratio"], 3.0);
     EXPECT_EQ(json["cells"][0]["tutti"]["calls_per_batch"], 300);
+    EXPECT_EQ(json["cells"][0]["flag_before_us"], 0.1);
+    EXPECT_EQ(json["cells"][0]["flag_after_us"], 0.12);
+    EXPECT_EQ(json["cells"][0]["moved"], false);
     EXPECT_EQ(json["cells"][1]["skipped"], "too large");
+    // Ranks on hosts of their own have no flag between them.
+    EXPECT_FALSE(json.contains("flag_before_us"));
+    EXPECT_FALSE(json["cells"][1].contains("moved"));
     EXPECT_FALSE(json["cells"][1].contains("host"));
+}
+
+TEST(BenchReport, SaysWhichBuffers) {
+    BenchRun run = some_run();
+    EXPECT_TRUE(table_head(run).starts_with("An MPI \"1.0\"; 2 ranks, 2 cores\n"));
+    run.fresh_buffers = true;
+    EXPECT_TRUE(table_head(run).starts_with("An MPI \"1.0\"; 2 ranks, 2 cores; fresh buffers\n"));
+    EXPECT_EQ(nlohmann::json::parse(to_json(run))["buffers"], "fresh");
 }
 
 TEST(BenchReport, RowsAlign) {
@@ -308,6 +409,51 @@ TEST(BenchReport, RowsAlign) {
     EXPECT_EQ(row.size(), names.size());
     EXPECT_NE(row.find("3.00"), std::string::npos) << row;
     EXPECT_NE(table_row(run, run.cells[1]).find("not measured: too large"), std::string::npos);
+}
+
+TEST(BenchRegime, CoresMovedWhereTheFlagChangedBeyondNoise) {
+    EXPECT_FALSE(cores_moved({0.07, 0.07}));
+    EXPECT_FALSE(cores_moved({0.06, 0.08}));
+    EXPECT_FALSE(cores_moved({0.28, 0.25}));
+    EXPECT_TRUE(cores_moved({0.08, 0.25}));
+    EXPECT_TRUE(cores_moved({0.25, 0.08}));
+    EXPECT_FALSE(cores_moved({0.1, 0.1 * kMovedFactor}));
+}
+
+TEST(BenchReport, TheFlagStandsBeforeAndAfterTheTable) {
+    BenchRun run = some_run();
+    EXPECT_EQ(table_head(run).find("flag latency"), std::string::npos);
+    EXPECT_EQ(table_foot(run), "");
+    run.flag = {0.25, 0.28};
+    EXPECT_NE(table_head(run).find("\nflag latency 0.250 us before the table\n"),
+              std::string::npos);
+    EXPECT_EQ(table_foot(run), "flag latency 0.250 us before the table, 0.280 us after it\n");
+    run.flag->after_us = 0.07;
+    EXPECT_EQ(table_foot(run),
+              "flag latency 0.250 us before the table, 0.070 us after it: the cores moved\n");
+    EXPECT_EQ(nlohmann::json::parse(to_json(run))["moved"], true);
+}
+
+TEST(BenchReport, MarksTheRowsInWhichTheCoresMoved) {
+    BenchRun run = some_run();
+    run.flag = {0.07, 0.07};
+    const std::string still = table_row(run, run.cells[0]);
+    EXPECT_EQ(still.find('~'), std::string::npos);
+    EXPECT_EQ(table_foot(run).find('~'), std::string::npos);
+    Cell& cell = run.cells[0];
+    cell.flag->after_us = 0.26;
+    EXPECT_EQ(table_row(run, cell), still.substr(0, still.size() - 1) + " ~\n");
+    EXPECT_NE(table_foot(run).find("\n~ the cores moved in these lines"), std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(to_json(run))["cells"][0]["moved"], true);
+    // Each way of running the call was measured meanwhile.
+    run.has_algorithms = true;
+    cell.algorithms = {{"chain", "", cell.host, {}}, {"tree", "needs wings", {}, {}}};
+    const std::string rows = table_row(run, cell);
+    EXPECT_EQ(std::count(rows.begin(), rows.end(), '~'), 3) << rows;
+    // Without Tutti there is a mark as well.
+    run.has_algorithms = false;
+    cell.tutti.reset();
+    EXPECT_TRUE(table_row(run, cell).ends_with(" ~\n"));
 }
 
 TEST(BenchReport, ARowForEachWay) {
