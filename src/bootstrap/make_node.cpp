@@ -423,7 +423,7 @@ Result<Done> NodeMaker::learn() {
     // Nobody reads what another one clears, or writes what it then does.
     if (auto ended = circle_.agree(mine_); !ended) return ended;
     clear_area();
-    part_.node.slice.geometry = recut(geometry_, part_.node.tuning.pieces.bytes_max);
+    part_.node.slice.geometry = geometry_.recut(part_.node.tuning.pieces.bytes_max);
     return circle_.agree({});
 }
 

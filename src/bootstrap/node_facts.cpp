@@ -64,6 +64,19 @@ std::string reading_obstacle(const Settings& settings, std::span<const NodeMembe
     return share_it ? "" : "the ranks are in different pid namespaces";
 }
 
+// So that no trip waits for a page of a ring: the own one and those of the next ranks, as many as
+// are used together in a team that is not large.
+void map_rings(const node::Team& team) {
+    constexpr uint32_t kRingsMax = 8;
+    constexpr size_t kStride = 4096;
+    const node::Geometry& geometry = team.slice.geometry;
+    const size_t ring_bytes = geometry.chunk_bytes * geometry.chunk_count;
+    for (uint32_t i = 0; i < std::min(team.size, kRingsMax); ++i) {
+        const volatile std::byte* ring = team.slice.chunk((team.rank + i) % team.size, 0);
+        for (size_t at = 0; at < ring_bytes; at += kStride) static_cast<void>(ring[at]);
+    }
+}
+
 node::TuningLimits tuning_limits(const Settings& settings, bool can_read) {
     return {.piece_bytes_max = static_cast<uint32_t>(settings.chunk_bytes),
             .has_single = can_read,
@@ -98,6 +111,7 @@ FactFinder::FactFinder(engine::Context& context, const node::Team& team,
     node::prepare(team_);
     const Settings& settings = context.settings();
     if (is_crowded) return;
+    map_rings(team_);
     meter_.emplace(context.clock(), default_tuning(settings, team.size),
                    tuning_limits(settings, true));
 }

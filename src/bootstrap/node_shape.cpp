@@ -2,7 +2,6 @@
 #include "bootstrap/node_shape.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace tutti::bootstrap {
 namespace {
@@ -15,7 +14,6 @@ constexpr uint32_t kPieceBytesFew = 16 * 1024;
 // A rank's ring: it stays in a second-level cache of 2 MiB, and is long enough that a line has left
 // its reader's first level when it is written again.
 constexpr size_t kRingBytesWanted = 512 * 1024;
-constexpr uint64_t kChunkCountMax = 32;
 
 }  // namespace
 
@@ -28,7 +26,7 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t 
     size_t chunk = is_set ? settings.chunk_bytes : chunk_bytes;
     while (true) {
         chunk = std::max(chunk, is_set ? node::kLineBytes * ranks : least);
-        uint64_t count = kChunkCountMax;
+        uint64_t count = node::kChunkCountMax;
         while (count > node::kChunkCountMin && count * chunk > kRingBytesWanted) count /= 2;
         for (; count >= node::kChunkCountMin; count /= 2) {
             const auto geometry = node::Geometry::make(ranks, chunk, count);
@@ -37,16 +35,6 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t 
         }
         chunk /= 2;
     }
-}
-
-node::Geometry recut(const node::Geometry& geometry, size_t chunk_bytes) {
-    const uint64_t ratio = chunk_bytes > 0 ? geometry.chunk_bytes / chunk_bytes : 0;
-    const bool fits = ratio > 1 && ratio * chunk_bytes == geometry.chunk_bytes &&
-                      chunk_bytes % node::kLineBytes == 0 && std::has_single_bit(ratio) &&
-                      ratio * geometry.chunk_count <= kChunkCountMax &&
-                      chunk_bytes >= node::kLineBytes * geometry.ranks;
-    if (!fits) return geometry;
-    return node::Geometry::make(geometry.ranks, chunk_bytes, ratio * geometry.chunk_count);
 }
 
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks) {

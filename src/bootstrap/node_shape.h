@@ -26,9 +26,6 @@ inline constexpr uint32_t kPieceBytesMany = 64 * 1024;
 node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t chunk_bytes,
                                size_t used_bytes);
 
-// The same memory in chunks of `chunk_bytes`, where that makes more of them and not too many.
-node::Geometry recut(const node::Geometry& geometry, size_t chunk_bytes);
-
 // For ranks that have measured nothing.
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks);
 

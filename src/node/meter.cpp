@@ -8,7 +8,17 @@
 namespace tutti::node {
 namespace {
 
-constexpr uint32_t kTrips = 3;
+// The first trips of a trial write lines of a ring that nobody has read lately, which is quicker
+// than what calls find that follow each other: these are not counted. Then at least two, and more,
+// up to a limit, while they are quick.
+constexpr uint32_t kTripsUncounted = 2;
+constexpr uint32_t kTripsMin = 4;
+constexpr uint32_t kTripsMax = 10;
+constexpr uint64_t kTrialNs = 60'000;
+// So much longer than what it is compared with, and it is not tried again: the first trip, the
+// others.
+constexpr uint64_t kHopelessFirst = 3;
+constexpr uint64_t kHopeless = 2;
 // The blocks of all ranks together.
 constexpr size_t kAllBytesMax = size_t{1} << 20;
 
@@ -83,7 +93,6 @@ void Meter::decide(const Team& team) {
 }
 
 void Meter::order(Team& team) {
-    team.tuning = untried_;
     if (team.rank == 0) decide(team);
     Call call;
     call.collective = TUTTI_BCAST;
@@ -93,11 +102,20 @@ void Meter::order(Team& team) {
     start(team, op_, call);
 }
 
-void Meter::meet(Team& team) {
-    team.tuning = tuning_for(order_.trial, untried_, limits_);
+// Before a trip, and at the end: after it no chunk is in use. What a rank gives it has just
+// written, as programs do.
+void Meter::meet(Team& team, Phase phase) {
+    if (order_.trial.pattern == Pattern::kAllWays) {
+        std::memset(room_.get(), static_cast<int>(trips_), kMeasuredBytes[order_.trial.size]);
+    }
     calls_ = 0;
-    phase_ = Phase::kMeeting;
+    phase_ = phase;
     start(team, op_, Call{});
+}
+
+void Meter::apply(Team& team, const Tuning& tuning) {
+    team.tuning = tuning;
+    team.slice.geometry = team.slice.geometry.recut(tuning.pieces.bytes_max);
 }
 
 bool Meter::move_on(Team& team) {
@@ -120,13 +138,15 @@ bool Meter::move_on(Team& team) {
 
 // Rank 0's, after a trip.
 void Meter::record() {
-    const uint64_t ns = (clock_.now_ns() - trip_began_ns_) / calls_of(order_.trial.pattern);
+    const uint64_t now = clock_.now_ns();
+    const uint64_t ns = (now - trip_began_ns_) / calls_of(order_.trial.pattern);
     const bool is_first = trips_++ == 0;
-    if (trips_ == 2 || ns < best_ns_ || is_first) best_ns_ = ns;
-    constexpr uint64_t kHopeless = 2;
+    if (is_first) trial_began_ns_ = trip_began_ns_;
+    if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
-    const bool is_hopeless = rival != 0 && ns > kHopeless * rival;
-    if (trips_ < kTrips && !is_hopeless) return;
+    const bool is_hopeless = rival != 0 && ns > (is_first ? kHopelessFirst : kHopeless) * rival;
+    const bool is_quick = now - trial_began_ns_ < kTrialNs && trips_ < kTripsMax;
+    if ((trips_ < kTripsMin || is_quick) && !is_hopeless) return;
     const uint64_t most = UINT32_MAX;
     time_of(order_.figures, order_.trial) =
         static_cast<uint32_t>(std::clamp<uint64_t>(best_ns_, 1, most));
@@ -134,7 +154,7 @@ void Meter::record() {
 }
 
 void Meter::end(Team& team) {
-    team.tuning = order_.tuning;
+    apply(team, order_.tuning);
     room_.reset();
     phase_ = Phase::kIdle;
 }
@@ -151,13 +171,13 @@ Step Meter::step(Team& team) {
             order(team);
             break;
         case Phase::kOrdering:
-            if (order_.is_end) {
-                end(team);
-                return Step::kDone;
-            }
-            meet(team);
+            meet(team, order_.is_end ? Phase::kParting : Phase::kMeeting);
             break;
+        case Phase::kParting:
+            end(team);
+            return Step::kDone;
         case Phase::kMeeting:
+            apply(team, tuning_for(order_.trial, untried_, limits_));
             trip_began_ns_ = team.rank == 0 ? clock_.now_ns() : 0;
             move_on(team);
             break;

@@ -4,8 +4,7 @@
 //
 // Rank 0 leads. Before each trip it broadcasts an order: the trial that is next, or the end with
 // what follows for all. So every rank comes to the same tuning, and only rank 0 looks at the clock.
-// A trip begins with a barrier. A trial is three trips, of which the first only warms up; one that
-// is hopeless after that ends there.
+// A trip begins with a barrier. A trial is some trips, of which the quickest but the first counts.
 //
 // A state machine like the calls: nothing waits inside.
 #pragma once
@@ -34,7 +33,7 @@ class Meter {
     // all the rest only where that has changed (has_moved). Allocates; without memory on any rank
     // all measure nothing.
     void begin(const Figures& known = {});
-    // At its end team.tuning is what follows.
+    // At its end team.tuning is what follows, and the ring of chunks is cut by it.
     Step step(Team& team);
 
     [[nodiscard]] const Figures& figures() const { return order_.figures; }
@@ -50,14 +49,15 @@ class Meter {
         Figures figures;
     };
     static_assert(sizeof(Order) <= kInlineBytesMax);
-    enum class Phase { kIdle, kAsking, kOrdering, kMeeting, kMoving };
+    enum class Phase { kIdle, kAsking, kOrdering, kMeeting, kMoving, kParting };
 
     [[nodiscard]] size_t block_bytes_max(const Team& team) const;
     [[nodiscard]] bool make_room(const Team& team);
     void ask(Team& team);
     void order(Team& team);
     void decide(const Team& team);
-    void meet(Team& team);
+    void meet(Team& team, Phase phase);
+    static void apply(Team& team, const Tuning& tuning);
     bool move_on(Team& team);  // false: the trip is over
     void record();
     void end(Team& team);
@@ -72,6 +72,7 @@ class Meter {
     bool can_measure_ = false;
     std::unique_ptr<std::byte[]> room_;  // a block, and one of every rank
     uint64_t began_ns_ = 0;
+    uint64_t trial_began_ns_ = 0;
     uint64_t trip_began_ns_ = 0;
     uint32_t trips_ = 0;  // of the trial
     uint32_t calls_ = 0;  // of the trip

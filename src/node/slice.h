@@ -2,7 +2,9 @@
 // A team's slice of a node's shared segment: who writes which word. docs/node.md has the table.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,6 +39,7 @@ static_assert(kSlotLines * kLinePayloadBytes >= kInlineBytesMax);
 inline constexpr uint64_t kSlotCount = 8;
 // Chunks in a rank's ring: a power of two. The split reduction needs at least 5 (split.cpp).
 inline constexpr uint64_t kChunkCountMin = 8;
+inline constexpr uint64_t kChunkCountMax = 32;
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
@@ -92,6 +95,9 @@ struct Geometry {
     size_t slice_bytes = 0;  // a header page and all areas
 
     static Geometry make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count = kChunkCountMin);
+    // The same memory in chunks of this size, where it has room for a right number of them; else as
+    // it is. For times at which no chunk is written and not yet consumed.
+    [[nodiscard]] Geometry recut(size_t chunk_bytes_wanted) const;
 };
 
 // The first page of a slice.
@@ -165,6 +171,18 @@ inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chun
     geometry.rank_bytes = (raw + kPageBytes - 1) / kPageBytes * kPageBytes;
     geometry.slice_bytes = kPageBytes + ranks * geometry.rank_bytes;
     return geometry;
+}
+
+inline Geometry Geometry::recut(size_t chunk_bytes_wanted) const {
+    const size_t ring_bytes = chunk_bytes * chunk_count;
+    const bool is_whole = chunk_bytes_wanted % kLineBytes == 0 &&
+                          chunk_bytes_wanted >= kLineBytes * ranks &&
+                          ring_bytes % std::max<size_t>(chunk_bytes_wanted, 1) == 0;
+    if (!is_whole) return *this;
+    const uint64_t count = ring_bytes / chunk_bytes_wanted;
+    const bool fits =
+        std::has_single_bit(count) && count >= kChunkCountMin && count <= kChunkCountMax;
+    return fits ? make(ranks, chunk_bytes_wanted, count) : *this;
 }
 
 }  // namespace tutti::node

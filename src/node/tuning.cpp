@@ -58,6 +58,9 @@ std::optional<Trial> next_of(const Times& times, Pattern pattern, CopyWay way, s
         }
         return std::nullopt;
     }
+    // What is twice as long there does not win with more.
+    const bool is_hopeless = uint64_t{times.single[size]} > 2 * uint64_t{times.ring[size]};
+    if (is_hopeless) return std::nullopt;
     while (may_rise && size + 1 < kMeasuredBytes.size() && kMeasuredBytes[size + 1] <= bytes_max) {
         if (auto trial = lacks(++size)) return trial;
         if (single_wins(times, size)) break;
