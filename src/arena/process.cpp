@@ -43,6 +43,17 @@ ProcessId this_process() {
     return id;
 }
 
+uint64_t hash_of(const ProcessId& process) {
+    constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
+    uint64_t hash = 0;
+    for (const uint64_t word :
+         {process.pid_space, process.started, static_cast<uint64_t>(process.pid)}) {
+        hash = (hash ^ word) * kPrime;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
 uint64_t hash_text(const std::string& text, uint64_t seed) {
     uint64_t hash = seed;
     for (const char c : text) {

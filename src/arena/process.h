@@ -19,6 +19,9 @@ struct ProcessId {
 
 ProcessId this_process();
 
+// Allocates nothing.
+uint64_t hash_of(const ProcessId& process);
+
 // A number that processes of one machine share that have one hostname and one network. Equal
 // numbers are only a reason to try; the token in the segment is the proof. Hosts of a test bed
 // share a kernel, at times a name, but never a network. Mounts, process numbers and System V memory

@@ -47,15 +47,9 @@ struct Attached {
 
 // Not zero. Tells apart who has which place among them. Allocates nothing.
 uint64_t hash_of(const std::vector<NodeMember>& members) {
-    constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
     uint64_t hash = 0;
     for (const NodeMember& member : members) {
-        const arena::ProcessId& process = member.process;
-        for (const uint64_t word :
-             {process.pid_space, process.started, static_cast<uint64_t>(process.pid)}) {
-            hash = (hash ^ word) * kPrime;
-            hash ^= hash >> 32;
-        }
+        hash = (hash ^ arena::hash_of(member.process)) * 0x9e3779b97f4a7c15u;
     }
     return hash | 1u;
 }
@@ -82,7 +76,7 @@ class NodeMaker {
     }
     Result<Done> meet();
     NodeOffer make_offer();
-    bool is_crowded() const;
+    std::vector<topo::CpuSet> cpus() const;
     void write_tree();
     Result<Done> take_offer();
     Report attach();
@@ -145,22 +139,10 @@ Result<Done> NodeMaker::meet() {
     return Done{};
 }
 
-// More ranks than processors, for the team or for the whole job on this node.
-bool NodeMaker::is_crowded() const {
-    topo::CpuSet all;
-    for (const NodeMember& member : members_) all |= member.cpus;
-    const uint32_t cpus = std::max(1u, std::min(all.count(), context_.usable_cpus()));
-    if (circle_.size > cpus) return true;
-    if (context_.params().ranks_on_node > context_.usable_cpus()) return true;
-    // Ranks bound to one and the same processor crowd it, however many there are elsewhere.
-    topo::CpuSet bound;
-    for (const NodeMember& member : members_) {
-        if (member.cpus.count() != 1) continue;
-        const uint32_t cpu = *member.cpus.first();
-        if (bound.has(cpu)) return true;
-        bound.add(cpu);
-    }
-    return false;
+std::vector<topo::CpuSet> NodeMaker::cpus() const {
+    std::vector<topo::CpuSet> cpus;
+    for (const NodeMember& member : members_) cpus.push_back(member.cpus);
+    return cpus;
 }
 
 NodeOffer NodeMaker::make_offer() {
@@ -176,7 +158,8 @@ NodeOffer NodeMaker::make_offer() {
     arena_ = arena.value();
     const size_t used = arena_->used_bytes();
     const Settings& settings = context_.settings();
-    offer.is_crowded = is_crowded() ? 1 : 0;
+    offer.is_crowded =
+        is_crowded(cpus(), context_.usable_cpus(), context_.params().ranks_on_node) ? 1 : 0;
     offer.facts = context_.facts_of(set_hash(members_));
     const bool may_want_long = learns(offer);
     const size_t wanted = may_want_long
@@ -366,9 +349,7 @@ Result<Done> NodeMaker::attach_all() {
 // Reading the machine takes long, so the leader does it for all. The tree goes through the leader's
 // chunks, which nobody uses yet.
 void NodeMaker::write_tree() {
-    std::vector<topo::CpuSet> cpus;
-    for (const NodeMember& member : members_) cpus.push_back(member.cpus);
-    const auto parents = tree_parents(context_.settings(), cpus);
+    const auto parents = tree_parents(context_.settings(), cpus());
     std::memcpy(tree_space(), parents.data(), circle_.size * sizeof(uint32_t));
 }
 

@@ -182,16 +182,7 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
 
 uint64_t set_hash(std::span<const NodeMember> members) {
     uint64_t sum = 0;
-    for (const NodeMember& member : members) {
-        const arena::ProcessId& process = member.process;
-        uint64_t hash = 0x9e3779b97f4a7c15u;
-        for (const uint64_t word :
-             {process.pid_space, process.started, static_cast<uint64_t>(process.pid)}) {
-            hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
-            hash ^= hash >> 31;
-        }
-        sum += hash;
-    }
+    for (const NodeMember& member : members) sum += arena::hash_of(member.process);
     return sum;
 }
 

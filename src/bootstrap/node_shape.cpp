@@ -46,6 +46,22 @@ node::Tuning default_tuning(const Settings& settings, uint32_t ranks) {
     return tuning;
 }
 
+bool is_crowded(std::span<const topo::CpuSet> rank_cpus, uint32_t usable, uint32_t ranks_on_node) {
+    topo::CpuSet all;
+    for (const topo::CpuSet& cpus : rank_cpus) all |= cpus;
+    if (rank_cpus.size() > std::max(1u, std::min(all.count(), usable))) return true;
+    if (ranks_on_node > usable) return true;
+    // Ranks bound to one and the same processor crowd it, however many there are elsewhere.
+    topo::CpuSet bound;
+    for (const topo::CpuSet& cpus : rank_cpus) {
+        if (cpus.count() != 1) continue;
+        const uint32_t cpu = *cpus.first();
+        if (bound.has(cpu)) return true;
+        bound.add(cpu);
+    }
+    return false;
+}
+
 bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded) {
     if (settings.layout != LayoutChoice::kAuto) return settings.layout == LayoutChoice::kTree;
     return ranks > kFlatRanksMax && (!settings.topology.empty() || !is_crowded);

@@ -29,6 +29,10 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t 
 // For ranks that have measured nothing.
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks);
 
+// More ranks than processors, for a team or for the whole job on this node. rank_cpus: of each rank
+// of the team; usable: of the node; ranks_on_node: of the job.
+bool is_crowded(std::span<const topo::CpuSet> rank_cpus, uint32_t usable, uint32_t ranks_on_node);
+
 // is_crowded: more ranks than processors.
 bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
 

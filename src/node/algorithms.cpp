@@ -80,7 +80,7 @@ std::string_view unless_one_chunk(const Team& team, const Call& call) {
 }
 
 std::string_view unless_single(const Team& team, const Call&) {
-    if (!team.peers) return "needs single copy, and these ranks cannot read each other's memory";
+    if (!team.peers) return "for ranks that can read each other's memory; a team tries it at first";
     return team.size > kReadersMax ? "counts up to 2047 readers" : std::string_view();
 }
 static_assert(kReadersMax == 2047);

@@ -145,7 +145,8 @@ void Meter::record() {
     if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
     const bool is_hopeless = rival != 0 && ns > (is_first ? kHopelessFirst : kHopeless) * rival;
-    const bool is_quick = now - trial_began_ns_ < kTrialNs && trips_ < kTripsMax;
+    const bool is_look = order_.trial.pattern == Pattern::kBarrier && known_.barrier_ns != 0;
+    const bool is_quick = !is_look && now - trial_began_ns_ < kTrialNs && trips_ < kTripsMax;
     if ((trips_ < kTripsMin || is_quick) && !is_hopeless) return;
     const uint64_t most = UINT32_MAX;
     time_of(order_.figures, order_.trial) =

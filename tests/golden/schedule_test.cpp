@@ -96,7 +96,9 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
         "1 KiB: each payload beside its flag, in one hop\n"
         "  tree               cannot run this: needs a tree, and the ranks meet all with all\n"
         "  pipeline                 1         0          8 B          8 B          0 B  more "
-        "than 1 KiB: piece by piece through a ring of chunks\n\n"
+        "than 1 KiB: piece by piece through a ring of chunks\n"
+        "  single             cannot run this: for ranks that can read each other's memory; a team "
+        "tries it at first\n\n"
         "rounds: flags of the longest chain that wait for each other. All else: of the rank "
         "that has most;\nwritten, read: payload in shared memory.\n");
     const Answer tree = tutti("explain allreduce --bytes 8 --ranks 8 --hosts 1",
@@ -142,7 +144,9 @@ TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
         "  direct                   1         0        8 KiB       24 KiB       24 KiB  more "
         "than 1 KiB, up to 32 KiB of all ranks together: whoever needs the result folds alone\n"
         "* split                    2         0        8 KiB       12 KiB        6 KiB  more "
-        "than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all\n\n"
+        "than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all\n"
+        "  single             cannot run this: for ranks that can read each other's memory; a team "
+        "tries it at first\n\n"
         "rounds: flags of the longest chain that wait for each other. All else: of the rank "
         "that has most;\nwritten, read: payload in shared memory.\n");
     const Answer same =

@@ -13,6 +13,7 @@
 
 #include "sanitized.h"
 #include "sim/script.h"
+#include "topo/node_topology.h"
 #include "unit/engine/crew.h"
 #include "unit/engine/processes.h"
 #include "unit/engine/wire.h"
@@ -247,14 +248,16 @@ TEST(Cost, CallsMakeNoSystemCalls) {
 }
 
 // The second team of the same processes opens no file, makes no segment, reserves and maps no
-// memory; it takes three rounds. Counted: which process this is, whether the segment is still
-// there, a token.
+// memory; it takes three rounds. The first one proves the memory and, where its ranks have
+// processors of their own, finds out how data moves between them. Counted: which process this is,
+// whether the segment is still there, a token.
 TEST(Cost, AnotherTeamOfTheSameProcessesIsCheap) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer makes system calls of its own";
     run_processes(2, [&](Board& board, uint32_t rank) -> std::string {
         const ContextPtr context = make_context({});
         // The first one proves the segment; the second one finds the allocator as the third does.
-        for (const uint32_t rounds : {4u, 3u}) {
+        const uint32_t first = topo::affinity().count() < 2 ? 4 : 6;
+        for (const uint32_t rounds : {first, 3u}) {
             Seated seated(board, rank, {}, context.get());
             if (seated.make() != TUTTI_OK) return seated.message();
             if (seated.seat().round != rounds) return std::to_string(seated.seat().round);

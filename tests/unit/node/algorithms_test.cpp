@@ -63,12 +63,12 @@ std::string names(tutti_collective collective) {
 
 TEST(NodeAlgorithms, HaveNames) {
     EXPECT_EQ(names(TUTTI_BARRIER), " small tree");
-    EXPECT_EQ(names(TUTTI_BCAST), " small tree pipeline");
-    EXPECT_EQ(names(TUTTI_REDUCE), " small tree direct split");
-    EXPECT_EQ(names(TUTTI_ALLREDUCE), " small tree direct split");
-    EXPECT_EQ(names(TUTTI_GATHER), " small pipeline");
-    EXPECT_EQ(names(TUTTI_SCATTER), " small pipeline");
-    EXPECT_EQ(names(TUTTI_ALLGATHER), " small pipeline");
+    EXPECT_EQ(names(TUTTI_BCAST), " small tree pipeline single");
+    EXPECT_EQ(names(TUTTI_REDUCE), " small tree direct split single");
+    EXPECT_EQ(names(TUTTI_ALLREDUCE), " small tree direct split single");
+    EXPECT_EQ(names(TUTTI_GATHER), " small pipeline single");
+    EXPECT_EQ(names(TUTTI_SCATTER), " small pipeline single");
+    EXPECT_EQ(names(TUTTI_ALLGATHER), " small pipeline single");
     EXPECT_EQ(names(TUTTI_REDUCE_SCATTER_BLOCK), " small split");
     for (int i = 0; i < TUTTI_COLLECTIVE_COUNT; ++i) {
         const auto collective = static_cast<tutti_collective>(i);

@@ -76,7 +76,8 @@ TEST(Forced, SaysWhatIsWrong) {
               "leaders: in bcast multicast every rank is its own");
     EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
     EXPECT_EQ(complaint(TUTTI_BCAST, "node"),
-              "node: which of its algorithms? node:small, node:tree, node:pipeline");
+              "node: which of its algorithms? node:small, node:tree, node:pipeline, "
+              "node:single");
 }
 
 }  // namespace

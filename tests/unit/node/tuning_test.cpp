@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What follows from what was measured, on tables made up here.
+#include "node/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+namespace tutti::node {
+namespace {
+
+constexpr size_t kAny = size_t{1} << 20;
+
+// Measures by this, as long as it is asked.
+Figures measured(const std::function<uint32_t(const Trial&)>& ns, bool can_read,
+                 size_t all_ways_bytes_max = kAny, size_t* trials = nullptr) {
+    constexpr size_t kTrialsMax = 40;
+    Figures figures;
+    for (size_t i = 0; i < kTrialsMax; ++i) {
+        const auto trial = next_trial(figures, can_read, all_ways_bytes_max);
+        if (trials) *trials = i;
+        if (!trial) return figures;
+        EXPECT_EQ(time_of(figures, *trial), 0u) << "measured twice";
+        time_of(figures, *trial) = ns(*trial);
+    }
+    ADD_FAILURE() << "it never has enough";
+    return figures;
+}
+
+// A ring moves a byte in ring_ps, a single copy in single_ps after start_ns.
+auto machine(uint32_t ring_ps, uint32_t single_ps, uint32_t start_ns) {
+    return [=](const Trial& trial) -> uint32_t {
+        if (trial.pattern == Pattern::kBarrier) return 100;
+        const uint64_t bytes = kMeasuredBytes[trial.size];
+        if (trial.is_single) return static_cast<uint32_t>(start_ns + bytes * single_ps / 1000);
+        return static_cast<uint32_t>(bytes * ring_ps / 1000);
+    };
+}
+
+TEST(Tuning, TheQuickestWayIsTaken) {
+    for (size_t best = 0; best < kCopyWays; ++best) {
+        const Figures figures = measured(
+            [&](const Trial& trial) {
+                return static_cast<size_t>(trial.way) == best ? 1000u : 2000u;
+            },
+            false);
+        const Tuning tuning = tune(figures, {}, {});
+        EXPECT_EQ(static_cast<size_t>(tuning.way), best);
+        EXPECT_EQ(tuning.single_one_way, kNever);
+    }
+}
+
+TEST(Tuning, LongPiecesForWaysThatPayForEveryStart) {
+    Figures figures;
+    figures.way_ns = {9, 8, 7, 6};
+    EXPECT_EQ(tune(figures, {}, {}).way, CopyWay::kStream);
+    EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{4, 8192, 64 * 1024}));
+    EXPECT_EQ(tune(figures, {}, {.piece_bytes_max = 4096}).pieces.bytes_max, 4096u);
+    figures.way_ns = {9, 5, 7, 6};
+    EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{8, 2048, 16 * 1024}));
+}
+
+TEST(Tuning, NothingMeasuredChangesNothing) {
+    Tuning untried;
+    untried.way = CopyWay::kString;
+    untried.pieces = {3, 4096, 128 * 1024};
+    EXPECT_EQ(tune({}, untried, {}), untried);
+}
+
+// The threshold is the smallest size from which on it won, whatever was measured on the way there.
+TEST(Tuning, SingleCopyFromWhereItWins) {
+    const struct {
+        uint32_t ring_ps, single_ps, start_ns;
+        uint64_t from;
+    } cases[] = {
+        {500, 200, 500, 8 << 10},      // 0.3 ns a byte saved: from 1.7 KB on, 8 KiB is the least
+        {500, 200, 3000, 16 << 10},    // from 10 KB
+        {500, 200, 7000, 32 << 10},    // from 23 KB
+        {500, 200, 15'000, 64 << 10},  // from 50 KB
+        {300, 200, 8000, 128 << 10},   // from 80 KB
+        {300, 280, 8000, kNever},     {100, 300, 500, kNever},
+    };
+    for (const auto& one : cases) {
+        const auto ns = machine(one.ring_ps, one.single_ps, one.start_ns);
+        const Figures figures = measured(ns, true);
+        const Tuning tuning = tune(figures, {}, {});
+        EXPECT_EQ(tuning.single_one_way, one.from) << one.start_ns;
+        EXPECT_EQ(tuning.single_all_ways, one.from) << one.start_ns;
+        EXPECT_EQ(tune(figures, {}, {.has_single = false}).single_one_way, kNever);
+        EXPECT_EQ(tune(figures, {}, {.is_always_single = true}).single_all_ways, 0u);
+    }
+}
+
+TEST(Tuning, WithoutSingleCopyNothingIsMeasuredOfIt) {
+    size_t trials = 0;
+    const Figures figures = measured(machine(500, 200, 500), false, kAny, &trials);
+    EXPECT_EQ(trials, 1 + kCopyWays);
+    EXPECT_EQ(figures.one_way, Times{});
+    EXPECT_EQ(figures.all_ways, Times{});
+}
+
+// Many ranks have no memory for large blocks of all.
+TEST(Tuning, BlocksOfAllAreLimited) {
+    const Figures figures = measured(machine(500, 200, 500), true, 16 << 10);
+    EXPECT_EQ(figures.all_ways.ring[1] != 0, true);
+    for (size_t size = 2; size < kMeasuredBytes.size(); ++size) {
+        EXPECT_EQ(figures.all_ways.ring[size], 0u);
+    }
+    EXPECT_EQ(tune(figures, {}, {}).single_all_ways, 8u << 10);
+    const Figures none = measured(machine(500, 200, 500), true, 1000);
+    EXPECT_EQ(none.all_ways, Times{});
+    EXPECT_EQ(tune(none, {}, {}).single_all_ways, kNever);
+}
+
+TEST(Tuning, ATrialRunsByWhatItTries) {
+    const Trial ring{Pattern::kOneWay, CopyWay::kString, 2, false};
+    EXPECT_EQ(tuning_for(ring, {}, {}).way, CopyWay::kString);
+    EXPECT_EQ(tuning_for(ring, {}, {}).single_one_way, kNever);
+    const Trial single{Pattern::kAllWays, CopyWay::kPlain, 2, true};
+    EXPECT_EQ(tuning_for(single, {}, {}).single_all_ways, 0u);
+}
+
+TEST(Tuning, MovedIsMoreThanNoise) {
+    EXPECT_FALSE(has_moved(100, 100));
+    EXPECT_FALSE(has_moved(100, 160));
+    EXPECT_FALSE(has_moved(160, 100));
+    EXPECT_TRUE(has_moved(100, 161));
+    EXPECT_TRUE(has_moved(161, 100));
+}
+
+}  // namespace
+}  // namespace tutti::node
