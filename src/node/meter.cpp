@@ -146,8 +146,11 @@ void Meter::record() {
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
     const bool is_hopeless = rival != 0 && ns > (is_first ? kHopelessFirst : kHopeless) * rival;
     const bool is_look = order_.trial.pattern == Pattern::kBarrier && known_.barrier_ns != 0;
-    const bool is_quick = !is_look && now - trial_began_ns_ < kTrialNs && trips_ < kTripsMax;
-    if ((trips_ < kTripsMin || is_quick) && !is_hopeless) return;
+    // One that seems to tell something new is made sure of.
+    const bool wants_more = is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(best_ns_))
+                                    : now - trial_began_ns_ < kTrialNs;
+    const bool goes_on = trips_ < kTripsMin || (wants_more && trips_ < kTripsMax);
+    if (goes_on && !is_hopeless) return;
     const uint64_t most = UINT32_MAX;
     time_of(order_.figures, order_.trial) =
         static_cast<uint32_t>(std::clamp<uint64_t>(best_ns_, 1, most));

@@ -486,7 +486,7 @@ INSTANTIATE_TEST_SUITE_P(
             "this one has more"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --algorithm node:split",
               "--algorithm: bcast has no node algorithm split; it has node:small, node:tree, "
-              "node:pipeline"},
+              "node:pipeline, node:single"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --svg a.svg",
               "--svg: nothing of ours is sent here (one host: shared memory)"},
         Wrong{"", "explain barrier --ranks 129 --svg a.svg",
