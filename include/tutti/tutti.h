@@ -374,6 +374,11 @@ typedef struct tutti_multicast_info {
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
 TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
 
+/* Why ranks of one node read no data in each other's memory ("rank 1 cannot read rank 0's memory:
+ * Operation not permitted"), of the team that was made last; "" where they do, or no team has
+ * tried. Valid until the next team is made. */
+TUTTI_API const char *tutti_context_no_single_copy(const tutti_context *context);
+
 TUTTI_API const char *tutti_status_text(tutti_status status);
 TUTTI_API const char *tutti_collective_name(tutti_collective collective);
 

@@ -126,6 +126,10 @@ const char* tutti_context_setting(const tutti_context* context, const char* vari
     return context && variable ? context->context->setting(variable) : nullptr;
 }
 
+const char* tutti_context_no_single_copy(const tutti_context* context) {
+    return context ? context->context->no_single_copy() : "";
+}
+
 tutti_status tutti_team_create(tutti_context* context, const tutti_team_params* params,
                                tutti_team** team, char* message, size_t message_bytes) {
     if (!team) return TUTTI_ERR_ARGUMENT;

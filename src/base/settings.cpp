@@ -133,7 +133,7 @@ std::string hosts_text(const Settings& settings) {
 constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
 constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
 constexpr const char* kMcastChoices[] = {"auto", "on", "off"};
-constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow"};
+constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow", "xpmem"};
 
 struct Entry {
     SettingDoc doc;
@@ -203,17 +203,18 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
                                                               {"tree", LayoutChoice::kTree}}));
      },
      [](const Settings& s) { return shown(kLayouts[static_cast<size_t>(s.layout)]); }},
-    {{"TUTTI_SINGLE_COPY", "--single-copy", "auto|on|off|allow", "auto",
+    {{"TUTTI_SINGLE_COPY", "--single-copy", "auto|on|off|allow|xpmem", "auto",
       "Within a host, ranks read large data in each other's memory: auto, where they may and where "
       "that was measured to be faster; on, wherever they may; off never. allow is auto, and where "
       "the kernel lets only a process's parents read it (Yama) the ranks open their memory to all "
-      "processes of the user."},
+      "processes of the user; xpmem is auto, by the kernel module XPMEM where it is there."},
      [](Settings& s, std::string_view v) {
          return assign(s.single_copy,
                        parse_word<SingleCopyChoice>(v, {{"auto", SingleCopyChoice::kAuto},
                                                         {"on", SingleCopyChoice::kOn},
                                                         {"off", SingleCopyChoice::kOff},
-                                                        {"allow", SingleCopyChoice::kAllow}}));
+                                                        {"allow", SingleCopyChoice::kAllow},
+                                                        {"xpmem", SingleCopyChoice::kXpmem}}));
      },
      [](const Settings& s) {
          return shown(kSingleCopyChoices[static_cast<size_t>(s.single_copy)]);

@@ -21,8 +21,8 @@ enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
 // kAllow: as kAuto, and lets all processes of the user read this one's memory where the kernel
-// would keep them from it (Yama).
-enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow };
+// would keep them from it (Yama). kXpmem: as kAuto, through XPMEM where that is there.
+enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow, kXpmem };
 
 // Hardware multicast across hosts.
 struct McastSettings {

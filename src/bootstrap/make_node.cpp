@@ -462,7 +462,9 @@ NodeMaker::~NodeMaker() {
 }
 
 NodeMember introduce(const engine::Context& context) {
-    return {context.process(), arena::random_token(), context.scheduling_group(), context.cpus()};
+    const uint64_t segment = context.xpmem() ? context.xpmem()->own_segment() : 0;
+    return {context.process(), arena::random_token(), context.scheduling_group(), segment,
+            context.cpus()};
 }
 
 NodePart::~NodePart() {

@@ -18,6 +18,7 @@ struct NodeMember {
     arena::ProcessId process;
     uint64_t token = 0;  // of this member in this team
     uint64_t scheduling_group = 0;
+    uint64_t segment = 0;  // of XPMEM; 0: none
     topo::CpuSet cpus;
 };
 NodeMember introduce(const engine::Context& context);

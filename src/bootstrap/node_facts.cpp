@@ -16,12 +16,23 @@ namespace {
 
 using engine::NodeFacts;
 
-std::shared_ptr<arena::ProcessMemory> memory_of(std::span<const NodeMember> members) {
+std::shared_ptr<arena::ProcessMemory> by_process(std::span<const NodeMember> members) {
     std::vector<pid_t> pids;
     for (const NodeMember& member : members) {
         pids.push_back(static_cast<pid_t>(member.process.pid));
     }
     return std::make_shared<arena::ProcessMemory>(std::move(pids));
+}
+
+// Through XPMEM where that was asked for and is there; what it cannot read goes to `otherwise`.
+std::shared_ptr<node::PeerMemory> best_memory(engine::Context& context,
+                                              std::span<const NodeMember> members,
+                                              std::shared_ptr<node::PeerMemory> otherwise) {
+    if (!context.xpmem()) return otherwise;
+    std::vector<uint64_t> segments;
+    for (const NodeMember& member : members) segments.push_back(member.segment);
+    return std::make_shared<arena::XpmemMemory>(context.xpmem(), std::move(segments),
+                                                std::move(otherwise));
 }
 
 // Steps until done, as a rank in a collective waits: its host's messages go on meanwhile, since
@@ -99,7 +110,8 @@ struct FactFinder::Verdict {
 FactFinder::FactFinder(engine::Context& context, const node::Team& team,
                        std::span<const NodeMember> members, bool is_crowded)
     : context_(context),
-      memory_(memory_of(members)),
+      by_process_(by_process(members)),
+      memory_(best_memory(context, members, by_process_)),
       obstacle_(reading_obstacle(context.settings(), members)),
       more_(arena::readers_obstacle()),
       places_(team.size),
@@ -128,7 +140,7 @@ void FactFinder::try_reading(NodeFacts& facts) {
         uint64_t read = 0;
         auto* out = reinterpret_cast<std::byte*>(&read);
         if (!memory_->read(rank, out, places_[rank].address, sizeof(read))) {
-            mine = {memory_->failure(), rank};
+            mine = {by_process_->failure(), rank};
         } else if (read != places_[rank].token) {
             mine = {EFAULT, rank};
         }
@@ -172,8 +184,9 @@ node::Tuning tuning_of(const NodeFacts& facts, const Settings& settings, uint32_
 
 void apply(const NodeFacts& facts, engine::Context& context, std::span<const NodeMember> members,
            node::Team& team) {
+    if (facts.is_known) context.note_no_single_copy(facts.no_single_copy);
     team.tuning = tuning_of(facts, context.settings(), team.size);
-    if (facts.can_read) team.peers = memory_of(members);
+    if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
     if (facts.figures.barrier_ns == 0) return;
     team.tuner = std::make_shared<node::Tuner>(
         context.clock(), default_tuning(context.settings(), team.size),

@@ -40,7 +40,8 @@ class FactFinder {
 
     engine::Context& context_;
     node::Team team_;
-    std::shared_ptr<arena::ProcessMemory> memory_;
+    std::shared_ptr<arena::ProcessMemory> by_process_;
+    std::shared_ptr<node::PeerMemory> memory_;
     std::string obstacle_;  // to all reading; empty: it is tried
     std::string more_;      // what an administrator or user can do about it
     std::vector<Place> places_;

@@ -56,6 +56,13 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     context->settings_hash_ = hash;
     context->isa_ = node::best_isa(context->settings_.isa);
     context->cpus_ = topo::affinity();
+    if (settings.value().single_copy == SingleCopyChoice::kXpmem) {
+        if (auto xpmem = arena::XpmemLibrary::open()) {
+            context->xpmem_ = std::move(xpmem.value());
+        } else {
+            context->log(TUTTI_LOG_INFO, "TUTTI_SINGLE_COPY=xpmem: " + xpmem.error().message);
+        }
+    }
     context->scheduling_group_ = arena::scheduling_group();
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     context->usable_cpus_ = online > 0 ? static_cast<uint32_t>(online) : 1;
@@ -154,6 +161,11 @@ void Context::keep_facts(uint64_t processes, const NodeFacts& facts) {
     const std::lock_guard lock(mutex_);
     if (facts_.size() >= kFactsMax) facts_.clear();
     facts_[processes] = facts;
+}
+
+void Context::note_no_single_copy(const char* why) {
+    const std::lock_guard lock(mutex_);
+    std::snprintf(no_single_copy_.data(), no_single_copy_.size(), "%s", why);
 }
 
 void Context::tidy() {

@@ -12,6 +12,7 @@
 
 #include "arena/arena.h"
 #include "arena/process.h"
+#include "arena/xpmem.h"
 #include "base/clock.h"
 #include "base/settings.h"
 #include "engine/active.h"
@@ -77,6 +78,8 @@ class Context {
     node::Isa isa() const { return isa_; }
     const topo::CpuSet& cpus() const { return cpus_; }
     uint64_t scheduling_group() const { return scheduling_group_; }
+    // nullptr where it was not asked for, or is not there.
+    const std::shared_ptr<arena::XpmemLibrary>& xpmem() const { return xpmem_; }
     // Processors that this process's node lets the job use: affinity of the machine and quota.
     uint32_t usable_cpus() const { return usable_cpus_; }
     Clock& clock() { return clock_; }
@@ -105,6 +108,10 @@ class Context {
     // Of the processes with this hash, as they once found out; nothing where they have not.
     NodeFacts facts_of(uint64_t processes);
     void keep_facts(uint64_t processes, const NodeFacts& facts);
+    // Why ranks of a node read nothing in each other's memory, of the last team that found it out;
+    // empty: they do, or no team has tried. Valid until the next team is made.
+    const char* no_single_copy() const { return no_single_copy_.data(); }
+    void note_no_single_copy(const char* why);
 
     // Until it is over, at the longest as long as the context.
     void keep(std::unique_ptr<Retired> what);
@@ -146,6 +153,7 @@ class Context {
     node::Isa isa_ = node::Isa::kBaseline;
     topo::CpuSet cpus_;
     uint64_t scheduling_group_ = 0;
+    std::shared_ptr<arena::XpmemLibrary> xpmem_;
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     transport::TagBook tags_;
@@ -167,6 +175,7 @@ class Context {
     std::map<std::vector<arena::ProcessId>, std::weak_ptr<arena::Arena>> led_;
     std::array<std::shared_ptr<arena::Arena>, kHeldArenasMax> held_;  // the last one used first
     std::map<uint64_t, NodeFacts> facts_;
+    std::array<char, sizeof(NodeFacts::no_single_copy)> no_single_copy_{};
     std::unique_ptr<Retired> kept_;
     std::unique_ptr<std::byte[]> fund_;
 };

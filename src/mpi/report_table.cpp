@@ -164,6 +164,9 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
     text += std::to_string(calls_of(rows, false)) + " collectives by Tutti, " +
             std::to_string(calls_of(rows, true)) + " by the host MPI\n";
     if (!head.faults.empty()) text += "tutti: faults injected: " + head.faults + "\n";
+    if (!head.no_single_copy.empty()) {
+        text += "tutti: no single copy within the host: " + head.no_single_copy + "\n";
+    }
     if (head.staged.calls > 0) {
         text += "tutti: device memory (" + head.staged.runtimes + ") was staged on " +
                 std::to_string(head.staged.ranks) + " of " + ranks + ": " +
@@ -192,6 +195,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     json["host"] = head.host;
     json["ranks"] = head.ranks;
     if (!head.faults.empty()) json["faults_injected"] = head.faults;
+    if (!head.no_single_copy.empty()) json["no_single_copy"] = head.no_single_copy;
     if (head.staged.calls > 0) {
         json["device_memory"] = {{"runtimes", head.staged.runtimes},
                                  {"ranks", head.staged.ranks},

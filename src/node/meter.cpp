@@ -15,9 +15,8 @@ constexpr uint32_t kTripsUncounted = 2;
 constexpr uint32_t kTripsMin = 4;
 constexpr uint32_t kTripsMax = 10;
 constexpr uint64_t kTrialNs = 60'000;
-// So much longer than what it is compared with, and it is not tried again: the first trip, the
-// others.
-constexpr uint64_t kHopelessFirst = 3;
+// So much longer than what it is compared with, and it is not tried again. Not after one trip: that
+// may have been disturbed.
 constexpr uint64_t kHopeless = 2;
 // The blocks of all ranks together.
 constexpr size_t kAllBytesMax = size_t{1} << 20;
@@ -140,11 +139,10 @@ bool Meter::move_on(Team& team) {
 void Meter::record() {
     const uint64_t now = clock_.now_ns();
     const uint64_t ns = (now - trip_began_ns_) / calls_of(order_.trial.pattern);
-    const bool is_first = trips_++ == 0;
-    if (is_first) trial_began_ns_ = trip_began_ns_;
+    if (trips_++ == 0) trial_began_ns_ = trip_began_ns_;
     if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
-    const bool is_hopeless = rival != 0 && ns > (is_first ? kHopelessFirst : kHopeless) * rival;
+    const bool is_hopeless = rival != 0 && trips_ > 1 && ns > kHopeless * rival;
     const bool is_look = order_.trial.pattern == Pattern::kBarrier && known_.barrier_ns != 0;
     // One that seems to tell something new is made sure of.
     const bool wants_more = is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(best_ns_))
