@@ -96,7 +96,9 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
         "1 KiB: each payload beside its flag, in one hop\n"
         "  tree               cannot run this: needs a tree, and the ranks meet all with all\n"
         "  pipeline                 1         0          8 B          8 B          0 B  more "
-        "than 1 KiB: piece by piece through a ring of chunks\n\n"
+        "than 1 KiB: piece by piece through a ring of chunks\n"
+        "  single             cannot run this: needs single copy, and these ranks cannot read each "
+        "other's memory\n\n"
         "rounds: flags of the longest chain that wait for each other. All else: of the rank "
         "that has most;\nwritten, read: payload in shared memory.\n");
     const Answer tree = tutti("explain allreduce --bytes 8 --ranks 8 --hosts 1",
@@ -104,6 +106,19 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
     EXPECT_NE(tree.out.find("meet:  in a tree: TUTTI_LAYOUT; TUTTI_TOPOLOGY\n"), std::string::npos)
         << tree.out;
     EXPECT_EQ(counts(tree.out, "tree"), words_of("tree 4 0 16 B 32 B 32 B"));
+    EXPECT_EQ(tree.out.find("moves:"), std::string::npos) << tree.out;
+    const Answer off = tutti("explain bcast --bytes 1M --ranks 2 --hosts 1",
+                             "TUTTI_SINGLE_COPY=off TUTTI_CHUNK=8K");
+    EXPECT_NE(off.out.find("moves: nothing measured: copies by prefetch in pieces of up to 8 KiB; "
+                           "no single copy\n"),
+              std::string::npos)
+        << off.out;
+    const Answer on =
+        tutti("explain bcast --bytes 1M --ranks 16 --hosts 1", "TUTTI_SINGLE_COPY=on");
+    EXPECT_NE(on.out.find("moves: nothing measured: copies by prefetch in pieces of up to 64 KiB; "
+                          "single copy wherever it may\n"),
+              std::string::npos)
+        << on.out;
     // 64 KiB of 4 ranks: each folds a quarter of the 4 vectors and reads the other three quarters.
     const Answer split =
         tutti("explain allreduce --bytes 64K --ranks 4 --hosts 1", "TUTTI_CHUNK=32K");
@@ -135,14 +150,19 @@ TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
         named.out,
         "allreduce of 8 KiB, 4 ranks on 1 host\n"
         "runs:  split, in shared memory (docs/node.md)\n"
-        "why:   forced by --algorithm\n\n"
+        "why:   forced by --algorithm\n"
+        "moves: nothing measured: copies by prefetch in pieces of up to 16 KiB; single copy not "
+        "measured\n"
+        "       a team measures that when it is made; `tutti info` does so on this machine\n\n"
         "                      rounds  messages      written         read       folded\n"
         "  small              cannot run this: holds up to 1 KiB\n"
         "  tree               cannot run this: needs a tree, and the ranks meet all with all\n"
         "  direct                   1         0        8 KiB       24 KiB       24 KiB  more "
         "than 1 KiB, up to 32 KiB of all ranks together: whoever needs the result folds alone\n"
         "* split                    2         0        8 KiB       12 KiB        6 KiB  more "
-        "than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all\n\n"
+        "than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all\n"
+        "  single             cannot run this: needs single copy, and these ranks cannot read each "
+        "other's memory\n\n"
         "rounds: flags of the longest chain that wait for each other. All else: of the rank "
         "that has most;\nwritten, read: payload in shared memory.\n");
     const Answer same =
@@ -482,7 +502,7 @@ INSTANTIATE_TEST_SUITE_P(
             "this one has more"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --algorithm node:split",
               "--algorithm: bcast has no node algorithm split; it has node:small, node:tree, "
-              "node:pipeline"},
+              "node:pipeline, node:single"},
         Wrong{"", "explain bcast --ranks 4 --hosts 1 --bytes 8 --svg a.svg",
               "--svg: nothing of ours is sent here (one host: shared memory)"},
         Wrong{"", "explain barrier --ranks 129 --svg a.svg",
