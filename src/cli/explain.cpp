@@ -117,6 +117,12 @@ void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Ch
                    scenario.text(bytes), level.algorithm, choice.reason,
                    level.why.empty() ? "" : "; ", level.why);
         if (!level.meeting.empty()) fmt::print("meet:  {}\n", level.meeting);
+        if (!level.tuned.empty()) {
+            fmt::print(
+                "moves: {}\n       a team measures that when it is made; `tutti info` does so on "
+                "this machine\n",
+                level.tuned);
+        }
     }
     fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>12}\n", "", "rounds", "messages", "written",
                "read", "folded");

@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/settings_page.h"
+#include "cli/speeds.h"
 #include "site/site.h"
 #include "tutti/tutti.h"
 
@@ -31,7 +32,8 @@ struct InfoArguments {
 };
 
 constexpr std::string_view kInfoHelp =
-    "What this machine, this build and this MPI offer, and what is switched off and why.\n"
+    "What this machine, this build and this MPI offer, how fast data moves between two of its\n"
+    "processors, and what is switched off and why.\n"
     "Usage: tutti info [options]\n"
     "\n"
     "Options:\n"
@@ -189,6 +191,7 @@ int info_main(std::span<const std::string> words) {
     print_facts("build", build_facts());
     print_facts("machine", processor_facts());
     print_facts("shared memory", memory_facts());
+    print_facts("speed between two processors", speed_facts(settings.value()));
     print_facts("libraries", library_facts());
     print_facts("MPI launchers on PATH", launcher_facts());
     print_facts("site", site_facts(site.value()));

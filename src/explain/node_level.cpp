@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "bootstrap/node_shape.h"
+#include "explain/node_figures.h"
 #include "node/team.h"
 
 namespace tutti::explain {
@@ -55,6 +56,16 @@ std::string meet(const Scenario& scenario, node::Layout& layout) {
     return fmt::format("in a tree: {}; {}", is_told ? "TUTTI_LAYOUT" : limit, where);
 }
 
+// A scenario has no processors between which anything could be measured.
+std::string untried(const Settings& settings, const node::Tuning& tuning) {
+    const bool has_single = settings.single_copy != SingleCopyChoice::kOff;
+    const node::TuningLimits limits{
+        .has_single = has_single,
+        .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
+    return fmt::format("nothing measured: {}",
+                       consequence_text({}, node::tune({}, tuning, limits), has_single));
+}
+
 node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorithm& algorithm) {
     node::Cost most;
     for (team.rank = 0; team.rank < team.size; ++team.rank) {
@@ -75,10 +86,10 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes) {
     node::Team& team = side.team;
     team.size = scenario.ranks;
     team.tuning = bootstrap::default_tuning(scenario.settings, scenario.ranks);
+    side.tuned = untried(scenario.settings, team.tuning);
     if (scenario.ranks > 1) {
-        team.slice.geometry =
-            bootstrap::choose_geometry(scenario.settings, scenario.ranks,
-                                       team.tuning.pieces.bytes_max, 0);
+        team.slice.geometry = bootstrap::choose_geometry(scenario.settings, scenario.ranks,
+                                                         team.tuning.pieces.bytes_max, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
         if (needed > scenario.settings.memory_bytes) {
             side.obstacle =
@@ -112,6 +123,7 @@ NodeLevel node_level(NodeSide& side, const node::Algorithm* named) {
     const bool is_small = call.bytes <= node::kInlineBytesMax;
     const bool is_flat_or_tree = side.team.layout.flat || result.algorithm == "tree";
     if (is_bcast || (is_small && is_flat_or_tree)) result.meeting = side.meeting;
+    if (has_data && !is_small && side.team.size > 1) result.tuned = side.tuned;
     if (side.team.size == 1) {
         result.ways.push_back({.name = chosen.name, .is_chosen = true, .when = chosen.when});
         return result;

@@ -20,6 +20,7 @@ struct NodeSide {
     std::string meeting;   // how its ranks meet
     node::Team team;
     node::Call call;
+    std::string tuned;  // how its ranks would move long data, and by which figures
 };
 NodeSide node_side(const Scenario& scenario, uint64_t bytes);
 
@@ -35,6 +36,7 @@ struct NodeLevel {
     std::string algorithm;
     std::string why;      // empty: it was named
     std::string meeting;  // how the ranks meet; empty where that makes no difference
+    std::string tuned;    // how they move data; empty where that makes no difference
     std::vector<NodeWay> ways;
 };
 // side: without obstacle. named: by the choice; nullptr: the node level chooses.

@@ -108,10 +108,12 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const auto groups =
         multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
-    const ReportHead head{host_version(), static_cast<uint32_t>(front.world_size),
+    const ReportHead head{host_version(),
+                          static_cast<uint32_t>(front.world_size),
                           faults != nullptr ? faults : "",
                           tutti_context_no_single_copy(front.context),
-                          merge_staged(staged ? *staged : std::vector{here}), verify};
+                          merge_staged(staged ? *staged : std::vector{here}),
+                          verify};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -34,10 +34,21 @@ TEST_F(Transcript, InfoHasItsSections) {
     const Answer answer = tutti("info");
     EXPECT_EQ(answer.status, 0);
     EXPECT_EQ(answer.err, "");
-    for (const char* title : {"build\n", "machine\n", "shared memory\n", "libraries\n",
-                              "MPI launchers on PATH\n", "settings\n", "switched off\n"}) {
+    for (const char* title :
+         {"build\n", "machine\n", "shared memory\n", "speed between two processors\n",
+          "libraries\n", "MPI launchers on PATH\n", "settings\n", "switched off\n"}) {
         EXPECT_NE(answer.out.find(title), std::string::npos) << title;
     }
+}
+
+TEST_F(Transcript, InfoSaysWhatOneProcessorCannotMeasure) {
+    const Answer answer = shell(
+        "one=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//'); exec taskset -c $one \"$T\" info");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_NE(answer.out.find("speed between two processors\n"
+                              "  none              not measured: there is one processor only\n"),
+              std::string::npos)
+        << answer.out;
 }
 
 TEST_F(Transcript, InfoShowsTheSettingsInForce) {

@@ -106,6 +106,19 @@ TEST_F(Transcript, ExplainCountsWhatANodeDoes) {
     EXPECT_NE(tree.out.find("meet:  in a tree: TUTTI_LAYOUT; TUTTI_TOPOLOGY\n"), std::string::npos)
         << tree.out;
     EXPECT_EQ(counts(tree.out, "tree"), words_of("tree 4 0 16 B 32 B 32 B"));
+    EXPECT_EQ(tree.out.find("moves:"), std::string::npos) << tree.out;
+    const Answer off = tutti("explain bcast --bytes 1M --ranks 2 --hosts 1",
+                             "TUTTI_SINGLE_COPY=off TUTTI_CHUNK=8K");
+    EXPECT_NE(off.out.find("moves: nothing measured: copies by prefetch in pieces of up to 8 KiB; "
+                           "no single copy\n"),
+              std::string::npos)
+        << off.out;
+    const Answer on =
+        tutti("explain bcast --bytes 1M --ranks 16 --hosts 1", "TUTTI_SINGLE_COPY=on");
+    EXPECT_NE(on.out.find("moves: nothing measured: copies by prefetch in pieces of up to 64 KiB; "
+                          "single copy wherever it may\n"),
+              std::string::npos)
+        << on.out;
     // 64 KiB of 4 ranks: each folds a quarter of the 4 vectors and reads the other three quarters.
     const Answer split =
         tutti("explain allreduce --bytes 64K --ranks 4 --hosts 1", "TUTTI_CHUNK=32K");
@@ -137,7 +150,10 @@ TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
         named.out,
         "allreduce of 8 KiB, 4 ranks on 1 host\n"
         "runs:  split, in shared memory (docs/node.md)\n"
-        "why:   forced by --algorithm\n\n"
+        "why:   forced by --algorithm\n"
+        "moves: nothing measured: copies by prefetch in pieces of up to 16 KiB; single copy not "
+        "measured\n"
+        "       a team measures that when it is made; `tutti info` does so on this machine\n\n"
         "                      rounds  messages      written         read       folded\n"
         "  small              cannot run this: holds up to 1 KiB\n"
         "  tree               cannot run this: needs a tree, and the ranks meet all with all\n"

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was measured between two processors, and what a team on them would do, for people.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "node/tuning.h"
+#include "topo/node_topology.h"
+
+namespace tutti::explain {
+
+// Two processors that stand for all pairs as far from each other.
+struct CpuPair {
+    uint32_t first = 0;
+    uint32_t second = 0;
+    std::string distance;  // "same L3"; "same Package, other L3"; "other Package"
+};
+// The first pair of each distance that there is between these processors, nearest first.
+std::vector<CpuPair> pairs_by_distance(const topo::NodeTopology& topology,
+                                       const topo::CpuSet& allowed);
+
+// The least of each figure: what disturbs a measurement makes it longer.
+node::Figures least_of(const node::Figures& one, const node::Figures& other);
+
+// "barrier 0.06 us; 64 KiB one way: plain 5.3, string 3.4, single copy 7.7 us", and where that was
+// measured "64 KiB both ways: rings 9.4, single copy 7.5 us". Ways that were not are left out.
+std::vector<std::string> figures_text(const node::Figures& figures);
+// "copies by string in pieces of up to 64 KiB; single copy never"; of tune(figures).
+// can_read: there is a single copy.
+std::string consequence_text(const node::Figures& figures, const node::Tuning& tuning,
+                             bool can_read);
+
+struct PairSpeed {
+    CpuPair cpus;
+    std::string obstacle;  // why nothing was measured; empty: it was
+    node::Figures figures;
+    node::Tuning tuning;  // what follows
+};
+struct SpeedLine {
+    std::string label;
+    std::string text;
+};
+// no_single_copy: why there is none; empty: there is.
+std::vector<SpeedLine> speed_lines(std::span<const PairSpeed> pairs,
+                                   const std::string& no_single_copy);
+
+}  // namespace tutti::explain
