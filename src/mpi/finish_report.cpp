@@ -111,9 +111,9 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const ReportHead head{host_version(),
                           static_cast<uint32_t>(front.world_size),
                           faults != nullptr ? faults : "",
-                          tutti_context_no_single_copy(front.context),
                           merge_staged(staged ? *staged : std::vector{here}),
-                          verify};
+                          verify,
+                          tutti_context_no_single_copy(front.context)};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -64,10 +64,10 @@ struct VerifyTotals {
 struct ReportHead {
     std::string host;  // "Open MPI v5.0.11"
     uint32_t ranks = 0;
-    std::string faults;          // TUTTI_FAULTS, or empty
-    std::string no_single_copy;  // why, on rank 0's node; or empty
+    std::string faults;  // TUTTI_FAULTS, or empty
     Staged staged{};
     VerifyTotals verify = {};
+    std::string no_single_copy = {};  // why, on rank 0's node; or empty
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

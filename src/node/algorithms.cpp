@@ -207,7 +207,9 @@ inline bool is_single(const Team& team, const Call& call) {
         call.collective == TUTTI_ALLREDUCE || call.collective == TUTTI_ALLGATHER;
     const Tuning& tuning = team.tuning;
     if (call.bytes < (is_both_ways ? tuning.single_all_ways : tuning.single_one_way)) return false;
-    return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
+    if (call.collective == TUTTI_REDUCE) return team.size <= kRootFoldsRanksMax;
+    // A tree crosses each level once; here all would read over the same link.
+    return call.collective != TUTTI_BCAST || team.layout.flat;
 }
 
 inline const Algorithm& choose_large(const Team& team, const Call& call) {
