@@ -56,8 +56,17 @@ void Control::listen(const node::Call* call, node::Op* op) {
     members_.context.process_multicast().attend_all();
     if (members_.is_broken() || hear_node()) return;
     hear_far(call);
+    if (op && op->is_lost) return lose_memory(*op);
     if (!members_.is_broken()) look_for_rejections();
     if (!members_.is_broken() && op) look_for_disagreement(*op);
+}
+
+// Of a call whose inputs are overwritten by now: nobody can finish it.
+void Control::lose_memory(const node::Op& op) {
+    char why[96];
+    std::snprintf(why, sizeof(why), "cannot read the memory of rank %u of this host any more",
+                  op.awaited);
+    break_off(TUTTI_ERR_SYSTEM, why);
 }
 
 // For a rank that has waited long. Who finished this call while this rank waits for what it should

@@ -76,6 +76,7 @@ class Control {
 
   private:
     void look_for_disagreement(node::Op& op);
+    void lose_memory(const node::Op& op);
 
     // The number of a node's operation in which this rank has been seen to wait for one that has
     // finished it; 0: none.

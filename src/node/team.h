@@ -136,7 +136,7 @@ struct Rounds {
     // comes through their rings.
     uint64_t waited = 0;
     Rank ringed = 0;
-    // Memory that was proved to be readable is no longer: the call cannot end.
+    // Memory of `awaited` that was tried can no longer be read, too late: the call cannot end.
     bool is_lost = false;
 };
 

@@ -2,6 +2,7 @@
 // Single copy with threads as ranks, whose memory is read by a plain copy: the thread sanitizer
 // sees both sides of it. Nothing here depends on how fast anything is.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <memory>
 #include <vector>
@@ -101,6 +102,34 @@ TEST(SingleCopyThreads, ByTheSetting) {
         });
         EXPECT_STREQ(tutti_context_no_single_copy(context.get()), "");
     }
+}
+
+// Both ends of an input can be read, but not its middle: found out when it is too late for another
+// way. (A bare MPI would crash.)
+TEST(SingleCopyThreads, MemoryThatIsLostBreaksTheTeam) {
+    constexpr size_t kBytes = size_t{1} << 20;
+    constexpr uint32_t kRanks = 2;
+    const ContextPtr context = make_context({"TUTTI_SINGLE_COPY=on"});
+    void* hidden =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(hidden, MAP_FAILED);
+    // In rank 0's share, which rank 1 does not touch itself.
+    ASSERT_EQ(mprotect(static_cast<std::byte*>(hidden) + kBytes / 4, kBytes / 8, PROT_NONE), 0);
+    run_crew(context.get(), kRanks, [&](uint32_t rank, tutti_team* team) {
+        std::vector<uint64_t> mine(kBytes / sizeof(uint64_t)), result(mine.size());
+        tutti_call call{};
+        call.collective = TUTTI_ALLREDUCE;
+        call.send = rank == 1 ? hidden : mine.data();
+        call.recv = result.data();
+        call.bytes = kBytes;
+        call.dtype = TUTTI_UINT64;
+        call.op = TUTTI_SUM;
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_SYSTEM);
+        const std::string message = tutti_team_message(team);
+        EXPECT_NE(message.find("rank 0: cannot read the memory of rank 1"), std::string::npos)
+            << message;
+    });
+    munmap(hidden, kBytes);
 }
 
 TEST(SingleCopyThreads, OffSaysSo) {
