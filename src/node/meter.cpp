@@ -42,6 +42,7 @@ void Meter::begin(const Figures& known) {
     known_ = known;
     order_ = Order{};
     phase_ = Phase::kIdle;
+    has_asked_ = false;
     trips_ = 0;
     began_ns_ = clock_.now_ns();
 }
@@ -66,29 +67,35 @@ void Meter::ask(Team& team) {
         const bool both = *static_cast<const bool*>(left) && *static_cast<const bool*>(right);
         *static_cast<bool*>(out) = both;
     };
+    has_asked_ = true;
     phase_ = Phase::kAsking;
     start(team, op_, call);
 }
 
 // Rank 0's: what comes next.
 void Meter::decide(const Team& team) {
-    Figures& figures = order_.figures;
-    const bool is_known = known_.barrier_ns != 0 && figures.barrier_ns != 0;
-    const bool is_as_it_was = is_known && !has_moved(known_.barrier_ns, figures.barrier_ns);
+    using enum Order::Kind;
     // Ranks that have no processors of their own: what they measure says nothing.
     constexpr uint32_t kBarrierNsMax = 20'000;
+    Figures& figures = order_.figures;
+    const bool has_barrier = figures.barrier_ns != 0;
     const bool is_crowded = figures.barrier_ns > kBarrierNsMax;
+    const bool is_as_it_was =
+        known_.barrier_ns != 0 && has_barrier && !has_moved(known_.barrier_ns, figures.barrier_ns);
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_ > 0 && !is_late) return;  // the trial goes on
     const bool can_read = team.peers != nullptr && limits_.has_single;
     const auto next = next_trial(figures, can_read, block_bytes_max(team));
-    order_.is_end = !can_measure_ || is_late || is_as_it_was || is_crowded || !next;
-    if (!order_.is_end) {
-        order_.trial = *next;
+    const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
+    if (is_enough || (has_asked_ && !can_measure_)) {
+        order_.kind = kEnd;
+        if (is_as_it_was || is_crowded || !has_barrier) figures = known_;
+        order_.tuning = tune(figures, untried_, limits_);
         return;
     }
-    if (is_as_it_was || is_crowded || figures.barrier_ns == 0) figures = known_;
-    order_.tuning = tune(figures, untried_, limits_);
+    // A barrier needs no memory.
+    order_.kind = has_barrier && !has_asked_ ? kAsk : kTrip;
+    order_.trial = *next;
 }
 
 void Meter::order(Team& team) {
@@ -99,6 +106,11 @@ void Meter::order(Team& team) {
     call.recv = reinterpret_cast<std::byte*>(&order_);
     phase_ = Phase::kOrdering;
     start(team, op_, call);
+}
+
+void Meter::obey(Team& team) {
+    if (order_.kind == Order::Kind::kAsk) return ask(team);
+    meet(team, order_.kind == Order::Kind::kEnd ? Phase::kParting : Phase::kMeeting);
 }
 
 // Before a trip, and at the end: after it no chunk is in use. What a rank gives it has just
@@ -142,7 +154,7 @@ void Meter::record() {
     if (trips_++ == 0) trial_began_ns_ = trip_began_ns_;
     if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
-    const bool is_hopeless = rival != 0 && trips_ > 1 && ns > kHopeless * rival;
+    const bool is_hopeless = rival != 0 && trips_ > 1 && best_ns_ > kHopeless * rival;
     const bool is_look = order_.trial.pattern == Pattern::kBarrier && known_.barrier_ns != 0;
     // One that seems to tell something new is made sure of.
     const bool wants_more = is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(best_ns_))
@@ -163,7 +175,7 @@ void Meter::end(Team& team) {
 
 Step Meter::step(Team& team) {
     if (phase_ == Phase::kIdle) {
-        ask(team);
+        order(team);
         return Step::kAdvanced;
     }
     const Step step = node::step(team, op_);
@@ -173,7 +185,7 @@ Step Meter::step(Team& team) {
             order(team);
             break;
         case Phase::kOrdering:
-            meet(team, order_.is_end ? Phase::kParting : Phase::kMeeting);
+            obey(team);
             break;
         case Phase::kParting:
             end(team);

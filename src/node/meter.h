@@ -30,8 +30,8 @@ class Meter {
         : clock_(clock), untried_(untried), limits_(limits) {}
 
     // No call of the team is in flight. known: measured earlier; the barrier alone is measured, and
-    // all the rest only where that has changed (has_moved). Allocates; without memory on any rank
-    // all measure nothing.
+    // all the rest only where that has changed (has_moved). The rest takes memory; without it on
+    // any rank all measure nothing more.
     void begin(const Figures& known = {});
     // At its end team.tuning is what follows, and the ring of chunks is cut by it.
     Step step(Team& team);
@@ -43,19 +43,20 @@ class Meter {
   private:
     // From rank 0 to all.
     struct Order {
-        bool is_end = false;
+        enum class Kind : uint8_t { kTrip, kAsk, kEnd } kind = Kind::kTrip;
         Trial trial;
         Tuning tuning;  // at the end
         Figures figures;
     };
     static_assert(sizeof(Order) <= kInlineBytesMax);
-    enum class Phase { kIdle, kAsking, kOrdering, kMeeting, kMoving, kParting };
+    enum class Phase { kIdle, kOrdering, kAsking, kMeeting, kMoving, kParting };
 
     [[nodiscard]] size_t block_bytes_max(const Team& team) const;
     [[nodiscard]] bool make_room(const Team& team);
     void ask(Team& team);
     void order(Team& team);
     void decide(const Team& team);
+    void obey(Team& team);
     void meet(Team& team, Phase phase);
     static void apply(Team& team, const Tuning& tuning);
     bool move_on(Team& team);  // false: the trip is over
@@ -69,7 +70,8 @@ class Meter {
     Order order_;
     Op op_;
     Phase phase_ = Phase::kIdle;
-    bool can_measure_ = false;
+    bool has_asked_ = false;
+    bool can_measure_ = false;           // all have memory for it
     std::unique_ptr<std::byte[]> room_;  // a block, and one of every rank
     uint64_t began_ns_ = 0;
     uint64_t trial_began_ns_ = 0;
