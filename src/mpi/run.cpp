@@ -7,7 +7,8 @@ namespace tutti::mpi {
 
 int run_failed(CommState& state, tutti_status status) {
     const bool has_message = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ALGORITHM ||
-                             status == TUTTI_ERR_NETWORK || status == TUTTI_ERR_MEMORY;
+                             status == TUTTI_ERR_NETWORK || status == TUTTI_ERR_MEMORY ||
+                             status == TUTTI_ERR_SYSTEM;
     // Each rank sees its own message fail; the rest all see alike. Without the check, a mismatch is
     // what one rank has found out, which has said so.
     const bool is_alike = has_message && status != TUTTI_ERR_NETWORK;

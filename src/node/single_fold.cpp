@@ -261,6 +261,7 @@ void plan_single_allreduce(const Team& team, Op& op) {
 }
 
 Step single_allreduce(Team& team, Op& op) {
+    if (op.is_lost) return Step::kBlocked;
     switch (op.phase) {
         case kOffering:
             open_offer(team, op, op.call.vector(), op.call.recv);
