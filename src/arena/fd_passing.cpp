@@ -54,7 +54,8 @@ bool wait_readable(int socket, Deadline& deadline) {
     }
 }
 
-// A stranger in the same network namespace could connect; only our own user gets the descriptor.
+// A stranger in the same network namespace could connect; only our own user gets the descriptor,
+// whatever it knows.
 bool is_own_user(int socket) {
     ucred peer{};
     socklen_t length = sizeof(peer);
@@ -119,11 +120,14 @@ Result<Done> FdOffer::serve(Clock& clock, int fd, std::vector<uint64_t> tokens, 
             return failed("accept");
         }
         uint64_t token = 0;
-        if (!is_own_user(peer.get()) || recv(peer.get(), &token, sizeof token, 0) != sizeof token) {
-            continue;
-        }
+        if (recv(peer.get(), &token, sizeof token, 0) != sizeof token) continue;
         const auto found = std::find(tokens.begin(), tokens.end(), token);
-        if (found != tokens.end() && send_fd(peer.get(), fd)) tokens.erase(found);
+        if (found == tokens.end()) continue;
+        // It will not be another one for as long as anybody waits.
+        if (!is_own_user(peer.get())) {
+            return Error{ErrorCode::kSystem, "a member runs as another user"};
+        }
+        if (send_fd(peer.get(), fd)) tokens.erase(found);
     }
     return Done{};
 }

@@ -10,7 +10,7 @@
 namespace tutti::arena {
 
 bool ProcessMemory::read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) {
-    if (is_denied_) return false;
+    if (is_denied_[rank]) return false;
     while (bytes > 0) {
         const iovec to{out, bytes};
         const iovec from{reinterpret_cast<void*>(address), bytes};
@@ -18,7 +18,7 @@ bool ProcessMemory::read(node::Rank rank, std::byte* out, uint64_t address, size
         if (read <= 0) {
             // Less than asked for means that what follows cannot be read; the next try says why.
             failure_ = read < 0 ? errno : EFAULT;
-            is_denied_ = failure_ == EPERM || failure_ == ENOSYS;
+            is_denied_[rank] = failure_ == EPERM || failure_ == ENOSYS;
             return false;
         }
         const auto moved = static_cast<size_t>(read);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/peer_memory.h"
@@ -16,7 +17,8 @@ namespace tutti::arena {
 class ProcessMemory final : public node::PeerMemory {
   public:
     // pids: by rank, as this process's pid namespace numbers them.
-    explicit ProcessMemory(std::vector<pid_t> pids) : pids_(std::move(pids)) {}
+    explicit ProcessMemory(std::vector<pid_t> pids)
+        : pids_(std::move(pids)), is_denied_(pids_.size()) {}
 
     bool read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) override;
     // errno of the last read that failed.
@@ -25,8 +27,7 @@ class ProcessMemory final : public node::PeerMemory {
   private:
     std::vector<pid_t> pids_;
     int failure_ = 0;
-    // The system call is not for this process: it is not tried again.
-    bool is_denied_ = false;
+    std::vector<bool> is_denied_;  // by rank: this process may not read there, nor tries again
 };
 
 // Lets every process of this user read this one's memory, where the kernel's Yama module would only

@@ -341,6 +341,29 @@ TEST(FdOffer, StrangersGetNothingAndTakeNobodysTurn) {
     EXPECT_EQ(status.st_ino, original.st_ino);
 }
 
+// A member that has become another user will not come with another one's rights later.
+TEST(FdOffer, AMemberThatIsAnotherUserEndsIt) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    const uint64_t name = random_token();
+    const uint64_t token = random_token();
+    auto offer = FdOffer::listen(name);
+    ASSERT_TRUE(offer) << offer.error().message;
+    const pid_t child = fork();
+    if (child == 0) {
+        constexpr uid_t kNobody = 65534;
+        if (setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
+        auto request = FdRequest::begin(name, token);
+        _exit(request && !request.value().receive(monotonic, 60'000) ? 0 : 1);
+    }
+    const auto served = offer.value().serve(monotonic, 0, {token, random_token()}, 60'000);
+    ASSERT_FALSE(served);
+    EXPECT_EQ(served.error().message, "a member runs as another user");
+    { const FdOffer closed = std::move(offer.value()); }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 // The flood ends after the wait has: this test ends only if strangers do not prolong the wait.
 TEST(FdOffer, StrangersDoNotProlongTheWait) {
     const uint64_t name = random_token();
