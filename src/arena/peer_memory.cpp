@@ -29,12 +29,22 @@ bool ProcessMemory::read(node::Rank rank, std::byte* out, uint64_t address, size
     return true;
 }
 
-void allow_readers() { prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); }
+namespace {
 
-std::string readers_obstacle() {
+// 0 without Yama.
+int yama_scope() {
     std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
     int scope = 0;
-    if (!(file >> scope) || scope == 0) return {};
+    return file >> scope ? scope : 0;
+}
+
+}  // namespace
+
+bool allow_readers() { return yama_scope() == 1 && prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) == 0; }
+
+std::string readers_obstacle() {
+    const int scope = yama_scope();
+    if (scope == 0) return {};
     const std::string name = "/proc/sys/kernel/yama/ptrace_scope is " + std::to_string(scope);
     if (scope == 1) return name + ": TUTTI_SINGLE_COPY=allow opens the ranks to each other";
     return name;

@@ -30,9 +30,10 @@ class ProcessMemory final : public node::PeerMemory {
     std::vector<bool> is_denied_;  // by rank: this process may not read there, nor tries again
 };
 
-// Lets every process of this user read this one's memory, where the kernel's Yama module would only
-// let its ancestors. Replaces what the program itself may have set so.
-void allow_readers();
+// Where the kernel's Yama module lets only its ancestors read a process's memory (ptrace_scope 1):
+// lets every process of this user. Replaces what the program itself may have set so. False where
+// there is nothing to allow, or it cannot be.
+bool allow_readers();
 
 // What Yama says of it, for people: why a read by a brother process is not allowed; empty where it
 // is, or there is no Yama.

@@ -23,7 +23,8 @@
 //       read.
 //   P4  Between that and the end of the copy, 128 pages at most, nothing but the owner's death can
 //       unmap them: a giver keeps its data in place until its readers have counted themselves out
-//       (node/offer.h). A process that dies just then takes its reader with it.
+//       (node/offer.h). A process that dies just then takes its reader with it;
+//       so does one whose team has broken down, if it unmaps its data at that moment.
 //   P5  Attaching asks for write permission, even to read (xpmem_validate_access), so the number
 //       is made for the same user, 0600, and windows can be written. Nothing here writes there.
 //   P6  The module forgets all of a process when that closes any descriptor of /dev/xpmem, and what

@@ -290,6 +290,7 @@ void TeamMaker::finish() {
     engine::WaitPolicy& policy = team_->members().policy;
     policy.spin_ns = context_.settings().spin_us * 1000;
     policy.is_crowded = is_crowded_;
+    if (is_crowded_) team_->members().node.patience_polls = 0;
     const bool is_alone = inter_node_ == nullptr;
     policy.sleeps = is_crowded_ && has_many_sessions_ && is_alone;
     policy.naps = is_crowded_ && !is_alone;

@@ -8,7 +8,6 @@
 
 #include "bootstrap/node_shape.h"
 #include "engine/wait.h"
-#include "node/offer.h"
 #include "node/tuner.h"
 
 namespace tutti::bootstrap {
@@ -89,7 +88,7 @@ void map_rings(const node::Team& team) {
 }
 
 node::TuningLimits tuning_limits(const Settings& settings, bool can_read) {
-    return {.piece_bytes_max = static_cast<uint32_t>(settings.chunk_bytes),
+    return {.piece_bytes_max = piece_bytes_max(settings),
             .has_single = can_read,
             .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
 }
@@ -113,7 +112,8 @@ FactFinder::FactFinder(engine::Context& context, const node::Team& team,
       by_process_(by_process(members)),
       memory_(best_memory(context, members, by_process_)),
       obstacle_(reading_obstacle(context.settings(), members)),
-      more_(arena::readers_obstacle()),
+      more_(context.settings().single_copy == SingleCopyChoice::kAllow ? std::string()
+                                                                       : arena::readers_obstacle()),
       places_(team.size),
       verdicts_(team.size) {
     team_.rank = team.rank;
@@ -149,9 +149,11 @@ void FactFinder::try_reading(NodeFacts& facts) {
     for (uint32_t rank = 0; rank < team_.size; ++rank) {
         const Verdict& verdict = verdicts_[rank];
         if (verdict.failure == 0) continue;
+        const bool says_more = verdict.failure == EPERM && !more_.empty();
         std::snprintf(facts.no_single_copy, sizeof(facts.no_single_copy),
                       "rank %u cannot read rank %u's memory: %s%s%s", rank, verdict.of,
-                      strerrordesc_np(verdict.failure), more_.empty() ? "" : "; ", more_.c_str());
+                      strerrordesc_np(verdict.failure), says_more ? "; " : "",
+                      says_more ? more_.c_str() : "");
         return;
     }
     facts.can_read = true;

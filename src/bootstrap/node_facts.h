@@ -22,8 +22,8 @@ namespace tutti::bootstrap {
 // Tries it by calls of a team of its own, on memory that is proved and that nobody else uses.
 class FactFinder {
   public:
-    // Allocates all that run() needs. team: of which this one takes place, layout and memory;
-    // is_crowded: ranks share processors, and nothing is measured. Both outlive this.
+    // Allocates all that run() cannot do without. team: of which this one takes place, layout and
+    // memory; is_crowded: ranks share processors, and nothing is measured. Both outlive this.
     FactFinder(engine::Context& context, const node::Team& team,
                std::span<const NodeMember> members, bool is_crowded);
     ~FactFinder();

@@ -37,12 +37,15 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t 
     }
 }
 
+uint32_t piece_bytes_max(const Settings& settings) {
+    const size_t lines = (settings.chunk_bytes + node::kLineBytes - 1) / node::kLineBytes;
+    return static_cast<uint32_t>(lines * node::kLineBytes);
+}
+
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks) {
     node::Tuning tuning;
     tuning.pieces.bytes_max = ranks <= kFlatRanksMax ? kPieceBytesFew : kPieceBytesMany;
-    if (settings.chunk_bytes > 0) {
-        tuning.pieces.bytes_max = static_cast<uint32_t>(settings.chunk_bytes);
-    }
+    if (settings.chunk_bytes > 0) tuning.pieces.bytes_max = piece_bytes_max(settings);
     return tuning;
 }
 

@@ -26,6 +26,9 @@ inline constexpr uint32_t kPieceBytesMany = 64 * 1024;
 node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t chunk_bytes,
                                size_t used_bytes);
 
+// That TUTTI_CHUNK allows; 0: as it is measured.
+uint32_t piece_bytes_max(const Settings& settings);
+
 // For ranks that have measured nothing.
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks);
 

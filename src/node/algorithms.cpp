@@ -81,6 +81,7 @@ std::string_view unless_one_chunk(const Team& team, const Call& call) {
 
 std::string_view unless_single(const Team& team, const Call&) {
     if (!team.peers) return "for ranks that can read each other's memory; a team tries it at first";
+    if (team.call >= kOfferNumberMax) return "counts calls up to 2^40";
     return team.size > kReadersMax ? "counts up to 2047 readers" : std::string_view();
 }
 static_assert(kReadersMax == 2047);
@@ -206,6 +207,7 @@ inline bool is_single(const Team& team, const Call& call) {
     const bool is_both_ways =
         call.collective == TUTTI_ALLREDUCE || call.collective == TUTTI_ALLGATHER;
     const Tuning& tuning = team.tuning;
+    if (team.call >= kOfferNumberMax) return false;
     if (call.bytes < (is_both_ways ? tuning.single_all_ways : tuning.single_one_way)) return false;
     if (call.collective == TUTTI_REDUCE) return team.size <= kRootFoldsRanksMax;
     // A tree crosses each level once; here all would read over the same link.
@@ -277,12 +279,14 @@ void start_planned(Team& team, Op& op, const Algorithm& algorithm) {
 Step look_first(Team& team, Op& op) {
     Tuner& tuner = *team.tuner;
     const Step step = tuner.step(team);
-    const Op& look = tuner.op();
+    Op& look = tuner.op();
     static_cast<Progress&>(op) = look;
     static_cast<Rounds&>(op) = look;
     op.number = look.number;
     op.flag = look.flag;
     op.note = look.note;
+    op.rival_note = look.rival_note;
+    look.awaited = kNoRank;  // told once, as whoever watches this rank wants it
     if (step != Step::kDone) return step;
     start_planned(team, op, tuner.named() ? *tuner.named() : choose_large(team, op.call));
     return Step::kAdvanced;

@@ -92,8 +92,10 @@ Step chunk_gather(Team& team, Op& op) {
 
 // A chunk of the root holds one piece for each of the others, in rank order without the root.
 void plan_chunk_scatter(const Team& team, Op& op) {
-    const size_t share = piece_room(team) / (team.size - 1) / kLineBytes * kLineBytes;
-    TUTTI_ASSERT(share > 0, "a chunk holds a line for every rank");
+    const size_t wanted = piece_room(team) / (team.size - 1) / kLineBytes * kLineBytes;
+    const size_t share = std::max(wanted, kLineBytes);
+    TUTTI_ASSERT(share * (team.size - 1) <= team.slice.geometry.chunk_bytes,
+                 "a chunk holds a line for every rank");
     plan_pipeline(team, op, share, 1);
 }
 

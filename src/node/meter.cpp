@@ -68,6 +68,7 @@ void Meter::ask(Team& team) {
         *static_cast<bool*>(out) = both;
     };
     has_asked_ = true;
+    began_ns_ = clock_.now_ns();  // the memory is there
     phase_ = Phase::kAsking;
     start(team, op_, call);
 }
@@ -80,16 +81,20 @@ void Meter::decide(const Team& team) {
     Figures& figures = order_.figures;
     const bool has_barrier = figures.barrier_ns != 0;
     const bool is_crowded = figures.barrier_ns > kBarrierNsMax;
+    // What was cut off then is tried again.
+    const bool was_whole = known_.barrier_ns != 0 && known_.way_ns[0] != 0;
     const bool is_as_it_was =
-        known_.barrier_ns != 0 && has_barrier && !has_moved(known_.barrier_ns, figures.barrier_ns);
+        was_whole && has_barrier && !has_moved(known_.barrier_ns, figures.barrier_ns);
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_ > 0 && !is_late) return;  // the trial goes on
-    const bool can_read = team.peers != nullptr && limits_.has_single;
+    // On a tree a broadcast goes by rings in any case.
+    const bool can_read = team.peers != nullptr && limits_.has_single && team.layout.flat;
     const auto next = next_trial(figures, can_read, block_bytes_max(team));
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;
         if (is_as_it_was || is_crowded || !has_barrier) figures = known_;
+        if (is_late && !is_as_it_was && next) forget_unfinished(figures, *next);
         order_.tuning = tune(figures, untried_, limits_);
         return;
     }

@@ -38,7 +38,7 @@ class Meter {
 
     [[nodiscard]] const Figures& figures() const { return order_.figures; }
     // The call in flight.
-    [[nodiscard]] const Op& op() const { return op_; }
+    [[nodiscard]] Op& op() { return op_; }
 
   private:
     // From rank 0 to all.

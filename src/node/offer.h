@@ -11,7 +11,7 @@
 // acquiring exchange, its counting out a releasing addition, and the giver looks by acquiring
 // loads. All of them change one word, so counting in and withdrawing cannot both win.
 //
-// The word, from the top: number of the call (its low 40 bits), refused, withdrawn, readers that
+// The word, from the top: number of the call (40 bits), refused, withdrawn, readers that
 // have begun, readers that are done.
 #pragma once
 
@@ -20,13 +20,13 @@
 namespace tutti::node {
 
 inline constexpr unsigned kReaderBits = 11;
-inline constexpr uint64_t kReadersMax = (uint64_t{1} << kReaderBits) - 1;
+static_assert(kReadersMax == (uint64_t{1} << kReaderBits) - 1);
 inline constexpr uint64_t kOneDone = 1;
 inline constexpr uint64_t kOneBegun = uint64_t{1} << kReaderBits;
 inline constexpr uint64_t kWithdrawn = uint64_t{1} << (2 * kReaderBits);
 inline constexpr uint64_t kRefused = kWithdrawn << 1;
 inline constexpr unsigned kOfferNumberShift = 2 * kReaderBits + 2;
-static_assert(64 - kOfferNumberShift == 64 - kNumberShift);
+static_assert(kOfferNumberMax == UINT64_MAX >> kOfferNumberShift);
 
 inline uint64_t offer_number(uint64_t word) { return word >> kOfferNumberShift; }
 inline uint64_t readers_done(uint64_t word) { return word & kReadersMax; }

@@ -9,6 +9,11 @@
 
 namespace tutti::node {
 
+// Of one rank at a time, as offers count them (offer.h); and the last call of a team that they
+// tell apart from others.
+inline constexpr uint64_t kReadersMax = 2047;
+inline constexpr uint64_t kOfferNumberMax = (uint64_t{1} << 40) - 1;
+
 class PeerMemory {
   public:
     PeerMemory() = default;

@@ -26,6 +26,7 @@ class ProgressSnapshot {
         posted_ = op->posted;
         taken_ = op->taken;
         line_ = op->line;
+        ringed_ = op->events_used > 0 ? op->ringed : 0;
     }
     bool operator==(const ProgressSnapshot&) const = default;
 
@@ -40,6 +41,7 @@ class ProgressSnapshot {
     uint64_t posted_ = 0;
     uint64_t taken_ = 0;
     uint64_t line_ = 0;
+    Rank ringed_ = 0;
 };
 
 }  // namespace tutti::node

@@ -62,15 +62,18 @@ std::byte* place_of(const Op& op, Rank giver) {
 
 // ---- the giver ----------------------------------------------------------------------------------
 
-// Fruitless polls after which it is as quick to put the data into the ring. Data that does not fit
-// there would wait for its readers in the ring as well.
+// Fruitless polls after which the data goes into the ring: some microseconds, about as long as
+// that takes for 64 KiB. Never more, since a rank that waits polls so often without a pause, and
+// then yields its processor or sleeps (engine/wait.h): a poll may be long from there on. Data that
+// does not fit the ring would wait for its readers there as well.
 uint64_t patience(const Team& team, const Op& op) {
     constexpr uint64_t kPollsMin = 64;
+    constexpr uint64_t kPollsMax = 256;
     constexpr uint64_t kBytesPerPoll = 256;
     const Geometry& geometry = team.slice.geometry;
     if (op.rounds > geometry.chunk_count) return UINT64_MAX;
     if (team.patience_polls) return *team.patience_polls;
-    return (kPollsMin + op.call.bytes / kBytesPerPoll) >> team.doubts;
+    return std::min(kPollsMin + op.call.bytes / kBytesPerPoll, kPollsMax) >> team.doubts;
 }
 
 void end_offer(Team& team, Op& op, bool was_in_vain) {
@@ -133,6 +136,19 @@ void pass_giver(Team& team, Op& op, Rank giver, bool by_ring) {
     ++op.next;
 }
 
+// Whether the first giver may still say that there is less to be read (agree.cpp).
+bool may_adopt(const Op& op) {
+    const bool has_blocks =
+        op.call.collective == TUTTI_GATHER || op.call.collective == TUTTI_SCATTER;
+    return has_blocks && op.next == 1 && op.room == 0;
+}
+bool adopt_from(Team& team, Op& op, Rank giver) {
+    std::byte* slot = op.call.collective == TUTTI_GATHER
+                          ? team.slice.up_slot(giver, op.number)
+                          : team.slice.inbox_slot(team.rank, op.number);
+    return adopt_size(team, op, giver, slot);
+}
+
 // True where this rank reads now what the giver offers, or need not.
 bool claim_next(Team& team, Op& op, Rank giver) {
     uint64_t note = 0;
@@ -140,21 +156,22 @@ bool claim_next(Team& team, Op& op, Rank giver) {
         case Offered::kNotYet:
             break;
         case Offered::kGone:
+            if (may_adopt(op)) {
+                if (adopt_from(team, op, giver)) return true;
+                // What it has sent says how much that was; it is there, or will be.
+                if (!has_published(team, giver, op.events + 1)) return awaits(op, giver);
+            }
             pass_giver(team, op, giver, true);
             return true;
         case Offered::kOpen:
             op.phase |= kIsClaimed;
             return true;
         case Offered::kDisagrees:
-            return adopt_offered_size(team, op, giver, note);
+            return may_adopt(op) ? adopt_offered_size(team, op, giver, note)
+                                 : disagrees(op, giver, note);
     }
     op.awaited = giver;
-    if (op.next != 1) return false;
-    if (op.call.collective == TUTTI_GATHER) {
-        return adopt_size(team, op, giver, team.slice.up_slot(giver, op.number));
-    }
-    return op.call.collective == TUTTI_SCATTER &&
-           adopt_size(team, op, giver, team.slice.inbox_slot(team.rank, op.number));
+    return may_adopt(op) && adopt_from(team, op, giver);
 }
 
 // Reads on in what others offer; false where there is nothing to be read yet.

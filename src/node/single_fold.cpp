@@ -74,6 +74,7 @@ void take_by_ring(Team& team, Op& op, Rank rank) {
 
 // Nobody is held before all are there.
 Step claim_all(Team& team, Op& op) {
+    if (op.rival != kNoRank) return Step::kBlocked;  // what was claimed stays so to the end
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
         if (look_at_offer(team, op, op.next) == Offered::kNotYet) return blocked_on(op, op.next);

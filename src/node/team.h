@@ -94,7 +94,8 @@ struct Team {
     // Of this rank alone: how often its last offers were waited for in vain, less those that were
     // not; each halves its patience.
     uint32_t doubts = 0;
-    std::optional<uint64_t> patience_polls;  // instead, for tests; UINT64_MAX: no end to it
+    // Instead: 0 where ranks share processors, and for tests; UINT64_MAX: no end to it.
+    std::optional<uint64_t> patience_polls;
     std::unique_ptr<std::byte[]> fold_room;  // what was read to be folded; from first use
 
     // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
@@ -119,6 +120,8 @@ struct Progress {
     // call.bytes is what they send.
     size_t room = 0;
     uint64_t events_used = 0;  // of Rounds; 0 where there are none
+    // Memory of `awaited` that was tried can no longer be read, too late: the call cannot end.
+    bool is_lost = false;
 };
 
 // The same of a call that goes in rounds, through chunks; without meaning in others, whose start
@@ -136,8 +139,6 @@ struct Rounds {
     // comes through their rings.
     uint64_t waited = 0;
     Rank ringed = 0;
-    // Memory of `awaited` that was tried can no longer be read, too late: the call cannot end.
-    bool is_lost = false;
 };
 
 // One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`,

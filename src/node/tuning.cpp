@@ -58,8 +58,8 @@ std::optional<Trial> next_of(const Times& times, Pattern pattern, CopyWay way, s
         }
         return std::nullopt;
     }
-    // What is twice as long there does not win with more.
-    const bool is_hopeless = uint64_t{times.single[size]} > 2 * uint64_t{times.ring[size]};
+    // What is so much longer there does not win with more.
+    const bool is_hopeless = uint64_t{times.single[size]} * 10 > uint64_t{times.ring[size]} * 13;
     if (is_hopeless) return std::nullopt;
     while (may_rise && size + 1 < kMeasuredBytes.size() && kMeasuredBytes[size + 1] <= bytes_max) {
         if (auto trial = lacks(++size)) return trial;
@@ -98,6 +98,19 @@ std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t al
     one_way.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(way)];
     if (auto trial = next_of(one_way, Pattern::kOneWay, way, kMeasuredBytes.back())) return trial;
     return next_of(figures.all_ways, Pattern::kAllWays, way, all_ways_bytes_max);
+}
+
+void forget_unfinished(Figures& figures, const Trial& next) {
+    const bool is_way = next.pattern == Pattern::kOneWay && next.size == kMeasuredMiddle;
+    if (next.pattern == Pattern::kBarrier) {
+        figures = Figures{};
+    } else if (next.pattern == Pattern::kAllWays) {
+        figures.all_ways = Times{};
+    } else if (is_way && !next.is_single) {
+        figures.way_ns = {};
+    } else {
+        figures.one_way = Times{};
+    }
 }
 
 uint32_t& time_of(Figures& figures, const Trial& trial) {

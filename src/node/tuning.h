@@ -82,6 +82,8 @@ struct Trial {
 // What to measure next, after these; nothing: it is enough. can_read: there is a single copy.
 // all_ways_bytes_max: of a block, as far as there is memory for all.
 std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max);
+// What was cut off before this trial says nothing: it holds by chance.
+void forget_unfinished(Figures& figures, const Trial& next);
 // Where a trial's time belongs.
 uint32_t& time_of(Figures& figures, const Trial& trial);
 // Known already, of what the trial is compared with; 0: of nothing.

@@ -53,6 +53,9 @@ TEST(Threads, RandomMixedSixteen) {
     run_random(2, 16, true);
 }
 
+// A chunk of 1 KiB has to hold a line for each of them.
+TEST(Threads, RandomMixedTwenty) { run_random(1, 20, false); }
+
 constexpr size_t kEdgeChunk = 2048;
 
 // Multiples of `step`: the last up to each border, the one before it and the one behind.

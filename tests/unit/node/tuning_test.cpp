@@ -113,6 +113,25 @@ TEST(Tuning, BlocksOfAllAreLimited) {
     EXPECT_EQ(tune(none, {}, {}).single_all_ways, kNever);
 }
 
+// Ways are compared when all were tried, sizes when the search for a threshold has ended.
+TEST(Tuning, WhatIsCutOffIsNotMeasured) {
+    const auto ns = machine(500, 200, 500);
+    Figures figures;
+    while (const auto next = next_trial(figures, true, kAny)) {
+        Figures cut = figures;
+        forget_unfinished(cut, *next);
+        const Tuning tuning = tune(cut, {}, {});
+        if (next->pattern != Pattern::kAllWays) {
+            EXPECT_EQ(tuning.single_one_way, kNever);
+        }
+        EXPECT_EQ(tuning.single_all_ways, kNever);
+        const bool has_all_ways = figures.way_ns.back() != 0;
+        EXPECT_EQ(cut.way_ns[0] != 0, has_all_ways);
+        time_of(figures, *next) = ns(*next);
+    }
+    EXPECT_EQ(tune(figures, {}, {}).single_one_way, 8u << 10);
+}
+
 TEST(Tuning, ATrialRunsByWhatItTries) {
     const Trial ring{Pattern::kOneWay, CopyWay::kString, 2, false};
     EXPECT_EQ(tuning_for(ring, {}, {}).way, CopyWay::kString);
