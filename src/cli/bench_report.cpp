@@ -163,7 +163,7 @@ std::string table_foot(const BenchRun& run) {
         text += fmt::format(
             "~ the cores moved in these lines: a flag's latency before and after differs by more "
             "than a factor of {}\n",
-            kMovedFactor);
+            node::kMovedFactor);
     }
     return text;
 }

@@ -135,8 +135,8 @@ constexpr Algorithm kDirectAllreduce{"direct", chunk_allreduce, plan_chunk_allre
 constexpr Algorithm kSplitReduce{"split",   split_reduce, plan_split_reduce, split_cost, kSome,
                                  kByShares, never};
 
-constexpr Algorithm kSingleBcast{"single", single_move,   plan_single_move, single_cost,
-                                 kRoot,    kBySingleCopy, unless_single};
+constexpr Algorithm kSingleBcast{"single",    single_move,   plan_single_move, single_cost,
+                                 kRootIfFlat, kBySingleCopy, unless_single};
 constexpr Algorithm kSingleReduce{"single", single_reduce, plan_single_reduce, single_cost,
                                   kSome,    kBySingleCopy, unless_single};
 constexpr Algorithm kSingleAllreduce{
@@ -209,9 +209,7 @@ inline bool is_single(const Team& team, const Call& call) {
     const Tuning& tuning = team.tuning;
     if (team.call >= kOfferNumberMax) return false;
     if (call.bytes < (is_both_ways ? tuning.single_all_ways : tuning.single_one_way)) return false;
-    if (call.collective == TUTTI_REDUCE) return team.size <= kRootFoldsRanksMax;
-    // A tree crosses each level once; here all would read over the same link.
-    return call.collective != TUTTI_BCAST || team.layout.flat;
+    return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
 }
 
 inline const Algorithm& choose_large(const Team& team, const Call& call) {

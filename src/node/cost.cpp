@@ -67,7 +67,8 @@ Cost bcast_cost(const Team& team, const Op& op) {
     const bool has_children = !team.layout.flat && !team.layout.children[team.rank].empty();
     Cost cost;
     cost.rounds = bcast_hops(team, op.call.root) + (op.rounds > 0 ? op.rounds - 1 : 0);
-    cost.written_bytes = is_root || has_children ? op.call.bytes : 0;
+    const bool hands_on = op.rounds > 0 ? bcast_readers(team, op) > 0 : is_root || has_children;
+    cost.written_bytes = hands_on ? op.call.bytes : 0;
     // In a slot for the tree's root and in another one for the children.
     const bool is_apart = op.step == tree_bcast && is_root && team.rank != team.layout.root;
     if (is_apart && has_children) cost.written_bytes += op.call.bytes;
@@ -112,8 +113,9 @@ Cost flat_cost(const Team& team, const Op& op) {
 }
 
 Cost single_cost(const Team& team, const Op& op) {
-    Cost cost = flat_cost(team, op);
-    cost.rounds = 1;
+    const bool is_bcast = op.call.collective == TUTTI_BCAST;
+    Cost cost = is_bcast ? bcast_cost(team, op) : flat_cost(team, op);
+    cost.rounds = is_bcast ? bcast_hops(team, op.call.root) : 1;
     cost.written_bytes = 0;
     return cost;
 }

@@ -155,14 +155,25 @@ inline void note_chunks(Team& team, const Op& op) {
         op.note, std::memory_order_relaxed);
 }
 
+// Of a broadcast, flat or along the tree (bcast.cpp): whom this rank reads, how many read what it
+// hands on, and whether these will read no chunk of ours below `target` again.
+Rank bcast_source(const Team& team, const Op& op);
+Rank bcast_readers(const Team& team, const Op& op);
+bool bcast_consumed(Team& team, const Op& op, uint64_t target);
+
 // Whether the next round of a call may be written into the own ring.
 inline bool may_post(Team& team, const Op& op) {
     const uint64_t target = reuse_target(team, op.chunks + op.posted);
-    const bool has_one_reader =
-        op.call.collective == TUTTI_GATHER || op.call.collective == TUTTI_REDUCE;
-    const bool may_write = has_one_reader && is_reuse_within(team, op.posted)
-                               ? consumed_by(team, op.call.root, target)
-                               : all_consumed(team, target);
+    const tutti_collective kind = op.call.collective;
+    bool may_write = false;
+    if (!is_reuse_within(team, op.posted)) {
+        may_write = all_consumed(team, target);
+    } else if (kind == TUTTI_GATHER || kind == TUTTI_REDUCE) {
+        may_write = consumed_by(team, op.call.root, target);
+    } else {
+        may_write =
+            kind == TUTTI_BCAST ? bcast_consumed(team, op, target) : all_consumed(team, target);
+    }
     return may_write && (op.posted > 0 || may_note(team, op));
 }
 

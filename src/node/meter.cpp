@@ -87,8 +87,7 @@ void Meter::decide(const Team& team) {
         was_whole && has_barrier && !has_moved(known_.barrier_ns, figures.barrier_ns);
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_ > 0 && !is_late) return;  // the trial goes on
-    // On a tree a broadcast goes by rings in any case.
-    const bool can_read = team.peers != nullptr && limits_.has_single && team.layout.flat;
+    const bool can_read = team.peers != nullptr && limits_.has_single;
     const auto next = next_trial(figures, can_read, block_bytes_max(team));
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {

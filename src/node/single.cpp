@@ -28,16 +28,29 @@ enum Phase : uint32_t {
 bool has_one_giver(const Op& op) {
     return op.call.collective == TUTTI_BCAST || op.call.collective == TUTTI_SCATTER;
 }
-bool is_giver(const Team& team, const Op& op) {
-    if (op.call.collective == TUTTI_ALLGATHER) return true;
-    return has_one_giver(op) == (team.rank == op.call.root);
+// How many read what this rank offers; 0: it offers nothing. Along a tree whoever has read a
+// broadcast offers it to its children.
+Rank readers(const Team& team, const Op& op) {
+    const bool is_root = team.rank == op.call.root;
+    switch (op.call.collective) {
+        case TUTTI_BCAST:
+            return bcast_readers(team, op);
+        case TUTTI_SCATTER:
+            return is_root ? team.size - 1 : 0;
+        case TUTTI_GATHER:
+            return is_root ? 0 : 1;
+        default:
+            return team.size - 1;
+    }
 }
 bool is_reader(const Team& team, const Op& op) {
-    return op.call.collective == TUTTI_ALLGATHER || !is_giver(team, op);
+    if (op.call.collective == TUTTI_ALLGATHER) return true;
+    return has_one_giver(op) != (team.rank == op.call.root);
 }
 
 // Readers begin with their neighbours, so that not all read the same memory at once.
 Rank giver_of(const Team& team, const Op& op, Rank index) {
+    if (op.call.collective == TUTTI_BCAST) return bcast_source(team, op);
     return has_one_giver(op) ? op.call.root : (team.rank + index) % team.size;
 }
 Rank givers(const Team& team, const Op& op) { return has_one_giver(op) ? 1 : team.size - 1; }
@@ -95,11 +108,11 @@ void post_next(Team& team, Op& op) {
 }
 
 // True where something was done, or the offer is over now.
-bool tend_offer(Team& team, Op& op, Rank readers) {
+bool tend_offer(Team& team, Op& op, Rank all) {
     const uint64_t word = own_offer(team);
     const bool is_refused = (word & kRefused) != 0;
     const bool is_withdrawn = (word & kWithdrawn) != 0;
-    if (readers_done(word) == readers && !is_refused) {
+    if (readers_done(word) == all && !is_refused) {
         end_offer(team, op, is_withdrawn);
         return true;
     }
@@ -234,7 +247,7 @@ bool place_on(const Team& team, Op& op) {
         case TUTTI_BCAST:
             return false;
         case TUTTI_SCATTER:
-            return is_giver(team, op) && place_own_piece(op, op.call.recv, op.call.send + offset);
+            return !is_reader(team, op) && place_own_piece(op, op.call.recv, op.call.send + offset);
         case TUTTI_GATHER:
             return is_reader(team, op) && place_own_piece(op, op.call.recv + offset, op.call.send);
         default:
@@ -277,15 +290,15 @@ Step give(Team& team, Op& op) {
 }
 
 Step single_move(Team& team, Op& op) {
-    const bool gives = is_giver(team, op);
-    if (gives && (op.phase & kIsOpen) == 0) {
+    const Rank all = readers(team, op);
+    const bool is_taking = !has_taken_all(team, op);
+    const bool has_it = op.call.collective != TUTTI_BCAST || !is_taking;
+    if (all > 0 && has_it && (op.phase & kIsOpen) == 0) {
         begin_offer(team, op);
         return Step::kAdvanced;
     }
-    const bool is_open = gives && (op.phase & kIsOver) == 0;
-    const Rank readers = op.call.collective == TUTTI_GATHER ? 1 : team.size - 1;
-    if (is_open && tend_offer(team, op, readers)) return Step::kAdvanced;
-    const bool is_taking = !has_taken_all(team, op);
+    const bool is_open = all > 0 && has_it && (op.phase & kIsOver) == 0;
+    if (is_open && tend_offer(team, op, all)) return Step::kAdvanced;
     if (is_taking && take_on(team, op)) return Step::kAdvanced;
     if (op.rival == kNoRank && place_on(team, op)) return Step::kAdvanced;
     if (is_open && lose_patience(team, op)) return Step::kAdvanced;

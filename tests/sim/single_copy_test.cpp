@@ -12,6 +12,7 @@
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "simulate/node_simulator.h"
+#include "topo/node_topology.h"
 
 namespace tutti::test {
 namespace {
@@ -29,6 +30,21 @@ SimTeam single_team(uint32_t ranks, size_t chunk_bytes, Peers peers) {
     team.tuning.single_one_way = team.tuning.single_all_ways = node::kInlineBytesMax + 1;
     team.tuning.pieces.count = 2;
     return team;
+}
+
+node::Layout tree_of(const std::vector<uint32_t>& parents) {
+    node::Layout layout;
+    layout.flat = false;
+    layout.parent = parents;
+    layout.children.resize(parents.size());
+    for (uint32_t rank = 0; rank < parents.size(); ++rank) {
+        if (parents[rank] == node::kNoRank) {
+            layout.root = rank;
+        } else {
+            layout.children[parents[rank]].push_back(rank);
+        }
+    }
+    return layout;
 }
 
 uint32_t roots(tutti_collective kind, uint32_t ranks) {
@@ -71,6 +87,22 @@ TEST(EveryInterleavingOfSingleCopy, OneCallOfThree) {
         team.patience_polls = 0;  // the fewest states
         team.tuning.pieces.count = 1;
         explore_each(team, kBytes);
+    }
+}
+
+// A broadcast along a tree: whoever has read it offers it.
+TEST(EveryInterleavingOfSingleCopy, ATreeOfThree) {
+    constexpr uint32_t kTop = node::kNoRank;
+    const std::vector<uint32_t> chain = {1, kTop, 0};
+    const std::vector<uint32_t> star = {kTop, 0, 0};
+    for (const auto& parents : {chain, star}) {
+        for (const Peers peers : {all_read, rank_0_cannot_read, rank_1_cannot_read}) {
+            SimTeam team = single_team(3, 1024, peers);
+            team.layout = tree_of(parents);
+            for (uint32_t root = 0; root < 3; ++root) {
+                explore(team, {{TUTTI_BCAST, root, kBytes, Fold::kXorU64, 1}});
+            }
+        }
     }
 }
 
@@ -119,10 +151,11 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max, Peers peers) {
     plan.team.tuning.pieces.bytes_min = 64;
     plan.team.patience_polls = prng.below(3) == 0 ? UINT64_MAX : prng.below(6);
     if (prng.below(2) == 0) plan.team.tuning.single_one_way = 4096;
+    if (prng.below(3) == 0) plan.team.layout = random_tree(prng, ranks);
     plan.limits = {.ranks = ranks,
                    .chunk_bytes = chunk,
                    .bytes_max = std::min<size_t>(40 * chunk, 30'000),
-                   .keeps_order = true};
+                   .keeps_order = plan.team.layout.flat};
     plan.may_lose = peers == reads_fail;
     return plan;
 }
@@ -199,6 +232,78 @@ TEST(SingleCopy, NothingIsCopiedTwice) {
                 std::all_of(ring, ring + bytes, [](std::byte b) { return b == std::byte{}; }))
                 << describe(exchange.spec()) << ", rank " << rank;
         }
+    }
+}
+
+// Nothing of a broadcast is read twice over a link of the tree's outer levels: of each group one
+// rank reads it outside. Counted: who reads whom.
+class CountedMemory final : public node::PeerMemory {
+  public:
+    CountedMemory(std::vector<std::vector<size_t>>& bytes, node::Rank reader)
+        : bytes_(bytes), reader_(reader) {}
+    bool read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) override {
+        bytes_[reader_][rank] += bytes;
+        return memory_.read(rank, out, address, bytes);
+    }
+
+  private:
+    std::vector<std::vector<size_t>>& bytes_;
+    node::Rank reader_;
+    OwnMemory memory_;
+};
+
+TEST(SingleCopy, ABroadcastCrossesEachLevelOnce) {
+    // Two sockets of two dies of three ranks each.
+    constexpr uint32_t kRanks = 12;
+    constexpr size_t kLong = 70'000;
+    const auto socket = [](uint32_t rank) { return rank / 6; };
+    const auto die = [](uint32_t rank) { return rank / 3; };
+    topo::Groups groups;
+    groups.level.resize(2);
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+        groups.level[0].push_back(socket(rank));
+        groups.level[1].push_back(die(rank));
+    }
+    const topo::Tree tree = topo::build_tree(groups, kRanks, 8);
+    for (uint32_t root = 0; root < kRanks; ++root) {
+        SimTeam team = single_team(kRanks, 4096, nullptr);
+        team.layout = tree_of(tree.parent);
+        team.patience_polls = UINT64_MAX;
+        const simulate::SimSlice memory(kRanks, 4096);
+        std::vector<std::vector<size_t>> read(kRanks, std::vector<size_t>(kRanks));
+        std::vector<node::Team> ranks;
+        std::vector<node::Op> ops(kRanks);
+        Exchange exchange({TUTTI_BCAST, root, kLong, Fold::kXorU64, 1}, kRanks);
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            ranks.push_back(sim_rank(team, memory, rank));
+            ranks[rank].peers = std::make_shared<CountedMemory>(read, rank);
+            node::start(ranks[rank], ops[rank], exchange.node_call(rank));
+        }
+        std::vector<bool> is_done(kRanks);
+        for (int i = 0; i < 200; ++i) {
+            for (uint32_t rank = 0; rank < kRanks; ++rank) {
+                if (!is_done[rank])
+                    is_done[rank] = node::step(ranks[rank], ops[rank]) == Step::kDone;
+            }
+        }
+        ASSERT_EQ(exchange.check(), "") << root;
+        size_t between_sockets = 0;
+        size_t between_dies = 0;
+        size_t all = 0;
+        for (uint32_t reader = 0; reader < kRanks; ++reader) {
+            for (uint32_t giver = 0; giver < kRanks; ++giver) {
+                const size_t bytes = read[reader][giver];
+                all += bytes;
+                if (socket(reader) != socket(giver)) between_sockets += bytes;
+                if (die(reader) != die(giver)) between_dies += bytes;
+            }
+        }
+        // The tree is that of rank 0: another root hands it to the tree's, and its own group gets
+        // it from there.
+        const bool is_apart = root != 0;
+        EXPECT_EQ(all, (kRanks - 1) * kLong);
+        EXPECT_LE(between_sockets, (is_apart ? 2 : 1) * kLong) << root;
+        EXPECT_LE(between_dies, (is_apart ? 4 : 3) * kLong) << root;
     }
 }
 

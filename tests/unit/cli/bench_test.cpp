@@ -417,7 +417,7 @@ TEST(BenchRegime, CoresMovedWhereTheFlagChangedBeyondNoise) {
     EXPECT_FALSE(cores_moved({0.28, 0.25}));
     EXPECT_TRUE(cores_moved({0.08, 0.25}));
     EXPECT_TRUE(cores_moved({0.25, 0.08}));
-    EXPECT_FALSE(cores_moved({0.1, 0.1 * kMovedFactor}));
+    EXPECT_FALSE(cores_moved({0.1, 0.1 * node::kMovedFactor}));
 }
 
 TEST(BenchReport, TheFlagStandsBeforeAndAfterTheTable) {
