@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/collectives.h"
+#include "bootstrap/node_shape.h"
 #include "sim/explorer.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
@@ -30,21 +31,6 @@ SimTeam single_team(uint32_t ranks, size_t chunk_bytes, Peers peers) {
     team.tuning.single_one_way = team.tuning.single_all_ways = node::kInlineBytesMax + 1;
     team.tuning.pieces.count = 2;
     return team;
-}
-
-node::Layout tree_of(const std::vector<uint32_t>& parents) {
-    node::Layout layout;
-    layout.flat = false;
-    layout.parent = parents;
-    layout.children.resize(parents.size());
-    for (uint32_t rank = 0; rank < parents.size(); ++rank) {
-        if (parents[rank] == node::kNoRank) {
-            layout.root = rank;
-        } else {
-            layout.children[parents[rank]].push_back(rank);
-        }
-    }
-    return layout;
 }
 
 uint32_t roots(tutti_collective kind, uint32_t ranks) {
@@ -98,7 +84,7 @@ TEST(EveryInterleavingOfSingleCopy, ATreeOfThree) {
     for (const auto& parents : {chain, star}) {
         for (const Peers peers : {all_read, rank_0_cannot_read, rank_1_cannot_read}) {
             SimTeam team = single_team(3, 1024, peers);
-            team.layout = tree_of(parents);
+            team.layout = bootstrap::tree_layout(parents);
             for (uint32_t root = 0; root < 3; ++root) {
                 explore(team, {{TUTTI_BCAST, root, kBytes, Fold::kXorU64, 1}});
             }
@@ -267,7 +253,7 @@ TEST(SingleCopy, ABroadcastCrossesEachLevelOnce) {
     const topo::Tree tree = topo::build_tree(groups, kRanks, 8);
     for (uint32_t root = 0; root < kRanks; ++root) {
         SimTeam team = single_team(kRanks, 4096, nullptr);
-        team.layout = tree_of(tree.parent);
+        team.layout = bootstrap::tree_layout(tree.parent);
         team.patience_polls = UINT64_MAX;
         const simulate::SimSlice memory(kRanks, 4096);
         std::vector<std::vector<size_t>> read(kRanks, std::vector<size_t>(kRanks));
