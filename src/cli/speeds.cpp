@@ -122,7 +122,7 @@ class Duet {
         node::prepare(team);
         engine::RealClock clock;
         node::Meter meter(clock, bootstrap::default_tuning(settings_, kPairRanks),
-                          {.piece_bytes_max = static_cast<uint32_t>(settings_.chunk_bytes)});
+                          {.piece_bytes_max = bootstrap::piece_bytes_max(settings_)});
         const uint64_t end_ns = clock.now_ns() + kPairNsMax;
         for (uint32_t run = 0; run < kRuns; ++run) {
             meter.begin();

@@ -165,11 +165,11 @@ class Context {
     // A program that works with rows, columns, planes and their like has as many sets of processes.
     static constexpr size_t kHeldArenasMax = 8;
 
-    // Teams own their arenas, and so does this for the last few; else here are only the ways to
-    // find them again.
     // Sets of processes whose facts are kept; beyond, all are found out again.
     static constexpr size_t kFactsMax = 256;
 
+    // Teams own their arenas, and so does this for the last few; else here are only the ways to
+    // find them again.
     std::mutex mutex_;
     std::map<uint64_t, std::weak_ptr<arena::Arena>> arenas_;
     std::map<std::vector<arena::ProcessId>, std::weak_ptr<arena::Arena>> led_;

@@ -38,8 +38,6 @@ void plan_chunk_bcast(const Team& team, Op& op) { plan_pipeline(team, op, piece_
 Step chunk_bcast(Team& team, Op& op) {
     const bool is_root = team.rank == op.call.root;
     const uint64_t round = is_root ? op.posted : op.taken;
-    const size_t offset = round * op.piece_bytes;
-    const size_t bytes = std::min(op.piece_bytes, op.call.bytes - offset);
     const bool has_readers = bcast_readers(team, op) > 0;
     if (has_readers && !may_post(team, op)) return Step::kBlocked;
     if (is_root) {
@@ -49,8 +47,8 @@ Step chunk_bcast(Team& team, Op& op) {
     const Rank source = bcast_source(team, op);
     if (!has_published(team, source, op.events + round + 1)) return blocked_on(op, source);
     if (round == 0 && !agrees(team, op, source)) return Step::kBlocked;
-    copy_to_user(op.call.recv + offset, team.slice.chunk(source, op.chunks + round), bytes,
-                 op.call.bytes);
+    copy_to_user(op.call.recv + round * op.piece_bytes, team.slice.chunk(source, op.chunks + round),
+                 round_bytes(op, round), op.call.bytes);
     if (has_readers) post_piece(team, op, op.call.recv);
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);

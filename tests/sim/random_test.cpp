@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/collectives.h"
+#include "sim/mixed_calls.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "simulate/node_simulator.h"
@@ -65,34 +66,12 @@ Spec draw_call(const Plan& plan, Prng& prng) {
     return spec;
 }
 
-// Empty, or what went wrong.
-std::string run_plan(const Plan& plan, Prng& prng, uint64_t seed) {
-    NodeSimulator simulator(plan.team, seed);
-    // Two runs on one team: the second begins where the first has left the counters.
-    for (int part = 0; part < 2; ++part) {
-        std::vector<std::unique_ptr<Exchange>> exchanges;
-        for (uint32_t i = 0; i < plan.calls; ++i) {
-            const Spec spec = draw_call(plan, prng);
-            exchanges.push_back(std::make_unique<Exchange>(spec, plan.team.ranks));
-            for (uint32_t rank = 0; rank < plan.team.ranks; ++rank) {
-                simulator.add_call(rank, exchanges.back()->node_call(rank));
-            }
-        }
-        const auto done = simulator.run();
-        if (!done) return done.error().message;
-        for (const auto& exchange : exchanges) {
-            std::string wrong = exchange->check();
-            if (!wrong.empty()) return wrong;
-        }
-    }
-    return "";
-}
-
 void run_seeds(Seeds seeds, uint32_t ranks_max) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng prng(seed);
         const Plan plan = draw_plan(prng, ranks_max);
-        const std::string wrong = run_plan(plan, prng, seed);
+        const std::string wrong =
+            run_drawn(plan.team, plan.calls, seed, [&] { return draw_call(plan, prng); });
         ASSERT_EQ(wrong, "") << plan.team.ranks << " ranks, chunks of " << plan.team.chunk_bytes
                              << (plan.team.layout.flat ? ", flat" : ", tree") << replay(seed);
     }

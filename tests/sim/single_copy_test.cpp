@@ -9,6 +9,7 @@
 #include "base/collectives.h"
 #include "bootstrap/node_shape.h"
 #include "sim/explorer.h"
+#include "sim/mixed_calls.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
@@ -159,31 +160,12 @@ Spec draw_call(const Plan& plan, Prng& prng) {
     return spec;
 }
 
-std::string run_plan(const Plan& plan, Prng& prng, uint64_t seed) {
-    NodeSimulator simulator(plan.team, seed);
-    for (int part = 0; part < 2; ++part) {
-        std::vector<std::unique_ptr<Exchange>> exchanges;
-        for (uint32_t i = 0; i < plan.calls; ++i) {
-            const Spec spec = draw_call(plan, prng);
-            exchanges.push_back(std::make_unique<Exchange>(spec, plan.team.ranks));
-            for (uint32_t rank = 0; rank < plan.team.ranks; ++rank) {
-                simulator.add_call(rank, exchanges.back()->node_call(rank));
-            }
-        }
-        if (const auto done = simulator.run(); !done) return done.error().message;
-        for (const auto& exchange : exchanges) {
-            std::string wrong = exchange->check();
-            if (!wrong.empty()) return wrong;
-        }
-    }
-    return "";
-}
-
 void run_seeds(Seeds seeds, uint32_t ranks_max, Peers peers) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng prng(seed);
         const Plan plan = draw_plan(prng, ranks_max, peers);
-        const std::string wrong = run_plan(plan, prng, seed);
+        const std::string wrong =
+            run_drawn(plan.team, plan.calls, seed, [&] { return draw_call(plan, prng); });
         ASSERT_EQ(wrong, "") << plan.team.ranks << " ranks, chunks of " << plan.team.chunk_bytes
                              << replay(seed);
     }
