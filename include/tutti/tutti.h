@@ -208,6 +208,12 @@ typedef struct tutti_team_params {
     /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
      * Each takes what a team takes: shared memory, tags, a multicast group. */
     uint32_t requests;
+    /* Not 0: this member makes the calls of this team, and of all others of its context for which it
+     * says the same, and makes and destroys them, one after the other (no requests, one thread at a
+     * time), in an order in which each call might wait for all of its members, as MPI demands of
+     * blocking collectives. Where memory is short such teams may share some: a node may have
+     * thousands of them. */
+    int in_turn;
 } tutti_team_params;
 #define TUTTI_REQUESTS_MAX 64
 

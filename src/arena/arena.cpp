@@ -100,11 +100,22 @@ size_t Arena::used_bytes() {
     const std::lock_guard lock(mutex_);
     collect_left();
     size_t bytes = 0;
-    for (const SliceRecord& record : taken_) bytes += record.bytes;
+    for (const SliceRecord& record : taken_) bytes += record.is_home ? 0 : record.bytes;
     return bytes;
 }
 
-Result<SliceRecord> Arena::take(size_t bytes, uint32_t members, uint64_t members_hash) {
+Result<SliceRecord> Arena::take_homes(size_t bytes, size_t bytes_at_once, uint32_t members) {
+    auto taken = take(bytes, bytes_at_once, members, 0);
+    if (!taken) return taken;
+    const std::lock_guard lock(mutex_);
+    for (SliceRecord& record : taken_) {
+        if (record.offset == taken.value().offset) record.is_home = true;
+    }
+    return taken;
+}
+
+Result<SliceRecord> Arena::take(size_t bytes, size_t bytes_at_once, uint32_t members,
+                                uint64_t members_hash) {
     TUTTI_ASSERT(bytes % node::kPageBytes == 0, "slices are whole pages");
     const std::lock_guard lock(mutex_);
     collect_left();
@@ -127,13 +138,14 @@ Result<SliceRecord> Arena::take(size_t bytes, uint32_t members, uint64_t members
     if (place->reserved_for != members_hash && place->has_pages) release_pages(*place);
     place->has_pages = true;
     if (place->reserved_for == 0) {
-        auto reserved = reserve(fd_.get(), place->offset, node::kPageBytes, bytes);
+        auto reserved = reserve(fd_.get(), place->offset, node::kPageBytes, bytes_at_once);
         if (!reserved) return reserved.error();
         auto mapping = Mapping::map(fd_.get(), place->offset, bytes);
         if (!mapping) return mapping.error();
         place->mapping = mapping.value();
     }
     place->members = members;
+    place->is_home = false;
     // A slice that was used before still says that all have left.
     new (place->mapping->base()) node::SliceHeader{};
     taken_.splice(taken_.end(), free_, place);

@@ -68,6 +68,7 @@ struct SliceRecord {
     // Who has reserved which part of it, as a number; 0: not all have.
     uint64_t reserved_for = 0;
     bool has_pages = false;  // perhaps; not after they were given back
+    bool is_home = false;    // see home.h
 };
 
 class Arena {
@@ -88,12 +89,16 @@ class Arena {
     [[nodiscard]] bool is_intact() const;
     // A part of the segment, for members that do not lead: as mapped before, where it was of late.
     Result<std::shared_ptr<Mapping>> map(off_t offset, size_t bytes);
-    // Bytes handed out and not yet left by all.
+    // Bytes handed out and not yet left by all, but for homes, which have an account.
     [[nodiscard]] size_t used_bytes();
     // The leader's: room for one more slice. Does not reserve memory: each member reserves its own
     // part, so that pages come to lie near it; unless the record's reserved_for is `members_hash`,
     // since the same members in the same order have done so before.
-    Result<SliceRecord> take(size_t bytes, uint32_t members, uint64_t members_hash = 0);
+    Result<SliceRecord> take(size_t bytes, uint32_t members, uint64_t members_hash = 0) {
+        return take(bytes, bytes, members, members_hash);
+    }
+    // The same for homes, of whose bytes so many are reserved at once by all members together.
+    Result<SliceRecord> take_homes(size_t bytes, size_t bytes_at_once, uint32_t members);
     // The leader's: all members have reserved their parts of it.
     void confirm(off_t offset, uint64_t members_hash);
     // The leader's, when the team could not be made: nobody uses the slice.
@@ -102,6 +107,8 @@ class Arena {
     void trim(size_t kept_bytes_max);
 
   private:
+    Result<SliceRecord> take(size_t bytes, size_t bytes_at_once, uint32_t members,
+                             uint64_t members_hash);
     void collect_left();
     void release_free_pages(size_t kept_bytes_max);
     void release_pages(SliceRecord& record);

@@ -183,7 +183,7 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      [](const Settings& s) { return shown(s.warmup_calls); },
      "from 0 to 1073741824"},
     {{"TUTTI_MEMORY", "--memory", "BYTES", "256M",
-      "Shared memory that one set of processes of a node may use, for all its communicators."},
+      "Shared memory that processes of a node may use together, for all their communicators."},
      [](Settings& s, std::string_view v) {
          return set_bytes(s.memory_bytes, v, 64u << 10, 1ull << 40);
      },

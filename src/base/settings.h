@@ -48,7 +48,7 @@ struct Settings {
     // Calls are compared, or those who come late are named.
     [[nodiscard]] bool watches_calls() const { return check || stall_s > 0; }
     uint64_t chunk_bytes = 0;              // 0: chosen by team size
-    uint64_t memory_bytes = 256ull << 20;  // of shared memory, per process set and node
+    uint64_t memory_bytes = 256ull << 20;  // of shared memory, per node
     uint64_t warmup_calls = 2;
     bool reproducible = false;
     LayoutChoice layout = LayoutChoice::kAuto;

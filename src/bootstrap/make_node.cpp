@@ -10,6 +10,8 @@
 //      (3b: those to whom /proc did not lead get the descriptor over a socket)
 //   4  each has read all others' tokens in the slice: proof that it is one memory; left out where
 //      all have that segment from an earlier team, which proved it
+// In round 2 the leader may say that the team is a lean one (node/slice.h): then its memory is in
+// the homes that all have from an earlier team, each tells where in round 3, and 4 is the last.
 //   5  these processes are together for the first time: they have found out how data moves between
 //      them (node_facts.h), and each has cleared its part again
 #include "bootstrap/make_node.h"
@@ -18,103 +20,21 @@
 #include <cstring>
 #include <optional>
 
-#include "base/text.h"
-#include "bootstrap/node_facts.h"
+#include "bootstrap/node_maker.h"
 #include "bootstrap/node_shape.h"
 
 namespace tutti::bootstrap {
 namespace {
 
-struct NodeOffer {
-    Report report;
-    uint64_t arena = 0;
-    int64_t fd = -1;
-    int64_t offset = 0;
-    uint64_t chunk_bytes = 0;
-    uint64_t chunk_count = 0;
-    engine::NodeFacts facts;  // known from an earlier team of the same processes
-    uint64_t socket_name = 0;
-    uint64_t mapping = 0;  // address of the leader's shared_ptr, for threads of its process
-    uint32_t is_tree = 0;
-    uint32_t is_crowded = 0;
-    uint32_t is_reserved = 0;  // by these members, for an earlier team
-};
-
 struct Attached {
     Report report;
     uint32_t is_proved = 0;  // the segment, by an earlier team
+    uint32_t entry = 0;      // of a lean team
+    uint32_t header_at = 0;  // the header's, where this member has that
+    uint32_t has_home = 0;   // of new ones
 };
-
-// Not zero. Tells apart who has which place among them. Allocates nothing.
-uint64_t hash_of(const std::vector<NodeMember>& members) {
-    uint64_t hash = 0;
-    for (const NodeMember& member : members) {
-        hash = (hash ^ arena::hash_of(member.process)) * 0x9e3779b97f4a7c15u;
-    }
-    return hash | 1u;
-}
-
-constexpr int kSocketTimeoutMs = 10'000;
 
 }  // namespace
-
-class NodeMaker {
-  public:
-    NodeMaker(engine::Context& context, Circle& circle, std::span<const NodeMember> members)
-        : context_(context), circle_(circle), introduced_(members) {}
-    ~NodeMaker();
-    NodeMaker(const NodeMaker&) = delete;
-    NodeMaker& operator=(const NodeMaker&) = delete;
-
-    Result<NodePart> make();
-
-  private:
-    // Between two rounds: nothing more once this member cannot go on.
-    template <class Step>
-    void attempt(Step step) {
-        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
-    }
-    Result<Done> meet();
-    NodeOffer make_offer();
-    std::vector<topo::CpuSet> cpus() const;
-    void write_tree();
-    Result<Done> take_offer();
-    Report attach();
-    Report attach_by_socket(bool i_need_it, std::vector<uint64_t> receivers);
-    Report claim(const std::shared_ptr<arena::Mapping>& mapping);
-    Result<Done> attach_all();
-    [[nodiscard]] uint32_t is_proved() const;
-    Result<Done> verify();
-    Result<Done> learn();
-    // Whether the members of a team with this offer are to find out facts.
-    [[nodiscard]] bool learns(const NodeOffer& offer) const {
-        return !offer.facts.is_known && wants_facts(context_.settings(), offer.is_crowded != 0);
-    }
-    void clear_area() const;
-    [[nodiscard]] std::byte* tree_space() const;
-    void read_layout();
-    void prepare();
-    NodePart finish();
-    bool is_leader() const { return circle_.rank == leader_; }
-    bool shares_process() const { return members_[leader_].process == context_.process(); }
-    size_t slice_bytes() const { return geometry_.slice_bytes; }
-
-    engine::Context& context_;
-    Circle& circle_;
-    Report mine_;  // the first that kept this member from going on
-    NodePart part_;
-    std::span<const NodeMember> introduced_;
-    std::vector<NodeMember> members_;
-    uint32_t leader_ = 0;
-    NodeOffer offer_;
-    std::shared_ptr<arena::Arena> arena_;
-    std::shared_ptr<arena::Mapping> own_mapping_;  // the leader's, whose address it offers
-    off_t offset_ = 0;                             // of the slice that the leader took
-    std::shared_ptr<arena::Mapping> mapping_;
-    node::Geometry geometry_;
-    bool skips_proof_ = false;
-    std::optional<FactFinder> finder_;
-};
 
 Result<Done> NodeMaker::meet() {
     auto members = introduced_;
@@ -134,63 +54,10 @@ Result<Done> NodeMaker::meet() {
     leader_ = static_cast<uint32_t>(smallest - members.begin());
     attempt([&] {
         members_.assign(members.begin(), members.end());
+        home_.meet(members_);
         return Report{};
     });
     return Done{};
-}
-
-std::vector<topo::CpuSet> NodeMaker::cpus() const {
-    std::vector<topo::CpuSet> cpus;
-    for (const NodeMember& member : members_) cpus.push_back(member.cpus);
-    return cpus;
-}
-
-NodeOffer NodeMaker::make_offer() {
-    NodeOffer offer;
-    std::vector<arena::ProcessId> processes;
-    for (const NodeMember& member : members_) processes.push_back(member.process);
-    std::sort(processes.begin(), processes.end());
-    auto arena = context_.own_arena(processes);
-    if (!arena) {
-        offer.report = report_of(Obstacle::kMemory, arena.error().message);
-        return offer;
-    }
-    arena_ = arena.value();
-    const size_t used = arena_->used_bytes();
-    const Settings& settings = context_.settings();
-    offer.is_crowded =
-        is_crowded(cpus(), context_.usable_cpus(), context_.params().ranks_on_node) ? 1 : 0;
-    offer.facts = context_.facts_of(set_hash(members_));
-    const bool may_want_long = learns(offer);
-    const size_t wanted = may_want_long
-                              ? kPieceBytesMany
-                              : tuning_of(offer.facts, settings, circle_.size).pieces.bytes_max;
-    const node::Geometry geometry = choose_geometry(settings, circle_.size, wanted, used);
-    offer.chunk_bytes = geometry.chunk_bytes;
-    offer.chunk_count = geometry.chunk_count;
-    const size_t bytes = geometry.slice_bytes;
-    if (used + bytes > context_.settings().memory_bytes) {
-        offer.report = report_of(Obstacle::kFull,
-                                 format_bytes(bytes) + " of shared memory for this communicator, " +
-                                     format_bytes(used) + " in use, TUTTI_MEMORY allows " +
-                                     format_bytes(context_.settings().memory_bytes));
-        return offer;
-    }
-    auto record = arena_->take(bytes, circle_.size, hash_of(members_));
-    if (!record) {
-        offer.report = report_of(Obstacle::kMemory, record.error().message);
-        return offer;
-    }
-    own_mapping_ = record.value().mapping;
-    offset_ = record.value().offset;
-    offer.arena = arena_->id();
-    offer.fd = arena_->fd();
-    offer.offset = record.value().offset;
-    offer.is_reserved = record.value().reserved_for != 0 ? 1 : 0;
-    offer.socket_name = arena::random_token();
-    offer.mapping = reinterpret_cast<uint64_t>(&own_mapping_);
-    offer.is_tree = wants_tree(context_.settings(), circle_.size, offer.is_crowded != 0) ? 1 : 0;
-    return offer;
 }
 
 Result<Done> NodeMaker::take_offer() {
@@ -208,107 +75,17 @@ Result<Done> NodeMaker::take_offer() {
         if (report.obstacle == Obstacle::kNone) continue;
         return Error{ErrorCode::kMemory, circle_.name_of(member) + ": " + report.detail};
     }
-    geometry_ = node::Geometry::make(circle_.size, offer_.chunk_bytes, offer_.chunk_count);
+    geometry_ = offer_.is_lean
+                    ? node::Geometry::make_lean(circle_.size, offer_.chunk_bytes)
+                    : node::Geometry::make(circle_.size, offer_.chunk_bytes, offer_.chunk_count);
     return Done{};
-}
-
-// The parts of the slice that this member owns: reserved, cleared, marked with its token.
-Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
-    const node::Slice slice{mapping->base(), geometry_};
-    const auto area = slice.area(circle_.rank);
-    const off_t area_offset = static_cast<off_t>(offer_.offset) + (area - mapping->base());
-    if (offer_.is_reserved == 0) {
-        // The leader has looked at its cgroup when it took the slice.
-        const size_t all_bytes = is_leader() ? 0 : slice_bytes();
-        const auto reserved =
-            arena::reserve(arena_->fd(), area_offset, geometry_.rank_bytes, all_bytes);
-        if (!reserved) return report_of(Obstacle::kMemory, reserved.error().message);
-    }
-    mapping_ = mapping;
-    clear_area();
-    return {};
-}
-
-// The own one, as of a rank that has made no call.
-void NodeMaker::clear_area() const {
-    const node::Slice slice{mapping_->base(), geometry_};
-    const auto area = slice.area(circle_.rank);
-    std::memset(static_cast<void*>(area), 0, node::Slice::kChunksOffset);
-    new (area) node::ReadyWords{};
-    new (&slice.done(circle_.rank)) node::DoneWords{};
-    new (&slice.offer(circle_.rank)) node::OfferWords{};
-    slice.done(circle_.rank).token.store(members_[circle_.rank].token, std::memory_order_release);
-}
-
-Report NodeMaker::attach() {
-    if (shares_process()) {
-        if (!is_leader()) {
-            arena_ = context_.find_arena(offer_.arena);
-            own_mapping_ = *reinterpret_cast<std::shared_ptr<arena::Mapping>*>(offer_.mapping);
-        }
-        if (!arena_) {
-            // Another context of this process leads: its descriptor is ours as well.
-            auto fd = arena::open_through_proc(context_.process(), static_cast<int>(offer_.fd));
-            if (!fd) return report_of(Obstacle::kSystem, fd.error().message);
-            arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
-        }
-        return claim(own_mapping_);
-    }
-    arena_ = context_.find_arena(offer_.arena);
-    if (!arena_) {
-        auto fd = arena::open_through_proc(members_[leader_].process, static_cast<int>(offer_.fd));
-        if (!fd) return report_of(Obstacle::kCannotOpen, fd.error().message);
-        arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
-    }
-    auto mapping = arena_->map(offer_.offset, slice_bytes());
-    if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
-    return claim(mapping.value());
-}
-
-// The leader's socket must listen before anybody connects, and all must have connected before
-// anybody waits.
-Report NodeMaker::attach_by_socket(bool i_need_it, std::vector<uint64_t> receivers) {
-    std::optional<arena::FdOffer> offered;
-    Report state = guarded([&] {
-        if (!is_leader()) return Report{};
-        auto listening = arena::FdOffer::listen(offer_.socket_name);
-        if (!listening) return report_of(Obstacle::kSystem, listening.error().message);
-        offered.emplace(std::move(listening.value()));
-        return Report{};
-    });
-    if (auto ready = circle_.agree(state); !ready) {
-        return report_of(Obstacle::kSystem, "no way to hand over the segment");
-    }
-    std::optional<arena::FdRequest> request;
-    state = guarded([&] {
-        if (!i_need_it) return Report{};
-        auto begun = arena::FdRequest::begin(offer_.socket_name, members_[circle_.rank].token);
-        if (!begun) return report_of(Obstacle::kForeignMemory, begun.error().message);
-        request.emplace(std::move(begun.value()));
-        return Report{};
-    });
-    if (auto connected = circle_.agree(state); !connected) {
-        return report_of(Obstacle::kForeignMemory,
-                         "no way to hand over the segment: " + connected.error().message);
-    }
-    if (is_leader()) {
-        auto served =
-            offered->serve(context_.clock(), arena_->fd(), std::move(receivers), kSocketTimeoutMs);
-        return served ? Report{} : report_of(Obstacle::kForeignMemory, served.error().message);
-    }
-    if (!i_need_it) return {};
-    auto fd = request->receive(context_.clock(), kSocketTimeoutMs);
-    if (!fd) return report_of(Obstacle::kForeignMemory, fd.error().message);
-    arena_ = std::make_shared<arena::Arena>(offer_.arena, std::move(fd.value()));
-    auto mapping = arena_->map(offer_.offset, slice_bytes());
-    if (!mapping) return report_of(Obstacle::kMemory, mapping.error().message);
-    return claim(mapping.value());
 }
 
 // Whether nothing is left to be looked at in the slice before it is used. A tree is: it stands
 // where data will.
 uint32_t NodeMaker::is_proved() const {
-    return arena_ && arena_->is_proved() && offer_.is_tree == 0 && !learns(offer_) ? 1 : 0;
+    const bool is_plain = offer_.is_lean == 0 && offer_.is_tree == 0 && !learns(offer_);
+    return is_plain && arena_ && arena_->is_proved() ? 1 : 0;
 }
 
 Result<Done> NodeMaker::attach_all() {
@@ -318,7 +95,10 @@ Result<Done> NodeMaker::attach_all() {
         receivers.reserve(circle_.size);
         Report attached = attach();
         if (attached.obstacle != Obstacle::kNone) return attached;
-        if (is_leader() && offer_.is_tree) write_tree();
+        if (is_leader()) write_places();
+        if (entry_) mine.entry = *entry_;
+        if (header_entry_) mine.header_at = *header_entry_;
+        mine.has_home = home_.attach(offer_.homes, arena_, circle_.rank, shares_process()) ? 1 : 0;
         mine.is_proved = is_proved();
         // Nothing may fail after the last round, which may be this one.
         if (mine.is_proved) prepare();
@@ -328,9 +108,13 @@ Result<Done> NodeMaker::attach_all() {
     if (!all) return all.error();
     bool is_other = false;
     skips_proof_ = true;
+    bool has_home = true;
     for (uint32_t member = 0; member < circle_.size; ++member) {
         const Attached& one = all.value()[member];
         skips_proof_ &= one.is_proved != 0;
+        has_home &= one.has_home != 0;
+        if (!entries_.empty()) entries_[member] = one.entry;
+        if (member == offer_.header_member) header_at_ = one.header_at;
         if (one.report.obstacle == Obstacle::kCannotOpen) {
             // Without room for it, this member has another obstacle than that, and nobody goes on.
             if (receivers.size() < receivers.capacity())
@@ -339,6 +123,7 @@ Result<Done> NodeMaker::attach_all() {
             is_other = true;
         }
     }
+    home_.settle(has_home && !is_other);
     if (is_other) return circle_.agree(mine.report);
     if (receivers.empty()) return Done{};
     const bool i_need_it = mine.report.obstacle == Obstacle::kCannotOpen;
@@ -346,22 +131,14 @@ Result<Done> NodeMaker::attach_all() {
         guarded([&] { return attach_by_socket(i_need_it, std::move(receivers)); }));
 }
 
-// Reading the machine takes long, so the leader does it for all. The tree goes through the leader's
-// chunks, which nobody uses yet.
-void NodeMaker::write_tree() {
-    const auto parents = tree_parents(context_.settings(), cpus());
-    std::memcpy(tree_space(), parents.data(), circle_.size * sizeof(uint32_t));
-}
-
-std::byte* NodeMaker::tree_space() const {
-    static_assert(node::kLineBytes >= sizeof(uint32_t));  // choose_geometry gives a line a rank
-    return node::Slice{mapping_->base(), geometry_}.chunk(leader_, 0);
-}
-
 void NodeMaker::read_layout() {
     if (!offer_.is_tree) return;
     std::vector<uint32_t> parents(circle_.size);
-    std::memcpy(parents.data(), tree_space(), circle_.size * sizeof(uint32_t));
+    if (offer_.is_lean) {
+        parents = tree_parents(home_.home()->groups_of(home_.ranks()), circle_.size);
+    } else {
+        std::memcpy(parents.data(), tree_space(), circle_.size * sizeof(uint32_t));
+    }
     part_.node.layout = tree_layout(parents);
 }
 
@@ -377,7 +154,7 @@ Result<Done> NodeMaker::verify() {
         }
         return Report{};
     });
-    const node::Slice slice{mapping_->base(), geometry_};
+    const node::Slice& slice = part_.node.slice;
     attempt([&] {
         for (uint32_t rank = 0; rank < circle_.size; ++rank) {
             const uint64_t token = slice.done(rank).token.load(std::memory_order_acquire);
@@ -403,7 +180,7 @@ Result<Done> NodeMaker::learn() {
     finder_.reset();
     // Nobody reads what another one clears, or writes what it then does.
     if (auto ended = circle_.agree(mine_); !ended) return ended;
-    clear_area();
+    clear_area(part_.node.slice);
     part_.node.slice.geometry = geometry_.recut(part_.node.tuning.pieces.bytes_max);
     return circle_.agree({});
 }
@@ -412,8 +189,16 @@ void NodeMaker::prepare() {
     node::Team& node = part_.node;
     node.rank = circle_.rank;
     node.size = circle_.size;
-    node.slice = node::Slice{mapping_->base(), geometry_};
+    node.slice = slice();
     apply(offer_.facts, context_, members_, node);
+    if (geometry_.is_lean) {
+        node.pool = home_.home()->pool();
+        node.tuner.reset();  // measures by long calls through a ring of its own
+        for (uint32_t member = 0; member < circle_.size; ++member) {
+            part_.memory.entries.push_back(node.slice.area(member));
+        }
+        part_.memory.entries.push_back(node.slice.base());
+    }
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);
     part_.is_crowded = offer_.is_crowded != 0;
@@ -424,16 +209,30 @@ void NodeMaker::prepare() {
     if (arena_) context_.keep_arena(arena_);
 }
 
-// The part is whole; from here on its end leaves the slice.
+// From here on its end leaves the memory. Allocates nothing that prepare() has not.
+void NodeMaker::hold_memory() {
+    arena::TeamMemory& memory = part_.memory;
+    memory.mapping = mapping_;
+    memory.home = home_.home();
+    memory.header = &part_.node.slice.header();
+    memory.members = circle_.size;
+    memory.counted_bytes = offer_.counted_bytes;
+    memory.part = part_.node.pool_part;
+    entry_.reset();
+    header_entry_.reset();
+    counted_bytes_ = 0;
+}
+
+// The part is whole.
 NodePart NodeMaker::finish() {
     if (arena_) {
         arena_->set_proved();
-        if (is_leader()) arena_->confirm(offset_, hash_of(members_));
+        if (is_leader() && !geometry_.is_lean) arena_->confirm(offset_, hash_of(members_));
         context_.hold_arena(arena_);
     }
     part_.arena = arena_;
     part_.leader = leader_;
-    part_.mapping = mapping_;
+    hold_memory();
     return std::move(part_);
 }
 
@@ -459,21 +258,22 @@ Result<NodePart> NodeMaker::make() {
 // A leader whose members do not all come to use its slice takes it back.
 NodeMaker::~NodeMaker() {
     if (arena_ && own_mapping_ && is_leader()) arena_->give_back(offset_);
+    if (counted_bytes_ > 0 && home_.home()) home_.home()->discharge_slice(counted_bytes_);
+    if (entry_ && part_.node.pool_part) part_.node.pool->leave(*part_.node.pool_part);
+    for (const auto& entry : {entry_, header_entry_}) {
+        if (entry) home_.home()->give_back(*entry);
+    }
 }
 
-NodeMember introduce(const engine::Context& context) {
+NodeMember introduce(engine::Context& context) {
     const uint64_t segment = context.xpmem() ? context.xpmem()->own_segment() : 0;
-    return {context.process(), arena::random_token(), context.scheduling_group(), segment,
-            context.cpus()};
-}
-
-NodePart::~NodePart() {
-    if (mapping) arena::leave_slice(node.slice.header());
+    return {context.process(), arena::random_token(), context.scheduling_group(),
+            segment,           home_card(context),    context.cpus()};
 }
 
 Result<NodePart> make_node(engine::Context& context, Circle& circle,
-                           std::span<const NodeMember> members) {
-    return NodeMaker(context, circle, members).make();
+                           std::span<const NodeMember> members, bool may_be_lean) {
+    return NodeMaker(context, circle, members, may_be_lean).make();
 }
 
 // Where messages fail, a member may still look at what another one offers that has failed already.
@@ -481,7 +281,7 @@ Result<NodePart> make_node(engine::Context& context, Circle& circle,
 Result<NodePart> make_nodes(engine::Context& context, Circle& node, Circle& all,
                             std::span<const NodeMember> members,
                             const std::function<Report(const Error&)>& explain) {
-    NodeMaker maker(context, node, members);
+    NodeMaker maker(context, node, members, false);
     std::optional<NodePart> part;
     const Report report = guarded([&] {
         auto made = maker.make();

@@ -41,6 +41,7 @@ struct Machine {
     uint64_t machine = 0;
     uint64_t has_memory = 0;  // this far
     uint64_t requests = 1;    // that may be under way at once
+    uint64_t is_in_turn = 0;  // see tutti_team_params
 };
 
 // Of so many, all hear of each what only those of its node need: 200 bytes each, and a round less.
@@ -101,6 +102,7 @@ class TeamMaker {
     engine::InterNode* inter_node_ = nullptr;  // the team's, across nodes
     std::vector<uint64_t> nodes_;              // by rank
     uint64_t requests_ = 1;                    // that all members ask for, at least
+    bool is_in_turn_ = false;                  // by the word of all members
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
     // whether yielding helps those of one node (process.h).
     bool is_crowded_ = false;
@@ -118,7 +120,12 @@ Report TeamMaker::prepare() {
     if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
     const uint32_t requests = std::max(params_.requests, 1u);
     if (requests > 1) tracks_ = std::make_unique<engine::Tracks>(*team_, requests);
-    mine_ = {context_.node_of(params_), context_.settings_hash(), context_.machine(), 1, requests};
+    mine_ = {context_.node_of(params_),
+             context_.settings_hash(),
+             context_.machine(),
+             1,
+             requests,
+             params_.in_turn != 0 && requests == 1 ? 1u : 0u};
     return {};
 }
 
@@ -142,6 +149,7 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
     }
     uint32_t on_machine = 0;
     requests_ = mine_.requests;
+    is_in_turn_ = true;
     for (uint32_t rank = 0; rank < params_.size; ++rank) {
         const Machine& one = machine_of(all.value()[rank]);
         if (one.settings != machine_of(all.value()[0]).settings) {
@@ -150,6 +158,7 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
         }
         nodes_.push_back(one.node);
         requests_ = std::min(requests_, one.requests);
+        is_in_turn_ &= one.is_in_turn != 0;
         if constexpr (std::is_same_v<Hello, Introduction>) {
             if (one.node == mine_.node) members_.push_back(all.value()[rank].member);
         }
@@ -164,7 +173,7 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
 void TeamMaker::take(NodePart& part) {
     engine::Members& members = team_->members();
     members.arena = std::move(part.arena);
-    members.mapping = std::move(part.mapping);
+    members.memory = std::move(part.memory);
     members.node = std::move(part.node);
     members.node_leader = part.leader;
     is_crowded_ |= part.is_crowded;
@@ -174,7 +183,7 @@ void TeamMaker::take(NodePart& part) {
 // The team is on one node.
 Result<Done> TeamMaker::make_alone() {
     is_crowded_ = has_many_sessions_ = false;  // the node's own members know better
-    auto part = make_node(context_, all_, members_);
+    auto part = make_node(context_, all_, members_, is_in_turn_);
     if (!part) return part.error();
     take(part.value());
     team_->run_by_node(std::move(node_runner_), std::move(node_control_));

@@ -37,6 +37,29 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t 
     }
 }
 
+arena::HomeShape choose_homes(const Settings& settings, uint32_t ranks) {
+    constexpr size_t kPoolShare = 5;
+    constexpr size_t kEntriesMax = 4096;
+    const size_t left = settings.memory_bytes / ranks;
+    const size_t pool = std::min(kRingBytesWanted, left / kPoolShare);
+    const size_t line_each = node::kLineBytes * ranks;
+    const bool is_set = settings.chunk_bytes > 0;
+    size_t chunk = std::max<size_t>(is_set ? piece_bytes_max(settings) : kPieceBytesFew, line_each);
+    // At least a chunk more than a single call may have out.
+    while (!is_set && chunk / 2 >= std::max(kChunkBytesMin, line_each) &&
+           pool / chunk <= node::kChunksOut) {
+        chunk /= 2;
+    }
+    chunk = (chunk + node::kLineBytes - 1) / node::kLineBytes * node::kLineBytes;
+    arena::HomeShape shape;
+    if (pool / chunk < node::kChunksOut) return shape;
+    shape.ranks = ranks;
+    shape.chunk_bytes = chunk;
+    shape.places = static_cast<uint32_t>(pool / chunk);
+    shape.entries = static_cast<uint32_t>(std::min(kEntriesMax, (left - pool) / node::kEntryBytes));
+    return shape;
+}
+
 uint32_t piece_bytes_max(const Settings& settings) {
     const size_t lines = (settings.chunk_bytes + node::kLineBytes - 1) / node::kLineBytes;
     return static_cast<uint32_t>(lines * node::kLineBytes);
@@ -65,12 +88,17 @@ bool is_crowded(std::span<const topo::CpuSet> rank_cpus, uint32_t usable, uint32
     return false;
 }
 
-bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded) {
+bool may_want_tree(const Settings& settings, uint32_t ranks) {
     if (settings.layout != LayoutChoice::kAuto) return settings.layout == LayoutChoice::kTree;
-    return ranks > kFlatRanksMax && (!settings.topology.empty() || !is_crowded);
+    return ranks > kFlatRanksMax;
 }
 
-std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const topo::CpuSet> cpus) {
+bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded) {
+    if (settings.layout != LayoutChoice::kAuto) return settings.layout == LayoutChoice::kTree;
+    return may_want_tree(settings, ranks) && (!settings.topology.empty() || !is_crowded);
+}
+
+topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet> cpus) {
     const auto ranks = static_cast<uint32_t>(cpus.size());
     std::vector<topo::CpuSet> places(cpus.begin(), cpus.end());
     topo::Groups groups;
@@ -81,6 +109,10 @@ std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const top
         }
         groups = topo::group_ranks(topology.value(), places);
     }
+    return groups;
+}
+
+std::vector<uint32_t> tree_parents(const topo::Groups& groups, uint32_t ranks) {
     return topo::build_tree(groups, ranks, kFanInMax).parent;
 }
 

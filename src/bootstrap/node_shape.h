@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "arena/home.h"
 #include "base/settings.h"
 #include "node/layout.h"
 #include "node/slice.h"
@@ -26,6 +27,11 @@ inline constexpr uint32_t kPieceBytesMany = 64 * 1024;
 node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t chunk_bytes,
                                size_t used_bytes);
 
+// For so many processes of a node; no places: it is not worth it.
+arena::HomeShape choose_homes(const Settings& settings, uint32_t ranks);
+// Of TUTTI_MEMORY, what slices of their own may take of teams that may be lean ones.
+inline constexpr size_t kSlicesShare = 4;
+
 // That TUTTI_CHUNK allows; 0: as it is measured.
 uint32_t piece_bytes_max(const Settings& settings);
 
@@ -36,12 +42,16 @@ node::Tuning default_tuning(const Settings& settings, uint32_t ranks);
 // of the team; usable: of the node; ranks_on_node: of the job.
 bool is_crowded(std::span<const topo::CpuSet> rank_cpus, uint32_t usable, uint32_t ranks_on_node);
 
+// Whether so many ranks may want one, where they are not crowded.
+bool may_want_tree(const Settings& settings, uint32_t ranks);
 // is_crowded: more ranks than processors.
 bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
 
-// Every rank's parent, kNoRank at the root. cpus: those that each rank may use; on a synthetic
-// topology the ranks stand on its processors one after the other instead.
-std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const topo::CpuSet> cpus);
+// Where the ranks stand. cpus: those that each rank may use; on a synthetic topology the ranks
+// stand on its processors one after the other instead.
+topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet> cpus);
+// Every rank's parent, kNoRank at the root.
+std::vector<uint32_t> tree_parents(const topo::Groups& groups, uint32_t ranks);
 node::Layout tree_layout(std::span<const uint32_t> parents);
 
 }  // namespace tutti::bootstrap

@@ -139,6 +139,16 @@ void Context::keep_arena(const std::shared_ptr<arena::Arena>& arena) {
     arenas_[arena->id()] = arena;
 }
 
+std::shared_ptr<arena::Home> Context::home() {
+    const std::lock_guard lock(mutex_);
+    return home_;
+}
+
+void Context::set_home(std::shared_ptr<arena::Home> home) {
+    const std::lock_guard lock(mutex_);
+    home_.swap(home);
+}
+
 void Context::hold_arena(const std::shared_ptr<arena::Arena>& arena) {
     // What goes, goes outside the lock: it gives memory back.
     std::shared_ptr<arena::Arena> forgotten;

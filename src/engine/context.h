@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arena/arena.h"
+#include "arena/home.h"
 #include "arena/process.h"
 #include "arena/xpmem.h"
 #include "base/clock.h"
@@ -105,6 +106,10 @@ class Context {
     // teams are given (choose_geometry). All that are held keep TUTTI_MEMORY at most.
     [[nodiscard]] size_t kept_bytes_max() const { return settings_.memory_bytes / kHeldArenasMax; }
 
+    // This process's home, of the largest set of which it has one; nullptr: it has none.
+    std::shared_ptr<arena::Home> home();
+    void set_home(std::shared_ptr<arena::Home> home);
+
     // Of the processes with this hash, as they once found out; nothing where they have not.
     NodeFacts facts_of(uint64_t processes);
     void keep_facts(uint64_t processes, const NodeFacts& facts);
@@ -174,6 +179,7 @@ class Context {
     std::map<uint64_t, std::weak_ptr<arena::Arena>> arenas_;
     std::map<std::vector<arena::ProcessId>, std::weak_ptr<arena::Arena>> led_;
     std::array<std::shared_ptr<arena::Arena>, kHeldArenasMax> held_;  // the last one used first
+    std::shared_ptr<arena::Home> home_;
     std::map<uint64_t, NodeFacts> facts_;
     std::array<char, sizeof(NodeFacts::no_single_copy)> no_single_copy_{};
     std::unique_ptr<Retired> kept_;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "arena/arena.h"
+#include "arena/home.h"
 #include "engine/context.h"
 #include "engine/wait.h"
 #include "node/team.h"
@@ -23,7 +24,8 @@ struct Members {
           rank(params.rank),
           size(params.size),
           allgather(params.allgather),
-          allgather_user(params.allgather_user) {
+          allgather_user(params.allgather_user),
+          is_in_turn(params.in_turn != 0) {
         message.reserve(name.size() + sizeof(notes::Note));
     }
     Members(const Members&) = delete;
@@ -36,13 +38,14 @@ struct Members {
     // The embedder's; while the team is made, and with multicast_later as long as there is one.
     int (*allgather)(void* user, const void* in, void* out, size_t bytes);
     void* allgather_user;
+    bool is_in_turn;  // has no requests
     WaitPolicy policy;
 
-    // The own node's part; none of the first two for a member that is alone on its node.
+    // The own node's part; no arena for a member that is alone on its node.
     std::shared_ptr<arena::Arena> arena;
-    std::shared_ptr<arena::Mapping> mapping;
+    arena::TeamMemory memory;
     node::Team node;
-    uint32_t node_leader = 0;  // by its place on the node: who owns the arena
+    uint32_t node_leader = 0;  // by its place on the node: who owns the arena, but of lean teams
 
     // Not TUTTI_OK: a message failed, or a member gave up. No further call runs.
     tutti_status broken = TUTTI_OK;

@@ -38,7 +38,7 @@ Team::~Team() {
                  "a team goes when its requests are complete");
     control_.reset();
     runner_.reset();  // it knows the node's part
-    if (members_.mapping) arena::leave_slice(members_.node.slice.header());
+    members_.memory.leave();
     context().tidy();
     if (members_.arena) members_.arena->trim(context().kept_bytes_max());
 }
@@ -269,6 +269,7 @@ tutti_status Team::ended(tutti_status status) {
 // ---- requests ----------------------------------------------------------------------------------
 
 tutti_status Team::init(const tutti_call& call, Request& request) {
+    if (members_.is_in_turn) return TUTTI_ERR_ARGUMENT;
     const tutti_status status = describe(call, request);
     request.described = request.op.call;
     return status;

@@ -39,8 +39,9 @@ node::Layout make_layout(const Scenario& scenario, std::string& where) {
         where = "a core for each, which all share a cache; TUTTI_TOPOLOGY says what else";
         settings.topology = "core:1";
     }
-    return bootstrap::tree_layout(
-        bootstrap::tree_parents(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)));
+    return bootstrap::tree_layout(bootstrap::tree_parents(
+        bootstrap::rank_groups(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)),
+        scenario.ranks));
 }
 
 std::string meet(const Scenario& scenario, node::Layout& layout) {

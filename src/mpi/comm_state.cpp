@@ -192,6 +192,8 @@ void make_team(CommState& state, bool is_apart) {
     params.peers = peers.data();
     params.apart = is_apart ? 1 : 0;
     params.multicast_later = 1;
+    // Its blocking collectives come in such an order, if MPI allows the program at all.
+    params.in_turn = front.is_serial ? 1 : 0;
     char message[512] = {};
     const tutti_status status =
         tutti_team_create(front.context, &params, &state.team, message, sizeof message);

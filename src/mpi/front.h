@@ -62,6 +62,8 @@ struct Front {
     // The host goes on without ranks that have died (ULFM). A wait in shared memory cannot end as
     // it wants waits to end, so everything is the host's then, and nothing is said among ranks.
     bool has_fault_tolerance = false;
+    // The program calls MPI from one thread at a time.
+    bool is_serial = false;
     bool check = false;         // TUTTI_CHECK
     bool report = false;        // TUTTI_REPORT
     uint32_t warmup_calls = 0;  // TUTTI_WARMUP

@@ -292,6 +292,9 @@ void start() {
         front.context = nullptr;
         return;
     }
+    int provided = abi::kThreadMultiple;
+    front.host.query_thread(&provided);
+    front.is_serial = provided < abi::kThreadMultiple;
     front.check = *setting("TUTTI_CHECK") == '1';
     front.report = *setting("TUTTI_REPORT") != '\0';
     // The check is made over the team, and the first calls are to be compared too.

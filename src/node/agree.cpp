@@ -34,7 +34,7 @@ void become(Team& team, Op& op, size_t bytes, bool is_offered) {
     op.next = 0;
     op.events_used = op.chunks_used = 0;
     const bool is_gather = op.call.collective == TUTTI_GATHER;
-    if (bytes <= kInlineBytesMax) {
+    if (bytes <= team.slice.geometry.inline_max) {
         op.step = is_gather ? small_gather : small_scatter;
     } else {
         const StepFunction pipeline = is_gather ? chunk_gather : chunk_scatter;
@@ -63,7 +63,8 @@ bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& th
     const size_t room = op.room != 0 ? op.room : op.call.bytes;
     if (op.call.is_whole || theirs.bytes > room) return false;
     const bool is_small = op.step == small_gather || op.step == small_scatter;
-    return is_small ? theirs.bytes <= kInlineBytesMax : op.taken == 0 && op.room == 0;
+    return is_small ? theirs.bytes <= team.slice.geometry.inline_max
+                    : op.taken == 0 && op.room == 0;
 }
 
 // Whether `rank` may have written another note in the place of this call's by now.

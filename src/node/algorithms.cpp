@@ -45,14 +45,19 @@ Step alone(Team& team, Op& op) {
 
 std::string_view never(const Team&, const Call&) { return {}; }
 
-std::string_view unless_in_slots(const Team&, const Call& call) {
-    return call.bytes > kInlineBytesMax ? "holds up to 1 KiB" : std::string_view();
+// A lean team's slots are shorter.
+std::string_view unless_fits(const Team& team, size_t bytes, std::string_view why_not) {
+    if (bytes <= team.slice.geometry.inline_max) return {};
+    return team.slice.geometry.is_lean ? "holds a line: the communicator is a lean one" : why_not;
+}
+
+std::string_view unless_in_slots(const Team& team, const Call& call) {
+    return unless_fits(team, call.bytes, "holds up to 1 KiB");
 }
 
 // A slot holds the blocks of all ranks.
 std::string_view unless_all_in_slots(const Team& team, const Call& call) {
-    return call.bytes * team.size > kInlineBytesMax ? "holds up to 1 KiB of all blocks"
-                                                    : std::string_view();
+    return unless_fits(team, call.bytes * team.size, "holds up to 1 KiB of all blocks");
 }
 
 std::string_view unless_in_tree(const Team& team, const Call& call) {
@@ -70,8 +75,9 @@ std::string_view unless_folded_in_tree(const Team& team, const Call& call) {
 }
 
 // The sizes of ranks may differ here, and the root sees by the size where payloads are.
-std::string_view unless_in_chunks(const Team&, const Call& call) {
-    return call.bytes <= kInlineBytesMax ? "is for more than 1 KiB" : std::string_view();
+std::string_view unless_in_chunks(const Team& team, const Call& call) {
+    return call.bytes <= team.slice.geometry.inline_max ? "is for more than 1 KiB"
+                                                        : std::string_view();
 }
 
 std::string_view unless_one_chunk(const Team& team, const Call& call) {
@@ -225,7 +231,7 @@ const Algorithm& choose(const Team& team, const Call& call) {
     if (team.size == 1) return kAlone;
     const Row& row = kRows[call.collective];
     const size_t slot_bytes = call.bytes * (row.slot_holds_all ? team.size : 1);
-    if (slot_bytes > kInlineBytesMax) return choose_large(team, call);
+    if (slot_bytes > team.slice.geometry.inline_max) return choose_large(team, call);
     if (!team.layout.flat && row.tree) {
         const bool is_ordered = team.rank_order || call.reducer.user_fn != nullptr;
         if (!row.tree_folds || !is_ordered) return *row.tree;
@@ -246,6 +252,7 @@ inline void sign(Team& team, Op& op, uint64_t size, uint64_t bytes) {
     team.history = std::rotl(hash, 32) + (is_block ? 0 : bytes);
     op.number = number;
     op.flag = pack_flag(number, size, hash);
+    op.slot = team.slice.geometry.slot_offset(number);
     op.note = team.whole != 0 ? CallNote::renumber(team.whole, number)
                               : CallNote::pack(number, kind, bytes);
     team.own_notes->notes[number % kNotes].store(op.note, std::memory_order_release);
@@ -282,6 +289,7 @@ Step look_first(Team& team, Op& op) {
     static_cast<Rounds&>(op) = look;
     op.number = look.number;
     op.flag = look.flag;
+    op.slot = look.slot;
     op.note = look.note;
     op.rival_note = look.rival_note;
     look.awaited = kNoRank;  // told once, as whoever watches this rank wants it
@@ -335,7 +343,7 @@ namespace {
 void start(Team& team, Op& op) {
     const Call& call = op.call;
     TUTTI_ASSERT(call.root < team.size, "root within the team");
-    if (call.bytes > kInlineBytesMax && team.size > 1) {
+    if (call.bytes > team.slice.geometry.inline_max && team.size > 1) {
         return start_in_chunks(team, op, nullptr);
     }
     if (call.is_signal || call.reducer.user_fn) return start_short(team, op);

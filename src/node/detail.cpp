@@ -54,7 +54,7 @@ void fold_piece_user(Team& team, const Reducer& reducer, std::byte* out, size_t 
 bool slots_free_look(Team& team, uint64_t call) {
     team.done_known = minimum_of_others(
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.calls_done; });
-    return call <= team.done_known + kSlotCount;
+    return call <= team.done_known + team.slice.geometry.slot_mask + 1;
 }
 
 bool notes_free_look(Team& team, uint64_t call) {
@@ -66,6 +66,12 @@ bool consumed_look(Team& team, uint64_t target) {
     team.consumed_known = minimum_of_others(
         team, [](DoneWords& words) -> std::atomic<uint64_t>& { return words.chunks_consumed; });
     return target <= team.consumed_known;
+}
+
+bool place_chunk(Team& team, Op& op, uint64_t index, Rank reader) {
+    if (team.pool->claim(*team.pool_part, index, reuse_target(team, index), reader)) return true;
+    op.is_lost = team.pool->is_lost();
+    return false;
 }
 
 void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::byte* accumulated,

@@ -111,7 +111,8 @@ bool adopt_offered_size(Team& team, Op& op, Rank sender, uint64_t note);
 // True when every other rank has finished the call that last used this call's slots.
 bool slots_free_look(Team& team, uint64_t call);
 inline bool slots_free(Team& team, uint64_t call) {
-    return call <= team.done_known + kSlotCount || slots_free_look(team, call);
+    return call <= team.done_known + team.slice.geometry.slot_mask + 1 ||
+           slots_free_look(team, call);
 }
 
 bool notes_free_look(Team& team, uint64_t call);
@@ -155,6 +156,13 @@ inline void note_chunks(Team& team, const Op& op) {
         op.note, std::memory_order_relaxed);
 }
 
+// Whether chunk `index`, whose turn it is, has a place: in a ring always. Blocks the rank's call
+// for good where that is lost. reader: the only one who will read it; kNoRank: some will.
+bool place_chunk(Team& team, Op& op, uint64_t index, Rank reader);
+inline bool has_place(Team& team, Op& op, uint64_t index, Rank reader = kNoRank) {
+    return team.pool == nullptr || place_chunk(team, op, index, reader);
+}
+
 // Of a broadcast, flat or along the tree (bcast.cpp): whom this rank reads, how many read what it
 // hands on, and whether these will read no chunk of ours below `target` again.
 Rank bcast_source(const Team& team, const Op& op);
@@ -162,19 +170,21 @@ Rank bcast_readers(const Team& team, const Op& op);
 bool bcast_consumed(Team& team, const Op& op, uint64_t target);
 
 // Whether the next round of a call may be written into the own ring.
-inline bool may_post(Team& team, const Op& op) {
+inline bool may_post(Team& team, Op& op) {
     const uint64_t target = reuse_target(team, op.chunks + op.posted);
     const tutti_collective kind = op.call.collective;
+    const bool has_one_reader = kind == TUTTI_GATHER || kind == TUTTI_REDUCE;
     bool may_write = false;
     if (!is_reuse_within(team, op.posted)) {
         may_write = all_consumed(team, target);
-    } else if (kind == TUTTI_GATHER || kind == TUTTI_REDUCE) {
+    } else if (has_one_reader) {
         may_write = consumed_by(team, op.call.root, target);
     } else {
         may_write =
             kind == TUTTI_BCAST ? bcast_consumed(team, op, target) : all_consumed(team, target);
     }
-    return may_write && (op.posted > 0 || may_note(team, op));
+    return may_write && (op.posted > 0 || may_note(team, op)) &&
+           has_place(team, op, op.chunks + op.posted, has_one_reader ? op.call.root : kNoRank);
 }
 
 inline void consume(Team& team, uint64_t chunks) {

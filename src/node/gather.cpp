@@ -80,7 +80,7 @@ Step chunk_gather(Team& team, Op& op) {
     }
     if (op.taken == 0 && op.next == 1) {
         const Rank first = (team.rank + 1) % team.size;
-        if (adopt_size(team, op, first, team.slice.up_slot(first, op.number))) {
+        if (adopt_size(team, op, first, team.slice.up_slot(first, op.slot))) {
             return Step::kAdvanced;
         }
     }
@@ -133,7 +133,7 @@ Step chunk_scatter(Team& team, Op& op) {
     const bool is_there = op.taken == 0 ? has_begun(team, op, root)
                                         : has_published(team, root, op.events + op.taken + 1);
     if (!is_there) {
-        std::byte* inbox = team.slice.inbox_slot(team.rank, op.number);
+        std::byte* inbox = team.slice.inbox_slot(team.rank, op.slot);
         const bool is_new = op.taken == 0 && adopt_size(team, op, root, inbox);
         return is_new ? Step::kAdvanced : blocked_on(op, root);
     }

@@ -26,7 +26,7 @@ const std::byte* own_block_of(const Team& team, Op& op, Rank rank) {
     const size_t offset = team.rank * op.call.bytes;
     if (rank == team.rank) return op.call.vector() + offset;
     std::byte* space = rank == 0 ? result_space(team) : payload_space(team);
-    const std::byte* vector = take_payload(space, team.slice.up_slot(rank, op.number), op.flag,
+    const std::byte* vector = take_payload(space, team.slice.up_slot(rank, op.slot), op.flag,
                                            vector_bytes(team, op), op.line);
     if (vector) return vector + offset;
     op.awaited = rank;
@@ -38,7 +38,7 @@ const std::byte* first_block(const Team& team, const Op& op) {
     const size_t offset = team.rank * op.call.bytes;
     if (team.rank == 0) return op.call.vector();
     if (vector_bytes(team, op) > kLinePayloadBytes) return result_space(team) + offset;
-    return team.slice.up_slot(0, op.number) + offset;
+    return team.slice.up_slot(0, op.slot) + offset;
 }
 
 // A short call whose vectors fit no slot, begun like one: from now on it is planned, at the bases
@@ -86,6 +86,7 @@ Part part_of(const Team& team, const Op& op, uint64_t round) {
 bool post_part(Team& team, Op& op) {
     if (!all_consumed(team, reuse_target(team, op.chunks + op.posted))) return false;
     if (op.posted == 0 && !may_note(team, op)) return false;
+    if (!has_place(team, op, op.chunks + op.posted)) return false;
     if (op.posted == 0) note_chunks(team, op);
     const Part part = part_of(team, op, op.posted);
     std::byte* piece = team.slice.chunk(team.rank, op.chunks + op.posted);
@@ -124,9 +125,9 @@ bool fold_part(Team& team, Op& op) {
 Step small_reduce_scatter(Team& team, Op& op) {
     const size_t bytes = vector_bytes(team, op);
     if (op.phase == 0) {
-        if (bytes > kInlineBytesMax) return go_on_in_chunks(team, op);
+        if (bytes > team.slice.geometry.inline_max) return go_on_in_chunks(team, op);
         if (!slots_free(team, op.number)) return Step::kBlocked;
-        write_slot(team.slice.up_slot(team.rank, op.number), op.flag, op.call.vector(), bytes);
+        write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, op.call.vector(), bytes);
         op.phase = 1;
     }
     for (; op.next < team.size; ++op.next) {

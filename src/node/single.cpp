@@ -157,8 +157,8 @@ bool may_adopt(const Op& op) {
 }
 bool adopt_from(Team& team, Op& op, Rank giver) {
     std::byte* slot = op.call.collective == TUTTI_GATHER
-                          ? team.slice.up_slot(giver, op.number)
-                          : team.slice.inbox_slot(team.rank, op.number);
+                          ? team.slice.up_slot(giver, op.slot)
+                          : team.slice.inbox_slot(team.rank, op.slot);
     return adopt_size(team, op, giver, slot);
 }
 

@@ -7,6 +7,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "base/bell.h"
 #include "node/layout.h"
@@ -51,7 +54,13 @@ struct alignas(kControlStride) ReadyWords {
     // before the first event of the call, whose release makes it visible. In the line that its
     // readers have at hand.
     std::atomic<uint64_t> chunk_notes[4] = {};
+    // Of a lean team: which chunk of r's pool has the chunk with this number, modulo kChunksOut.
+    // Before the event that says it is written; r's readers have read it before it changes.
+    std::atomic<uint16_t> places[8] = {};
 };
+// Chunks of one lean team that a rank has written and others may still read: as in a ring of so
+// many.
+inline constexpr uint64_t kChunksOut = 8;
 struct alignas(kControlStride) DoneWords {
     // The last call that r has finished, and the chunks (cumulative) that r will not read again.
     // Release after the last read; a writer acquires before it overwrites.
@@ -69,7 +78,7 @@ struct alignas(kControlStride) DoneWords {
 
 // The same of all calls that r began lately, by number modulo kNotes. Release at the start of a
 // call; read by members that have waited long, to find out with whom they disagree.
-struct alignas(kControlStride) NoteWords {
+struct NoteWords {
     std::atomic<uint64_t> notes[16] = {};
 };
 inline constexpr uint64_t kNotes = 16;
@@ -77,7 +86,7 @@ inline constexpr uint64_t kNotes = 16;
 // What r offers others to read in its own memory (offer.h). `state` is changed by r and by its
 // readers; the rest is r's, written before the state's release and read only by who is counted in,
 // or is in a call that r cannot leave before.
-struct alignas(kControlStride) OfferWords {
+struct OfferWords {
     std::atomic<uint64_t> state{0};
     uint64_t note = 0;  // a packed CallNote
     uint64_t data = 0;  // addresses in r's process
@@ -86,25 +95,60 @@ struct alignas(kControlStride) OfferWords {
 // A rank may write chunks of so many calls ahead of the slowest before it must look.
 inline constexpr uint64_t kChunkNotes = 4;
 
-// Where things lie in a slice. Every rank of a team computes the same from the same two numbers.
+// Where things lie in the memory of a team. Every rank computes the same from the same numbers.
+//
+// A team has a slice of its own: slots for payloads of up to 1 KiB, of 8 calls, and a ring of
+// chunks a rank. Or it is *lean*, so that a node may have thousands: an entry of 640 bytes a rank
+// in the memory that the rank has for all of its lean teams (its home), with slots of one line, of
+// 2 calls; longer payloads go through chunks from the rank's pool (chunk_pool.h).
 struct Geometry {
     uint32_t ranks = 0;
     size_t chunk_bytes = 0;  // a multiple of 64
     uint64_t chunk_count = kChunkCountMin;
-    size_t rank_bytes = 0;   // one rank's area, a multiple of the page
-    size_t slice_bytes = 0;  // a header page and all areas
+    size_t rank_bytes = 0;   // one rank's area, a multiple of the page; of a lean team, an entry
+    size_t slice_bytes = 0;  // a header page and all areas; of a lean team, nothing
+
+    // Of slots: payloads go there up to so many bytes.
+    size_t inline_max = kInlineBytesMax;
+    uint64_t slot_mask = kSlotCount - 1;  // of the calls in rotation, a power of two
+    size_t slot_bytes = kSlotBytes;
+    // From the beginning of an area; of the last two, from an up slot to the one of the same call.
+    size_t notes_offset = 2 * kControlStride;
+    size_t offer_offset = 3 * kControlStride;
+    size_t slots_offset = 4 * kControlStride;
+    size_t down_offset = kSlotCount * kSlotBytes;
+    size_t inbox_offset = 2 * kSlotCount * kSlotBytes;
+    bool is_lean = false;
 
     static Geometry make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count = kChunkCountMin);
+    static Geometry make_lean(uint32_t ranks, size_t chunk_bytes);
     // The same memory in chunks of this size, where it has room for a right number of them; else as
     // it is. For times at which no chunk is written and not yet consumed.
     [[nodiscard]] Geometry recut(size_t chunk_bytes_wanted) const;
+
+    // Of the slots of this call, from the beginning of an area.
+    [[nodiscard]] size_t slot_offset(uint64_t call) const {
+        return slots_offset + (call & slot_mask) * slot_bytes;
+    }
 };
 
-// The first page of a slice.
+// The word of an entry in a home: all members of its team have left, so it may be used again.
+// Written by the member that leaves last (release), read by the entry's rank.
+struct EntryState {
+    std::atomic<uint32_t> is_left{0};
+};
+
+// Where it is in an entry: behind the offer's words.
+inline constexpr size_t kLeanStateOffset = kLineBytes + 32;
+static_assert(sizeof(OfferWords) <= 32);
+
+// The first page of a slice; of a lean team, an entry of the member that leads.
 struct SliceHeader {
     // Ranks that have left the team. The slice may be used again when all have. Relaxed increments
     // are not enough: release, since the next user's owner clears the slice after reading it.
     std::atomic<uint32_t> detached{0};
+    alignas(32) std::byte unused[kLeanStateOffset - 32] = {};
+    EntryState entry;
     // Where ranks that wait for the node sleep.
     Bell bell;
     // A member takes part in no further call: 0 nobody; 1 the first one is writing why; 2 it is
@@ -114,16 +158,39 @@ struct SliceHeader {
     char gave_up_text[128] = {};  // who and why, zero-terminated
 };
 static_assert(sizeof(SliceHeader) <= kPageBytes);
+static_assert(offsetof(SliceHeader, entry) == kLeanStateOffset);
 
-// Pointers into a mapped slice.
-struct Slice {
-    std::byte* base = nullptr;
+// An entry: words of two lines each, of which notes take two, and offers stand in the second one of
+// ReadyWords; then 2 slots up, of which a scatter's root uses those of its receivers, and 2 down.
+inline constexpr uint64_t kLeanSlotCount = 2;
+inline constexpr size_t kLeanSlotsOffset = 3 * kControlStride;
+inline constexpr size_t kEntryBytes = kLeanSlotsOffset + 2 * kLeanSlotCount * kLineBytes;
+static_assert(kEntryBytes % kControlStride == 0);
+static_assert(sizeof(SliceHeader) <= kEntryBytes);
+static_assert(sizeof(ReadyWords) == kControlStride && sizeof(DoneWords) == kControlStride);
+static_assert(kChunksOut == kChunkCountMin);
+
+// Pointers into the memory of a team.
+class Slice {
+  public:
+    Slice() = default;
+    // A slice as it is mapped.
+    Slice(std::byte* base, const Geometry& cut) : geometry(cut), base_(base) {
+        areas_.reserve(cut.ranks);
+        for (Rank rank = 0; rank < cut.ranks; ++rank) {
+            areas_.push_back(base + kPageBytes + rank * cut.rank_bytes);
+        }
+    }
+    // Of a lean team: a header, and by rank the entry and the pool.
+    Slice(std::byte* header, const Geometry& cut, std::vector<std::byte*> entries,
+          std::vector<std::byte*> pools)
+        : geometry(cut), base_(header), areas_(std::move(entries)), pools_(std::move(pools)) {}
+
     Geometry geometry;
 
-    [[nodiscard]] SliceHeader& header() const { return *reinterpret_cast<SliceHeader*>(base); }
-    [[nodiscard]] std::byte* area(Rank rank) const {
-        return base + kPageBytes + rank * geometry.rank_bytes;
-    }
+    [[nodiscard]] std::byte* base() const { return base_; }
+    [[nodiscard]] SliceHeader& header() const { return *reinterpret_cast<SliceHeader*>(base_); }
+    [[nodiscard]] std::byte* area(Rank rank) const { return areas_[rank]; }
     [[nodiscard]] ReadyWords& ready(Rank rank) const {
         return *reinterpret_cast<ReadyWords*>(area(rank));
     }
@@ -131,35 +198,43 @@ struct Slice {
         return *reinterpret_cast<DoneWords*>(area(rank) + sizeof(ReadyWords));
     }
     [[nodiscard]] NoteWords& note_words(Rank rank) const {
-        return *reinterpret_cast<NoteWords*>(area(rank) + sizeof(ReadyWords) + sizeof(DoneWords));
+        return *reinterpret_cast<NoteWords*>(area(rank) + geometry.notes_offset);
     }
     [[nodiscard]] OfferWords& offer(Rank rank) const {
-        return *reinterpret_cast<OfferWords*>(area(rank) + kOfferOffset);
+        return *reinterpret_cast<OfferWords*>(area(rank) + geometry.offer_offset);
     }
-    // Slots written by `rank`: towards the root or to everybody, and down the tree.
-    [[nodiscard]] std::byte* up_slot(Rank rank, uint64_t call) const { return slot(rank, 0, call); }
-    [[nodiscard]] std::byte* down_slot(Rank rank, uint64_t call) const {
-        return slot(rank, 1, call);
+    // Of a lean team.
+    [[nodiscard]] EntryState& entry_state(Rank rank) const {
+        return *reinterpret_cast<EntryState*>(area(rank) + kLeanStateOffset);
     }
-    // Slots read by `rank`, written by the root of a scatter.
-    [[nodiscard]] std::byte* inbox_slot(Rank rank, uint64_t call) const {
-        return slot(rank, 2, call);
+    // Slots of a call, by Geometry::slot_offset(). Written by `rank`: towards the root or to
+    // everybody, and down the tree.
+    [[nodiscard]] std::byte* up_slot(Rank rank, size_t offset) const { return area(rank) + offset; }
+    [[nodiscard]] std::byte* down_slot(Rank rank, size_t offset) const {
+        return area(rank) + offset + geometry.down_offset;
     }
+    // Read by `rank`, written by the root of a scatter.
+    [[nodiscard]] std::byte* inbox_slot(Rank rank, size_t offset) const {
+        return area(rank) + offset + geometry.inbox_offset;
+    }
+    // Of a lean team, once the rank has found a place for it, and has published it.
     [[nodiscard]] std::byte* chunk(Rank rank, uint64_t index) const {
+        if (geometry.is_lean) {
+            const auto& place = ready(rank).places[index & (kChunksOut - 1)];
+            return pools_[rank] + place.load(std::memory_order_relaxed) * geometry.chunk_bytes;
+        }
         return area(rank) + kChunksOffset +
                (index & (geometry.chunk_count - 1)) * geometry.chunk_bytes;
     }
 
-    static constexpr size_t kOfferOffset =
-        sizeof(ReadyWords) + sizeof(DoneWords) + sizeof(NoteWords);
-    static constexpr size_t kSlotsOffset = kOfferOffset + sizeof(OfferWords);
     static constexpr size_t kChunksOffset =
-        (kSlotsOffset + 3 * kSlotCount * kSlotBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+        (4 * kControlStride + 3 * kSlotCount * kSlotBytes + kPageBytes - 1) / kPageBytes *
+        kPageBytes;
 
   private:
-    [[nodiscard]] std::byte* slot(Rank rank, size_t kind, uint64_t call) const {
-        return area(rank) + kSlotsOffset + (kind * kSlotCount + call % kSlotCount) * kSlotBytes;
-    }
+    std::byte* base_ = nullptr;
+    std::vector<std::byte*> areas_;  // by rank
+    std::vector<std::byte*> pools_;
 };
 
 inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count) {
@@ -173,7 +248,25 @@ inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chun
     return geometry;
 }
 
+inline Geometry Geometry::make_lean(uint32_t ranks, size_t chunk_bytes) {
+    Geometry geometry;
+    geometry.ranks = ranks;
+    geometry.chunk_bytes = (chunk_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    geometry.chunk_count = kChunksOut;
+    geometry.rank_bytes = kEntryBytes;
+    geometry.inline_max = kLinePayloadBytes;
+    geometry.slot_mask = kLeanSlotCount - 1;
+    geometry.slot_bytes = kLineBytes;
+    geometry.offer_offset = kLineBytes;
+    geometry.slots_offset = kLeanSlotsOffset;
+    geometry.down_offset = kLeanSlotCount * kLineBytes;
+    geometry.inbox_offset = 0;
+    geometry.is_lean = true;
+    return geometry;
+}
+
 inline Geometry Geometry::recut(size_t chunk_bytes_wanted) const {
+    if (is_lean) return *this;
     const size_t ring_bytes = chunk_bytes * chunk_count;
     const bool is_whole = chunk_bytes_wanted % kLineBytes == 0 &&
                           chunk_bytes_wanted >= kLineBytes * ranks &&

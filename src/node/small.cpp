@@ -15,16 +15,17 @@ namespace {
 // Writes this rank's slot once that is allowed.
 inline bool post_own(Team& team, Op& op, const std::byte* data) {
     if (!slots_free(team, op.number)) return false;
-    write_slot(team.slice.up_slot(team.rank, op.number), op.flag, data, op.call.bytes);
+    write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, data, op.call.bytes);
     // The next call's slot, while we wait for this one's.
-    prefetch_lines(team.slice.up_slot(team.rank, op.number + 1), op.call.bytes + 1);
+    prefetch_lines(team.slice.up_slot(team.rank, team.slice.geometry.slot_offset(op.number + 1)),
+                   op.call.bytes + 1);
     op.phase = 1;
     return true;
 }
 
 // Takes the payload of `rank`, as far as it is there.
 inline bool take_from(const Team& team, Op& op, Rank rank, std::byte* out) {
-    return take_slot(out, team.slice.up_slot(rank, op.number), op.flag, op.call.bytes, op.line) ||
+    return take_slot(out, team.slice.up_slot(rank, op.slot), op.flag, op.call.bytes, op.line) ||
            awaits(op, rank);
 }
 
@@ -49,7 +50,7 @@ Step small_barrier(Team& team, Op& op) {
 Step small_bcast(Team& team, Op& op) {
     if (team.rank == op.call.root) {
         if (!slots_free(team, op.number)) return Step::kBlocked;
-        write_slot(team.slice.up_slot(team.rank, op.number), op.flag, op.call.recv, op.call.bytes);
+        write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, op.call.recv, op.call.bytes);
         return finish_small(team, op);
     }
     if (!take_from(team, op, op.call.root, op.call.recv)) return Step::kBlocked;
@@ -70,7 +71,7 @@ const std::byte* operand_of(const Team& team, Op& op, Rank rank) {
     if (rank == team.rank && is_own_at_hand(team, op)) return op.call.vector();
     std::byte* space = rank == 0 ? result_space(team) : payload_space(team);
     const std::byte* operand =
-        take_payload(space, team.slice.up_slot(rank, op.number), op.flag, op.call.bytes, op.line);
+        take_payload(space, team.slice.up_slot(rank, op.slot), op.flag, op.call.bytes, op.line);
     if (!operand) op.awaited = rank;
     return operand;
 }
@@ -79,7 +80,7 @@ const std::byte* operand_of(const Team& team, Op& op, Rank rank) {
 const std::byte* first_operand(const Team& team, const Op& op) {
     if (team.rank == 0) return op.call.vector();
     if (op.call.bytes > kLinePayloadBytes) return result_space(team);
-    return team.slice.up_slot(0, op.number);
+    return team.slice.up_slot(0, op.slot);
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ Step small_gather(Team& team, Op& op) {
     for (; op.next < team.size; ++op.next) {
         if (op.next == team.rank) continue;
         const size_t room = op.room != 0 ? op.room : op.call.bytes;
-        std::byte* slot = team.slice.up_slot(op.next, op.number);
+        std::byte* slot = team.slice.up_slot(op.next, op.slot);
         std::byte* block = op.call.recv + op.next * room;
         if (!take_slot(block, slot, op.flag, op.call.bytes, op.line) &&
             !take_less(team, op, op.next, slot, block, room)) {
@@ -135,13 +136,13 @@ Step small_scatter(Team& team, Op& op) {
         if (!slots_free(team, op.number)) return Step::kBlocked;
         for (Rank rank = 0; rank < team.size; ++rank) {
             if (rank == team.rank) continue;
-            write_slot(team.slice.inbox_slot(rank, op.number), op.flag, op.call.send + rank * bytes,
+            write_slot(team.slice.inbox_slot(rank, op.slot), op.flag, op.call.send + rank * bytes,
                        bytes);
         }
         if (op.call.recv) copy_bytes(op.call.recv, op.call.send + team.rank * bytes, bytes);
         return finish_small(team, op);
     }
-    std::byte* slot = team.slice.inbox_slot(team.rank, op.number);
+    std::byte* slot = team.slice.inbox_slot(team.rank, op.slot);
     if (!take_slot(op.call.recv, slot, op.flag, bytes, op.line) &&
         !take_less(team, op, op.call.root, slot, op.call.recv, bytes)) {
         return Step::kBlocked;

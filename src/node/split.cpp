@@ -54,7 +54,8 @@ Step step_in(Team& team, Op& op) {
     if (round >= op.rounds) return Step::kAdvanced;
     const bool may_write =
         is_reuse_within(team, round) || all_consumed(team, reuse_target(team, op.chunks + round));
-    if (!may_write || (round == 0 && !may_note(team, op))) {
+    if (!may_write || (round == 0 && !may_note(team, op)) ||
+        !has_place(team, op, op.chunks + round)) {
         op.phase = 0;
         return Step::kBlocked;
     }

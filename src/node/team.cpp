@@ -14,6 +14,10 @@ void prepare(Team& team) {
     team.scratch = std::make_unique<std::byte[]>(kScratchBytes);
     team.operands.assign(team.size, nullptr);
     team.by_ring.assign(team.size, 0);
+    if (team.slice.geometry.is_lean) {
+        TUTTI_ASSERT(team.pool != nullptr, "a lean team has a pool");
+        team.pool_part = &team.pool->join(team.slice, team.rank);
+    }
     choose_small(team);
     team.own_notes = &team.slice.note_words(team.rank);
 }
@@ -30,9 +34,12 @@ std::vector<Rank> not_arrived(const Team& team, const Op& op) {
         const uint64_t entered = std::max(words.calls_entered.load(std::memory_order_relaxed),
                                           words.calls_done.load(std::memory_order_relaxed));
         // A rank that has written its slot has entered, whether it announced itself or not.
-        const bool has_slot = is_same_number(
-            line_flag(team.slice.up_slot(rank, op.number)).load(std::memory_order_relaxed),
-            op.flag);
+        // A scatter's root may write there.
+        const bool has_slot =
+            op.call.collective != TUTTI_SCATTER &&
+            is_same_number(
+                line_flag(team.slice.up_slot(rank, op.slot)).load(std::memory_order_relaxed),
+                op.flag);
         const bool has_chunk = op.events_used > 0 && has_published(team, rank, op.events + 1);
         const bool has_offer = look_at_offer(team, op, rank) != Offered::kNotYet;
         if (entered < op.number && !has_slot && !has_chunk && !has_offer) missing.push_back(rank);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/step.h"
+#include "node/chunk_pool.h"
 #include "node/layout.h"
 #include "node/peer_memory.h"
 #include "node/reducer.h"
@@ -70,6 +71,10 @@ struct Team {
     std::shared_ptr<PeerMemory> peers;
     std::shared_ptr<Tuner> tuner;  // nullptr: the tuning stays as it is
 
+    // Of a lean team: this rank's, of all its lean teams, and this one's part of it.
+    std::shared_ptr<ChunkPool> pool;
+    ChunkPool::Part* pool_part = nullptr;
+
     // A gather may send less than its root has room for, and a scatter less than its receivers
     // have: bare hosts run these, and so does a team of one node.
     bool tolerates = true;
@@ -120,7 +125,8 @@ struct Progress {
     // call.bytes is what they send.
     size_t room = 0;
     uint64_t events_used = 0;  // of Rounds; 0 where there are none
-    // Memory of `awaited` that was tried can no longer be read, too late: the call cannot end.
+    // The call cannot end: memory of `awaited` that was tried can no longer be read, too late; or,
+    // where that is kNoRank, no chunk of the pool comes back.
     bool is_lost = false;
 };
 
@@ -146,6 +152,7 @@ struct Rounds {
 struct Op : Progress, Rounds {
     uint64_t number = 0;      // of the call in its team, from 1
     uint64_t flag = 0;        // of its slot lines, see word.h
+    size_t slot = 0;          // where they are, see Geometry::slot_offset()
     uint64_t note = 0;        // a packed CallNote
     uint64_t rival_note = 0;  // of the rival, where it is known
     StepFunction step = nullptr;

@@ -25,7 +25,7 @@ bool collect_children(Team& team, Op& op) {
     }
     for (; op.next <= children.size(); ++op.next) {
         const Rank child = children[op.next - 1];
-        std::byte* slot = team.slice.up_slot(child, op.number);
+        std::byte* slot = team.slice.up_slot(child, op.slot);
         const std::byte* payload =
             take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
         if (!payload) return awaits(op, child);
@@ -38,7 +38,7 @@ bool collect_children(Team& team, Op& op) {
 
 Step pass_down(Team& team, Op& op, const std::byte* result) {
     if (has_children(team)) {
-        write_slot(team.slice.down_slot(team.rank, op.number), op.flag, result, op.call.bytes);
+        write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, result, op.call.bytes);
     }
     return finish_small_synchronized(team, op);
 }
@@ -49,13 +49,13 @@ Step reduce_result(Team& team, Op& op) {
         if (team.rank == op.call.root) {
             copy_bytes(op.call.recv, result_space(team), op.call.bytes);
         } else {
-            write_slot(team.slice.down_slot(team.rank, op.number), op.flag, result_space(team),
+            write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, result_space(team),
                        op.call.bytes);
         }
         return finish_small(team, op);
     }
     if (team.rank != op.call.root) return finish_small(team, op);
-    std::byte* slot = team.slice.down_slot(team.layout.root, op.number);
+    std::byte* slot = team.slice.down_slot(team.layout.root, op.slot);
     if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) return Step::kBlocked;
     return finish_small(team, op);
 }
@@ -67,7 +67,7 @@ Step tree_reduce(Team& team, Op& op) {
         if (!collect_children(team, op)) return Step::kBlocked;
         if (!slots_free(team, op.number)) return Step::kBlocked;
         if (!is_tree_root(team)) {
-            write_slot(team.slice.up_slot(team.rank, op.number), op.flag, result_space(team),
+            write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, result_space(team),
                        op.call.bytes);
         }
         op.phase = 1;
@@ -77,7 +77,7 @@ Step tree_reduce(Team& team, Op& op) {
         copy_bytes(op.call.recv, result_space(team), op.call.bytes);
         return pass_down(team, op, result_space(team));
     }
-    std::byte* slot = team.slice.down_slot(team.layout.parent[team.rank], op.number);
+    std::byte* slot = team.slice.down_slot(team.layout.parent[team.rank], op.slot);
     const std::byte* result =
         take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
     if (!result) return Step::kBlocked;
@@ -90,20 +90,19 @@ Step tree_bcast(Team& team, Op& op) {
     if (is_writer && !slots_free(team, op.number)) return Step::kBlocked;
     if (team.rank == op.call.root) {
         if (!is_tree_root(team)) {
-            write_slot(team.slice.up_slot(team.rank, op.number), op.flag, op.call.recv,
+            write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, op.call.recv,
                        op.call.bytes);
         }
     } else {
         std::byte* slot = is_tree_root(team)
-                              ? team.slice.up_slot(op.call.root, op.number)
-                              : team.slice.down_slot(team.layout.parent[team.rank], op.number);
+                              ? team.slice.up_slot(op.call.root, op.slot)
+                              : team.slice.down_slot(team.layout.parent[team.rank], op.slot);
         if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) {
             return Step::kBlocked;
         }
     }
     if (has_children(team)) {
-        write_slot(team.slice.down_slot(team.rank, op.number), op.flag, op.call.recv,
-                   op.call.bytes);
+        write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, op.call.recv, op.call.bytes);
     }
     return finish_small(team, op);
 }

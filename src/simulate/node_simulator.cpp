@@ -11,26 +11,64 @@
 
 namespace tutti::simulate {
 
-SimSlice::SimSlice(uint32_t ranks, size_t chunk_bytes)
-    : geometry_(node::Geometry::make(ranks, chunk_bytes)),
-      base_(static_cast<std::byte*>(std::aligned_alloc(node::kPageBytes, geometry_.slice_bytes))) {
+namespace {
+constexpr size_t kLeanHeaderBytes = node::kEntryBytes;
+static_assert(sizeof(node::SliceHeader) <= kLeanHeaderBytes);
+
+size_t bytes_of(const node::Geometry& geometry, const std::optional<SimLean>& lean) {
+    if (!lean) return geometry.slice_bytes;
+    const size_t team_bytes = kLeanHeaderBytes + geometry.ranks * node::kEntryBytes;
+    const size_t bytes =
+        lean->teams * team_bytes + geometry.ranks * lean->places * geometry.chunk_bytes;
+    return (bytes + node::kPageBytes - 1) / node::kPageBytes * node::kPageBytes;
+}
+}  // namespace
+
+SimSlice::SimSlice(uint32_t ranks, size_t chunk_bytes, const std::optional<SimLean>& lean)
+    : geometry_(lean ? node::Geometry::make_lean(ranks, chunk_bytes)
+                     : node::Geometry::make(ranks, chunk_bytes)),
+      lean_(lean),
+      bytes_(bytes_of(geometry_, lean)),
+      base_(static_cast<std::byte*>(std::aligned_alloc(node::kPageBytes, bytes_))) {
     TUTTI_ASSERT(base_ != nullptr, "memory for a simulated slice");
-    std::memset(base_.get(), 0, geometry_.slice_bytes);
-    new (base_.get()) node::SliceHeader{};
-    for (node::Rank rank = 0; rank < ranks; ++rank) {
-        new (&slice().ready(rank)) node::ReadyWords{};
-        new (&slice().done(rank)) node::DoneWords{};
-        new (&slice().offer(rank)) node::OfferWords{};
+    std::memset(base_.get(), 0, bytes_);
+    for (uint32_t team = 0; team < (lean ? lean->teams : 1); ++team) {
+        const node::Slice part = slice(team);
+        new (part.base()) node::SliceHeader{};
+        for (node::Rank rank = 0; rank < ranks; ++rank) {
+            new (&part.ready(rank)) node::ReadyWords{};
+            new (&part.done(rank)) node::DoneWords{};
+            new (&part.offer(rank)) node::OfferWords{};
+        }
     }
+    for (node::Rank rank = 0; lean && rank < ranks; ++rank) {
+        pools_.push_back(std::make_shared<node::ChunkPool>(lean->places));
+    }
+}
+
+std::byte* SimSlice::header(uint32_t team) const {
+    return base_.get() + team * (kLeanHeaderBytes + geometry_.ranks * node::kEntryBytes);
+}
+
+node::Slice SimSlice::slice(uint32_t team) const {
+    if (!lean_) return {base_.get(), geometry_};
+    std::vector<std::byte*> entries;
+    std::vector<std::byte*> chunks;
+    for (node::Rank rank = 0; rank < geometry_.ranks; ++rank) {
+        entries.push_back(header(team) + kLeanHeaderBytes + rank * node::kEntryBytes);
+        chunks.push_back(pools() + rank * lean_->places * geometry_.chunk_bytes);
+    }
+    return {header(team), geometry_, std::move(entries), std::move(chunks)};
 }
 
 void SimSlice::Free::operator()(std::byte* memory) const { std::free(memory); }
 
-node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank) {
+node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank, uint32_t number) {
     node::Team part;
     part.rank = rank;
     part.size = team.ranks;
-    part.slice = memory.slice();
+    part.slice = memory.slice(number);
+    part.pool = memory.pool(rank);
     part.layout = team.layout;
     part.rank_order = team.rank_order;
     part.tuning = team.tuning;
@@ -43,11 +81,13 @@ node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank
 NodeSimulator::NodeSimulator(const SimTeam& team, uint64_t seed)
     : seed_(seed),
       prng_(seed),
-      memory_(team.ranks, team.chunk_bytes),
+      memory_(team.ranks, team.chunk_bytes, team.lean),
       named_(team.named),
       ranks_(team.ranks) {
     for (node::Rank rank = 0; rank < team.ranks; ++rank) {
-        ranks_[rank].team = sim_rank(team, memory_, rank);
+        for (uint32_t number = 0; number < (team.lean ? team.lean->teams : 1); ++number) {
+            ranks_[rank].teams.push_back(sim_rank(team, memory_, rank, number));
+        }
     }
 }
 
@@ -99,17 +139,20 @@ NodeSimulator::RankState* NodeSimulator::next_rank() {
     return next;
 }
 
-void NodeSimulator::start(RankState& rank, const node::Call& call) const {
+void NodeSimulator::start(RankState& rank, const ScriptedCall& next) const {
+    const node::Call& call = next.call;
+    rank.team = next.team;
+    node::Team& team = rank.teams[next.team];
     const node::Algorithm* named = named_[call.collective];
-    const bool can_run = named && rank.team.size > 1 && named->obstacle(rank.team, call).empty();
-    if (!can_run) return node::start(rank.team, rank.op, call);
+    const bool can_run = named && team.size > 1 && named->obstacle(team, call).empty();
+    if (!can_run) return node::start(team, rank.op, call);
     rank.op.call = call;
-    node::start(rank.team, rank.op, *named);
+    node::start(team, rank.op, *named);
 }
 
 Step NodeSimulator::step(RankState& rank) {
     ++steps_;
-    const Step result = node::step(rank.team, rank.op);
+    const Step result = node::step(rank.teams[rank.team], rank.op);
     if (result != Step::kDone) return result;
     if (rank.next_call == rank.script.size()) {
         rank.is_running = false;

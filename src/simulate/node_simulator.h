@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,21 +34,37 @@ class SimClock final : public Clock {
     uint64_t now_ns_ = 1;
 };
 
-// Private memory laid out as a team's slice, all zero as a new segment is.
+// Lean teams of the same ranks, whose chunks come from one pool a rank.
+struct SimLean {
+    uint32_t teams = 1;
+    size_t places = node::kChunksOut;  // chunks of a pool
+};
+
+// Private memory laid out as a team's slice, or that of lean teams, all zero as a new segment is.
 class SimSlice {
   public:
-    SimSlice(uint32_t ranks, size_t chunk_bytes);
-    [[nodiscard]] node::Slice slice() const { return {base_.get(), geometry_}; }
-    [[nodiscard]] std::span<std::byte> bytes() const {
-        return {base_.get(), geometry_.slice_bytes};
+    SimSlice(uint32_t ranks, size_t chunk_bytes, const std::optional<SimLean>& lean = {});
+    // Of the team with this number.
+    [[nodiscard]] node::Slice slice(uint32_t team = 0) const;
+    // Of a rank's lean teams; else nullptr.
+    [[nodiscard]] std::shared_ptr<node::ChunkPool> pool(node::Rank rank) const {
+        return pools_.empty() ? nullptr : pools_[rank];
     }
+    [[nodiscard]] std::span<std::byte> bytes() const { return {base_.get(), bytes_}; }
 
   private:
     struct Free {
         void operator()(std::byte* memory) const;
     };
+    // Of a lean team's header and of the pools, which lie behind all headers and entries.
+    [[nodiscard]] std::byte* header(uint32_t team) const;
+    [[nodiscard]] std::byte* pools() const { return header(lean_->teams); }
+
     node::Geometry geometry_;
+    std::optional<SimLean> lean_;
+    size_t bytes_;
     std::unique_ptr<std::byte, Free> base_;
+    std::vector<std::shared_ptr<node::ChunkPool>> pools_;
 };
 
 struct SimTeam {
@@ -55,6 +72,7 @@ struct SimTeam {
     size_t chunk_bytes = 4096;
     node::Layout layout;
     bool rank_order = false;
+    std::optional<SimLean> lean = {};  // nothing: it has a slice of its own
     // By collective: this one, where it has no obstacle; nullptr: as the node level chooses.
     std::array<const node::Algorithm*, TUTTI_COLLECTIVE_COUNT> named{};
     node::Tuning tuning{.pieces = {.bytes_max = 1u << 20}};
@@ -63,28 +81,37 @@ struct SimTeam {
     uint64_t patience_polls = 1;
 };
 
-// One rank's part of a team on a slice.
-node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank);
+// One rank's part of a team on a slice; of the lean team with this number.
+node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank,
+                    uint32_t number = 0);
 
 class NodeSimulator {
   public:
     NodeSimulator(const SimTeam& team, uint64_t seed);
 
-    // The rank's next call. The calls of all ranks must agree as those of a real program.
-    void add_call(node::Rank rank, const node::Call& call) { ranks_[rank].script.push_back(call); }
+    // The rank's next call, in the (lean) team with this number. The calls of all ranks must agree
+    // as those of a real program.
+    void add_call(node::Rank rank, const node::Call& call, uint32_t team = 0) {
+        ranks_[rank].script.push_back({call, team});
+    }
     // Runs all scripts to their end. An error names the seed and the ranks that are stuck. May be
     // called again after more calls were added.
     Result<Done> run();
 
     [[nodiscard]] SimClock& clock() { return clock_; }
     [[nodiscard]] uint64_t steps() const { return steps_; }
-    [[nodiscard]] const node::Team& rank(node::Rank rank) const { return ranks_[rank].team; }
+    [[nodiscard]] const node::Team& rank(node::Rank rank) const { return ranks_[rank].teams[0]; }
 
   private:
+    struct ScriptedCall {
+        node::Call call;
+        uint32_t team = 0;
+    };
     struct RankState {
-        node::Team team;
+        std::vector<node::Team> teams;
+        uint32_t team = 0;  // of the call under way
         node::Op op;
-        std::vector<node::Call> script;
+        std::vector<ScriptedCall> script;
         size_t next_call = 0;
         bool is_running = false;
         bool is_blocked = false;  // in its last step, and nobody has moved since
@@ -101,7 +128,7 @@ class NodeSimulator {
     [[nodiscard]] bool is_stuck();
     [[nodiscard]] Error stuck_error() const;
 
-    void start(RankState& rank, const node::Call& call) const;
+    void start(RankState& rank, const ScriptedCall& next) const;
 
     uint64_t seed_;
     Prng prng_;

@@ -21,13 +21,13 @@ constexpr size_t kRingChunks = 8;
 
 size_t explored = 0;
 
-void explore(const SimTeam& team, std::vector<Spec> script) {
+void explore(const SimTeam& team, std::vector<Spec> script, std::vector<uint32_t> teams = {}) {
     for (Spec& spec : script) {
         // A block for each of three ranks: few rounds, as of the others.
         const bool is_cut = spec.collective == TUTTI_REDUCE_SCATTER_BLOCK && team.ranks > 2;
         if (is_cut) spec.bytes = std::min(spec.bytes, team.chunk_bytes / 2 / 8 * 8);
     }
-    Explorer explorer(team, script);
+    Explorer explorer(team, script, std::move(teams));
     const std::string wrong = explorer.explore(kStatesMax);
     explored += explorer.states();
     std::string names;
@@ -118,6 +118,43 @@ TEST(EveryInterleaving, LongCallsOfTwo) {
 TEST(EveryInterleaving, OneCallOfThree) {
     explore_single(3, 192, Fold::kAffine);
     explore_single(3, 512, Fold::kXorU64);
+}
+
+// The same calls of lean teams.
+SimTeam lean(SimTeam team, uint32_t teams) {
+    team.lean = simulate::SimLean{.teams = teams};
+    return team;
+}
+
+TEST(EveryInterleaving, OneCallOfALeanTeam) {
+    for (const uint32_t ranks : {2u, 3u}) {
+        for (const SimTeam& team : teams(ranks, 64 * ranks)) {
+            for (const tutti_collective kind : kinds()) {
+                for (const uint32_t root : roots(kind, ranks)) {
+                    for (const size_t bytes : {kOneLine, kLines, size_t{600}}) {
+                        explore(lean(team, 1), {{kind, root, bytes, Fold::kXorU64, bytes + root}});
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Calls of two lean teams in turn, on pools of no more chunks than one call fills.
+TEST(EveryInterleaving, PairsOfTwoLeanTeams) {
+    const size_t fills = kRingChunks * 128;
+    for (const SimTeam& team : {flat(2, 128), tree({1, node::kNoRank}, 128)}) {
+        for (const tutti_collective first : kinds()) {
+            for (const tutti_collective second : kinds()) {
+                const uint32_t root = is_rooted(second) ? 1 : 0;
+                explore(lean(team, 2),
+                        {{first, 0, fills, Fold::kXorU64, 1},
+                         {second, root, fills / 2, Fold::kXorU64, 2},
+                         {first, 0, kOneLine, Fold::kXorU64, 3}},
+                        {0, 1, 0});
+            }
+        }
+    }
 }
 
 // One call after another: what the first left in slots, chunks and counters meets the second.

@@ -18,13 +18,23 @@ uint64_t hash_bytes(const std::byte* bytes, size_t count, uint64_t hash) {
 
 }  // namespace
 
-Explorer::Explorer(const simulate::SimTeam& team, const std::vector<Spec>& script)
-    : team_(team), memory_(team.ranks, team.chunk_bytes), locals_(team.ranks) {
+Explorer::Explorer(const simulate::SimTeam& team, const std::vector<Spec>& script,
+                   std::vector<uint32_t> teams)
+    : team_(team),
+      memory_(team.ranks, team.chunk_bytes, team.lean),
+      team_count_(team.lean ? team.lean->teams : 1),
+      teams_(team.ranks),
+      team_of_call_(std::move(teams)),
+      locals_(team.ranks) {
+    TUTTI_ASSERT(team_count_ <= kTeamsMax, "teams of an exploration");
+    team_of_call_.resize(script.size(), 0);
     for (const Spec& spec : script) {
         script_.push_back(std::make_unique<Exchange>(spec, team.ranks));
     }
     for (uint32_t rank = 0; rank < team.ranks; ++rank) {
-        teams_.push_back(simulate::sim_rank(team, memory_, rank));
+        for (uint32_t number = 0; number < team_count_; ++number) {
+            teams_[rank].push_back(simulate::sim_rank(team, memory_, rank, number));
+        }
         // Padding takes part in the hash.
         std::memset(static_cast<void*>(&locals_[rank]), 0, sizeof(Local));
     }
@@ -39,9 +49,19 @@ void Explorer::collect_memory() {
     std::vector<std::span<std::byte>> regions = {memory_.bytes(),
                                                  std::as_writable_bytes(std::span(locals_))};
     for (uint32_t rank = 0; rank < team_.ranks; ++rank) {
-        // Of the scratch memory, folding's part lives within a step only.
-        regions.emplace_back(node::payload_space(teams_[rank]), 2 * node::kInlineBytesMax);
-        regions.emplace_back(std::as_writable_bytes(std::span(teams_[rank].by_ring)));
+        for (node::Team& team : teams_[rank]) {
+            // Of the scratch memory, folding's part lives within a step only.
+            regions.emplace_back(node::payload_space(team), 2 * node::kInlineBytesMax);
+            regions.emplace_back(std::as_writable_bytes(std::span(team.by_ring)));
+            if (!team.pool) continue;
+            regions.emplace_back(std::as_writable_bytes(std::span(&team.pool_part->placed, 1)));
+            regions.emplace_back(
+                std::as_writable_bytes(std::span(&team.pool_part->consumed_known, 1)));
+        }
+        if (const auto pool = memory_.pool(rank)) {
+            regions.push_back(std::as_writable_bytes(pool->state()));
+            regions.push_back(std::as_writable_bytes(std::span(pool->places())));
+        }
         for (const auto& exchange : script_) regions.emplace_back(exchange->recv_memory(rank));
     }
     for (std::span<std::byte> region : regions) {
@@ -59,31 +79,36 @@ void Explorer::begin_next(uint32_t rank) {
         local.is_finished = true;
         return;
     }
-    node::start(teams_[rank], local.op, script_[local.next_call++]->node_call(rank));
+    local.team = team_of_call_[local.next_call];
+    node::start(teams_[rank][local.team], local.op, script_[local.next_call++]->node_call(rank));
 }
 
 void Explorer::pack(uint32_t rank) {
-    const node::Team& team = teams_[rank];
-    Local& local = locals_[rank];
-    local.call = team.call;
-    local.history = team.history;
-    local.events = team.events;
-    local.chunks = team.chunks;
-    local.done_known = team.done_known;
-    local.consumed_known = team.consumed_known;
-    local.doubts = team.doubts;
+    for (uint32_t number = 0; number < team_count_; ++number) {
+        const node::Team& team = teams_[rank][number];
+        Counters& counters = locals_[rank].counters[number];
+        counters.call = team.call;
+        counters.history = team.history;
+        counters.events = team.events;
+        counters.chunks = team.chunks;
+        counters.done_known = team.done_known;
+        counters.consumed_known = team.consumed_known;
+        counters.doubts = team.doubts;
+    }
 }
 
 void Explorer::unpack(uint32_t rank) {
-    node::Team& team = teams_[rank];
-    const Local& local = locals_[rank];
-    team.call = local.call;
-    team.history = local.history;
-    team.events = local.events;
-    team.chunks = local.chunks;
-    team.done_known = local.done_known;
-    team.consumed_known = local.consumed_known;
-    team.doubts = local.doubts;
+    for (uint32_t number = 0; number < team_count_; ++number) {
+        node::Team& team = teams_[rank][number];
+        const Counters& counters = locals_[rank].counters[number];
+        team.call = counters.call;
+        team.history = counters.history;
+        team.events = counters.events;
+        team.chunks = counters.chunks;
+        team.done_known = counters.done_known;
+        team.consumed_known = counters.consumed_known;
+        team.doubts = counters.doubts;
+    }
 }
 
 void Explorer::load(const State& state) {
@@ -117,7 +142,7 @@ Explorer::State Explorer::save(const State& before) {
 bool Explorer::move(uint32_t rank) {
     Local& local = locals_[rank];
     if (local.is_finished) return false;
-    if (node::step(teams_[rank], local.op) == Step::kDone) begin_next(rank);
+    if (node::step(teams_[rank][local.team], local.op) == Step::kDone) begin_next(rank);
     pack(rank);
     return true;
 }

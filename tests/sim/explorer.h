@@ -19,7 +19,9 @@ namespace tutti::test {
 
 class Explorer {
   public:
-    Explorer(const simulate::SimTeam& team, const std::vector<Spec>& script);
+    // teams: by call, which lean team runs it; empty: there is one team.
+    Explorer(const simulate::SimTeam& team, const std::vector<Spec>& script,
+             std::vector<uint32_t> teams = {});
     Explorer(const Explorer&) = delete;
     Explorer& operator=(const Explorer&) = delete;
 
@@ -39,11 +41,16 @@ class Explorer {
         std::vector<std::shared_ptr<const Block>> blocks;
         uint64_t hash = 0;
     };
+    static constexpr uint32_t kTeamsMax = 2;
+    struct Counters {
+        uint64_t call, history, events, chunks, done_known, consumed_known;
+        uint32_t doubts;
+    };
     // What of a rank is neither slice nor buffer.
     struct Local {
         node::Op op;
-        uint64_t call, history, events, chunks, done_known, consumed_known;
-        uint32_t doubts;
+        Counters counters[kTeamsMax];
+        uint32_t team;  // of the call under way
         size_t next_call;
         bool is_finished;
     };
@@ -66,7 +73,9 @@ class Explorer {
 
     simulate::SimTeam team_;
     simulate::SimSlice memory_;
-    std::vector<node::Team> teams_;
+    uint32_t team_count_;
+    std::vector<std::vector<node::Team>> teams_;  // by rank
+    std::vector<uint32_t> team_of_call_;
     std::vector<Local> locals_;
     std::vector<std::unique_ptr<Exchange>> script_;
     std::vector<std::span<std::byte>> places_;  // of at most a block each

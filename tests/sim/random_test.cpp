@@ -28,7 +28,7 @@ struct Plan {
 };
 
 // Small chunks, so that pipelines have many rounds; a scatter needs a line for every rank in one.
-Plan draw_plan(Prng& prng, uint32_t ranks_max) {
+Plan draw_plan(Prng& prng, uint32_t ranks_max, bool is_lean) {
     Plan plan;
     SimTeam& team = plan.team;
     team.ranks = static_cast<uint32_t>(1 + prng.below(ranks_max));
@@ -45,6 +45,10 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max) {
     plan.row_kind = prng.below(4);
     if (plan.runs_ahead) plan.calls = 40;
     plan.limits.keeps_order = team.layout.flat || team.rank_order;
+    if (is_lean) {
+        team.lean = simulate::SimLean{.teams = static_cast<uint32_t>(1 + prng.below(6)),
+                                      .places = node::kChunksOut + prng.below(4)};
+    }
     return plan;
 }
 
@@ -66,10 +70,10 @@ Spec draw_call(const Plan& plan, Prng& prng) {
     return spec;
 }
 
-void run_seeds(Seeds seeds, uint32_t ranks_max) {
+void run_seeds(Seeds seeds, uint32_t ranks_max, bool is_lean = false) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng prng(seed);
-        const Plan plan = draw_plan(prng, ranks_max);
+        const Plan plan = draw_plan(prng, ranks_max, is_lean);
         const std::string wrong =
             run_drawn(plan.team, plan.calls, seed, [&] { return draw_call(plan, prng); });
         ASSERT_EQ(wrong, "") << plan.team.ranks << " ranks, chunks of " << plan.team.chunk_bytes
@@ -80,6 +84,11 @@ void run_seeds(Seeds seeds, uint32_t ranks_max) {
 TEST(Simulation, RandomMixed) { run_seeds(Seeds::wanted(1500), 8); }
 
 TEST(Simulation, RandomMixedManyRanks) { run_seeds(Seeds::wanted(20), 64); }
+
+// Several teams that share pools of hardly more chunks than one needs.
+TEST(Simulation, RandomMixedOfLeanTeams) { run_seeds(Seeds::wanted(1500), 8, true); }
+
+TEST(Simulation, RandomMixedOfLeanTeamsOfManyRanks) { run_seeds(Seeds::wanted(20), 64, true); }
 
 // Beside and at what decides how a payload travels, by whole elements of the fold.
 std::vector<size_t> edge_sizes(size_t chunk_bytes) {
@@ -104,9 +113,10 @@ std::vector<size_t> sizes_of_root(uint32_t ranks, uint32_t root, size_t chunk_by
 }
 
 // Every root of teams up to 64 ranks, with a payload of each way of sending it.
-void run_roots(uint32_t ranks, Prng& prng, bool is_tree) {
+void run_roots(uint32_t ranks, Prng& prng, bool is_tree, bool is_lean = false) {
     SimTeam team{.ranks = ranks, .chunk_bytes = 64 * std::max(4u, ranks), .layout = {}};
     if (is_tree) team.layout = random_tree(prng, ranks);
+    if (is_lean) team.lean = simulate::SimLean{};
     NodeSimulator simulator(team, ranks);
     for (uint32_t root = 0; root < ranks; ++root) {
         std::vector<std::unique_ptr<Exchange>> exchanges;
@@ -135,6 +145,10 @@ TEST(Simulation, EveryRoot) {
     for (const uint32_t ranks : {2u, 3u, 4u, 5u, 8u, 9u, 16u, 31u, 64u}) {
         run_roots(ranks, prng, false);
         run_roots(ranks, prng, true);
+    }
+    for (const uint32_t ranks : {2u, 5u, 16u}) {
+        run_roots(ranks, prng, false, true);
+        run_roots(ranks, prng, true, true);
     }
 }
 

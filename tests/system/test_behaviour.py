@@ -30,6 +30,14 @@ def test_a_thousand_communicators(mpi):
     expect_taken_over(outcome.report, 2, ("allreduce", "bcast", "barrier"))
 
 
+def test_many_communicators_at_once(mpi):
+    """Far more than would have slices of their own (of 600 KiB and more)."""
+    outcome = mpi.launch("many_comms", 4, 150, 30, env={"TUTTI_MEMORY": "8M", "TUTTI_WARMUP": "0"},
+                         timeout=240).passed()
+    assert "stays with the host MPI" not in outcome.out + outcome.err, str(outcome)
+    expect_taken_over(outcome.report, 4, ("allreduce", "bcast", "gather", "barrier"))
+
+
 def private_shm():
     """A command prefix with a /dev/shm of its own that is listed at the end, where that may be."""
     script = ("mount -t tmpfs -o size=%s tmpfs /dev/shm && \"$@\"; s=$?; "

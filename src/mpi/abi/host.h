@@ -10,6 +10,7 @@
 namespace tutti::mpi::abi {
 
 inline constexpr int kSuccess = 0;  // in every ABI
+inline constexpr int kThreadMultiple = 3;
 
 // What the host calls about an attribute. None of ours looks at the handle, which is a pointer, or
 // an int in the lower half of a word.

@@ -23,7 +23,7 @@ TEST(Pages, EverythingLiesOnWholePages) {
         for (node::Rank rank = 0; rank < ranks; ++rank) {
             const std::byte* end =
                 slice.chunk(rank, geometry.chunk_count - 1) + geometry.chunk_bytes;
-            EXPECT_EQ(static_cast<size_t>(slice.area(rank) - slice.base) % node::kPageBytes, 0u);
+            EXPECT_EQ(static_cast<size_t>(slice.area(rank) - slice.base()) % node::kPageBytes, 0u);
             EXPECT_LE(end, slice.area(rank) + geometry.rank_bytes);
         }
     }

@@ -110,7 +110,7 @@ struct Made {
 
 inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
                       const char* name = "the crew", const tutti_p2p* p2p = nullptr,
-                      uint32_t requests = 1) {
+                      uint32_t requests = 1, bool in_turn = false) {
     Meeting::Seat seat{&meeting, rank};
     tutti_team_params params{};
     params.struct_bytes = sizeof(params);
@@ -121,6 +121,7 @@ inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
     params.name = name;
     params.p2p = p2p;
     params.requests = requests;
+    params.in_turn = in_turn ? 1 : 0;
     tutti_team* team = nullptr;
     char message[512] = "";
     Made made;
