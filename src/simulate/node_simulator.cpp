@@ -40,11 +40,19 @@ node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank
     return part;
 }
 
+void sim_start(const SimTeam& team, node::Team& rank, node::Op& op, const node::Call& call) {
+    const node::Algorithm* named = team.named[call.collective];
+    const bool can_run = named && rank.size > 1 && named->obstacle(rank, call).empty();
+    if (!can_run) return node::start(rank, op, call);
+    op.call = call;
+    node::start(rank, op, *named);
+}
+
 NodeSimulator::NodeSimulator(const SimTeam& team, uint64_t seed)
     : seed_(seed),
       prng_(seed),
       memory_(team.ranks, team.chunk_bytes),
-      named_(team.named),
+      team_(team),
       ranks_(team.ranks) {
     for (node::Rank rank = 0; rank < team.ranks; ++rank) {
         ranks_[rank].team = sim_rank(team, memory_, rank);
@@ -99,14 +107,6 @@ NodeSimulator::RankState* NodeSimulator::next_rank() {
     return next;
 }
 
-void NodeSimulator::start(RankState& rank, const node::Call& call) const {
-    const node::Algorithm* named = named_[call.collective];
-    const bool can_run = named && rank.team.size > 1 && named->obstacle(rank.team, call).empty();
-    if (!can_run) return node::start(rank.team, rank.op, call);
-    rank.op.call = call;
-    node::start(rank.team, rank.op, *named);
-}
-
 Step NodeSimulator::step(RankState& rank) {
     ++steps_;
     const Step result = node::step(rank.team, rank.op);
@@ -114,7 +114,7 @@ Step NodeSimulator::step(RankState& rank) {
     if (rank.next_call == rank.script.size()) {
         rank.is_running = false;
     } else {
-        start(rank, rank.script[rank.next_call++]);
+        sim_start(team_, rank.team, rank.op, rank.script[rank.next_call++]);
     }
     return result;
 }
@@ -152,7 +152,9 @@ Result<Done> NodeSimulator::run() {
     for (RankState& rank : ranks_) {
         rank.is_blocked = false;
         rank.is_running = rank.next_call < rank.script.size();
-        if (rank.is_running) start(rank, rank.script[rank.next_call++]);
+        if (rank.is_running) {
+            sim_start(team_, rank.team, rank.op, rank.script[rank.next_call++]);
+        }
     }
     while (RankState* rank = next_rank()) {
         clock_.advance_to(rank->due_ns);

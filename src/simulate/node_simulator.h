@@ -65,6 +65,8 @@ struct SimTeam {
 
 // One rank's part of a team on a slice.
 node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank);
+// A call of it, as the team names it.
+void sim_start(const SimTeam& team, node::Team& rank, node::Op& op, const node::Call& call);
 
 class NodeSimulator {
   public:
@@ -101,13 +103,11 @@ class NodeSimulator {
     [[nodiscard]] bool is_stuck();
     [[nodiscard]] Error stuck_error() const;
 
-    void start(RankState& rank, const node::Call& call) const;
-
     uint64_t seed_;
     Prng prng_;
     SimClock clock_;
     SimSlice memory_;
-    decltype(SimTeam::named) named_;
+    SimTeam team_;
     std::vector<RankState> ranks_;
     Pace pace_ = Pace::kEven;
     uint64_t steps_ = 0;

@@ -59,7 +59,7 @@ void Explorer::begin_next(uint32_t rank) {
         local.is_finished = true;
         return;
     }
-    node::start(teams_[rank], local.op, script_[local.next_call++]->node_call(rank));
+    simulate::sim_start(team_, teams_[rank], local.op, script_[local.next_call++]->node_call(rank));
 }
 
 void Explorer::pack(uint32_t rank) {
