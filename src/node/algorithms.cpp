@@ -224,15 +224,20 @@ inline bool is_single(const Team& team, const Call& call) {
     return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
 }
 
+// Of those that fold in rank order, by whatever was measured: the order is the same.
+inline bool beats_rank_order(const Team& team, const Call& call, bool folds_whole) {
+    const auto beats = folds_whole ? turns_beat_direct : turns_beat_split;
+    return beats(team.layout, team.size, call.bytes);
+}
+
 inline const Algorithm& choose_large(const Team& team, const Call& call) {
     const Row& row = kRows[call.collective];
-    if (row.single && is_single(team, call)) return *row.single;
     const bool is_by_root = row.by_root && team.size <= kRootFoldsRanksMax;
-    const bool folds_whole = is_by_root || (row.direct && is_direct(team, call));
     if (row.turns && row.turns->obstacle(team, call).empty()) {
-        const auto beats = folds_whole ? turns_beat_direct : turns_beat_split;
-        if (beats(team.layout, team.size, call.bytes)) return *row.turns;
+        const bool folds_whole = is_by_root || (row.direct && is_direct(team, call));
+        if (beats_rank_order(team, call, folds_whole)) return *row.turns;
     }
+    if (row.single && is_single(team, call)) return *row.single;
     if (row.direct && is_direct(team, call)) return *row.direct;
     return is_by_root ? *row.by_root : *row.large;
 }

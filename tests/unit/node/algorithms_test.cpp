@@ -140,6 +140,10 @@ TEST(NodeAlgorithms, LeadersTakeTurnsWhereThatWeighsLess) {
         EXPECT_EQ(&chosen(team, call), &turns);
         EXPECT_EQ(planned(team, call, turns).turns, leaders);
     }
+    team.tuning.single_all_ways = 0;
+    EXPECT_EQ(&chosen(team, call), &turns);
+    team.layout = {};
+    EXPECT_EQ(std::string(chosen(team, call).name), "single");
 }
 
 TEST(NodeAlgorithms, SayWhyTheyCannotRun) {
