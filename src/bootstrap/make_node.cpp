@@ -133,13 +133,13 @@ Result<Done> NodeMaker::attach_all() {
 
 void NodeMaker::read_layout() {
     if (!offer_.is_tree) return;
-    std::vector<uint32_t> parents(circle_.size);
+    std::vector<uint32_t> words(kTreeWords * circle_.size);
     if (offer_.is_lean) {
-        parents = tree_parents(home_.home()->groups_of(home_.ranks()), circle_.size);
+        words = tree_words(home_.home()->groups_of(home_.ranks()), circle_.size);
     } else {
-        std::memcpy(parents.data(), tree_space(), circle_.size * sizeof(uint32_t));
+        std::memcpy(words.data(), tree_space(), words.size() * sizeof(uint32_t));
     }
-    part_.node.layout = tree_layout(parents);
+    part_.node.layout = tree_layout(words);
 }
 
 Result<Done> NodeMaker::verify() {

@@ -234,12 +234,13 @@ void NodeMaker::write_places() {
     const topo::Groups groups = rank_groups(context_.settings(), cpus());
     if (has_homes) home_.write_groups(groups);
     if (!has_tree) return;
-    const auto parents = tree_parents(groups, circle_.size);
-    std::memcpy(tree_space(), parents.data(), circle_.size * sizeof(uint32_t));
+    const auto words = tree_words(groups, circle_.size);
+    std::memcpy(tree_space(), words.data(), words.size() * sizeof(uint32_t));
 }
 
 std::byte* NodeMaker::tree_space() const {
-    static_assert(node::kLineBytes >= sizeof(uint32_t));  // choose_geometry gives a line a rank
+    // choose_geometry gives a line a rank.
+    static_assert(node::kLineBytes >= kTreeWords * sizeof(uint32_t));
     return node::Slice{mapping_->base(), geometry_}.chunk(leader_, 0);
 }
 

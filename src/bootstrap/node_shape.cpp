@@ -112,23 +112,18 @@ topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet>
     return groups;
 }
 
-std::vector<uint32_t> tree_parents(const topo::Groups& groups, uint32_t ranks) {
-    return topo::build_tree(groups, ranks, kFanInMax).parent;
+std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks) {
+    std::vector<uint32_t> words = topo::build_tree(groups, ranks, kFanInMax).parent;
+    const bool is_one = groups.level.empty();
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        words.push_back(is_one ? 0 : groups.level.back()[rank]);
+    }
+    return words;
 }
 
-node::Layout tree_layout(std::span<const uint32_t> parents) {
-    node::Layout layout;
-    layout.flat = false;
-    layout.parent.assign(parents.begin(), parents.end());
-    layout.children.assign(parents.size(), {});
-    for (uint32_t rank = 0; rank < parents.size(); ++rank) {
-        if (parents[rank] == node::kNoRank) {
-            layout.root = rank;
-        } else {
-            layout.children[parents[rank]].push_back(rank);
-        }
-    }
-    return layout;
+node::Layout tree_layout(std::span<const uint32_t> words) {
+    const size_t ranks = words.size() / kTreeWords;
+    return node::make_tree(words.first(ranks), words.subspan(ranks));
 }
 
 }  // namespace tutti::bootstrap

@@ -50,8 +50,10 @@ bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
 // Where the ranks stand. cpus: those that each rank may use; on a synthetic topology the ranks
 // stand on its processors one after the other instead.
 topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet> cpus);
-// Every rank's parent, kNoRank at the root.
-std::vector<uint32_t> tree_parents(const topo::Groups& groups, uint32_t ranks);
-node::Layout tree_layout(std::span<const uint32_t> parents);
+// A tree in words, as it is handed over: every rank's parent, kNoRank at the root; then every
+// rank's innermost group.
+inline constexpr size_t kTreeWords = 2;  // a rank
+std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks);
+node::Layout tree_layout(std::span<const uint32_t> words);
 
 }  // namespace tutti::bootstrap

@@ -39,7 +39,7 @@ node::Layout make_layout(const Scenario& scenario, std::string& where) {
         where = "a core for each, which all share a cache; TUTTI_TOPOLOGY says what else";
         settings.topology = "core:1";
     }
-    return bootstrap::tree_layout(bootstrap::tree_parents(
+    return bootstrap::tree_layout(bootstrap::tree_words(
         bootstrap::rank_groups(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)),
         scenario.ranks));
 }
@@ -119,11 +119,12 @@ NodeLevel node_level(NodeSide& side, const node::Algorithm* named) {
     const node::Algorithm& chosen = is_named ? *named : node::chosen(side.team, call);
     result.algorithm = chosen.name;
     if (!is_named) result.why = chosen.when;
-    // Large reductions go one way in both; some small ones may not use the tree that is there.
+    // Some reductions may not use the tree that is there.
     const bool is_bcast = call.collective == TUTTI_BCAST;
     const bool is_small = call.bytes <= node::kInlineBytesMax;
-    const bool is_flat_or_tree = side.team.layout.flat || result.algorithm == "tree";
-    if (is_bcast || (is_small && is_flat_or_tree)) result.meeting = side.meeting;
+    const bool is_flat = side.team.layout.flat;
+    const bool is_tree = result.algorithm == "tree" || result.algorithm == "turns";
+    if (is_bcast || is_tree || (is_small && is_flat)) result.meeting = side.meeting;
     if (has_data && !is_small && side.team.size > 1) result.tuned = side.tuned;
     if (side.team.size == 1) {
         result.ways.push_back({.name = chosen.name, .is_chosen = true, .when = chosen.when});

@@ -30,6 +30,8 @@ constexpr const char* kByEverybody =
 constexpr const char* kByShares =
     "more than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all";
 static_assert(kDirectBytesMax == 32 * 1024);
+constexpr const char* kByTurns =
+    "more than 1 KiB, where it weighs least: piece by piece up and down the tree, leaders in turn";
 constexpr const char* kBySingleCopy =
     "from where it was measured to win: read where it stands, copied once";
 
@@ -42,6 +44,8 @@ Step alone(Team& team, Op& op) {
 }
 
 // ---- why one cannot run a call ------------------------------------------------------------------
+
+constexpr std::string_view kNeedsTree = "needs a tree, and the ranks meet all with all";
 
 std::string_view never(const Team&, const Call&) { return {}; }
 
@@ -61,17 +65,22 @@ std::string_view unless_all_in_slots(const Team& team, const Call& call) {
 }
 
 std::string_view unless_in_tree(const Team& team, const Call& call) {
-    if (team.layout.flat) return "needs a tree, and the ranks meet all with all";
+    if (team.layout.flat) return kNeedsTree;
     return unless_in_slots(team, call);
 }
 
 // Under a tree the partial results of a group are combined first, so it is for operators that
 // commute: all predefined ones.
-std::string_view unless_folded_in_tree(const Team& team, const Call& call) {
-    if (const auto why = unless_in_tree(team, call); !why.empty()) return why;
+std::string_view unless_by_turns(const Team& team, const Call& call) {
+    if (team.layout.flat) return kNeedsTree;
     if (team.rank_order) return "folds group by group, TUTTI_REPRODUCIBLE by rank";
     return call.reducer.user_fn ? "folds group by group: predefined operators only"
                                 : std::string_view();
+}
+
+std::string_view unless_folded_in_tree(const Team& team, const Call& call) {
+    const auto why = unless_in_slots(team, call);
+    return team.layout.flat || why.empty() ? unless_by_turns(team, call) : why;
 }
 
 // The sizes of ranks may differ here, and the root sees by the size where payloads are.
@@ -140,6 +149,8 @@ constexpr Algorithm kDirectAllreduce{"direct", chunk_allreduce, plan_chunk_allre
                                      kAll,     kByEverybody,    unless_one_chunk};
 constexpr Algorithm kSplitReduce{"split",   split_reduce, plan_split_reduce, split_cost, kSome,
                                  kByShares, never};
+constexpr Algorithm kTurnReduce{"turns", turn_reduce, plan_turn_reduce, turn_cost,
+                                kSome,   kByTurns,    unless_by_turns};
 
 constexpr Algorithm kSingleBcast{"single",    single_move,   plan_single_move, single_cost,
                                  kRootIfFlat, kBySingleCopy, unless_single};
@@ -185,15 +196,16 @@ struct Row {
     const Algorithm* large;
     const Algorithm* single = nullptr;  // beyond, where it was measured to win
     bool slot_holds_all = false;        // blocks, not one
+    const Algorithm* turns = nullptr;  // beyond, along a tree, where it weighs less than the others
 };
 // By tutti_collective.
 constexpr auto kRows = std::to_array<Row>({
     {&kTreeBarrier, false, &kSmallBarrier, &kSmallBarrier, nullptr, nullptr, nullptr},
     {&kTreeBcast, false, &kSmallBcast, &kSmallBcast, nullptr, nullptr, &kChunkBcast, &kSingleBcast},
     {&kTreeReduce, true, &kSmallReduce, &kSmallGather, &kDirectReduce, &kRootReduce, &kSplitReduce,
-     &kSingleReduce},
+     &kSingleReduce, false, &kTurnReduce},
     {&kTreeReduce, true, &kSmallAllreduce, &kSmallGather, &kDirectAllreduce, nullptr, &kSplitReduce,
-     &kSingleAllreduce},
+     &kSingleAllreduce, false, &kTurnReduce},
     {nullptr, false, &kSmallGather, &kSmallGather, nullptr, nullptr, &kChunkGather, &kSingleGather},
     {nullptr, false, &kSmallScatter, &kSmallScatter, nullptr, nullptr, &kChunkScatter,
      &kSingleScatter},
@@ -218,12 +230,22 @@ inline bool is_single(const Team& team, const Call& call) {
     return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
 }
 
+// Of those that fold in rank order, by whatever was measured: the order is the same.
+inline bool beats_rank_order(const Team& team, const Call& call, bool folds_whole) {
+    const auto beats = folds_whole ? turns_beat_direct : turns_beat_split;
+    return beats(team.layout, team.size, call.bytes);
+}
+
 inline const Algorithm& choose_large(const Team& team, const Call& call) {
     const Row& row = kRows[call.collective];
+    const bool is_by_root = row.by_root && team.size <= kRootFoldsRanksMax;
+    if (row.turns && row.turns->obstacle(team, call).empty()) {
+        const bool folds_whole = is_by_root || (row.direct && is_direct(team, call));
+        if (beats_rank_order(team, call, folds_whole)) return *row.turns;
+    }
     if (row.single && is_single(team, call)) return *row.single;
     if (row.direct && is_direct(team, call)) return *row.direct;
-    if (row.by_root && team.size <= kRootFoldsRanksMax) return *row.by_root;
-    return *row.large;
+    return is_by_root ? *row.by_root : *row.large;
 }
 
 // A barrier has no bytes.
@@ -311,7 +333,8 @@ void start_in_chunks(Team& team, Op& op, const Algorithm* named) {
 // Of a call under way, whose step may have changed since its start (agree.cpp).
 const Algorithm& running(const Op& op) {
     const Row& row = kRows[op.call.collective];
-    for (const Algorithm* one : {row.small, row.tree, row.direct, row.large, row.single}) {
+    for (const Algorithm* one :
+         {row.small, row.tree, row.direct, row.large, row.turns, row.single}) {
         if (one && one->step == op.step) return *one;
     }
     return kAlone;
@@ -364,7 +387,8 @@ const Algorithm& chosen(const Team& team, const Call& call) { return choose(team
 
 std::vector<const Algorithm*> algorithms(tutti_collective collective) {
     const Row& row = kRows[collective];
-    std::vector<const Algorithm*> all{row.small, row.tree, row.direct, row.large, row.single};
+    std::vector<const Algorithm*> all{row.small, row.tree,  row.direct,
+                                      row.large, row.turns, row.single};
     std::erase(all, nullptr);
     return all;
 }

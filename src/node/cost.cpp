@@ -87,6 +87,29 @@ Cost split_cost(const Team& team, const Op& op) {
     return cost;
 }
 
+Cost turn_cost(const Team& team, const Op& op) {
+    const bool is_both = op.call.collective == TUTTI_ALLREDUCE;
+    Cost cost;
+    bool is_moved = false;  // the result, from a turn's root to the reduction's
+    for (Rank turn = 0; turn < op.turns; ++turn) {
+        const uint64_t bytes = part_of(op, op.call.bytes, op.turns, turn).bytes;
+        const Rank role = role_of(team.layout, team.rank, turn, op.turns);
+        const Rank top = actor_of(team.layout, team.layout.root, turn, op.turns);
+        const uint64_t children = team.layout.children[role].size();
+        const bool is_top = team.rank == top;
+        const bool takes = !is_top && (is_both || team.rank == op.call.root);
+        const bool is_up_read = !is_top || is_both || team.rank != op.call.root;
+        const bool passes_on = is_both && !is_top && children > 0;
+        is_moved |= top != op.call.root;
+        cost.folded_bytes += children * bytes;
+        cost.read_bytes += (children + (takes ? 1 : 0)) * bytes;
+        cost.written_bytes += ((is_up_read ? 1 : 0) + (passes_on ? 1 : 0)) * bytes;
+    }
+    const uint64_t depth = team.layout.depth;
+    cost.rounds = (is_both ? 2 * depth : depth + (is_moved ? 1 : 0)) + op.rounds - 1;
+    return cost;
+}
+
 Cost flat_cost(const Team& team, const Op& op) {
     const uint64_t bytes = op.call.bytes;
     const uint64_t others = (team.size - 1) * bytes;
@@ -118,6 +141,58 @@ Cost single_cost(const Team& team, const Op& op) {
     cost.rounds = is_bcast ? bcast_hops(team, op.call.root) : 1;
     cost.written_bytes = 0;
     return cost;
+}
+
+// ---- which of the long reductions ---------------------------------------------------------------
+//
+// The busiest rank's time, in bytes that it moves: what it reads and writes, and for each flag of
+// another rank that it has to see so many more. For lines of a stream are asked for ahead, and a
+// flag is not: on the processors of docs/node.md ("What bounds it") 1 to 5 KiB go one way in the
+// time of a flag, whether the cores are near or far.
+
+namespace {
+
+constexpr uint64_t kFlagBytes = 2048;
+// Pieces as they are where many ranks meet, or shorter: what tuning makes of them decides nothing.
+constexpr uint64_t kWeighedPieceMax = 64 * 1024;
+constexpr uint64_t kWeighedPieceMin = 2048;
+constexpr uint64_t kWeighedPieces = 8;
+
+uint64_t pieces_in(uint64_t bytes, uint64_t piece) { return (bytes + piece - 1) / piece; }
+
+// As many pieces of each share as there are, and the first one's way up and down: at each rank on
+// it, the pieces of all children.
+uint64_t weigh_turns(const Layout& layout, uint64_t bytes, Rank turns) {
+    const uint64_t load = turns == 1 ? layout.load_alone : layout.load_turns;
+    const uint64_t share = pieces_in(bytes, turns);
+    const uint64_t wanted = std::clamp(bytes / kWeighedPieces, kWeighedPieceMin, kWeighedPieceMax);
+    const uint64_t piece = std::min(wanted, share);
+    const uint64_t flags = pieces_in(share, piece) * (load + turns);
+    const uint64_t way = layout.depth * (layout.children_max + 1);
+    return flags * kFlagBytes + 2 * bytes + load * share + way * (kFlagBytes + piece);
+}
+
+// In and out, and as much folded.
+uint64_t weigh_split(uint64_t others, uint64_t bytes) {
+    return 2 * others * pieces_in(bytes, kWeighedPieceMax) * kFlagBytes + 3 * bytes;
+}
+uint64_t weigh_direct(uint64_t others, uint64_t bytes) {
+    return others * pieces_in(bytes, kWeighedPieceMax) * kFlagBytes + (others + 1) * bytes;
+}
+
+}  // namespace
+
+Rank turns_for(const Layout& layout, size_t bytes) {
+    const Rank most = layout.turns_max;
+    return weigh_turns(layout, bytes, most) < weigh_turns(layout, bytes, 1) ? most : 1;
+}
+
+bool turns_beat_split(const Layout& layout, Rank ranks, size_t bytes) {
+    return weigh_turns(layout, bytes, turns_for(layout, bytes)) < weigh_split(ranks - 1, bytes);
+}
+
+bool turns_beat_direct(const Layout& layout, Rank ranks, size_t bytes) {
+    return weigh_turns(layout, bytes, turns_for(layout, bytes)) < weigh_direct(ranks - 1, bytes);
 }
 
 Cost cost_of(const Team& team, const Call& call, const Algorithm& algorithm) {

@@ -17,6 +17,13 @@ struct Cost {
     uint64_t folded_bytes = 0;
 };
 
+// Leaders of a reduction of so many bytes along a tree, at a time: as many as weigh least.
+Rank turns_for(const Layout& layout, size_t bytes);
+// Whether it weighs less than the same by `split`, or by `direct`. What is measured has no say
+// here, since the order of operands follows.
+bool turns_beat_split(const Layout& layout, Rank ranks, size_t bytes);
+bool turns_beat_direct(const Layout& layout, Rank ranks, size_t bytes);
+
 struct Algorithm;
 // Of team.rank. The call is not in place; the team needs no memory.
 Cost cost_of(const Team& team, const Call& call, const Algorithm& algorithm);

@@ -25,25 +25,27 @@ const std::byte* fold_user(Team& team, const Reducer& reducer, const std::byte* 
     return space;
 }
 
-void fold_piece_predefined(Team& team, const Reducer& reducer, std::byte* out, size_t bytes) {
+void fold_piece_predefined(Team& team, const Reducer& reducer, Rank operands, std::byte* out,
+                           size_t bytes) {
     const size_t count = bytes / reducer.element_bytes;
     const auto& in = team.operands;
     // An operand beyond the second that is also the output would be overwritten before its turn.
     const std::byte* saved = nullptr;
-    for (Rank rank = 2; rank < team.size; ++rank) {
+    for (Rank rank = 2; rank < operands; ++rank) {
         if (in[rank] != out) continue;
         std::memcpy(team.scratch.get(), out, bytes);
         saved = team.scratch.get();
     }
     reducer.kernel(out, in[0], in[1], count);
-    for (Rank rank = 2; rank < team.size; ++rank) {
+    for (Rank rank = 2; rank < operands; ++rank) {
         reducer.kernel(out, out, in[rank] == out ? saved : in[rank], count);
     }
 }
 
-void fold_piece_user(Team& team, const Reducer& reducer, std::byte* out, size_t bytes) {
+void fold_piece_user(Team& team, const Reducer& reducer, Rank operands, std::byte* out,
+                     size_t bytes) {
     const std::byte* accumulated = team.operands[0];
-    for (Rank rank = 1; rank < team.size; ++rank) {
+    for (Rank rank = 1; rank < operands; ++rank) {
         accumulated = fold_user(team, reducer, accumulated, team.operands[rank], bytes);
     }
     std::memcpy(out, accumulated, bytes);
@@ -83,22 +85,23 @@ void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::by
     std::memcpy(out, fold_user(team, reducer, accumulated, right, bytes), bytes);
 }
 
-void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* shared, size_t bytes) {
+void fold_first(Team& team, const Reducer& reducer, Rank count, std::byte* out, std::byte* shared,
+                size_t bytes) {
     const size_t piece = fold_piece(reducer);
     std::byte* const space = fold_space(team);
     while (bytes > 0) {
         const size_t now = std::min(piece, bytes);
         std::byte* const result = out ? out : space;
         if (reducer.kernel) {
-            fold_piece_predefined(team, reducer, result, now);
+            fold_piece_predefined(team, reducer, count, result, now);
         } else {
-            fold_piece_user(team, reducer, result, now);
+            fold_piece_user(team, reducer, count, result, now);
         }
         if (shared) {
             copy_to_shared(team.tuning.way, shared, result, now);
             shared += now;
         }
-        for (const std::byte*& operand : team.operands) operand += now;
+        for (Rank i = 0; i < count; ++i) team.operands[i] += now;
         if (out) out += now;
         bytes -= now;
     }

@@ -232,11 +232,16 @@ inline constexpr size_t kScratchBytes = 3 * kFoldBytes + 2 * kInlineBytesMax;
 void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::byte* accumulated,
                const std::byte* right, size_t bytes);
 
-// out = operands[0] op operands[1] op ... (team.size of them), from the left. `out` may be the same
-// memory as one of the operands. bytes is a multiple of the element; any length. Each piece is
-// copied to `shared` too while it is in the cache; one of the two may be null. Advances the operand
-// pointers.
-void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* shared, size_t bytes);
+// out = operands[0] op operands[1] op ... (`count` of them, two at least), from the left. `out` may
+// be the same memory as one of the operands. bytes is a multiple of the element; any length. Each
+// piece is copied to `shared` too while it is in the cache; one of the two may be null. Advances
+// the operand pointers.
+void fold_first(Team& team, const Reducer& reducer, Rank count, std::byte* out, std::byte* shared,
+                size_t bytes);
+inline void fold_all(Team& team, const Reducer& reducer, std::byte* out, std::byte* shared,
+                     size_t bytes) {
+    fold_first(team, reducer, team.size, out, shared, bytes);
+}
 
 inline size_t fold_piece(const Reducer& reducer) {
     return kFoldBytes / reducer.element_bytes * reducer.element_bytes;
@@ -267,6 +272,7 @@ Step chunk_bcast(Team& team, Op& op);
 Step chunk_reduce(Team& team, Op& op);
 Step chunk_allreduce(Team& team, Op& op);
 Step split_reduce(Team& team, Op& op);  // and allreduce
+Step turn_reduce(Team& team, Op& op);   // and allreduce
 Step chunk_gather(Team& team, Op& op);
 Step chunk_scatter(Team& team, Op& op);
 Step chunk_allgather(Team& team, Op& op);
@@ -301,15 +307,18 @@ void plan_chunk_bcast(const Team& team, Op& op);
 void plan_chunk_reduce(const Team& team, Op& op);
 void plan_chunk_allreduce(const Team& team, Op& op);
 void plan_split_reduce(const Team& team, Op& op);
+void plan_turn_reduce(const Team& team, Op& op);
 void plan_single_move(const Team& team, Op& op);
 void plan_single_reduce(const Team& team, Op& op);
 void plan_single_allreduce(const Team& team, Op& op);
-// The part of a piece that `rank` folds for all: whole elements, whole lines where elements fit
-// lines.
 struct Span {
     size_t offset = 0;
     size_t bytes = 0;
 };
+// Of `parts` equal ones, the last ones shorter: whole elements, whole lines where elements fit
+// lines.
+Span part_of(const Op& op, size_t bytes, Rank parts, Rank part);
+// The part of a piece that `rank` folds for all.
 Span slice_of(const Team& team, const Op& op, size_t piece_bytes, Rank rank);
 // Bytes of the vector that `rank` folds for all.
 size_t split_share_bytes(const Team& team, const Op& op, Rank rank);
@@ -329,6 +338,7 @@ Cost flat_cost(const Team& team, const Op& op);
 Cost bcast_cost(const Team& team, const Op& op);
 Cost tree_reduce_cost(const Team& team, const Op& op);
 Cost split_cost(const Team& team, const Op& op);
+Cost turn_cost(const Team& team, const Op& op);
 // One hop: whoever needs something reads it where it stands.
 Cost single_cost(const Team& team, const Op& op);
 Cost single_allreduce_cost(const Team& team, const Op& op);

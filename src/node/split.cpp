@@ -32,13 +32,17 @@ Span piece_of(const Op& op, uint64_t round) {
 
 }  // namespace
 
-Span slice_of(const Team& team, const Op& op, size_t piece_bytes, Rank rank) {
+Span part_of(const Op& op, size_t bytes, Rank parts, Rank part) {
     const size_t element = op.call.reducer.element_bytes;
     const size_t unit = kLineBytes % element == 0 ? kLineBytes : element;
-    const size_t units = (piece_bytes + unit - 1) / unit;
-    const size_t slice = (units + team.size - 1) / team.size * unit;
-    const size_t offset = std::min(rank * slice, piece_bytes);
-    return {offset, std::min(slice, piece_bytes - offset)};
+    const size_t units = (bytes + unit - 1) / unit;
+    const size_t each = (units + parts - 1) / parts * unit;
+    const size_t offset = std::min(part * each, bytes);
+    return {offset, std::min(each, bytes - offset)};
+}
+
+Span slice_of(const Team& team, const Op& op, size_t piece_bytes, Rank rank) {
+    return part_of(op, piece_bytes, team.size, rank);
 }
 
 namespace {

@@ -145,6 +145,9 @@ struct Rounds {
     // comes through their rings.
     uint64_t waited = 0;
     Rank ringed = 0;
+    // Of a reduction whose leaders take turns (turns.cpp): how many, and how far down is behind up.
+    Rank turns = 1;
+    uint64_t lag = 0;
 };
 
 // One call in flight. Plain data: the exhaustive test copies it. The steps do not change `call`,

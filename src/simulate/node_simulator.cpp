@@ -78,11 +78,19 @@ node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank
     return part;
 }
 
+void sim_start(const SimTeam& team, node::Team& rank, node::Op& op, const node::Call& call) {
+    const node::Algorithm* named = team.named[call.collective];
+    const bool can_run = named && rank.size > 1 && named->obstacle(rank, call).empty();
+    if (!can_run) return node::start(rank, op, call);
+    op.call = call;
+    node::start(rank, op, *named);
+}
+
 NodeSimulator::NodeSimulator(const SimTeam& team, uint64_t seed)
     : seed_(seed),
       prng_(seed),
       memory_(team.ranks, team.chunk_bytes, team.lean),
-      named_(team.named),
+      team_(team),
       ranks_(team.ranks) {
     for (node::Rank rank = 0; rank < team.ranks; ++rank) {
         for (uint32_t number = 0; number < (team.lean ? team.lean->teams : 1); ++number) {
@@ -140,14 +148,8 @@ NodeSimulator::RankState* NodeSimulator::next_rank() {
 }
 
 void NodeSimulator::start(RankState& rank, const ScriptedCall& next) const {
-    const node::Call& call = next.call;
     rank.team = next.team;
-    node::Team& team = rank.teams[next.team];
-    const node::Algorithm* named = named_[call.collective];
-    const bool can_run = named && team.size > 1 && named->obstacle(team, call).empty();
-    if (!can_run) return node::start(team, rank.op, call);
-    rank.op.call = call;
-    node::start(team, rank.op, *named);
+    sim_start(team_, rank.teams[next.team], rank.op, next.call);
 }
 
 Step NodeSimulator::step(RankState& rank) {
@@ -195,7 +197,9 @@ Result<Done> NodeSimulator::run() {
     for (RankState& rank : ranks_) {
         rank.is_blocked = false;
         rank.is_running = rank.next_call < rank.script.size();
-        if (rank.is_running) start(rank, rank.script[rank.next_call++]);
+        if (rank.is_running) {
+            start(rank, rank.script[rank.next_call++]);
+        }
     }
     while (RankState* rank = next_rank()) {
         clock_.advance_to(rank->due_ns);

@@ -84,6 +84,8 @@ struct SimTeam {
 // One rank's part of a team on a slice; of the lean team with this number.
 node::Team sim_rank(const SimTeam& team, const SimSlice& memory, node::Rank rank,
                     uint32_t number = 0);
+// A call of it, as the team names it.
+void sim_start(const SimTeam& team, node::Team& rank, node::Op& op, const node::Call& call);
 
 class NodeSimulator {
   public:
@@ -134,7 +136,7 @@ class NodeSimulator {
     Prng prng_;
     SimClock clock_;
     SimSlice memory_;
-    decltype(SimTeam::named) named_;
+    SimTeam team_;
     std::vector<RankState> ranks_;
     Pace pace_ = Pace::kEven;
     uint64_t steps_ = 0;

@@ -161,6 +161,7 @@ TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
         "than 1 KiB, up to 32 KiB of all ranks together: whoever needs the result folds alone\n"
         "* split                    2         0        8 KiB       12 KiB        6 KiB  more "
         "than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all\n"
+        "  turns              cannot run this: needs a tree, and the ranks meet all with all\n"
         "  single             cannot run this: for ranks that can read each other's memory; a team "
         "tries it at first\n\n"
         "rounds: flags of the longest chain that wait for each other. All else: of the rank "

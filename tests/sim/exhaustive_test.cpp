@@ -58,17 +58,15 @@ std::vector<uint32_t> roots(tutti_collective kind, uint32_t ranks) {
 
 // Parents by rank.
 SimTeam tree(const std::vector<uint32_t>& parents, size_t chunk_bytes) {
-    SimTeam team{
-        .ranks = static_cast<uint32_t>(parents.size()), .chunk_bytes = chunk_bytes, .layout = {}};
-    team.layout.flat = false;
-    team.layout.parent = parents;
-    team.layout.children.resize(parents.size());
-    for (uint32_t rank = 0; rank < parents.size(); ++rank) {
-        if (parents[rank] == node::kNoRank) {
-            team.layout.root = rank;
-        } else {
-            team.layout.children[parents[rank]].push_back(rank);
-        }
+    return {.ranks = static_cast<uint32_t>(parents.size()),
+            .chunk_bytes = chunk_bytes,
+            .layout = node::make_tree(parents, std::vector<uint32_t>(parents.size(), 0))};
+}
+
+// The same, whose leaders take turns in reductions.
+SimTeam in_turns(SimTeam team) {
+    for (const tutti_collective one : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+        team.named[one] = node::find(one, "turns");
     }
     return team;
 }
@@ -152,6 +150,32 @@ TEST(EveryInterleaving, PairsOfTwoLeanTeams) {
                          {second, root, fills / 2, Fold::kXorU64, 2},
                          {first, 0, kOneLine, Fold::kXorU64, 3}},
                         {0, 1, 0});
+            }
+        }
+    }
+}
+
+// With one, two and three leaders, and readers of one round who are none of the next.
+TEST(EveryInterleaving, LeadersTakeTurns) {
+    constexpr uint32_t kTop = node::kNoRank;
+    for (const auto& parents : std::vector<std::vector<uint32_t>>{
+             {kTop, 0}, {1, kTop}, {kTop, 0, 0}, {1, kTop, 0}, {2, 2, kTop}}) {
+        const auto ranks = static_cast<uint32_t>(parents.size());
+        for (const tutti_collective kind : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+            for (const uint32_t root : roots(kind, ranks)) {
+                const SimTeam team = in_turns(tree(parents, 192));
+                for (const size_t bytes : {kOneLine, kChunks - 8, kChunks}) {
+                    explore(team, {{kind, root, bytes, Fold::kXorU64, bytes}});
+                }
+                // After each other, with another root.
+                explore(team, {{kind, root, kLines, Fold::kXorU64, 1},
+                               {TUTTI_REDUCE, ranks - 1, kLines, Fold::kXorU64, 2},
+                               {TUTTI_ALLREDUCE, 0, kLines, Fold::kXorU64, 3}});
+            }
+            // Twice around the ring.
+            if (ranks == 2) {
+                explore(in_turns(tree(parents, 128)),
+                        {{kind, 1, 5 * kRingChunks / 2 * 128, Fold::kXorU64, 1}});
             }
         }
     }

@@ -80,7 +80,8 @@ void Explorer::begin_next(uint32_t rank) {
         return;
     }
     local.team = team_of_call_[local.next_call];
-    node::start(teams_[rank][local.team], local.op, script_[local.next_call++]->node_call(rank));
+    simulate::sim_start(team_, teams_[rank][local.team], local.op,
+                        script_[local.next_call++]->node_call(rank));
 }
 
 void Explorer::pack(uint32_t rank) {

@@ -36,6 +36,10 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max, bool is_lean) {
     team.chunk_bytes = std::max<size_t>(least, size_t{64} << prng.below(6));
     if (prng.below(3) == 0) team.layout = random_tree(prng, team.ranks);
     team.rank_order = prng.below(4) == 0;
+    for (const tutti_collective one : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+        // Which is seldom the best for so few ranks.
+        if (prng.below(2) == 0) team.named[one] = node::find(one, "turns");
+    }
     plan.limits.ranks = team.ranks;
     plan.limits.chunk_bytes = team.chunk_bytes;
     plan.limits.bytes_max = std::min<size_t>(40 * team.chunk_bytes, 20'000);

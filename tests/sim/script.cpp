@@ -355,21 +355,17 @@ node::Layout random_tree(Prng& prng, uint32_t ranks) {
     std::vector<uint32_t> order(ranks);
     for (uint32_t i = 0; i < ranks; ++i) order[i] = i;
     for (uint32_t i = ranks; i > 1; --i) std::swap(order[i - 1], order[prng.below(i)]);
-    node::Layout layout;
-    layout.flat = false;
-    layout.root = order[0];
-    layout.parent.assign(ranks, node::kNoRank);
-    layout.children.assign(ranks, {});
+    std::vector<uint32_t> parents(ranks, node::kNoRank);
     // From chains to stars.
     const uint64_t reach = 1 + prng.below(ranks);
     for (uint32_t i = 1; i < ranks; ++i) {
-        layout.parent[order[i]] = order[i - 1 - prng.below(std::min<uint64_t>(i, reach))];
+        parents[order[i]] = order[i - 1 - prng.below(std::min<uint64_t>(i, reach))];
     }
-    for (uint32_t rank = 0; rank < ranks; ++rank) {
-        if (layout.parent[rank] != node::kNoRank)
-            layout.children[layout.parent[rank]].push_back(rank);
-    }
-    return layout;
+    // Wherever they stand: who stands in for whom costs lines on a real node, nothing else.
+    std::vector<uint32_t> groups(ranks);
+    const uint64_t count = 1 + prng.below(ranks);
+    for (uint32_t& group : groups) group = static_cast<uint32_t>(prng.below(count));
+    return node::make_tree(parents, groups);
 }
 
 }  // namespace tutti::test

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "base/collectives.h"
-#include "bootstrap/node_shape.h"
 #include "sim/explorer.h"
 #include "sim/mixed_calls.h"
 #include "sim/peer_memory.h"
@@ -85,7 +84,7 @@ TEST(EveryInterleavingOfSingleCopy, ATreeOfThree) {
     for (const auto& parents : {chain, star}) {
         for (const Peers peers : {all_read, rank_0_cannot_read, rank_1_cannot_read}) {
             SimTeam team = single_team(3, 1024, peers);
-            team.layout = bootstrap::tree_layout(parents);
+            team.layout = node::make_tree(parents, std::vector<uint32_t>(parents.size(), 0));
             for (uint32_t root = 0; root < 3; ++root) {
                 explore(team, {{TUTTI_BCAST, root, kBytes, Fold::kXorU64, 1}});
             }
@@ -235,7 +234,7 @@ TEST(SingleCopy, ABroadcastCrossesEachLevelOnce) {
     const topo::Tree tree = topo::build_tree(groups, kRanks, 8);
     for (uint32_t root = 0; root < kRanks; ++root) {
         SimTeam team = single_team(kRanks, 4096, nullptr);
-        team.layout = bootstrap::tree_layout(tree.parent);
+        team.layout = node::make_tree(tree.parent, groups.level.back());
         team.patience_polls = UINT64_MAX;
         const simulate::SimSlice memory(kRanks, 4096);
         std::vector<std::vector<size_t>> read(kRanks, std::vector<size_t>(kRanks));

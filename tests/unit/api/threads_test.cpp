@@ -115,6 +115,25 @@ TEST(Threads, EveryEdgeFourRanks) { run_flat_edges(4, Fold::kSumF64Ordered); }
 TEST(Threads, EdgesOfATreeOfFive) { run_tree_edges(5, Fold::kMaxI16); }
 TEST(Threads, EdgesOfATreeOfNine) { run_tree_edges(9, Fold::kXorU64); }
 
+// Their shares' leaders take turns, more often than their rings are long.
+TEST(Threads, LeadersTakeTurns) {
+    for (const uint32_t ranks : {2u, 6u}) {
+        const ContextPtr context = make_context(
+            {"TUTTI_CHUNK=2K", "TUTTI_LAYOUT=tree", "TUTTI_TOPOLOGY=pack:2 l3:1 core:4",
+             "TUTTI_REDUCE=node:turns", "TUTTI_ALLREDUCE=node:turns"});
+        Exchanges exchanges;
+        for (const tutti_collective one : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+            for (const size_t bytes : beside({56, 1024, kEdgeChunk, 25 * kEdgeChunk}, 8)) {
+                for (uint32_t root = 0; root < (one == TUTTI_REDUCE ? ranks : 1); ++root) {
+                    exchanges.push_back(std::make_unique<Exchange>(
+                        Spec{one, root, bytes, Fold::kXorU64, exchanges.size()}, ranks));
+                }
+            }
+        }
+        run_exchanges(context.get(), ranks, exchanges);
+    }
+}
+
 // Several requests in the queue, finished in any order the caller likes, then all started again.
 TEST(Threads, RequestsQueueAndStartAgain) {
     constexpr uint32_t kRanks = 3;

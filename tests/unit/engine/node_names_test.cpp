@@ -71,7 +71,8 @@ void run_named(const char* setting, const char* layout, tutti_collective collect
         EXPECT_EQ(tutti_run(team, &barrier),
                   collective == TUTTI_BARRIER && runs[rank] == 0 ? TUTTI_ERR_ALGORITHM : TUTTI_OK);
     }));
-    const bool is_tree = std::string(named.name) == "tree";
+    const std::string name = named.name;
+    const bool is_tree = name == "tree" || name == "turns";
     const bool has_tree = std::string(layout) == "TUTTI_LAYOUT=tree";
     EXPECT_EQ(std::count(runs.begin(), runs.end(), runs[0]), kRanks);
     EXPECT_EQ(runs[0] > 0, !is_tree || has_tree) << setting;

@@ -26,10 +26,17 @@ struct Case {
     size_t chunk_bytes = 16384;
 };
 
+// Eight under each, all in one group.
+Layout tree_of(Rank ranks) {
+    std::vector<Rank> parents(ranks, kNoRank);
+    for (Rank rank = 1; rank < ranks; ++rank) parents[rank] = (rank - 1) / 8;
+    return make_tree(parents, std::vector<Rank>(ranks, 0));
+}
+
 Team team_of(const Case& one) {
     Team team;
     team.size = one.ranks;
-    team.layout.flat = one.is_flat;
+    if (!one.is_flat) team.layout = tree_of(one.ranks);
     team.rank_order = one.keeps_order;
     team.slice.geometry = Geometry::make(one.ranks, one.chunk_bytes);
     return team;
@@ -64,8 +71,8 @@ std::string names(tutti_collective collective) {
 TEST(NodeAlgorithms, HaveNames) {
     EXPECT_EQ(names(TUTTI_BARRIER), " small tree");
     EXPECT_EQ(names(TUTTI_BCAST), " small tree pipeline single");
-    EXPECT_EQ(names(TUTTI_REDUCE), " small tree direct split single");
-    EXPECT_EQ(names(TUTTI_ALLREDUCE), " small tree direct split single");
+    EXPECT_EQ(names(TUTTI_REDUCE), " small tree direct split turns single");
+    EXPECT_EQ(names(TUTTI_ALLREDUCE), " small tree direct split turns single");
     EXPECT_EQ(names(TUTTI_GATHER), " small pipeline single");
     EXPECT_EQ(names(TUTTI_SCATTER), " small pipeline single");
     EXPECT_EQ(names(TUTTI_ALLGATHER), " small pipeline single");
@@ -104,6 +111,41 @@ TEST(NodeAlgorithms, AreChosenBySizeAndTeam) {
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.ranks = 1}), "alone");
 }
 
+// By weight: the more ranks, the more it costs that each has to do with all.
+TEST(NodeAlgorithms, LeadersTakeTurnsWhereThatWeighsLess) {
+    const Case many{.ranks = 128, .is_flat = false, .chunk_bytes = 65536};
+    for (const tutti_collective one : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+        EXPECT_EQ(chosen_name(one, 1024, many), "tree");
+        for (const size_t bytes : {1025, 65535, 65536, 65537, 1 << 20, 16 << 20}) {
+            EXPECT_EQ(chosen_name(one, bytes, many), "turns") << bytes;
+            Case other = many;
+            other.is_flat = true;
+            EXPECT_EQ(chosen_name(one, bytes, other), "split") << bytes;
+            other = many;
+            other.keeps_order = true;
+            EXPECT_EQ(chosen_name(one, bytes, other), "split") << bytes;
+            other = many;
+            other.is_users = true;
+            EXPECT_EQ(chosen_name(one, bytes, other), "split") << bytes;
+        }
+    }
+    // What tuning makes of the same team changes no order of operands.
+    Team team = team_of(many);
+    const Call call = call_of(TUTTI_ALLREDUCE, 100'000, many);
+    const Algorithm& turns = *find(TUTTI_ALLREDUCE, "turns");
+    const Rank leaders = planned(team, call, turns).turns;
+    EXPECT_EQ(leaders, team.layout.turns_max);
+    for (const uint32_t piece : {2048, 65536}) {
+        team.tuning.pieces = {.count = 2, .bytes_min = piece, .bytes_max = piece};
+        EXPECT_EQ(&chosen(team, call), &turns);
+        EXPECT_EQ(planned(team, call, turns).turns, leaders);
+    }
+    team.tuning.single_all_ways = 0;
+    EXPECT_EQ(&chosen(team, call), &turns);
+    team.layout = {};
+    EXPECT_EQ(std::string(chosen(team, call).name), "single");
+}
+
 TEST(NodeAlgorithms, SayWhyTheyCannotRun) {
     const Case tree{.ranks = 16, .is_flat = false};
     const Case ordered{.ranks = 16, .is_flat = false, .keeps_order = true};
@@ -125,6 +167,12 @@ TEST(NodeAlgorithms, SayWhyTheyCannotRun) {
     EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "direct", 16385), "holds up to a chunk (TUTTI_CHUNK)");
     EXPECT_EQ(obstacle(TUTTI_REDUCE, "direct", 1 << 20), "");
     EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "split", 8), "");
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "turns", 1 << 20, tree), "");
+    EXPECT_EQ(obstacle(TUTTI_ALLREDUCE, "turns", 1 << 20), none);
+    EXPECT_EQ(obstacle(TUTTI_REDUCE, "turns", 1 << 20, ordered),
+              "folds group by group, TUTTI_REPRODUCIBLE by rank");
+    EXPECT_EQ(obstacle(TUTTI_REDUCE, "turns", 1 << 20, users),
+              "folds group by group: predefined operators only");
     EXPECT_EQ(obstacle(TUTTI_GATHER, "pipeline", 1024), "is for more than 1 KiB");
     EXPECT_EQ(obstacle(TUTTI_SCATTER, "pipeline", 1025), "");
     EXPECT_EQ(obstacle(TUTTI_ALLGATHER, "pipeline", 8), "");

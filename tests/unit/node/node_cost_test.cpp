@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "node/algorithms.h"
 #include "node/cost.h"
+#include "node/detail.h"
 #include "sim/script.h"
 #include "simulate/node_simulator.h"
 
@@ -48,11 +50,23 @@ uint64_t written_by(const Slice& slice, Rank rank, const Call& call) {
     return bytes;
 }
 
+// By leaders in turn: what an inner rank hands down stands where it had folded.
+uint64_t written_again(const Team& team, const Op& op) {
+    uint64_t bytes = 0;
+    for (Rank turn = 0; turn < op.turns && op.call.collective == TUTTI_ALLREDUCE; ++turn) {
+        const Rank role = role_of(team.layout, team.rank, turn, op.turns);
+        const bool is_inner = role != team.layout.root && !team.layout.children[role].empty();
+        if (is_inner) bytes += part_of(op, op.call.bytes, op.turns, turn).bytes;
+    }
+    return bytes;
+}
+
 class NodeCost : public testing::Test {
   protected:
-    // Runs one call on new memory and compares.
+    // Runs one call on new memory and compares; by the one that is named for it, if any is.
     void expect_written(const simulate::SimTeam& shape, tutti_collective collective, Rank root,
                         size_t bytes) {
+        const Algorithm* named = shape.named[collective];
         SCOPED_TRACE(std::string(tutti_collective_name(collective)) + " of " +
                      std::to_string(bytes) + " bytes, " + std::to_string(shape.ranks) +
                      " ranks, root " + std::to_string(root) +
@@ -79,9 +93,11 @@ class NodeCost : public testing::Test {
         uint64_t written = 0;
         uint64_t read = 0;
         for (bare.rank = 0; bare.rank < bare.size; ++bare.rank) {
-            const Cost cost = cost_of(bare, calls[bare.rank]);
+            const Call& call = calls[bare.rank];
+            const Cost cost = named ? cost_of(bare, call, *named) : cost_of(bare, call);
+            const uint64_t again = named ? written_again(bare, planned(bare, call, *named)) : 0;
             EXPECT_EQ(cost.written_bytes,
-                      written_by(simulator.rank(0).slice, bare.rank, calls[bare.rank]))
+                      written_by(simulator.rank(0).slice, bare.rank, call) + again)
                 << "rank " << bare.rank;
             EXPECT_GE(cost.read_bytes, cost.folded_bytes) << "rank " << bare.rank;
             written += cost.written_bytes;
@@ -126,6 +142,25 @@ TEST_F(NodeCost, CountsSharesOfEveryLength) {
         for (const size_t bytes : {16385, 20000, 32768}) {
             expect_written(shape, TUTTI_ALLREDUCE, 0, bytes);
             expect_written(shape, TUTTI_REDUCE, ranks - 1, bytes);
+        }
+    }
+}
+
+// Along trees of every form, with groups that are cut off and shares that are shorter than others.
+TEST_F(NodeCost, CountsLeadersInTurn) {
+    Prng prng(2);
+    for (const uint32_t ranks : {2u, 3u, 5u, 9u, 16u}) {
+        for (int form = 0; form < 4; ++form) {
+            simulate::SimTeam shape;
+            shape.ranks = ranks;
+            shape.chunk_bytes = 4096;
+            shape.layout = test::random_tree(prng, ranks);
+            for (const tutti_collective one : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+                shape.named[one] = find(one, "turns");
+                for (const size_t bytes : {8, 1025, 3333, 8191}) {
+                    expect_written(shape, one, static_cast<Rank>(form % ranks), bytes);
+                }
+            }
         }
     }
 }
