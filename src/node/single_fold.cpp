@@ -90,8 +90,7 @@ Step claim_all(Team& team, Op& op) {
             return Step::kBlocked;
         }
         if (offered == Offered::kOpen && !fold_room(team)) {
-            refuse(team, rank);
-            release_claim(team, rank);
+            give_back(team, rank);
             take_by_ring(team, op, rank);
         }
     }
@@ -119,8 +118,7 @@ Step fold_on(Team& team, Op& op) {
     const size_t bytes = std::min(rounds * op.piece_bytes, op.call.bytes - offset);
     const Rank unread = read_and_fold(team, op, op.call.recv + offset, offset, bytes);
     if (unread != kNoRank) {
-        refuse(team, unread);
-        release_claim(team, unread);
+        give_back(team, unread);
         take_by_ring(team, op, unread);
         return Step::kAdvanced;
     }
