@@ -108,6 +108,8 @@ class Context {
     // Of the processes with this hash, as they once found out; nothing where they have not.
     NodeFacts facts_of(uint64_t processes);
     void keep_facts(uint64_t processes, const NodeFacts& facts);
+    // What is kept of them is no longer so. Allocates nothing.
+    void change_facts(uint64_t processes, const NodeFacts& facts);
     // Why ranks of a node read nothing in each other's memory, of the last team that found it out;
     // empty: they do, or no team has tried. Valid until the next team is made.
     const char* no_single_copy() const { return no_single_copy_.data(); }

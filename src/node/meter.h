@@ -36,6 +36,9 @@ class Meter {
     // At its end team.tuning is what follows, and the ring of chunks is cut by it.
     Step step(Team& team);
 
+    // From now on, on all ranks.
+    void forbid_single() { limits_.has_single = false; }
+
     [[nodiscard]] const Figures& figures() const { return order_.figures; }
     // The call in flight.
     [[nodiscard]] Op& op() { return op_; }
