@@ -14,6 +14,7 @@ void prepare(Team& team) {
     team.scratch = std::make_unique<std::byte[]>(kScratchBytes);
     team.operands.assign(team.size, nullptr);
     team.by_ring.assign(team.size, 0);
+    if (!team.fold_room) team.fold_room = std::make_shared<FoldRoom>();
     choose_small(team);
     team.own_notes = &team.slice.note_words(team.rank);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/step.h"
+#include "node/fold_room.h"
 #include "node/layout.h"
 #include "node/peer_memory.h"
 #include "node/reducer.h"
@@ -96,7 +97,7 @@ struct Team {
     uint32_t doubts = 0;
     // Instead: 0 where ranks share processors, and for tests; UINT64_MAX: no end to it.
     std::optional<uint64_t> patience_polls;
-    std::unique_ptr<std::byte[]> fold_room;  // what was read to be folded; from first use
+    std::shared_ptr<FoldRoom> fold_room;  // from prepare() its own, where it has none by then
 
     // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
     // more than one line, and one pointer a rank.

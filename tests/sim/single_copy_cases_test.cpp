@@ -242,6 +242,29 @@ TEST(SingleCopy, WhatIsLostStaysLostInThatCallAlone) {
     EXPECT_FALSE(ranks.ops[0].is_lost);
 }
 
+// ---- the room that teams share ------------------------------------------------------------------
+
+// While another thread folds there, who would fold waits, and goes on afterwards.
+TEST(SingleCopy, WhoFindsTheRoomInUseComesAgain) {
+    for (const tutti_collective kind : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+        Ranks ranks(team_of(2, UINT64_MAX));
+        const auto room = std::make_shared<node::FoldRoom>();
+        for (node::Team& team : ranks.teams) team.fold_room = room;
+        Exchange exchange({kind, 0, 200'000, Fold::kXorU64, 1}, 2);
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            node::start(ranks.teams[rank], ranks.ops[rank], exchange.node_call(rank));
+        }
+        ASSERT_TRUE(room->reserve(1 << 20));  // all that they want
+        auto hold = room->try_hold();
+        ASSERT_TRUE(hold);
+        EXPECT_FALSE(ranks.run_all());
+        EXPECT_FALSE(ranks.ops[0].is_lost);
+        hold.unlock();
+        EXPECT_TRUE(ranks.run_all());
+        EXPECT_EQ(exchange.check(), "");
+    }
+}
+
 // ---- what is denied
 // -------------------------------------------------------------------------------
 
