@@ -40,8 +40,8 @@ Step Tuner::measure(Team& team) {
     return step;
 }
 
-Step Tuner::step(Team& team) {
-    if (phase_ == Phase::kIdle && has_single_ && team.peers) {
+Step Tuner::go_on(Team& team) {
+    if (phase_ == Phase::kBegun && has_single_ && team.peers) {
         ask(team);
         return Step::kAdvanced;
     }

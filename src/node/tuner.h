@@ -34,6 +34,7 @@ class Tuner {
     bool is_due(const Call& call) {
         // Ranks may differ in whether these are long (Team::tolerates).
         if (call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER) return false;
+        if (phase_ != Phase::kResting) return false;  // a call of the look itself
         if (++calls_ < next_) return false;
         distance_ = std::min(2 * distance_, kDistanceMax);
         next_ = calls_ + distance_;
@@ -42,9 +43,13 @@ class Tuner {
     // named: the algorithm that is to run the call then; nullptr: as the tuning says.
     void begin(const Algorithm* named) {
         named_ = named;
-        phase_ = Phase::kIdle;
+        phase_ = Phase::kBegun;
     }
-    Step step(Team& team);
+    Step step(Team& team) {
+        const Step step = go_on(team);
+        if (step == Step::kDone) phase_ = Phase::kResting;
+        return step;
+    }
     [[nodiscard]] const Algorithm* named() const { return named_; }
     // The call in flight.
     [[nodiscard]] Op& op() { return phase_ == Phase::kAsking ? op_ : meter_.op(); }
@@ -53,10 +58,11 @@ class Tuner {
   private:
     // A look takes as long as some 44 short calls: less than a hundredth of as many long ones.
     static constexpr uint64_t kDistanceMax = 1024;
-    enum class Phase { kIdle, kAsking, kMeasuring };
+    enum class Phase { kResting, kBegun, kAsking, kMeasuring };
 
     void ask(Team& team);
     void hear(Team& team);
+    Step go_on(Team& team);
     Step measure(Team& team);
 
     Meter meter_;
@@ -64,7 +70,7 @@ class Tuner {
     bool has_single_;
     OnDenial on_denial_;
     const Algorithm* named_ = nullptr;
-    Phase phase_ = Phase::kIdle;
+    Phase phase_ = Phase::kResting;
     Denial denial_;
     Op op_;
     uint64_t calls_ = 0;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -241,6 +242,39 @@ TEST(Tuner, MeasuresAgainWhereRanksWereMoved) {
         crew.check_agreement();
         EXPECT_EQ(run_mixed(crew, far), "") << replay(seed);
     }
+}
+
+// A look makes many long calls itself where it measures: none of them is time for another look.
+TEST(Tuner, ALookIsNotInterruptedByTheNext) {
+    // Asked once a look.
+    struct Asked final : node::PeerMemory {
+        bool read(node::Rank, std::byte* out, uint64_t address, size_t bytes) override {
+            std::memcpy(out, reinterpret_cast<const std::byte*>(address), bytes);
+            return true;
+        }
+        [[nodiscard]] node::Denial denial() const override {
+            ++looks;
+            return {};
+        }
+        mutable int looks = 0;
+    };
+    Crew crew(2, 3, true);
+    give_tuners(crew, measure(crew, machine(CopyWay::kPrefetch, 200, 5)));
+    const auto asked = std::make_shared<Asked>();
+    crew.teams[0].peers = asked;
+    // So much slower that all is measured anew, and single copy wins at every size.
+    const Machine moved = [](const node::Team& team, const node::Op& op) -> uint64_t {
+        if (op.call.bytes <= node::kInlineBytesMax) return 90;
+        return is_single(op) ? 60 : 100 + team.tuning.pieces.count;
+    };
+    uint64_t calls = 0;
+    for (uint32_t i = 1; i <= kFirstLook; ++i) {
+        calls = crew.teams[0].call;
+        ASSERT_EQ(run_call(crew, {TUTTI_ALLREDUCE, 0, 4000, Fold::kXorU64, i}, moved), "");
+    }
+    EXPECT_GT(crew.teams[0].call - calls, 400u);
+    EXPECT_EQ(asked->looks, 1);
+    crew.check_agreement();
 }
 
 }  // namespace
