@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "bootstrap/node_facts.h"
 #include "bootstrap/node_shape.h"
+#include "bootstrap/peer_gather.h"
 
 namespace tutti::bootstrap {
 namespace {
@@ -39,6 +40,7 @@ struct NodeOffer {
     uint32_t is_crowded = 0;
     uint32_t is_reserved = 0;  // by these members, for an earlier team
 };
+static_assert(sizeof(NodeOffer) <= PeerGather::kBytesMax);
 
 struct Attached {
     Report report;
@@ -349,20 +351,21 @@ Result<Done> NodeMaker::attach_all() {
 // Reading the machine takes long, so the leader does it for all. The tree goes through the leader's
 // chunks, which nobody uses yet.
 void NodeMaker::write_tree() {
-    const auto parents = tree_parents(context_.settings(), cpus());
-    std::memcpy(tree_space(), parents.data(), circle_.size * sizeof(uint32_t));
+    const auto words = tree_words(context_.settings(), cpus());
+    std::memcpy(tree_space(), words.data(), words.size() * sizeof(uint32_t));
 }
 
 std::byte* NodeMaker::tree_space() const {
-    static_assert(node::kLineBytes >= sizeof(uint32_t));  // choose_geometry gives a line a rank
+    // choose_geometry gives a line a rank.
+    static_assert(node::kLineBytes >= kTreeWords * sizeof(uint32_t));
     return node::Slice{mapping_->base(), geometry_}.chunk(leader_, 0);
 }
 
 void NodeMaker::read_layout() {
     if (!offer_.is_tree) return;
-    std::vector<uint32_t> parents(circle_.size);
-    std::memcpy(parents.data(), tree_space(), circle_.size * sizeof(uint32_t));
-    part_.node.layout = tree_layout(parents);
+    std::vector<uint32_t> words(kTreeWords * circle_.size);
+    std::memcpy(words.data(), tree_space(), words.size() * sizeof(uint32_t));
+    part_.node.layout = tree_layout(words);
 }
 
 Result<Done> NodeMaker::verify() {

@@ -70,7 +70,7 @@ bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded) {
     return ranks > kFlatRanksMax && (!settings.topology.empty() || !is_crowded);
 }
 
-std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const topo::CpuSet> cpus) {
+std::vector<uint32_t> tree_words(const Settings& settings, std::span<const topo::CpuSet> cpus) {
     const auto ranks = static_cast<uint32_t>(cpus.size());
     std::vector<topo::CpuSet> places(cpus.begin(), cpus.end());
     topo::Groups groups;
@@ -81,11 +81,19 @@ std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const top
         }
         groups = topo::group_ranks(topology.value(), places);
     }
-    return topo::build_tree(groups, ranks, kFanInMax).parent;
+    std::vector<uint32_t> words = topo::build_tree(groups, ranks, kFanInMax).parent;
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        const bool is_root = words[rank] == node::kNoRank;
+        words.push_back(is_root ? 0 : topo::distance(groups, rank, words[rank]));
+    }
+    return words;
 }
 
-node::Layout tree_layout(std::span<const uint32_t> parents) {
+node::Layout tree_layout(std::span<const uint32_t> words) {
+    const auto parents = words.first(words.size() / kTreeWords);
+    const auto distances = words.subspan(parents.size());
     node::Layout layout;
+    layout.distance.assign(distances.begin(), distances.end());
     layout.flat = false;
     layout.parent.assign(parents.begin(), parents.end());
     layout.children.assign(parents.size(), {});

@@ -39,9 +39,11 @@ bool is_crowded(std::span<const topo::CpuSet> rank_cpus, uint32_t usable, uint32
 // is_crowded: more ranks than processors.
 bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
 
-// Every rank's parent, kNoRank at the root. cpus: those that each rank may use; on a synthetic
-// topology the ranks stand on its processors one after the other instead.
-std::vector<uint32_t> tree_parents(const Settings& settings, std::span<const topo::CpuSet> cpus);
-node::Layout tree_layout(std::span<const uint32_t> parents);
+// A tree in words, as it is handed over: every rank's parent, kNoRank at the root; then how far
+// that is. cpus: those that each rank may use; on a synthetic topology the ranks stand on its
+// processors one after the other instead.
+inline constexpr size_t kTreeWords = 2;  // a rank
+std::vector<uint32_t> tree_words(const Settings& settings, std::span<const topo::CpuSet> cpus);
+node::Layout tree_layout(std::span<const uint32_t> words);
 
 }  // namespace tutti::bootstrap

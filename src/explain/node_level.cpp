@@ -40,7 +40,7 @@ node::Layout make_layout(const Scenario& scenario, std::string& where) {
         settings.topology = "core:1";
     }
     return bootstrap::tree_layout(
-        bootstrap::tree_parents(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)));
+        bootstrap::tree_words(settings, std::vector<topo::CpuSet>(scenario.ranks, cpus)));
 }
 
 std::string meet(const Scenario& scenario, node::Layout& layout) {

@@ -15,6 +15,13 @@ void prepare(Team& team) {
     team.operands.assign(team.size, nullptr);
     team.by_ring.assign(team.size, 0);
     if (!team.fold_room) team.fold_room = std::make_shared<FoldRoom>();
+    if (!team.layout.distance.empty()) {
+        uint32_t most = 0;
+        for (const Rank child : team.layout.children[team.rank]) {
+            most = std::max(most, team.layout.distance[child]);
+        }
+        team.children_distance = std::min(most, kDistancesMax - 1);
+    }
     choose_small(team);
     team.own_notes = &team.slice.note_words(team.rank);
 }

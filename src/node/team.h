@@ -86,6 +86,9 @@ struct Team {
     uint64_t done_known = 0;
     uint64_t consumed_known = 0;
 
+    // How far the farthest child is; nothing: not known.
+    std::optional<uint32_t> children_distance;
+
     // By collective: what runs up to 1 KiB, but for users' operators and signals. From prepare().
     std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> small{};
     NoteWords* own_notes = nullptr;  // in the slice

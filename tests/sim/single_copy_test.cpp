@@ -80,8 +80,8 @@ TEST(EveryInterleavingOfSingleCopy, OneCallOfThree) {
 // A broadcast along a tree: whoever has read it offers it.
 TEST(EveryInterleavingOfSingleCopy, ATreeOfThree) {
     constexpr uint32_t kTop = node::kNoRank;
-    const std::vector<uint32_t> chain = {1, kTop, 0};
-    const std::vector<uint32_t> star = {kTop, 0, 0};
+    const std::vector<uint32_t> chain = {1, kTop, 0, 0, 0, 0};
+    const std::vector<uint32_t> star = {kTop, 0, 0, 0, 0, 0};
     for (const auto& parents : {chain, star}) {
         for (const Peers peers : {all_read, rank_0_cannot_read, rank_1_cannot_read}) {
             SimTeam team = single_team(3, 1024, peers);
@@ -235,7 +235,9 @@ TEST(SingleCopy, ABroadcastCrossesEachLevelOnce) {
     const topo::Tree tree = topo::build_tree(groups, kRanks, 8);
     for (uint32_t root = 0; root < kRanks; ++root) {
         SimTeam team = single_team(kRanks, 4096, nullptr);
-        team.layout = bootstrap::tree_layout(tree.parent);
+        std::vector<uint32_t> words = tree.parent;
+        words.resize(bootstrap::kTreeWords * kRanks);
+        team.layout = bootstrap::tree_layout(words);
         team.patience_polls = UINT64_MAX;
         const simulate::SimSlice memory(kRanks, 4096);
         std::vector<std::vector<size_t>> read(kRanks, std::vector<size_t>(kRanks));
