@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,16 +18,18 @@ class ProcessMemory final : public node::PeerMemory {
   public:
     // pids: by rank, as this process's pid namespace numbers them.
     explicit ProcessMemory(std::vector<pid_t> pids)
-        : pids_(std::move(pids)), is_denied_(pids_.size()) {}
+        : pids_(std::move(pids)), denied_(pids_.size()) {}
 
     bool read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) override;
+    [[nodiscard]] node::Denial denial() const override;
     // errno of the last read that failed.
     [[nodiscard]] int failure() const { return failure_; }
 
   private:
     std::vector<pid_t> pids_;
     int failure_ = 0;
-    std::vector<bool> is_denied_;  // by rank: this process may not read there, nor tries again
+    // By rank, an errno: why this process may not read there, nor tries again; 0: it may.
+    std::vector<int> denied_;
 };
 
 // Where the kernel's Yama module lets only its ancestors read a process's memory (ptrace_scope 1):
@@ -35,8 +37,8 @@ class ProcessMemory final : public node::PeerMemory {
 // there is nothing to allow, or it cannot be.
 bool allow_readers();
 
-// What Yama says of it, for people: why a read by a brother process is not allowed; empty where it
-// is, or there is no Yama.
-std::string readers_obstacle();
+// For people: this read, why it was denied, and where Yama does so, what can be done. Cut off where
+// it does not fit. Allocates nothing.
+void tell_denial(std::span<char> text, const char* read, int failure, bool has_allowed);
 
 }  // namespace tutti::arena

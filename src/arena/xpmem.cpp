@@ -296,4 +296,9 @@ bool XpmemMemory::read(node::Rank rank, std::byte* out, uint64_t address, size_t
     return otherwise_ && otherwise_->read(rank, out, address, bytes);
 }
 
+node::Denial XpmemMemory::denial() const {
+    const node::Denial found = otherwise_ ? otherwise_->denial() : node::Denial{};
+    return found.failure != 0 && !peers_[found.of] ? found : node::Denial{};
+}
+
 }  // namespace tutti::arena

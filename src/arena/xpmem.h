@@ -163,6 +163,8 @@ class XpmemMemory final : public node::PeerMemory {
     XpmemMemory(std::shared_ptr<XpmemLibrary> library, const std::vector<uint64_t>& segments,
                 std::shared_ptr<node::PeerMemory> otherwise = nullptr);
     bool read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) override;
+    // Of processes with no windows: to others the next window may lead again.
+    [[nodiscard]] node::Denial denial() const override;
 
   private:
     std::shared_ptr<XpmemLibrary> library_;

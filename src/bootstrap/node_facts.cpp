@@ -2,8 +2,9 @@
 #include "bootstrap/node_facts.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "bootstrap/node_shape.h"
@@ -87,6 +88,15 @@ void map_rings(const node::Team& team) {
     }
 }
 
+void forbid_reading(NodeFacts& facts, const node::Denial& denial, const Settings& settings) {
+    std::array<char, 64> read{};
+    std::snprintf(read.data(), read.size(), "rank %u cannot read rank %u's memory", denial.reader,
+                  denial.of);
+    facts.can_read = false;
+    arena::tell_denial(facts.no_single_copy, read.data(), denial.failure,
+                       settings.single_copy == SingleCopyChoice::kAllow);
+}
+
 node::TuningLimits tuning_limits(const Settings& settings, bool can_read) {
     return {.piece_bytes_max = piece_bytes_max(settings),
             .has_single = can_read,
@@ -100,11 +110,6 @@ struct FactFinder::Place {
     uint64_t address = 0;
     uint64_t token = 0;
 };
-// What one member has come to.
-struct FactFinder::Verdict {
-    int failure = 0;  // an errno; 0: it can read from all
-    uint32_t of = 0;  // whose memory it cannot read
-};
 
 FactFinder::FactFinder(engine::Context& context, const node::Team& team,
                        std::span<const NodeMember> members, bool is_crowded)
@@ -112,8 +117,6 @@ FactFinder::FactFinder(engine::Context& context, const node::Team& team,
       by_process_(by_process(members)),
       memory_(best_memory(context, members, by_process_)),
       obstacle_(reading_obstacle(context.settings(), members)),
-      more_(context.settings().single_copy == SingleCopyChoice::kAllow ? std::string()
-                                                                       : arena::readers_obstacle()),
       places_(team.size),
       verdicts_(team.size) {
     team_.rank = team.rank;
@@ -135,25 +138,20 @@ void FactFinder::try_reading(NodeFacts& facts) {
     if (context_.settings().single_copy == SingleCopyChoice::kAllow) arena::allow_readers();
     const uint64_t token = arena::random_token();
     exchange(context_, team_, Place{reinterpret_cast<uint64_t>(&token), token}, places_);
-    Verdict mine;
+    node::Denial mine;
     for (uint32_t rank = 0; rank < team_.size && mine.failure == 0; ++rank) {
         uint64_t read = 0;
         auto* out = reinterpret_cast<std::byte*>(&read);
         if (!memory_->read(rank, out, places_[rank].address, sizeof(read))) {
-            mine = {by_process_->failure(), rank};
+            mine = {by_process_->failure(), team_.rank, rank};
         } else if (read != places_[rank].token) {
-            mine = {EFAULT, rank};
+            mine = {EFAULT, team_.rank, rank};
         }
     }
     exchange(context_, team_, mine, verdicts_);
-    for (uint32_t rank = 0; rank < team_.size; ++rank) {
-        const Verdict& verdict = verdicts_[rank];
+    for (const node::Denial& verdict : verdicts_) {
         if (verdict.failure == 0) continue;
-        const bool says_more = verdict.failure == EPERM && !more_.empty();
-        std::snprintf(facts.no_single_copy, sizeof(facts.no_single_copy),
-                      "rank %u cannot read rank %u's memory: %s%s%s", rank, verdict.of,
-                      strerrordesc_np(verdict.failure), says_more ? "; " : "",
-                      says_more ? more_.c_str() : "");
+        forbid_reading(facts, verdict, context_.settings());
         return;
     }
     facts.can_read = true;
@@ -188,11 +186,18 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
            node::Team& team) {
     if (facts.is_known) context.note_no_single_copy(facts.no_single_copy);
     team.tuning = tuning_of(facts, context.settings(), team.size);
+    team.fold_room = context.fold_room();
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
-    if (facts.figures.barrier_ns == 0) return;
+    if (facts.figures.barrier_ns == 0 && !facts.can_read) return;
+    const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {
+        NodeFacts now = context.facts_of(processes);
+        forbid_reading(now, denial, context.settings());
+        context.note_no_single_copy(now.no_single_copy);
+        if (now.is_known) context.change_facts(processes, now);
+    };
     team.tuner = std::make_shared<node::Tuner>(
         context.clock(), default_tuning(context.settings(), team.size),
-        tuning_limits(context.settings(), facts.can_read), facts.figures);
+        tuning_limits(context.settings(), facts.can_read), facts.figures, take_back);
 }
 
 uint64_t set_hash(std::span<const NodeMember> members) {

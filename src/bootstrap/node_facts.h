@@ -35,7 +35,6 @@ class FactFinder {
 
   private:
     struct Place;
-    struct Verdict;
     void try_reading(engine::NodeFacts& facts);
 
     engine::Context& context_;
@@ -43,9 +42,8 @@ class FactFinder {
     std::shared_ptr<arena::ProcessMemory> by_process_;
     std::shared_ptr<node::PeerMemory> memory_;
     std::string obstacle_;  // to all reading; empty: it is tried
-    std::string more_;      // what an administrator or user can do about it
     std::vector<Place> places_;
-    std::vector<Verdict> verdicts_;
+    std::vector<node::Denial> verdicts_;  // what each has come to
     std::optional<node::Meter> meter_;
 };
 

@@ -11,6 +11,7 @@
 #include "bootstrap/make_node.h"
 #include "bootstrap/node_facts.h"
 #include "bootstrap/node_home.h"
+#include "bootstrap/peer_gather.h"
 
 namespace tutti::bootstrap {
 
@@ -35,6 +36,8 @@ struct NodeOffer {
 
 // Not zero. Tells apart who has which place among them. Allocates nothing.
 uint64_t hash_of(const std::vector<NodeMember>& members);
+
+static_assert(sizeof(NodeOffer) <= PeerGather::kBytesMax);
 
 class NodeMaker {
   public:

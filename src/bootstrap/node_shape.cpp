@@ -118,12 +118,19 @@ std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks) {
     for (uint32_t rank = 0; rank < ranks; ++rank) {
         words.push_back(is_one ? 0 : groups.level.back()[rank]);
     }
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        const bool is_root = words[rank] == node::kNoRank;
+        words.push_back(is_root ? 0 : topo::distance(groups, rank, words[rank]));
+    }
     return words;
 }
 
 node::Layout tree_layout(std::span<const uint32_t> words) {
     const size_t ranks = words.size() / kTreeWords;
-    return node::make_tree(words.first(ranks), words.subspan(ranks));
+    node::Layout layout = node::make_tree(words.first(ranks), words.subspan(ranks, ranks));
+    const auto distances = words.subspan(2 * ranks);
+    layout.distance.assign(distances.begin(), distances.end());
+    return layout;
 }
 
 }  // namespace tutti::bootstrap

@@ -51,8 +51,8 @@ bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
 // stand on its processors one after the other instead.
 topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet> cpus);
 // A tree in words, as it is handed over: every rank's parent, kNoRank at the root; then every
-// rank's innermost group.
-inline constexpr size_t kTreeWords = 2;  // a rank
+// rank's innermost group; then how far its parent is.
+inline constexpr size_t kTreeWords = 3;  // a rank
 std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks);
 node::Layout tree_layout(std::span<const uint32_t> words);
 

@@ -27,7 +27,7 @@ class PeerGather final : public engine::Retired {
     PeerGather(transport::Transport& transport, notes::Notes& notes,
                std::span<const uint32_t> members, uint32_t index, size_t bytes_max = kBytesMax);
 
-    static constexpr size_t kBytesMax = 512;
+    static constexpr size_t kBytesMax = 768;
     // A callback as in tutti_team_params; `self` is a PeerGather. Waits, yielding.
     static int allgather(void* self, const void* in, void* out, size_t bytes);
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/brothers.h"
 
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "arena/peer_memory.h"
 #include "base/fd.h"
@@ -93,11 +92,12 @@ int try_brothers(bool opens) {
 
 std::string brothers_obstacle(const Settings& settings) {
     if (settings.single_copy == SingleCopyChoice::kOff) return "TUTTI_SINGLE_COPY=off";
-    const int failure = try_brothers(settings.single_copy == SingleCopyChoice::kAllow);
+    const bool allows = settings.single_copy == SingleCopyChoice::kAllow;
+    const int failure = try_brothers(allows);
     if (failure == 0) return {};
-    const std::string more = arena::readers_obstacle();
-    return fmt::format("a process cannot read its brother's memory: {}{}{}", std::strerror(failure),
-                       more.empty() ? "" : "; ", more);
+    std::array<char, 160> text{};
+    arena::tell_denial(text, "a process cannot read its brother's memory", failure, allows);
+    return text.data();
 }
 
 }  // namespace tutti::cli

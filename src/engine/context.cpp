@@ -173,6 +173,12 @@ void Context::keep_facts(uint64_t processes, const NodeFacts& facts) {
     facts_[processes] = facts;
 }
 
+void Context::change_facts(uint64_t processes, const NodeFacts& facts) {
+    const std::lock_guard lock(mutex_);
+    const auto found = facts_.find(processes);
+    if (found != facts_.end()) found->second = facts;
+}
+
 void Context::note_no_single_copy(const char* why) {
     const std::lock_guard lock(mutex_);
     std::snprintf(no_single_copy_.data(), no_single_copy_.size(), "%s", why);

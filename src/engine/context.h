@@ -18,6 +18,7 @@
 #include "base/settings.h"
 #include "engine/active.h"
 #include "multicast/process_multicast.h"
+#include "node/fold_room.h"
 #include "node/kernels/kernels.h"
 #include "node/tuning.h"
 #include "select/rules.h"
@@ -81,6 +82,8 @@ class Context {
     uint64_t scheduling_group() const { return scheduling_group_; }
     // nullptr where it was not asked for, or is not there.
     const std::shared_ptr<arena::XpmemLibrary>& xpmem() const { return xpmem_; }
+    // For the single copies of its teams.
+    const std::shared_ptr<node::FoldRoom>& fold_room() const { return fold_room_; }
     // Processors that this process's node lets the job use: affinity of the machine and quota.
     uint32_t usable_cpus() const { return usable_cpus_; }
     Clock& clock() { return clock_; }
@@ -113,6 +116,8 @@ class Context {
     // Of the processes with this hash, as they once found out; nothing where they have not.
     NodeFacts facts_of(uint64_t processes);
     void keep_facts(uint64_t processes, const NodeFacts& facts);
+    // What is kept of them is no longer so. Allocates nothing.
+    void change_facts(uint64_t processes, const NodeFacts& facts);
     // Why ranks of a node read nothing in each other's memory, of the last team that found it out;
     // empty: they do, or no team has tried. Valid until the next team is made.
     const char* no_single_copy() const { return no_single_copy_.data(); }
@@ -159,6 +164,7 @@ class Context {
     topo::CpuSet cpus_;
     uint64_t scheduling_group_ = 0;
     std::shared_ptr<arena::XpmemLibrary> xpmem_;
+    std::shared_ptr<node::FoldRoom> fold_room_ = std::make_shared<node::FoldRoom>();
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     transport::TagBook tags_;

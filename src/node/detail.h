@@ -277,6 +277,9 @@ Step chunk_gather(Team& team, Op& op);
 Step chunk_scatter(Team& team, Op& op);
 Step chunk_allgather(Team& team, Op& op);
 
+// Measures (pair.cpp): `bytes` from one rank to another; 0: a flag alone.
+void start_pair(Team& team, Op& op, std::byte* block, size_t bytes, Rank giver, Rank taker);
+
 // ---- blocks through rings, piece by piece (gather.cpp) ------------------------------------------
 
 // Bytes of a piece at most.

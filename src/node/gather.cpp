@@ -18,9 +18,21 @@ bool place_own_piece(Op& op, std::byte* block, const std::byte* own) {
     return true;
 }
 
+namespace {
+
+// The farthest reader decides: its copies are the dearest to take back.
+CopyWay way_of_piece(const Team& team, const Op& op) {
+    const bool is_along_tree = op.call.collective == TUTTI_BCAST && team.children_distance;
+    const bool is_read_by_top = team.rank == op.call.root && team.rank != team.layout.root;
+    if (!is_along_tree || is_read_by_top) return team.tuning.way;
+    return team.tuning.way_to[*team.children_distance];
+}
+
+}  // namespace
+
 void post_piece(Team& team, Op& op, const std::byte* block) {
     if (op.posted == 0) note_chunks(team, op);
-    copy_to_shared(team.tuning.way, team.slice.chunk(team.rank, op.chunks + op.posted),
+    copy_to_shared(way_of_piece(team, op), team.slice.chunk(team.rank, op.chunks + op.posted),
                    block + op.posted * op.piece_bytes, round_bytes(op, op.posted));
     ++op.posted;
     publish(team, op.events + op.posted);

@@ -2,6 +2,7 @@
 // How the ranks of one node meet: plain data, made by the engine from the topology.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -40,6 +41,10 @@ struct Layout {
     // together: of the tree alone, and where leaders take turns.
     uint32_t load_alone = 0;
     uint32_t load_turns = 0;
+
+    // By rank: how far its parent is, in levels of the machine that they are apart at; 0 at the
+    // root. Empty where nothing is known of that.
+    std::vector<uint32_t> distance;
 };
 
 // groups: by rank, of the innermost level; ranks of the same number are one.
@@ -49,5 +54,33 @@ Layout make_tree(std::span<const Rank> parents, std::span<const Rank> groups);
 // who does what `role` does in the tree itself, and whose part `rank` has.
 Rank actor_of(const Layout& layout, Rank role, Rank turn, Rank turns);
 Rank role_of(const Layout& layout, Rank rank, Rank turn, Rank turns);
+
+// What is told apart, at most: same innermost cache, outer cache, NUMA domain, socket, none of
+// them.
+inline constexpr uint32_t kDistancesMax = 5;
+
+// How far two ranks are from each other, where that is known. Each group of ranks is a connected
+// piece of the tree, so the way between them crosses the levels at which they are apart and no
+// others.
+inline uint32_t distance(const Layout& layout, Rank one, Rank other) {
+    uint32_t most = 0;
+    // To the root and there again; what they have in common lies on neither way.
+    const auto depth = [&](Rank rank) {
+        uint32_t steps = 0;
+        for (; layout.parent[rank] != kNoRank; rank = layout.parent[rank]) ++steps;
+        return steps;
+    };
+    const auto climb = [&](Rank& rank, uint32_t& height) {
+        most = std::max(most, layout.distance[rank]);
+        rank = layout.parent[rank];
+        --height;
+    };
+    uint32_t height = depth(one);
+    uint32_t other_height = depth(other);
+    while (one != other) {
+        height >= other_height ? climb(one, height) : climb(other, other_height);
+    }
+    return std::min(most, kDistancesMax - 1);
+}
 
 }  // namespace tutti::node

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "node/detail.h"
+
 namespace tutti::node {
 namespace {
 
@@ -25,7 +27,10 @@ uint32_t calls_of(Pattern pattern) {
     switch (pattern) {
         case Pattern::kBarrier:
             return 8;
+        case Pattern::kFlag:
+            return 8;
         case Pattern::kOneWay:
+        case Pattern::kPair:
             return 2;
         default:
             return 1;
@@ -73,6 +78,17 @@ void Meter::ask(Team& team) {
     start(team, op_, call);
 }
 
+void Meter::find_partners(const Team& team) {
+    partners_.fill(kNoRank);
+    distances_ = 0;
+    if (team.layout.distance.empty()) return;
+    for (Rank rank = team.size - 1; rank > 0; --rank) {
+        const uint32_t away = distance(team.layout, 0, rank);
+        partners_[away] = rank;
+        distances_ |= uint32_t{1} << away;
+    }
+}
+
 // Rank 0's: what comes next.
 void Meter::decide(const Team& team) {
     using enum Order::Kind;
@@ -88,7 +104,7 @@ void Meter::decide(const Team& team) {
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_ > 0 && !is_late) return;  // the trial goes on
     const bool can_read = team.peers != nullptr && limits_.has_single;
-    const auto next = next_trial(figures, can_read, block_bytes_max(team));
+    const auto next = next_trial(figures, can_read, block_bytes_max(team), distances_);
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;
@@ -100,6 +116,7 @@ void Meter::decide(const Team& team) {
     // A barrier needs no memory.
     order_.kind = has_barrier && !has_asked_ ? kAsk : kTrip;
     order_.trial = *next;
+    order_.partner = partners_[next->distance];
 }
 
 void Meter::order(Team& team) {
@@ -136,6 +153,14 @@ void Meter::apply(Team& team, const Tuning& tuning) {
 bool Meter::move_on(Team& team) {
     const Trial& trial = order_.trial;
     if (calls_ == calls_of(trial.pattern)) return false;
+    if (trial.pattern == Pattern::kFlag || trial.pattern == Pattern::kPair) {
+        const size_t bytes = trial.pattern == Pattern::kPair ? kMeasuredBytes[trial.size] : 0;
+        const bool is_there = calls_++ % 2 == 0;
+        const Rank partner = order_.partner;
+        phase_ = Phase::kMoving;
+        start_pair(team, op_, room_.get(), bytes, is_there ? 0 : partner, is_there ? partner : 0);
+        return true;
+    }
     Call call;
     if (trial.pattern != Pattern::kBarrier) {
         const bool is_bcast = trial.pattern == Pattern::kOneWay;
@@ -179,6 +204,7 @@ void Meter::end(Team& team) {
 
 Step Meter::step(Team& team) {
     if (phase_ == Phase::kIdle) {
+        if (team.rank == 0) find_partners(team);
         order(team);
         return Step::kAdvanced;
     }

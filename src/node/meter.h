@@ -5,10 +5,12 @@
 // Rank 0 leads. Before each trip it broadcasts an order: the trial that is next, or the end with
 // what follows for all. So every rank comes to the same tuning, and only rank 0 looks at the clock.
 // A trip begins with a barrier. A trial is some trips, of which the quickest but the first counts.
+// Where ranks are at several distances from rank 0, it measures one pair of each, too.
 //
 // A state machine like the calls: nothing waits inside.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +38,9 @@ class Meter {
     // At its end team.tuning is what follows, and the ring of chunks is cut by it.
     Step step(Team& team);
 
+    // From now on, on all ranks.
+    void forbid_single() { limits_.has_single = false; }
+
     [[nodiscard]] const Figures& figures() const { return order_.figures; }
     // The call in flight.
     [[nodiscard]] Op& op() { return op_; }
@@ -45,7 +50,8 @@ class Meter {
     struct Order {
         enum class Kind : uint8_t { kTrip, kAsk, kEnd } kind = Kind::kTrip;
         Trial trial;
-        Tuning tuning;  // at the end
+        Rank partner = kNoRank;  // rank 0's, of a pair
+        Tuning tuning;           // at the end
         Figures figures;
     };
     static_assert(sizeof(Order) <= kInlineBytesMax);
@@ -55,6 +61,7 @@ class Meter {
     [[nodiscard]] bool make_room(const Team& team);
     void ask(Team& team);
     void order(Team& team);
+    void find_partners(const Team& team);
     void decide(const Team& team);
     void obey(Team& team);
     void meet(Team& team, Phase phase);
@@ -68,6 +75,9 @@ class Meter {
     TuningLimits limits_;
     Figures known_;
     Order order_;
+    // Rank 0's: by distance, the first rank that is so far from it; kNoRank: none is.
+    std::array<Rank, kDistancesMax> partners_{};
+    uint32_t distances_ = 0;  // of which there are pairs, a bit each
     Op op_;
     Phase phase_ = Phase::kIdle;
     bool has_asked_ = false;

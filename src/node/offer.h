@@ -95,5 +95,10 @@ inline void release_claim(const Team& team, Rank giver) {
 inline void refuse(const Team& team, Rank giver) {
     team.slice.offer(giver).state.fetch_or(kRefused, std::memory_order_acq_rel);
 }
+// The same of what it has claimed: first, since the giver may leave once nobody reads there.
+inline void give_back(const Team& team, Rank giver) {
+    refuse(team, giver);
+    release_claim(team, giver);
+}
 
 }  // namespace tutti::node

@@ -14,6 +14,13 @@ namespace tutti::node {
 inline constexpr uint64_t kReadersMax = 2047;
 inline constexpr uint64_t kOfferNumberMax = (uint64_t{1} << 40) - 1;
 
+// Who may not read in whose memory, now and later, and why.
+struct Denial {
+    int32_t failure = 0;  // an errno; 0: nobody is denied anything
+    Rank reader = kNoRank;
+    Rank of = kNoRank;
+};
+
 class PeerMemory {
   public:
     PeerMemory() = default;
@@ -24,6 +31,8 @@ class PeerMemory {
     // Copies `bytes` bytes at `address` of `rank`, as that process numbers its memory, to `out`.
     // False where they cannot all be read; then `out` may hold some of them.
     virtual bool read(Rank rank, std::byte* out, uint64_t address, size_t bytes) = 0;
+    // What has been denied to this process, whose rank it need not know.
+    [[nodiscard]] virtual Denial denial() const { return {}; }
 };
 
 }  // namespace tutti::node

@@ -202,8 +202,7 @@ bool read_on(Team& team, Op& op) {
     const uint64_t from = team.slice.offer(giver).data + skipped;
     const size_t bytes = std::min<size_t>(kReadBytesMax, op.call.bytes - op.line);
     if (!team.peers->read(giver, place_of(op, giver) + op.line, from + op.line, bytes)) {
-        refuse(team, giver);
-        release_claim(team, giver);
+        give_back(team, giver);
         pass_giver(team, op, giver, true);
         return true;
     }

@@ -18,8 +18,6 @@
 //
 // Op.phase: see below. Op.taken (reduce): rounds folded. Op.line (allreduce): bytes of a share
 // folded or read. Op.next: the rank that comes next.
-#include <new>
-
 #include "node/offer.h"
 
 namespace tutti::node {
@@ -35,20 +33,17 @@ size_t fold_piece_bytes(const Team& team, size_t element) {
     return std::max(bytes / element, size_t{1}) * element;
 }
 
-// Room for a piece of every rank; nullptr: no memory.
-std::byte* fold_room(Team& team) {
-    if (!team.fold_room) {
-        const size_t bytes = fold_piece_bytes(team, 1) + kFoldBytes;  // whatever the element
-        team.fold_room.reset(new (std::nothrow) std::byte[team.size * bytes]);
-    }
-    return team.fold_room.get();
+// Room for a piece of every rank; false: no memory.
+bool has_room(Team& team) {
+    const size_t bytes = fold_piece_bytes(team, 1) + kFoldBytes;  // whatever the element
+    return team.fold_room->reserve(team.size * bytes);
 }
 
 // Reads `bytes` at `offset` of every vector that is read (by_ring is 0) into its place, and folds
 // all of them to `out`. What of the others stands elsewhere is in team.operands already. Returns
-// the rank that could not be read, kNoRank where all is done.
+// the rank that could not be read, kNoRank where all is done. For who holds the room.
 Rank read_and_fold(Team& team, const Op& op, std::byte* out, size_t offset, size_t bytes) {
-    std::byte* room = fold_room(team);
+    std::byte* room = team.fold_room->data();
     for (Rank rank = 0; rank < team.size; ++rank, room += bytes) {
         if (rank == team.rank) {
             team.operands[rank] = op.call.vector() + offset;
@@ -89,9 +84,8 @@ Step claim_all(Team& team, Op& op) {
             disagrees(op, rank, note);
             return Step::kBlocked;
         }
-        if (offered == Offered::kOpen && !fold_room(team)) {
-            refuse(team, rank);
-            release_claim(team, rank);
+        if (offered == Offered::kOpen && !has_room(team)) {
+            give_back(team, rank);
             take_by_ring(team, op, rank);
         }
     }
@@ -117,10 +111,11 @@ Step fold_on(Team& team, Op& op) {
     const uint64_t rounds = op.ringed > 0 ? 1 : std::max<uint64_t>(many, 1);
     const size_t offset = op.taken * op.piece_bytes;
     const size_t bytes = std::min(rounds * op.piece_bytes, op.call.bytes - offset);
+    const FoldRoom::Hold hold = team.fold_room->try_hold();
+    if (!hold) return Step::kBlocked;
     const Rank unread = read_and_fold(team, op, op.call.recv + offset, offset, bytes);
     if (unread != kNoRank) {
-        refuse(team, unread);
-        release_claim(team, unread);
+        give_back(team, unread);
         take_by_ring(team, op, unread);
         return Step::kAdvanced;
     }
@@ -179,7 +174,7 @@ Step try_all(Team& team, Op& op) {
             disagrees(op, op.next, note);
             return Step::kBlocked;
         }
-        if (!fold_room(team) || !can_read(team, op, op.next)) refuse(team, op.next);
+        if (!has_room(team) || !can_read(team, op, op.next)) refuse(team, op.next);
     }
     publish(team, op.events + kTried);
     return to(op, kHearing);
@@ -209,6 +204,8 @@ Step fold_share(Team& team, Op& op) {
     const size_t bytes =
         std::min(fold_piece_bytes(team, op.call.reducer.element_bytes), mine.bytes - op.line);
     if (bytes > 0) {
+        const FoldRoom::Hold hold = team.fold_room->try_hold();
+        if (!hold) return Step::kBlocked;
         const size_t offset = mine.offset + op.line;
         const Rank unread = read_and_fold(team, op, op.call.recv + offset, offset, bytes);
         if (unread != kNoRank) return lose(op, unread);

@@ -18,6 +18,14 @@ void prepare(Team& team) {
         TUTTI_ASSERT(team.pool != nullptr, "a lean team has a pool");
         team.pool_part = &team.pool->join(team.slice, team.rank);
     }
+    if (!team.fold_room) team.fold_room = std::make_shared<FoldRoom>();
+    if (!team.layout.distance.empty()) {
+        uint32_t most = 0;
+        for (const Rank child : team.layout.children[team.rank]) {
+            most = std::max(most, team.layout.distance[child]);
+        }
+        team.children_distance = std::min(most, kDistancesMax - 1);
+    }
     choose_small(team);
     team.own_notes = &team.slice.note_words(team.rank);
 }

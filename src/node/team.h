@@ -15,6 +15,7 @@
 
 #include "base/step.h"
 #include "node/chunk_pool.h"
+#include "node/fold_room.h"
 #include "node/layout.h"
 #include "node/peer_memory.h"
 #include "node/reducer.h"
@@ -90,6 +91,9 @@ struct Team {
     uint64_t done_known = 0;
     uint64_t consumed_known = 0;
 
+    // How far the farthest child is; nothing: not known.
+    std::optional<uint32_t> children_distance;
+
     // By collective: what runs up to 1 KiB, but for users' operators and signals. From prepare().
     std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> small{};
     NoteWords* own_notes = nullptr;  // in the slice
@@ -101,7 +105,7 @@ struct Team {
     uint32_t doubts = 0;
     // Instead: 0 where ranks share processors, and for tests; UINT64_MAX: no end to it.
     std::optional<uint64_t> patience_polls;
-    std::unique_ptr<std::byte[]> fold_room;  // what was read to be folded; from first use
+    std::shared_ptr<FoldRoom> fold_room;  // from prepare() its own, where it has none by then
 
     // Local memory: three blocks of kFoldBytes for folding, two of kInlineBytesMax for payloads of
     // more than one line, and one pointer a rank.

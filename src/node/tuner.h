@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps a team's tuning true: before some of its long calls, at numbers that all ranks know, it
-// looks whether a barrier still takes as long as when the team was measured, and measures again
-// where it does not, since then the ranks are on other processors.
+// looks whether all may still read each other's memory, and whether a barrier still takes as long
+// as when the team was measured. Where it does not, the ranks are on other processors, and it
+// measures again. Where reading was denied to one of them, nothing begins as a single copy any
+// more.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "node/meter.h"
 
@@ -15,14 +19,22 @@ struct Algorithm;
 
 class Tuner {
   public:
-    // figures: of the team, or of an earlier one of the same processes.
-    Tuner(Clock& clock, const Tuning& untried, const TuningLimits& limits, const Figures& figures)
-        : meter_(clock, untried, limits), figures_(figures) {}
+    // Told of the first rank that was denied reading; must not fail.
+    using OnDenial = std::function<void(const Denial&)>;
+
+    // figures: of the team, or of an earlier one of the same processes; empty: nothing is measured.
+    Tuner(Clock& clock, const Tuning& untried, const TuningLimits& limits, const Figures& figures,
+          OnDenial on_denial = {})
+        : meter_(clock, untried, limits),
+          figures_(figures),
+          has_single_(limits.has_single),
+          on_denial_(std::move(on_denial)) {}
 
     // Before a long call: whether it is time to look. Counts those that all ranks count alike.
     bool is_due(const Call& call) {
         // Ranks may differ in whether these are long (Team::tolerates).
         if (call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER) return false;
+        if (phase_ != Phase::kResting) return false;  // a call of the look itself
         if (++calls_ < next_) return false;
         distance_ = std::min(2 * distance_, kDistanceMax);
         next_ = calls_ + distance_;
@@ -31,24 +43,36 @@ class Tuner {
     // named: the algorithm that is to run the call then; nullptr: as the tuning says.
     void begin(const Algorithm* named) {
         named_ = named;
-        meter_.begin(figures_);
+        phase_ = Phase::kBegun;
     }
     Step step(Team& team) {
-        const Step step = meter_.step(team);
-        if (step == Step::kDone) figures_ = meter_.figures();
+        const Step step = go_on(team);
+        if (step == Step::kDone) phase_ = Phase::kResting;
         return step;
     }
     [[nodiscard]] const Algorithm* named() const { return named_; }
-    [[nodiscard]] Op& op() { return meter_.op(); }
+    // The call in flight.
+    [[nodiscard]] Op& op() { return phase_ == Phase::kAsking ? op_ : meter_.op(); }
     [[nodiscard]] const Figures& figures() const { return figures_; }
 
   private:
-    // A look takes as long as some 43 short calls: less than a hundredth of as many long ones.
+    // A look takes as long as some 44 short calls: less than a hundredth of as many long ones.
     static constexpr uint64_t kDistanceMax = 1024;
+    enum class Phase { kResting, kBegun, kAsking, kMeasuring };
+
+    void ask(Team& team);
+    void hear(Team& team);
+    Step go_on(Team& team);
+    Step measure(Team& team);
 
     Meter meter_;
     Figures figures_;
+    bool has_single_;
+    OnDenial on_denial_;
     const Algorithm* named_ = nullptr;
+    Phase phase_ = Phase::kResting;
+    Denial denial_;
+    Op op_;
     uint64_t calls_ = 0;
     uint64_t next_ = 64;
     uint64_t distance_ = 64;

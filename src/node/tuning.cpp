@@ -2,6 +2,7 @@
 #include "node/tuning.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tutti::node {
 namespace {
@@ -19,11 +20,11 @@ PieceRule pieces_of(CopyWay way, uint32_t bytes_max) {
 }
 
 // The quickest, of equals the first; `fallback` where none was measured.
-CopyWay best_way(const Figures& figures, CopyWay fallback) {
+CopyWay best_way(const std::array<uint32_t, kCopyWays>& way_ns, CopyWay fallback) {
     CopyWay best = fallback;
     uint32_t least = UINT32_MAX;
     for (size_t i = 0; i < kCopyWays; ++i) {
-        const uint32_t ns = figures.way_ns[i];
+        const uint32_t ns = way_ns[i];
         if (ns == 0 || ns >= least) continue;
         least = ns;
         best = static_cast<CopyWay>(i);
@@ -68,6 +69,31 @@ std::optional<Trial> next_of(const Times& times, Pattern pattern, CopyWay way, s
     return std::nullopt;
 }
 
+// Where all pairs are alike, one of them says nothing that the team has not said.
+bool are_apart(uint32_t distances) { return std::popcount(distances) > 1; }
+
+std::optional<Trial> next_flag(const Figures& figures, uint32_t distances) {
+    for (uint8_t i = 0; are_apart(distances) && i < kDistancesMax; ++i) {
+        if ((distances >> i & 1) == 0 || figures.pairs[i].flag_ns != 0) continue;
+        return Trial{Pattern::kFlag, CopyWay::kPrefetch, kMeasuredMiddle, false, i};
+    }
+    return std::nullopt;
+}
+
+// In pieces as the team will have them: a rank chooses its way, but all cut alike.
+std::optional<Trial> next_pair(const Figures& figures, uint32_t distances) {
+    const CopyWay pieces_by = best_way(figures.way_ns, CopyWay::kPrefetch);
+    for (uint8_t i = 0; are_apart(distances) && i < kDistancesMax; ++i) {
+        if ((distances >> i & 1) == 0) continue;
+        for (size_t way = 0; way < kCopyWays; ++way) {
+            if (figures.pairs[i].way_ns[way] != 0) continue;
+            return Trial{Pattern::kPair, static_cast<CopyWay>(way), kMeasuredMiddle, false, i,
+                         pieces_by};
+        }
+    }
+    return std::nullopt;
+}
+
 // The smallest from which on single copy won at everything that was measured.
 uint64_t threshold(const Times& times) {
     uint64_t from = kNever;
@@ -86,24 +112,33 @@ const char* name_of(CopyWay way) {
     return kNames[static_cast<size_t>(way)];
 }
 
-std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max) {
+std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max,
+                                uint32_t distances) {
     if (figures.barrier_ns == 0) return Trial{};
     for (size_t i = 0; i < kCopyWays; ++i) {
         if (figures.way_ns[i] != 0) continue;
         return Trial{Pattern::kOneWay, static_cast<CopyWay>(i), kMeasuredMiddle, false};
     }
-    if (!can_read) return std::nullopt;
-    const CopyWay way = best_way(figures, CopyWay::kPrefetch);
-    Times one_way = figures.one_way;
-    one_way.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(way)];
-    if (auto trial = next_of(one_way, Pattern::kOneWay, way, kMeasuredBytes.back())) return trial;
-    return next_of(figures.all_ways, Pattern::kAllWays, way, all_ways_bytes_max);
+    if (auto trial = next_flag(figures, distances)) return trial;
+    if (can_read) {
+        const CopyWay way = best_way(figures.way_ns, CopyWay::kPrefetch);
+        Times one_way = figures.one_way;
+        one_way.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(way)];
+        auto trial = next_of(one_way, Pattern::kOneWay, way, kMeasuredBytes.back());
+        if (!trial) trial = next_of(figures.all_ways, Pattern::kAllWays, way, all_ways_bytes_max);
+        if (trial) return trial;
+    }
+    return next_pair(figures, distances);
 }
 
 void forget_unfinished(Figures& figures, const Trial& next) {
     const bool is_way = next.pattern == Pattern::kOneWay && next.size == kMeasuredMiddle;
     if (next.pattern == Pattern::kBarrier) {
         figures = Figures{};
+    } else if (next.pattern == Pattern::kFlag) {
+        for (PairFigures& pair : figures.pairs) pair.flag_ns = 0;
+    } else if (next.pattern == Pattern::kPair) {
+        figures.pairs[next.distance].way_ns = {};
     } else if (next.pattern == Pattern::kAllWays) {
         figures.all_ways = Times{};
     } else if (is_way && !next.is_single) {
@@ -115,6 +150,9 @@ void forget_unfinished(Figures& figures, const Trial& next) {
 
 uint32_t& time_of(Figures& figures, const Trial& trial) {
     if (trial.pattern == Pattern::kBarrier) return figures.barrier_ns;
+    PairFigures& pair = figures.pairs[trial.distance];
+    if (trial.pattern == Pattern::kFlag) return pair.flag_ns;
+    if (trial.pattern == Pattern::kPair) return pair.way_ns[static_cast<size_t>(trial.way)];
     const bool is_way = trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle;
     if (is_way && !trial.is_single) return figures.way_ns[static_cast<size_t>(trial.way)];
     Times& times = trial.pattern == Pattern::kOneWay ? figures.one_way : figures.all_ways;
@@ -122,9 +160,11 @@ uint32_t& time_of(Figures& figures, const Trial& trial) {
 }
 
 uint32_t rival_ns(const Figures& figures, const Trial& trial) {
-    if (trial.pattern == Pattern::kBarrier) return 0;
-    const CopyWay best = best_way(figures, trial.way);
-    const uint32_t best_ns = figures.way_ns[static_cast<size_t>(best)];
+    const bool is_pair = trial.pattern == Pattern::kPair;
+    if (trial.pattern == Pattern::kBarrier || trial.pattern == Pattern::kFlag) return 0;
+    const auto& way_ns = is_pair ? figures.pairs[trial.distance].way_ns : figures.way_ns;
+    const uint32_t best_ns = way_ns[static_cast<size_t>(best_way(way_ns, trial.way))];
+    if (is_pair) return best_ns;
     if (trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle) return best_ns;
     if (!trial.is_single) return 0;
     const Times& times = trial.pattern == Pattern::kOneWay ? figures.one_way : figures.all_ways;
@@ -133,7 +173,10 @@ uint32_t rival_ns(const Figures& figures, const Trial& trial) {
 
 Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& limits) {
     Tuning tuning = untried;
-    tuning.way = best_way(figures, untried.way);
+    tuning.way = best_way(figures.way_ns, untried.way);
+    for (size_t i = 0; i < kDistancesMax; ++i) {
+        tuning.way_to[i] = best_way(figures.pairs[i].way_ns, tuning.way);
+    }
     const bool is_tried = figures.way_ns[static_cast<size_t>(tuning.way)] != 0;
     if (is_tried) tuning.pieces = pieces_of(tuning.way, untried.pieces.bytes_max);
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
@@ -153,7 +196,8 @@ Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& l
 Tuning tuning_for(const Trial& trial, const Tuning& untried, const TuningLimits& limits) {
     Tuning tuning = untried;
     tuning.way = trial.way;
-    tuning.pieces = pieces_of(trial.way, untried.pieces.bytes_max);
+    tuning.way_to = Tuning::all_by(trial.way);
+    tuning.pieces = pieces_of(trial.pieces_by.value_or(trial.way), untried.pieces.bytes_max);
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
     tuning.single_one_way = tuning.single_all_ways = trial.is_single ? 0 : kNever;
     return tuning;

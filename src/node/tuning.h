@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "node/layout.h"
+
 namespace tutti::node {
 
 // How lines are best written that another core has read before.
@@ -37,10 +39,18 @@ inline constexpr uint64_t kNever = UINT64_MAX;
 // As it stands: for ranks that have measured nothing.
 struct Tuning {
     CopyWay way = CopyWay::kPrefetch;
+    // By distance: of a broadcast along a tree, to children none of whom is farther.
+    std::array<CopyWay, kDistancesMax> way_to = all_by(CopyWay::kPrefetch);
     PieceRule pieces;
     uint64_t single_one_way = kNever;   // where data goes from or to one rank
     uint64_t single_all_ways = kNever;  // where all send and all receive
     bool operator==(const Tuning&) const = default;
+
+    static constexpr std::array<CopyWay, kDistancesMax> all_by(CopyWay way) {
+        std::array<CopyWay, kDistancesMax> ways{};
+        ways.fill(way);
+        return ways;
+    }
 };
 
 // ---- what is measured ---------------------------------------------------------------------------
@@ -48,8 +58,11 @@ struct Tuning {
 // A trip is timed by rank 0, from one meeting of all to its own end of the last call.
 enum class Pattern : uint8_t {
     kBarrier,
-    kOneWay,  // a broadcast from rank 0 and one back, of which half is counted
-    kAllWays  // an allgather
+    kOneWay,   // a broadcast from rank 0 and one back, of which half is counted
+    kAllWays,  // an allgather
+    // Of rank 0 and one other, to it and back, of which half is counted; all others do nothing.
+    kFlag,  // no bytes
+    kPair
 };
 
 // Bytes of a broadcast, or of a rank's block.
@@ -63,11 +76,18 @@ struct Times {
     std::array<uint32_t, kMeasuredBytes.size()> single{};
     bool operator==(const Times&) const = default;
 };
+// Of two ranks.
+struct PairFigures {
+    uint32_t flag_ns = 0;                      // until the other one sees what was written
+    std::array<uint32_t, kCopyWays> way_ns{};  // 64 KiB one way through rings
+    bool operator==(const PairFigures&) const = default;
+};
 struct Figures {
     uint32_t barrier_ns = 0;
     std::array<uint32_t, kCopyWays> way_ns{};  // 64 KiB one way through rings
     Times one_way;
     Times all_ways;
+    std::array<PairFigures, kDistancesMax> pairs;  // by distance, where there is more than one
     bool operator==(const Figures&) const = default;
 };
 
@@ -76,12 +96,16 @@ struct Trial {
     CopyWay way = CopyWay::kPrefetch;
     uint8_t size = 0;  // into kMeasuredBytes
     bool is_single = false;
+    uint8_t distance = 0;                             // of a pair
+    std::optional<CopyWay> pieces_by = std::nullopt;  // cut as for this way, where for another one
     bool operator==(const Trial&) const = default;
 };
 
 // What to measure next, after these; nothing: it is enough. can_read: there is a single copy.
-// all_ways_bytes_max: of a block, as far as there is memory for all.
-std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max);
+// all_ways_bytes_max: of a block, as far as there is memory for all. distances: of which there are
+// pairs, a bit each.
+std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max,
+                                uint32_t distances = 0);
 // What was cut off before this trial says nothing: it holds by chance.
 void forget_unfinished(Figures& figures, const Trial& next);
 // Where a trial's time belongs.

@@ -158,4 +158,10 @@ Groups group_ranks(const NodeTopology& topology, std::span<const CpuSet> rank_cp
     return result;
 }
 
+uint32_t distance(const Groups& groups, uint32_t one, uint32_t other) {
+    uint32_t levels_apart = 0;
+    for (const auto& level : groups.level) levels_apart += level[one] != level[other] ? 1 : 0;
+    return levels_apart;
+}
+
 }  // namespace tutti::topo

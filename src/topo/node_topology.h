@@ -51,6 +51,9 @@ Result<NodeTopology> read_node_topology(const std::string& synthetic);
 struct Groups {
     std::vector<std::vector<uint32_t>> level;
 };
+// How far two ranks are from each other: 0 within a group of the innermost level, and one more for
+// each level at which they are apart.
+uint32_t distance(const Groups& groups, uint32_t one, uint32_t other);
 Groups group_ranks(const NodeTopology& topology, std::span<const CpuSet> rank_cpus);
 
 struct Tree {

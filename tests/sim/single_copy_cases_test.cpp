@@ -3,10 +3,14 @@
 // numbers of calls that an offer cannot hold.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "bootstrap/node_shape.h"
+#include "node/algorithms.h"
 #include "node/offer.h"
 #include "node/tuner.h"
 #include "sim/peer_memory.h"
@@ -236,6 +240,100 @@ TEST(SingleCopy, WhatIsLostStaysLostInThatCallAlone) {
     EXPECT_EQ(ranks.ops[0].awaited, 1u);
     node::start(ranks.teams[0], ranks.ops[0], node::Call{});
     EXPECT_FALSE(ranks.ops[0].is_lost);
+}
+
+// ---- the room that teams share ------------------------------------------------------------------
+
+// While another thread folds there, who would fold waits, and goes on afterwards.
+TEST(SingleCopy, WhoFindsTheRoomInUseComesAgain) {
+    for (const tutti_collective kind : {TUTTI_REDUCE, TUTTI_ALLREDUCE}) {
+        Ranks ranks(team_of(2, UINT64_MAX));
+        const auto room = std::make_shared<node::FoldRoom>();
+        for (node::Team& team : ranks.teams) team.fold_room = room;
+        Exchange exchange({kind, 0, 200'000, Fold::kXorU64, 1}, 2);
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            node::start(ranks.teams[rank], ranks.ops[rank], exchange.node_call(rank));
+        }
+        ASSERT_TRUE(room->reserve(1 << 20));  // all that they want
+        auto hold = room->try_hold();
+        ASSERT_TRUE(hold);
+        EXPECT_FALSE(ranks.run_all());
+        EXPECT_FALSE(ranks.ops[0].is_lost);
+        hold.unlock();
+        EXPECT_TRUE(ranks.run_all());
+        EXPECT_EQ(exchange.check(), "");
+    }
+}
+
+// ---- what is denied
+// -------------------------------------------------------------------------------
+
+class DeniedMemory final : public node::PeerMemory {
+  public:
+    bool read(node::Rank, std::byte*, uint64_t, size_t) override {
+        ++tries;
+        return false;
+    }
+    [[nodiscard]] node::Denial denial() const override {
+        return tries > 0 ? node::Denial{EPERM, node::kNoRank, 0} : node::Denial{};
+    }
+    int tries = 0;
+};
+
+// Calls begin as single copy up to the next look, and then no more, on any rank; but for those that
+// are to by name.
+void run_denied(const node::Figures& once, node::Layout layout) {
+    constexpr uint32_t kRanks = 3;
+    constexpr uint32_t kReader = 1;
+    constexpr int kFirstLook = 64;
+    SimTeam team = team_of(kRanks, 3);
+    team.layout = std::move(layout);
+    Ranks ranks(team);
+    const auto denied = std::make_shared<DeniedMemory>();
+    ranks.teams[kReader].peers = denied;
+    simulate::SimClock clock;
+    std::vector<node::Denial> told;
+    for (node::Team& mine : ranks.teams) {
+        mine.tuner = std::make_shared<node::Tuner>(
+            clock, node::Tuning{}, node::TuningLimits{.is_always_single = true}, once,
+            [&](const node::Denial& denial) { told.push_back(denial); });
+    }
+    const auto run_one = [&](const node::Algorithm* named) {
+        Exchange exchange({TUTTI_ALLGATHER, 0, 3000, Fold::kXorU64, 1}, kRanks);
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            const node::Call call = exchange.node_call(rank);
+            ranks.ops[rank].call = call;
+            named ? node::start(ranks.teams[rank], ranks.ops[rank], *named)
+                  : node::start(ranks.teams[rank], ranks.ops[rank]);
+        }
+        EXPECT_TRUE(ranks.run_all());
+        EXPECT_EQ(exchange.check(), "");
+        return std::string(node::algorithm_name(ranks.ops[0]));
+    };
+    for (int i = 1; i < kFirstLook; ++i) ASSERT_EQ(run_one(nullptr), "single") << i;
+    EXPECT_EQ(told.size(), 0u);
+    const int tries = denied->tries;
+    for (int i = 0; i < 4 * kFirstLook; ++i) ASSERT_EQ(run_one(nullptr), "pipeline") << i;
+    EXPECT_EQ(denied->tries, tries);
+    ASSERT_EQ(told.size(), kRanks);
+    for (const node::Denial& denial : told) {
+        EXPECT_EQ(denial.failure, EPERM);
+        EXPECT_EQ(denial.reader, kReader);
+        EXPECT_EQ(denial.of, 0u);
+    }
+    EXPECT_EQ(run_one(node::find(TUTTI_ALLGATHER, "single")), "single");
+    EXPECT_EQ(denied->tries, tries + 2);
+}
+
+TEST(SingleCopy, WhatIsDeniedIsTakenBackAtTheNextLook) {
+    node::Figures measured;
+    measured.barrier_ns = 1;  // as the clock, which stands, says at every look
+    measured.way_ns = {1, 1, 1, 1};
+    const std::vector<uint32_t> chain = {node::kNoRank, 0, 1, 0, 0, 0};
+    for (const node::Figures& figures : {node::Figures{}, measured}) {
+        run_denied(figures, {});
+        run_denied(figures, bootstrap::tree_layout(chain));
+    }
 }
 
 // ---- numbers ------------------------------------------------------------------------------------

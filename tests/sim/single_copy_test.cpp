@@ -79,8 +79,8 @@ TEST(EveryInterleavingOfSingleCopy, OneCallOfThree) {
 // A broadcast along a tree: whoever has read it offers it.
 TEST(EveryInterleavingOfSingleCopy, ATreeOfThree) {
     constexpr uint32_t kTop = node::kNoRank;
-    const std::vector<uint32_t> chain = {1, kTop, 0};
-    const std::vector<uint32_t> star = {kTop, 0, 0};
+    const std::vector<uint32_t> chain = {1, kTop, 0, 0, 0, 0};
+    const std::vector<uint32_t> star = {kTop, 0, 0, 0, 0, 0};
     for (const auto& parents : {chain, star}) {
         for (const Peers peers : {all_read, rank_0_cannot_read, rank_1_cannot_read}) {
             SimTeam team = single_team(3, 1024, peers);

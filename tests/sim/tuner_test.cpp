@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "bootstrap/node_shape.h"
+#include "node/detail.h"
 #include "node/meter.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
@@ -42,8 +45,9 @@ Machine machine(CopyWay best, uint64_t ring_step_ns, uint64_t single_step_ns) {
 }
 
 struct Crew {
-    Crew(uint32_t ranks, uint64_t seed, bool can_read) : prng(seed), memory(ranks, 64 * 1024) {
-        SimTeam team{.ranks = ranks, .chunk_bytes = 64 * 1024, .layout = {}};
+    Crew(uint32_t ranks, uint64_t seed, bool can_read, node::Layout layout = {})
+        : prng(seed), memory(ranks, 64 * 1024) {
+        SimTeam team{.ranks = ranks, .chunk_bytes = 64 * 1024, .layout = std::move(layout)};
         team.tuning = {};
         team.patience_polls = 100;
         if (can_read) team.peers = all_read;
@@ -167,6 +171,100 @@ TEST(Measuring, SingleCopyWhereItWins) {
     }
 }
 
+// ---- by distance --------------------------------------------------------------------------------
+
+// Of six ranks: two beside each other, one on the next die, three on another socket, two of which
+// share a die. From rank 0 there are a pair beside, one on the next die and one far away.
+node::Layout three_distances() {
+    constexpr uint32_t kTop = node::kNoRank;
+    return bootstrap::tree_layout(std::vector<uint32_t>{kTop, 0, 0, 0, 3, 3, 0, 0, 1, 2, 0, 1});
+}
+
+// Every distance has a way that is best there, and takes twice as long as the one before.
+uint64_t apart(const node::Team& team, const node::Op& op) {
+    constexpr CopyWay kBest[] = {CopyWay::kPrefetch, CopyWay::kString, CopyWay::kStream};
+    if (op.call.collective == TUTTI_BCAST && std::string(node::algorithm_name(op)) == "alone") {
+        const uint32_t partner = op.call.root == 0 ? op.next : op.call.root;
+        const uint32_t away = node::distance(team.layout, 0, partner);
+        if (op.call.bytes == 0) return 2u << away;
+        return team.tuning.way == kBest[away] ? 8 : 20;
+    }
+    return op.call.bytes <= node::kInlineBytesMax ? 2 : 8;
+}
+
+TEST(Measuring, EachDistanceHasItsPair) {
+    const Seeds seeds = Seeds::wanted(5);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Crew crew(6, seed, seed % 2 == 0, three_distances());
+        const Figures figures = measure(crew, apart);
+        for (size_t i = 0; i < 3; ++i) {
+            EXPECT_GT(figures.pairs[i].flag_ns, 0u) << i << replay(seed);
+            EXPECT_GT(figures.pairs[i].way_ns.back(), 0u) << i << replay(seed);
+        }
+        EXPECT_LT(figures.pairs[0].flag_ns, figures.pairs[2].flag_ns) << replay(seed);
+        EXPECT_EQ(figures.pairs[3], node::PairFigures{});
+        const Tuning& tuning = crew.teams[5].tuning;
+        EXPECT_EQ(tuning.way_to[0], CopyWay::kPrefetch) << replay(seed);
+        EXPECT_EQ(tuning.way_to[1], CopyWay::kString) << replay(seed);
+        EXPECT_EQ(tuning.way_to[2], CopyWay::kStream) << replay(seed);
+        EXPECT_EQ(crew.teams[0].children_distance, 2u);
+        EXPECT_EQ(crew.teams[3].children_distance, 1u);
+        EXPECT_EQ(crew.teams[5].children_distance, 0u);
+        EXPECT_EQ(run_mixed(crew, apart), "") << replay(seed);
+    }
+}
+
+// Nothing is known of distances, or there is one: as before.
+TEST(Measuring, WhereAllAreAlikeThereAreNoPairs) {
+    constexpr uint32_t kTop = node::kNoRank;
+    const std::vector<uint32_t> alike = {kTop, 0, 0, 0, 0, 0};
+    std::vector<uint64_t> calls;
+    for (const bool has_distances : {false, true}) {
+        node::Layout layout = bootstrap::tree_layout(alike);
+        if (!has_distances) layout.distance.clear();
+        Crew crew(3, 1, true, std::move(layout));
+        EXPECT_EQ(measure(crew, machine(CopyWay::kString, 20, 30)).pairs, Figures{}.pairs);
+        calls.push_back(crew.teams[0].call);
+    }
+    EXPECT_EQ(calls[0], calls[1]);
+}
+
+// A block goes between any two, through a ring that may be shorter than it, while others are done.
+TEST(Measuring, APairMovesItsBlock) {
+    const Seeds seeds = Seeds::wanted(100);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng prng(seed);
+        const bool is_tree = prng.below(2) == 0;
+        const auto ranks = is_tree ? 6 : static_cast<uint32_t>(2 + prng.below(4));
+        Crew crew(ranks, seed, false, is_tree ? three_distances() : node::Layout{});
+        for (node::Team& team : crew.teams) team.tuning.pieces = {64, 64, 1024};
+        for (int i = 0; i < 6; ++i) {
+            const auto giver = static_cast<uint32_t>(prng.below(ranks));
+            const auto taker = (giver + 1 + static_cast<uint32_t>(prng.below(ranks - 1))) % ranks;
+            const size_t bytes = i % 3 == 0 ? 0 : 1 + prng.below(70'000);
+            std::vector<std::vector<std::byte>> blocks(ranks, std::vector<std::byte>(bytes + 1));
+            blocks[giver].assign(bytes + 1, std::byte{5});
+            std::vector<node::Op> ops(ranks);
+            for (uint32_t rank = 0; rank < ranks; ++rank) {
+                node::start_pair(crew.teams[rank], ops[rank], blocks[rank].data(), bytes, giver,
+                                 taker);
+            }
+            crew.run([&](uint32_t rank) { return node::step(crew.teams[rank], ops[rank]); },
+                     [&](uint32_t rank) -> const node::Op& { return ops[rank]; },
+                     machine(CopyWay::kPrefetch, 20, 0));
+            for (uint32_t rank = 0; rank < ranks; ++rank) {
+                const bool has_it = rank == giver || (rank == taker && bytes > 0);
+                EXPECT_EQ(blocks[rank][0], std::byte{has_it ? uint8_t{5} : uint8_t{0}});
+                EXPECT_EQ(blocks[rank][bytes], std::byte{rank == giver ? uint8_t{5} : uint8_t{0}});
+                if (rank == taker && bytes > 0) {
+                    EXPECT_EQ(blocks[rank][bytes - 1], std::byte{5}) << replay(seed);
+                }
+            }
+            crew.check_agreement();
+        }
+    }
+}
+
 // Whatever the machine is like, it ends soon.
 TEST(Measuring, ItEndsWithinItsBudget) {
     Crew crew(2, 1, true);
@@ -241,6 +339,39 @@ TEST(Tuner, MeasuresAgainWhereRanksWereMoved) {
         crew.check_agreement();
         EXPECT_EQ(run_mixed(crew, far), "") << replay(seed);
     }
+}
+
+// A look makes many long calls itself where it measures: none of them is time for another look.
+TEST(Tuner, ALookIsNotInterruptedByTheNext) {
+    // Asked once a look.
+    struct Asked final : node::PeerMemory {
+        bool read(node::Rank, std::byte* out, uint64_t address, size_t bytes) override {
+            std::memcpy(out, reinterpret_cast<const std::byte*>(address), bytes);
+            return true;
+        }
+        [[nodiscard]] node::Denial denial() const override {
+            ++looks;
+            return {};
+        }
+        mutable int looks = 0;
+    };
+    Crew crew(2, 3, true);
+    give_tuners(crew, measure(crew, machine(CopyWay::kPrefetch, 200, 5)));
+    const auto asked = std::make_shared<Asked>();
+    crew.teams[0].peers = asked;
+    // So much slower that all is measured anew, and single copy wins at every size.
+    const Machine moved = [](const node::Team& team, const node::Op& op) -> uint64_t {
+        if (op.call.bytes <= node::kInlineBytesMax) return 90;
+        return is_single(op) ? 60 : 100 + team.tuning.pieces.count;
+    };
+    uint64_t calls = 0;
+    for (uint32_t i = 1; i <= kFirstLook; ++i) {
+        calls = crew.teams[0].call;
+        ASSERT_EQ(run_call(crew, {TUTTI_ALLREDUCE, 0, 4000, Fold::kXorU64, i}, moved), "");
+    }
+    EXPECT_GT(crew.teams[0].call - calls, 400u);
+    EXPECT_EQ(asked->looks, 1);
+    crew.check_agreement();
 }
 
 }  // namespace

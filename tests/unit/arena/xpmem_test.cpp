@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -63,6 +64,7 @@ class Otherwise final : public node::PeerMemory {
         ++reads;
         return true;
     }
+    [[nodiscard]] node::Denial denial() const override { return {EPERM, node::kNoRank, rank_last}; }
     size_t reads = 0;
     node::Rank rank_last = node::kNoRank;
 };
@@ -265,6 +267,10 @@ TEST_F(Xpmem, ARankWithoutANumberCannotBeRead) {
     auto otherwise = std::make_shared<Otherwise>();
     EXPECT_TRUE(team(otherwise)->read(2, &out, kBase, 1));
     EXPECT_EQ(otherwise->rank_last, 2u);
+    // Which is all there is of that rank; the owner's memory may have windows again.
+    EXPECT_EQ(team(otherwise)->denial().of, 2u);
+    otherwise->rank_last = 1;
+    EXPECT_EQ(team(otherwise)->denial().failure, 0);
     EXPECT_EQ(done().gets, 0u);
 }
 

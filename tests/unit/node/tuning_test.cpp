@@ -14,11 +14,12 @@ constexpr size_t kAny = size_t{1} << 20;
 
 // Measures by this, as long as it is asked.
 Figures measured(const std::function<uint32_t(const Trial&)>& ns, bool can_read,
-                 size_t all_ways_bytes_max = kAny, size_t* trials = nullptr) {
-    constexpr size_t kTrialsMax = 40;
+                 size_t all_ways_bytes_max = kAny, size_t* trials = nullptr,
+                 uint32_t distances = 0) {
+    constexpr size_t kTrialsMax = 60;
     Figures figures;
     for (size_t i = 0; i < kTrialsMax; ++i) {
-        const auto trial = next_trial(figures, can_read, all_ways_bytes_max);
+        const auto trial = next_trial(figures, can_read, all_ways_bytes_max, distances);
         if (trials) *trials = i;
         if (!trial) return figures;
         EXPECT_EQ(time_of(figures, *trial), 0u) << "measured twice";
@@ -64,6 +65,7 @@ TEST(Tuning, LongPiecesForWaysThatPayForEveryStart) {
 TEST(Tuning, NothingMeasuredChangesNothing) {
     Tuning untried;
     untried.way = CopyWay::kString;
+    untried.way_to = Tuning::all_by(CopyWay::kString);
     untried.pieces = {3, 4096, 128 * 1024};
     EXPECT_EQ(tune({}, untried, {}), untried);
 }
@@ -132,10 +134,88 @@ TEST(Tuning, WhatIsCutOffIsNotMeasured) {
     EXPECT_EQ(tune(figures, {}, {}).single_one_way, 8u << 10);
 }
 
+// ---- by distance --------------------------------------------------------------------------------
+
+// Near ranks want prefetches, far ones streams, those between strings.
+uint32_t by_distance(const Trial& trial) {
+    constexpr CopyWay kBest[] = {CopyWay::kPrefetch, CopyWay::kString, CopyWay::kStream};
+    if (trial.pattern == Pattern::kFlag) return 50u << trial.distance;
+    if (trial.pattern != Pattern::kPair) return machine(500, 200, 500)(trial);
+    return trial.way == kBest[trial.distance] ? 1000 : 2000;
+}
+
+TEST(Tuning, WhereAllPairsAreAlikeNoneIsMeasured) {
+    for (const bool can_read : {false, true}) {
+        size_t whole = 0;
+        measured(by_distance, can_read, kAny, &whole);
+        for (uint32_t i = 0; i < kDistancesMax; ++i) {
+            size_t trials = 0;
+            const Figures figures = measured(by_distance, can_read, kAny, &trials, 1u << i);
+            EXPECT_EQ(trials, whole);
+            EXPECT_EQ(figures.pairs, Figures{}.pairs);
+            EXPECT_EQ(tune(figures, {}, {}).way_to, Tuning::all_by(tune(figures, {}, {}).way));
+        }
+    }
+}
+
+TEST(Tuning, EachDistanceHasItsWay) {
+    size_t whole = 0;
+    measured(by_distance, true, kAny, &whole);
+    size_t trials = 0;
+    const Figures figures = measured(by_distance, true, kAny, &trials, 0b101);
+    EXPECT_EQ(trials, whole + 2 * (1 + kCopyWays));
+    EXPECT_EQ(figures.pairs[0].flag_ns, 50u);
+    EXPECT_EQ(figures.pairs[1], PairFigures{});
+    EXPECT_EQ(figures.pairs[2].flag_ns, 200u);
+    const Tuning tuning = tune(figures, {}, {});
+    EXPECT_EQ(tuning.way, CopyWay::kPlain);  // of equals
+    EXPECT_EQ(tuning.way_to[0], CopyWay::kPrefetch);
+    EXPECT_EQ(tuning.way_to[1], tuning.way);  // of which there was no pair
+    EXPECT_EQ(tuning.way_to[2], CopyWay::kStream);
+}
+
+// The team as a whole first, but for flags, which take next to nothing; and ways of a pair that
+// were not all tried count for nothing.
+TEST(Tuning, PairsComeLast) {
+    Figures figures;
+    std::vector<Pattern> order;
+    while (const auto next = next_trial(figures, true, kAny, 0b11)) {
+        if (order.empty() || order.back() != next->pattern) order.push_back(next->pattern);
+        Figures cut = figures;
+        forget_unfinished(cut, *next);
+        for (size_t i = 0; i < 2; ++i) {
+            const bool was_whole = figures.pairs[i].way_ns.back() != 0;
+            EXPECT_EQ(cut.pairs[i].way_ns[0] != 0, was_whole);
+            const bool knows_flags = figures.pairs[1].flag_ns != 0;
+            EXPECT_EQ(cut.pairs[i].flag_ns != 0, knows_flags);
+        }
+        if (next->pattern == Pattern::kPair) {
+            EXPECT_EQ(next->pieces_by, CopyWay::kPlain);  // of equals, as the team's
+        }
+        time_of(figures, *next) = by_distance(*next);
+    }
+    const std::vector<Pattern> wanted = {Pattern::kBarrier, Pattern::kOneWay,  Pattern::kFlag,
+                                         Pattern::kOneWay,  Pattern::kAllWays, Pattern::kPair};
+    EXPECT_EQ(order, wanted);
+}
+
+TEST(Tuning, APairsTrialHasARivalOfItsDistance) {
+    Figures figures;
+    figures.way_ns = {9000, 9000, 9000, 9000};
+    figures.pairs[1].way_ns = {700, 0, 0, 0};
+    EXPECT_EQ(rival_ns(figures, {Pattern::kPair, CopyWay::kString, kMeasuredMiddle, false, 1}),
+              700u);
+    EXPECT_EQ(rival_ns(figures, {Pattern::kFlag, CopyWay::kString, kMeasuredMiddle, false, 1}), 0u);
+}
+
 TEST(Tuning, ATrialRunsByWhatItTries) {
     const Trial ring{Pattern::kOneWay, CopyWay::kString, 2, false};
     EXPECT_EQ(tuning_for(ring, {}, {}).way, CopyWay::kString);
+    EXPECT_EQ(tuning_for(ring, {}, {}).way_to, Tuning::all_by(CopyWay::kString));
     EXPECT_EQ(tuning_for(ring, {}, {}).single_one_way, kNever);
+    const Trial pair{Pattern::kPair, CopyWay::kStream, 3, false, 1, CopyWay::kPlain};
+    EXPECT_EQ(tuning_for(pair, {}, {}).way, CopyWay::kStream);
+    EXPECT_EQ(tuning_for(pair, {}, {}).pieces, (PieceRule{8, 2048, 16 * 1024}));
     const Trial single{Pattern::kAllWays, CopyWay::kPlain, 2, true};
     EXPECT_EQ(tuning_for(single, {}, {}).single_all_ways, 0u);
 }

@@ -204,5 +204,16 @@ TEST(GroupRanks, UnboundRanksAreContiguousAndBalanced) {
     }
 }
 
+TEST(GroupRanks, DistanceCountsTheLevelsThatAreApart) {
+    // Two sockets of two caches of two processors each.
+    const NodeTopology topology = machine({2, 2}, 2);
+    std::vector<CpuSet> cpus;
+    for (uint32_t cpu = 0; cpu < 8; ++cpu) cpus.push_back(set_of({cpu}));
+    const Groups groups = group_ranks(topology, cpus);
+    const std::vector<uint32_t> wanted = {0, 0, 1, 1, 2, 2, 2, 2};
+    for (uint32_t rank = 0; rank < 8; ++rank) EXPECT_EQ(distance(groups, 0, rank), wanted[rank]);
+    EXPECT_EQ(distance(Groups{}, 3, 5), 0u);
+}
+
 }  // namespace
 }  // namespace tutti::topo
