@@ -9,6 +9,7 @@
 #include "arena/arena.h"
 #include "bootstrap/circle.h"
 #include "engine/context.h"
+#include "engine/members.h"
 #include "node/team.h"
 
 namespace tutti::bootstrap {
@@ -28,7 +29,8 @@ struct NodePart {
     std::shared_ptr<arena::Arena> arena;  // none for a member that is alone on its node
     std::shared_ptr<arena::Mapping> mapping;
     node::Team node;
-    uint32_t leader = 0;             // who owns the arena: its number in the circle
+    uint32_t leader = 0;  // who owns the arena: its number in the circle
+    engine::NodeSource source;
     bool is_crowded = false;         // more ranks than processors
     bool has_many_sessions = false;  // scheduling_group() differs between members
 

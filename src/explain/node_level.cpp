@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "bootstrap/node_shape.h"
-#include "explain/node_figures.h"
 #include "node/team.h"
 
 namespace tutti::explain {
@@ -63,7 +62,7 @@ std::string untried(const Settings& settings, const node::Tuning& tuning) {
         .has_single = has_single,
         .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
     return fmt::format("nothing measured: {}",
-                       consequence_text({}, node::tune({}, tuning, limits), has_single));
+                       node::consequence_text({}, node::tune({}, tuning, limits), has_single));
 }
 
 node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorithm& algorithm) {

@@ -35,12 +35,16 @@ class Tuner {
     }
     Step step(Team& team) {
         const Step step = meter_.step(team);
-        if (step == Step::kDone) figures_ = meter_.figures();
+        if (step != Step::kDone) return step;
+        if (meter_.figures() != figures_) ++again_;
+        figures_ = meter_.figures();
         return step;
     }
     [[nodiscard]] const Algorithm* named() const { return named_; }
     [[nodiscard]] Op& op() { return meter_.op(); }
     [[nodiscard]] const Figures& figures() const { return figures_; }
+    // So often the figures are new since the first ones.
+    [[nodiscard]] uint32_t again() const { return again_; }
 
   private:
     // A look takes as long as some 43 short calls: less than a hundredth of as many long ones.
@@ -48,6 +52,7 @@ class Tuner {
 
     Meter meter_;
     Figures figures_;
+    uint32_t again_ = 0;
     const Algorithm* named_ = nullptr;
     uint64_t calls_ = 0;
     uint64_t next_ = 64;
