@@ -380,6 +380,50 @@ typedef struct tutti_multicast_info {
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
 TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
 
+/* What the members of a team that share a node have measured of how data moves between them. */
+typedef enum tutti_node_state {
+    TUTTI_NODE_ALONE,      /* no other member is on this node */
+    TUTTI_NODE_UNMEASURED, /* reason says why */
+    TUTTI_NODE_MEASURED,   /* when this team was made */
+    TUTTI_NODE_EARLIER     /* by an earlier team of the same processes */
+} tutti_node_state;
+
+/* Ways to copy lines that another core has read before: plain, prefetch, string, stream. */
+#define TUTTI_NODE_WAYS 4
+/* 8, 16, 32, 64, 128 and 256 KiB; of an allgather, a rank's block. */
+#define TUTTI_NODE_SIZES 6
+
+/* Times in nanoseconds, 0: not measured. Equal on all members of the node, but for rank. */
+typedef struct tutti_node_info {
+    size_t struct_bytes; /* sizeof(tutti_node_info) */
+    tutti_node_state state;
+    uint32_t ranks;     /* on this node */
+    uint32_t rank;      /* this one's place among them */
+    int reads;          /* 1: each can read in the memory of all: there may be single copy */
+    uint64_t processes; /* equal for teams of the same processes */
+    uint32_t again;     /* so often measured anew by this team, since its ranks were moved */
+    uint32_t barrier_ns;
+    uint32_t way_ns[TUTTI_NODE_WAYS]; /* 64 KiB one way through rings */
+    uint32_t one_way_ring_ns[TUTTI_NODE_SIZES]; /* by the quickest of these; 64 KiB stands there */
+    uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
+    uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
+    uint32_t all_ways_single_ns[TUTTI_NODE_SIZES];
+    /* What follows: a call is cut into so many pieces, of no less and no more bytes. */
+    uint32_t way; /* into way_ns */
+    uint32_t piece_count;
+    uint32_t piece_bytes_min;
+    uint32_t piece_bytes_max;
+    uint64_t single_one_way_bytes; /* from so many on a single copy; UINT64_MAX: never */
+    uint64_t single_all_ways_bytes;
+    char host[64]; /* texts are cut where they are longer and end with a null character */
+    char reason[96];
+    char figures[224]; /* the times at 64 KiB, in words */
+    char follows[128];
+} tutti_node_info;
+
+/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
+TUTTI_API tutti_status tutti_team_node(const tutti_team *team, tutti_node_info *info);
+
 /* Why ranks of one node read no data in each other's memory ("rank 1 cannot read rank 0's memory:
  * Operation not permitted"), of the team that was made last; "" where they do, or no team has
  * tried. Valid until the next team is made. */

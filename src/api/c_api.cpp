@@ -232,6 +232,15 @@ tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* 
     return guarded(describe, nullptr, 0);
 }
 
+tutti_status tutti_team_node(const tutti_team* team, tutti_node_info* info) {
+    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
+    const auto describe = [&]() -> tutti_status {
+        team_of(team).describe_node(*info);
+        return TUTTI_OK;
+    };
+    return guarded(describe, nullptr, 0);
+}
+
 const char* tutti_status_text(tutti_status status) {
     switch (status) {
         case TUTTI_OK:

@@ -177,6 +177,7 @@ Result<Done> NodeMaker::learn() {
         if (is_leader()) context_.keep_facts(set_hash(members_), facts);
         return Report{};
     });
+    part_.source.has_measured = true;
     finder_.reset();
     // Nobody reads what another one clears, or writes what it then does.
     if (auto ended = circle_.agree(mine_); !ended) return ended;
@@ -230,6 +231,8 @@ NodePart NodeMaker::finish() {
         if (is_leader() && !geometry_.is_lean) arena_->confirm(offset_, hash_of(members_));
         context_.hold_arena(arena_);
     }
+    part_.source.processes = set_hash(members_);
+    part_.source.is_crowded = part_.is_crowded;
     part_.arena = arena_;
     part_.leader = leader_;
     hold_memory();

@@ -11,6 +11,7 @@
 #include "bootstrap/circle.h"
 #include "bootstrap/node_home.h"
 #include "engine/context.h"
+#include "engine/members.h"
 #include "node/team.h"
 
 namespace tutti::bootstrap {
@@ -31,8 +32,9 @@ struct NodePart {
     std::shared_ptr<arena::Arena> arena;  // none for a member that is alone on its node
     arena::TeamMemory memory;
     node::Team node;
-    uint32_t leader = 0;      // its number in the circle: who owns the arena, but of lean teams
-    bool is_crowded = false;  // more ranks than processors
+    uint32_t leader = 0;  // its number in the circle: who owns the arena, but of lean teams
+    engine::NodeSource source;
+    bool is_crowded = false;         // more ranks than processors
     bool has_many_sessions = false;  // scheduling_group() differs between members
 };
 

@@ -176,6 +176,7 @@ void TeamMaker::take(NodePart& part) {
     members.memory = std::move(part.memory);
     members.node = std::move(part.node);
     members.node_leader = part.leader;
+    members.node_source = part.source;
     is_crowded_ |= part.is_crowded;
     has_many_sessions_ |= part.has_many_sessions;
 }

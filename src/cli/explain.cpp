@@ -11,6 +11,7 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
 #include "cli/words.h"
 #include "explain/comparison.h"
@@ -32,6 +33,7 @@ using explain::Scenario;
 constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
     {"--multicast-speed", "TIME,RATE", "As a team measures it, for built-in rules: 30us,940mbit"},
+    kNodeFiguresOption,
     {"--message-speed", "TIME,RATE", "Likewise of messages between hosts: 2us,90gbit"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
     {"--svg", "FILE", "Draw it: ranks side by side, time downwards"},
@@ -90,15 +92,22 @@ void print_choice(const Scenario& scenario, uint64_t bytes, const select::Choice
     fmt::print("why:   {}\n", choice.reason);
 }
 
-void print_way(const explain::NodeWay& way, bool runs_here) {
+// What `tutti simulate` takes copies and folds to cost.
+constexpr price::NodeParameters kCosts;
+constexpr double kCopyNsPerByte = 1e9 / static_cast<double>(kCosts.copy_bytes_per_s);
+constexpr double kReduceNsPerByte = 1e9 / static_cast<double>(kCosts.reduce_bytes_per_s);
+
+void print_way(const explain::NodeWay& way, bool runs_here, bool has_times) {
     const char* mark = runs_here && way.is_chosen ? "*" : " ";
     if (!way.obstacle.empty()) {
         fmt::print("{} {:<18} cannot run this: {}\n", mark, way.name, way.obstacle);
         return;
     }
-    fmt::print("{} {:<18} {:>7} {:>9} {:>12} {:>12} {:>12}  {}\n", mark, way.name, way.most.rounds,
-               0, format_bytes(way.most.written_bytes), format_bytes(way.most.read_bytes),
-               format_bytes(way.most.folded_bytes), way.when);
+    fmt::print("{} {:<18} {:>7} {:>9} {:>12} {:>12} {:>12}", mark, way.name, way.most.rounds, 0,
+               format_bytes(way.most.written_bytes), format_bytes(way.most.read_bytes),
+               format_bytes(way.most.folded_bytes));
+    if (has_times) fmt::print(" {:>10}", way.ns ? format_duration(*way.ns) : "-");
+    fmt::print("  {}\n", way.when);
 }
 
 void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Choice& choice,
@@ -118,18 +127,29 @@ void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Ch
                    level.why.empty() ? "" : "; ", level.why);
         if (!level.meeting.empty()) fmt::print("meet:  {}\n", level.meeting);
         if (!level.tuned.empty()) {
-            fmt::print(
-                "moves: {}\n       a team measures that when it is made; `tutti info` does so on "
-                "this machine\n",
-                level.tuned);
+            fmt::print("moves: {}\n", level.tuned);
+            if (!side.measured) {
+                fmt::print(
+                    "       a team measures that when it is made; `tutti info` does so on this "
+                    "machine\n");
+            }
         }
     }
-    fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>12}\n", "", "rounds", "messages", "written",
+    const bool has_times = side.measured && side.team.size > 1;
+    if (has_times) fmt::print("times: {}\n", side.measured->text());
+    fmt::print("\n{:20} {:>7} {:>9} {:>12} {:>12} {:>12}", "", "rounds", "messages", "written",
                "read", "folded");
-    for (const explain::NodeWay& way : level.ways) print_way(way, runs_here);
+    if (has_times) fmt::print(" {:>10}", "time");
+    fmt::print("\n");
+    for (const explain::NodeWay& way : level.ways) print_way(way, runs_here, has_times);
     fmt::print(
         "\nrounds: flags of the longest chain that wait for each other. All else: of the rank "
         "that has most;\nwritten, read: payload in shared memory.\n");
+    if (!has_times) return;
+    fmt::print(
+        "time: of the rank that takes longest, by what was measured and {} GB/s of folding, which "
+        "is assumed;\n-: nothing that was measured tells it.\n",
+        kCosts.reduce_bytes_per_s / 1'000'000'000);
 }
 
 Result<Done> print_schedule(const Scenario& scenario, const sched::Shape& shape,
@@ -148,11 +168,6 @@ Result<Done> print_schedule(const Scenario& scenario, const sched::Shape& shape,
     }
     return Done{};
 }
-
-// What `tutti simulate` takes copies and folds to cost.
-constexpr price::NodeParameters kCosts;
-constexpr double kCopyNsPerByte = 1e9 / static_cast<double>(kCosts.copy_bytes_per_s);
-constexpr double kReduceNsPerByte = 1e9 / static_cast<double>(kCosts.reduce_bytes_per_s);
 
 // The file is written whole or not at all.
 Result<Done> write_drawing(const std::string& title, const sched::Shape& shape,
@@ -236,7 +251,13 @@ Result<Done> explain(const Words& words) {
     if (auto done = read_speeds(words, shape); !done) return done.error();
     const topo::Placement placement = scenario.placement();
     explain::NodeSide side;
-    if (scenario.hosts == 1) side = explain::node_side(scenario, bytes);
+    const auto measured = read_node_figures(words, scenario.ranks);
+    if (!measured) return measured.error();
+    if (measured.value() && scenario.hosts > 1) {
+        return Error{ErrorCode::kArgument,
+                     "--node-figures: needs --hosts 1; tutti simulate takes it for several"};
+    }
+    if (scenario.hosts == 1) side = explain::node_side(scenario, bytes, measured.value());
     const select::NodeCall on_node{side.team, side.call};
     const auto choice = scenario.choose(shape, placement, &on_node);
     if (!choice) return choice.error();

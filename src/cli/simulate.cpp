@@ -12,10 +12,12 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "cli/fabric.h"
+#include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
 #include "cli/words.h"
 #include "explain/cost.h"
 #include "price/bound.h"
+#include "price/node_speed.h"
 #include "select/select.h"
 #include "simulate/simulate.h"
 #include "site/site.h"
@@ -27,6 +29,7 @@ using explain::Scenario;
 
 constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
+    kNodeFiguresOption,
     {"--seed", "N", "Order of what happens at the same time (default: 1)"},
 });
 
@@ -58,6 +61,7 @@ struct Run {
     const Scenario& scenario;
     const topo::Fabric& fabric;
     uint64_t seed;
+    price::NodeParameters costs;
     sched::Shape shape;
     topo::Placement placement;
 
@@ -90,6 +94,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.cluster.fabric = fabric;
     request.has_data = has_room_for_data(shape);
     request.seed = seed;
+    request.costs = costs;
     const auto result = simulate::run(request);
     if (!result) return result.error();
     const price::Cost cost = explain::cost_of(algorithm, shape, placement, tuning);
@@ -108,8 +113,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
 }
 
 Result<Done> simulate_one(const Scenario& scenario, const topo::Fabric& fabric, uint64_t seed,
-                          uint64_t bytes, bool are_all) {
-    const Run run{scenario, fabric, seed, scenario.shape(bytes), scenario.placement()};
+                          const price::NodeParameters& costs, uint64_t bytes, bool are_all) {
+    const Run run{scenario, fabric, seed, costs, scenario.shape(bytes), scenario.placement()};
     const auto choice = scenario.choose(run.shape, run.placement);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
@@ -155,11 +160,22 @@ Result<Done> simulate(const Words& words) {
     if (name && !are_all) {
         if (auto done = scenario.force(*name, "--algorithm"); !done) return done.error();
     }
+    const uint32_t together = scenario.placement().members_max();
+    const auto measured = read_node_figures(words, together);
+    if (!measured) return measured.error();
+    price::NodeParameters costs;
+    if (measured.value()) {
+        const explain::MeasuredNode& node = *measured.value();
+        costs = price::parameters_of(node.figures,
+                                     explain::tuning_of(node, scenario.settings, together));
+        fmt::print("within a host: {}\n", node.text());
+    }
     bool is_first = true;
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
         is_first = false;
-        const auto done = simulate_one(scenario, fabric.value(), seed.value(), bytes, are_all);
+        const auto done =
+            simulate_one(scenario, fabric.value(), seed.value(), costs, bytes, are_all);
         if (!done) return done.error();
     }
     return Done{};

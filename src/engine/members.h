@@ -17,6 +17,13 @@
 
 namespace tutti::engine {
 
+// Where the own node's figures come from.
+struct NodeSource {
+    uint64_t processes = 0;     // equal for teams of the same ones
+    bool has_measured = false;  // these figures, when this team was made
+    bool is_crowded = false;    // more ranks of the node than processors
+};
+
 struct Members {
     Members(Context& context_of_all, const tutti_team_params& params)
         : context(context_of_all),
@@ -46,6 +53,7 @@ struct Members {
     arena::TeamMemory memory;
     node::Team node;
     uint32_t node_leader = 0;  // by its place on the node: who owns the arena, but of lean teams
+    NodeSource node_source;
 
     // Not TUTTI_OK: a message failed, or a member gave up. No further call runs.
     tutti_status broken = TUTTI_OK;

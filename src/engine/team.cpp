@@ -6,6 +6,7 @@
 
 #include "base/bell.h"
 #include "engine/inter_node.h"
+#include "engine/node_info.h"
 #include "notes/notes.h"
 
 namespace tutti::engine {
@@ -404,6 +405,11 @@ void Team::describe_multicast(tutti_multicast_info& info) {
     if (!inter_node) return;
     const auto held = inter_node->hold();
     inter_node->describe(info);
+}
+
+void Team::describe_node(tutti_node_info& info) {
+    const HeldTeam held_team(*this);
+    engine::describe_node(members_, info);
 }
 
 // ---- multicast for a team that has made calls already ------------------------------------------

@@ -91,6 +91,7 @@ class Team {
     const char* message();
     // All but struct_bytes.
     void describe_multicast(tutti_multicast_info& info);
+    void describe_node(tutti_node_info& info);
 
     // The beginning of TryMulticast: all members meet, and what a failure of multicast has left to
     // do is done. No request is under way.

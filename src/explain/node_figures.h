@@ -25,14 +25,6 @@ std::vector<CpuPair> pairs_by_distance(const topo::NodeTopology& topology,
 // The least of each figure: what disturbs a measurement makes it longer.
 node::Figures least_of(const node::Figures& one, const node::Figures& other);
 
-// "barrier 0.06 us; 64 KiB one way: plain 5.3, string 3.4, single copy 7.7 us", and where that was
-// measured "64 KiB both ways: rings 9.4, single copy 7.5 us". Ways that were not are left out.
-std::vector<std::string> figures_text(const node::Figures& figures);
-// "copies by string in pieces of up to 64 KiB; single copy never"; of tune(figures).
-// can_read: there is a single copy.
-std::string consequence_text(const node::Figures& figures, const node::Tuning& tuning,
-                             bool can_read);
-
 struct PairSpeed {
     CpuPair cpus;
     std::string obstacle;  // why nothing was measured; empty: it was

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/text.h"
 #include "bootstrap/node_shape.h"
-#include "explain/node_figures.h"
+#include "node/figures_text.h"
 #include "node/team.h"
+#include "price/node_speed.h"
 
 namespace tutti::explain {
 namespace {
@@ -57,14 +59,24 @@ std::string meet(const Scenario& scenario, node::Layout& layout) {
     return fmt::format("in a tree: {}; {}", is_told ? "TUTTI_LAYOUT" : limit, where);
 }
 
+node::TuningLimits limits_of(const Settings& settings, bool can_read) {
+    return {.piece_bytes_max = bootstrap::piece_bytes_max(settings),
+            .has_single = can_read && settings.single_copy != SingleCopyChoice::kOff,
+            .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
+}
+
+// Stands for that of ranks that nobody runs.
+class NoMemory final : public node::PeerMemory {
+  public:
+    bool read(node::Rank, std::byte*, uint64_t, size_t) override { return false; }
+};
+
 // A scenario has no processors between which anything could be measured.
 std::string untried(const Settings& settings, const node::Tuning& tuning) {
-    const bool has_single = settings.single_copy != SingleCopyChoice::kOff;
-    const node::TuningLimits limits{
-        .has_single = has_single,
-        .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
-    return fmt::format("nothing measured: {}",
-                       consequence_text({}, node::tune({}, tuning, limits), has_single));
+    const node::TuningLimits limits = limits_of(settings, true);
+    return fmt::format(
+        "nothing measured: {}",
+        node::consequence_text({}, node::tune({}, tuning, limits), limits.has_single));
 }
 
 node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorithm& algorithm) {
@@ -80,14 +92,55 @@ node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorit
     return most;
 }
 
+// A single copy reads at the rate that was measured for it, one way.
+std::optional<uint64_t> time_of(node::Team& team, const node::Call& call,
+                                const node::Algorithm& algorithm, const node::Figures& figures) {
+    const price::NodeParameters rings = price::parameters_of(figures, team.tuning);
+    const bool is_single = std::string_view(algorithm.name) == "single";
+    uint64_t most = 0;
+    for (team.rank = 0; team.rank < team.size; ++team.rank) {
+        const node::Cost cost = node::cost_of(team, call, algorithm);
+        price::NodeParameters parameters = rings;
+        if (is_single) {
+            parameters.copy_bytes_per_s = price::single_bytes_per_s(figures, call.bytes);
+        }
+        if (parameters.copy_bytes_per_s == 0) break;
+        most = std::max(most, price::time_ns(cost, parameters));
+    }
+    const bool is_known = team.rank == team.size;
+    team.rank = 0;
+    return is_known ? std::optional(most) : std::nullopt;
+}
+
 }  // namespace
 
-NodeSide node_side(const Scenario& scenario, uint64_t bytes) {
+std::string MeasuredNode::text() const {
+    std::string all;
+    for (const std::string& line : node::figures_text(figures)) {
+        all += (all.empty() ? "" : "; ") + line;
+    }
+    return fmt::format("{} ranks of {} measured: {}", ranks, host.empty() ? "a host" : host, all);
+}
+
+node::Tuning tuning_of(const MeasuredNode& measured, const Settings& settings, uint32_t ranks) {
+    return node::tune(measured.figures, bootstrap::default_tuning(settings, ranks),
+                      limits_of(settings, measured.can_read));
+}
+
+NodeSide node_side(const Scenario& scenario, uint64_t bytes,
+                   const std::optional<MeasuredNode>& measured) {
     NodeSide side;
+    side.measured = measured;
     node::Team& team = side.team;
     team.size = scenario.ranks;
     team.tuning = bootstrap::default_tuning(scenario.settings, scenario.ranks);
     side.tuned = untried(scenario.settings, team.tuning);
+    if (measured) {
+        team.tuning = tuning_of(*measured, scenario.settings, scenario.ranks);
+        const bool has_single = limits_of(scenario.settings, measured->can_read).has_single;
+        if (has_single) team.peers = std::make_shared<NoMemory>();
+        side.tuned = node::consequence_text(measured->figures, team.tuning, has_single);
+    }
     if (scenario.ranks > 1) {
         team.slice.geometry = bootstrap::choose_geometry(scenario.settings, scenario.ranks,
                                                          team.tuning.pieces.bytes_max, 0);
@@ -132,9 +185,12 @@ NodeLevel node_level(NodeSide& side, const node::Algorithm* named) {
     }
     for (const node::Algorithm* one : node::algorithms(call.collective)) {
         NodeWay way{
-            one->name, one->step == chosen.step, one->obstacle(side.team, call), one->when, {}};
+            one->name, one->step == chosen.step, one->obstacle(side.team, call), one->when, {}, {}};
         if (way.is_chosen) way.when = chosen.when;
         if (way.obstacle.empty()) way.most = most_of(side.team, call, *one);
+        if (way.obstacle.empty() && side.measured) {
+            way.ns = time_of(side.team, call, *one, side.measured->figures);
+        }
         result.ways.push_back(way);
     }
     return result;

@@ -37,11 +37,20 @@ void note_multicast(MulticastLog& log, const CommState& state) {
     log.add(info, state.rank, state.size);
 }
 
+void note_node(NodeLog& log, const CommState& state) {
+    if (state.team == nullptr) return;
+    tutti_node_info info{};
+    info.struct_bytes = sizeof info;
+    tutti_team_node(state.team, &info);
+    log.add(info);
+}
+
 void destroy_state(CommState* state) {
     unlink_state(*state);
     if (front.report) {
         const std::lock_guard lock(front.mutex_states);
         note_multicast(front.multicasts, *state);
+        note_node(front.nodes, *state);
     }
     if (state->team != nullptr) tutti_team_destroy(state->team);
     delete state;
@@ -248,6 +257,15 @@ MulticastLog gather_multicasts() {
     MulticastLog log = front.multicasts;
     for (const CommState* state = front.states; state != nullptr; state = state->next) {
         note_multicast(log, *state);
+    }
+    return log;
+}
+
+NodeLog gather_nodes() {
+    const std::lock_guard lock(front.mutex_states);
+    NodeLog log = front.nodes;
+    for (const CommState* state = front.states; state != nullptr; state = state->next) {
+        note_node(log, *state);
     }
     return log;
 }

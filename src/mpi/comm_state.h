@@ -63,6 +63,8 @@ inline CommState* enter(abi::Comm comm) {
 bool create_comm_keyval();
 // What there is to say about multicast, of communicators that are gone and of those that are here.
 MulticastLog gather_multicasts();
+// And about how data moves within nodes.
+NodeLog gather_nodes();
 // After the host's MPI_Finalize: the states of communicators that were never freed.
 void destroy_leftover_states();
 

@@ -100,6 +100,8 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const auto records = gather_records(std::span(mine));
     const MulticastLog log = gather_multicasts();
     const auto multicasts = gather_records(log.records());
+    const NodeLog node_log = gather_nodes();
+    const auto nodes = gather_records(node_log.records());
     const StagedRecord here = staged_here();
     const auto staged = gather_records(std::span(&here, 1));
     if (front.world_rank != 0) return;
@@ -113,7 +115,8 @@ void finish_report(const char* target, const VerifyTotals& verify) {
                           faults != nullptr ? faults : "",
                           merge_staged(staged ? *staged : std::vector{here}),
                           verify,
-                          tutti_context_no_single_copy(front.context)};
+                          tutti_context_no_single_copy(front.context),
+                          nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records())};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -13,6 +13,7 @@
 #include "mpi/abi/brands.h"
 #include "mpi/device/watch.h"
 #include "mpi/multicast_table.h"
+#include "mpi/node_table.h"
 #include "mpi/ops.h"
 #include "mpi/report.h"
 #include "mpi/types.h"
@@ -102,6 +103,7 @@ struct Front {
     std::mutex mutex;               // creation of attributes; never held while a peer is waited for
     CommState* states = nullptr;    // all of them, under mutex_states
     MulticastLog multicasts;        // of communicators that are gone, under mutex_states
+    NodeLog nodes;                  // the same
     KeptReason* reasons = nullptr;  // that reports name, under mutex_states
     uint32_t reason_count = 0;
     std::atomic<uint32_t> failures_said{0};  // bits, by status

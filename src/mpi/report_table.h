@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/multicast_table.h"
+#include "mpi/node_table.h"
 
 namespace tutti::mpi {
 
@@ -68,6 +69,7 @@ struct ReportHead {
     Staged staged{};
     VerifyTotals verify = {};
     std::string no_single_copy = {};  // why, on rank 0's node; or empty
+    std::vector<NodeRecord> nodes = {};
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

@@ -36,7 +36,9 @@ Step Tuner::measure(Team& team) {
     if (phase_ != Phase::kMeasuring) meter_.begin(figures_);
     phase_ = Phase::kMeasuring;
     const Step step = meter_.step(team);
-    if (step == Step::kDone) figures_ = meter_.figures();
+    if (step != Step::kDone) return step;
+    if (meter_.figures() != figures_) ++again_;
+    figures_ = meter_.figures();
     return step;
 }
 

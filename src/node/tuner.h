@@ -54,6 +54,8 @@ class Tuner {
     // The call in flight.
     [[nodiscard]] Op& op() { return phase_ == Phase::kAsking ? op_ : meter_.op(); }
     [[nodiscard]] const Figures& figures() const { return figures_; }
+    // So often the figures are new since the first ones.
+    [[nodiscard]] uint32_t again() const { return again_; }
 
   private:
     // A look takes as long as some 44 short calls: less than a hundredth of as many long ones.
@@ -69,6 +71,7 @@ class Tuner {
     Figures figures_;
     bool has_single_;
     OnDenial on_denial_;
+    uint32_t again_ = 0;
     const Algorithm* named_ = nullptr;
     Phase phase_ = Phase::kResting;
     Denial denial_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain, check and simulate: what is expected stands here as the formula that it follows from.
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,72 @@ std::vector<std::string> counts(const std::string& out, const std::string& algor
 }
 
 std::string number(uint64_t value) { return std::to_string(value); }
+
+// Far cores of the host "node7": 64 KiB one way take 4 flags of 300 ns and 16,384 ns of copying.
+std::string far_figures() {
+    const std::string file = testing::TempDir() + "far_figures.json";
+    std::ofstream(file) << R"({"nodes": [{"host": "node7", "ranks": 2, "measured": true,
+        "barrier_ns": 300, "one_way_64k_ns": {"prefetch": 33000, "stream": 17584},
+        "one_way": [{"bytes": 65536, "single_copy_ns": 32768}], "all_ways": [],
+        "follows": {"single_copy": true}}]})";
+    return " --node-figures " + file;
+}
+
+TEST_F(Transcript, ExplainTellsTimesByWhatWasMeasured) {
+    const Answer bcast = tutti("explain bcast --bytes 64K --ranks 2 --hosts 1" + far_figures());
+    EXPECT_EQ(bcast.status, 0) << bcast.err;
+    EXPECT_NE(bcast.out.find("moves: copies by stream in pieces of up to 64 KiB; single copy "
+                             "never\ntimes: 2 ranks of node7 measured: barrier 0.30 us; 64 KiB "
+                             "one way: prefetch 33.0, stream 17.6, single copy 32.8 us\n"),
+              std::string::npos)
+        << bcast.out;
+    const auto time = [](const Answer& answer, const std::string& algorithm) {
+        auto words = row(answer.out, algorithm);
+        return words.size() < 11 ? "" : words[9] + " " + words[10];
+    };
+    EXPECT_EQ(time(bcast, "pipeline"), "17.58 us");
+    EXPECT_EQ(time(bcast, "single"), "33.07 us");  // and a flag
+    // 256 KiB of 4 ranks: each writes all, folds a quarter of the 4 vectors and reads the other
+    // three quarters and what the others have folded; 4 GB/s for all.
+    const Answer split =
+        tutti("explain allreduce --bytes 256K --ranks 4 --hosts 1" + far_figures());
+    const auto counted = row(split.out, "split");
+    ASSERT_GT(counted.size(), 2u) << split.out;
+    const uint64_t n = 256 << 10;
+    const uint64_t ns = std::stoull(counted[1]) * 300 + (n + n * 3 / 2 + n * 3 / 4) / 4;
+    EXPECT_EQ(time(split, "split"), format_duration(ns)) << split.out;
+    const Answer barrier = tutti("explain barrier --ranks 4 --hosts 1" + far_figures());
+    EXPECT_EQ(time(barrier, "small"), "300 ns") << barrier.out;
+    EXPECT_EQ(barrier.out.find("moves:"), std::string::npos);
+}
+
+TEST_F(Transcript, SimulateCopiesAtTheRatesThatWereMeasured) {
+    const std::string call = "simulate bcast --bytes 4K --ranks 4 --hosts 2";
+    const Answer measured = tutti(call + far_figures());
+    EXPECT_EQ(measured.status, 0) << measured.err;
+    EXPECT_TRUE(measured.out.starts_with("within a host: 2 ranks of node7 measured: barrier 0.30"))
+        << measured.out;
+    const Answer assumed = tutti(call);
+    EXPECT_EQ(assumed.out.find("within a host"), std::string::npos);
+    // Over the network, and then a flag and what the copies of both sides do not hide.
+    const uint64_t n = 4096, network_ns = 1000 + 328;
+    const auto time = [](const Answer& answer) {
+        const auto words = row(answer.out, "binomial");
+        return words.size() < 3 ? "" : words[1] + " " + words[2];
+    };
+    EXPECT_EQ(time(measured), format_duration(network_ns + 300 + n / 4)) << measured.out;
+    EXPECT_EQ(time(assumed), format_duration(network_ns + 100 + n / 8)) << assumed.out;
+}
+
+TEST_F(Transcript, FiguresThatAreNoneAreOneLine) {
+    const Answer none = tutti("explain barrier --ranks 2 --hosts 1 --node-figures /dev/null");
+    EXPECT_EQ(none.status, 2);
+    EXPECT_EQ(none.err, "tutti: --node-figures: /dev/null: is no file\n");
+    const Answer hosts = tutti("explain barrier --ranks 4 --hosts 2" + far_figures());
+    EXPECT_EQ(hosts.status, 2);
+    EXPECT_EQ(hosts.err,
+              "tutti: --node-figures: needs --hosts 1; tutti simulate takes it for several\n");
+}
 
 TEST_F(Transcript, ExplainCountsWhatTheFormulasSay) {
     const uint64_t p = 16, n = 1 << 20, log_p = 4, segments = 4;

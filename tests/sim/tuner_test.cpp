@@ -316,6 +316,7 @@ TEST(Tuner, LooksAtNumbersThatAllKnow) {
     EXPECT_GT(crew.teams[0].call, calls + kFirstLook + 2);
     EXPECT_LT(crew.teams[0].call, calls + kFirstLook + 60);
     EXPECT_EQ(crew.teams[0].tuning, before);
+    for (const node::Team& team : crew.teams) EXPECT_EQ(team.tuner->again(), 0u);
     crew.check_agreement();
 }
 
@@ -336,6 +337,7 @@ TEST(Tuner, MeasuresAgainWhereRanksWereMoved) {
             ASSERT_EQ(run_call(crew, {kind, 0, 4000, Fold::kXorU64, i}, far), "") << replay(seed);
         }
         EXPECT_EQ(crew.teams[0].tuning.way, CopyWay::kStream) << replay(seed);
+        for (const node::Team& team : crew.teams) EXPECT_EQ(team.tuner->again(), 1u);
         crew.check_agreement();
         EXPECT_EQ(run_mixed(crew, far), "") << replay(seed);
     }

@@ -143,6 +143,48 @@ TEST(SingleCopyThreads, OffSaysSo) {
     EXPECT_TRUE(why == "TUTTI_SINGLE_COPY=off" || why.empty()) << why;
 }
 
+TEST(NodeInfo, SaysWhatFollowsAndWhere) {
+    const ContextPtr context = make_context({"TUTTI_SINGLE_COPY=off"});
+    uint64_t processes[2] = {};
+    run_crew(context.get(), 2, [&](uint32_t rank, tutti_team* team) {
+        tutti_node_info info{};
+        EXPECT_EQ(tutti_team_node(team, &info), TUTTI_ERR_ARGUMENT);
+        info.struct_bytes = sizeof info;
+        ASSERT_EQ(tutti_team_node(team, &info), TUTTI_OK);
+        EXPECT_EQ(info.struct_bytes, sizeof info);
+        EXPECT_EQ(info.ranks, 2u);
+        EXPECT_EQ(info.rank, rank);
+        EXPECT_EQ(info.reads, 0);
+        EXPECT_EQ(info.again, 0u);
+        EXPECT_EQ(info.single_one_way_bytes, UINT64_MAX);
+        EXPECT_NE(std::string(info.host), "");
+        const std::string follows = info.follows;
+        EXPECT_TRUE(follows.starts_with("copies by ") && follows.ends_with("; no single copy"))
+            << follows;
+        // Two ranks may share a processor here.
+        const bool is_measured = info.state == TUTTI_NODE_MEASURED;
+        EXPECT_TRUE(is_measured || info.state == TUTTI_NODE_UNMEASURED) << info.state;
+        EXPECT_EQ(info.barrier_ns > 0, is_measured);
+        EXPECT_EQ(info.figures[0] != '\0', is_measured);
+        EXPECT_EQ(info.reason[0] == '\0', is_measured);
+        processes[rank] = info.processes;
+    });
+    EXPECT_EQ(processes[0], processes[1]);
+    EXPECT_NE(processes[0], 0u);
+}
+
+TEST(NodeInfo, ARankAloneHasNothingToSay) {
+    const ContextPtr context = make_context({});
+    run_crew(context.get(), 1, [](uint32_t, tutti_team* team) {
+        tutti_node_info info{};
+        info.struct_bytes = sizeof info;
+        ASSERT_EQ(tutti_team_node(team, &info), TUTTI_OK);
+        EXPECT_EQ(info.state, TUTTI_NODE_ALONE);
+        EXPECT_EQ(info.ranks, 1u);
+        EXPECT_STREQ(info.figures, "");
+    });
+}
+
 // Teams measure themselves while threads run, and go on with what they found.
 TEST(SingleCopyThreads, ATeamMeasuresItself) {
     constexpr uint32_t kRanks = 2;

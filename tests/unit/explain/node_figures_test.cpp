@@ -86,31 +86,6 @@ TEST(SpeedLines, APairThatCouldNotBeMeasuredHasOneLine) {
     EXPECT_EQ(shown(speed_lines(pairs, "")), "any two (0, 1)|not measured: no time\n");
 }
 
-TEST(Consequence, NothingMeasured) {
-    EXPECT_EQ(figures_text({}), std::vector<std::string>{"nothing measured"});
-    node::Figures barrier;
-    barrier.barrier_ns = 20;
-    EXPECT_EQ(figures_text(barrier), std::vector<std::string>{"barrier 0.02 us"});
-    EXPECT_EQ(consequence_text({}, kUntried, true),
-              "copies by prefetch in pieces of up to 16 KiB; single copy not measured");
-    EXPECT_EQ(consequence_text({}, kUntried, false),
-              "copies by prefetch in pieces of up to 16 KiB; no single copy");
-}
-
-TEST(Consequence, SingleCopy) {
-    const auto text = [](uint64_t one_way, uint64_t all_ways) {
-        node::Tuning tuning;
-        tuning.single_one_way = one_way;
-        tuning.single_all_ways = all_ways;
-        const std::string all = consequence_text(near(), tuning, true);
-        return all.substr(all.find("; ") + 2);
-    };
-    EXPECT_EQ(text(0, 0), "single copy wherever it may");
-    EXPECT_EQ(text(16384, 16384), "single copy from 16 KiB on");
-    EXPECT_EQ(text(kNever, 65536), "single copy never one way, from 64 KiB on both ways");
-    EXPECT_EQ(text(kNever, kNever), "single copy never");
-}
-
 TEST(LeastOf, TakesTheLessOfWhatWasMeasured) {
     node::Figures one = near();
     node::Figures other = far();

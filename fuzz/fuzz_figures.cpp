@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A report as anybody may have changed it: either its figures are taken, and then they give rates,
+// or one line says what is wrong.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/saved_figures.h"
+#include "price/node_speed.h"
+
+namespace {
+
+void demand(bool condition) {
+    if (!condition) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(data), bytes);
+    const auto found = tutti::cli::parse_node_figures(text, 2);
+    if (!found) {
+        demand(found.error().message.find('\n') == std::string::npos);
+        return 0;
+    }
+    const tutti::explain::MeasuredNode& node = found.value();
+    demand(node.text().find('\n') == std::string::npos);
+    const auto tuning = tutti::explain::tuning_of(node, {}, 2);
+    const auto parameters = tutti::price::parameters_of(node.figures, tuning);
+    demand(parameters.flag_ns > 0 && parameters.copy_bytes_per_s > 0);
+    return 0;
+}

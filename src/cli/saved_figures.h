@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks of a node once measured, out of a report (docs/node.md, "In the report").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/words.h"
+#include "explain/node_level.h"
+
+namespace tutti::cli {
+
+inline constexpr OptionDoc kNodeFiguresOption = {
+    "--node-figures", "FILE", "What ranks of a host measured: the JSON of a report"};
+
+// Of the first set that measured; of those, one of so many ranks goes before.
+Result<explain::MeasuredNode> parse_node_figures(std::string_view text, uint32_t ranks);
+
+// Nothing where the option is not there. An error is one line.
+Result<std::optional<explain::MeasuredNode>> read_node_figures(const Words& words, uint32_t ranks);
+
+}  // namespace tutti::cli

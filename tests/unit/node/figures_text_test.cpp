@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/figures_text.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::node {
+namespace {
+
+constexpr Tuning kUntried;
+
+// Two cores of one die, as measured on an AMD EPYC.
+Figures near_cores() {
+    Figures figures;
+    figures.barrier_ns = 62;
+    figures.way_ns = {5300, 3440, 3360, 9900};
+    figures.one_way.single[kMeasuredMiddle] = 7700;
+    return figures;
+}
+
+TEST(FiguresText, NothingMeasured) {
+    EXPECT_EQ(figures_text({}), std::vector<std::string>{"nothing measured"});
+    Figures barrier;
+    barrier.barrier_ns = 20;
+    EXPECT_EQ(figures_text(barrier), std::vector<std::string>{"barrier 0.02 us"});
+    EXPECT_EQ(consequence_text({}, kUntried, true),
+              "copies by prefetch in pieces of up to 16 KiB; single copy not measured");
+    EXPECT_EQ(consequence_text({}, kUntried, false),
+              "copies by prefetch in pieces of up to 16 KiB; no single copy");
+}
+
+TEST(FiguresText, SingleCopy) {
+    const auto text = [](uint64_t one_way, uint64_t all_ways) {
+        Tuning tuning;
+        tuning.single_one_way = one_way;
+        tuning.single_all_ways = all_ways;
+        const std::string all = consequence_text(near_cores(), tuning, true);
+        return all.substr(all.find("; ") + 2);
+    };
+    EXPECT_EQ(text(0, 0), "single copy wherever it may");
+    EXPECT_EQ(text(16384, 16384), "single copy from 16 KiB on");
+    EXPECT_EQ(text(kNever, 65536), "single copy never one way, from 64 KiB on both ways");
+    EXPECT_EQ(text(kNever, kNever), "single copy never");
+}
+
+}  // namespace
+}  // namespace tutti::node

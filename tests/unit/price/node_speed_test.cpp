@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Synthetic tables, all in round numbers.
+#include "price/node_speed.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::price {
+namespace {
+
+using node::Figures;
+
+constexpr uint64_t kGB = 1'000'000'000;
+
+// One die: 8 pieces, of the 8,672 ns that 64 KiB take 8 x 60 are flags.
+Figures near_cores() {
+    Figures figures;
+    figures.barrier_ns = 60;
+    figures.way_ns = {9000, 8672, 9000, 11000};
+    figures.one_way.single = {0, 0, 0, 16384, 0, 0};
+    return figures;
+}
+// Two dies: streams, in 4 pieces.
+Figures far_cores() {
+    Figures figures;
+    figures.barrier_ns = 300;
+    figures.way_ns = {34000, 33000, 34000, 17584};
+    return figures;
+}
+// Single copy wins from 32 KiB on.
+Figures two_sockets() {
+    Figures figures;
+    figures.barrier_ns = 1000;
+    figures.way_ns = {70000, 69536, 80000, 140000};
+    figures.one_way.ring = {0, 20000, 40000, 0, 0, 0};
+    figures.one_way.single = {0, 20000, 32768, 32768, 0, 65536};
+    return figures;
+}
+
+node::Tuning tuned(const Figures& figures) { return node::tune(figures, {}, {}); }
+
+uint64_t bcast_ns(const Figures& figures, uint64_t pieces) {
+    return time_ns({pieces, 65536, 0, 0}, parameters_of(figures, tuned(figures)));
+}
+
+TEST(NodeSpeed, TheTripThatWasMeasuredTakesWhatItTook) {
+    EXPECT_EQ(tuned(near_cores()).way, node::CopyWay::kPrefetch);
+    EXPECT_EQ(bcast_ns(near_cores(), 8), 8672u);
+    EXPECT_EQ(tuned(far_cores()).way, node::CopyWay::kStream);
+    EXPECT_EQ(bcast_ns(far_cores(), 4), 17584u);
+    EXPECT_EQ(tuned(two_sockets()).way, node::CopyWay::kPrefetch);
+    EXPECT_EQ(bcast_ns(two_sockets(), 8), 69536u);
+}
+
+TEST(NodeSpeed, Parameters) {
+    const NodeParameters near = parameters_of(near_cores(), tuned(near_cores()));
+    EXPECT_EQ(near.flag_ns, 60u);
+    EXPECT_EQ(near.copy_bytes_per_s, 8 * kGB);
+    EXPECT_EQ(near.reduce_bytes_per_s, NodeParameters{}.reduce_bytes_per_s);
+    const NodeParameters far = parameters_of(far_cores(), tuned(far_cores()));
+    EXPECT_EQ(far.flag_ns, 300u);
+    EXPECT_EQ(far.copy_bytes_per_s, 4 * kGB);
+    const NodeParameters sockets = parameters_of(two_sockets(), tuned(two_sockets()));
+    EXPECT_EQ(sockets.flag_ns, 1000u);
+    EXPECT_EQ(sockets.copy_bytes_per_s, 65536 * kGB / 61536 + 1);
+}
+
+TEST(NodeSpeed, FlagsAreNeverMoreThanHalfOfIt) {
+    Figures figures = near_cores();
+    figures.barrier_ns = 5000;
+    EXPECT_EQ(parameters_of(figures, tuned(figures)).copy_bytes_per_s, 65536 * kGB / 4336 + 1);
+}
+
+TEST(NodeSpeed, WhatWasNotMeasuredIsAssumed) {
+    Figures figures;
+    figures.barrier_ns = 60;
+    const NodeParameters found = parameters_of(figures, tuned(figures));
+    EXPECT_EQ(found.flag_ns, 60u);
+    EXPECT_EQ(found.copy_bytes_per_s, NodeParameters{}.copy_bytes_per_s);
+}
+
+TEST(NodeSpeed, SingleCopyGoesByTheNextSize) {
+    EXPECT_EQ(single_bytes_per_s(far_cores(), 65536), 0u);
+    EXPECT_EQ(single_bytes_per_s(near_cores(), 8), 4 * kGB);
+    EXPECT_EQ(single_bytes_per_s(near_cores(), 1 << 30), 4 * kGB);
+    const Figures figures = two_sockets();
+    EXPECT_EQ(single_bytes_per_s(figures, 1), 16384 * kGB / 20000);
+    EXPECT_EQ(single_bytes_per_s(figures, 32767), 16384 * kGB / 20000);
+    EXPECT_EQ(single_bytes_per_s(figures, 32768), kGB);
+    EXPECT_EQ(single_bytes_per_s(figures, 65536), 2 * kGB);
+    EXPECT_EQ(single_bytes_per_s(figures, 262144), 4 * kGB);
+}
+
+TEST(NodeSpeed, TimesAddUp) {
+    const NodeParameters round{100, 8 * kGB, 4 * kGB};
+    EXPECT_EQ(time_ns({}, round), 0u);
+    EXPECT_EQ(time_ns({3, 0, 0, 0}, round), 300u);
+    EXPECT_EQ(time_ns({3, 8000, 16000, 4000}, round), 300u + 3000u + 1000u);
+}
+
+}  // namespace
+}  // namespace tutti::price
