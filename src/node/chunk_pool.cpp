@@ -89,8 +89,9 @@ bool ChunkPool::claim(Part& part, uint64_t index, uint64_t read_until, Rank read
 
 bool ChunkPool::is_lost() const {
     return std::all_of(places_.begin(), places_.end(), [](const Place& place) {
-        return place.part && !is_read(place) &&
-               place.part->slice.header().gave_up.load(std::memory_order_acquire) != 0;
+        if (!place.part) return false;
+        const SliceHeader& header = place.part->slice.header();
+        return header.gave_up.load(std::memory_order_acquire) != 0 && !is_read(place);
     });
 }
 

@@ -73,7 +73,7 @@ bool consumed_look(Team& team, uint64_t target) {
 bool place_chunk(Team& team, Op& op, uint64_t index, Rank reader) {
     if (team.pool->claim(*team.pool_part, index, reuse_target(team, index), reader)) return true;
     op.is_lost = team.pool->is_lost();
-    return false;
+    return awaits(op, kNoRank);
 }
 
 void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::byte* accumulated,

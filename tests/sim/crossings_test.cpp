@@ -31,7 +31,8 @@ simulate::SimTeam fat_team() {
     const std::vector<topo::CpuSet> cpus(kRanks);
     return {.ranks = kRanks,
             .chunk_bytes = kChunkBytes,
-            .layout = bootstrap::tree_layout(bootstrap::tree_words(settings, cpus)),
+            .layout = bootstrap::tree_layout(
+                bootstrap::tree_words(bootstrap::rank_groups(settings, cpus), kRanks)),
             .tuning = {.pieces = {.bytes_max = kChunkBytes}}};
 }
 
@@ -56,7 +57,7 @@ Crossings count(const LineTrace& trace, const node::Slice& slice) {
     for (const auto& [reader, line] : trace.touched()) {
         const size_t offset = line * node::kLineBytes - node::kPageBytes;
         const auto owner = static_cast<uint32_t>(offset / slice.geometry.rank_bytes);
-        if (offset % slice.geometry.rank_bytes < node::Slice::kSlotsOffset) continue;
+        if (offset % slice.geometry.rank_bytes < slice.geometry.slots_offset) continue;
         ++counted.all;
         if (reader / kCacheRanks != owner / kCacheRanks) ++counted.cache;
         if (reader / kDieRanks != owner / kDieRanks) ++counted.die;

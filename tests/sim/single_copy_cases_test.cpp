@@ -329,7 +329,7 @@ TEST(SingleCopy, WhatIsDeniedIsTakenBackAtTheNextLook) {
     node::Figures measured;
     measured.barrier_ns = 1;  // as the clock, which stands, says at every look
     measured.way_ns = {1, 1, 1, 1};
-    const std::vector<uint32_t> chain = {node::kNoRank, 0, 1, 0, 0, 0};
+    const std::vector<uint32_t> chain = {node::kNoRank, 0, 1, 0, 1, 2, 0, 0, 0};
     for (const node::Figures& figures : {node::Figures{}, measured}) {
         run_denied(figures, {});
         run_denied(figures, bootstrap::tree_layout(chain));

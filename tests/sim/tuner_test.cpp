@@ -177,7 +177,7 @@ TEST(Measuring, SingleCopyWhereItWins) {
 // share a die. From rank 0 there are a pair beside, one on the next die and one far away.
 node::Layout three_distances() {
     constexpr uint32_t kTop = node::kNoRank;
-    return bootstrap::tree_layout(std::vector<uint32_t>{kTop, 0, 0, 0, 3, 3, 0, 0, 1, 2, 0, 1});
+    return bootstrap::tree_layout(std::vector<uint32_t>{kTop, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 1});
 }
 
 // Every distance has a way that is best there, and takes twice as long as the one before.
@@ -217,7 +217,7 @@ TEST(Measuring, EachDistanceHasItsPair) {
 // Nothing is known of distances, or there is one: as before.
 TEST(Measuring, WhereAllAreAlikeThereAreNoPairs) {
     constexpr uint32_t kTop = node::kNoRank;
-    const std::vector<uint32_t> alike = {kTop, 0, 0, 0, 0, 0};
+    const std::vector<uint32_t> alike = {kTop, 0, 0, 0, 0, 0, 0, 0, 0};
     std::vector<uint64_t> calls;
     for (const bool has_distances : {false, true}) {
         node::Layout layout = bootstrap::tree_layout(alike);
