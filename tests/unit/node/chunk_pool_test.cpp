@@ -105,7 +105,7 @@ TEST_F(Pool, AnEndWhereItIsLost) {
     fill();
     memory_.slice(0).header().gave_up.store(2);
     const simulate::SimTeam shape{
-        .ranks = 3, .chunk_bytes = 192, .lean = simulate::SimLean{.teams = 2}};
+        .ranks = 3, .chunk_bytes = 192, .layout = {}, .lean = simulate::SimLean{.teams = 2}};
     node::Team team = simulate::sim_rank(shape, memory_, 0, 1);
     std::vector<std::byte> data(4000);
     node::Call call;
