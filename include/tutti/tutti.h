@@ -400,6 +400,7 @@ typedef struct tutti_node_info {
     uint32_t ranks;     /* on this node */
     uint32_t rank;      /* this one's place among them */
     int reads;          /* 1: each can read in the memory of all: there may be single copy */
+    int lean;           /* 1: it shares its memory with others of its processes (in_turn) */
     uint64_t processes; /* equal for teams of the same processes */
     uint32_t again;     /* so often measured anew by this team, since its ranks were moved */
     uint32_t barrier_ns;

@@ -49,6 +49,7 @@ void describe_node(const Members& members, tutti_node_info& info) {
     info.ranks = node.size;
     info.rank = node.rank;
     info.reads = node.peers ? 1 : 0;
+    info.lean = node.slice.geometry.is_lean ? 1 : 0;
     info.processes = source.processes;
     tutti_team_params params{};
     params.rank = members.rank;
@@ -59,8 +60,9 @@ void describe_node(const Members& members, tutti_node_info& info) {
     const node::Figures figures = node.tuner ? node.tuner->figures() : node::Figures{};
     if (figures.barrier_ns == 0) {
         info.state = TUTTI_NODE_UNMEASURED;
-        multicast::set_text(info.reason, source.is_crowded
-                                             ? "ranks share processors"
+        multicast::set_text(info.reason, source.is_crowded ? "ranks share processors"
+                                         : info.lean != 0
+                                             ? "they are lean, and do as the first one of their node"
                                              : "a barrier takes as long as where ranks share "
                                                "processors");
     } else {

@@ -31,6 +31,7 @@ void add_record(NodeRecord& sum, const NodeRecord& one) {
     if (knows_more(one.info, sum.info)) sum.info = one.info;
     sum.info.again = again;
     sum.teams += one.teams;
+    sum.lean += one.lean;
     sum.more += one.more;
 }
 
@@ -38,6 +39,7 @@ std::string head_text(const NodeRecord& row) {
     std::string text = "tutti: within " + std::string(row.info.host) + ", " +
                        std::to_string(row.info.ranks) + " ranks, " + std::to_string(row.teams) +
                        (row.teams == 1 ? " communicator" : " communicators");
+    if (row.lean > 0) text += " (" + std::to_string(row.lean) + " lean)";
     if (row.info.again == 1) text += ", measured again once";
     if (row.info.again > 1) {
         text += ", measured again " + std::to_string(row.info.again) + " times";
@@ -94,8 +96,9 @@ nlohmann::ordered_json follows_json(const tutti_node_info& info) {
 void NodeLog::add(const tutti_node_info& info) {
     if (info.state == TUTTI_NODE_ALONE || info.rank != 0) return;
     NodeRecord record;
-    memset(&record, 0, sizeof record);  // padding too: the record travels as bytes
+    memset(static_cast<void*>(&record), 0, sizeof record);  // padding too: the record travels as bytes
     record.teams = 1;
+    record.lean = info.lean != 0 ? 1 : 0;
     record.info = info;
     NodeRecord* const end = records_ + count_;
     NodeRecord* const same = std::find_if(
@@ -156,6 +159,7 @@ nlohmann::ordered_json node_json(std::span<const NodeRecord> rows) {
         entry["host"] = info.host;
         entry["ranks"] = info.ranks;
         entry["communicators"] = row.teams;
+        entry["lean_communicators"] = row.lean;
         entry["measured"] = is_measured(info);
         if (is_measured(info)) {
             entry["measured_again"] = info.again;

@@ -17,6 +17,7 @@ struct NodeRecord {
     uint32_t teams;  // of these processes
     uint32_t more;   // teams of other sets, that found no room
     tutti_node_info info;
+    uint32_t lean = 0;  // of the teams
 };
 
 // The records of one process: a table of fixed size.

@@ -36,6 +36,9 @@ def test_many_communicators_at_once(mpi):
                          timeout=240).passed()
     assert "stays with the host MPI" not in outcome.out + outcome.err, str(outcome)
     expect_taken_over(outcome.report, 4, ("allreduce", "bcast", "gather", "barrier"))
+    nodes = outcome.report.data["nodes"]
+    assert nodes[0]["ranks"] == 4 and nodes[0]["communicators"] >= 151, nodes
+    assert 100 < nodes[0]["lean_communicators"] < nodes[0]["communicators"], nodes
 
 
 def private_shm():

@@ -65,10 +65,13 @@ TEST(NodeLog, OneRecordForEachSetOfProcesses) {
     info = far_info(1, TUTTI_NODE_MEASURED);
     log.add(info);
     log.add(far_info(2, TUTTI_NODE_MEASURED));
+    info.lean = 1;
+    log.add(info);
     info.state = TUTTI_NODE_ALONE;
     log.add(info);
     ASSERT_EQ(log.records().size(), 2u);
-    EXPECT_EQ(log.records()[0].teams, 2u);
+    EXPECT_EQ(log.records()[0].teams, 3u);
+    EXPECT_EQ(log.records()[0].lean, 1u);
     EXPECT_EQ(log.records()[0].info.state, TUTTI_NODE_MEASURED);
     EXPECT_EQ(log.records()[1].teams, 1u);
 }
@@ -127,15 +130,18 @@ TEST(NodeTable, Text) {
               "tutti: within node7, 4 ranks, 3 communicators, measured again once: FIGURES\n"
               "tutti:   -> FOLLOWS\n");
     far.info.again = 2;
+    far.lean = 2;
+    EXPECT_NE(node_text({&far, 1}).find(" 3 communicators (2 lean), measured"), std::string::npos);
     EXPECT_NE(node_text({&far, 1}).find(", measured again 2 times: FIGURES"), std::string::npos);
     EXPECT_EQ(node_text({}), "");
 }
 
 TEST(NodeTable, Json) {
-    const std::vector<NodeRecord> rows = {{3, 0, far_info(1, TUTTI_NODE_MEASURED)},
+    const std::vector<NodeRecord> rows = {{3, 0, far_info(1, TUTTI_NODE_MEASURED), 2},
                                           {1, 0, crowded_info(2)}};
     const auto expected = nlohmann::ordered_json::parse(R"([
-      {"host": "node7", "ranks": 4, "communicators": 3, "measured": true, "measured_again": 0,
+      {"host": "node7", "ranks": 4, "communicators": 3, "lean_communicators": 2,
+       "measured": true, "measured_again": 0,
        "barrier_ns": 1234,
        "one_way_64k_ns": {"plain": 31000, "prefetch": 25000, "string": 30000, "stream": 15600},
        "one_way": [{"bytes": 32768, "rings_ns": 8000, "single_copy_ns": 7000},
@@ -144,7 +150,8 @@ TEST(NodeTable, Json) {
        "follows": {"way": "stream", "pieces": 4, "piece_bytes_min": 8192, "piece_bytes_max": 65536,
                    "single_copy": true, "single_copy_one_way_from_bytes": 32768,
                    "single_copy_all_ways_from_bytes": null}},
-      {"host": "node7", "ranks": 8, "communicators": 1, "measured": false,
+      {"host": "node7", "ranks": 8, "communicators": 1, "lean_communicators": 0,
+       "measured": false,
        "reason": "ranks share processors",
        "follows": {"way": "prefetch", "pieces": 8, "piece_bytes_min": 2048,
                    "piece_bytes_max": 16384, "single_copy": false,
