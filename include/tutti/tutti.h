@@ -427,7 +427,7 @@ TUTTI_API tutti_status tutti_team_node(const tutti_team *team, tutti_node_info *
 
 /* Why ranks of one node read no data in each other's memory ("rank 1 cannot read rank 0's memory:
  * Operation not permitted"), of the team that was made last; "" where they do, or no team has
- * tried. Valid until the next team is made. */
+ * tried. Valid until the next team is made, or a call runs: it may be denied later. */
 TUTTI_API const char *tutti_context_no_single_copy(const tutti_context *context);
 
 TUTTI_API const char *tutti_status_text(tutti_status status);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arena/home.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -45,12 +47,18 @@ Home::Home(uint64_t id, const HomeShape& shape, uint32_t rank, uint64_t set_hash
       arena_(std::move(arena)),
       mapping_(std::move(mapping)),
       offset_(offset),
-      pool_(std::make_shared<node::ChunkPool>(shape.places)) {
+      pool_(std::make_shared<node::ChunkPool>(shape.places)),
+      owner_(getpid()) {
     taken_.reserve(shape.entries);
     free_.reserve(shape.entries);
 }
 
-Home::~Home() { leave_slice(*reinterpret_cast<node::SliceHeader*>(mapping_->base())); }
+Home::~Home() {
+    if (getpid() != owner_) return;
+    leave_slice(*reinterpret_cast<node::SliceHeader*>(mapping_->base()));
+}
+
+bool Home::is_usable() const { return getpid() == owner_ && arena_->is_intact(); }
 
 HomeHeader& Home::header() const {
     return *reinterpret_cast<HomeHeader*>(mapping_->base() + node::kPageBytes);
@@ -69,6 +77,7 @@ std::byte* Home::entry(uint32_t rank, uint32_t index) const {
 // Memory of the own area up to `end`.
 Result<Done> Home::reserve_own(size_t end) {
     if (end <= reserved_) return Done{};
+    if (!is_usable()) return Error{ErrorCode::kSystem, "the segment's descriptor was closed"};
     const size_t bytes = end - reserved_;
     HomeHeader& account = header();
     const size_t before = account.bytes_used.fetch_add(bytes, std::memory_order_relaxed);

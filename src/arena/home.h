@@ -61,6 +61,9 @@ class Home {
     ~Home();
 
     [[nodiscard]] uint64_t id() const { return id_; }
+    // False in a child of the process whose home it is, which must leave it alone, and where the
+    // program has closed or replaced the segment's descriptor.
+    [[nodiscard]] bool is_usable() const;
     [[nodiscard]] uint32_t ranks() const { return shape_.ranks; }
     [[nodiscard]] uint32_t rank() const { return rank_; }
     [[nodiscard]] uint64_t set_hash() const { return set_hash_; }
@@ -106,6 +109,7 @@ class Home {
     std::shared_ptr<Mapping> mapping_;
     off_t offset_;
     std::shared_ptr<node::ChunkPool> pool_;
+    pid_t owner_;
 
     std::atomic<uint32_t> turn_{0};
     std::mutex mutex_;

@@ -123,7 +123,7 @@ Result<Done> NodeMaker::attach_all() {
             is_other = true;
         }
     }
-    home_.settle(has_home && !is_other);
+    all_have_homes_ = has_home;
     if (is_other) return circle_.agree(mine.report);
     if (receivers.empty()) return Done{};
     const bool i_need_it = mine.report.obstacle == Obstacle::kCannotOpen;
@@ -143,7 +143,10 @@ void NodeMaker::read_layout() {
 }
 
 Result<Done> NodeMaker::verify() {
-    if (skips_proof_) return Done{};
+    if (skips_proof_) {
+        home_.settle(all_have_homes_);
+        return Done{};
+    }
     // Before the last round: after it a quick member may already use the chunks, and nobody may
     // fail any more.
     attempt([&] {
@@ -164,7 +167,9 @@ Result<Done> NodeMaker::verify() {
         }
         return Report{};
     });
-    return circle_.agree(mine_);
+    auto proved = circle_.agree(mine_);
+    if (proved) home_.settle(all_have_homes_);
+    return proved;
 }
 
 // The first team of these processes: they find out how data moves between them, by calls on this
@@ -174,7 +179,7 @@ Result<Done> NodeMaker::learn() {
     const engine::NodeFacts facts = finder_->run();
     attempt([&] {
         apply(facts, context_, members_, part_.node);
-        if (is_leader()) context_.keep_facts(set_hash(members_), facts);
+        context_.keep_facts(set_hash(members_), facts);
         return Report{};
     });
     part_.source.has_measured = true;
@@ -195,6 +200,10 @@ void NodeMaker::prepare() {
     if (geometry_.is_lean) {
         node.pool = home_.home()->pool();
         node.tuner.reset();  // measures by long calls through a ring of its own
+        // Its slots end sooner, but what is measured or wanted of single copy is of more than that.
+        constexpr uint64_t kLeast = node::kInlineBytesMax + 1;
+        node.tuning.single_one_way = std::max<uint64_t>(node.tuning.single_one_way, kLeast);
+        node.tuning.single_all_ways = std::max<uint64_t>(node.tuning.single_all_ways, kLeast);
         for (uint32_t member = 0; member < circle_.size; ++member) {
             part_.memory.entries.push_back(node.slice.area(member));
         }

@@ -36,9 +36,7 @@ void NodeHome::meet(std::span<const NodeMember> members) {
     set_hash_ = set_hash(members);
     makes_ = makes_ && !is_common;
     if (!is_common) return;
-    home_ = context_.home();
-    // Another thread's team has made a larger one meanwhile.
-    if (home_->id() != first.home) home_.reset();
+    home_ = context_.find_home(first.home);
 }
 
 HomeOffer NodeHome::offer(const std::shared_ptr<arena::Arena>& arena, uint32_t rank) {
@@ -53,7 +51,10 @@ HomeOffer NodeHome::offer(const std::shared_ptr<arena::Arena>& arena, uint32_t r
     mapping_ = taken.value().mapping;
     offset_ = taken.value().offset;
     if (!arena::reserve(arena->fd(), offset_, offer.shape.header_bytes(), 0)) return offer;
-    new (mapping_->base() + node::kPageBytes) arena::HomeHeader{};
+    auto* const header = new (mapping_->base() + node::kPageBytes) arena::HomeHeader{};
+    // Homes of fewer processes have an account already, which goes on here.
+    const auto before = context_.home();
+    header->bytes_used = before ? before->bytes_used() : arena->used_bytes();
     offer.home = arena::random_token();
     offer.offset = offset_;
     offer.mapping = reinterpret_cast<uint64_t>(&mapping_);

@@ -108,6 +108,7 @@ class NodeMaker {
     std::shared_ptr<arena::Mapping> mapping_;
     node::Geometry geometry_;
     bool skips_proof_ = false;
+    bool all_have_homes_ = false;  // new ones
     // Of a lean team: by member, and the header's; the own ones.
     std::vector<uint32_t> entries_;
     uint32_t header_at_ = 0;

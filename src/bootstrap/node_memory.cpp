@@ -119,9 +119,18 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
 // The own one, as of a rank that has made no call.
 void NodeMaker::clear_area(const node::Slice& slice) const {
     std::byte* const area = slice.area(circle_.rank);
-    std::memset(area, 0, geometry_.is_lean ? node::kEntryBytes : node::Slice::kChunksOffset);
+    const size_t bytes = geometry_.is_lean ? node::kEntryBytes : node::Slice::kChunksOffset;
+    // Of an entry, a rank of the team before may still look here (node/chunk_pool.cpp).
+    constexpr size_t kDoneAt = sizeof(node::ReadyWords);
+    constexpr size_t kBehind = kDoneAt + sizeof(node::DoneWords);
+    std::memset(area, 0, kDoneAt);
+    std::memset(area + kBehind, 0, bytes - kBehind);
     new (area) node::ReadyWords{};
-    new (&slice.done(circle_.rank)) node::DoneWords{};
+    node::DoneWords& done = slice.done(circle_.rank);
+    for (auto* word :
+         {&done.calls_done, &done.chunks_consumed, &done.calls_entered, &done.rejections}) {
+        word->store(0, std::memory_order_relaxed);
+    }
     new (&slice.offer(circle_.rank)) node::OfferWords{};
     slice.done(circle_.rank).token.store(members_[circle_.rank].token, std::memory_order_release);
 }
@@ -142,6 +151,7 @@ node::Slice NodeMaker::slice() const {
 }
 
 Report NodeMaker::attach_lean() {
+    if (!home_.home()) return report_of(Obstacle::kSystem, "its home is gone");
     arena_ = home_.home()->arena();
     mapping_ = home_.home()->mapping();
     auto entry = home_.home()->take_entry();
@@ -151,7 +161,11 @@ Report NodeMaker::attach_lean() {
         auto header = home_.home()->take_entry();
         if (!header) return report_of(Obstacle::kFull, header.error().message);
         header_entry_ = header.value();
-        new (home_.home()->entry(home_.home()->rank(), *header_entry_)) node::SliceHeader{};
+        auto& made = *reinterpret_cast<node::SliceHeader*>(
+            home_.home()->entry(home_.home()->rank(), *header_entry_));
+        for (auto* word : {&made.detached, &made.bell.rung, &made.bell.sleepers, &made.gave_up}) {
+            word->store(0, std::memory_order_relaxed);
+        }
     }
     entries_.assign(circle_.size, *entry_);
     clear_area(slice());

@@ -141,12 +141,22 @@ void Context::keep_arena(const std::shared_ptr<arena::Arena>& arena) {
 
 std::shared_ptr<arena::Home> Context::home() {
     const std::lock_guard lock(mutex_);
-    return home_;
+    return homes_[0] && homes_[0]->is_usable() ? homes_[0] : nullptr;
+}
+
+std::shared_ptr<arena::Home> Context::find_home(uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& home : homes_) {
+        if (home && home->id() == id && home->is_usable()) return home;
+    }
+    return nullptr;
 }
 
 void Context::set_home(std::shared_ptr<arena::Home> home) {
+    // What goes, goes outside the lock.
+    std::shared_ptr<arena::Home> forgotten;
     const std::lock_guard lock(mutex_);
-    home_.swap(home);
+    forgotten = std::exchange(homes_[1], std::exchange(homes_[0], std::move(home)));
 }
 
 void Context::hold_arena(const std::shared_ptr<arena::Arena>& arena) {

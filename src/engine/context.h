@@ -111,6 +111,8 @@ class Context {
 
     // This process's home, of the largest set of which it has one; nullptr: it has none.
     std::shared_ptr<arena::Home> home();
+    // That one or the one before, which another thread's team has just replaced.
+    std::shared_ptr<arena::Home> find_home(uint64_t id);
     void set_home(std::shared_ptr<arena::Home> home);
 
     // Of the processes with this hash, as they once found out; nothing where they have not.
@@ -185,7 +187,7 @@ class Context {
     std::map<uint64_t, std::weak_ptr<arena::Arena>> arenas_;
     std::map<std::vector<arena::ProcessId>, std::weak_ptr<arena::Arena>> led_;
     std::array<std::shared_ptr<arena::Arena>, kHeldArenasMax> held_;  // the last one used first
-    std::shared_ptr<arena::Home> home_;
+    std::array<std::shared_ptr<arena::Home>, 2> homes_;               // the present one first
     std::map<uint64_t, NodeFacts> facts_;
     std::array<char, sizeof(NodeFacts::no_single_copy)> no_single_copy_{};
     std::unique_ptr<Retired> kept_;

@@ -57,16 +57,16 @@ void Control::listen(const node::Call* call, node::Op* op) {
     if (members_.is_broken() || hear_node()) return;
     hear_far(call);
     if (op && op->is_lost) return lose_memory(*op);
+    if (op && op->lacks_chunks) {
+        return break_off(TUTTI_ERR_MEMORY,
+                         "communicators in which members have failed hold this rank's chunks");
+    }
     if (!members_.is_broken()) look_for_rejections();
     if (!members_.is_broken() && op) look_for_disagreement(*op);
 }
 
-// Of a call whose inputs are overwritten by now, or whose data finds no room: nobody can finish it.
+// Of a call whose inputs are overwritten by now: nobody can finish it.
 void Control::lose_memory(const node::Op& op) {
-    if (op.awaited == node::kNoRank) {
-        return break_off(TUTTI_ERR_MEMORY,
-                         "communicators in which members have failed hold this rank's chunks");
-    }
     char why[96];
     std::snprintf(why, sizeof(why), "cannot read the memory of rank %u of this host any more",
                   op.awaited);

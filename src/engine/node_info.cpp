@@ -48,7 +48,7 @@ void describe_node(const Members& members, tutti_node_info& info) {
     info.struct_bytes = struct_bytes;
     info.ranks = node.size;
     info.rank = node.rank;
-    info.reads = node.peers ? 1 : 0;
+    info.reads = node.peers && (!node.tuner || node.tuner->may_read()) ? 1 : 0;
     info.lean = node.slice.geometry.is_lean ? 1 : 0;
     info.processes = source.processes;
     tutti_team_params params{};
@@ -60,11 +60,11 @@ void describe_node(const Members& members, tutti_node_info& info) {
     const node::Figures figures = node.tuner ? node.tuner->figures() : node::Figures{};
     if (figures.barrier_ns == 0) {
         info.state = TUTTI_NODE_UNMEASURED;
-        multicast::set_text(info.reason, source.is_crowded ? "ranks share processors"
-                                         : info.lean != 0
-                                             ? "they are lean, and do as the first one of their node"
-                                             : "a barrier takes as long as where ranks share "
-                                               "processors");
+        multicast::set_text(
+            info.reason, source.is_crowded ? "ranks share processors"
+                         : info.lean != 0  ? "they are lean, and do as the first one of their node"
+                                           : "a barrier takes as long as where ranks share "
+                                             "processors");
     } else {
         info.state = source.has_measured ? TUTTI_NODE_MEASURED : TUTTI_NODE_EARLIER;
         info.again = node.tuner->again();

@@ -85,8 +85,8 @@ std::string_view unless_folded_in_tree(const Team& team, const Call& call) {
 
 // The sizes of ranks may differ here, and the root sees by the size where payloads are.
 std::string_view unless_in_chunks(const Team& team, const Call& call) {
-    return call.bytes <= team.slice.geometry.inline_max ? "is for more than 1 KiB"
-                                                        : std::string_view();
+    if (call.bytes > team.slice.geometry.inline_max) return {};
+    return team.slice.geometry.is_lean ? "is for more than a line" : "is for more than 1 KiB";
 }
 
 std::string_view unless_one_chunk(const Team& team, const Call& call) {

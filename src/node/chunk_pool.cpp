@@ -8,8 +8,8 @@
 namespace tutti::node {
 namespace {
 
-// Its members' words are another team's as soon as all have left it. So this is asked after they
-// were read: if it still stands then, they were its own.
+// Its members' words may be another team's by now, as soon as all have left it. Then nothing of it
+// is read any more, whatever they say.
 bool have_all_left(const ChunkPool::Part& part) {
     return part.slice.entry_state(part.rank).is_left.load(std::memory_order_acquire) != 0;
 }
@@ -88,11 +88,12 @@ bool ChunkPool::claim(Part& part, uint64_t index, uint64_t read_until, Rank read
 }
 
 bool ChunkPool::is_lost() const {
-    return std::all_of(places_.begin(), places_.end(), [](const Place& place) {
+    const auto lost = std::count_if(places_.begin(), places_.end(), [](const Place& place) {
         if (!place.part) return false;
         const SliceHeader& header = place.part->slice.header();
         return header.gave_up.load(std::memory_order_acquire) != 0 && !is_read(place);
     });
+    return places_.size() - static_cast<size_t>(lost) < kChunksOut;
 }
 
 }  // namespace tutti::node

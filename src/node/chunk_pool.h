@@ -47,7 +47,8 @@ class ChunkPool {
     // Chunks of the team below read_until are read; reader: the one rank that will read this
     // chunk, or kNoRank: some will. False: others may still read in all chunks of the pool.
     bool claim(Part& part, uint64_t index, uint64_t read_until, Rank reader);
-    // Whether so it will stay: members have given up in the teams whose chunks are out.
+    // Whether a call may never find a chunk: members have given up in teams whose chunks are out,
+    // and too few others are left.
     [[nodiscard]] bool is_lost() const;
 
     struct Place {

@@ -71,9 +71,10 @@ bool consumed_look(Team& team, uint64_t target) {
 }
 
 bool place_chunk(Team& team, Op& op, uint64_t index, Rank reader) {
-    if (team.pool->claim(*team.pool_part, index, reuse_target(team, index), reader)) return true;
-    op.is_lost = team.pool->is_lost();
-    return awaits(op, kNoRank);
+    const bool has_place =
+        team.pool->claim(*team.pool_part, index, reuse_target(team, index), reader);
+    op.lacks_chunks = !has_place && team.pool->is_lost();
+    return has_place;
 }
 
 void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::byte* accumulated,

@@ -129,9 +129,10 @@ struct Progress {
     // call.bytes is what they send.
     size_t room = 0;
     uint64_t events_used = 0;  // of Rounds; 0 where there are none
-    // The call cannot end: memory of `awaited` that was tried can no longer be read, too late; or,
-    // where that is kNoRank, no chunk of the pool comes back.
+    // Memory of `awaited` that was tried can no longer be read, too late: the call cannot end.
     bool is_lost = false;
+    // No chunk of the pool may ever come back.
+    bool lacks_chunks = false;
 };
 
 // The same of a call that goes in rounds, through chunks; without meaning in others, whose start

@@ -54,6 +54,8 @@ class Tuner {
     // The call in flight.
     [[nodiscard]] Op& op() { return phase_ == Phase::kAsking ? op_ : meter_.op(); }
     [[nodiscard]] const Figures& figures() const { return figures_; }
+    // Nothing was denied since the team was made.
+    [[nodiscard]] bool may_read() const { return denial_.failure == 0; }
     // So often the figures are new since the first ones.
     [[nodiscard]] uint32_t again() const { return again_; }
 

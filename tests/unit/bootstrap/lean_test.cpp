@@ -15,18 +15,25 @@
 namespace tutti::test {
 namespace {
 
-// Of Tutti's memory files that this process has open; each once.
-size_t shared_bytes() {
-    std::set<ino_t> counted;
-    size_t bytes = 0;
+// Tutti's memory files that this process has open.
+std::vector<int> memory_files() {
+    std::vector<int> files;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;
         const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+        if (target.find("memfd:tutti") == std::string::npos) continue;
+        files.push_back(std::stoi(entry.path().filename()));
+    }
+    return files;
+}
+
+// What they take; each once.
+size_t shared_bytes() {
+    std::set<ino_t> counted;
+    size_t bytes = 0;
+    for (const int file : memory_files()) {
         struct stat info {};
-        if (target.find("memfd:tutti") == std::string::npos ||
-            stat(entry.path().c_str(), &info) != 0 || !counted.insert(info.st_ino).second) {
-            continue;
-        }
+        if (fstat(file, &info) != 0 || !counted.insert(info.st_ino).second) continue;
         bytes += static_cast<size_t>(info.st_blocks) * 512;
     }
     return bytes;
@@ -158,6 +165,22 @@ TEST(LeanTeams, OfSubsets) {
     }
     EXPECT_LE(shared_bytes(), 8u << 20);
     EXPECT_EQ(ranks.run(calls), "");
+}
+
+// A program that closes descriptors it does not know finds nothing of ours in files that come to
+// have their numbers.
+TEST(LeanTeams, AReplacedDescriptorIsLeftAlone) {
+    Ranks ranks(3, {"TUTTI_MEMORY=4M"});
+    for (int i = 0; i < 20; ++i) ASSERT_EQ(ranks.add_all(), 0u) << ranks.message;
+    FILE* const file = std::tmpfile();
+    ASSERT_NE(file, nullptr);
+    for (const int ours : memory_files()) ASSERT_EQ(dup2(fileno(file), ours), ours);
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(ranks.add_all(), 0u) << ranks.message;
+    struct stat info {};
+    ASSERT_EQ(fstat(fileno(file), &info), 0);
+    EXPECT_EQ(info.st_size, 0);
+    EXPECT_EQ(ranks.run(calls_of_all(ranks, 4, 3000, 3)), "");
+    std::fclose(file);
 }
 
 // A fat node: 256 ranks, 1,000 communicators of all and 100 of different halves, all at once,

@@ -95,8 +95,12 @@ TEST_F(Pool, IsLostWhenMembersGaveUp) {
     EXPECT_FALSE(pool_.is_lost());
     memory_.slice(0).header().gave_up.store(2);
     EXPECT_TRUE(pool_.is_lost());
+    // One is too few for a call of another team, which may have eight out.
     consume(0, 1, 1);
     consume(0, 2, 1);
+    EXPECT_TRUE(pool_.is_lost());
+    consume(0, 1, kChunksOut);
+    consume(0, 2, kChunksOut);
     EXPECT_FALSE(pool_.is_lost());
 }
 
@@ -115,8 +119,12 @@ TEST_F(Pool, AnEndWhereItIsLost) {
     node::Op op;
     node::start(team, op, call);
     EXPECT_EQ(node::step(team, op), Step::kBlocked);
-    EXPECT_TRUE(op.is_lost);
-    EXPECT_EQ(op.awaited, kNoRank);
+    EXPECT_TRUE(op.lacks_chunks);
+    // They are read, after all.
+    consume(0, 1, kChunksOut);
+    consume(0, 2, kChunksOut);
+    EXPECT_EQ(node::step(team, op), Step::kAdvanced);
+    EXPECT_FALSE(op.lacks_chunks);
 }
 
 }  // namespace
