@@ -17,9 +17,10 @@ constexpr uint32_t kTripsUncounted = 2;
 constexpr uint32_t kTripsMin = 4;
 constexpr uint32_t kTripsMax = 10;
 constexpr uint64_t kTrialNs = 60'000;
-// So much longer than what it is compared with, and it is not tried again. Not after one trip: that
-// may have been disturbed.
+// So much longer than what it is compared with in so many trips, and it is not tried again. One
+// trip or two may have been disturbed, and what is found stays until the ranks are moved.
 constexpr uint64_t kHopeless = 2;
+constexpr uint32_t kHopelessTrips = 3;
 // The blocks of all ranks together.
 constexpr size_t kAllBytesMax = size_t{1} << 20;
 
@@ -181,9 +182,11 @@ void Meter::record() {
     const uint64_t now = clock_.now_ns();
     const uint64_t ns = (now - trip_began_ns_) / calls_of(order_.trial.pattern);
     if (trips_++ == 0) trial_began_ns_ = trip_began_ns_;
+    least_ns_ = trips_ == 1 ? ns : std::min(least_ns_, ns);
     if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
-    const bool is_hopeless = rival != 0 && trips_ > 1 && best_ns_ > kHopeless * rival;
+    const bool is_hopeless =
+        rival != 0 && trips_ >= kHopelessTrips && least_ns_ > kHopeless * rival;
     const bool is_look = order_.trial.pattern == Pattern::kBarrier && known_.barrier_ns != 0;
     // One that seems to tell something new is made sure of.
     const bool wants_more = is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(best_ns_))

@@ -89,6 +89,7 @@ class Meter {
     uint32_t trips_ = 0;  // of the trial
     uint32_t calls_ = 0;  // of the trip
     uint64_t best_ns_ = 0;
+    uint64_t least_ns_ = 0;  // of all trips of the trial
 };
 
 }  // namespace tutti::node

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "bootstrap/node_shape.h"
@@ -171,13 +172,29 @@ TEST(Measuring, SingleCopyWhereItWins) {
     }
 }
 
+// By another process on a processor, say: what is found stays until the ranks are moved.
+TEST(Measuring, ADisturbedTripIsNoVerdict) {
+    for (const size_t disturbed : {1u, 3u}) {  // a trip is two calls
+        Crew crew(2, 1, true);
+        const Machine good = machine(CopyWay::kPrefetch, 1000, 30);
+        std::set<uint64_t> calls;
+        const Machine here = [&](const node::Team& team, const node::Op& op) {
+            const bool is_new = is_single(op) && calls.insert(op.number).second;
+            return good(team, op) + (is_new && calls.size() == disturbed ? 300'000 : 0);
+        };
+        measure(crew, here);
+        EXPECT_LE(crew.teams[0].tuning.single_one_way, 64u << 10) << disturbed;
+    }
+}
+
 // ---- by distance --------------------------------------------------------------------------------
 
 // Of six ranks: two beside each other, one on the next die, three on another socket, two of which
 // share a die. From rank 0 there are a pair beside, one on the next die and one far away.
 node::Layout three_distances() {
     constexpr uint32_t kTop = node::kNoRank;
-    return bootstrap::tree_layout(std::vector<uint32_t>{kTop, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 1});
+    return bootstrap::tree_layout(
+        std::vector<uint32_t>{kTop, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 1});
 }
 
 // Every distance has a way that is best there, and takes twice as long as the one before.
