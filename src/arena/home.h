@@ -88,6 +88,8 @@ class Home {
     bool admit_slice(size_t bytes, size_t slices_max);
     void discharge_slice(size_t bytes);
     [[nodiscard]] size_t bytes_used() const;
+    // That all homes of the set may come to take.
+    [[nodiscard]] size_t bytes_max() const { return shape_.bytes(); }
     [[nodiscard]] size_t slices_bytes() const;
 
     // Where the processes stand, for trees; once, by whoever makes the homes.

@@ -44,7 +44,9 @@ NodeOffer NodeMaker::make_offer() {
 bool NodeMaker::admits_slice(size_t bytes, size_t used, bool may_be_lean) const {
     const size_t most = context_.settings().memory_bytes;
     if (!home_.home()) return used + bytes <= most;
-    return home_.home()->admit_slice(bytes, may_be_lean ? most / kSlicesShare : most);
+    arena::Home& home = *home_.home();
+    const size_t left = most - std::min(most, home.bytes_max());
+    return home.admit_slice(bytes, may_be_lean ? std::max(left, most / kSlicesShare) : most);
 }
 
 Report NodeMaker::offer_slice(NodeOffer& offer) {

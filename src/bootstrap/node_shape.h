@@ -29,7 +29,8 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t 
 
 // For so many processes of a node; no places: it is not worth it.
 arena::HomeShape choose_homes(const Settings& settings, uint32_t ranks);
-// Of TUTTI_MEMORY, what slices of their own may take of teams that may be lean ones.
+// Of TUTTI_MEMORY, what slices may take of teams that may be lean ones, even if homes were to want
+// more than the rest.
 inline constexpr size_t kSlicesShare = 4;
 
 // That TUTTI_CHUNK allows; 0: as it is measured.
