@@ -57,7 +57,7 @@ class Ranks {
             Made made = make_team(contexts_[members[i]].get(), meeting, i, "one of many", nullptr,
                                   1, in_turn);
             if (made.status != TUTTI_OK) ++failed;
-            if (made.status != TUTTI_OK) message = made.message;
+            if (made.status != TUTTI_OK && i == 0) message = made.message;  // the same on all
             teams_[members[i]].push_back(std::move(made.team));
         });
         for (uint32_t rank = 0; rank < count(); ++rank) {
