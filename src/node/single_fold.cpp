@@ -43,11 +43,11 @@ bool has_room(Team& team) {
 // all of them to `out`. What of the others stands elsewhere is in team.operands already. Returns
 // the rank that could not be read, kNoRank where all is done. For who holds the room.
 Rank read_and_fold(Team& team, const Op& op, std::byte* out, size_t offset, size_t bytes) {
-    std::byte* room = team.fold_room->data();
-    for (Rank rank = 0; rank < team.size; ++rank, room += bytes) {
+    for (Rank rank = 0; rank < team.size; ++rank) {
         if (rank == team.rank) {
             team.operands[rank] = op.call.vector() + offset;
         } else if (team.by_ring[rank] == 0) {
+            std::byte* const room = team.fold_room->data() + rank * bytes;
             if (!team.peers->read(rank, room, team.slice.offer(rank).data + offset, bytes)) {
                 return rank;
             }
