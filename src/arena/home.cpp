@@ -186,7 +186,6 @@ TeamMemory& TeamMemory::operator=(TeamMemory&& other) noexcept {
     header = std::exchange(other.header, nullptr);
     members = other.members;
     counted_bytes = other.counted_bytes;
-    entries = std::move(other.entries);
     part = std::exchange(other.part, nullptr);
     return *this;
 }
@@ -198,12 +197,12 @@ void TeamMemory::leave() {
     const bool is_last = header->detached.fetch_add(1, std::memory_order_acq_rel) + 1 == members;
     if (is_last && home) {
         if (counted_bytes > 0) home->discharge_slice(counted_bytes);
-        for (std::byte* entry : entries) {
-            state_of(entry).is_left.store(1, std::memory_order_release);
+        for (uint32_t member = 0; part && member < members; ++member) {
+            state_of(part->slice.area(member)).is_left.store(1, std::memory_order_release);
         }
+        if (part) state_of(part->slice.base()).is_left.store(1, std::memory_order_release);
     }
     part = nullptr;
-    entries.clear();
     home.reset();
     mapping.reset();
 }

@@ -13,9 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "arena/arena.h"
@@ -129,8 +127,7 @@ struct TeamMemory {
     node::SliceHeader* header = nullptr;
     uint32_t members = 0;
     size_t counted_bytes = 0;               // of a slice
-    std::vector<std::byte*> entries;        // of a lean team, by member, and the header's
-    node::ChunkPool::Part* part = nullptr;  // of the pool of the home
+    node::ChunkPool::Part* part = nullptr;  // of a lean team, in the pool of the home
 
     TeamMemory() = default;
     TeamMemory(TeamMemory&& other) noexcept { *this = std::move(other); }

@@ -204,10 +204,6 @@ void NodeMaker::prepare() {
         constexpr uint64_t kLeast = node::kInlineBytesMax + 1;
         node.tuning.single_one_way = std::max<uint64_t>(node.tuning.single_one_way, kLeast);
         node.tuning.single_all_ways = std::max<uint64_t>(node.tuning.single_all_ways, kLeast);
-        for (uint32_t member = 0; member < circle_.size; ++member) {
-            part_.memory.entries.push_back(node.slice.area(member));
-        }
-        part_.memory.entries.push_back(node.slice.base());
     }
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);

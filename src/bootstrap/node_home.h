@@ -55,7 +55,6 @@ class NodeHome {
                 bool shares_process);
     // The leader's: where they stand.
     void write_groups(const topo::Groups& groups) { home_->write_groups(groups); }
-    [[nodiscard]] bool is_new() const { return is_new_; }
     // All have taken part in new homes, or not all could, and there are none. Allocates nothing.
     void settle(bool have_all);
 

@@ -62,6 +62,7 @@ class NodeMaker {
     }
     Result<Done> meet();
     NodeOffer make_offer();
+    Report find_own_arena();
     Report offer_slice(NodeOffer& offer);
     void offer_entries(NodeOffer& offer);
     [[nodiscard]] bool admits_slice(size_t bytes, size_t used, bool may_be_lean) const;

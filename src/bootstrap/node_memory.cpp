@@ -49,17 +49,25 @@ bool NodeMaker::admits_slice(size_t bytes, size_t used, bool may_be_lean) const 
     return home.admit_slice(bytes, may_be_lean ? std::max(left, most / kSlicesShare) : most);
 }
 
-Report NodeMaker::offer_slice(NodeOffer& offer) {
-    const Settings& settings = context_.settings();
+// The segment of these members, which a lean team does without.
+Report NodeMaker::find_own_arena() {
     std::vector<arena::ProcessId> processes;
     for (const NodeMember& member : members_) processes.push_back(member.process);
     std::sort(processes.begin(), processes.end());
     auto arena = context_.own_arena(processes);
     if (!arena) return report_of(Obstacle::kMemory, arena.error().message);
     arena_ = arena.value();
-    const bool may_be_lean = may_be_lean_ && home_.home();
-    offer.homes = home_.offer(arena_, circle_.rank);
+    return {};
+}
+
+Report NodeMaker::offer_slice(NodeOffer& offer) {
+    const Settings& settings = context_.settings();
     const auto& home = home_.home();
+    const bool may_be_lean = may_be_lean_ && home;
+    if (!may_be_lean) {
+        if (Report found = find_own_arena(); found.obstacle != Obstacle::kNone) return found;
+        offer.homes = home_.offer(arena_, circle_.rank);
+    }
     const size_t used = home ? home->slices_bytes() : arena_->used_bytes();
     const size_t wanted = learns(offer)
                               ? kPieceBytesMany
@@ -79,6 +87,9 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
                              " in use, TUTTI_MEMORY allows " + format_bytes(settings.memory_bytes));
     }
     if (home) offer.counted_bytes = counted_bytes_ = bytes;
+    if (!arena_) {
+        if (Report found = find_own_arena(); found.obstacle != Obstacle::kNone) return found;
+    }
     auto record = arena_->take(bytes, circle_.size, hash_of(members_));
     if (!record) return report_of(Obstacle::kMemory, record.error().message);
     own_mapping_ = record.value().mapping;
