@@ -405,6 +405,7 @@ typedef struct tutti_node_info {
     uint32_t again;     /* so often measured anew by this team, since its ranks were moved */
     uint32_t barrier_ns;
     uint32_t way_ns[TUTTI_NODE_WAYS]; /* 64 KiB one way through rings */
+    uint32_t short_ring_ns; /* the same in rings of 512 KiB, where they may be longer */
     uint32_t one_way_ring_ns[TUTTI_NODE_SIZES]; /* by the quickest of these; 64 KiB stands there */
     uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
     uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
@@ -414,6 +415,7 @@ typedef struct tutti_node_info {
     uint32_t piece_count;
     uint32_t piece_bytes_min;
     uint32_t piece_bytes_max;
+    uint64_t ring_bytes; /* in use, of a rank */
     uint64_t single_one_way_bytes; /* from so many on a single copy; UINT64_MAX: never */
     uint64_t single_all_ways_bytes;
     char host[64]; /* texts are cut where they are longer and end with a null character */

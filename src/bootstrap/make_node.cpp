@@ -187,7 +187,8 @@ Result<Done> NodeMaker::learn() {
     // Nobody reads what another one clears, or writes what it then does.
     if (auto ended = circle_.agree(mine_); !ended) return ended;
     clear_area(part_.node.slice);
-    part_.node.slice.geometry = geometry_.recut(part_.node.tuning.pieces.bytes_max);
+    part_.node.slice.geometry = geometry_.recut(part_.node.tuning.pieces.bytes_max,
+                                                   part_.node.tuning.ring_bytes);
     return circle_.agree({});
 }
 

@@ -69,10 +69,9 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
         offer.homes = home_.offer(arena_, circle_.rank);
     }
     const size_t used = home ? home->slices_bytes() : arena_->used_bytes();
-    const size_t wanted = learns(offer)
-                              ? kPieceBytesMany
-                              : tuning_of(offer.facts, settings, circle_.size).pieces.bytes_max;
-    const node::Geometry geometry = choose_geometry(settings, circle_.size, wanted, used);
+    const node::Tuning tuning = learns(offer) ? roomiest_tuning(settings, circle_.size)
+                                              : tuning_of(offer.facts, settings, circle_.size);
+    const node::Geometry geometry = choose_geometry(settings, circle_.size, tuning, used);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
     const size_t bytes = geometry.slice_bytes;
@@ -126,6 +125,8 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
     }
     mapping_ = mapping;
     clear_area(slice);
+    // As calls find the own ring that follow each other, see map_rings().
+    if (learns(offer_)) std::memset(slice.chunk(circle_.rank, 0), 0, geometry_.ring_bytes);
     return {};
 }
 

@@ -23,9 +23,11 @@ inline constexpr uint32_t kFlatRanksMax = 8;
 inline constexpr uint32_t kPieceBytesMany = 64 * 1024;
 
 // A process set with many communicators gets smaller rings before it gets none. used_bytes: of
-// TUTTI_MEMORY. chunk_bytes: wanted, where no setting says it.
-node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, size_t chunk_bytes,
-                               size_t used_bytes);
+// TUTTI_MEMORY. tuning: that the team will have.
+node::Geometry choose_geometry(const Settings& settings, uint32_t ranks,
+                               const node::Tuning& tuning, size_t used_bytes);
+// Of a ring: twice a second-level cache of this machine.
+size_t long_ring_bytes();
 
 // For so many processes of a node; no places: it is not worth it.
 arena::HomeShape choose_homes(const Settings& settings, uint32_t ranks);
@@ -38,6 +40,8 @@ uint32_t piece_bytes_max(const Settings& settings);
 
 // For ranks that have measured nothing.
 node::Tuning default_tuning(const Settings& settings, uint32_t ranks);
+// For ranks that are to measure: there is memory for whatever they may find.
+node::Tuning roomiest_tuning(const Settings& settings, uint32_t ranks);
 
 // More ranks than processors, for a team or for the whole job on this node. rank_cpus: of each rank
 // of the team; usable: of the node; ranks_on_node: of the job.

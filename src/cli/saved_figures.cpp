@@ -45,7 +45,7 @@ Result<Done> read_ways(const Json& node, node::Figures& figures) {
             return done;
         }
     }
-    return Done{};
+    return read_number(*found, "short_ring", UINT32_MAX, figures.short_ring_ns);
 }
 
 Result<Done> read_times(const Json& node, const char* key, node::Times& times) {

@@ -159,7 +159,8 @@ explain::PairSpeed measure(const Settings& settings, const explain::CpuPair& cpu
     explain::PairSpeed speed;
     speed.cpus = cpus;
     const auto geometry =
-        bootstrap::choose_geometry(settings, kPairRanks, bootstrap::kPieceBytesMany, 0);
+        bootstrap::choose_geometry(settings, kPairRanks,
+                                   bootstrap::roomiest_tuning(settings, kPairRanks), 0);
     const auto mapping = arena::Mapping::anonymous(geometry.slice_bytes);
     if (!mapping) {
         speed.obstacle = mapping.error().message;

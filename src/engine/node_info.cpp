@@ -25,6 +25,7 @@ void describe_times(const node::Times& times, uint32_t (&ring)[TUTTI_NODE_SIZES]
 void describe_figures(const node::Figures& figures, tutti_node_info& info) {
     info.barrier_ns = figures.barrier_ns;
     std::copy(figures.way_ns.begin(), figures.way_ns.end(), info.way_ns);
+    info.short_ring_ns = figures.short_ring_ns;
     describe_times(figures.one_way, info.one_way_ring_ns, info.one_way_single_ns);
     describe_times(figures.all_ways, info.all_ways_ring_ns, info.all_ways_single_ns);
 }
@@ -56,6 +57,7 @@ void describe_node(const Members& members, tutti_node_info& info) {
     params.size = members.size;
     multicast::set_text(info.host, members.context.host_of(params));
     describe_tuning(node.tuning, info);
+    info.ring_bytes = node.slice.geometry.chunk_bytes * node.slice.geometry.chunk_count;
     if (node.size == 1) return;
     const node::Figures figures = node.tuner ? node.tuner->figures() : node::Figures{};
     if (figures.barrier_ns == 0) {

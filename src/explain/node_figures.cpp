@@ -62,6 +62,7 @@ node::Figures least_of(const node::Figures& one, const node::Figures& other) {
     node::Figures least = one;
     keep_least(least.barrier_ns, other.barrier_ns);
     keep_least(least.way_ns, other.way_ns);
+    keep_least(least.short_ring_ns, other.short_ring_ns);
     keep_least(least.one_way.ring, other.one_way.ring);
     keep_least(least.one_way.single, other.one_way.single);
     keep_least(least.all_ways.ring, other.all_ways.ring);

@@ -143,7 +143,7 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
     }
     if (scenario.ranks > 1) {
         team.slice.geometry = bootstrap::choose_geometry(scenario.settings, scenario.ranks,
-                                                         team.tuning.pieces.bytes_max, 0);
+                                                         team.tuning, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
         if (needed > scenario.settings.memory_bytes) {
             side.obstacle =

@@ -56,6 +56,7 @@ nlohmann::ordered_json ways_json(const tutti_node_info& info) {
     for (size_t i = 0; i < TUTTI_NODE_WAYS; ++i) {
         if (info.way_ns[i] != 0) json[kWays[i]] = info.way_ns[i];
     }
+    if (info.short_ring_ns != 0) json["short_ring"] = info.short_ring_ns;
     return json;
 }
 
@@ -85,6 +86,7 @@ nlohmann::ordered_json follows_json(const tutti_node_info& info) {
     json["pieces"] = info.piece_count;
     json["piece_bytes_min"] = info.piece_bytes_min;
     json["piece_bytes_max"] = info.piece_bytes_max;
+    json["ring_bytes"] = info.ring_bytes;
     json["single_copy"] = info.reads != 0;
     json["single_copy_one_way_from_bytes"] = from_json(info.single_one_way_bytes);
     json["single_copy_all_ways_from_bytes"] = from_json(info.single_all_ways_bytes);

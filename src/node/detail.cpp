@@ -86,13 +86,32 @@ void fold_onto(Team& team, const Reducer& reducer, std::byte* out, const std::by
     std::memcpy(out, fold_user(team, reducer, accumulated, right, bytes), bytes);
 }
 
+namespace {
+
+// Others have written them lately, all but one, and their lines are far: asked for ahead.
+void prefetch_operands(const Team& team, Rank count, size_t from, size_t bytes) {
+    for (Rank i = 0; i < count; ++i) {
+        for (size_t at = from; at < from + bytes; at += kLineBytes) {
+            __builtin_prefetch(team.operands[i] + at);
+        }
+    }
+}
+
+}  // namespace
+
 void fold_first(Team& team, const Reducer& reducer, Rank count, std::byte* out, std::byte* shared,
                 size_t bytes) {
-    const size_t piece = fold_piece(reducer);
+    // Of few operands, so many lines are on their way while the piece before is folded.
+    constexpr size_t kAheadBytes = 2048;
+    constexpr Rank kAheadMax = 4;
+    const bool is_ahead = reducer.kernel && count <= kAheadMax;
+    const size_t element = reducer.element_bytes;
+    const size_t piece = is_ahead ? kAheadBytes / element * element : fold_piece(reducer);
     std::byte* const space = fold_space(team);
     while (bytes > 0) {
         const size_t now = std::min(piece, bytes);
         std::byte* const result = out ? out : space;
+        if (is_ahead) prefetch_operands(team, count, now, std::min(piece, bytes - now));
         if (reducer.kernel) {
             fold_piece_predefined(team, reducer, count, result, now);
         } else {

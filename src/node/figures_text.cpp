@@ -55,6 +55,7 @@ std::vector<std::string> figures_text(const Figures& figures) {
     for (size_t i = 0; i < kCopyWays; ++i) {
         add_time(one_way, name_of(static_cast<CopyWay>(i)), figures.way_ns[i]);
     }
+    add_time(one_way, "short ring", figures.short_ring_ns);
     add_time(one_way, "single copy", figures.one_way.single[kMeasuredMiddle]);
     std::string both_ways;
     add_time(both_ways, "rings", figures.all_ways.ring[kMeasuredMiddle]);

@@ -16,6 +16,8 @@ namespace {
 constexpr uint32_t kTripsUncounted = 2;
 constexpr uint32_t kTripsMin = 4;
 constexpr uint32_t kTripsMax = 10;
+// Once through a short ring, whose lines their readers hold when they come round again.
+constexpr uint32_t kTripsAround = kShortRingBytes / kMeasuredBytes[kMeasuredMiddle];
 constexpr uint64_t kTrialNs = 60'000;
 // So much longer than what it is compared with in so many trips, and it is not tried again. One
 // trip or two may have been disturbed, and what is found stays until the ranks are moved.
@@ -105,7 +107,11 @@ void Meter::decide(const Team& team) {
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_ > 0 && !is_late) return;  // the trial goes on
     const bool can_read = team.peers != nullptr && limits_.has_single;
-    const auto next = next_trial(figures, can_read, block_bytes_max(team), distances_);
+    const auto next =
+        next_trial(figures, {.can_read = can_read,
+                             .has_long_rings = team.slice.geometry.ring_bytes > kShortRingBytes,
+                             .all_ways_bytes_max = block_bytes_max(team),
+                             .distances = distances_});
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;
@@ -148,7 +154,7 @@ void Meter::meet(Team& team, Phase phase) {
 
 void Meter::apply(Team& team, const Tuning& tuning) {
     team.tuning = tuning;
-    team.slice.geometry = team.slice.geometry.recut(tuning.pieces.bytes_max);
+    team.slice.geometry = team.slice.geometry.recut(tuning.pieces.bytes_max, tuning.ring_bytes);
 }
 
 bool Meter::move_on(Team& team) {
@@ -183,7 +189,10 @@ void Meter::record() {
     const uint64_t ns = (now - trip_began_ns_) / calls_of(order_.trial.pattern);
     if (trips_++ == 0) trial_began_ns_ = trip_began_ns_;
     least_ns_ = trips_ == 1 ? ns : std::min(least_ns_, ns);
-    if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
+    const uint32_t uncounted = order_.trial.is_short ? kTripsAround : kTripsUncounted;
+    const uint32_t counted_min = kTripsMin - kTripsUncounted;
+    const uint32_t counted_max = kTripsMax - kTripsUncounted;
+    if (trips_ <= uncounted + 1 || ns < best_ns_) best_ns_ = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
     const bool is_hopeless =
         rival != 0 && trips_ >= kHopelessTrips && least_ns_ > kHopeless * rival;
@@ -191,7 +200,8 @@ void Meter::record() {
     // One that seems to tell something new is made sure of.
     const bool wants_more = is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(best_ns_))
                                     : now - trial_began_ns_ < kTrialNs;
-    const bool goes_on = trips_ < kTripsMin || (wants_more && trips_ < kTripsMax);
+    const bool goes_on = trips_ < uncounted + counted_min ||
+                         (wants_more && trips_ < uncounted + counted_max);
     if (goes_on && !is_hopeless) return;
     const uint64_t most = UINT32_MAX;
     time_of(order_.figures, order_.trial) =

@@ -42,7 +42,7 @@ static_assert(kSlotLines * kLinePayloadBytes >= kInlineBytesMax);
 inline constexpr uint64_t kSlotCount = 8;
 // Chunks in a rank's ring: a power of two. The split reduction needs at least 5 (split.cpp).
 inline constexpr uint64_t kChunkCountMin = 8;
-inline constexpr uint64_t kChunkCountMax = 32;
+inline constexpr uint64_t kChunkCountMax = 256;
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
@@ -105,6 +105,7 @@ struct Geometry {
     uint32_t ranks = 0;
     size_t chunk_bytes = 0;  // a multiple of 64
     uint64_t chunk_count = kChunkCountMin;
+    size_t ring_bytes = 0;   // there are, of which these chunks may be a part
     size_t rank_bytes = 0;   // one rank's area, a multiple of the page; of a lean team, an entry
     size_t slice_bytes = 0;  // a header page and all areas; of a lean team, nothing
 
@@ -123,8 +124,9 @@ struct Geometry {
     static Geometry make(uint32_t ranks, size_t chunk_bytes, uint64_t chunk_count = kChunkCountMin);
     static Geometry make_lean(uint32_t ranks, size_t chunk_bytes);
     // The same memory in chunks of this size, where it has room for a right number of them; else as
-    // it is. For times at which no chunk is written and not yet consumed.
-    [[nodiscard]] Geometry recut(size_t chunk_bytes_wanted) const;
+    // it is. used_bytes: of a ring at most. For times at which no chunk is written and not yet
+    // consumed.
+    [[nodiscard]] Geometry recut(size_t chunk_bytes_wanted, size_t used_bytes = SIZE_MAX) const;
 
     // Of the slots of this call, from the beginning of an area.
     [[nodiscard]] size_t slot_offset(uint64_t call) const {
@@ -242,7 +244,8 @@ inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chun
     geometry.ranks = ranks;
     geometry.chunk_bytes = (chunk_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
     geometry.chunk_count = chunk_count;
-    const size_t raw = Slice::kChunksOffset + chunk_count * geometry.chunk_bytes;
+    geometry.ring_bytes = chunk_count * geometry.chunk_bytes;
+    const size_t raw = Slice::kChunksOffset + geometry.ring_bytes;
     geometry.rank_bytes = (raw + kPageBytes - 1) / kPageBytes * kPageBytes;
     geometry.slice_bytes = kPageBytes + ranks * geometry.rank_bytes;
     return geometry;
@@ -265,17 +268,21 @@ inline Geometry Geometry::make_lean(uint32_t ranks, size_t chunk_bytes) {
     return geometry;
 }
 
-inline Geometry Geometry::recut(size_t chunk_bytes_wanted) const {
+inline Geometry Geometry::recut(size_t chunk_bytes_wanted, size_t used_bytes) const {
     if (is_lean) return *this;
-    const size_t ring_bytes = chunk_bytes * chunk_count;
+    const size_t used = std::min(used_bytes, ring_bytes);
     const bool is_whole = chunk_bytes_wanted % kLineBytes == 0 &&
                           chunk_bytes_wanted >= kLineBytes * ranks &&
-                          ring_bytes % std::max<size_t>(chunk_bytes_wanted, 1) == 0;
+                          used % std::max<size_t>(chunk_bytes_wanted, 1) == 0;
     if (!is_whole) return *this;
-    const uint64_t count = ring_bytes / chunk_bytes_wanted;
+    const uint64_t count = used / chunk_bytes_wanted;
     const bool fits =
         std::has_single_bit(count) && count >= kChunkCountMin && count <= kChunkCountMax;
-    return fits ? make(ranks, chunk_bytes_wanted, count) : *this;
+    if (!fits) return *this;
+    Geometry cut = *this;
+    cut.chunk_bytes = chunk_bytes_wanted;
+    cut.chunk_count = count;
+    return cut;
 }
 
 }  // namespace tutti::node

@@ -7,18 +7,6 @@
 namespace tutti::node {
 namespace {
 
-// Loops with prefetches gain nothing from longer pieces, the others pay for every start.
-// Measured with 2 ranks on an AMD Zen 5, in microseconds: string instructions, 16 KiB one way in
-// pieces of 2, 4, 8 and 16 KiB between two dies 3.4, 1.9, 1.6, 1.6, on one die 0.8, 0.6, 0.55, 0.6;
-// gather of 256 KiB in 8 and in 4 pieces 15.0 and 13.0, on one die 7.7 and 7.4; allgather of 256
-// KiB in pieces of 16, 32 and 64 KiB 36, 33 and 31, allreduce of 1 MiB 190, 180 and 141.
-PieceRule pieces_of(CopyWay way, uint32_t bytes_max) {
-    const bool is_long = way == CopyWay::kString || way == CopyWay::kStream;
-    constexpr uint32_t kLongBytesMax = 64 * 1024;
-    if (is_long) return {4, 8192, std::max(bytes_max, kLongBytesMax)};
-    return {8, 2048, bytes_max};
-}
-
 // The quickest, of equals the first; `fallback` where none was measured.
 CopyWay best_way(const std::array<uint32_t, kCopyWays>& way_ns, CopyWay fallback) {
     CopyWay best = fallback;
@@ -32,6 +20,39 @@ CopyWay best_way(const std::array<uint32_t, kCopyWays>& way_ns, CopyWay fallback
     return best;
 }
 
+// The quickest that keeps lines in the caches.
+CopyWay best_cached_way(std::array<uint32_t, kCopyWays> way_ns, CopyWay fallback) {
+    way_ns[static_cast<size_t>(CopyWay::kStream)] = 0;
+    return best_way(way_ns, fallback);
+}
+
+// By which way, in which rings 64 KiB went quickest.
+struct BestRing {
+    CopyWay way = CopyWay::kPrefetch;
+    bool is_short = false;
+    uint32_t ns = 0;  // 0: nothing was measured
+};
+BestRing best_ring(const Figures& figures, CopyWay fallback) {
+    const CopyWay way = best_way(figures.way_ns, fallback);
+    const BestRing whole{way, false, figures.way_ns[static_cast<size_t>(way)]};
+    const uint32_t short_ns = figures.short_ring_ns;
+    // By enough to be no accident.
+    const bool short_wins = short_ns != 0 && uint64_t{short_ns} * 20 < uint64_t{whole.ns} * 19;
+    if (!short_wins) return whole;
+    return {best_cached_way(figures.way_ns, fallback), true, short_ns};
+}
+
+// In a long ring a call that leaves parts of its chunks alone leaves them in the caches too, and the
+// ring is a shorter one: whole chunks. Streams need no second look at lines, so what counts is the
+// copy that the pieces hide.
+PieceRule pieces_of(const BestRing& best, uint32_t bytes_max) {
+    constexpr uint32_t kWholeBytes = 16 * 1024;
+    constexpr uint32_t kStreamBytes = 8192;
+    if (best.way == CopyWay::kStream) return {8, kStreamBytes, bytes_max};
+    if (!best.is_short) return {8, std::min(kWholeBytes, bytes_max), bytes_max};
+    return {8, 2048, bytes_max};
+}
+
 bool is_measured(const Times& times, size_t size) {
     return times.ring[size] != 0 && times.single[size] != 0;
 }
@@ -41,14 +62,15 @@ bool single_wins(const Times& times, size_t size) {
 }
 
 // From the middle down as long as single copy wins there, else up.
-std::optional<Trial> next_of(const Times& times, Pattern pattern, CopyWay way, size_t bytes_max) {
+std::optional<Trial> next_of(const Times& times, Pattern pattern, const BestRing& best,
+                             size_t bytes_max) {
     size_t size = kMeasuredMiddle;
     while (size > 0 && kMeasuredBytes[size] > bytes_max) --size;
     const bool may_rise = size == kMeasuredMiddle;
     const auto lacks = [&](size_t at) -> std::optional<Trial> {
         const auto index = static_cast<uint8_t>(at);
-        if (times.ring[at] == 0) return Trial{pattern, way, index, false};
-        if (times.single[at] == 0) return Trial{pattern, way, index, true};
+        if (times.ring[at] == 0) return Trial{pattern, best.way, index, false, best.is_short};
+        if (times.single[at] == 0) return Trial{pattern, best.way, index, true, best.is_short};
         return std::nullopt;
     };
     if (kMeasuredBytes[size] > bytes_max) return std::nullopt;
@@ -75,20 +97,24 @@ bool are_apart(uint32_t distances) { return std::popcount(distances) > 1; }
 std::optional<Trial> next_flag(const Figures& figures, uint32_t distances) {
     for (uint8_t i = 0; are_apart(distances) && i < kDistancesMax; ++i) {
         if ((distances >> i & 1) == 0 || figures.pairs[i].flag_ns != 0) continue;
-        return Trial{Pattern::kFlag, CopyWay::kPrefetch, kMeasuredMiddle, false, i};
+        return Trial{.pattern = Pattern::kFlag, .size = kMeasuredMiddle, .distance = i};
     }
     return std::nullopt;
 }
 
 // In pieces as the team will have them: a rank chooses its way, but all cut alike.
 std::optional<Trial> next_pair(const Figures& figures, uint32_t distances) {
-    const CopyWay pieces_by = best_way(figures.way_ns, CopyWay::kPrefetch);
+    const BestRing best = best_ring(figures, CopyWay::kPrefetch);
     for (uint8_t i = 0; are_apart(distances) && i < kDistancesMax; ++i) {
         if ((distances >> i & 1) == 0) continue;
         for (size_t way = 0; way < kCopyWays; ++way) {
             if (figures.pairs[i].way_ns[way] != 0) continue;
-            return Trial{Pattern::kPair, static_cast<CopyWay>(way), kMeasuredMiddle, false, i,
-                         pieces_by};
+            return Trial{.pattern = Pattern::kPair,
+                         .way = static_cast<CopyWay>(way),
+                         .size = kMeasuredMiddle,
+                         .is_short = best.is_short,
+                         .distance = i,
+                         .pieces_by = best.way};
         }
     }
     return std::nullopt;
@@ -112,23 +138,29 @@ const char* name_of(CopyWay way) {
     return kNames[static_cast<size_t>(way)];
 }
 
-std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max,
-                                uint32_t distances) {
+std::optional<Trial> next_trial(const Figures& figures, const Measurable& measurable) {
     if (figures.barrier_ns == 0) return Trial{};
     for (size_t i = 0; i < kCopyWays; ++i) {
         if (figures.way_ns[i] != 0) continue;
         return Trial{Pattern::kOneWay, static_cast<CopyWay>(i), kMeasuredMiddle, false};
     }
-    if (auto trial = next_flag(figures, distances)) return trial;
-    if (can_read) {
-        const CopyWay way = best_way(figures.way_ns, CopyWay::kPrefetch);
+    if (measurable.has_long_rings && figures.short_ring_ns == 0) {
+        const CopyWay way = best_cached_way(figures.way_ns, CopyWay::kPrefetch);
+        return Trial{Pattern::kOneWay, way, kMeasuredMiddle, false, true};
+    }
+    if (auto trial = next_flag(figures, measurable.distances)) return trial;
+    if (measurable.can_read) {
+        const BestRing best = best_ring(figures, CopyWay::kPrefetch);
         Times one_way = figures.one_way;
-        one_way.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(way)];
-        auto trial = next_of(one_way, Pattern::kOneWay, way, kMeasuredBytes.back());
-        if (!trial) trial = next_of(figures.all_ways, Pattern::kAllWays, way, all_ways_bytes_max);
+        one_way.ring[kMeasuredMiddle] = best.ns;
+        auto trial = next_of(one_way, Pattern::kOneWay, best, kMeasuredBytes.back());
+        if (!trial) {
+            trial = next_of(figures.all_ways, Pattern::kAllWays, best,
+                            measurable.all_ways_bytes_max);
+        }
         if (trial) return trial;
     }
-    return next_pair(figures, distances);
+    return next_pair(figures, measurable.distances);
 }
 
 void forget_unfinished(Figures& figures, const Trial& next) {
@@ -141,6 +173,8 @@ void forget_unfinished(Figures& figures, const Trial& next) {
         figures.pairs[next.distance].way_ns = {};
     } else if (next.pattern == Pattern::kAllWays) {
         figures.all_ways = Times{};
+    } else if (is_way && !next.is_single && next.is_short) {
+        figures.short_ring_ns = 0;
     } else if (is_way && !next.is_single) {
         figures.way_ns = {};
     } else {
@@ -154,6 +188,7 @@ uint32_t& time_of(Figures& figures, const Trial& trial) {
     if (trial.pattern == Pattern::kFlag) return pair.flag_ns;
     if (trial.pattern == Pattern::kPair) return pair.way_ns[static_cast<size_t>(trial.way)];
     const bool is_way = trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle;
+    if (is_way && !trial.is_single && trial.is_short) return figures.short_ring_ns;
     if (is_way && !trial.is_single) return figures.way_ns[static_cast<size_t>(trial.way)];
     Times& times = trial.pattern == Pattern::kOneWay ? figures.one_way : figures.all_ways;
     return trial.is_single ? times.single[trial.size] : times.ring[trial.size];
@@ -163,9 +198,10 @@ uint32_t rival_ns(const Figures& figures, const Trial& trial) {
     const bool is_pair = trial.pattern == Pattern::kPair;
     if (trial.pattern == Pattern::kBarrier || trial.pattern == Pattern::kFlag) return 0;
     const auto& way_ns = is_pair ? figures.pairs[trial.distance].way_ns : figures.way_ns;
-    const uint32_t best_ns = way_ns[static_cast<size_t>(best_way(way_ns, trial.way))];
-    if (is_pair) return best_ns;
-    if (trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle) return best_ns;
+    if (is_pair) return way_ns[static_cast<size_t>(best_way(way_ns, trial.way))];
+    if (trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle) {
+        return best_ring(figures, trial.way).ns;
+    }
     if (!trial.is_single) return 0;
     const Times& times = trial.pattern == Pattern::kOneWay ? figures.one_way : figures.all_ways;
     return times.ring[trial.size];
@@ -173,12 +209,15 @@ uint32_t rival_ns(const Figures& figures, const Trial& trial) {
 
 Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& limits) {
     Tuning tuning = untried;
-    tuning.way = best_way(figures.way_ns, untried.way);
+    const BestRing best = best_ring(figures, untried.way);
+    tuning.way = best.way;
     for (size_t i = 0; i < kDistancesMax; ++i) {
         tuning.way_to[i] = best_way(figures.pairs[i].way_ns, tuning.way);
     }
-    const bool is_tried = figures.way_ns[static_cast<size_t>(tuning.way)] != 0;
-    if (is_tried) tuning.pieces = pieces_of(tuning.way, untried.pieces.bytes_max);
+    if (best.ns != 0) {
+        tuning.pieces = pieces_of(best, untried.pieces.bytes_max);
+        tuning.ring_bytes = best.is_short ? kShortRingBytes : kWholeRing;
+    }
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
     tuning.single_one_way = tuning.single_all_ways = kNever;
     if (!limits.has_single) return tuning;
@@ -187,7 +226,7 @@ Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& l
         return tuning;
     }
     Times one_way = figures.one_way;
-    one_way.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(tuning.way)];
+    one_way.ring[kMeasuredMiddle] = best.ns;
     tuning.single_one_way = threshold(one_way);
     tuning.single_all_ways = threshold(figures.all_ways);
     return tuning;
@@ -197,8 +236,10 @@ Tuning tuning_for(const Trial& trial, const Tuning& untried, const TuningLimits&
     Tuning tuning = untried;
     tuning.way = trial.way;
     tuning.way_to = Tuning::all_by(trial.way);
-    tuning.pieces = pieces_of(trial.pieces_by.value_or(trial.way), untried.pieces.bytes_max);
+    const BestRing cut{trial.pieces_by.value_or(trial.way), trial.is_short, 0};
+    tuning.pieces = pieces_of(cut, untried.pieces.bytes_max);
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
+    tuning.ring_bytes = trial.is_short ? kShortRingBytes : kWholeRing;
     tuning.single_one_way = tuning.single_all_ways = trial.is_single ? 0 : kNever;
     return tuning;
 }

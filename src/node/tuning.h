@@ -33,6 +33,12 @@ struct PieceRule {
     bool operator==(const PieceRule&) const = default;
 };
 
+// Of a rank's ring, how much is used. A short one stays in a second-level cache of 1 MiB, and so do
+// its readers' copies of its lines, which must be taken away before these are written again. In a
+// ring of twice such a cache they have gone by then, but every line goes by way of the next level.
+inline constexpr uint32_t kShortRingBytes = 512 * 1024;
+inline constexpr uint32_t kWholeRing = UINT32_MAX;
+
 // Bytes of a call from which on a single copy wins.
 inline constexpr uint64_t kNever = UINT64_MAX;
 
@@ -42,6 +48,7 @@ struct Tuning {
     // By distance: of a broadcast along a tree, to children none of whom is farther.
     std::array<CopyWay, kDistancesMax> way_to = all_by(CopyWay::kPrefetch);
     PieceRule pieces;
+    uint32_t ring_bytes = kShortRingBytes;
     uint64_t single_one_way = kNever;   // where data goes from or to one rank
     uint64_t single_all_ways = kNever;  // where all send and all receive
     bool operator==(const Tuning&) const = default;
@@ -85,6 +92,9 @@ struct PairFigures {
 struct Figures {
     uint32_t barrier_ns = 0;
     std::array<uint32_t, kCopyWays> way_ns{};  // 64 KiB one way through rings
+    // The same through short rings, by the quickest way that keeps lines in the caches; where the
+    // rings are long.
+    uint32_t short_ring_ns = 0;
     Times one_way;
     Times all_ways;
     std::array<PairFigures, kDistancesMax> pairs;  // by distance, where there is more than one
@@ -96,16 +106,21 @@ struct Trial {
     CopyWay way = CopyWay::kPrefetch;
     uint8_t size = 0;  // into kMeasuredBytes
     bool is_single = false;
+    bool is_short = false;  // through short rings, where there are long ones
     uint8_t distance = 0;                             // of a pair
     std::optional<CopyWay> pieces_by = std::nullopt;  // cut as for this way, where for another one
     bool operator==(const Trial&) const = default;
 };
 
-// What to measure next, after these; nothing: it is enough. can_read: there is a single copy.
-// all_ways_bytes_max: of a block, as far as there is memory for all. distances: of which there are
-// pairs, a bit each.
-std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max,
-                                uint32_t distances = 0);
+// What there is to measure.
+struct Measurable {
+    bool can_read = false;          // there is a single copy
+    bool has_long_rings = false;    // longer than short ones
+    size_t all_ways_bytes_max = 0;  // of a block, as far as there is memory for all
+    uint32_t distances = 0;         // of which there are pairs, a bit each
+};
+// What to measure next, after these; nothing: it is enough.
+std::optional<Trial> next_trial(const Figures& figures, const Measurable& measurable);
 // What was cut off before this trial says nothing: it holds by chance.
 void forget_unfinished(Figures& figures, const Trial& next);
 // Where a trial's time belongs.

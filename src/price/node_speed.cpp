@@ -19,7 +19,9 @@ uint64_t bytes_per_s(uint64_t bytes, uint64_t ns) { return (bytes * kNsPerS + ns
 NodeParameters parameters_of(const node::Figures& figures, const node::Tuning& tuning) {
     NodeParameters result;
     result.flag_ns = figures.barrier_ns;
-    const uint64_t trip_ns = figures.way_ns[static_cast<size_t>(tuning.way)];
+    const bool is_short = tuning.ring_bytes == node::kShortRingBytes && figures.short_ring_ns != 0;
+    const uint64_t trip_ns =
+        is_short ? figures.short_ring_ns : figures.way_ns[static_cast<size_t>(tuning.way)];
     if (trip_ns == 0) return result;
     constexpr uint64_t kBytes = node::kMeasuredBytes[node::kMeasuredMiddle];
     const uint64_t piece_bytes =

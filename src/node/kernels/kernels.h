@@ -19,6 +19,12 @@ const char* isa_name(Isa isa);
 // nullptr where the MPI standard does not allow the combination (MPI-4.1, table 6.3 ff.).
 Kernel find_kernel(tutti_dtype dtype, tutti_op op, Isa isa);
 
+// Copies what another core has written: asks for the lines ahead of the one that it copies, but for
+// none behind the last, which may be another core's to write. As memcpy.
+using CopyAhead = void (*)(void* out, const void* in, size_t bytes);
+CopyAhead find_copy_ahead(Isa isa);
+extern const CopyAhead copy_ahead;  // by the best one
+
 // sizeof the C type; 0 for a value out of range.
 size_t dtype_bytes(tutti_dtype dtype);
 

@@ -3,12 +3,14 @@
 // has the instruction set; dispatch.cpp knows where that is.
 #pragma once
 
+#include "node/kernels/kernels.h"
 #include "node/reducer.h"
 
 namespace tutti::node {
 
 struct KernelTable {
     Kernel at[TUTTI_DTYPE_COUNT][TUTTI_OP_COUNT];  // nullptr: not a legal combination
+    CopyAhead copy_ahead;
 };
 
 extern const KernelTable kBaselineKernels;

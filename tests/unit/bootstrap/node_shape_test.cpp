@@ -33,5 +33,47 @@ TEST(NodeShape, DistancesFollowFromTheTree) {
     }
 }
 
+size_t used_bytes(const node::Geometry& geometry) {
+    return geometry.chunk_bytes * geometry.chunk_count;
+}
+
+// Rings are long for ranks that are to measure, or have found them to be better, and for the first
+// teams only: they take four times the memory.
+TEST(NodeShape, RingsAreLongAsLongAsMemoryIs) {
+    Settings settings;
+    settings.memory_bytes = size_t{256} << 20;
+    const size_t longest = long_ring_bytes();
+    EXPECT_GE(longest, node::kShortRingBytes);
+    const auto few = default_tuning(settings, 2);
+    EXPECT_EQ(choose_geometry(settings, 2, few, 0).ring_bytes, node::kShortRingBytes);
+    const auto roomy = roomiest_tuning(settings, 2);
+    EXPECT_EQ(choose_geometry(settings, 2, roomy, 0).ring_bytes, longest);
+    size_t used = 0;
+    for (int team = 0; team < 30; ++team) {
+        const auto geometry = choose_geometry(settings, 2, roomy, used);
+        EXPECT_EQ(geometry.chunk_bytes, 16u << 10);
+        const auto whole = node::Geometry::make(2, 16 << 10, longest / (16 << 10));
+        const bool has_room = used + whole.slice_bytes <= settings.memory_bytes / 8;
+        EXPECT_EQ(geometry.ring_bytes == longest, has_room || longest == node::kShortRingBytes);
+        used += geometry.slice_bytes;
+    }
+    EXPECT_LT(used, settings.memory_bytes / 8 + 30 * (size_t{2} << 20));
+}
+
+TEST(NodeShape, ARingIsUsedInPartOrWhole) {
+    const auto whole = node::Geometry::make(2, 16 << 10, 128);
+    const auto part = whole.recut(16 << 10, node::kShortRingBytes);
+    EXPECT_EQ(used_bytes(part), node::kShortRingBytes);
+    EXPECT_EQ(part.slice_bytes, whole.slice_bytes);
+    EXPECT_EQ(part.rank_bytes, whole.rank_bytes);
+    const auto again = part.recut(8 << 10, node::kWholeRing);
+    EXPECT_EQ(used_bytes(again), whole.ring_bytes);
+    EXPECT_EQ(again.chunk_count, 256u);
+    // Too many, or too few, of a size that does not fit.
+    EXPECT_EQ(part.recut(1 << 10, node::kWholeRing).chunk_count, part.chunk_count);
+    EXPECT_EQ(part.recut(512 << 10, node::kShortRingBytes).chunk_count, part.chunk_count);
+    EXPECT_EQ(part.recut(48 << 10, node::kWholeRing).chunk_count, part.chunk_count);
+}
+
 }  // namespace
 }  // namespace tutti::bootstrap

@@ -31,6 +31,7 @@ tutti_node_info far_info(uint64_t processes, tutti_node_state state) {
     info.piece_count = 4;
     info.piece_bytes_min = 8192;
     info.piece_bytes_max = 65536;
+    info.ring_bytes = 2097152;
     info.single_one_way_bytes = 32768;
     info.single_all_ways_bytes = UINT64_MAX;
     strncpy(info.host, "node7", sizeof info.host - 1);
@@ -49,6 +50,7 @@ tutti_node_info crowded_info(uint64_t processes) {
     info.piece_count = 8;
     info.piece_bytes_min = 2048;
     info.piece_bytes_max = 16384;
+    info.ring_bytes = 524288;
     info.single_one_way_bytes = info.single_all_ways_bytes = UINT64_MAX;
     strncpy(info.host, "node7", sizeof info.host - 1);
     strncpy(info.reason, "ranks share processors", sizeof info.reason - 1);
@@ -148,13 +150,14 @@ TEST(NodeTable, Json) {
                    {"bytes": 65536, "single_copy_ns": 12000}],
        "all_ways": [],
        "follows": {"way": "stream", "pieces": 4, "piece_bytes_min": 8192, "piece_bytes_max": 65536,
+                   "ring_bytes": 2097152,
                    "single_copy": true, "single_copy_one_way_from_bytes": 32768,
                    "single_copy_all_ways_from_bytes": null}},
       {"host": "node7", "ranks": 8, "communicators": 1, "lean_communicators": 0,
        "measured": false,
        "reason": "ranks share processors",
        "follows": {"way": "prefetch", "pieces": 8, "piece_bytes_min": 2048,
-                   "piece_bytes_max": 16384, "single_copy": false,
+                   "piece_bytes_max": 16384, "ring_bytes": 524288, "single_copy": false,
                    "single_copy_one_way_from_bytes": null,
                    "single_copy_all_ways_from_bytes": null}}])");
     EXPECT_EQ(node_json(rows), expected);

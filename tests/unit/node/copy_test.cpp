@@ -59,5 +59,13 @@ TEST(Copy, ToUserMovesAllBytesAndNoMore) {
     }
 }
 
+TEST(Copy, AheadMovesAllBytesAndNoMoreInEveryInstructionSet) {
+    const Isa best = best_isa(IsaChoice::kAuto);
+    for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+        if (isa > best) continue;
+        EXPECT_EQ(wrong_copies(find_copy_ahead(isa)), "") << isa_name(isa);
+    }
+}
+
 }  // namespace
 }  // namespace tutti::node

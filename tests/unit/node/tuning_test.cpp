@@ -15,11 +15,12 @@ constexpr size_t kAny = size_t{1} << 20;
 // Measures by this, as long as it is asked.
 Figures measured(const std::function<uint32_t(const Trial&)>& ns, bool can_read,
                  size_t all_ways_bytes_max = kAny, size_t* trials = nullptr,
-                 uint32_t distances = 0) {
+                 uint32_t distances = 0, bool has_long_rings = false) {
     constexpr size_t kTrialsMax = 60;
     Figures figures;
     for (size_t i = 0; i < kTrialsMax; ++i) {
-        const auto trial = next_trial(figures, can_read, all_ways_bytes_max, distances);
+        const auto trial =
+            next_trial(figures, {can_read, has_long_rings, all_ways_bytes_max, distances});
         if (trials) *trials = i;
         if (!trial) return figures;
         EXPECT_EQ(time_of(figures, *trial), 0u) << "measured twice";
@@ -52,14 +53,59 @@ TEST(Tuning, TheQuickestWayIsTaken) {
     }
 }
 
-TEST(Tuning, LongPiecesForWaysThatPayForEveryStart) {
+TEST(Tuning, PiecesFollowTheWayAndTheRing) {
     Figures figures;
-    figures.way_ns = {9, 8, 7, 6};
+    figures.way_ns = {90, 80, 70, 60};
     EXPECT_EQ(tune(figures, {}, {}).way, CopyWay::kStream);
-    EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{4, 8192, 64 * 1024}));
+    EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{8, 8192, 16 * 1024}));
+    EXPECT_EQ(tune(figures, {}, {}).ring_bytes, kWholeRing);
     EXPECT_EQ(tune(figures, {}, {.piece_bytes_max = 4096}).pieces.bytes_max, 4096u);
-    figures.way_ns = {9, 5, 7, 6};
+    // Whole chunks of a long ring.
+    figures.way_ns = {90, 50, 70, 60};
+    EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{8, 16 * 1024, 16 * 1024}));
+    const Tuning small{.pieces = {.bytes_max = 4096}};
+    EXPECT_EQ(tune(figures, small, {}).pieces, (PieceRule{8, 4096, 4096}));
+    figures.short_ring_ns = 40;
     EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{8, 2048, 16 * 1024}));
+    EXPECT_EQ(tune(figures, {}, {}).ring_bytes, kShortRingBytes);
+}
+
+// By a way that keeps lines in the caches; streams find no ring too long.
+TEST(Tuning, AShortRingWinsByEnough) {
+    const auto ns = [](uint32_t short_ns) {
+        return [short_ns](const Trial& trial) -> uint32_t {
+            if (trial.is_short) {
+                EXPECT_EQ(trial.way, CopyWay::kString);
+                return short_ns;
+            }
+            constexpr uint32_t kWays[] = {3000, 3500, 2000, 1000};
+            return kWays[static_cast<size_t>(trial.way)];
+        };
+    };
+    const Figures near = measured(ns(900), false, kAny, nullptr, 0, true);
+    EXPECT_EQ(near.short_ring_ns, 900u);
+    EXPECT_EQ(tune(near, {}, {}).way, CopyWay::kString);
+    EXPECT_EQ(tune(near, {}, {}).ring_bytes, kShortRingBytes);
+    const Figures like = measured(ns(970), false, kAny, nullptr, 0, true);
+    EXPECT_EQ(tune(like, {}, {}).way, CopyWay::kStream);
+    EXPECT_EQ(tune(like, {}, {}).ring_bytes, kWholeRing);
+    EXPECT_EQ(measured(ns(900), false).short_ring_ns, 0u) << "there are no long ones";
+}
+
+// What comes later is measured in the ring that the team will have.
+TEST(Tuning, LaterTrialsUseTheRingThatWon) {
+    for (const uint32_t short_ns : {1000u, 3000u}) {
+        const auto ns = [&](const Trial& trial) -> uint32_t {
+            const bool is_first = trial.pattern == Pattern::kBarrier ||
+                                  (trial.pattern == Pattern::kOneWay && !trial.is_single &&
+                                   trial.size == kMeasuredMiddle);
+            if (!is_first) {
+                EXPECT_EQ(trial.is_short, short_ns == 1000);
+            }
+            return trial.is_short ? short_ns : 2000;
+        };
+        measured(ns, true, kAny, nullptr, 0, true);
+    }
 }
 
 TEST(Tuning, NothingMeasuredChangesNothing) {
@@ -119,7 +165,7 @@ TEST(Tuning, BlocksOfAllAreLimited) {
 TEST(Tuning, WhatIsCutOffIsNotMeasured) {
     const auto ns = machine(500, 200, 500);
     Figures figures;
-    while (const auto next = next_trial(figures, true, kAny)) {
+    while (const auto next = next_trial(figures, {true, true, kAny})) {
         Figures cut = figures;
         forget_unfinished(cut, *next);
         const Tuning tuning = tune(cut, {}, {});
@@ -128,6 +174,7 @@ TEST(Tuning, WhatIsCutOffIsNotMeasured) {
         }
         EXPECT_EQ(tuning.single_all_ways, kNever);
         const bool has_all_ways = figures.way_ns.back() != 0;
+        EXPECT_EQ(cut.short_ring_ns, figures.short_ring_ns);
         EXPECT_EQ(cut.way_ns[0] != 0, has_all_ways);
         time_of(figures, *next) = ns(*next);
     }
@@ -179,7 +226,7 @@ TEST(Tuning, EachDistanceHasItsWay) {
 TEST(Tuning, PairsComeLast) {
     Figures figures;
     std::vector<Pattern> order;
-    while (const auto next = next_trial(figures, true, kAny, 0b11)) {
+    while (const auto next = next_trial(figures, {true, false, kAny, 0b11})) {
         if (order.empty() || order.back() != next->pattern) order.push_back(next->pattern);
         Figures cut = figures;
         forget_unfinished(cut, *next);
@@ -203,9 +250,11 @@ TEST(Tuning, APairsTrialHasARivalOfItsDistance) {
     Figures figures;
     figures.way_ns = {9000, 9000, 9000, 9000};
     figures.pairs[1].way_ns = {700, 0, 0, 0};
-    EXPECT_EQ(rival_ns(figures, {Pattern::kPair, CopyWay::kString, kMeasuredMiddle, false, 1}),
-              700u);
-    EXPECT_EQ(rival_ns(figures, {Pattern::kFlag, CopyWay::kString, kMeasuredMiddle, false, 1}), 0u);
+    Trial trial{Pattern::kPair, CopyWay::kString, kMeasuredMiddle};
+    trial.distance = 1;
+    EXPECT_EQ(rival_ns(figures, trial), 700u);
+    trial.pattern = Pattern::kFlag;
+    EXPECT_EQ(rival_ns(figures, trial), 0u);
 }
 
 TEST(Tuning, ATrialRunsByWhatItTries) {
@@ -213,9 +262,13 @@ TEST(Tuning, ATrialRunsByWhatItTries) {
     EXPECT_EQ(tuning_for(ring, {}, {}).way, CopyWay::kString);
     EXPECT_EQ(tuning_for(ring, {}, {}).way_to, Tuning::all_by(CopyWay::kString));
     EXPECT_EQ(tuning_for(ring, {}, {}).single_one_way, kNever);
-    const Trial pair{Pattern::kPair, CopyWay::kStream, 3, false, 1, CopyWay::kPlain};
+    Trial pair{Pattern::kPair, CopyWay::kStream, 3};
+    pair.pieces_by = CopyWay::kPlain;
     EXPECT_EQ(tuning_for(pair, {}, {}).way, CopyWay::kStream);
+    EXPECT_EQ(tuning_for(pair, {}, {}).pieces, (PieceRule{8, 16 * 1024, 16 * 1024}));
+    pair.is_short = true;
     EXPECT_EQ(tuning_for(pair, {}, {}).pieces, (PieceRule{8, 2048, 16 * 1024}));
+    EXPECT_EQ(tuning_for(pair, {}, {}).ring_bytes, kShortRingBytes);
     const Trial single{Pattern::kAllWays, CopyWay::kPlain, 2, true};
     EXPECT_EQ(tuning_for(single, {}, {}).single_all_ways, 0u);
 }
