@@ -191,6 +191,7 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     if (facts.is_known) context.note_no_single_copy(facts.no_single_copy);
     team.tuning = tuning_of(facts, context.settings(), team.size);
     team.fold_room = context.fold_room();
+    team.past_caches_bytes_min = past_caches_bytes_min();
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
     if (facts.figures.barrier_ns == 0 && !facts.can_read) return;
     const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {

@@ -28,6 +28,8 @@ node::Geometry choose_geometry(const Settings& settings, uint32_t ranks,
                                const node::Tuning& tuning, size_t used_bytes);
 // Of a ring: twice a second-level cache of this machine.
 size_t long_ring_bytes();
+// Results from which on there is no use in keeping them in the caches: as long.
+size_t past_caches_bytes_min();
 
 // For so many processes of a node; no places: it is not worth it.
 arena::HomeShape choose_homes(const Settings& settings, uint32_t ranks);

@@ -47,8 +47,8 @@ Step chunk_bcast(Team& team, Op& op) {
     const Rank source = bcast_source(team, op);
     if (!has_published(team, source, op.events + round + 1)) return blocked_on(op, source);
     if (round == 0 && !agrees(team, op, source)) return Step::kBlocked;
-    copy_to_user(op.call.recv + round * op.piece_bytes, team.slice.chunk(source, op.chunks + round),
-                 round_bytes(op, round), op.call.bytes);
+    place_result(team, op, op.call.recv + round * op.piece_bytes,
+                 team.slice.chunk(source, op.chunks + round), round_bytes(op, round));
     if (has_readers) post_piece(team, op, op.call.recv);
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);

@@ -53,15 +53,17 @@ inline void copy_by_prefetch(std::byte* out, const std::byte* in, size_t bytes) 
     if (bytes > 0) std::memcpy(out, in, bytes);
 }
 
-// Whole lines past the caches.
+// Whole lines past the caches. Asks for lines ahead, as copy_ahead() does.
 inline void copy_by_stream(std::byte* out, const std::byte* in, size_t bytes) {
 #if defined(__x86_64__)
+    constexpr size_t kAhead = 16 * kLineBytes;
     constexpr size_t kVector = sizeof(__m128i);
     const size_t misaligned = reinterpret_cast<uintptr_t>(out) % kLineBytes;
     const size_t head = std::min(bytes, (kLineBytes - misaligned) % kLineBytes);
     std::memcpy(out, in, head);
     size_t at = head;
     for (; at + kLineBytes <= bytes; at += kLineBytes) {
+        __builtin_prefetch(in + std::min(at + kAhead, bytes - 1));
         for (size_t part = at; part < at + kLineBytes; part += kVector) {
             const auto value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + part));
             _mm_stream_si128(reinterpret_cast<__m128i*>(out + part), value);
@@ -94,17 +96,12 @@ inline void copy_to_shared(CopyWay way, std::byte* out, const std::byte* in, siz
     way == CopyWay::kString ? copy_by_string(out, in, bytes) : copy_by_stream(out, in, bytes);
 }
 
-// From this size on a user's block does not stay in a second-level cache anyway, and writing it
-// past the caches saves reading it first. Measured on 2 cores with 2 MiB each: broadcast of 4 MiB
-// 640 -> 550 us, gather of 16 MiB 5.4 -> 4.3 ms; at 1 MiB it loses up to 15 %.
-inline constexpr size_t kStreamBytesMin = 4u << 20;
-
-// Copies a piece of a block of `block_bytes` into the user's memory, out of what another core has
-// written.
-inline void copy_to_user(std::byte* out, const std::byte* in, size_t bytes, size_t block_bytes) {
+// Copies into the user's memory, out of what another core has written. is_past_caches: it does not
+// stay in a second-level cache anyway, and writing it past the caches saves reading it first.
+inline void copy_to_user(std::byte* out, const std::byte* in, size_t bytes, bool is_past_caches) {
     constexpr size_t kShort = 1024;
     if (bytes == 0) return;
-    if (block_bytes >= kStreamBytesMin) return copy_by_stream(out, in, bytes);
+    if (is_past_caches) return copy_by_stream(out, in, bytes);
     if (bytes < kShort) {
         std::memcpy(out, in, bytes);
     } else {

@@ -289,9 +289,20 @@ inline size_t piece_room(const Team& team) {
 inline size_t round_bytes(const Op& op, uint64_t round) {
     return std::min(op.piece_bytes, op.call.bytes - round * op.piece_bytes);
 }
+// Where this rank has one.
+inline size_t result_bytes(const Team& team, const Op& op) {
+    const tutti_collective kind = op.call.collective;
+    const bool has_all = kind == TUTTI_GATHER || kind == TUTTI_ALLGATHER;
+    return op.call.bytes * (has_all ? team.size : 1);
+}
+// Copies a part of the call's result, which another rank has written, to where it belongs.
+inline void place_result(const Team& team, const Op& op, std::byte* out, const std::byte* in,
+                         size_t bytes) {
+    copy_to_user(out, in, bytes, result_bytes(team, op) >= team.past_caches_bytes_min);
+}
 // Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
 // unless it stands there already (in place). True if something was copied.
-bool place_own_piece(Op& op, std::byte* block, const std::byte* own);
+bool place_own_piece(const Team& team, Op& op, std::byte* block, const std::byte* own);
 // The next piece of `block` into the own ring; of a scatter, one for each of the others. Where
 // may_post().
 void post_piece(Team& team, Op& op, const std::byte* block);

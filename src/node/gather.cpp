@@ -10,10 +10,25 @@
 
 namespace tutti::node {
 
-bool place_own_piece(Op& op, std::byte* block, const std::byte* own) {
+namespace {
+
+// From the user's memory to the user's. What does not fit a second-level cache mostly fits the next
+// one, where it need not be asked for ahead, and is written again sooner than past the caches.
+void copy_own(const Team& team, const Op& op, std::byte* out, const std::byte* in, size_t bytes) {
+    constexpr size_t kNextLevel = 4;
+    if (result_bytes(team, op) >= kNextLevel * team.past_caches_bytes_min) {
+        copy_by_stream(out, in, bytes);
+    } else {
+        std::memcpy(out, in, bytes);
+    }
+}
+
+}  // namespace
+
+bool place_own_piece(const Team& team, Op& op, std::byte* block, const std::byte* own) {
     if (op.placed == op.rounds || !own || !block) return false;
     const size_t offset = op.placed * op.piece_bytes;
-    copy_to_user(block + offset, own + offset, round_bytes(op, op.placed), op.call.bytes);
+    copy_own(team, op, block + offset, own + offset, round_bytes(op, op.placed));
     ++op.placed;
     return true;
 }
@@ -53,9 +68,8 @@ bool take_pieces(Team& team, Op& op) {
         const Rank rank = (team.rank + op.next) % team.size;
         if (op.taken == 0 && !has_begun(team, op, rank)) return false;
         if (!has_published(team, rank, op.events + op.taken + 1)) return awaits(op, rank);
-        copy_to_user(op.call.recv + rank * room + offset,
-                     team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken),
-                     op.call.bytes);
+        place_result(team, op, op.call.recv + rank * room + offset,
+                     team.slice.chunk(rank, op.chunks + op.taken), round_bytes(op, op.taken));
     }
     op.next = 1;
     ++op.taken;
@@ -96,7 +110,7 @@ Step chunk_gather(Team& team, Op& op) {
             return Step::kAdvanced;
         }
     }
-    if (place_own_piece(op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
+    if (place_own_piece(team, op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
         return Step::kAdvanced;
     }
     return op.taken == op.rounds ? finish_large(team, op) : Step::kBlocked;
@@ -136,7 +150,7 @@ Step chunk_scatter(Team& team, Op& op) {
             post_pieces(team, op);
             return Step::kAdvanced;
         }
-        if (place_own_piece(op, op.call.recv, op.call.send + team.rank * op.call.bytes)) {
+        if (place_own_piece(team, op, op.call.recv, op.call.send + team.rank * op.call.bytes)) {
             return Step::kAdvanced;
         }
         return op.posted == op.rounds ? finish_large(team, op) : Step::kBlocked;
@@ -149,8 +163,8 @@ Step chunk_scatter(Team& team, Op& op) {
         const bool is_new = op.taken == 0 && adopt_size(team, op, root, inbox);
         return is_new ? Step::kAdvanced : blocked_on(op, root);
     }
-    copy_to_user(op.call.recv + op.taken * op.piece_bytes, scattered_piece(team, op),
-                 round_bytes(op, op.taken), op.call.bytes);
+    place_result(team, op, op.call.recv + op.taken * op.piece_bytes, scattered_piece(team, op),
+                 round_bytes(op, op.taken));
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);
     consume(team, op.chunks + op.taken);
@@ -175,7 +189,7 @@ Step chunk_allgather(Team& team, Op& op) {
         consume(team, op.chunks + op.taken);
         return Step::kAdvanced;
     }
-    if (place_own_piece(op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
+    if (place_own_piece(team, op, op.call.recv + team.rank * op.call.bytes, op.call.send)) {
         return Step::kAdvanced;
     }
     return op.taken == op.rounds ? finish_large(team, op) : Step::kBlocked;

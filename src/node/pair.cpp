@@ -34,9 +34,8 @@ Step take_one(Team& team, Op& op) {
     const Rank giver = op.call.root;
     if (!has_published(team, giver, op.events + op.taken + 1)) return blocked_on(op, giver);
     if (op.taken == 0 && !agrees(team, op, giver)) return Step::kBlocked;
-    copy_to_user(op.call.recv + op.taken * op.piece_bytes,
-                 team.slice.chunk(giver, op.chunks + op.taken), round_bytes(op, op.taken),
-                 op.call.bytes);
+    place_result(team, op, op.call.recv + op.taken * op.piece_bytes,
+                 team.slice.chunk(giver, op.chunks + op.taken), round_bytes(op, op.taken));
     ++op.taken;
     if (op.taken == op.rounds) return finish_large(team, op);
     consume(team, op.chunks + op.taken);

@@ -223,8 +223,8 @@ bool take_round(Team& team, Op& op) {
         const std::byte* piece = op.call.collective == TUTTI_SCATTER
                                      ? scattered_piece(team, op)
                                      : team.slice.chunk(giver, op.chunks + op.taken);
-        copy_to_user(place_of(op, giver) + op.taken * op.piece_bytes, piece,
-                     round_bytes(op, op.taken), op.call.bytes);
+        place_result(team, op, place_of(op, giver) + op.taken * op.piece_bytes, piece,
+                     round_bytes(op, op.taken));
     }
     op.next = 1;
     ++op.taken;
@@ -246,11 +246,13 @@ bool place_on(const Team& team, Op& op) {
         case TUTTI_BCAST:
             return false;
         case TUTTI_SCATTER:
-            return !is_reader(team, op) && place_own_piece(op, op.call.recv, op.call.send + offset);
+            return !is_reader(team, op) &&
+                   place_own_piece(team, op, op.call.recv, op.call.send + offset);
         case TUTTI_GATHER:
-            return is_reader(team, op) && place_own_piece(op, op.call.recv + offset, op.call.send);
+            return is_reader(team, op) &&
+                   place_own_piece(team, op, op.call.recv + offset, op.call.send);
         default:
-            return place_own_piece(op, op.call.recv + offset, op.call.send);
+            return place_own_piece(team, op, op.call.recv + offset, op.call.send);
     }
 }
 

@@ -114,9 +114,8 @@ Step step_out(Team& team, Op& op) {
             const Rank rank = (team.rank + op.next) % team.size;
             if (!has_published(team, rank, fold_event(op, round))) return blocked_on(op, rank);
             const Span theirs = slice_of(team, op, piece.bytes, rank);
-            copy_to_user(op.call.recv + piece.offset + theirs.offset,
-                         team.slice.chunk(rank, op.chunks + round) + theirs.offset, theirs.bytes,
-                         op.call.bytes);
+            place_result(team, op, op.call.recv + piece.offset + theirs.offset,
+                         team.slice.chunk(rank, op.chunks + round) + theirs.offset, theirs.bytes);
         }
     }
     ++op.taken;

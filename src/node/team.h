@@ -80,6 +80,9 @@ struct Team {
     // have: bare hosts run these, and so does a team of one node.
     bool tolerates = true;
 
+    // A result of so many bytes is written past the caches. Of this rank alone.
+    size_t past_caches_bytes_min = size_t{4} << 20;
+
     // Bases of the next call; the same on all ranks.
     uint64_t call = 0;
     uint64_t history = 0;  // a hash of what all ranks know alike of the calls so far

@@ -147,7 +147,7 @@ bool take_result(Team& team, Op& op, uint64_t round) {
     if (!is_there(team, op, source, event, round)) return false;
     const Span piece = turn_piece(op, round);
     std::byte* result = op.call.recv + piece.offset;
-    copy_to_user(result, team.slice.chunk(source, op.chunks + round), piece.bytes, op.call.bytes);
+    place_result(team, op, result, team.slice.chunk(source, op.chunks + round), piece.bytes);
     if (!passes_down(op) || child_roles(team, place).empty()) return true;
     copy_to_shared(team.tuning.way, team.slice.chunk(team.rank, op.chunks + round), result,
                    piece.bytes);

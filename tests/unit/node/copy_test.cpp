@@ -51,9 +51,9 @@ TEST(Copy, ToSharedMovesAllBytesAndNoMore) {
 }
 
 TEST(Copy, ToUserMovesAllBytesAndNoMore) {
-    for (const size_t block_bytes : {size_t{1}, kStreamBytesMin}) {
+    for (const bool is_past_caches : {false, true}) {
         EXPECT_EQ(wrong_copies([=](std::byte* out, const std::byte* in, size_t bytes) {
-                      copy_to_user(out, in, bytes, block_bytes);
+                      copy_to_user(out, in, bytes, is_past_caches);
                   }),
                   "");
     }
