@@ -226,6 +226,13 @@ Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_byte
                  "reserving " + format_bytes(bytes) + " of shared memory: " + std::strerror(error)};
 }
 
+void populate(std::byte* memory, size_t bytes) {
+#if !defined(MADV_POPULATE_WRITE)
+    constexpr int MADV_POPULATE_WRITE = 23;  // from Linux 5.14 on
+#endif
+    static_cast<void>(madvise(memory, bytes, MADV_POPULATE_WRITE));
+}
+
 Result<Fd> open_through_proc(const ProcessId& owner, int fd, mode_t type, int flags) {
     const std::string path = "/proc/" + std::to_string(owner.pid) + "/fd/" + std::to_string(fd);
     // /proc names another process by the same number where the pid namespaces differ; the token

@@ -141,6 +141,10 @@ Result<Done> check_page_size(size_t system_page_bytes);
 // process. all_members_bytes: what the cgroup must have room for; 0: that was looked at before.
 Result<Done> reserve(int fd, off_t offset, size_t bytes, size_t all_members_bytes);
 
+// Maps all pages of reserved memory at once, for half the time that the first writes to each would
+// take; where the kernel cannot, these do it.
+void populate(std::byte* memory, size_t bytes);
+
 // Another process's descriptor through /proc, if it is of this type (S_IFREG ...); opened with
 // these flags.
 Result<Fd> open_through_proc(const ProcessId& owner, int fd, mode_t type = S_IFREG,

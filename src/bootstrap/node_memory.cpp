@@ -126,7 +126,11 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
     mapping_ = mapping;
     clear_area(slice);
     // As calls find the own ring that follow each other, see map_rings().
-    if (learns(offer_)) std::memset(slice.chunk(circle_.rank, 0), 0, geometry_.ring_bytes);
+    if (learns(offer_)) {
+        std::byte* const ring = slice.chunk(circle_.rank, 0);
+        arena::populate(ring, geometry_.ring_bytes);
+        std::memset(ring, 0, geometry_.ring_bytes);
+    }
     return {};
 }
 
