@@ -35,6 +35,8 @@ struct PieceRule {
 
 // Bytes of a call from which on a single copy wins.
 inline constexpr uint64_t kNever = UINT64_MAX;
+// Of readers of one rank's memory at a time: no limit.
+inline constexpr uint32_t kAllReaders = UINT32_MAX;
 
 // As it stands: for ranks that have measured nothing.
 struct Tuning {
@@ -42,8 +44,9 @@ struct Tuning {
     // By distance: of a broadcast along a tree, to children none of whom is farther.
     std::array<CopyWay, kDistancesMax> way_to = all_by(CopyWay::kPrefetch);
     PieceRule pieces;
-    uint64_t single_one_way = kNever;   // where data goes from or to one rank
-    uint64_t single_all_ways = kNever;  // where all send and all receive
+    uint64_t single_one_way = kNever;    // where data goes from or to one rank
+    uint64_t single_all_ways = kNever;   // where all send and all receive
+    uint32_t readers_max = kAllReaders;  // of one giver, at a time
     bool operator==(const Tuning&) const = default;
 
     static constexpr std::array<CopyWay, kDistancesMax> all_by(CopyWay way) {
