@@ -38,6 +38,11 @@ uint32_t calls_of(Pattern pattern) {
     }
 }
 
+// Of one giver's memory, in a broadcast.
+uint32_t readers_of_one(const Team& team) {
+    return team.layout.flat ? team.size - 1 : team.layout.children_max;
+}
+
 }  // namespace
 
 size_t Meter::block_bytes_max(const Team& team) const {
@@ -105,7 +110,8 @@ void Meter::decide(const Team& team) {
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_ > 0 && !is_late) return;  // the trial goes on
     const bool can_read = team.peers != nullptr && limits_.has_single;
-    const auto next = next_trial(figures, can_read, block_bytes_max(team), distances_);
+    const auto next =
+        next_trial(figures, can_read, block_bytes_max(team), distances_, readers_of_one(team));
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;

@@ -36,8 +36,26 @@ bool is_measured(const Times& times, size_t size) {
     return times.ring[size] != 0 && times.single[size] != 0;
 }
 // By enough to be no accident.
+bool wins(uint32_t ns, uint32_t other_ns) { return uint64_t{ns} * 20 < uint64_t{other_ns} * 19; }
 bool single_wins(const Times& times, size_t size) {
-    return uint64_t{times.single[size]} * 20 < uint64_t{times.ring[size]} * 19;
+    return wins(times.single[size], times.ring[size]);
+}
+
+// Of one giver, at a time.
+uint32_t best_readers(const Figures& figures) {
+    uint32_t least_ns = figures.one_way.single[kMeasuredMiddle];
+    uint32_t best = kAllReaders;
+    for (size_t i = kReaderLimits; i-- > 0;) {
+        const uint32_t ns = figures.readers_ns[i];
+        if (ns == 0 || !wins(ns, least_ns)) continue;
+        least_ns = ns;
+        best = uint32_t{1} << i;
+    }
+    return best;
+}
+bool is_of_limit(const Trial& trial) {
+    return trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle && trial.is_single &&
+           trial.readers != kAllReaders;
 }
 
 // From the middle down as long as single copy wins there, else up.
@@ -67,6 +85,41 @@ std::optional<Trial> next_of(const Times& times, Pattern pattern, CopyWay way, s
         if (single_wins(times, size)) break;
     }
     return std::nullopt;
+}
+
+// With fewer readers at a time, by halves, until one takes a third more than the best: where
+// readers do not hinder each other at all the first one tells, which takes twice as long. Less than
+// a third says little, since turns may not be full: 7 readers take two turns of 4. Only where
+// single copy is near: what a limit saves is seldom more than half.
+std::optional<Trial> next_limit(const Figures& figures, CopyWay way, uint32_t readers) {
+    constexpr uint64_t kNear = 2;
+    const uint32_t all_ns = figures.one_way.single[kMeasuredMiddle];
+    if (all_ns > kNear * figures.way_ns[static_cast<size_t>(way)]) return std::nullopt;
+    uint32_t least_ns = all_ns;
+    const size_t limits = readers < 2 ? 0 : static_cast<size_t>(std::bit_width(readers - 1));
+    for (size_t i = std::min(limits, kReaderLimits); i-- > 0;) {
+        const uint32_t ns = figures.readers_ns[i];
+        if (ns == 0) {
+            return Trial{Pattern::kOneWay, way, kMeasuredMiddle, true, 0, std::nullopt,
+                         uint32_t{1} << i};
+        }
+        if (uint64_t{least_ns} * 4 < uint64_t{ns} * 3) return std::nullopt;
+        least_ns = std::min(least_ns, ns);
+    }
+    return std::nullopt;
+}
+
+// Of what a single copy may win, with the readers at a time that are best.
+std::optional<Trial> next_single(const Figures& figures, size_t all_ways_bytes_max,
+                                 uint32_t readers) {
+    const CopyWay way = best_way(figures.way_ns, CopyWay::kPrefetch);
+    if (figures.one_way.single[kMeasuredMiddle] != 0) {
+        if (auto trial = next_limit(figures, way, readers)) return trial;
+    }
+    auto trial = next_of(tuned_one_way(figures), Pattern::kOneWay, way, kMeasuredBytes.back());
+    if (!trial) trial = next_of(figures.all_ways, Pattern::kAllWays, way, all_ways_bytes_max);
+    if (trial && trial->is_single) trial->readers = best_readers(figures);
+    return trial;
 }
 
 // Where all pairs are alike, one of them says nothing that the team has not said.
@@ -113,7 +166,7 @@ const char* name_of(CopyWay way) {
 }
 
 std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max,
-                                uint32_t distances) {
+                                uint32_t distances, uint32_t readers) {
     if (figures.barrier_ns == 0) return Trial{};
     for (size_t i = 0; i < kCopyWays; ++i) {
         if (figures.way_ns[i] != 0) continue;
@@ -121,12 +174,7 @@ std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t al
     }
     if (auto trial = next_flag(figures, distances)) return trial;
     if (can_read) {
-        const CopyWay way = best_way(figures.way_ns, CopyWay::kPrefetch);
-        Times one_way = figures.one_way;
-        one_way.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(way)];
-        auto trial = next_of(one_way, Pattern::kOneWay, way, kMeasuredBytes.back());
-        if (!trial) trial = next_of(figures.all_ways, Pattern::kAllWays, way, all_ways_bytes_max);
-        if (trial) return trial;
+        if (auto trial = next_single(figures, all_ways_bytes_max, readers)) return trial;
     }
     return next_pair(figures, distances);
 }
@@ -145,7 +193,20 @@ void forget_unfinished(Figures& figures, const Trial& next) {
         figures.way_ns = {};
     } else {
         figures.one_way = Times{};
+        figures.readers_ns = {};
     }
+}
+
+Times tuned_one_way(const Figures& figures) {
+    Times times = figures.one_way;
+    const CopyWay way = best_way(figures.way_ns, CopyWay::kPrefetch);
+    times.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(way)];
+    const uint32_t readers = best_readers(figures);
+    if (readers != kAllReaders) {
+        times.single[kMeasuredMiddle] =
+            figures.readers_ns[static_cast<size_t>(std::countr_zero(readers))];
+    }
+    return times;
 }
 
 uint32_t& time_of(Figures& figures, const Trial& trial) {
@@ -155,6 +216,9 @@ uint32_t& time_of(Figures& figures, const Trial& trial) {
     if (trial.pattern == Pattern::kPair) return pair.way_ns[static_cast<size_t>(trial.way)];
     const bool is_way = trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle;
     if (is_way && !trial.is_single) return figures.way_ns[static_cast<size_t>(trial.way)];
+    if (is_of_limit(trial)) {
+        return figures.readers_ns[static_cast<size_t>(std::countr_zero(trial.readers))];
+    }
     Times& times = trial.pattern == Pattern::kOneWay ? figures.one_way : figures.all_ways;
     return trial.is_single ? times.single[trial.size] : times.ring[trial.size];
 }
@@ -165,6 +229,7 @@ uint32_t rival_ns(const Figures& figures, const Trial& trial) {
     const auto& way_ns = is_pair ? figures.pairs[trial.distance].way_ns : figures.way_ns;
     const uint32_t best_ns = way_ns[static_cast<size_t>(best_way(way_ns, trial.way))];
     if (is_pair) return best_ns;
+    if (is_of_limit(trial)) return tuned_one_way(figures).single[kMeasuredMiddle];
     if (trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle) return best_ns;
     if (!trial.is_single) return 0;
     const Times& times = trial.pattern == Pattern::kOneWay ? figures.one_way : figures.all_ways;
@@ -182,13 +247,12 @@ Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& l
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
     tuning.single_one_way = tuning.single_all_ways = kNever;
     if (!limits.has_single) return tuning;
+    tuning.readers_max = best_readers(figures);
     if (limits.is_always_single) {
         tuning.single_one_way = tuning.single_all_ways = 0;
         return tuning;
     }
-    Times one_way = figures.one_way;
-    one_way.ring[kMeasuredMiddle] = figures.way_ns[static_cast<size_t>(tuning.way)];
-    tuning.single_one_way = threshold(one_way);
+    tuning.single_one_way = threshold(tuned_one_way(figures));
     tuning.single_all_ways = threshold(figures.all_ways);
     return tuning;
 }
@@ -200,6 +264,7 @@ Tuning tuning_for(const Trial& trial, const Tuning& untried, const TuningLimits&
     tuning.pieces = pieces_of(trial.pieces_by.value_or(trial.way), untried.pieces.bytes_max);
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
     tuning.single_one_way = tuning.single_all_ways = trial.is_single ? 0 : kNever;
+    tuning.readers_max = trial.readers;
     return tuning;
 }
 

@@ -72,6 +72,8 @@ enum class Pattern : uint8_t {
 inline constexpr std::array<uint32_t, 6> kMeasuredBytes = {8u << 10,  16u << 10,  32u << 10,
                                                            64u << 10, 128u << 10, 256u << 10};
 inline constexpr size_t kMeasuredMiddle = 3;  // 64 KiB, which is measured first
+// Readers of one giver at a time, as they are tried: 1, 2, 4 and so on.
+inline constexpr size_t kReaderLimits = 8;
 
 // Nanoseconds; 0: not measured.
 struct Times {
@@ -90,6 +92,9 @@ struct Figures {
     std::array<uint32_t, kCopyWays> way_ns{};  // 64 KiB one way through rings
     Times one_way;
     Times all_ways;
+    // 64 KiB one way by single copy, where 2^i at most read one giver at a time. Of any number at a
+    // time: one_way.
+    std::array<uint32_t, kReaderLimits> readers_ns{};
     std::array<PairFigures, kDistancesMax> pairs;  // by distance, where there is more than one
     bool operator==(const Figures&) const = default;
 };
@@ -101,20 +106,25 @@ struct Trial {
     bool is_single = false;
     uint8_t distance = 0;                             // of a pair
     std::optional<CopyWay> pieces_by = std::nullopt;  // cut as for this way, where for another one
+    uint32_t readers = kAllReaders;                   // of a single copy: of one giver, at a time
     bool operator==(const Trial&) const = default;
 };
 
 // What to measure next, after these; nothing: it is enough. can_read: there is a single copy.
 // all_ways_bytes_max: of a block, as far as there is memory for all. distances: of which there are
-// pairs, a bit each.
+// pairs, a bit each. readers: of one giver in a broadcast, at most.
 std::optional<Trial> next_trial(const Figures& figures, bool can_read, size_t all_ways_bytes_max,
-                                uint32_t distances = 0);
+                                uint32_t distances = 0, uint32_t readers = 1);
 // What was cut off before this trial says nothing: it holds by chance.
 void forget_unfinished(Figures& figures, const Trial& next);
 // Where a trial's time belongs.
 uint32_t& time_of(Figures& figures, const Trial& trial);
 // Known already, of what the trial is compared with; 0: of nothing.
 uint32_t rival_ns(const Figures& figures, const Trial& trial);
+
+// One way, as a tuned team moves: rings by the quickest way, single copy by as many readers at a
+// time as are best.
+Times tuned_one_way(const Figures& figures);
 
 // ---- what follows -------------------------------------------------------------------------------
 

@@ -169,6 +169,7 @@ TEST(NodeInfo, SaysWhatFollowsAndWhere) {
         EXPECT_EQ(info.reads, 0);
         EXPECT_EQ(info.again, 0u);
         EXPECT_EQ(info.single_one_way_bytes, UINT64_MAX);
+        EXPECT_EQ(info.single_readers_max, UINT32_MAX);
         EXPECT_NE(std::string(info.host), "");
         const std::string follows = info.follows;
         EXPECT_TRUE(follows.starts_with("copies by ") && follows.ends_with("; no single copy"))
