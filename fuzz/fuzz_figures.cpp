@@ -28,5 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     const auto tuning = tutti::explain::tuning_of(node, {}, 2);
     const auto parameters = tutti::price::parameters_of(node.figures, tuning);
     demand(parameters.flag_ns > 0 && parameters.copy_bytes_per_s > 0);
+    demand(tuning.readers_max > 0);
+    tutti::price::single_bytes_per_s(node.figures, 1);
     return 0;
 }

@@ -392,6 +392,8 @@ typedef enum tutti_node_state {
 #define TUTTI_NODE_WAYS 4
 /* 8, 16, 32, 64, 128 and 256 KiB; of an allgather, a rank's block. */
 #define TUTTI_NODE_SIZES 6
+/* 1, 2, 4 and so on up to 128 readers of one rank at a time. */
+#define TUTTI_NODE_READERS 8
 
 /* Times in nanoseconds, 0: not measured. Equal on all members of the node, but for rank. */
 typedef struct tutti_node_info {
@@ -410,6 +412,8 @@ typedef struct tutti_node_info {
     uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
     uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
     uint32_t all_ways_single_ns[TUTTI_NODE_SIZES];
+    uint32_t readers_ns[TUTTI_NODE_READERS]; /* 64 KiB one way by a single copy; of all at a time
+                                                it stands in one_way_single_ns */
     /* What follows: a call is cut into so many pieces, of no less and no more bytes. */
     uint32_t way; /* into way_ns */
     uint32_t piece_count;
@@ -418,10 +422,11 @@ typedef struct tutti_node_info {
     uint64_t ring_bytes; /* in use, of a rank */
     uint64_t single_one_way_bytes; /* from so many on a single copy; UINT64_MAX: never */
     uint64_t single_all_ways_bytes;
+    uint32_t single_readers_max; /* so many read one rank at a time; UINT32_MAX: as many as come */
     char host[64]; /* texts are cut where they are longer and end with a null character */
     char reason[96];
     char figures[224]; /* the times at 64 KiB, in words */
-    char follows[128];
+    char follows[160];
 } tutti_node_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */

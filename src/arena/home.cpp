@@ -13,10 +13,6 @@
 namespace tutti::arena {
 namespace {
 
-size_t whole_pages(size_t bytes) {
-    return (bytes + node::kPageBytes - 1) / node::kPageBytes * node::kPageBytes;
-}
-
 node::EntryState& state_of(std::byte* entry) {
     return *reinterpret_cast<node::EntryState*>(entry + node::kLeanStateOffset);
 }
@@ -25,13 +21,13 @@ node::EntryState& state_of(std::byte* entry) {
 
 size_t HomeShape::header_bytes() const {
     const size_t groups = size_t{HomeHeader::kLevelsMax} * ranks * sizeof(uint32_t);
-    return node::kPageBytes + whole_pages(sizeof(HomeHeader) + groups);
+    return node::kPageBytes + node::whole_pages(sizeof(HomeHeader) + groups);
 }
 
-size_t HomeShape::pool_bytes() const { return whole_pages(places * chunk_bytes); }
+size_t HomeShape::pool_bytes() const { return node::whole_pages(places * chunk_bytes); }
 
 size_t HomeShape::rank_bytes() const {
-    return pool_bytes() + whole_pages(size_t{entries} * node::kEntryBytes);
+    return pool_bytes() + node::whole_pages(size_t{entries} * node::kEntryBytes);
 }
 
 size_t HomeShape::bytes() const { return header_bytes() + ranks * rank_bytes(); }
@@ -116,8 +112,8 @@ Result<uint32_t> Home::take_entry() {
                                                  std::to_string(shape_.entries) +
                                                  " communicators of its node at most"};
         }
-        const size_t end =
-            shape_.pool_bytes() + whole_pages((entries_made_ + size_t{1}) * node::kEntryBytes);
+        const size_t end = shape_.pool_bytes() +
+                           node::whole_pages((entries_made_ + size_t{1}) * node::kEntryBytes);
         if (auto reserved = reserve_own(end); !reserved) return reserved.error();
         free_.push_back(entries_made_++);
     }

@@ -73,8 +73,7 @@ void nap() {
 }
 
 size_t slice_bytes(const carrier::RingParams& ring) {
-    const size_t bytes = node::kPageBytes + carrier::ring_bytes(ring);
-    return (bytes + node::kPageBytes - 1) / node::kPageBytes * node::kPageBytes;
+    return node::whole_pages(node::kPageBytes + carrier::ring_bytes(ring));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -73,6 +74,26 @@ Result<Done> read_times(const Json& node, const char* key, node::Times& times) {
     return Done{};
 }
 
+// Reports of earlier versions have none.
+Result<Done> read_readers(const Json& node, node::Figures& figures) {
+    constexpr const char* kKey = "one_way_64k_readers";
+    const auto found = node.find(kKey);
+    if (found == node.end()) return Done{};
+    if (!found->is_array()) return malformed(fmt::format("\"{}\" is no list", kKey));
+    for (const Json& entry : *found) {
+        uint64_t readers = 0;
+        if (!entry.is_object()) return malformed(fmt::format("\"{}\" holds no tables", kKey));
+        if (auto done = read_number(entry, "readers", UINT32_MAX, readers); !done) return done;
+        const auto at = static_cast<size_t>(std::countr_zero(readers));
+        if (!std::has_single_bit(readers) || at >= node::kReaderLimits) {
+            return malformed(fmt::format("\"{}\": {} are measured by nobody", kKey, readers));
+        }
+        uint32_t& ns = figures.readers_ns[at];
+        if (auto done = read_number(entry, "single_copy_ns", UINT32_MAX, ns); !done) return done;
+    }
+    return Done{};
+}
+
 bool is_true(const Json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_boolean() && found->get<bool>();
@@ -81,10 +102,11 @@ bool is_true(const Json& object, const char* key) {
 Result<explain::MeasuredNode> read_node(const Json& node) {
     explain::MeasuredNode result;
     node::Figures& figures = result.figures;
-    for (auto done : {read_number(node, "ranks", UINT32_MAX, result.ranks),
-                      read_number(node, "barrier_ns", UINT32_MAX, figures.barrier_ns),
-                      read_ways(node, figures), read_times(node, "one_way", figures.one_way),
-                      read_times(node, "all_ways", figures.all_ways)}) {
+    for (auto done :
+         {read_number(node, "ranks", UINT32_MAX, result.ranks),
+          read_number(node, "barrier_ns", UINT32_MAX, figures.barrier_ns), read_ways(node, figures),
+          read_times(node, "one_way", figures.one_way),
+          read_times(node, "all_ways", figures.all_ways), read_readers(node, figures)}) {
         if (!done) return done.error();
     }
     if (figures.barrier_ns == 0) return malformed("\"barrier_ns\" is missing");

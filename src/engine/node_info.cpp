@@ -14,7 +14,8 @@ namespace {
 
 static_assert(TUTTI_NODE_WAYS == node::kCopyWays);
 static_assert(TUTTI_NODE_SIZES == node::kMeasuredBytes.size());
-static_assert(UINT64_MAX == node::kNever);
+static_assert(TUTTI_NODE_READERS == node::kReaderLimits);
+static_assert(UINT64_MAX == node::kNever && UINT32_MAX == node::kAllReaders);
 
 void describe_times(const node::Times& times, uint32_t (&ring)[TUTTI_NODE_SIZES],
                     uint32_t (&single)[TUTTI_NODE_SIZES]) {
@@ -28,6 +29,7 @@ void describe_figures(const node::Figures& figures, tutti_node_info& info) {
     info.short_ring_ns = figures.short_ring_ns;
     describe_times(figures.one_way, info.one_way_ring_ns, info.one_way_single_ns);
     describe_times(figures.all_ways, info.all_ways_ring_ns, info.all_ways_single_ns);
+    std::copy(figures.readers_ns.begin(), figures.readers_ns.end(), info.readers_ns);
 }
 
 void describe_tuning(const node::Tuning& tuning, tutti_node_info& info) {
@@ -37,6 +39,7 @@ void describe_tuning(const node::Tuning& tuning, tutti_node_info& info) {
     info.piece_bytes_max = tuning.pieces.bytes_max;
     info.single_one_way_bytes = tuning.single_one_way;
     info.single_all_ways_bytes = tuning.single_all_ways;
+    info.single_readers_max = tuning.readers_max;
 }
 
 }  // namespace

@@ -74,6 +74,18 @@ nlohmann::ordered_json times_json(const uint32_t (&ring)[TUTTI_NODE_SIZES],
     return json;
 }
 
+nlohmann::ordered_json readers_json(const tutti_node_info& info) {
+    auto json = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < TUTTI_NODE_READERS; ++i) {
+        if (info.readers_ns[i] == 0) continue;
+        nlohmann::ordered_json entry;
+        entry["readers"] = 1u << i;
+        entry["single_copy_ns"] = info.readers_ns[i];
+        json.push_back(std::move(entry));
+    }
+    return json;
+}
+
 // null: never.
 nlohmann::ordered_json from_json(uint64_t bytes) {
     if (bytes == UINT64_MAX) return nullptr;
@@ -90,6 +102,10 @@ nlohmann::ordered_json follows_json(const tutti_node_info& info) {
     json["single_copy"] = info.reads != 0;
     json["single_copy_one_way_from_bytes"] = from_json(info.single_one_way_bytes);
     json["single_copy_all_ways_from_bytes"] = from_json(info.single_all_ways_bytes);
+    json["single_copy_readers_max"] = nullptr;
+    if (info.single_readers_max != UINT32_MAX) {
+        json["single_copy_readers_max"] = info.single_readers_max;
+    }
     return json;
 }
 
@@ -98,7 +114,8 @@ nlohmann::ordered_json follows_json(const tutti_node_info& info) {
 void NodeLog::add(const tutti_node_info& info) {
     if (info.state == TUTTI_NODE_ALONE || info.rank != 0) return;
     NodeRecord record;
-    memset(static_cast<void*>(&record), 0, sizeof record);  // padding too: the record travels as bytes
+    memset(static_cast<void*>(&record), 0,
+           sizeof record);  // padding too: the record travels as bytes
     record.teams = 1;
     record.lean = info.lean != 0 ? 1 : 0;
     record.info = info;
@@ -169,6 +186,7 @@ nlohmann::ordered_json node_json(std::span<const NodeRecord> rows) {
             entry["one_way_64k_ns"] = ways_json(info);
             entry["one_way"] = times_json(info.one_way_ring_ns, info.one_way_single_ns);
             entry["all_ways"] = times_json(info.all_ways_ring_ns, info.all_ways_single_ns);
+            entry["one_way_64k_readers"] = readers_json(info);
         } else {
             entry["reason"] = info.reason;
         }

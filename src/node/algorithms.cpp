@@ -412,6 +412,8 @@ bool waits_for_all(const Op& op) { return running(op).wakes == Wakes::kAll; }
 
 bool may_await(const Team& team, const Op& op, Rank other) {
     if (op.call.root == team.rank || op.call.root == other) return true;
+    // It may be its turn to read when any other reader is done.
+    if (op.step == single_move && team.tuning.readers_max != kAllReaders) return true;
     const Wakes wakes = running(op).wakes;
     return wakes != Wakes::kRoot && !(wakes == Wakes::kRootIfFlat && team.layout.flat);
 }

@@ -30,6 +30,17 @@ bool has_single(const Times& times) {
                        [](uint32_t ns) { return ns != 0; });
 }
 
+// The quickest of those that were tried; empty: none.
+std::string readers_text(const Figures& figures) {
+    size_t best = kReaderLimits;
+    for (size_t i = 0; i < kReaderLimits; ++i) {
+        const uint32_t ns = figures.readers_ns[i];
+        if (ns != 0 && (best == kReaderLimits || ns < figures.readers_ns[best])) best = i;
+    }
+    if (best == kReaderLimits || figures.one_way.single[kMeasuredMiddle] == 0) return "";
+    return ", by " + std::to_string(1u << best) + " at a time " + us_text(figures.readers_ns[best]);
+}
+
 std::string from_text(uint64_t bytes) {
     return bytes == kNever ? "never" : "from " + format_bytes(bytes) + " on";
 }
@@ -57,6 +68,7 @@ std::vector<std::string> figures_text(const Figures& figures) {
     }
     add_time(one_way, "short ring", figures.short_ring_ns);
     add_time(one_way, "single copy", figures.one_way.single[kMeasuredMiddle]);
+    one_way += readers_text(figures);
     std::string both_ways;
     add_time(both_ways, "rings", figures.all_ways.ring[kMeasuredMiddle]);
     add_time(both_ways, "single copy", figures.all_ways.single[kMeasuredMiddle]);
@@ -68,9 +80,14 @@ std::vector<std::string> figures_text(const Figures& figures) {
 }
 
 std::string consequence_text(const Figures& figures, const Tuning& tuning, bool can_read) {
-    return std::string("copies by ") + name_of(tuning.way) + " in pieces of up to " +
-           format_bytes(tuning.pieces.bytes_max) + "; " +
-           (can_read ? single_text(figures, tuning) : "no single copy");
+    std::string text = std::string("copies by ") + name_of(tuning.way) + " in pieces of up to " +
+                       format_bytes(tuning.pieces.bytes_max) + "; " +
+                       (can_read ? single_text(figures, tuning) : "no single copy");
+    const bool is_used = tuning.single_one_way != kNever || tuning.single_all_ways != kNever;
+    if (!can_read || !is_used || tuning.readers_max == kAllReaders) return text;
+    const bool is_one = tuning.readers_max == 1;
+    return text + ", " + std::to_string(tuning.readers_max) +
+           (is_one ? " reader at a time" : " readers at a time");
 }
 
 }  // namespace tutti::node

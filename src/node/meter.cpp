@@ -40,6 +40,11 @@ uint32_t calls_of(Pattern pattern) {
     }
 }
 
+// Of one giver's memory, in a broadcast.
+uint32_t readers_of_one(const Team& team) {
+    return team.layout.flat ? team.size - 1 : team.layout.children_max;
+}
+
 }  // namespace
 
 size_t Meter::block_bytes_max(const Team& team) const {
@@ -111,7 +116,8 @@ void Meter::decide(const Team& team) {
         next_trial(figures, {.can_read = can_read,
                              .has_long_rings = team.slice.geometry.ring_bytes > kShortRingBytes,
                              .all_ways_bytes_max = block_bytes_max(team),
-                             .distances = distances_});
+                             .distances = distances_,
+                             .readers = readers_of_one(team)});
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures how data moves between the ranks of a team, by calls of the team itself, and tunes it:
-// how the lines of the rings are best written, and from which size on a single copy wins.
+// how the lines of the rings are best written, from which size on a single copy wins, and how many
+// are to read one rank at a time.
 //
 // Rank 0 leads. Before each trip it broadcasts an order: the trial that is next, or the end with
 // what follows for all. So every rank comes to the same tuning, and only rank 0 looks at the clock.

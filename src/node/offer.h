@@ -11,6 +11,11 @@
 // acquiring exchange, its counting out a releasing addition, and the giver looks by acquiring
 // loads. All of them change one word, so counting in and withdrawing cannot both win.
 //
+// Where more readers at a time were measured to be slower (Tuning::readers_max), one that comes
+// while so many read waits until one of them is done. How many read and the place that the next one
+// takes are the same word, so there are never more. Readers give each other nothing but the place:
+// no order between them is needed. Who waits holds nothing, so nobody waits in a circle.
+//
 // The word, from the top: number of the call (40 bits), refused, withdrawn, readers that
 // have begun, readers that are done.
 #pragma once
@@ -31,6 +36,8 @@ static_assert(kOfferNumberMax == UINT64_MAX >> kOfferNumberShift);
 inline uint64_t offer_number(uint64_t word) { return word >> kOfferNumberShift; }
 inline uint64_t readers_done(uint64_t word) { return word & kReadersMax; }
 inline uint64_t readers_begun(uint64_t word) { return word >> kReaderBits & kReadersMax; }
+// So many read now. Who could not, and gave back what it had claimed, is done.
+inline uint64_t readers_now(uint64_t word) { return readers_begun(word) - readers_done(word); }
 
 // Bytes read at a time, so that a waiting rank's other work goes on.
 inline constexpr size_t kReadBytesMax = 256 * 1024;
@@ -59,6 +66,7 @@ inline void withdraw_offer(Team& team) {
 
 enum class Offered {
     kNotYet,
+    kFull,      // of claim(): as many read there as may at a time
     kOpen,      // of claim(): this rank has counted itself in
     kGone,      // the data is in the giver's ring, or will be
     kDisagrees  // of claim(): the giver runs another call, or one of another size (`note`), and
@@ -79,6 +87,7 @@ inline Offered claim(const Team& team, const Op& op, Rank giver, uint64_t& note)
     do {
         if (offer_number(word) < op.number) return Offered::kNotYet;
         if (offer_number(word) > op.number || (word & kWithdrawn) != 0) return Offered::kGone;
+        if (readers_now(word) >= team.tuning.readers_max) return Offered::kFull;
     } while (!theirs.state.compare_exchange_weak(word, word + kOneBegun, std::memory_order_acq_rel,
                                                  std::memory_order_acquire));
     note = theirs.note;

@@ -6,13 +6,16 @@
 // Nobody is held longer than through rings: a giver whose readers do not come withdraws, puts its
 // data into its ring and goes, as far as the ring holds it. So does one whose memory a reader
 // cannot read. Such readers go on as the pipeline's do, round by round, over those givers alone.
-// Bases and counters are the pipeline's, whichever way the data came.
+// Readers who wait for their turn (Tuning::readers_max) are not late. Bases and counters are the
+// pipeline's, whichever way the data came.
 //
 // Bytes moved a rank: n read for each giver; through rings as in bcast.cpp and gather.cpp.
 //
 // Op.phase: bits, see below. Op.next: the giver that comes next, from 1. Op.line: bytes of its data
 // read. Op.posted, Op.taken, Op.placed: rounds written to the own ring, rounds read from rings,
 // rounds of the own block copied.
+#include <utility>
+
 #include "node/offer.h"
 
 namespace tutti::node {
@@ -130,10 +133,34 @@ bool tend_offer(Team& team, Op& op, Rank all) {
     return true;
 }
 
-// Nothing else could be done. True where the offer was withdrawn.
-bool lose_patience(Team& team, Op& op) {
+// Where not all may read at once: whether readers come one after the other, so that nobody is known
+// to be late. As long as as many read as may, the next one has to wait; it takes its turn some
+// polls after that has come. Neither is waited for without end: who reads less than a byte a
+// nanosecond has been stopped, and those behind it do better with the ring.
+bool is_being_served(const Team& team, Op& op, uint64_t word) {
+    constexpr uint64_t kTurnPolls = 32;  // two flags, of 0.3 us at most; a read takes longer
+    constexpr uint64_t kReadPollsMin = 256;
+    constexpr uint64_t kBytesReadPerPoll = 4;  // a poll takes 4 ns at least
+    const bool is_full = readers_now(word) >= team.tuning.readers_max;
+    const uint64_t polls = is_full ? kReadPollsMin + op.call.bytes / kBytesReadPerPoll : kTurnPolls;
+    if (op.stalled >= std::min(polls, team.patience_polls.value_or(polls))) return false;
+    ++op.stalled;
+    return true;
+}
+
+// Nothing else could be done. True where the offer was withdrawn, or its readers, of whom there
+// will be `all`, have got further.
+bool lose_patience(Team& team, Op& op, Rank all) {
     const uint64_t polls = patience(team, op);
-    if (polls == UINT64_MAX || (own_offer(team) & kWithdrawn) != 0) return false;
+    const uint64_t word = own_offer(team);
+    if (polls == UINT64_MAX || (word & kWithdrawn) != 0) return false;
+    if (readers_begun(word) == all) return false;  // nobody is late
+    if (all > team.tuning.readers_max) {
+        const uint64_t done = readers_done(word);
+        const bool has_more = done != std::exchange(op.served, done);
+        if (has_more) op.stalled = 0;
+        if (has_more || is_being_served(team, op, word)) return has_more;
+    }
     if (op.waited++ < polls) return false;
     withdraw_offer(team);
     return true;
@@ -168,6 +195,8 @@ bool claim_next(Team& team, Op& op, Rank giver) {
     switch (claim(team, op, giver, note)) {
         case Offered::kNotYet:
             break;
+        case Offered::kFull:
+            return awaits(op, giver);
         case Offered::kGone:
             if (may_adopt(op)) {
                 if (adopt_from(team, op, giver)) return true;
@@ -286,7 +315,7 @@ Step give(Team& team, Op& op) {
         begin_offer(team, op);
         return Step::kAdvanced;
     }
-    if (!tend_offer(team, op, 1) && !lose_patience(team, op)) return Step::kBlocked;
+    if (!tend_offer(team, op, 1) && !lose_patience(team, op, 1)) return Step::kBlocked;
     return (op.phase & kIsOver) != 0 ? finish_large(team, op) : Step::kAdvanced;
 }
 
@@ -302,7 +331,7 @@ Step single_move(Team& team, Op& op) {
     if (is_open && tend_offer(team, op, all)) return Step::kAdvanced;
     if (is_taking && take_on(team, op)) return Step::kAdvanced;
     if (op.rival == kNoRank && place_on(team, op)) return Step::kAdvanced;
-    if (is_open && lose_patience(team, op)) return Step::kAdvanced;
+    if (is_open && lose_patience(team, op, all)) return Step::kAdvanced;
     return is_open || is_taking ? Step::kBlocked : finish_large(team, op);
 }
 

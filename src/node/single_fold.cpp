@@ -41,18 +41,16 @@ bool has_room(Team& team) {
 
 // Reads `bytes` at `offset` of every vector that is read (by_ring is 0) into its place, and folds
 // all of them to `out`. What of the others stands elsewhere is in team.operands already. Returns
-// the rank that could not be read, kNoRank where all is done. For who holds the room.
+// the rank that could not be read, kNoRank where all is done. For who holds the room. Begins with
+// the neighbour, so that not all read the same memory at once.
 Rank read_and_fold(Team& team, const Op& op, std::byte* out, size_t offset, size_t bytes) {
-    for (Rank rank = 0; rank < team.size; ++rank) {
-        if (rank == team.rank) {
-            team.operands[rank] = op.call.vector() + offset;
-        } else if (team.by_ring[rank] == 0) {
-            std::byte* const room = team.fold_room->data() + rank * bytes;
-            if (!team.peers->read(rank, room, team.slice.offer(rank).data + offset, bytes)) {
-                return rank;
-            }
-            team.operands[rank] = room;
-        }
+    team.operands[team.rank] = op.call.vector() + offset;
+    for (Rank i = 1; i < team.size; ++i) {
+        const Rank rank = (team.rank + i) % team.size;
+        if (team.by_ring[rank] != 0) continue;
+        std::byte* const room = team.fold_room->data() + rank * bytes;
+        if (!team.peers->read(rank, room, team.slice.offer(rank).data + offset, bytes)) return rank;
+        team.operands[rank] = room;
     }
     fold_all(team, op.call.reducer, out, nullptr, bytes);
     return kNoRank;

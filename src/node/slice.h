@@ -29,6 +29,9 @@ inline constexpr size_t kPageBytes = 4096;
 #else
 inline constexpr size_t kPageBytes = 65536;
 #endif
+constexpr size_t whole_pages(size_t bytes) {
+    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
 
 // A slot line carries payload and, in its last word, the flag that makes it valid (word.h).
 inline constexpr size_t kLinePayloadBytes = kLineBytes - sizeof(uint64_t);
@@ -230,8 +233,7 @@ class Slice {
     }
 
     static constexpr size_t kChunksOffset =
-        (4 * kControlStride + 3 * kSlotCount * kSlotBytes + kPageBytes - 1) / kPageBytes *
-        kPageBytes;
+        whole_pages(4 * kControlStride + 3 * kSlotCount * kSlotBytes);
 
   private:
     std::byte* base_ = nullptr;
@@ -245,8 +247,7 @@ inline Geometry Geometry::make(uint32_t ranks, size_t chunk_bytes, uint64_t chun
     geometry.chunk_bytes = (chunk_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
     geometry.chunk_count = chunk_count;
     geometry.ring_bytes = chunk_count * geometry.chunk_bytes;
-    const size_t raw = Slice::kChunksOffset + geometry.ring_bytes;
-    geometry.rank_bytes = (raw + kPageBytes - 1) / kPageBytes * kPageBytes;
+    geometry.rank_bytes = whole_pages(Slice::kChunksOffset + geometry.ring_bytes);
     geometry.slice_bytes = kPageBytes + ranks * geometry.rank_bytes;
     return geometry;
 }

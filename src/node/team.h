@@ -153,6 +153,10 @@ struct Rounds {
     // comes through their rings.
     uint64_t waited = 0;
     Rank ringed = 0;
+    // Of an offer whose readers come a few at a time: who were done when its giver last looked, and
+    // its fruitless polls since one was.
+    uint64_t served = 0;
+    uint64_t stalled = 0;
     // Of a reduction whose leaders take turns (turns.cpp): how many, and how far down is behind up.
     Rank turns = 1;
     uint64_t lag = 0;

@@ -20,6 +20,9 @@ CopyWay best_way(const std::array<uint32_t, kCopyWays>& way_ns, CopyWay fallback
     return best;
 }
 
+// By enough to be no accident.
+bool wins(uint32_t ns, uint32_t other_ns) { return uint64_t{ns} * 20 < uint64_t{other_ns} * 19; }
+
 // The quickest that keeps lines in the caches.
 CopyWay best_cached_way(std::array<uint32_t, kCopyWays> way_ns, CopyWay fallback) {
     way_ns[static_cast<size_t>(CopyWay::kStream)] = 0;
@@ -36,15 +39,13 @@ BestRing best_ring(const Figures& figures, CopyWay fallback) {
     const CopyWay way = best_way(figures.way_ns, fallback);
     const BestRing whole{way, false, figures.way_ns[static_cast<size_t>(way)]};
     const uint32_t short_ns = figures.short_ring_ns;
-    // By enough to be no accident.
-    const bool short_wins = short_ns != 0 && uint64_t{short_ns} * 20 < uint64_t{whole.ns} * 19;
-    if (!short_wins) return whole;
+    if (short_ns == 0 || !wins(short_ns, whole.ns)) return whole;
     return {best_cached_way(figures.way_ns, fallback), true, short_ns};
 }
 
-// In a long ring a call that leaves parts of its chunks alone leaves them in the caches too, and the
-// ring is a shorter one: whole chunks. Streams need no second look at lines, so what counts is the
-// copy that the pieces hide.
+// In a long ring a call that leaves parts of its chunks alone leaves them in the caches too, and
+// the ring is a shorter one: whole chunks. Streams need no second look at lines, so what counts is
+// the copy that the pieces hide.
 PieceRule pieces_of(const BestRing& best, uint32_t bytes_max) {
     constexpr uint32_t kWholeBytes = 16 * 1024;
     constexpr uint32_t kStreamBytes = 8192;
@@ -56,9 +57,25 @@ PieceRule pieces_of(const BestRing& best, uint32_t bytes_max) {
 bool is_measured(const Times& times, size_t size) {
     return times.ring[size] != 0 && times.single[size] != 0;
 }
-// By enough to be no accident.
 bool single_wins(const Times& times, size_t size) {
-    return uint64_t{times.single[size]} * 20 < uint64_t{times.ring[size]} * 19;
+    return wins(times.single[size], times.ring[size]);
+}
+
+// Of one giver, at a time.
+uint32_t best_readers(const Figures& figures) {
+    uint32_t least_ns = figures.one_way.single[kMeasuredMiddle];
+    uint32_t best = kAllReaders;
+    for (size_t i = kReaderLimits; i-- > 0;) {
+        const uint32_t ns = figures.readers_ns[i];
+        if (ns == 0 || !wins(ns, least_ns)) continue;
+        least_ns = ns;
+        best = uint32_t{1} << i;
+    }
+    return best;
+}
+bool is_of_limit(const Trial& trial) {
+    return trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle && trial.is_single &&
+           trial.readers != kAllReaders;
 }
 
 // From the middle down as long as single copy wins there, else up.
@@ -89,6 +106,46 @@ std::optional<Trial> next_of(const Times& times, Pattern pattern, const BestRing
         if (single_wins(times, size)) break;
     }
     return std::nullopt;
+}
+
+// With fewer readers at a time, by halves, until one takes a third more than the best: where
+// readers do not hinder each other at all the first one tells, which takes twice as long. Less than
+// a third says little, since turns may not be full: 7 readers take two turns of 4. Only where
+// single copy is near: what a limit saves is seldom more than half.
+std::optional<Trial> next_limit(const Figures& figures, const BestRing& best, uint32_t readers) {
+    constexpr uint64_t kNear = 2;
+    const uint32_t all_ns = figures.one_way.single[kMeasuredMiddle];
+    if (all_ns > kNear * best.ns) return std::nullopt;
+    uint32_t least_ns = all_ns;
+    const size_t limits = readers < 2 ? 0 : static_cast<size_t>(std::bit_width(readers - 1));
+    for (size_t i = std::min(limits, kReaderLimits); i-- > 0;) {
+        const uint32_t ns = figures.readers_ns[i];
+        if (ns == 0) {
+            return Trial{.pattern = Pattern::kOneWay,
+                         .way = best.way,
+                         .size = kMeasuredMiddle,
+                         .is_single = true,
+                         .is_short = best.is_short,
+                         .readers = uint32_t{1} << i};
+        }
+        if (uint64_t{least_ns} * 4 < uint64_t{ns} * 3) return std::nullopt;
+        least_ns = std::min(least_ns, ns);
+    }
+    return std::nullopt;
+}
+
+// Of what a single copy may win, with the readers at a time that are best.
+std::optional<Trial> next_single(const Figures& figures, const Measurable& measurable) {
+    const BestRing best = best_ring(figures, CopyWay::kPrefetch);
+    if (figures.one_way.single[kMeasuredMiddle] != 0) {
+        if (auto trial = next_limit(figures, best, measurable.readers)) return trial;
+    }
+    auto trial = next_of(tuned_one_way(figures), Pattern::kOneWay, best, kMeasuredBytes.back());
+    if (!trial) {
+        trial = next_of(figures.all_ways, Pattern::kAllWays, best, measurable.all_ways_bytes_max);
+    }
+    if (trial && trial->is_single) trial->readers = best_readers(figures);
+    return trial;
 }
 
 // Where all pairs are alike, one of them says nothing that the team has not said.
@@ -146,19 +203,12 @@ std::optional<Trial> next_trial(const Figures& figures, const Measurable& measur
     }
     if (measurable.has_long_rings && figures.short_ring_ns == 0) {
         const CopyWay way = best_cached_way(figures.way_ns, CopyWay::kPrefetch);
-        return Trial{Pattern::kOneWay, way, kMeasuredMiddle, false, true};
+        return Trial{
+            .pattern = Pattern::kOneWay, .way = way, .size = kMeasuredMiddle, .is_short = true};
     }
     if (auto trial = next_flag(figures, measurable.distances)) return trial;
     if (measurable.can_read) {
-        const BestRing best = best_ring(figures, CopyWay::kPrefetch);
-        Times one_way = figures.one_way;
-        one_way.ring[kMeasuredMiddle] = best.ns;
-        auto trial = next_of(one_way, Pattern::kOneWay, best, kMeasuredBytes.back());
-        if (!trial) {
-            trial = next_of(figures.all_ways, Pattern::kAllWays, best,
-                            measurable.all_ways_bytes_max);
-        }
-        if (trial) return trial;
+        if (auto trial = next_single(figures, measurable)) return trial;
     }
     return next_pair(figures, measurable.distances);
 }
@@ -179,7 +229,19 @@ void forget_unfinished(Figures& figures, const Trial& next) {
         figures.way_ns = {};
     } else {
         figures.one_way = Times{};
+        figures.readers_ns = {};
     }
+}
+
+Times tuned_one_way(const Figures& figures) {
+    Times times = figures.one_way;
+    times.ring[kMeasuredMiddle] = best_ring(figures, CopyWay::kPrefetch).ns;
+    const uint32_t readers = best_readers(figures);
+    if (readers != kAllReaders) {
+        times.single[kMeasuredMiddle] =
+            figures.readers_ns[static_cast<size_t>(std::countr_zero(readers))];
+    }
+    return times;
 }
 
 uint32_t& time_of(Figures& figures, const Trial& trial) {
@@ -190,6 +252,9 @@ uint32_t& time_of(Figures& figures, const Trial& trial) {
     const bool is_way = trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle;
     if (is_way && !trial.is_single && trial.is_short) return figures.short_ring_ns;
     if (is_way && !trial.is_single) return figures.way_ns[static_cast<size_t>(trial.way)];
+    if (is_of_limit(trial)) {
+        return figures.readers_ns[static_cast<size_t>(std::countr_zero(trial.readers))];
+    }
     Times& times = trial.pattern == Pattern::kOneWay ? figures.one_way : figures.all_ways;
     return trial.is_single ? times.single[trial.size] : times.ring[trial.size];
 }
@@ -199,6 +264,7 @@ uint32_t rival_ns(const Figures& figures, const Trial& trial) {
     if (trial.pattern == Pattern::kBarrier || trial.pattern == Pattern::kFlag) return 0;
     const auto& way_ns = is_pair ? figures.pairs[trial.distance].way_ns : figures.way_ns;
     if (is_pair) return way_ns[static_cast<size_t>(best_way(way_ns, trial.way))];
+    if (is_of_limit(trial)) return tuned_one_way(figures).single[kMeasuredMiddle];
     if (trial.pattern == Pattern::kOneWay && trial.size == kMeasuredMiddle) {
         return best_ring(figures, trial.way).ns;
     }
@@ -221,13 +287,12 @@ Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& l
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
     tuning.single_one_way = tuning.single_all_ways = kNever;
     if (!limits.has_single) return tuning;
+    tuning.readers_max = best_readers(figures);
     if (limits.is_always_single) {
         tuning.single_one_way = tuning.single_all_ways = 0;
         return tuning;
     }
-    Times one_way = figures.one_way;
-    one_way.ring[kMeasuredMiddle] = best.ns;
-    tuning.single_one_way = threshold(one_way);
+    tuning.single_one_way = threshold(tuned_one_way(figures));
     tuning.single_all_ways = threshold(figures.all_ways);
     return tuning;
 }
@@ -241,6 +306,7 @@ Tuning tuning_for(const Trial& trial, const Tuning& untried, const TuningLimits&
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
     tuning.ring_bytes = trial.is_short ? kShortRingBytes : kWholeRing;
     tuning.single_one_way = tuning.single_all_ways = trial.is_single ? 0 : kNever;
+    tuning.readers_max = trial.readers;
     return tuning;
 }
 

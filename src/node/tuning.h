@@ -41,6 +41,8 @@ inline constexpr uint32_t kWholeRing = UINT32_MAX;
 
 // Bytes of a call from which on a single copy wins.
 inline constexpr uint64_t kNever = UINT64_MAX;
+// Of readers of one rank's memory at a time: no limit.
+inline constexpr uint32_t kAllReaders = UINT32_MAX;
 
 // As it stands: for ranks that have measured nothing.
 struct Tuning {
@@ -49,8 +51,9 @@ struct Tuning {
     std::array<CopyWay, kDistancesMax> way_to = all_by(CopyWay::kPrefetch);
     PieceRule pieces;
     uint32_t ring_bytes = kShortRingBytes;
-    uint64_t single_one_way = kNever;   // where data goes from or to one rank
-    uint64_t single_all_ways = kNever;  // where all send and all receive
+    uint64_t single_one_way = kNever;    // where data goes from or to one rank
+    uint64_t single_all_ways = kNever;   // where all send and all receive
+    uint32_t readers_max = kAllReaders;  // of one giver, at a time
     bool operator==(const Tuning&) const = default;
 
     static constexpr std::array<CopyWay, kDistancesMax> all_by(CopyWay way) {
@@ -76,6 +79,8 @@ enum class Pattern : uint8_t {
 inline constexpr std::array<uint32_t, 6> kMeasuredBytes = {8u << 10,  16u << 10,  32u << 10,
                                                            64u << 10, 128u << 10, 256u << 10};
 inline constexpr size_t kMeasuredMiddle = 3;  // 64 KiB, which is measured first
+// Readers of one giver at a time, as they are tried: 1, 2, 4 and so on.
+inline constexpr size_t kReaderLimits = 8;
 
 // Nanoseconds; 0: not measured.
 struct Times {
@@ -97,6 +102,9 @@ struct Figures {
     uint32_t short_ring_ns = 0;
     Times one_way;
     Times all_ways;
+    // 64 KiB one way by single copy, where 2^i at most read one giver at a time. Of any number at a
+    // time: one_way.
+    std::array<uint32_t, kReaderLimits> readers_ns{};
     std::array<PairFigures, kDistancesMax> pairs;  // by distance, where there is more than one
     bool operator==(const Figures&) const = default;
 };
@@ -107,8 +115,9 @@ struct Trial {
     uint8_t size = 0;  // into kMeasuredBytes
     bool is_single = false;
     bool is_short = false;  // through short rings, where there are long ones
-    uint8_t distance = 0;                             // of a pair
+    uint8_t distance = 0;   // of a pair
     std::optional<CopyWay> pieces_by = std::nullopt;  // cut as for this way, where for another one
+    uint32_t readers = kAllReaders;                   // of a single copy: of one giver, at a time
     bool operator==(const Trial&) const = default;
 };
 
@@ -118,6 +127,7 @@ struct Measurable {
     bool has_long_rings = false;    // longer than short ones
     size_t all_ways_bytes_max = 0;  // of a block, as far as there is memory for all
     uint32_t distances = 0;         // of which there are pairs, a bit each
+    uint32_t readers = 1;           // of one giver in a broadcast, at most
 };
 // What to measure next, after these; nothing: it is enough.
 std::optional<Trial> next_trial(const Figures& figures, const Measurable& measurable);
@@ -127,6 +137,10 @@ void forget_unfinished(Figures& figures, const Trial& next);
 uint32_t& time_of(Figures& figures, const Trial& trial);
 // Known already, of what the trial is compared with; 0: of nothing.
 uint32_t rival_ns(const Figures& figures, const Trial& trial);
+
+// One way, as a tuned team moves: rings by the quickest way, single copy by as many readers at a
+// time as are best.
+Times tuned_one_way(const Figures& figures);
 
 // ---- what follows -------------------------------------------------------------------------------
 

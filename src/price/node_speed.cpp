@@ -35,9 +35,10 @@ NodeParameters parameters_of(const node::Figures& figures, const node::Tuning& t
 }
 
 uint64_t single_bytes_per_s(const node::Figures& figures, uint64_t bytes) {
+    const node::Times one_way = node::tuned_one_way(figures);
     uint64_t rate = 0;
     for (size_t i = 0; i < node::kMeasuredBytes.size(); ++i) {
-        const uint64_t ns = figures.one_way.single[i];
+        const uint64_t ns = one_way.single[i];
         if (ns == 0 || (rate != 0 && node::kMeasuredBytes[i] > bytes)) continue;
         rate = bytes_per_s(node::kMeasuredBytes[i], ns);
     }

@@ -18,9 +18,8 @@ static_assert(sizeof(node::SliceHeader) <= kLeanHeaderBytes);
 size_t bytes_of(const node::Geometry& geometry, const std::optional<SimLean>& lean) {
     if (!lean) return geometry.slice_bytes;
     const size_t team_bytes = kLeanHeaderBytes + geometry.ranks * node::kEntryBytes;
-    const size_t bytes =
-        lean->teams * team_bytes + geometry.ranks * lean->places * geometry.chunk_bytes;
-    return (bytes + node::kPageBytes - 1) / node::kPageBytes * node::kPageBytes;
+    return node::whole_pages(lean->teams * team_bytes +
+                             geometry.ranks * lean->places * geometry.chunk_bytes);
 }
 }  // namespace
 

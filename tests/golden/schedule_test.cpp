@@ -76,6 +76,31 @@ TEST_F(Transcript, ExplainTellsTimesByWhatWasMeasured) {
     EXPECT_EQ(barrier.out.find("moves:"), std::string::npos);
 }
 
+// 64 KiB in 40 us where all read at once, 16,384 ns by two at a time: 4 GB/s, and a flag.
+TEST_F(Transcript, ExplainTellsHowManyReadAtATime) {
+    const std::string file = testing::TempDir() + "readers_figures.json";
+    std::ofstream(file) << R"({"nodes": [{"host": "node7", "ranks": 4, "measured": true,
+        "barrier_ns": 300, "one_way_64k_ns": {"prefetch": 33000},
+        "one_way": [{"bytes": 65536, "single_copy_ns": 40000}], "all_ways": [],
+        "one_way_64k_readers": [{"readers": 1, "single_copy_ns": 30000},
+                                {"readers": 2, "single_copy_ns": 16384}],
+        "follows": {"single_copy": true}}]})";
+    const Answer bcast =
+        tutti("explain bcast --bytes 64K --ranks 4 --hosts 1 --node-figures " + file);
+    EXPECT_EQ(bcast.status, 0) << bcast.err;
+    EXPECT_NE(
+        bcast.out.find(
+            "moves: copies by prefetch in pieces of up to 16 KiB; single copy "
+            "from 64 KiB on one way, never both ways, 2 readers at a time\ntimes: 4 ranks of node7 "
+            "measured: barrier 0.30 us; 64 KiB one way: prefetch 33.0, single "
+            "copy 40.0, by 2 at a time 16.4 us\n"),
+        std::string::npos)
+        << bcast.out;
+    const auto words = row(bcast.out, "single");
+    ASSERT_GE(words.size(), 11u) << bcast.out;
+    EXPECT_EQ(words[9] + " " + words[10], "16.68 us") << bcast.out;
+}
+
 TEST_F(Transcript, SimulateCopiesAtTheRatesThatWereMeasured) {
     const std::string call = "simulate bcast --bytes 4K --ranks 4 --hosts 2";
     const Answer measured = tutti(call + far_figures());

@@ -189,6 +189,10 @@ std::string Explorer::explore(size_t states_max) {
         if (after.hash == frame.state.hash) continue;
         has_way.back() = true;
         if (!seen_.insert(after.hash).second) continue;
+        if (look_) {
+            const std::string wrong = look_(memory_.slice());
+            if (!wrong.empty()) return wrong + path_to_here();
+        }
         if (seen_.size() > states_max) return "more than " + std::to_string(states_max) + " states";
         if (all_finished()) {
             ++ends_;

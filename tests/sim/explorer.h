@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "node/detail.h"
@@ -25,6 +27,8 @@ class Explorer {
     Explorer(const Explorer&) = delete;
     Explorer& operator=(const Explorer&) = delete;
 
+    // Of every state: what is wrong in it; empty: nothing.
+    void demand(std::function<std::string(const node::Slice&)> look) { look_ = std::move(look); }
     // Empty where every path ends with the right results, else what went wrong and by which path.
     std::string explore(size_t states_max);
     [[nodiscard]] size_t states() const { return seen_.size(); }
@@ -81,6 +85,7 @@ class Explorer {
     std::vector<std::span<std::byte>> places_;  // of at most a block each
     State loaded_;
     std::vector<Frame> stack_;
+    std::function<std::string(const node::Slice&)> look_;
     std::unordered_set<uint64_t> seen_;
     size_t ends_ = 0;
 };

@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "base/collectives.h"
+#include "node/algorithms.h"
+#include "node/offer.h"
 #include "sim/explorer.h"
 #include "sim/mixed_calls.h"
 #include "sim/peer_memory.h"
@@ -37,9 +39,21 @@ uint32_t roots(tutti_collective kind, uint32_t ranks) {
     return kind == TUTTI_ALLREDUCE || kind == TUTTI_ALLGATHER ? 1 : ranks;
 }
 
+// The most that read one rank's memory at the same time.
+uint64_t readers_now(const node::Slice& slice) {
+    uint64_t most = 0;
+    for (uint32_t rank = 0; rank < slice.geometry.ranks; ++rank) {
+        most = std::max(most, node::readers_now(slice.offer(rank).state.load()));
+    }
+    return most;
+}
+
 void explore(const SimTeam& team, const std::vector<Spec>& script) {
     constexpr size_t kStatesMax = 400'000;
     Explorer explorer(team, script);
+    explorer.demand([&](const node::Slice& slice) {
+        return readers_now(slice) > team.tuning.readers_max ? "too many readers" : "";
+    });
     const std::string wrong = explorer.explore(kStatesMax);
     std::string names;
     for (const Spec& spec : script) names += describe(spec) + "; ";
@@ -79,8 +93,8 @@ TEST(EveryInterleavingOfSingleCopy, OneCallOfThree) {
 // A broadcast along a tree: whoever has read it offers it.
 TEST(EveryInterleavingOfSingleCopy, ATreeOfThree) {
     constexpr uint32_t kTop = node::kNoRank;
-    const std::vector<uint32_t> chain = {1, kTop, 0, 0, 0, 0};
-    const std::vector<uint32_t> star = {kTop, 0, 0, 0, 0, 0};
+    const std::vector<uint32_t> chain = {1, kTop, 0};
+    const std::vector<uint32_t> star = {kTop, 0, 0};
     for (const auto& parents : {chain, star}) {
         for (const Peers peers : {all_read, rank_0_cannot_read, rank_1_cannot_read}) {
             SimTeam team = single_team(3, 1024, peers);
@@ -119,6 +133,239 @@ TEST(EveryInterleavingOfSingleCopy, PairsOfTwo) {
     }
 }
 
+// ---- readers in turn ----------------------------------------------------------------------------
+
+TEST(EveryInterleavingOfReadersInTurn, OneCallOfThree) {
+    for (const Peers peers : {all_read, rank_1_cannot_read}) {
+        SimTeam team = single_team(3, 2048, peers);
+        team.tuning.pieces.count = 1;
+        for (const uint32_t limit : {1u, 2u}) {
+            team.tuning.readers_max = limit;
+            for (const uint64_t patience : {uint64_t{0}, uint64_t{1}, UINT64_MAX}) {
+                team.patience_polls = patience;
+                for (uint32_t root = 0; root < 3; ++root) {
+                    explore(team, {{TUTTI_BCAST, root, kBytes, Fold::kXorU64, 1}});
+                    explore(team, {{TUTTI_SCATTER, root, kBytes, Fold::kXorU64, 1}});
+                }
+            }
+            // Nobody is late: the fewest states.
+            team.patience_polls = UINT64_MAX;
+            explore(team, {{TUTTI_ALLGATHER, 0, kBytes, Fold::kAffine, 1}});
+        }
+    }
+}
+
+TEST(EveryInterleavingOfReadersInTurn, OneCallOfFour) {
+    for (const uint32_t limit : {1u, 2u}) {
+        for (const tutti_collective kind : {TUTTI_BCAST, TUTTI_SCATTER}) {
+            SimTeam team = single_team(4, 2048, rank_1_cannot_read);
+            team.patience_polls = 0;
+            team.tuning.readers_max = limit;
+            team.tuning.pieces.count = 1;
+            explore(team, {{kind, 0, kBytes, Fold::kXorU64, 1}});
+        }
+    }
+}
+
+// Two calls, of different roots: what one left of the counters meets the next.
+TEST(EveryInterleavingOfReadersInTurn, PairsOfThree) {
+    for (const tutti_collective first : {TUTTI_BCAST, TUTTI_SCATTER}) {
+        for (const tutti_collective second : {TUTTI_BCAST, TUTTI_GATHER}) {
+            SimTeam team = single_team(3, 2048, all_read);
+            team.patience_polls = 0;
+            team.tuning.readers_max = 1;
+            team.tuning.pieces.count = 1;
+            explore(team,
+                    {{first, 0, kBytes, Fold::kXorU64, 1}, {second, 1, kBytes, Fold::kXorU64, 2}});
+        }
+    }
+}
+
+TEST(EveryInterleavingOfReadersInTurn, ATreeOfThree) {
+    constexpr uint32_t kTop = node::kNoRank;
+    for (const uint64_t patience : {uint64_t{1}, UINT64_MAX}) {
+        for (const Peers peers : {all_read, rank_1_cannot_read}) {
+            SimTeam team = single_team(3, 1024, peers);
+            team.layout =
+                node::make_tree(std::vector<uint32_t>{kTop, 0, 0}, std::vector<uint32_t>(3, 0));
+            team.patience_polls = patience;
+            team.tuning.readers_max = 1;
+            for (uint32_t root = 0; root < 3; ++root) {
+                explore(team, {{TUTTI_BCAST, root, kBytes, Fold::kXorU64, 1}});
+            }
+        }
+    }
+}
+
+// All in turn, step by step, through reads of several steps: the most readers of one giver.
+uint64_t most_readers(tutti_collective kind, uint32_t limit, node::Layout layout) {
+    constexpr uint32_t kRanks = 6;
+    SimTeam team = single_team(kRanks, 4096, all_read);
+    team.layout = std::move(layout);
+    team.patience_polls = UINT64_MAX;
+    team.tuning.readers_max = limit;
+    const simulate::SimSlice memory(kRanks, 4096);
+    std::vector<node::Team> ranks;
+    std::vector<node::Op> ops(kRanks);
+    Exchange exchange({kind, 0, 3 * node::kReadBytesMax, Fold::kXorU64, 1}, kRanks);
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+        ranks.push_back(sim_rank(team, memory, rank));
+        node::start(ranks[rank], ops[rank], exchange.node_call(rank));
+    }
+    uint64_t most = 0;
+    std::vector<bool> is_done(kRanks);
+    for (int i = 0; i < 2000; ++i) {
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            if (is_done[rank]) continue;
+            is_done[rank] = node::step(ranks[rank], ops[rank]) == Step::kDone;
+            most = std::max(most, readers_now(memory.slice()));
+        }
+    }
+    EXPECT_EQ(exchange.check(), "");
+    EXPECT_EQ(std::count(is_done.begin(), is_done.end(), true), kRanks);
+    return most;
+}
+
+TEST(ReadersInTurn, NeverMoreThanTheLimit) {
+    constexpr uint32_t kTop = node::kNoRank;
+    const node::Layout star =
+        node::make_tree(std::vector<uint32_t>{kTop, 0, 0, 0, 0, 1}, std::vector<uint32_t>(6, 0));
+    for (const tutti_collective kind : {TUTTI_BCAST, TUTTI_SCATTER}) {
+        const uint64_t all = 5;
+        EXPECT_EQ(most_readers(kind, node::kAllReaders, {}), all);
+        for (uint32_t limit = 1; limit <= 6; ++limit) {
+            EXPECT_EQ(most_readers(kind, limit, {}), std::min<uint64_t>(limit, all));
+        }
+    }
+    EXPECT_EQ(most_readers(TUTTI_BCAST, node::kAllReaders, star), 4u);
+    EXPECT_EQ(most_readers(TUTTI_BCAST, 3, star), 3u);
+    // Each begins with its neighbour.
+    EXPECT_EQ(most_readers(TUTTI_ALLGATHER, node::kAllReaders, {}), 1u);
+    EXPECT_EQ(most_readers(TUTTI_ALLGATHER, 1, {}), 1u);
+    EXPECT_EQ(most_readers(TUTTI_GATHER, 1, {}), 1u);
+}
+
+// One giver and its readers, of whom one may read at a time; patience as in programs.
+struct Queue {
+    static constexpr uint32_t kRanks = 4;
+    static constexpr size_t kLong = node::kReadBytesMax + 50'000;  // two steps
+    Queue()
+        : team(single_team(kRanks, 64 * 1024, all_read)),
+          memory(kRanks, 64 * 1024),
+          exchange({TUTTI_BCAST, 0, kLong, Fold::kXorU64, 1}, kRanks),
+          ops(kRanks),
+          is_done(kRanks) {
+        team.tuning.readers_max = 1;
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            ranks.push_back(sim_rank(team, memory, rank));
+            ranks[rank].patience_polls.reset();
+            node::start(ranks[rank], ops[rank], exchange.node_call(rank));
+        }
+        poll(0, 1);  // it offers
+    }
+    Step poll(uint32_t rank, int polls = 1) {
+        Step last = Step::kAdvanced;
+        for (int i = 0; i < polls && !is_done[rank]; ++i) {
+            last = node::step(ranks[rank], ops[rank]);
+            is_done[rank] = last == Step::kDone;
+        }
+        return last;
+    }
+    // All in turn; false where they do not come to an end.
+    bool finish() {
+        for (int i = 0; i < 100; ++i) {
+            for (uint32_t rank = 0; rank < kRanks; ++rank) poll(rank);
+        }
+        return std::count(is_done.begin(), is_done.end(), true) == kRanks;
+    }
+    bool is_withdrawn() const { return (node::own_offer(ranks[0]) & node::kWithdrawn) != 0; }
+
+    SimTeam team;
+    simulate::SimSlice memory;
+    Exchange exchange;
+    std::vector<node::Team> ranks;
+    std::vector<node::Op> ops;
+    std::vector<bool> is_done;
+};
+
+// Far more polls than the giver's patience pass while others are read for.
+TEST(ReadersInTurn, AQueueThatIsServedIsNotLate) {
+    constexpr int kPolls = 2000;
+    Queue queue;
+    for (uint32_t reader = 1; reader < Queue::kRanks; ++reader) {
+        EXPECT_EQ(queue.poll(reader), Step::kAdvanced);  // it has claimed
+        for (uint32_t other = reader + 1; other < Queue::kRanks; ++other) {
+            EXPECT_EQ(queue.poll(other), Step::kBlocked);
+            EXPECT_EQ(queue.ops[other].awaited, 0u);
+            EXPECT_TRUE(node::may_await(queue.ranks[other], queue.ops[other], reader));
+        }
+        queue.poll(0, kPolls);
+        queue.poll(reader);
+        queue.poll(0, kPolls);
+        EXPECT_EQ(queue.poll(reader, 10), Step::kDone);
+        queue.poll(0, 10);  // until the next one has seen that
+    }
+    EXPECT_TRUE(queue.is_done[0]);
+    EXPECT_FALSE(queue.is_withdrawn());
+    EXPECT_EQ(queue.ranks[0].doubts, 0u);
+    EXPECT_EQ(queue.exchange.check(), "");
+}
+
+// One is read for, then the next one does not come.
+TEST(ReadersInTurn, ALateReaderHoldsNobody) {
+    constexpr int kPollsMax = 400;  // of patience and of a turn, and the copy into the ring
+    Queue queue;
+    queue.poll(0, 100);  // all of them are somewhat late
+    EXPECT_EQ(queue.poll(1, 10), Step::kDone);
+    EXPECT_EQ(queue.poll(0, kPollsMax), Step::kDone);
+    EXPECT_EQ(queue.ranks[0].doubts, 1u);
+    EXPECT_EQ(queue.poll(2, 100), Step::kDone);
+    EXPECT_EQ(queue.poll(3, 100), Step::kDone);
+    EXPECT_EQ(queue.exchange.check(), "");
+}
+
+// One that is stopped while it reads holds its giver, as without a limit, but not those behind it.
+TEST(ReadersInTurn, AStoppedReaderHoldsNoOtherReader) {
+    constexpr int kPollsMax = 100'000;
+    Queue queue;
+    EXPECT_EQ(queue.poll(1), Step::kAdvanced);
+    EXPECT_EQ(queue.poll(0, kPollsMax), Step::kBlocked);
+    EXPECT_TRUE(queue.is_withdrawn());
+    EXPECT_EQ(queue.poll(2, 100), Step::kDone);
+    EXPECT_EQ(queue.poll(3, 100), Step::kDone);
+    EXPECT_EQ(queue.poll(1, 10), Step::kDone);
+    EXPECT_EQ(queue.poll(0, 10), Step::kDone);
+    EXPECT_EQ(queue.exchange.check(), "");
+}
+
+// Who cannot read makes room for the next one.
+TEST(ReadersInTurn, ARefusalEndsATurn) {
+    Queue queue;
+    queue.ranks[1].peers = std::make_shared<NoMemory>();
+    EXPECT_EQ(queue.poll(1), Step::kAdvanced);
+    EXPECT_EQ(queue.poll(2), Step::kBlocked);
+    queue.poll(1);  // it gives back
+    EXPECT_EQ(queue.poll(2), Step::kAdvanced);
+    EXPECT_EQ(readers_now(queue.memory.slice()), 1u);
+    EXPECT_TRUE(queue.finish());
+    EXPECT_EQ(queue.exchange.check(), "");
+}
+
+// Without a limit, too: all have begun to read, and that takes longer than the giver's patience.
+TEST(SingleCopy, WhereAllReadNobodyIsLate) {
+    Queue queue;
+    for (node::Team& team : queue.ranks) team.tuning.readers_max = node::kAllReaders;
+    for (uint32_t reader = 1; reader < Queue::kRanks; ++reader) queue.poll(reader);
+    queue.poll(0, 2000);
+    EXPECT_FALSE(queue.is_withdrawn());
+    for (uint32_t reader = 1; reader < Queue::kRanks; ++reader) {
+        EXPECT_EQ(queue.poll(reader, 10), Step::kDone);
+    }
+    EXPECT_EQ(queue.poll(0, 10), Step::kDone);
+    EXPECT_EQ(queue.ranks[0].doubts, 0u);
+    EXPECT_EQ(queue.exchange.check(), "");
+}
+
 // ---- seeded -------------------------------------------------------------------------------------
 
 struct Plan {
@@ -138,6 +385,7 @@ Plan draw_plan(Prng& prng, uint32_t ranks_max, Peers peers) {
     plan.team.patience_polls = prng.below(3) == 0 ? UINT64_MAX : prng.below(6);
     if (prng.below(2) == 0) plan.team.tuning.single_one_way = 4096;
     if (prng.below(3) == 0) plan.team.layout = random_tree(prng, ranks);
+    if (prng.below(2) == 0) plan.team.tuning.readers_max = static_cast<uint32_t>(1 + prng.below(3));
     plan.limits = {.ranks = ranks,
                    .chunk_bytes = chunk,
                    .bytes_max = std::min<size_t>(40 * chunk, 30'000),

@@ -14,6 +14,7 @@
 #include "bootstrap/node_shape.h"
 #include "node/detail.h"
 #include "node/meter.h"
+#include "node/offer.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
@@ -185,6 +186,89 @@ TEST(Measuring, ADisturbedTripIsNoVerdict) {
         measure(crew, here);
         EXPECT_LE(crew.teams[0].tuning.single_one_way, 64u << 10) << disturbed;
     }
+}
+
+// ---- readers at a time --------------------------------------------------------------------------
+
+// Reads of one giver: two at a time take as long as one, more hinder each other.
+class ContendedMemory final : public node::PeerMemory {
+  public:
+    ContendedMemory(Crew& crew, uint64_t hindrance_ns) : crew_(crew), hindrance_ns_(hindrance_ns) {}
+    bool read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) override {
+        constexpr uint64_t kReadNs = 600;
+        const auto& state = crew_.teams[rank].slice.offer(rank).state;
+        const uint64_t now = std::max<uint64_t>(node::readers_now(state.load()), 1);
+        const uint64_t ns = now <= 2 ? kReadNs / now : kReadNs + (now - 2) * hindrance_ns_;
+        crew_.clock.advance_to(crew_.clock.now_ns() + ns);
+        return memory_.read(rank, out, address, bytes);
+    }
+
+  private:
+    Crew& crew_;
+    uint64_t hindrance_ns_;
+    OwnMemory memory_;
+};
+
+void hinder(Crew& crew, uint64_t hindrance_ns) {
+    for (node::Team& team : crew.teams) {
+        team.peers = std::make_shared<ContendedMemory>(crew, hindrance_ns);
+    }
+}
+
+TEST(Measuring, FewerReadersWhereTheyHinderEachOther) {
+    const Seeds seeds = Seeds::wanted(5);
+    uint64_t found = 0;
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Crew crew(6, seed, true);
+        hinder(crew, 1500);
+        const Machine here = machine(CopyWay::kPrefetch, 700, 20);
+        const Figures figures = measure(crew, here);
+        EXPECT_GT(figures.readers_ns[2], 0u) << replay(seed);
+        found += crew.teams[5].tuning.readers_max <= 2 ? 1 : 0;
+        EXPECT_EQ(run_mixed(crew, here), "") << replay(seed);
+    }
+    // Who comes when is left to chance, and so is by how much two at a time are best.
+    if (seeds.count >= 5) {
+        EXPECT_GT(found, 0u);
+    }
+}
+
+TEST(Measuring, TwoRanksHaveOneReader) {
+    Crew crew(2, 1, true);
+    hinder(crew, 1500);
+    const Machine here = machine(CopyWay::kPrefetch, 700, 20);
+    EXPECT_EQ(measure(crew, here).readers_ns, Figures{}.readers_ns);
+    EXPECT_EQ(crew.teams[0].tuning.readers_max, node::kAllReaders);
+}
+
+// Along a tree: the children of one rank.
+TEST(Measuring, AChainHasOneReader) {
+    constexpr uint32_t kTop = node::kNoRank;
+    const std::vector<uint32_t> chain = {kTop, 0, 1, 2};
+    Crew crew(4, 1, true, node::make_tree(chain, std::vector<uint32_t>(4, 0)));
+    hinder(crew, 1500);
+    const Machine here = machine(CopyWay::kPrefetch, 700, 20);
+    EXPECT_EQ(measure(crew, here).readers_ns, Figures{}.readers_ns);
+}
+
+// Where the time is over before all limits and sizes were tried, there is no limit.
+TEST(Measuring, LimitsThatAreCutOffAreNone) {
+    size_t cut = 0;
+    size_t whole = 0;
+    for (uint64_t ring_step_ns = 700; ring_step_ns < 2000; ring_step_ns += 50) {
+        Crew crew(6, ring_step_ns, true);
+        hinder(crew, 1500);
+        const Figures figures = measure(crew, machine(CopyWay::kPrefetch, ring_step_ns, 20));
+        EXPECT_LT(crew.clock.now_ns(), 2 * Meter::kBudgetNs);
+        const bool is_cut = figures.one_way == node::Times{};
+        ++(is_cut ? cut : whole);
+        EXPECT_EQ(figures.readers_ns == Figures{}.readers_ns, is_cut) << ring_step_ns;
+        if (is_cut) {
+            EXPECT_EQ(crew.teams[0].tuning.readers_max, node::kAllReaders);
+        }
+    }
+    EXPECT_GT(cut, 0u);
+    EXPECT_GT(whole, 0u);
 }
 
 // ---- by distance --------------------------------------------------------------------------------

@@ -66,6 +66,18 @@ TEST(SingleCopyThreads, EverybodyReads) {
     }
 }
 
+TEST(SingleCopyThreads, ReadersInTurn) {
+    const Seeds seeds = Seeds::wanted(40);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        SimTeam team{
+            .ranks = static_cast<uint32_t>(3 + seed % 3), .chunk_bytes = 2048, .layout = {}};
+        team.peers = seed % 4 == 0 ? reads_fail : all_read;
+        team.tuning.readers_max = static_cast<uint32_t>(1 + seed % 2);
+        run_threads_of(team, seed, seed % 4 == 0);
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 TEST(SingleCopyThreads, ReadsFailNowAndThen) {
     const Seeds seeds = Seeds::wanted(40);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
@@ -157,6 +169,7 @@ TEST(NodeInfo, SaysWhatFollowsAndWhere) {
         EXPECT_EQ(info.reads, 0);
         EXPECT_EQ(info.again, 0u);
         EXPECT_EQ(info.single_one_way_bytes, UINT64_MAX);
+        EXPECT_EQ(info.single_readers_max, UINT32_MAX);
         EXPECT_NE(std::string(info.host), "");
         const std::string follows = info.follows;
         EXPECT_TRUE(follows.starts_with("copies by ") && follows.ends_with("; no single copy"))

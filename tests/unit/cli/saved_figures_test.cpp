@@ -46,6 +46,20 @@ TEST(NodeFigures, AsAReportTellsThem) {
               "25.0, stream 15.6, single copy 12.0 us");
 }
 
+// Reports of before have no such list, as those above.
+TEST(NodeFigures, ReadersAtATime) {
+    const auto found = parse_node_figures(
+        report(node_text(4, R"(, "one_way_64k_readers": [{"readers": 1, "single_copy_ns": 9000},
+                                                        {"readers": 2, "single_copy_ns": 7000}])")),
+        4);
+    ASSERT_TRUE(found) << found.error().message;
+    const node::Figures& figures = found.value().figures;
+    EXPECT_EQ(figures.readers_ns, (std::array<uint32_t, node::kReaderLimits>{9000, 7000}));
+    EXPECT_EQ(explain::tuning_of(found.value(), {}, 4).readers_max, 2u);
+    EXPECT_EQ(found.value().text().substr(found.value().text().find("single")),
+              "single copy 12.0, by 2 at a time 7.0 us");
+}
+
 TEST(NodeFigures, OfAsManyRanksOrElseTheFirst) {
     const std::string text =
         report(std::string(kUnmeasured) + "," + node_text(4) + "," + node_text(2));
@@ -86,6 +100,12 @@ TEST(NodeFigures, OneLineOnWhatIsWrong) {
     EXPECT_EQ(with(R"("all_ways": [7])"), "\"all_ways\" holds no tables");
     EXPECT_EQ(with(R"("all_ways": [{"bytes": 1000, "rings_ns": 7}])"),
               "\"all_ways\": 1000 bytes are measured by nobody");
+    EXPECT_EQ(with(R"("one_way_64k_readers": {})"), "\"one_way_64k_readers\" is no list");
+    EXPECT_EQ(with(R"("one_way_64k_readers": [2])"), "\"one_way_64k_readers\" holds no tables");
+    for (const char* readers : {"0", "3", "256"}) {
+        EXPECT_EQ(with(R"("one_way_64k_readers": [{"readers": )" + std::string(readers) + "}]"),
+                  "\"one_way_64k_readers\": " + std::string(readers) + " are measured by nobody");
+    }
     EXPECT_EQ(with(R"("all_ways": [{"bytes": 8192, "rings_ns": 0.5}])"),
               "\"rings_ns\" is no number of 0 to 4294967295");
 }

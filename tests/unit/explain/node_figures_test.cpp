@@ -91,12 +91,15 @@ TEST(LeastOf, TakesTheLessOfWhatWasMeasured) {
     node::Figures other = far();
     one.way_ns = {5, 0, 7, 0};
     other.way_ns = {6, 8, 6, 0};
+    one.readers_ns = {0, 5, 9};
+    other.readers_ns = {3, 6, 8};
     const node::Figures least = least_of(one, other);
     EXPECT_EQ(least.barrier_ns, 62u);
     EXPECT_EQ(least.way_ns, (std::array<uint32_t, 4>{5, 8, 6, 0}));
     EXPECT_EQ(least.one_way.single[kMeasuredMiddle], 7700u);
     EXPECT_EQ(least.one_way.ring, other.one_way.ring);
     EXPECT_EQ(least.all_ways, other.all_ways);
+    EXPECT_EQ(least.readers_ns, (std::array<uint32_t, node::kReaderLimits>{3, 5, 8}));
     EXPECT_EQ(least_of({}, other), other);
     EXPECT_EQ(least_of(other, {}), other);
 }

@@ -42,5 +42,26 @@ TEST(FiguresText, SingleCopy) {
     EXPECT_EQ(text(kNever, kNever), "single copy never");
 }
 
+TEST(FiguresText, ReadersAtATime) {
+    Figures figures = near_cores();
+    figures.one_way.single[kMeasuredMiddle] = 31'000;
+    figures.readers_ns = {26'000, 18'500, 22'000, 0, 0, 0, 0, 0};
+    EXPECT_EQ(figures_text(figures)[0],
+              "barrier 0.06 us; 64 KiB one way: plain 5.3, prefetch 3.4, string 3.4, stream 9.9, "
+              "single copy 31.0, by 2 at a time 18.5 us");
+    Tuning tuning;
+    tuning.single_one_way = tuning.single_all_ways = 65536;
+    const auto text = [&](uint32_t readers) {
+        tuning.readers_max = readers;
+        const std::string all = consequence_text(figures, tuning, true);
+        return all.substr(all.find("; ") + 2);
+    };
+    EXPECT_EQ(text(2), "single copy from 64 KiB on, 2 readers at a time");
+    EXPECT_EQ(text(1), "single copy from 64 KiB on, 1 reader at a time");
+    EXPECT_EQ(text(kAllReaders), "single copy from 64 KiB on");
+    tuning.single_one_way = tuning.single_all_ways = kNever;
+    EXPECT_EQ(text(2), "single copy never");
+}
+
 }  // namespace
 }  // namespace tutti::node

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <functional>
 #include <vector>
 
@@ -14,13 +16,13 @@ constexpr size_t kAny = size_t{1} << 20;
 
 // Measures by this, as long as it is asked.
 Figures measured(const std::function<uint32_t(const Trial&)>& ns, bool can_read,
-                 size_t all_ways_bytes_max = kAny, size_t* trials = nullptr,
-                 uint32_t distances = 0, bool has_long_rings = false) {
+                 size_t all_ways_bytes_max = kAny, size_t* trials = nullptr, uint32_t distances = 0,
+                 uint32_t readers = 1, bool has_long_rings = false) {
     constexpr size_t kTrialsMax = 60;
     Figures figures;
     for (size_t i = 0; i < kTrialsMax; ++i) {
         const auto trial =
-            next_trial(figures, {can_read, has_long_rings, all_ways_bytes_max, distances});
+            next_trial(figures, {can_read, has_long_rings, all_ways_bytes_max, distances, readers});
         if (trials) *trials = i;
         if (!trial) return figures;
         EXPECT_EQ(time_of(figures, *trial), 0u) << "measured twice";
@@ -82,11 +84,11 @@ TEST(Tuning, AShortRingWinsByEnough) {
             return kWays[static_cast<size_t>(trial.way)];
         };
     };
-    const Figures near = measured(ns(900), false, kAny, nullptr, 0, true);
+    const Figures near = measured(ns(900), false, kAny, nullptr, 0, 1, true);
     EXPECT_EQ(near.short_ring_ns, 900u);
     EXPECT_EQ(tune(near, {}, {}).way, CopyWay::kString);
     EXPECT_EQ(tune(near, {}, {}).ring_bytes, kShortRingBytes);
-    const Figures like = measured(ns(970), false, kAny, nullptr, 0, true);
+    const Figures like = measured(ns(970), false, kAny, nullptr, 0, 1, true);
     EXPECT_EQ(tune(like, {}, {}).way, CopyWay::kStream);
     EXPECT_EQ(tune(like, {}, {}).ring_bytes, kWholeRing);
     EXPECT_EQ(measured(ns(900), false).short_ring_ns, 0u) << "there are no long ones";
@@ -104,7 +106,7 @@ TEST(Tuning, LaterTrialsUseTheRingThatWon) {
             }
             return trial.is_short ? short_ns : 2000;
         };
-        measured(ns, true, kAny, nullptr, 0, true);
+        measured(ns, true, kAny, nullptr, 0, 1, true);
     }
 }
 
@@ -179,6 +181,153 @@ TEST(Tuning, WhatIsCutOffIsNotMeasured) {
         time_of(figures, *next) = ns(*next);
     }
     EXPECT_EQ(tune(figures, {}, {}).single_one_way, 8u << 10);
+}
+
+// ---- readers at a time --------------------------------------------------------------------------
+
+// Rings take 30 us for 64 KiB, a read alone 5; readers at a time hinder each other from two on, as
+// many as `hindrance_ns` says for each.
+struct Contention {
+    uint32_t readers;
+    uint32_t hindrance_ns;
+    uint32_t operator()(const Trial& trial) const {
+        if (trial.pattern == Pattern::kBarrier) return 100;
+        const auto share = [&](uint64_t ns) {
+            return static_cast<uint32_t>(ns * kMeasuredBytes[trial.size] / (64 << 10));
+        };
+        if (!trial.is_single) return share(30'000);
+        const uint32_t now = std::min(readers, trial.readers);
+        const uint32_t turns = (readers + now - 1) / now;
+        return share(uint64_t{turns} * (5000 + (now - 1) * hindrance_ns));
+    }
+};
+
+// The limits that are tried, in their order.
+std::vector<uint32_t> limits_tried(const Contention& machine, Figures& figures) {
+    std::vector<uint32_t> tried;
+    figures = {};
+    while (const auto next = next_trial(figures, {true, false, kAny, 0, machine.readers})) {
+        const bool is_new = next->is_single && next->readers != kAllReaders;
+        if (is_new && next->pattern == Pattern::kOneWay && next->size == kMeasuredMiddle) {
+            EXPECT_NE(figures.one_way.single[kMeasuredMiddle], 0u);
+            tried.push_back(next->readers);
+        }
+        time_of(figures, *next) = machine(*next);
+    }
+    return tried;
+}
+
+using Limits = std::vector<uint32_t>;
+
+TEST(Tuning, FewerReadersWhereManyHinderEachOther) {
+    Figures figures;
+    // One turn of 7 takes 53 us, two of 4 take 58, four of 2 take 52, seven of 1 take 35.
+    EXPECT_EQ(limits_tried({7, 8000}, figures), (Limits{4, 2, 1}));
+    EXPECT_EQ(tune(figures, {}, {}).readers_max, 1u);
+    EXPECT_EQ(tune(figures, {}, {.is_always_single = true}).readers_max, 1u);
+    EXPECT_EQ(tune(figures, {}, {.has_single = false}).readers_max, kAllReaders);
+    // 26, 24 and 20
+    EXPECT_EQ(limits_tried({4, 7000}, figures), (Limits{2, 1}));
+    EXPECT_EQ(tune(figures, {}, {}).readers_max, 1u);
+}
+
+TEST(Tuning, AllReadWhereNobodyHindersAnother) {
+    for (const uint32_t readers : {2u, 3u, 5u, 8u}) {
+        Figures figures;
+        EXPECT_EQ(limits_tried({readers, 0}, figures), (Limits{std::bit_floor(readers - 1)}));
+        EXPECT_EQ(tune(figures, {}, {}).readers_max, kAllReaders);
+        EXPECT_EQ(tuned_one_way(figures).single[kMeasuredMiddle], 5000u);
+    }
+}
+
+// 100 readers, and 8 at a time are best.
+TEST(Tuning, LimitsAreTriedFromTheTop) {
+    constexpr uint32_t kReaders = 100;
+    const auto ns = [](uint32_t now) {
+        return now == 8 ? 20'000 : 20'000 + 200 * (now + 64 / now);
+    };
+    Figures figures;
+    figures.barrier_ns = 100;
+    figures.way_ns = {40'000, 40'000, 40'000, 40'000};
+    figures.one_way.single[kMeasuredMiddle] = 60'000;
+    Limits tried;
+    for (;;) {
+        const auto next = next_trial(figures, {true, false, 0, 0, kReaders});
+        ASSERT_TRUE(next);
+        if (next->size != kMeasuredMiddle) break;
+        tried.push_back(next->readers);
+        time_of(figures, *next) = static_cast<uint32_t>(ns(next->readers));
+    }
+    EXPECT_EQ(tried, (Limits{64, 32, 16, 8, 4, 2}));  // of which the last takes 26.8 us
+    EXPECT_EQ(tune(figures, {}, {}).readers_max, 8u);
+}
+
+// By which no measurement is made longer, where it would tell nothing.
+TEST(Tuning, NoLimitsAreTried) {
+    Figures figures;
+    EXPECT_EQ(limits_tried({1, 0}, figures), Limits{});  // two ranks
+    figures = measured(machine(500, 1100, 500), true, kAny, nullptr, 0, 5);
+    EXPECT_EQ(figures.readers_ns, Figures{}.readers_ns);  // more than twice as slow
+    figures = measured(machine(500, 200, 500), false, kAny, nullptr, 0, 5);
+    EXPECT_EQ(figures.readers_ns, Figures{}.readers_ns);
+}
+
+// A limit that wins by an accident is none.
+TEST(Tuning, ALimitWinsByAMargin) {
+    Figures figures;
+    figures.way_ns = {30'000, 30'000, 30'000, 30'000};
+    figures.one_way.single[kMeasuredMiddle] = 20'000;
+    figures.readers_ns[1] = 19'000;
+    EXPECT_EQ(tune(figures, {}, {}).readers_max, kAllReaders);
+    figures.readers_ns[1] = 18'900;
+    EXPECT_EQ(tune(figures, {}, {}).readers_max, 2u);
+    figures.readers_ns[0] = 18'000;
+    EXPECT_EQ(tune(figures, {}, {}).readers_max, 2u);
+    EXPECT_EQ(tuned_one_way(figures).single[kMeasuredMiddle], 18'900u);
+    figures.readers_ns[0] = 17'900;
+    EXPECT_EQ(tune(figures, {}, {}).readers_max, 1u);
+}
+
+// All that single copy is measured for afterwards runs with the limit, and wins or loses by it.
+TEST(Tuning, TheRestIsMeasuredWithTheLimit) {
+    const Contention machine{4, 9000};  // 32, 28 and 20 us; rings take 30
+    Figures figures;
+    bool has_limit = false;
+    while (const auto next = next_trial(figures, {true, false, kAny, 0, 4})) {
+        has_limit |= figures.readers_ns[0] != 0;
+        if (next->is_single && has_limit) {
+            EXPECT_EQ(next->readers, 1u);
+            EXPECT_EQ(tuning_for(*next, {}, {}).readers_max, 1u);
+        }
+        const bool is_cut_short = !has_limit || next->pattern == Pattern::kOneWay;
+        Figures cut = figures;
+        forget_unfinished(cut, *next);
+        if (next->is_single && is_cut_short) {
+            EXPECT_EQ(tune(cut, {}, {}).readers_max, kAllReaders);
+            EXPECT_EQ(cut.one_way, Times{});
+        } else if (next->pattern == Pattern::kAllWays) {
+            EXPECT_EQ(tune(cut, {}, {}).readers_max, 1u);
+        }
+        time_of(figures, *next) = machine(*next);
+    }
+    EXPECT_TRUE(has_limit);
+    EXPECT_EQ(tune(figures, {}, {}).single_one_way, 8u << 10);
+    figures.readers_ns = {};
+    EXPECT_EQ(tune(figures, {}, {}).single_one_way, kNever);
+}
+
+TEST(Tuning, ALimitsRivalIsTheBestSoFar) {
+    Figures figures;
+    figures.way_ns = {9000, 8000, 9000, 9000};
+    figures.one_way.single[kMeasuredMiddle] = 9500;
+    Trial trial{Pattern::kOneWay, CopyWay::kPrefetch, kMeasuredMiddle, true};
+    EXPECT_EQ(rival_ns(figures, trial), 8000u);
+    trial.readers = 4;
+    EXPECT_EQ(rival_ns(figures, trial), 9500u);
+    figures.readers_ns[2] = 7000;
+    trial.readers = 2;
+    EXPECT_EQ(rival_ns(figures, trial), 7000u);
+    EXPECT_EQ(&time_of(figures, trial), &figures.readers_ns[1]);
 }
 
 // ---- by distance --------------------------------------------------------------------------------

@@ -90,6 +90,15 @@ TEST(NodeSpeed, SingleCopyGoesByTheNextSize) {
     EXPECT_EQ(single_bytes_per_s(figures, 262144), 4 * kGB);
 }
 
+// As calls run: with as many readers at a time as were best.
+TEST(NodeSpeed, SingleCopyGoesByTheBestReaders) {
+    Figures figures = near_cores();
+    figures.readers_ns[0] = 32768;
+    EXPECT_EQ(single_bytes_per_s(figures, 65536), 4 * kGB);
+    figures.readers_ns[1] = 8192;
+    EXPECT_EQ(single_bytes_per_s(figures, 65536), 8 * kGB);
+}
+
 TEST(NodeSpeed, TimesAddUp) {
     const NodeParameters round{100, 8 * kGB, 4 * kGB};
     EXPECT_EQ(time_ns({}, round), 0u);
