@@ -188,7 +188,9 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     team.tuning = tuning_of(facts, context.settings(), team.size);
     team.fold_room = context.fold_room();
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
-    if (facts.figures.barrier_ns == 0 && !facts.can_read) return;
+    // Lean teams have no ring of their own to measure with.
+    const bool may_measure = facts.figures.barrier_ns != 0 || facts.can_read;
+    if (!may_measure || team.slice.geometry.is_lean) return;
     const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {
         NodeFacts now = context.facts_of(processes);
         forbid_reading(now, denial, context.settings());
