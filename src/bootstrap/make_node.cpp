@@ -200,7 +200,6 @@ void NodeMaker::prepare() {
     apply(offer_.facts, context_, members_, node);
     if (geometry_.is_lean) {
         node.pool = home_.home()->pool();
-        node.tuner.reset();  // measures by long calls through a ring of its own
         // Its slots end sooner, but what is measured or wanted of single copy is of more than that.
         constexpr uint64_t kLeast = node::kInlineBytesMax + 1;
         node.tuning.single_one_way = std::max<uint64_t>(node.tuning.single_one_way, kLeast);

@@ -193,7 +193,9 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     team.fold_room = context.fold_room();
     team.past_caches_bytes_min = past_caches_bytes_min();
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
-    if (facts.figures.barrier_ns == 0 && !facts.can_read) return;
+    // Lean teams have no ring of their own to measure with.
+    const bool may_measure = facts.figures.barrier_ns != 0 || facts.can_read;
+    if (!may_measure || team.slice.geometry.is_lean) return;
     const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {
         NodeFacts now = context.facts_of(processes);
         forbid_reading(now, denial, context.settings());

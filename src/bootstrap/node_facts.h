@@ -53,7 +53,7 @@ bool wants_facts(const Settings& settings, bool is_crowded);
 // What settings and facts allow.
 node::Tuning tuning_of(const engine::NodeFacts& facts, const Settings& settings, uint32_t ranks);
 
-// The team is to move data as the facts say. Allocates.
+// The team, whose slice is known, is to move data as the facts say. Allocates.
 void apply(const engine::NodeFacts& facts, engine::Context& context,
            std::span<const NodeMember> members, node::Team& team);
 
