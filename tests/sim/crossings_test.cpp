@@ -98,7 +98,7 @@ Crossings crossings(tutti_collective collective, size_t bytes, uint32_t root = 0
 class CrossingLines : public testing::Test {
   protected:
     void SetUp() override {
-        if (const char* why = LineTrace::obstacle()) GTEST_SKIP() << why;
+        if (const char* why = LineTrap::obstacle()) GTEST_SKIP() << why;
     }
 };
 
