@@ -127,8 +127,7 @@ std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks, uin
 node::Layout tree_layout(std::span<const uint32_t> words) {
     const size_t ranks = words.size() / kTreeWords;
     node::Layout layout = node::make_tree(words.first(ranks), words.subspan(ranks, ranks));
-    const auto distances = words.subspan(2 * ranks);
-    layout.distance.assign(distances.begin(), distances.end());
+    node::set_distances(layout, words.subspan(2 * ranks));
     return layout;
 }
 

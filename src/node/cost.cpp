@@ -25,15 +25,19 @@ uint64_t depth_max(const Team& team) {
     return most;
 }
 
-// How far the last rank is from the root of a broadcast, over the tree's root.
+// How far the last rank is from the root of a broadcast, over its landing and the tree's root.
 uint64_t bcast_hops(const Team& team, Rank root) {
-    if (team.layout.flat) return 1;
+    const Layout& layout = team.layout;
+    if (layout.flat) return 1;
+    const Rank from = landing(layout, root);
     uint64_t most = 0;
     for (Rank rank = 0; rank < team.size; ++rank) {
         uint64_t hops = 0;
-        Rank at = rank;
-        for (; at != root && at != team.layout.root; at = team.layout.parent[at]) ++hops;
-        most = std::max(most, hops + (at == root ? 0 : 1));
+        for (Rank at = rank; at != root; ++hops) {
+            const bool is_top = at == layout.root;
+            at = at == from ? root : is_top ? from : layout.parent[at];
+        }
+        most = std::max(most, hops);
     }
     return most;
 }
@@ -63,16 +67,10 @@ Cost tree_reduce_cost(const Team& team, const Op& op) {
 }
 
 Cost bcast_cost(const Team& team, const Op& op) {
-    const bool is_root = team.rank == op.call.root;
-    const bool has_children = !team.layout.flat && !team.layout.children[team.rank].empty();
     Cost cost;
     cost.rounds = bcast_hops(team, op.call.root) + (op.rounds > 0 ? op.rounds - 1 : 0);
-    const bool hands_on = op.rounds > 0 ? bcast_readers(team, op) > 0 : is_root || has_children;
-    cost.written_bytes = hands_on ? op.call.bytes : 0;
-    // In a slot for the tree's root and in another one for the children.
-    const bool is_apart = op.step == tree_bcast && is_root && team.rank != team.layout.root;
-    if (is_apart && has_children) cost.written_bytes += op.call.bytes;
-    cost.read_bytes = is_root ? 0 : op.call.bytes;
+    cost.written_bytes = bcast_readers(team, op) > 0 ? op.call.bytes : 0;
+    cost.read_bytes = team.rank == op.call.root ? 0 : op.call.bytes;
     return cost;
 }
 

@@ -163,9 +163,11 @@ inline bool has_place(Team& team, Op& op, uint64_t index, Rank reader = kNoRank)
     return team.pool == nullptr || place_chunk(team, op, index, reader);
 }
 
-// Of a broadcast, flat or along the tree (bcast.cpp): whom this rank reads, how many read what it
-// hands on, and whether these will read no chunk of ours below `target` again.
+// Of a broadcast, flat or along the tree (bcast.cpp): whom this rank reads; how many read what it
+// hands on, of them one that is no child of it on the tree, or kNoRank; and whether these will read
+// no chunk of ours below `target` again.
 Rank bcast_source(const Team& team, const Op& op);
+Rank bcast_extra_reader(const Team& team, const Op& op);
 Rank bcast_readers(const Team& team, const Op& op);
 bool bcast_consumed(Team& team, const Op& op, uint64_t target);
 

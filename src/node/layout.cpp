@@ -81,6 +81,14 @@ Layout make_tree(std::span<const Rank> parents, std::span<const Rank> groups) {
     return layout;
 }
 
+void set_distances(Layout& layout, std::span<const uint32_t> distances) {
+    layout.distance.assign(distances.begin(), distances.end());
+    const auto farthest = std::max_element(distances.begin(), distances.end());
+    const bool is_alone = std::count(distances.begin(), distances.end(), *farthest) == 1;
+    layout.bridge =
+        is_alone && *farthest > 0 ? static_cast<Rank>(farthest - distances.begin()) : kNoRank;
+}
+
 namespace {
 
 Rank moved(const Layout::Seat& seat, Rank turn, Rank turns) { return turn * seat.count / turns; }

@@ -45,15 +45,30 @@ struct Layout {
     // By rank: how far its parent is, in levels of the machine that they are apart at; 0 at the
     // root. Empty where nothing is known of that.
     std::vector<uint32_t> distance;
+    // Where the outermost level has two groups: the rank that leads the one without the tree's
+    // root. Else kNoRank.
+    Rank bridge = kNoRank;
 };
 
 // groups: by rank, of the innermost level; ranks of the same number are one.
 Layout make_tree(std::span<const Rank> parents, std::span<const Rank> groups);
+// By rank, as Layout::distance.
+void set_distances(Layout& layout, std::span<const uint32_t> distances);
 
 // In the tree of this turn, one of `turns`, each group's members have moved round by as many seats:
 // who does what `role` does in the tree itself, and whose part `rank` has.
 Rank actor_of(const Layout& layout, Rank role, Rank turn, Rank turns);
 Rank role_of(const Layout& layout, Rank rank, Rank turn, Rank turns);
+
+// Where a broadcast goes first from its root, unless the root is there: the leader of its half of
+// the machine, which hands it to the tree's root and down its half, or the tree's root.
+inline Rank landing(const Layout& layout, Rank root) {
+    if (layout.bridge == kNoRank) return layout.root;
+    for (; root != layout.root; root = layout.parent[root]) {
+        if (root == layout.bridge) return root;
+    }
+    return root;
+}
 
 // What is told apart, at most: same innermost cache, outer cache, NUMA domain, socket, none of
 // them.

@@ -130,14 +130,16 @@ TEST_F(CrossingLines, LongCallsToo) {
     EXPECT_EQ(crossings(TUTTI_REDUCE, kLong), reduce);
 }
 
-// Another root hands to the tree's, or is handed to by it: over the link between the sockets, data
-// goes once each way at most.
+// Another root hands to the tree's, or is handed to by it. A broadcast goes by way of the leader of
+// the root's socket, 64, and crosses the link between the sockets once; a reduction's result once
+// each way at most.
 TEST_F(CrossingLines, WhateverTheRoot) {
     for (const auto& [bytes, lines] : {std::pair{size_t{8}, size_t{1}}, {kLong, kLongLines}}) {
+        EXPECT_EQ(crossings(TUTTI_BCAST, bytes, 3), down(lines));
+        EXPECT_EQ(crossings(TUTTI_BCAST, bytes, 77),
+                  (Crossings{lines, 0, 7 * lines, 16 * lines, 127 * lines}));
         for (const uint32_t root : {3u, 77u}) {
             const size_t away = root < kSocketRanks ? 0 : lines;
-            EXPECT_EQ(crossings(TUTTI_BCAST, bytes, root),
-                      (Crossings{away, lines, 7 * lines + away, 15 * lines + away, 127 * lines}));
             Crossings reduce{lines, away, 7 * lines + away, 15 * lines + away, 128 * lines};
             // Root 3 leads one share of eight itself.
             if (root == 3 && bytes == kLong) reduce.all -= lines / 8;

@@ -234,6 +234,30 @@ TEST(EveryInterleaving, SlotsAreUsedAgainByThree) {
     for (const SimTeam& team : teams(3, 192)) explore_wrap(team, kOneLine, node::kSlotCount + 2);
 }
 
+// Broadcasts along a chain of ranks 1, 0 and 2 in two halves, of which 0 leads the one of 2: from
+// there they go to 0 first, which is read by 1.
+TEST(EveryInterleaving, BroadcastsByWayOfTheirLanding) {
+    SimTeam team = tree({1, node::kNoRank, 0}, 192);
+    team.layout.bridge = 0;
+    for (const uint32_t root : roots(TUTTI_BCAST, team.ranks)) {
+        // Twice around the ring, too.
+        for (const size_t bytes : {kOneLine, kLines, kChunks, 2 * kRingChunks * team.chunk_bytes}) {
+            explore(team, {{TUTTI_BCAST, root, bytes, Fold::kXorU64, 1}});
+        }
+        for (const tutti_collective other : kinds()) {
+            const Spec next{other, 0, kOneLine, Fold::kXorU64, 2};
+            explore(team, {{TUTTI_BCAST, root, kLines, Fold::kXorU64, 1}, next});
+            explore(team, {{TUTTI_BCAST, root, kChunks, Fold::kXorU64, 1}, next});
+            explore(team, {next, {TUTTI_BCAST, root, kLines, Fold::kXorU64, 1}});
+        }
+    }
+    std::vector<Spec> script;
+    for (uint32_t i = 0; i < node::kSlotCount + 2; ++i) {
+        script.push_back({TUTTI_BCAST, (i + 2) % team.ranks, kOneLine, Fold::kXorU64, i});
+    }
+    explore(team, script);
+}
+
 // After a call in which all have heard of each other, one side runs ahead as far as it may: what
 // the others still read of that call must not be overwritten.
 TEST(EveryInterleaving, RunningAheadAfterMeeting) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 
 #include "sim/machines.h"
@@ -24,10 +25,13 @@ struct Bed {
     Places places = Places::kBlock;
     CoreModel model;
 
-    [[nodiscard]] uint64_t ns(uint32_t fan_in, const Spec& spec) const {
+    [[nodiscard]] uint64_t ns(
+        uint32_t fan_in, const Spec& spec,
+        const std::function<void(node::Layout&)>& change = [](node::Layout&) {}) const {
         const std::vector<uint32_t> core_of = cores_of(machine, places);
-        CoreSimulator simulator(machine, model, team_on(machine, core_of, fan_in), core_of);
-        return simulator.run(spec);
+        simulate::SimTeam team = team_on(machine, core_of, fan_in);
+        change(team.layout);
+        return CoreSimulator(machine, model, team, core_of).run(spec);
     }
     [[nodiscard]] std::string name() const {
         return std::string(machine.name) + (places == Places::kBlock ? ", block" : ", spread") +
@@ -87,6 +91,26 @@ TEST_F(Latency, ATreeBeatsAllWithAll) {
         const Bed bed{machine, Places::kBlock, {}};
         const Spec spec = call_of(TUTTI_ALLREDUCE, 8);
         EXPECT_LT(bed.ns(8, spec) * 3, bed.ns(0, spec) * 2) << bed.name();
+    }
+}
+
+// By way of its landing, and not straight to the tree's root in the other socket and back.
+TEST_F(Latency, ABroadcastFromTheOtherSocketGainsByCrossingOnce) {
+    const bool is_at_length = std::getenv("TESTS_LONG") != nullptr;
+    for (const Bed& bed : beds()) {
+        for (const size_t bytes :
+             is_at_length ? std::vector<size_t>{8, 1024} : std::vector<size_t>{8}) {
+            const Spec spec = call_of(TUTTI_BCAST, bytes, bed.machine.cores - 1);
+            const uint64_t once_ns = bed.ns(8, spec);
+            const uint64_t straight_ns = bed.ns(8, spec, [](node::Layout& layout) {
+                ASSERT_NE(layout.bridge, node::kNoRank);
+                layout.bridge = node::kNoRank;
+            });
+            EXPECT_LT(once_ns, straight_ns) << bed.name() << ", " << describe(spec);
+            if (!is_at_length) continue;
+            std::printf("%s, %zu bytes: %zu, straight %zu\n", bed.name().c_str(), bytes, once_ns,
+                        straight_ns);
+        }
     }
 }
 

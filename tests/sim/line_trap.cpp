@@ -73,6 +73,7 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
 const char* LineTrap::obstacle() { return nullptr; }
 
 LineTrap::LineTrap(std::span<std::byte> memory, OnAccess on_access) : memory_(memory) {
+    TUTTI_ASSERT(watch_.base == nullptr, "one trap at a time");
     watch_ = {.base = memory.data(),
               .bytes = memory.size(),
               .on_access = std::move(on_access),

@@ -365,7 +365,11 @@ node::Layout random_tree(Prng& prng, uint32_t ranks) {
     std::vector<uint32_t> groups(ranks);
     const uint64_t count = 1 + prng.below(ranks);
     for (uint32_t& group : groups) group = static_cast<uint32_t>(prng.below(count));
-    return node::make_tree(parents, groups);
+    node::Layout layout = node::make_tree(parents, groups);
+    // Two halves of a machine, whichever.
+    const uint32_t bridge = order[prng.below(ranks)];
+    if (bridge != layout.root && prng.below(2) == 0) layout.bridge = bridge;
+    return layout;
 }
 
 }  // namespace tutti::test
