@@ -32,7 +32,7 @@ Rank bcast_source(const Team& team, const Op& op) {
     if (layout.flat) return op.call.root;
     const Rank from = landing(layout, op.call.root);
     if (team.rank == from) return op.call.root;
-    return team.rank == layout.root ? from : layout.parent[team.rank];
+    return team.rank == layout.root ? from : tree_of(team, op).parent[team.rank];
 }
 
 Rank bcast_extra_reader(const Team& team, const Op& op) {
@@ -44,7 +44,7 @@ Rank bcast_readers(const Team& team, const Op& op) {
     if (team.layout.flat) return team.rank == op.call.root ? team.size - 1 : 0;
     const Rank from = landing(team.layout, op.call.root);
     Rank readers = extra_reader(team, op, from) == kNoRank ? 0 : 1;
-    for (const Rank child : team.layout.children[team.rank]) {
+    for (const Rank child : tree_of(team, op).children[team.rank]) {
         if (reads_parent(op, child, from)) ++readers;
     }
     return readers;
@@ -53,7 +53,7 @@ Rank bcast_readers(const Team& team, const Op& op) {
 bool bcast_consumed(Team& team, const Op& op, uint64_t target) {
     if (team.layout.flat) return all_consumed(team, target);
     const Rank from = landing(team.layout, op.call.root);
-    for (const Rank child : team.layout.children[team.rank]) {
+    for (const Rank child : tree_of(team, op).children[team.rank]) {
         if (reads_parent(op, child, from) && !consumed_by(team, child, target)) return false;
     }
     const Rank extra = extra_reader(team, op, from);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,14 +14,18 @@ namespace tutti::node {
 using Rank = uint32_t;
 inline constexpr Rank kNoRank = UINT32_MAX;
 
+struct Tree {
+    std::vector<Rank> parent;                 // by rank; kNoRank at the root
+    std::vector<std::vector<Rank>> children;  // by rank, ascending
+};
+Tree tree_of(std::vector<Rank> parent);
+
 // One rank's place. Flat: everybody is a child of nobody and reads everybody. Tree: parent and
 // children as in the tree over shared caches, NUMA domains and sockets. Every rank of a team
-// derives the same tree.
-struct Layout {
+// derives the same tree. Where flat there is none.
+struct Layout : Tree {
     bool flat = true;
-    Rank root = 0;                            // of the tree
-    std::vector<Rank> parent;                 // by rank; kNoRank at the root. Empty where flat.
-    std::vector<std::vector<Rank>> children;  // by rank, ascending. Empty where flat.
+    Rank root = 0;  // of the tree
 
     // Ranks of an innermost group, of which none is nearer to anybody than the others are: they may
     // stand in for each other in the tree, and it crosses all levels as before.
@@ -48,6 +53,9 @@ struct Layout {
     // Where the outermost level has two groups: the rank that leads the one without the tree's
     // root. Else kNoRank.
     Rank bridge = kNoRank;
+    // Of barriers, and of broadcasts in slots, which fold nothing: as the flags want it
+    // (quick_tree.h), with the same root. nullptr: the tree itself.
+    std::shared_ptr<const Tree> quick;
 };
 
 // groups: by rank, of the innermost level; ranks of the same number are one.

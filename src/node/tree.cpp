@@ -13,12 +13,11 @@
 namespace tutti::node {
 namespace {
 
-bool has_children(const Team& team) { return !team.layout.children[team.rank].empty(); }
 bool is_tree_root(const Team& team) { return team.rank == team.layout.root; }
 
 // Folds the children's partial results onto our own, in ascending order: the same on every call.
 bool collect_children(Team& team, Op& op) {
-    const auto& children = team.layout.children[team.rank];
+    const auto& children = tree_of(team, op).children[team.rank];
     if (op.next == 0) {
         copy_bytes(result_space(team), op.call.vector(), op.call.bytes);
         op.next = 1;
@@ -37,7 +36,7 @@ bool collect_children(Team& team, Op& op) {
 }
 
 Step pass_down(Team& team, Op& op, const std::byte* result) {
-    if (has_children(team)) {
+    if (!tree_of(team, op).children[team.rank].empty()) {
         write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, result, op.call.bytes);
     }
     return finish_small_synchronized(team, op);
@@ -77,7 +76,7 @@ Step tree_reduce(Team& team, Op& op) {
         copy_bytes(op.call.recv, result_space(team), op.call.bytes);
         return pass_down(team, op, result_space(team));
     }
-    std::byte* slot = team.slice.down_slot(team.layout.parent[team.rank], op.slot);
+    std::byte* slot = team.slice.down_slot(tree_of(team, op).parent[team.rank], op.slot);
     const std::byte* result =
         take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
     if (!result) return Step::kBlocked;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "sim/explorer.h"
 
@@ -254,6 +255,35 @@ TEST(EveryInterleaving, BroadcastsByWayOfTheirLanding) {
     std::vector<Spec> script;
     for (uint32_t i = 0; i < node::kSlotCount + 2; ++i) {
         script.push_back({TUTTI_BCAST, (i + 2) % team.ranks, kOneLine, Fold::kXorU64, i});
+    }
+    explore(team, script);
+}
+
+// Calls that fold go along a chain, those that do not along a star, one after the other.
+TEST(EveryInterleaving, TwoTreesInTurn) {
+    SimTeam team = tree({node::kNoRank, 0, 1}, 192);
+    team.layout.quick = std::make_shared<const node::Tree>(node::tree_of({node::kNoRank, 0, 0}));
+    constexpr tutti_collective kAlongTrees[] = {TUTTI_BARRIER, TUTTI_BCAST, TUTTI_REDUCE,
+                                                TUTTI_ALLREDUCE};
+    const auto spec = [](tutti_collective kind, uint32_t root, size_t bytes) {
+        return Spec{kind, is_rooted(kind) ? root : 0, bytes, Fold::kXorU64, 1};
+    };
+    for (const uint32_t bridge : {node::kNoRank, 1u}) {
+        team.layout.bridge = bridge;
+        for (const tutti_collective first : kAlongTrees) {
+            for (const tutti_collective second : kAlongTrees) {
+                const bool has_bcast = first == TUTTI_BCAST || second == TUTTI_BCAST;
+                if (bridge != node::kNoRank && !has_bcast) continue;
+                for (const uint32_t root : {0u, 2u}) {
+                    explore(team, {spec(first, root, kOneLine), spec(second, root, kOneLine)});
+                }
+                explore(team, {spec(first, 2, kLines), spec(second, 2, kOneLine)});
+            }
+        }
+    }
+    std::vector<Spec> script;
+    for (uint32_t i = 0; i < node::kSlotCount + 2; ++i) {
+        script.push_back(spec(i % 2 == 0 ? TUTTI_BCAST : TUTTI_REDUCE, i % 3, kOneLine));
     }
     explore(team, script);
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "node/quick_tree.h"
 #include "sim/machines.h"
 
 namespace tutti::test {
@@ -111,6 +112,50 @@ TEST_F(Latency, ABroadcastFromTheOtherSocketGainsByCrossingOnce) {
             std::printf("%s, %zu bytes: %zu, straight %zu\n", bed.name().c_str(), bytes, once_ns,
                         straight_ns);
         }
+    }
+}
+
+// As a team on this machine measures them, when nobody waits: the line is taken from its last
+// reader, and read. By distance; on machines of one domain a socket that level is not there.
+node::Figures figures_on(const Machine& machine) {
+    node::Figures figures;
+    uint32_t distance = 0;
+    for (size_t level = 0; level < machine.latency_ns.size(); ++level) {
+        if (level == 2 && machine.domain_cores == machine.socket_cores) continue;
+        figures.pairs[distance++].flag_ns = 2 * machine.latency_ns[level];
+    }
+    return figures;
+}
+
+// Where flags tell all levels apart, the tree stays as it is; two levels alike are one, and calls
+// that fold nothing save more than a tenth, on cores that have two reads under way or eight.
+TEST_F(Latency, LevelsThatFlagsDoNotTellApartAreOne) {
+    for (Bed bed : beds()) {
+        const auto follow = [&](node::Layout& layout) {
+            node::follow_flags(layout, figures_on(bed.machine));
+            EXPECT_EQ(layout.quick != nullptr, bed.machine.latency_ns == kMilanNps4.latency_ns);
+        };
+        if (bed.machine.latency_ns != kMilanNps4.latency_ns) {
+            node::Layout layout = team_on(bed.machine, cores_of(bed.machine, bed.places)).layout;
+            follow(layout);
+            continue;
+        }
+        const uint32_t last = bed.machine.cores - 1;
+        const std::vector<Spec> specs = {call_of(TUTTI_BARRIER, 0), call_of(TUTTI_BCAST, 8),
+                                         call_of(TUTTI_BCAST, 8, last), call_of(TUTTI_BCAST, 1024)};
+        for (const uint32_t reads_ahead : {2u, 8u}) {
+            bed.model.reads_ahead = reads_ahead;
+            for (const Spec& spec : specs) {
+                const uint64_t before = bed.ns(8, spec);
+                const uint64_t after = bed.ns(8, spec, follow);
+                EXPECT_LT(after * 10, before * 9) << bed.name() << ", " << describe(spec);
+                if (!std::getenv("TESTS_LONG")) continue;
+                std::printf("%s, %s: %zu, by flags %zu\n", bed.name().c_str(),
+                            describe(spec).c_str(), before, after);
+            }
+        }
+        EXPECT_EQ(bed.ns(8, call_of(TUTTI_ALLREDUCE, 8)),
+                  bed.ns(8, call_of(TUTTI_ALLREDUCE, 8), follow));
     }
 }
 

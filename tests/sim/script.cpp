@@ -369,6 +369,12 @@ node::Layout random_tree(Prng& prng, uint32_t ranks) {
     // Two halves of a machine, whichever.
     const uint32_t bridge = order[prng.below(ranks)];
     if (bridge != layout.root && prng.below(2) == 0) layout.bridge = bridge;
+    // As flags may want it, whatever they are.
+    if (prng.below(2) == 0) {
+        std::vector<uint32_t> quick(ranks, node::kNoRank);
+        for (uint32_t i = 1; i < ranks; ++i) quick[order[i]] = order[prng.below(i)];
+        layout.quick = std::make_shared<const node::Tree>(node::tree_of(std::move(quick)));
+    }
     return layout;
 }
 
