@@ -9,6 +9,7 @@
 
 #include "bootstrap/node_shape.h"
 #include "engine/wait.h"
+#include "node/quick_tree.h"
 #include "node/tuner.h"
 
 namespace tutti::bootstrap {
@@ -190,6 +191,7 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
            node::Team& team) {
     if (facts.is_known) context.note_no_single_copy(facts.no_single_copy);
     team.tuning = tuning_of(facts, context.settings(), team.size);
+    node::follow_flags(team.layout, facts.figures);
     team.fold_room = context.fold_room();
     team.past_caches_bytes_min = past_caches_bytes_min();
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));

@@ -9,7 +9,6 @@
 namespace tutti::bootstrap {
 namespace {
 
-constexpr uint32_t kFanInMax = 8;
 constexpr size_t kChunkBytesMin = 4096;
 
 // A chunk's bytes before memory is short, where nothing was measured.
@@ -151,8 +150,8 @@ topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet>
     return groups;
 }
 
-std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks) {
-    std::vector<uint32_t> words = topo::build_tree(groups, ranks, kFanInMax).parent;
+std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks, uint32_t fan_in_max) {
+    std::vector<uint32_t> words = topo::build_tree(groups, ranks, fan_in_max).parent;
     const bool is_one = groups.level.empty();
     for (uint32_t rank = 0; rank < ranks; ++rank) {
         words.push_back(is_one ? 0 : groups.level.back()[rank]);
@@ -167,8 +166,7 @@ std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks) {
 node::Layout tree_layout(std::span<const uint32_t> words) {
     const size_t ranks = words.size() / kTreeWords;
     node::Layout layout = node::make_tree(words.first(ranks), words.subspan(ranks, ranks));
-    const auto distances = words.subspan(2 * ranks);
-    layout.distance.assign(distances.begin(), distances.end());
+    node::set_distances(layout, words.subspan(2 * ranks));
     return layout;
 }
 

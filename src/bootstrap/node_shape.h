@@ -57,10 +57,13 @@ bool wants_tree(const Settings& settings, uint32_t ranks, bool is_crowded);
 // Where the ranks stand. cpus: those that each rank may use; on a synthetic topology the ranks
 // stand on its processors one after the other instead.
 topo::Groups rank_groups(const Settings& settings, std::span<const topo::CpuSet> cpus);
+// Children of a rank, at most: see docs/node.md ("Trees for many ranks").
+inline constexpr uint32_t kFanInMax = 8;
 // A tree in words, as it is handed over: every rank's parent, kNoRank at the root; then every
 // rank's innermost group; then how far its parent is.
 inline constexpr size_t kTreeWords = 3;  // a rank
-std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks);
+std::vector<uint32_t> tree_words(const topo::Groups& groups, uint32_t ranks,
+                                 uint32_t fan_in_max = kFanInMax);
 node::Layout tree_layout(std::span<const uint32_t> words);
 
 }  // namespace tutti::bootstrap

@@ -11,29 +11,31 @@
 namespace tutti::node {
 namespace {
 
-uint64_t depth_of(const Layout& layout, Rank rank) {
-    uint64_t depth = 0;
-    for (; rank != layout.root; rank = layout.parent[rank]) ++depth;
-    return depth;
-}
-
-uint64_t depth_max(const Team& team) {
+uint64_t depth_max(const Tree& tree) {
     uint64_t most = 0;
-    for (Rank rank = 0; rank < team.size; ++rank) {
-        most = std::max(most, depth_of(team.layout, rank));
+    for (Rank rank = 0; rank < tree.parent.size(); ++rank) {
+        uint64_t depth = 0;
+        for (Rank at = rank; tree.parent[at] != kNoRank; at = tree.parent[at]) ++depth;
+        most = std::max(most, depth);
     }
     return most;
 }
 
-// How far the last rank is from the root of a broadcast, over the tree's root.
-uint64_t bcast_hops(const Team& team, Rank root) {
-    if (team.layout.flat) return 1;
+// How far the last rank is from the root of a broadcast, over its landing and the tree's root.
+uint64_t bcast_hops(const Team& team, const Op& op) {
+    const Layout& layout = team.layout;
+    if (layout.flat) return 1;
+    const Rank root = op.call.root;
+    const Tree& tree = tree_of(team, op);
+    const Rank from = landing(layout, root);
     uint64_t most = 0;
     for (Rank rank = 0; rank < team.size; ++rank) {
         uint64_t hops = 0;
-        Rank at = rank;
-        for (; at != root && at != team.layout.root; at = team.layout.parent[at]) ++hops;
-        most = std::max(most, hops + (at == root ? 0 : 1));
+        for (Rank at = rank; at != root; ++hops) {
+            const bool is_top = at == layout.root;
+            at = at == from ? root : is_top ? from : tree.parent[at];
+        }
+        most = std::max(most, hops);
     }
     return most;
 }
@@ -44,10 +46,11 @@ Cost no_cost(const Team&, const Op&) { return {}; }
 
 Cost tree_reduce_cost(const Team& team, const Op& op) {
     const Call& call = op.call;
-    const uint64_t children = team.layout.children[team.rank].size();
+    const Tree& tree = tree_of(team, op);
+    const uint64_t children = tree.children[team.rank].size();
     const bool is_tree_root = team.rank == team.layout.root;
     const bool is_moved = call.root != team.layout.root;  // the result, from one root to the other
-    const uint64_t depth = depth_max(team);
+    const uint64_t depth = depth_max(tree);
     Cost cost;
     cost.read_bytes = cost.folded_bytes = children * call.bytes;
     if (call.collective == TUTTI_REDUCE) {
@@ -63,16 +66,10 @@ Cost tree_reduce_cost(const Team& team, const Op& op) {
 }
 
 Cost bcast_cost(const Team& team, const Op& op) {
-    const bool is_root = team.rank == op.call.root;
-    const bool has_children = !team.layout.flat && !team.layout.children[team.rank].empty();
     Cost cost;
-    cost.rounds = bcast_hops(team, op.call.root) + (op.rounds > 0 ? op.rounds - 1 : 0);
-    const bool hands_on = op.rounds > 0 ? bcast_readers(team, op) > 0 : is_root || has_children;
-    cost.written_bytes = hands_on ? op.call.bytes : 0;
-    // In a slot for the tree's root and in another one for the children.
-    const bool is_apart = op.step == tree_bcast && is_root && team.rank != team.layout.root;
-    if (is_apart && has_children) cost.written_bytes += op.call.bytes;
-    cost.read_bytes = is_root ? 0 : op.call.bytes;
+    cost.rounds = bcast_hops(team, op) + (op.rounds > 0 ? op.rounds - 1 : 0);
+    cost.written_bytes = bcast_readers(team, op) > 0 ? op.call.bytes : 0;
+    cost.read_bytes = team.rank == op.call.root ? 0 : op.call.bytes;
     return cost;
 }
 
@@ -138,7 +135,7 @@ Cost flat_cost(const Team& team, const Op& op) {
 Cost single_cost(const Team& team, const Op& op) {
     const bool is_bcast = op.call.collective == TUTTI_BCAST;
     Cost cost = is_bcast ? bcast_cost(team, op) : flat_cost(team, op);
-    cost.rounds = is_bcast ? bcast_hops(team, op.call.root) : 1;
+    cost.rounds = is_bcast ? bcast_hops(team, op) : 1;
     cost.written_bytes = 0;
     return cost;
 }

@@ -106,6 +106,8 @@ bool adopt_size(Team& team, Op& op, Rank sender, std::byte* slot);
 // The same where `sender` has offered what this packed note says.
 bool adopt_offered_size(Team& team, Op& op, Rank sender, uint64_t note);
 
+Step tree_bcast(Team& team, Op& op);
+
 // ---- guards: nothing is overwritten before it was read ------------------------------------------
 
 // True when every other rank has finished the call that last used this call's slots.
@@ -163,9 +165,17 @@ inline bool has_place(Team& team, Op& op, uint64_t index, Rank reader = kNoRank)
     return team.pool == nullptr || place_chunk(team, op, index, reader);
 }
 
-// Of a broadcast, flat or along the tree (bcast.cpp): whom this rank reads, how many read what it
-// hands on, and whether these will read no chunk of ours below `target` again.
+// The tree that a call goes along.
+inline const Tree& tree_of(const Team& team, const Op& op) {
+    const bool folds_nothing = op.call.collective == TUTTI_BARRIER || op.step == tree_bcast;
+    return folds_nothing && team.layout.quick ? *team.layout.quick : team.layout;
+}
+
+// Of a broadcast, flat or along the tree (bcast.cpp): whom this rank reads; how many read what it
+// hands on, of them one that is no child of it on the tree, or kNoRank; and whether these will read
+// no chunk of ours below `target` again.
 Rank bcast_source(const Team& team, const Op& op);
+Rank bcast_extra_reader(const Team& team, const Op& op);
 Rank bcast_readers(const Team& team, const Op& op);
 bool bcast_consumed(Team& team, const Op& op, uint64_t target);
 
@@ -256,8 +266,7 @@ Step small_gather(Team& team, Op& op);
 Step small_scatter(Team& team, Op& op);
 Step small_allgather(Team& team, Op& op);
 
-Step tree_reduce(Team& team, Op& op);  // barrier, reduce, allreduce
-Step tree_bcast(Team& team, Op& op);
+Step tree_reduce(Team& team, Op& op);  // barrier, reduce, allreduce; tree_bcast is above
 
 Step small_reduce_scatter(Team& team, Op& op);
 Step split_reduce_scatter(Team& team, Op& op);

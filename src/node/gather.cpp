@@ -38,9 +38,10 @@ namespace {
 // The farthest reader decides: its copies are the dearest to take back.
 CopyWay way_of_piece(const Team& team, const Op& op) {
     const bool is_along_tree = op.call.collective == TUTTI_BCAST && team.children_distance;
-    const bool is_read_by_top = team.rank == op.call.root && team.rank != team.layout.root;
-    if (!is_along_tree || is_read_by_top) return team.tuning.way;
-    return team.tuning.way_to[*team.children_distance];
+    if (!is_along_tree) return team.tuning.way;
+    const Rank extra = bcast_extra_reader(team, op);
+    const uint32_t away = extra == kNoRank ? 0 : distance(team.layout, team.rank, extra);
+    return team.tuning.way_to[std::max(*team.children_distance, away)];
 }
 
 }  // namespace

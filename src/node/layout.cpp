@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -63,22 +64,33 @@ void weigh_ranks(Layout& layout) {
 
 }  // namespace
 
+Tree tree_of(std::vector<Rank> parent) {
+    Tree tree{.parent = std::move(parent), .children = {}};
+    tree.children.resize(tree.parent.size());
+    for (Rank rank = 0; rank < tree.parent.size(); ++rank) {
+        if (tree.parent[rank] != kNoRank) tree.children[tree.parent[rank]].push_back(rank);
+    }
+    return tree;
+}
+
 Layout make_tree(std::span<const Rank> parents, std::span<const Rank> groups) {
     TUTTI_ASSERT(parents.size() == groups.size(), "a group for every rank");
     Layout layout;
     layout.flat = false;
-    layout.parent.assign(parents.begin(), parents.end());
-    layout.children.assign(parents.size(), {});
-    for (Rank rank = 0; rank < parents.size(); ++rank) {
-        if (parents[rank] == kNoRank) {
-            layout.root = rank;
-        } else {
-            layout.children[parents[rank]].push_back(rank);
-        }
-    }
+    static_cast<Tree&>(layout) = tree_of({parents.begin(), parents.end()});
+    const auto root = std::find(parents.begin(), parents.end(), kNoRank);
+    if (root != parents.end()) layout.root = static_cast<Rank>(root - parents.begin());
     seat_groups(layout, groups);
     weigh_ranks(layout);
     return layout;
+}
+
+void set_distances(Layout& layout, std::span<const uint32_t> distances) {
+    layout.distance.assign(distances.begin(), distances.end());
+    const auto farthest = std::max_element(distances.begin(), distances.end());
+    const bool is_alone = std::count(distances.begin(), distances.end(), *farthest) == 1;
+    layout.bridge =
+        is_alone && *farthest > 0 ? static_cast<Rank>(farthest - distances.begin()) : kNoRank;
 }
 
 namespace {

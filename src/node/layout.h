@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,14 +14,18 @@ namespace tutti::node {
 using Rank = uint32_t;
 inline constexpr Rank kNoRank = UINT32_MAX;
 
+struct Tree {
+    std::vector<Rank> parent;                 // by rank; kNoRank at the root
+    std::vector<std::vector<Rank>> children;  // by rank, ascending
+};
+Tree tree_of(std::vector<Rank> parent);
+
 // One rank's place. Flat: everybody is a child of nobody and reads everybody. Tree: parent and
 // children as in the tree over shared caches, NUMA domains and sockets. Every rank of a team
-// derives the same tree.
-struct Layout {
+// derives the same tree. Where flat there is none.
+struct Layout : Tree {
     bool flat = true;
-    Rank root = 0;                            // of the tree
-    std::vector<Rank> parent;                 // by rank; kNoRank at the root. Empty where flat.
-    std::vector<std::vector<Rank>> children;  // by rank, ascending. Empty where flat.
+    Rank root = 0;  // of the tree
 
     // Ranks of an innermost group, of which none is nearer to anybody than the others are: they may
     // stand in for each other in the tree, and it crosses all levels as before.
@@ -45,15 +50,33 @@ struct Layout {
     // By rank: how far its parent is, in levels of the machine that they are apart at; 0 at the
     // root. Empty where nothing is known of that.
     std::vector<uint32_t> distance;
+    // Where the outermost level has two groups: the rank that leads the one without the tree's
+    // root. Else kNoRank.
+    Rank bridge = kNoRank;
+    // Of barriers, and of broadcasts in slots, which fold nothing: as the flags want it
+    // (quick_tree.h), with the same root. nullptr: the tree itself.
+    std::shared_ptr<const Tree> quick;
 };
 
 // groups: by rank, of the innermost level; ranks of the same number are one.
 Layout make_tree(std::span<const Rank> parents, std::span<const Rank> groups);
+// By rank, as Layout::distance.
+void set_distances(Layout& layout, std::span<const uint32_t> distances);
 
 // In the tree of this turn, one of `turns`, each group's members have moved round by as many seats:
 // who does what `role` does in the tree itself, and whose part `rank` has.
 Rank actor_of(const Layout& layout, Rank role, Rank turn, Rank turns);
 Rank role_of(const Layout& layout, Rank rank, Rank turn, Rank turns);
+
+// Where a broadcast goes first from its root, unless the root is there: the leader of its half of
+// the machine, which hands it to the tree's root and down its half, or the tree's root.
+inline Rank landing(const Layout& layout, Rank root) {
+    if (layout.bridge == kNoRank) return layout.root;
+    for (; root != layout.root; root = layout.parent[root]) {
+        if (root == layout.bridge) return root;
+    }
+    return root;
+}
 
 // What is told apart, at most: same innermost cache, outer cache, NUMA domain, socket, none of
 // them.

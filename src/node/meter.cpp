@@ -6,6 +6,7 @@
 #include <new>
 
 #include "node/detail.h"
+#include "node/quick_tree.h"
 
 namespace tutti::node {
 namespace {
@@ -217,12 +218,15 @@ void Meter::record() {
 
 void Meter::end(Team& team) {
     apply(team, order_.tuning);
+    follow_flags(team.layout, order_.figures);
     room_.reset();
     phase_ = Phase::kIdle;
 }
 
 Step Meter::step(Team& team) {
     if (phase_ == Phase::kIdle) {
+        // Barriers are compared with earlier ones: all are measured along the tree itself.
+        team.layout.quick.reset();
         if (team.rank == 0) find_partners(team);
         order(team);
         return Step::kAdvanced;

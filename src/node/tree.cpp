@@ -4,7 +4,7 @@
 // node.
 //
 // The tree is the same for every root: a root that is not the tree's hands its payload to the
-// tree's root (broadcast) or takes the result from there (reduce).
+// tree's root, by way of its landing (broadcast), or takes the result from there (reduce).
 //
 // Op.phase: 0 collecting the children, 1 waiting for the result. Op.next: 0 before our own payload
 // is taken, then the number of the child, from 1.
@@ -13,12 +13,11 @@
 namespace tutti::node {
 namespace {
 
-bool has_children(const Team& team) { return !team.layout.children[team.rank].empty(); }
 bool is_tree_root(const Team& team) { return team.rank == team.layout.root; }
 
 // Folds the children's partial results onto our own, in ascending order: the same on every call.
 bool collect_children(Team& team, Op& op) {
-    const auto& children = team.layout.children[team.rank];
+    const auto& children = tree_of(team, op).children[team.rank];
     if (op.next == 0) {
         copy_bytes(result_space(team), op.call.vector(), op.call.bytes);
         op.next = 1;
@@ -37,7 +36,7 @@ bool collect_children(Team& team, Op& op) {
 }
 
 Step pass_down(Team& team, Op& op, const std::byte* result) {
-    if (has_children(team)) {
+    if (!tree_of(team, op).children[team.rank].empty()) {
         write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, result, op.call.bytes);
     }
     return finish_small_synchronized(team, op);
@@ -77,7 +76,7 @@ Step tree_reduce(Team& team, Op& op) {
         copy_bytes(op.call.recv, result_space(team), op.call.bytes);
         return pass_down(team, op, result_space(team));
     }
-    std::byte* slot = team.slice.down_slot(team.layout.parent[team.rank], op.slot);
+    std::byte* slot = team.slice.down_slot(tree_of(team, op).parent[team.rank], op.slot);
     const std::byte* result =
         take_payload(payload_space(team), slot, op.flag, op.call.bytes, op.line);
     if (!result) return Step::kBlocked;
@@ -85,23 +84,17 @@ Step tree_reduce(Team& team, Op& op) {
     return pass_down(team, op, result);
 }
 
+// Who reads whom: bcast.cpp. A rank has one slot for all of its readers.
 Step tree_bcast(Team& team, Op& op) {
-    const bool is_writer = team.rank == op.call.root || has_children(team);
-    if (is_writer && !slots_free(team, op.number)) return Step::kBlocked;
-    if (team.rank == op.call.root) {
-        if (!is_tree_root(team)) {
-            write_slot(team.slice.up_slot(team.rank, op.slot), op.flag, op.call.recv,
-                       op.call.bytes);
-        }
-    } else {
-        std::byte* slot = is_tree_root(team)
-                              ? team.slice.up_slot(op.call.root, op.slot)
-                              : team.slice.down_slot(team.layout.parent[team.rank], op.slot);
+    const bool hands_on = bcast_readers(team, op) > 0;
+    if (hands_on && !slots_free(team, op.number)) return Step::kBlocked;
+    if (team.rank != op.call.root) {
+        std::byte* slot = team.slice.down_slot(bcast_source(team, op), op.slot);
         if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) {
             return Step::kBlocked;
         }
     }
-    if (has_children(team)) {
+    if (hands_on) {
         write_slot(team.slice.down_slot(team.rank, op.slot), op.flag, op.call.recv, op.call.bytes);
     }
     return finish_small(team, op);

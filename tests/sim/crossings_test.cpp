@@ -12,6 +12,7 @@
 
 #include "bootstrap/node_shape.h"
 #include "node/detail.h"
+#include "node/quick_tree.h"
 #include "sim/line_trace.h"
 #include "sim/script.h"
 #include "simulate/node_simulator.h"
@@ -67,9 +68,13 @@ Crossings count(const LineTrace& trace, const node::Slice& slice) {
     return counted;
 }
 
+// flags_ns: by distance, as measured.
 Crossings crossings(tutti_collective collective, size_t bytes, uint32_t root = 0,
-                    const char* name = nullptr) {
+                    const char* name = nullptr, const std::vector<uint32_t>& flags_ns = {}) {
     simulate::SimTeam team = fat_team();
+    node::Figures figures;
+    for (size_t i = 0; i < flags_ns.size(); ++i) figures.pairs[i].flag_ns = flags_ns[i];
+    node::follow_flags(team.layout, figures);
     if (name) team.named[collective] = node::find(collective, name);
     const simulate::SimSlice memory(kRanks, kChunkBytes);
     const node::Slice slice = memory.slice();
@@ -98,7 +103,7 @@ Crossings crossings(tutti_collective collective, size_t bytes, uint32_t root = 0
 class CrossingLines : public testing::Test {
   protected:
     void SetUp() override {
-        if (const char* why = LineTrace::obstacle()) GTEST_SKIP() << why;
+        if (const char* why = LineTrap::obstacle()) GTEST_SKIP() << why;
     }
 };
 
@@ -130,20 +135,39 @@ TEST_F(CrossingLines, LongCallsToo) {
     EXPECT_EQ(crossings(TUTTI_REDUCE, kLong), reduce);
 }
 
-// Another root hands to the tree's, or is handed to by it: over the link between the sockets, data
-// goes once each way at most.
+// Another root hands to the tree's, or is handed to by it. A broadcast goes by way of the leader of
+// the root's socket, 64, and crosses the link between the sockets once; a reduction's result once
+// each way at most.
 TEST_F(CrossingLines, WhateverTheRoot) {
     for (const auto& [bytes, lines] : {std::pair{size_t{8}, size_t{1}}, {kLong, kLongLines}}) {
+        EXPECT_EQ(crossings(TUTTI_BCAST, bytes, 3), down(lines));
+        EXPECT_EQ(crossings(TUTTI_BCAST, bytes, 77),
+                  (Crossings{lines, 0, 7 * lines, 16 * lines, 127 * lines}));
         for (const uint32_t root : {3u, 77u}) {
             const size_t away = root < kSocketRanks ? 0 : lines;
-            EXPECT_EQ(crossings(TUTTI_BCAST, bytes, root),
-                      (Crossings{away, lines, 7 * lines + away, 15 * lines + away, 127 * lines}));
             Crossings reduce{lines, away, 7 * lines + away, 15 * lines + away, 128 * lines};
             // Root 3 leads one share of eight itself.
             if (root == 3 && bytes == kLong) reduce.all -= lines / 8;
             EXPECT_EQ(crossings(TUTTI_REDUCE, bytes, root), reduce);
         }
     }
+}
+
+// Dies that flags do not tell apart are crossed where that makes the tree flatter, caches and the
+// link between sockets as seldom as ever; what folds goes as before.
+TEST_F(CrossingLines, AlongTheTreeThatFlagsWant) {
+    const std::vector<uint32_t> flags_ns = {50, 220, 230, 400};
+    for (const size_t bytes : {size_t{8}, kLongestSlot}) {
+        const size_t lines = node::slot_lines(bytes);
+        Crossings bcast = down(lines);
+        bcast.die = 13 * lines;
+        EXPECT_EQ(crossings(TUTTI_BCAST, bytes, 0, nullptr, flags_ns), bcast);
+        EXPECT_EQ(crossings(TUTTI_ALLREDUCE, bytes, 0, nullptr, flags_ns), up_and_down(lines));
+    }
+    Crossings barrier = up_and_down(1);
+    barrier.die = 26;
+    EXPECT_EQ(crossings(TUTTI_BARRIER, 0, 0, nullptr, flags_ns), barrier);
+    EXPECT_EQ(crossings(TUTTI_BCAST, kLong, 0, nullptr, flags_ns), down(kLongLines));
 }
 
 // Where everybody folds a share, each reads the shares of all: 64 times as much between sockets.

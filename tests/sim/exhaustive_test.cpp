@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "sim/explorer.h"
 
@@ -232,6 +233,59 @@ TEST(EveryInterleaving, SlotsAreUsedAgainByTwo) {
 
 TEST(EveryInterleaving, SlotsAreUsedAgainByThree) {
     for (const SimTeam& team : teams(3, 192)) explore_wrap(team, kOneLine, node::kSlotCount + 2);
+}
+
+// Broadcasts along a chain of ranks 1, 0 and 2 in two halves, of which 0 leads the one of 2: from
+// there they go to 0 first, which is read by 1.
+TEST(EveryInterleaving, BroadcastsByWayOfTheirLanding) {
+    SimTeam team = tree({1, node::kNoRank, 0}, 192);
+    team.layout.bridge = 0;
+    for (const uint32_t root : roots(TUTTI_BCAST, team.ranks)) {
+        // Twice around the ring, too.
+        for (const size_t bytes : {kOneLine, kLines, kChunks, 2 * kRingChunks * team.chunk_bytes}) {
+            explore(team, {{TUTTI_BCAST, root, bytes, Fold::kXorU64, 1}});
+        }
+        for (const tutti_collective other : kinds()) {
+            const Spec next{other, 0, kOneLine, Fold::kXorU64, 2};
+            explore(team, {{TUTTI_BCAST, root, kLines, Fold::kXorU64, 1}, next});
+            explore(team, {{TUTTI_BCAST, root, kChunks, Fold::kXorU64, 1}, next});
+            explore(team, {next, {TUTTI_BCAST, root, kLines, Fold::kXorU64, 1}});
+        }
+    }
+    std::vector<Spec> script;
+    for (uint32_t i = 0; i < node::kSlotCount + 2; ++i) {
+        script.push_back({TUTTI_BCAST, (i + 2) % team.ranks, kOneLine, Fold::kXorU64, i});
+    }
+    explore(team, script);
+}
+
+// Calls that fold go along a chain, those that do not along a star, one after the other.
+TEST(EveryInterleaving, TwoTreesInTurn) {
+    SimTeam team = tree({node::kNoRank, 0, 1}, 192);
+    team.layout.quick = std::make_shared<const node::Tree>(node::tree_of({node::kNoRank, 0, 0}));
+    constexpr tutti_collective kAlongTrees[] = {TUTTI_BARRIER, TUTTI_BCAST, TUTTI_REDUCE,
+                                                TUTTI_ALLREDUCE};
+    const auto spec = [](tutti_collective kind, uint32_t root, size_t bytes) {
+        return Spec{kind, is_rooted(kind) ? root : 0, bytes, Fold::kXorU64, 1};
+    };
+    for (const uint32_t bridge : {node::kNoRank, 1u}) {
+        team.layout.bridge = bridge;
+        for (const tutti_collective first : kAlongTrees) {
+            for (const tutti_collective second : kAlongTrees) {
+                const bool has_bcast = first == TUTTI_BCAST || second == TUTTI_BCAST;
+                if (bridge != node::kNoRank && !has_bcast) continue;
+                for (const uint32_t root : {0u, 2u}) {
+                    explore(team, {spec(first, root, kOneLine), spec(second, root, kOneLine)});
+                }
+                explore(team, {spec(first, 2, kLines), spec(second, 2, kOneLine)});
+            }
+        }
+    }
+    std::vector<Spec> script;
+    for (uint32_t i = 0; i < node::kSlotCount + 2; ++i) {
+        script.push_back(spec(i % 2 == 0 ? TUTTI_BCAST : TUTTI_REDUCE, i % 3, kOneLine));
+    }
+    explore(team, script);
 }
 
 // After a call in which all have heard of each other, one side runs ahead as far as it may: what

@@ -365,7 +365,17 @@ node::Layout random_tree(Prng& prng, uint32_t ranks) {
     std::vector<uint32_t> groups(ranks);
     const uint64_t count = 1 + prng.below(ranks);
     for (uint32_t& group : groups) group = static_cast<uint32_t>(prng.below(count));
-    return node::make_tree(parents, groups);
+    node::Layout layout = node::make_tree(parents, groups);
+    // Two halves of a machine, whichever.
+    const uint32_t bridge = order[prng.below(ranks)];
+    if (bridge != layout.root && prng.below(2) == 0) layout.bridge = bridge;
+    // As flags may want it, whatever they are.
+    if (prng.below(2) == 0) {
+        std::vector<uint32_t> quick(ranks, node::kNoRank);
+        for (uint32_t i = 1; i < ranks; ++i) quick[order[i]] = order[prng.below(i)];
+        layout.quick = std::make_shared<const node::Tree>(node::tree_of(std::move(quick)));
+    }
+    return layout;
 }
 
 }  // namespace tutti::test

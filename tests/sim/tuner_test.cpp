@@ -315,6 +315,29 @@ TEST(Measuring, EachDistanceHasItsPair) {
     }
 }
 
+// From the call on that ends the measuring, all ranks know the same tree.
+TEST(Measuring, LevelsThatFlagsDoNotTellApartAreOne) {
+    constexpr uint32_t kTop = node::kNoRank;
+    const Machine alike = [](const node::Team& team, const node::Op& op) -> uint64_t {
+        const uint64_t ns = apart(team, op);
+        return op.call.bytes == 0 && ns == 4 ? 1 : ns;  // the next die is nearer
+    };
+    const Seeds seeds = Seeds::wanted(5);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Crew crew(6, seed, seed % 2 == 0,
+                  bootstrap::tree_layout(std::vector<uint32_t>{kTop, 0, 0, 0, 3, 4, 0, 0, 0, 0, 0,
+                                                               0, 0, 0, 1, 2, 0, 1}));
+        measure(crew, alike);
+        for (const node::Team& team : crew.teams) {
+            ASSERT_NE(team.layout.quick, nullptr) << replay(seed);
+            EXPECT_EQ(team.layout.quick->parent, (std::vector<uint32_t>{kTop, 0, 0, 0, 3, 3}));
+        }
+        EXPECT_EQ(run_mixed(crew, alike), "") << replay(seed);
+        measure(crew, apart);
+        for (const node::Team& team : crew.teams) EXPECT_EQ(team.layout.quick, nullptr);
+    }
+}
+
 // Nothing is known of distances, or there is one: as before.
 TEST(Measuring, WhereAllAreAlikeThereAreNoPairs) {
     constexpr uint32_t kTop = node::kNoRank;

@@ -95,5 +95,21 @@ TEST(Turns, NeedCompany) {
     EXPECT_EQ(close.load_turns, 9u);
 }
 
+// Rank 4 leads the other socket, whose ranks land there; none does where there are three.
+TEST(Bridge, LeadsTheOtherOfTwoHalves) {
+    Layout layout = make_tree(std::vector<Rank>{kNoRank, 0, 0, 2, 0, 4, 4, 6},
+                              std::vector<Rank>{0, 0, 1, 1, 2, 2, 3, 3});
+    EXPECT_EQ(layout.bridge, kNoRank);
+    EXPECT_EQ(landing(layout, 5), 0u);
+    set_distances(layout, std::vector<uint32_t>{0, 0, 1, 0, 2, 0, 1, 0});
+    EXPECT_EQ(layout.bridge, 4u);
+    for (const Rank rank : {4u, 5u, 6u, 7u}) EXPECT_EQ(landing(layout, rank), 4u);
+    for (const Rank rank : {0u, 1u, 2u, 3u}) EXPECT_EQ(landing(layout, rank), 0u);
+    set_distances(layout, std::vector<uint32_t>{0, 0, 2, 0, 2, 0, 1, 0});
+    EXPECT_EQ(layout.bridge, kNoRank);
+    set_distances(layout, std::vector<uint32_t>(8, 0));
+    EXPECT_EQ(layout.bridge, kNoRank);
+}
+
 }  // namespace
 }  // namespace tutti::node

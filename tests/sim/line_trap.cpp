@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything but the stepping rank's own area is closed. An access there faults: the handler notes
-// its address, opens the page and sets the processor's trap flag; after this one instruction the
-// trap closes the page again.
-#include "sim/line_trace.h"
+// An access to closed memory faults: the handler tells of its address, opens the page and sets the
+// processor's trap flag; after this one instruction the trap closes the page again.
+#include "sim/line_trap.h"
 
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <csignal>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "base/assert.h"
 #include "sanitized.h"
@@ -23,37 +20,37 @@ namespace tutti::test {
 namespace {
 
 constexpr greg_t kTrapFlag = 0x100;
+constexpr greg_t kWriteError = 2;  // of a page fault's error code
 
 // Signal handlers have no other way to know.
 struct Watch {
     std::byte* base = nullptr;
     size_t bytes = 0;
-    std::vector<size_t> lines;  // with room, so that a handler need not allocate
+    LineTrap::OnAccess on_access;
     // Pages that the instruction under way has opened: it may touch two.
     std::array<std::byte*, 4> open{};
     size_t open_count = 0;
 };
 Watch watch_;
 
-void protect(void* at, size_t bytes, int how) {
+void protect(std::byte* at, size_t bytes, int how) {
     if (mprotect(at, bytes, how) != 0) _exit(97);
 }
 
 void on_fault(int, siginfo_t* info, void* context) {
     auto* const at = static_cast<std::byte*>(info->si_addr);
     const bool is_ours = at >= watch_.base && at < watch_.base + watch_.bytes;
-    const bool has_room =
-        watch_.lines.size() < watch_.lines.capacity() && watch_.open_count < watch_.open.size();
-    if (!is_ours || !has_room) {
+    if (!is_ours || watch_.open_count == watch_.open.size()) {
         std::signal(SIGSEGV, SIG_DFL);  // an ordinary fault: it happens again, and ends the test
         return;
     }
+    greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
     const auto offset = static_cast<size_t>(at - watch_.base);
-    watch_.lines.push_back(offset / node::kLineBytes);
+    watch_.on_access(offset / node::kLineBytes, (registers[REG_ERR] & kWriteError) != 0);
     std::byte* const page = watch_.base + offset / node::kPageBytes * node::kPageBytes;
     protect(page, node::kPageBytes, PROT_READ | PROT_WRITE);
     watch_.open[watch_.open_count++] = page;
-    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
+    registers[REG_EFL] |= kTrapFlag;
 }
 
 void on_trap(int, siginfo_t*, void* context) {
@@ -73,37 +70,37 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
 
 }  // namespace
 
-const char* LineTrace::obstacle() { return nullptr; }
+const char* LineTrap::obstacle() { return nullptr; }
 
-LineTrace::LineTrace(std::span<std::byte> memory) : memory_(memory) {
-    watch_ = {.base = memory.data(), .bytes = memory.size(), .lines = {}, .open = {}};
-    watch_.lines.reserve(1u << 20);
+LineTrap::LineTrap(std::span<std::byte> memory, OnAccess on_access) : memory_(memory) {
+    TUTTI_ASSERT(watch_.base == nullptr, "one trap at a time");
+    watch_ = {.base = memory.data(),
+              .bytes = memory.size(),
+              .on_access = std::move(on_access),
+              .open = {}};
     handle(SIGSEGV, on_fault);
     handle(SIGTRAP, on_trap);
 }
 
-LineTrace::~LineTrace() {
+LineTrap::~LineTrap() {
+    open();
     std::signal(SIGSEGV, SIG_DFL);
     std::signal(SIGTRAP, SIG_DFL);
+    watch_ = {};
 }
 
-void LineTrace::watch(node::Rank rank, std::span<std::byte> own,
-                      const std::function<void()>& step) {
-    watch_.lines.clear();
-    protect(memory_.data(), memory_.size(), PROT_NONE);
-    protect(own.data(), own.size(), PROT_READ | PROT_WRITE);
-    step();
-    protect(memory_.data(), memory_.size(), PROT_READ | PROT_WRITE);
-    for (const size_t line : watch_.lines) touched_.emplace(rank, line);
+void LineTrap::close() { protect(memory_.data(), memory_.size(), PROT_NONE); }
+
+void LineTrap::open(std::span<std::byte> part) {
+    protect(part.data(), part.size(), PROT_READ | PROT_WRITE);
 }
 
 #else
-const char* LineTrace::obstacle() { return "needs x86-64 Linux and no sanitizer"; }
-LineTrace::LineTrace(std::span<std::byte> memory) : memory_(memory) {}
-LineTrace::~LineTrace() = default;
-void LineTrace::watch(node::Rank, std::span<std::byte>, const std::function<void()>& step) {
-    step();
-}
+const char* LineTrap::obstacle() { return "needs x86-64 Linux and no sanitizer"; }
+LineTrap::LineTrap(std::span<std::byte> memory, OnAccess) : memory_(memory) {}
+LineTrap::~LineTrap() = default;
+void LineTrap::close() {}
+void LineTrap::open(std::span<std::byte>) {}
 #endif
 
 }  // namespace tutti::test

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tree of calls that fold nothing, as what was measured wants it.
+#pragma once
+
+#include "node/layout.h"
+#include "node/tuning.h"
+
+namespace tutti::node {
+
+// Layout::quick, from a tree and the flags between its ranks: levels that the flags do not tell
+// apart are one, but for the outermost. The same on all ranks that have the same figures.
+void follow_flags(Layout& layout, const Figures& figures);
+
+}  // namespace tutti::node
