@@ -255,7 +255,7 @@ TEST(Measuring, AChainHasOneReader) {
 TEST(Measuring, LimitsThatAreCutOffAreNone) {
     size_t cut = 0;
     size_t whole = 0;
-    for (uint64_t ring_step_ns = 700; ring_step_ns < 2000; ring_step_ns += 50) {
+    for (uint64_t ring_step_ns = 700; ring_step_ns < 4000; ring_step_ns += 100) {
         Crew crew(6, ring_step_ns, true);
         hinder(crew, 1500);
         const Figures figures = measure(crew, machine(CopyWay::kPrefetch, ring_step_ns, 20));
