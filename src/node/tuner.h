@@ -35,7 +35,8 @@ class Tuner {
         // Ranks may differ in whether these are long (Team::tolerates).
         if (call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER) return false;
         if (phase_ != Phase::kResting) return false;  // a call of the look itself
-        if (++calls_ < next_) return false;
+        calls_ += calls_ < kFirst ? 1 : weight(call.bytes);
+        if (calls_ < next_) return false;
         distance_ = std::min(2 * distance_, kDistanceMax);
         next_ = calls_ + distance_;
         return true;
@@ -60,8 +61,15 @@ class Tuner {
     [[nodiscard]] uint32_t again() const { return again_; }
 
   private:
-    // A look takes as long as some 44 short calls: less than a hundredth of as many long ones.
+    static constexpr uint64_t kFirst = 64;
+    // A look takes as long as some 44 short calls: a hundredth of so many long ones, or of fewer
+    // that are longer.
     static constexpr uint64_t kDistanceMax = 1024;
+    static uint64_t weight(size_t bytes) {
+        constexpr size_t kBytesEach = 32 * 1024;
+        constexpr uint64_t kMost = 32;
+        return std::min<uint64_t>(1 + bytes / kBytesEach, kMost);
+    }
     enum class Phase { kResting, kBegun, kAsking, kMeasuring };
 
     void ask(Team& team);
@@ -78,9 +86,9 @@ class Tuner {
     Phase phase_ = Phase::kResting;
     Denial denial_;
     Op op_;
-    uint64_t calls_ = 0;
-    uint64_t next_ = 64;
-    uint64_t distance_ = 64;
+    uint64_t calls_ = 0;  // longer ones count more
+    uint64_t next_ = kFirst;
+    uint64_t distance_ = kFirst;
 };
 
 }  // namespace tutti::node

@@ -9,6 +9,9 @@
 #include <functional>
 #include <vector>
 
+#include "base/clock.h"
+#include "node/tuner.h"
+
 namespace tutti::node {
 namespace {
 
@@ -420,6 +423,47 @@ TEST(Tuning, ATrialRunsByWhatItTries) {
     EXPECT_EQ(tuning_for(pair, {}, {}).ring_bytes, kShortRingBytes);
     const Trial single{Pattern::kAllWays, CopyWay::kPlain, 2, true};
     EXPECT_EQ(tuning_for(single, {}, {}).single_all_ways, 0u);
+}
+
+// ---- when a team looks --------------------------------------------------------------------------
+
+class NoClock final : public Clock {
+  public:
+    uint64_t now_ns() override { return 1; }
+};
+
+// Calls of so many bytes from one look to the next.
+std::vector<uint64_t> between_looks(size_t bytes, size_t looks) {
+    NoClock clock;
+    Tuner tuner(clock, {}, {}, {});
+    Call call;
+    call.collective = TUTTI_BCAST;
+    call.bytes = bytes;
+    std::vector<uint64_t> calls;
+    for (uint64_t since = 1; calls.size() < looks; ++since) {
+        if (!tuner.is_due(call)) continue;
+        calls.push_back(since);
+        since = 0;
+    }
+    return calls;
+}
+
+TEST(Looks, ComeAfterFewerCallsThatAreLonger) {
+    EXPECT_EQ(between_looks(2048, 6), (std::vector<uint64_t>{64, 128, 256, 512, 1024, 1024}));
+    EXPECT_EQ(between_looks(64 << 10, 6), (std::vector<uint64_t>{64, 43, 86, 171, 342, 342}));
+    EXPECT_EQ(between_looks(64 << 20, 6), (std::vector<uint64_t>{64, 4, 8, 16, 32, 32}));
+}
+
+// Whose bytes ranks may differ in.
+TEST(Looks, GathersAndScattersDoNotCount) {
+    NoClock clock;
+    Tuner tuner(clock, {}, {}, {});
+    Call call;
+    call.bytes = 1 << 20;
+    for (const tutti_collective kind : {TUTTI_GATHER, TUTTI_SCATTER}) {
+        call.collective = kind;
+        for (int i = 0; i < 3000; ++i) EXPECT_FALSE(tuner.is_due(call));
+    }
 }
 
 TEST(Tuning, MovedIsMoreThanNoise) {
