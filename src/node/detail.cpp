@@ -25,20 +25,21 @@ const std::byte* fold_user(Team& team, const Reducer& reducer, const std::byte* 
     return space;
 }
 
+// From `at` on in all operands.
 void fold_piece_predefined(Team& team, const Reducer& reducer, Rank operands, std::byte* out,
-                           size_t bytes) {
+                           size_t at, size_t bytes) {
     const size_t count = bytes / reducer.element_bytes;
-    const auto& in = team.operands;
+    const auto in = [&](Rank rank) { return team.operands[rank] + at; };
     // An operand beyond the second that is also the output would be overwritten before its turn.
     const std::byte* saved = nullptr;
     for (Rank rank = 2; rank < operands; ++rank) {
-        if (in[rank] != out) continue;
+        if (in(rank) != out) continue;
         std::memcpy(team.scratch.get(), out, bytes);
         saved = team.scratch.get();
     }
-    reducer.kernel(out, in[0], in[1], count);
+    reducer.kernel(out, in(0), in(1), count);
     for (Rank rank = 2; rank < operands; ++rank) {
-        reducer.kernel(out, out, in[rank] == out ? saved : in[rank], count);
+        reducer.kernel(out, out, in(rank) == out ? saved : in(rank), count);
     }
 }
 
@@ -97,23 +98,33 @@ void prefetch_operands(const Team& team, Rank count, size_t from, size_t bytes) 
     }
 }
 
+// behind: bytes that follow in all operands. Of few operands, so many lines are on their way while
+// those before are folded.
+void fold_predefined(Team& team, const Reducer& reducer, Rank count, std::byte* out, size_t bytes,
+                     size_t behind) {
+    constexpr size_t kAheadBytes = 2048;
+    constexpr Rank kAheadMax = 4;
+    if (count > kAheadMax) return fold_piece_predefined(team, reducer, count, out, 0, bytes);
+    const size_t step = kAheadBytes / reducer.element_bytes * reducer.element_bytes;
+    for (size_t at = 0; at < bytes; at += step) {
+        const size_t now = std::min(step, bytes - at);
+        const size_t next = std::min(step, bytes + behind - at - now);
+        prefetch_operands(team, count, at + now, next);
+        fold_piece_predefined(team, reducer, count, out + at, at, now);
+    }
+}
+
 }  // namespace
 
 void fold_first(Team& team, const Reducer& reducer, Rank count, std::byte* out, std::byte* shared,
                 size_t bytes) {
-    // Of few operands, so many lines are on their way while the piece before is folded.
-    constexpr size_t kAheadBytes = 2048;
-    constexpr Rank kAheadMax = 4;
-    const bool is_ahead = reducer.kernel && count <= kAheadMax;
-    const size_t element = reducer.element_bytes;
-    const size_t piece = is_ahead ? kAheadBytes / element * element : fold_piece(reducer);
+    const size_t piece = fold_piece(reducer);
     std::byte* const space = fold_space(team);
     while (bytes > 0) {
         const size_t now = std::min(piece, bytes);
         std::byte* const result = out ? out : space;
-        if (is_ahead) prefetch_operands(team, count, now, std::min(piece, bytes - now));
         if (reducer.kernel) {
-            fold_piece_predefined(team, reducer, count, result, now);
+            fold_predefined(team, reducer, count, result, now, bytes - now);
         } else {
             fold_piece_user(team, reducer, count, result, now);
         }

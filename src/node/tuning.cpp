@@ -44,12 +44,16 @@ BestRing best_ring(const Figures& figures, CopyWay fallback) {
 }
 
 // In a long ring a call that leaves parts of its chunks alone leaves them in the caches too, and
-// the ring is a shorter one: whole chunks. Streams need no second look at lines, so what counts is
-// the copy that the pieces hide.
+// the ring is a shorter one: whole chunks. Streams find no ring too long, so what counts is the
+// copy that the pieces hide; where all send and all receive they hide none, and each is a round,
+// and a wait for the stores before.
 PieceRule pieces_of(const BestRing& best, uint32_t bytes_max) {
     constexpr uint32_t kWholeBytes = 16 * 1024;
     constexpr uint32_t kStreamBytes = 8192;
-    if (best.way == CopyWay::kStream) return {8, kStreamBytes, bytes_max};
+    constexpr uint32_t kStreamBytesMost = 64 * 1024;
+    if (best.way == CopyWay::kStream) {
+        return {8, kStreamBytes, std::max(bytes_max, kStreamBytesMost)};
+    }
     if (!best.is_short) return {8, std::min(kWholeBytes, bytes_max), bytes_max};
     return {8, 2048, bytes_max};
 }

@@ -51,7 +51,7 @@ std::string far_figures() {
 TEST_F(Transcript, ExplainTellsTimesByWhatWasMeasured) {
     const Answer bcast = tutti("explain bcast --bytes 64K --ranks 2 --hosts 1" + far_figures());
     EXPECT_EQ(bcast.status, 0) << bcast.err;
-    EXPECT_NE(bcast.out.find("moves: copies by stream in pieces of up to 16 KiB; single copy "
+    EXPECT_NE(bcast.out.find("moves: copies by stream in pieces of up to 64 KiB; single copy "
                              "never\ntimes: 2 ranks of node7 measured: barrier 0.30 us; 64 KiB "
                              "one way: prefetch 33.0, stream 18.8, single copy 32.8 us\n"),
               std::string::npos)

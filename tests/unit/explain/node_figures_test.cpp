@@ -60,7 +60,7 @@ TEST(SpeedLines, NearAndFar) {
               "other Package (0, 32)|barrier 1.2 us; 64 KiB one way: plain 31.0, prefetch 25.0, "
               "string 30.0, stream 15.6, single copy 12.0 us\n"
               "|64 KiB both ways: rings 20.0, single copy 21.0 us\n"
-              "|-> copies by stream in pieces of up to 16 KiB; single copy from 32 KiB on one way, "
+              "|-> copies by stream in pieces of up to 64 KiB; single copy from 32 KiB on one way, "
               "from 128 KiB on both ways\n");
 }
 

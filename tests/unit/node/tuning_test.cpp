@@ -62,7 +62,7 @@ TEST(Tuning, PiecesFollowTheWayAndTheRing) {
     Figures figures;
     figures.way_ns = {90, 80, 70, 60};
     EXPECT_EQ(tune(figures, {}, {}).way, CopyWay::kStream);
-    EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{8, 8192, 16 * 1024}));
+    EXPECT_EQ(tune(figures, {}, {}).pieces, (PieceRule{8, 8192, 64 * 1024}));
     EXPECT_EQ(tune(figures, {}, {}).ring_bytes, kWholeRing);
     EXPECT_EQ(tune(figures, {}, {.piece_bytes_max = 4096}).pieces.bytes_max, 4096u);
     // Whole chunks of a long ring.
