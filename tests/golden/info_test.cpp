@@ -18,7 +18,7 @@ TEST_F(Transcript, HelpNamesEverySubcommand) {
         const Answer answer = tutti(word);
         EXPECT_EQ(answer.status, 0);
         for (const char* command : {"tutti run", "tutti bench", "tutti info", "tutti explain",
-                                    "tutti check", "tutti simulate"}) {
+                                    "tutti check", "tutti simulate", "tutti fabric"}) {
             EXPECT_NE(answer.out.find(command), std::string::npos) << command;
         }
     }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "topo/read/read.h"
+
+#include "base/text.h"
+
+namespace tutti::topo {
+
+Result<Topology> read_topology(std::string_view text, const std::string& file_name) {
+    if (text.size() > kTopologyBytesMax) {
+        return topology_error(file_name, 1, "more than " + format_bytes(kTopologyBytesMax));
+    }
+    return read_own(text, file_name);
+}
+
+}  // namespace tutti::topo

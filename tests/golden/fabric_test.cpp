@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `tutti fabric` on descriptions of clusters, those in tests/golden/fabrics being real tools'
+// output.
+#include "golden/transcript.h"
+
+namespace tutti::golden {
+namespace {
+
+class FabricCommand : public Transcript {
+  protected:
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(here() / name) << text;
+    }
+};
+
+constexpr const char* kOwn = R"(rate = "100Gbit"
+[[switch]]
+name = "leaf0"
+rack = "r1"
+hosts = "n[0-3]"
+[[switch]]
+name = "leaf1"
+hosts = "n[4-7]"
+[[switch]]
+name = "spine0"
+switches = "leaf[0-1]"
+links = 2
+[[switch]]
+name = "spine1"
+switches = "leaf[0-1]"
+[[host]]
+name = "n7"
+adapters = 2
+)";
+
+TEST_F(FabricCommand, OurOwnFormat) {
+    write("f.toml", kOwn);
+    const Answer answer = tutti("fabric f.toml");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.err, "");
+    EXPECT_EQ(answer.out, R"(f.toml: 8 hosts, 4 switches, 14 links; as a tree: 3 nodes in 2 levels
+
+spine[0-1] (2 switches)
+  leaf1; up: 3 links of 100 Gbit/s
+      1 host: n7 (2 adapters); 1 link of 100 Gbit/s
+      3 hosts: n[4-6]; 1 link of 100 Gbit/s
+  leaf0, rack r1; up: 3 links of 100 Gbit/s
+      4 hosts: n[0-3]; 1 link of 100 Gbit/s
+)");
+}
+
+TEST_F(FabricCommand, SomeHosts) {
+    write("f.toml", kOwn);
+    const Answer answer = tutti("fabric f.toml --hosts n[1-2].site.org,x1,n5");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.err, "tutti: f.toml: a host is not there; on a leaf of its own: x1\n");
+    EXPECT_EQ(answer.out, R"(spine[0-1] (2 switches)
+  leaf1; up: 3 links of 100 Gbit/s
+      1 host: n5; 1 link of 100 Gbit/s
+  leaf0, rack r1; up: 3 links of 100 Gbit/s
+      2 hosts: n[1-2].site.org; 1 link of 100 Gbit/s
+  (no switch)
+      1 host: x1; not in the file
+)");
+}
+
+TEST_F(FabricCommand, WhatIsWrongIsOneLine) {
+    write("f.toml", kOwn);
+    const auto complaint = [this](const std::string& arguments) {
+        const Answer answer = tutti("fabric " + arguments);
+        EXPECT_EQ(answer.status, 2) << arguments;
+        EXPECT_EQ(answer.out, "") << arguments;
+        EXPECT_EQ(lines(answer.err), 1u) << arguments;
+        return answer.err;
+    };
+    EXPECT_EQ(complaint("f.toml g"), "tutti: fabric: unexpected word g\n");
+    EXPECT_EQ(complaint("nowhere"), "tutti: nowhere: cannot be read\n");
+    EXPECT_EQ(complaint("."), "tutti: .: is a directory\n");
+    EXPECT_EQ(complaint("f.toml --hosts n[0-"), "tutti: --hosts: a ] is missing in n[0-\n");
+    EXPECT_EQ(complaint("f.toml --hosts a --toml"), "tutti: --hosts: not with --toml\n");
+    write("g.toml", "[[switch]]\nname = \"s\"\nhosts = \"a\"\nrate = \"0bit\"\n");
+    EXPECT_EQ(complaint("g.toml"),
+              "tutti: g.toml:4:8: rate = \"0bit\": expected a rate such as \"100Gbit\"\n");
+}
+
+}  // namespace
+}  // namespace tutti::golden
