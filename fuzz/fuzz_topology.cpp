@@ -45,9 +45,9 @@ void try_hostlist(const std::string& text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     if (bytes == 0) return 0;
-    constexpr auto kNames = std::to_array<const char*>({"f.toml"});
+    constexpr auto kNames = std::to_array<const char*>({"f.toml", "topology.conf"});
     const std::string name = kNames[data[0] % kNames.size()];
-    const std::string text(reinterpret_cast<const char*>(data + 1), bytes - 1);
+    std::string text(reinterpret_cast<const char*>(data + 1), bytes - 1);
     try_hostlist(text);
     const auto topology = topo::read_topology(text, name);
     if (topology) {

@@ -49,6 +49,23 @@ spine[0-1] (2 switches)
 )");
 }
 
+TEST_F(FabricCommand, SlurmsTopologyConf) {
+    write("topology.conf",
+          "SwitchName=s1 Nodes=tux[0-3]\nSwitchName=s2 Nodes=tux[4-5,7]\n"
+          "SwitchName=s3 Switches=s[1-2]\nSwitchName=s4 Switches=s[1-2]\n");
+    const Answer answer = tutti("fabric topology.conf");
+    EXPECT_EQ(answer.err, "");
+    EXPECT_EQ(answer.out,
+              R"(topology.conf: 7 hosts, 4 switches, 11 links; as a tree: 3 nodes in 2 levels
+
+s[3-4] (2 switches)
+  s1; up: 2 links
+      4 hosts: tux[0-3]; 1 link
+  s2; up: 2 links
+      3 hosts: tux[4-5,7]; 1 link
+)");
+}
+
 TEST_F(FabricCommand, SomeHosts) {
     write("f.toml", kOwn);
     const Answer answer = tutti("fabric f.toml --hosts n[1-2].site.org,x1,n5");

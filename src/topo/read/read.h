@@ -20,6 +20,9 @@ Result<Topology> read_own(std::string_view text, const std::string& file_name);
 // What read_own reads as the same topology, but for the order of hosts and links.
 std::string print_own(const Topology& topology);
 
+// Slurm's topology.conf: docs/formats/slurm.md.
+Result<Topology> read_slurm_conf(std::string_view text, const std::string& file_name);
+
 // By what the file is called and how it begins.
 Result<Topology> read_topology(std::string_view text, const std::string& file_name);
 
