@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "topo/read/hostlist.h"
 #include "topo/read/read.h"
@@ -41,20 +42,36 @@ void try_hostlist(const std::string& text) {
     demand(again.value() == names.value());
 }
 
+using Reader = tutti::Result<topo::Topology> (*)(std::string_view, const std::string&);
+
+struct Format {
+    Reader read;
+    const char* begin;  // most of the input should get past it
+    size_t begin_bytes;
+};
+
+constexpr auto kFormats = std::to_array<Format>({
+    {topo::read_topology, "", 0},
+    {topo::read_own, "[[switch]]\nname = \"s\"\n", 22},
+    {topo::read_slurm_conf, "SwitchName=s Nodes=", 19},
+    {topo::read_ib_text, "Ca\t1 \"H-01\"\t\t# \"h\"\n", 20},
+    {topo::read_ib_cache, "\x2b\x83\xe7\x8f\1\0\0\0", 8},
+});
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     if (bytes == 0) return 0;
-    constexpr auto kNames = std::to_array<const char*>({"f.toml", "topology.conf"});
-    const std::string name = kNames[data[0] % kNames.size()];
+    const Format& format = kFormats[data[0] / 2 % kFormats.size()];
     std::string text(reinterpret_cast<const char*>(data + 1), bytes - 1);
     try_hostlist(text);
-    const auto topology = topo::read_topology(text, name);
+    if (data[0] % 2 == 1) text.insert(0, format.begin, format.begin_bytes);
+    const auto topology = format.read(text, "f");
     if (topology) {
         try_tree(topology.value());
     } else {
         demand_one_line(topology.error().message);
-        demand(topology.error().message.starts_with(name + ":"));
+        demand(topology.error().message.starts_with("f:"));
     }
     return 0;
 }

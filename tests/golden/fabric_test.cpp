@@ -66,6 +66,34 @@ s[3-4] (2 switches)
 )");
 }
 
+// Expectation: two hosts on each leaf, one link a leaf to each of two spine switches; 4xSDR is 8
+// Gbit/s.
+TEST_F(FabricCommand, WhatIbnetdiscoverSays) {
+    for (const std::string kind : {"out", "cache"}) {
+        const Answer answer = tutti("fabric " TUTTI_FABRICS "/ib_rails." + kind);
+        EXPECT_EQ(answer.err, "");
+        EXPECT_EQ(lines(answer.out), 9u);
+        EXPECT_NE(
+            answer.out.find(": 4 hosts, 4 switches, 10 links; as a tree: 3 nodes in 2 levels\n"),
+            std::string::npos);
+        EXPECT_NE(answer.out.find("\nspine[1-2] (2 switches)\n"), std::string::npos) << answer.out;
+        EXPECT_NE(answer.out.find("  leaf1; up: 2 links of 8 Gbit/s\n"), std::string::npos);
+        EXPECT_NE(answer.out.find("      1 host: big1 (2 adapters); 2 links of 8 Gbit/s\n"),
+                  std::string::npos)
+            << answer.out;
+        EXPECT_NE(answer.out.find("      1 host: host2; 1 link of 8 Gbit/s\n"), std::string::npos);
+    }
+}
+
+TEST_F(FabricCommand, OursSaysTheSame) {
+    for (const std::string name : {"ib8.out", "ib64.out", "ib8_names.out", "ib_rails.cache"}) {
+        const Answer first = tutti("fabric " TUTTI_FABRICS "/" + name);
+        EXPECT_EQ(tutti("fabric " TUTTI_FABRICS "/" + name + " --toml >f.toml").status, 0);
+        const Answer again = tutti("fabric f.toml");
+        EXPECT_EQ(again.out.substr(again.out.find(':')), first.out.substr(first.out.find(':')));
+    }
+}
+
 TEST_F(FabricCommand, SomeHosts) {
     write("f.toml", kOwn);
     const Answer answer = tutti("fabric f.toml --hosts n[1-2].site.org,x1,n5");

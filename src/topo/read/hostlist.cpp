@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -189,6 +190,30 @@ std::string fold_hostlist(std::span<const std::string> names) {
         first = end;
     }
     return text;
+}
+
+bool is_name_before(std::string_view one, std::string_view other) {
+    // Takes a number without leading zeros, or a letter.
+    const auto take = [](std::string_view& rest) {
+        size_t end = 1;
+        if (is_digit(rest[0])) {
+            while (end < rest.size() && is_digit(rest[end])) ++end;
+        }
+        std::string_view word = rest.substr(0, end);
+        rest.remove_prefix(end);
+        while (word.size() > 1 && word[0] == '0') word.remove_prefix(1);
+        return word;
+    };
+    const std::pair whole(one, other);
+    while (!one.empty() && !other.empty()) {
+        const std::string_view a = take(one);
+        const std::string_view b = take(other);
+        if (a == b) continue;
+        const bool are_numbers = is_digit(a[0]) && is_digit(b[0]);
+        return are_numbers && a.size() != b.size() ? a.size() < b.size() : a < b;
+    }
+    if (one.empty() != other.empty()) return one.empty();
+    return whole.first < whole.second;
 }
 
 }  // namespace tutti::topo

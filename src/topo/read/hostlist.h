@@ -18,4 +18,7 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text, uint32_t
 // A short list of the same names in the same order: what has brackets or commas must not be there.
 std::string fold_hostlist(std::span<const std::string> names);
 
+// The order of people: numbers in names by their value, n2 before n10.
+bool is_name_before(std::string_view one, std::string_view other);
+
 }  // namespace tutti::topo

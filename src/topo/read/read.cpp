@@ -9,6 +9,8 @@ Result<Topology> read_topology(std::string_view text, const std::string& file_na
     if (text.size() > kTopologyBytesMax) {
         return topology_error(file_name, 1, "more than " + format_bytes(kTopologyBytesMax));
     }
+    if (is_ib_cache(text)) return read_ib_cache(text, file_name);
+    if (is_ib_text(text)) return read_ib_text(text, file_name);
     if (file_name.ends_with(".conf")) return read_slurm_conf(text, file_name);
     return read_own(text, file_name);
 }

@@ -23,6 +23,12 @@ std::string print_own(const Topology& topology);
 // Slurm's topology.conf: docs/formats/slurm.md.
 Result<Topology> read_slurm_conf(std::string_view text, const std::string& file_name);
 
+// What ibnetdiscover prints, and what it writes with --cache: docs/formats/ibnetdiscover.md.
+bool is_ib_text(std::string_view text);
+Result<Topology> read_ib_text(std::string_view text, const std::string& file_name);
+bool is_ib_cache(std::string_view text);
+Result<Topology> read_ib_cache(std::string_view text, const std::string& file_name);
+
 // By what the file is called and how it begins.
 Result<Topology> read_topology(std::string_view text, const std::string& file_name);
 

@@ -59,6 +59,21 @@ TEST(Hostlist, FoldedShort) {
     EXPECT_EQ(fold_hostlist(Names{"r1n1-ib", "r1n2-ib", "r2n1-ib"}), "r1n[1-2]-ib,r2n1-ib");
 }
 
+TEST(Hostlist, NumbersInOrder) {
+    const Names order{"", "a", "a1", "a1-ib", "a2", "a02", "a10", "a010", "ab", "b1n9", "b1n10"};
+    // Equal but for zeros: by letters.
+    EXPECT_TRUE(is_name_before("a02", "a2"));
+    for (size_t i = 0; i < order.size(); ++i) {
+        EXPECT_FALSE(is_name_before(order[i], order[i]));
+        for (size_t k = i + 1; k < order.size(); ++k) {
+            if (order[i] == "a2" && order[k] == "a02") continue;
+            if (order[i] == "a10" && order[k] == "a010") continue;
+            EXPECT_TRUE(is_name_before(order[i], order[k])) << order[i] << " " << order[k];
+            EXPECT_FALSE(is_name_before(order[k], order[i])) << order[i] << " " << order[k];
+        }
+    }
+}
+
 TEST(Hostlist, WhatIsFoldedExpandsToTheSame) {
     for (uint64_t seed = 1; seed <= 500; ++seed) {
         Prng random(seed);
