@@ -46,16 +46,19 @@ using Reader = tutti::Result<topo::Topology> (*)(std::string_view, const std::st
 
 struct Format {
     Reader read;
-    const char* begin;  // most of the input should get past it
-    size_t begin_bytes;
+    std::string_view begin;  // most of the input should get past it
 };
 
+using std::literals::operator""sv;
+
 constexpr auto kFormats = std::to_array<Format>({
-    {topo::read_topology, "", 0},
-    {topo::read_own, "[[switch]]\nname = \"s\"\n", 22},
-    {topo::read_slurm_conf, "SwitchName=s Nodes=", 19},
-    {topo::read_ib_text, "Ca\t1 \"H-01\"\t\t# \"h\"\n", 20},
-    {topo::read_ib_cache, "\x2b\x83\xe7\x8f\1\0\0\0", 8},
+    {topo::read_topology, ""sv},
+    {topo::read_own, "[[switch]]\nname = \"s\"\n"sv},
+    {topo::read_slurm_conf, "SwitchName=s Nodes="sv},
+    {topo::read_slurm_yaml, "- topology: t\n  tree:\n    switches:\n      - switch: s\n        "sv},
+    {topo::read_lab_state, "{\"leaves\":[1,1],\"rate_bits\":1,\"uplink_bits\":1,"sv},
+    {topo::read_ib_text, "Ca\t1 \"H-01\"\t\t# \"h\"\n"sv},
+    {topo::read_ib_cache, "\x2b\x83\xe7\x8f\1\0\0\0"sv},
 });
 
 }  // namespace
@@ -65,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     const Format& format = kFormats[data[0] / 2 % kFormats.size()];
     std::string text(reinterpret_cast<const char*>(data + 1), bytes - 1);
     try_hostlist(text);
-    if (data[0] % 2 == 1) text.insert(0, format.begin, format.begin_bytes);
+    if (data[0] % 2 == 1) text.insert(0, format.begin);
     const auto topology = format.read(text, "f");
     if (topology) {
         try_tree(topology.value());

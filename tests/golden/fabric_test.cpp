@@ -85,6 +85,20 @@ TEST_F(FabricCommand, WhatIbnetdiscoverSays) {
     }
 }
 
+TEST_F(FabricCommand, WhatALabNotes) {
+    write("lab.json", R"({"leaves":[2,1],"rate_bits":25000000,"uplink_bits":50000000,"hosts":[
+        {"name":"h0","leaf":0},{"name":"h1","leaf":0},{"name":"h2","leaf":1}]})");
+    EXPECT_EQ(tutti("fabric lab.json").out,
+              R"(lab.json: 3 hosts, 3 switches, 5 links; as a tree: 3 nodes in 2 levels
+
+root
+  leaf0; up: 1 link of 0.05 Gbit/s
+      2 hosts: h[0-1]; 1 link of 0.025 Gbit/s
+  leaf1; up: 1 link of 0.05 Gbit/s
+      1 host: h2; 1 link of 0.025 Gbit/s
+)");
+}
+
 TEST_F(FabricCommand, OursSaysTheSame) {
     for (const std::string name : {"ib8.out", "ib64.out", "ib8_names.out", "ib_rails.cache"}) {
         const Answer first = tutti("fabric " TUTTI_FABRICS "/" + name);

@@ -20,8 +20,12 @@ Result<Topology> read_own(std::string_view text, const std::string& file_name);
 // What read_own reads as the same topology, but for the order of hosts and links.
 std::string print_own(const Topology& topology);
 
-// Slurm's topology.conf: docs/formats/slurm.md.
+// Slurm's topology.conf and topology.yaml: docs/formats/slurm.md.
 Result<Topology> read_slurm_conf(std::string_view text, const std::string& file_name);
+Result<Topology> read_slurm_yaml(std::string_view text, const std::string& file_name);
+
+// What tools/lab notes: docs/formats/lab_state.md.
+Result<Topology> read_lab_state(std::string_view text, const std::string& file_name);
 
 // What ibnetdiscover prints, and what it writes with --cache: docs/formats/ibnetdiscover.md.
 bool is_ib_text(std::string_view text);

@@ -103,5 +103,65 @@ TEST(SlurmConf, WhatIsWrongIsToldWithItsLine) {
     EXPECT_LT(noise.size(), 2000u);
 }
 
+#ifndef TUTTI_TEST_NO_YAML
+
+std::string yaml_complaint(const std::string& text) {
+    const auto topology = read_slurm_yaml(text, "topology.yaml");
+    return topology ? "(accepted)" : topology.error().message;
+}
+
+TEST(SlurmYaml, TheExampleOfThePage) {
+    const std::string text = example("yaml");
+    const auto topology = read_slurm_yaml(text, "topology.yaml");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().hosts.size(), 8u);
+    ASSERT_EQ(topology.value().switches.size(), 3u);
+    EXPECT_EQ(topology.value().switches[0].name, "spine");
+    EXPECT_EQ(topology.value().switches[1].line, 7u);
+    // The other one.
+    std::string blocks = text;
+    blocks.replace(blocks.find("true"), 4, "false");
+    blocks.insert(blocks.find("  block:"), "  cluster_default: true\n");
+    const auto other = read_slurm_yaml(blocks, "topology.yaml");
+    ASSERT_TRUE(other) << other.error().message;
+    EXPECT_EQ(other.value().switches[2].name, "(blocks)");
+}
+
+TEST(SlurmYaml, WhatIsWrongIsToldWithItsLine) {
+    const std::string head = "- topology: t\n  tree:\n    switches:\n";
+    EXPECT_EQ(yaml_complaint(""), "topology.yaml:1: expected a list of topologies");
+    EXPECT_EQ(yaml_complaint("a: b"), "topology.yaml:1: expected a list of topologies");
+    EXPECT_EQ(yaml_complaint("- a: b"),
+              "topology.yaml:1: expected a topology: its first word is `- topology: NAME`");
+    EXPECT_EQ(
+        yaml_complaint("- topology: t\n  flat: true"),
+        "topology.yaml:1: this topology is neither tree nor block: it says nothing of switches");
+    EXPECT_EQ(yaml_complaint("- topology: t\n  cluster_default: maybe\n  flat: true"),
+              "topology.yaml:2: cluster_default: expected true or false");
+    EXPECT_EQ(yaml_complaint("- topology: t\n  tree: 5\n"),
+              "topology.yaml:2: switches: expected a list");
+    EXPECT_EQ(yaml_complaint(head + "      - s0\n"), "topology.yaml:4: expected `- switch: NAME`");
+    EXPECT_EQ(yaml_complaint(head + "      - nodes: a\n"),
+              "topology.yaml:4: expected `switch: NAME`");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        node: a\n"),
+              "topology.yaml:5: unknown key node; did you mean nodes?");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: [a]\n"),
+              "topology.yaml:5: nodes: expected a text");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a[0-\n"),
+              "topology.yaml:4: a ] is missing in a[0-");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n"),
+              "topology.yaml:4: s has neither nodes nor switches");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a\n      - switch: t\n"
+                                    "        children: u\n      - switch: u\n        children: t\n")
+                  .substr(0, 38),
+              "topology.yaml:8: switch u is below its");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n      nodes: ]\n").substr(0, 16),
+              "topology.yaml:5:");
+    EXPECT_EQ(yaml_complaint(std::string(100'000, '[')).substr(0, 16), "topology.yaml:1:");
+    EXPECT_EQ(yaml_complaint(std::string(17 << 20, 'a')), "topology.yaml:1: more than 16 MiB");
+}
+
+#endif
+
 }  // namespace
 }  // namespace tutti::topo
