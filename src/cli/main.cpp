@@ -39,7 +39,7 @@ constexpr std::string_view kHelp =
     "cost\n"
     "  tutti check [ALGORITHM...]          prove schedules over ranks, hosts, roots and sizes\n"
     "  tutti simulate COLLECTIVE ...       how long calls take on a cluster, in virtual time\n"
-    "  tutti fabric FILE                   the switches and hosts of a cluster, as a tree\n"
+    "  tutti fabric [FILE]                 the switches and hosts of a cluster, as a tree\n"
     "  tutti info [--settings]             what this machine, this build and this MPI offer\n"
     "  tutti help [COMMAND]                this text, or that of a subcommand\n"
     "  tutti --version\n";

@@ -142,5 +142,85 @@ TEST_F(FabricCommand, WhatIsWrongIsOneLine) {
               "tutti: g.toml:4:8: rate = \"0bit\": expected a rate such as \"100Gbit\"\n");
 }
 
+TEST_F(FabricCommand, WhereTheFileIsFound) {
+    if (std::filesystem::exists("/etc/tutti")) GTEST_SKIP() << "this machine has a site";
+    write("f.toml", kOwn);
+    const std::string whole = tutti("fabric f.toml").out;
+    EXPECT_EQ(tutti("fabric --fabric f.toml").out, whole);
+    EXPECT_EQ(tutti("fabric", "TUTTI_FABRIC=f.toml").out, whole);
+    EXPECT_EQ(tutti("fabric f.toml", "TUTTI_FABRIC=g.toml").out, whole);
+    std::filesystem::create_directories(here() / "slurm");
+    write("slurm/topology.conf", "SwitchName=s0 Nodes=n[0-1]\n");
+    const std::string slurm = "SLURM_CONF=$PWD/slurm/slurm.conf";
+    EXPECT_NE(tutti("fabric", slurm).out.find("/slurm/topology.conf: 2 hosts, 1 switch, 2 links"),
+              std::string::npos);
+    const Answer info = tutti("info", slurm);
+    EXPECT_NE(info.out.find("/slurm/topology.conf (beside SLURM_CONF); tutti fabric reads it\n"),
+              std::string::npos);
+    EXPECT_NE(tutti("info", "TUTTI_FABRIC=f.toml").out.find("f.toml (environment)\n"),
+              std::string::npos);
+    const Answer none = tutti("fabric", "env -u SLURM_CONF -u TUTTI_FABRIC");
+    EXPECT_EQ(none.status, 2);
+    EXPECT_EQ(none.err,
+              "tutti: fabric: no description of the cluster; name a file, set TUTTI_FABRIC, or see "
+              "tutti fabric --discover\n");
+    EXPECT_EQ(tutti("fabric f.toml --fabric f.toml").status, 2);
+}
+
+TEST_F(FabricCommand, Drawn) {
+    write("f.toml", kOwn);
+    const Answer answer = tutti("fabric f.toml --svg f.svg");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.out + answer.err, "");
+    const std::string drawing = text_of(here() / "f.svg");
+    EXPECT_EQ(drawing.substr(0, 4), "<svg");
+    EXPECT_EQ(drawing.substr(drawing.size() - 7), "</svg>\n");
+    // A box for each node, a line for each link between them, each host by name.
+    const auto count = [&](const std::string& word) {
+        size_t found = 0;
+        for (size_t at = 0; (at = drawing.find(word, at)) != std::string::npos; ++at) ++found;
+        return found;
+    };
+    EXPECT_EQ(count("rx=\"5\""), 3u);
+    EXPECT_EQ(count("<path "), 2u);
+    for (int host = 0; host < 8; ++host) EXPECT_EQ(count(">n" + std::to_string(host) + "<"), 2u);
+    EXPECT_EQ(tutti("fabric f.toml --svg nowhere/f.svg").status, 2);
+}
+
+// The tool is a script that prints what the real one printed.
+TEST_F(FabricCommand, DiscoveredByIbnetdiscover) {
+    std::filesystem::create_directories(here() / "bin");
+    const auto make_tool = [&](const std::string& script) {
+        write("bin/ibnetdiscover", "#!/bin/sh\n" + script);
+        std::filesystem::permissions(here() / "bin/ibnetdiscover",
+                                     std::filesystem::perms::owner_all);
+    };
+    make_tool("cat " TUTTI_FABRICS "/ib8.out\n");
+    const std::string path = "PATH=$PWD/bin:$PATH TMPDIR=$PWD";
+    const Answer answer = tutti("fabric --discover -o f.toml", path);
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.out + answer.err, "");
+    EXPECT_EQ(tutti("fabric --discover", path).out, text_of(here() / "f.toml"));
+    EXPECT_NE(tutti("fabric f.toml").out.find("f.toml: 8 hosts, 3 switches, 12 links"),
+              std::string::npos);
+    make_tool("echo first >&2; echo 'cannot open UMAD port' >&2; exit 3\n");
+    const Answer failed = tutti("fabric --discover -o g.toml", path);
+    EXPECT_EQ(failed.status, 2);
+    EXPECT_EQ(lines(failed.err), 1u);
+    EXPECT_NE(failed.err.find("/bin/ibnetdiscover ended with status 3: cannot open UMAD port\n"),
+              std::string::npos)
+        << failed.err;
+    make_tool("head -c 1000 " TUTTI_FABRICS "/ib8.out\n");
+    EXPECT_EQ(tutti("fabric --discover -o g.toml", path).err.substr(0, 21),
+              "tutti: ibnetdiscover:");
+    EXPECT_FALSE(std::filesystem::exists(here() / "g.toml"));
+    EXPECT_EQ(tutti("fabric -o g.toml f.toml").err, "tutti: -o: only with --discover\n");
+    // Nothing is left in the folder for temporary files.
+    for (const auto& entry : std::filesystem::directory_iterator(here())) {
+        const std::string name = entry.path().filename().string();
+        EXPECT_TRUE(name == "bin" || name == "f.toml") << name;
+    }
+}
+
 }  // namespace
 }  // namespace tutti::golden
