@@ -28,14 +28,16 @@ class SwitchSets {
     std::vector<uint32_t> above_;
 };
 
-// Switches by level: order[k] are those of level k + 1. R3's distances.
+// Switches by level: order[k] are those of level k + 1. R3's distances, from switches with so many
+// hosts.
 std::vector<std::vector<uint32_t>> levels_of(const SwitchGraph& graph,
-                                             const std::vector<bool>& has_hosts,
+                                             const std::vector<uint32_t>& hosts_on,
+                                             uint32_t leaf_hosts_min,
                                              std::vector<uint32_t>& level) {
     level.assign(graph.switches(), 0);
     std::vector<std::vector<uint32_t>> order(1);
     for (uint32_t at = 0; at < graph.switches(); ++at) {
-        if (!has_hosts[at]) continue;
+        if (hosts_on[at] < leaf_hosts_min) continue;
         level[at] = 1;
         order[0].push_back(at);
     }
@@ -56,16 +58,16 @@ std::vector<std::vector<uint32_t>> levels_of(const SwitchGraph& graph,
 
 class Loosener {
   public:
-    Loosener(const SwitchGraph& graph, const std::vector<bool>& has_hosts)
+    Loosener(const SwitchGraph& graph, const std::vector<uint32_t>& hosts_on)
         : graph_(graph),
-          has_hosts_(has_hosts),
+          hosts_on_(hosts_on),
           is_bridge_(bridges_of(graph)),
           sets_(graph.switches()),
           top_(graph.switches(), kNoNode),
           merged_(graph.switches(), kNoNode) {}
 
-    LooseTree loosen() {
-        for (const auto& level : levels_of(graph_, has_hosts_, level_)) merge(level);
+    LooseTree loosen(uint32_t leaf_hosts_min) {
+        for (const auto& level : levels_of(graph_, hosts_on_, leaf_hosts_min, level_)) merge(level);
         tree_.node_of_switch = merged_;
         split_off();
         // R2.
@@ -131,7 +133,8 @@ class Loosener {
             if (tree_.nodes[node].switches.size() < 2) continue;
             const std::vector<uint32_t> switches = tree_.nodes[node].switches;
             for (const uint32_t at : switches) {
-                if (!has_hosts_[at]) continue;
+                if (hosts_on_[at] == 0) continue;
+                ++tree_.split_off;
                 Trunk trunk;
                 for (const auto& [other, edge] : graph_.neighbours(at)) {
                     if (!is_bridge_[edge]) add(trunk, graph_.edges()[edge].trunk);
@@ -149,7 +152,7 @@ class Loosener {
     }
 
     const SwitchGraph& graph_;
-    const std::vector<bool>& has_hosts_;
+    const std::vector<uint32_t>& hosts_on_;
     std::vector<bool> is_bridge_;
     std::vector<uint32_t> level_;
     SwitchSets sets_;               // what hangs together by the levels that are done
@@ -247,8 +250,9 @@ std::vector<bool> bridges_of(const SwitchGraph& graph) {
     return is_bridge;
 }
 
-LooseTree loosen(const SwitchGraph& graph, const std::vector<bool>& has_hosts) {
-    return Loosener(graph, has_hosts).loosen();
+LooseTree loosen(const SwitchGraph& graph, const std::vector<uint32_t>& hosts_on,
+                 uint32_t leaf_hosts_min) {
+    return Loosener(graph, hosts_on).loosen(leaf_hosts_min);
 }
 
 }  // namespace tutti::topo

@@ -53,8 +53,11 @@ struct LooseTree {
     };
     std::vector<Node> nodes;
     std::vector<uint32_t> node_of_switch;  // where its hosts are; kNoNode: in another part
+    uint32_t split_off = 0;                // switches that R4 gave a node
 };
-// Of the part of the graph where has_hosts is true somewhere; one part alone.
-LooseTree loosen(const SwitchGraph& graph, const std::vector<bool>& has_hosts);
+// Of the part of the graph where there are hosts; one part alone. hosts_on: by switch; with
+// leaf_hosts_min of them, at least 1, a switch is a leaf.
+LooseTree loosen(const SwitchGraph& graph, const std::vector<uint32_t>& hosts_on,
+                 uint32_t leaf_hosts_min);
 
 }  // namespace tutti::topo

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/text.h"
@@ -186,6 +187,13 @@ class Planter {
     SwitchTree tree_;
 };
 
+uint32_t median_above_zero(std::vector<uint32_t> counts) {
+    std::erase(counts, 0u);
+    const auto middle = counts.begin() + static_cast<ptrdiff_t>(counts.size() / 2);
+    std::nth_element(counts.begin(), middle, counts.end());
+    return *middle;
+}
+
 std::string_view before_dot(std::string_view name) { return name.substr(0, name.find('.')); }
 
 }  // namespace
@@ -208,16 +216,26 @@ Result<SwitchTree> make_switch_tree(const Topology& topology) {
     const SwitchGraph graph = graph_of(topology);
     const auto part_of = parts_of(graph);
     const HostPlaces places = place_hosts(topology, part_of, most_popular(topology, part_of));
-    std::vector<bool> has_hosts(topology.switches.size());
+    std::vector<uint32_t> hosts_on(topology.switches.size());
     for (uint32_t host = 0; host < hosts; ++host) {
         if (places.switch_of[host] == kNoNode) {
             return topology_error(topology.source, topology.hosts[host].line,
                                   "host " + printable(topology.hosts[host].name) +
                                       " is on no switch that leads to most other hosts");
         }
-        has_hosts[places.switch_of[host]] = true;
+        ++hosts_on[places.switch_of[host]];
     }
-    return Planter(loosen(graph, has_hosts), places).plant(places);
+    const auto plant = [&](uint32_t leaf_hosts_min) {
+        const LooseTree loose = loosen(graph, hosts_on, leaf_hosts_min);
+        SwitchTree tree = Planter(loose, places).plant(places);
+        const auto own = static_cast<uint32_t>(tree.nodes.size()) - loose.split_off;
+        return std::pair(std::move(tree), own);
+    };
+    auto all = plant(1);
+    const uint32_t half = (median_above_zero(hosts_on) + 1) / 2;
+    if (half <= 1) return std::move(all.first);
+    auto some = plant(half);
+    return std::move(some.second > all.second ? some.first : all.first);
 }
 
 SwitchTree restrict_tree(const SwitchTree& tree, std::span<const uint32_t> hosts) {

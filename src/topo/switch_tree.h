@@ -6,13 +6,13 @@
 //       count, its first in the part of the network that most hosts are on (a second rail is not
 //       part of the tree).
 //   R2  An edge between switches without which they fell apart (a bridge) stays as it is. So what
-//   is
-//       a tree already stays as it is.
+//       is a tree already stays as it is.
 //   R3  Within each piece that is left, of switches that no single edge holds together: the level
-//   of
-//       a switch is its distance from the nearest switch that has hosts, these being of level 1.
-//       Switches of level l that hang together in the piece by switches of levels up to l become
-//       one node, above the nodes of lower levels that hang together with them.
+//       of a switch is its distance from the nearest leaf, leaves being of level 1. Switches of
+//       level l that hang together in the piece by switches of levels up to l become one node,
+//       above the nodes of lower levels that hang together with them. A leaf is a switch that has
+//       hosts; or only one that has at least half as many as the median of those, where that gives
+//       more nodes, R4's not counted: a few hosts on a spine do not make a leaf of it.
 //   R4  Where such a node has several switches, one that has hosts gets a node of its own below it.
 //   R5  The root is the middle: the node from which the farthest host is nearest; of several, the
 //       one with the most neighbours, then the first. What has no host below it is left out.
@@ -20,8 +20,10 @@
 // Properties (tests/unit/topo/switch_tree_test.cpp, on random fat trees and random graphs):
 //   P1  Two hosts share a node exactly if they share a switch.
 //   P2  A tree stays the same tree, but for switches without hosts behind them.
-//   P3  On a fat tree, whole or with cables missing as long as every pod hangs together, R3 merges
-//       exactly the switches of a level that connect the same set below: the nodes are the pods.
+//   P3  On a fat tree, whole or with cables missing as long as every pod hangs together without any
+//       one of its cables, R3 merges exactly the switches of a level that connect the same set
+//       below: the nodes are the pods. A few hosts on upper switches change nothing but what R4
+//       adds.
 //   P4  Every link between switches of different nodes is counted by the edges that it crosses, so
 //       the links of an edge are the cut between what is below it and the rest of its piece.
 #pragma once
