@@ -14,11 +14,12 @@
 
 namespace tutti::topo {
 
-// More is a mistake in a file: no cluster has as many.
-inline constexpr uint32_t kHostsMax = 1u << 20;
-inline constexpr uint32_t kSwitchesMax = 1u << 18;
+// More is a mistake in a file: no cluster has as many. Lists make many names of a few letters, so
+// the last one also bounds the memory that a short file takes, to some hundred MB.
+inline constexpr uint32_t kHostsMax = 1u << 18;
+inline constexpr uint32_t kSwitchesMax = 1u << 16;
 inline constexpr uint32_t kAdaptersMax = 64;     // of a host
-inline constexpr uint32_t kLinksMax = 1u << 23;  // a piece of a topology, not a single cable
+inline constexpr uint32_t kLinksMax = 1u << 21;  // parallel ones are one
 
 struct Topology {
     struct Host {

@@ -30,11 +30,15 @@ Trouble read_names(const toml::node& node, std::string_view key, std::vector<std
     std::vector<std::string> lists;
     if (auto wrong = config::read_words(node, key, lists)) return wrong;
     for (const std::string& list : lists) {
-        auto found = expand_hostlist(list, kHostsMax);
+        const auto found = expand_hostlist(list, kHostsMax);
         if (!found) {
             return config::trouble(node, std::string(key) + ": " + found.error().message);
         }
         names.insert(names.end(), found.value().begin(), found.value().end());
+        if (names.size() > kHostsMax) {
+            return config::trouble(
+                node, std::string(key) + ": more than " + std::to_string(kHostsMax) + " names");
+        }
     }
     return std::nullopt;
 }

@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "topo/read/read.h"
+#include "topo/switch_tree.h"
 
 namespace tutti::topo {
 namespace {
@@ -98,6 +99,44 @@ TEST(OwnTopology, WhatIsWrongIsToldWithItsLine) {
               "f.toml:6: host b is not connected with host a of line 3");
     EXPECT_EQ(complaint("[[switch]\nname = \"s\"").substr(0, 9), "f.toml:1:");
     EXPECT_EQ(complaint(std::string(10 << 20, '\x81')).substr(0, 9), "f.toml:1:");
+}
+
+// 64 pods of 32 leaves of 32 hosts: 65,536.
+TEST(OwnTopology, ALargeCluster) {
+    std::string text;
+    uint32_t hosts = 0;
+    for (uint32_t pod = 0; pod < 64; ++pod) {
+        const std::string name = "p" + std::to_string(pod);
+        for (uint32_t leaf = 0; leaf < 32; ++leaf, hosts += 32) {
+            text += "[[switch]]\nname = \"" + name + "l" + std::to_string(leaf) +
+                    "\"\nhosts = \"n[" + std::to_string(hosts) + "-" + std::to_string(hosts + 31) +
+                    "]\"\n";
+        }
+        for (uint32_t upper = 0; upper < 16; ++upper) {
+            text += "[[switch]]\nname = \"" + name + "u" + std::to_string(upper) +
+                    "\"\nswitches = \"" + name + "l[0-31]\"\n";
+        }
+    }
+    for (uint32_t core = 0; core < 256; ++core) {
+        text += "[[switch]]\nname = \"c" + std::to_string(core) + "\"\nswitches = \"p[0-63]u" +
+                std::to_string(core % 16) + "\"\n";
+    }
+    const auto topology = read_own(text, "f.toml");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().hosts.size(), 65'536u);
+    EXPECT_EQ(topology.value().links.size(), 65'536u + 64 * 16 * 32 + 256 * 64);
+    const auto tree = make_switch_tree(topology.value());
+    ASSERT_TRUE(tree);
+    EXPECT_EQ(tree.value().nodes.size(), 1u + 64 + 64 * 32);
+    EXPECT_EQ(tree.value().nodes[0].switches.size(), 256u);
+    EXPECT_EQ(tree.value().nodes[1].up.links, 256u);
+}
+
+TEST(OwnTopology, WhatALineMayAskFor) {
+    EXPECT_EQ(complaint("[[switch]]\nname = \"s\"\nhosts = \"n[0-262144]\"\n"),
+              "f.toml:3:9: hosts: more than 262144 names");
+    EXPECT_EQ(complaint("[[switch]]\nname = \"s\"\nhosts = [\"n[0-262143]\", \"m\"]\n"),
+              "f.toml:3:9: hosts: more than 262144 names");
 }
 
 TEST(OwnTopology, WhatIsPrintedIsReadAgain) {
