@@ -361,6 +361,11 @@ constexpr auto kLastEntries = std::to_array<Entry>({
       "back."},
      set_faults,
      [](const Settings& s) { return shown(s.faults_text); }},
+    {{"TUTTI_FABRIC", "", "FILE", "/etc/tutti/fabric.*, or Slurm's",
+      "What describes the cluster to `tutti fabric` where no file is named; see "
+      "docs/formats/topology.md. Runs do not read it yet."},
+     [](Settings& s, std::string_view v) { return set_text(s.fabric_file, v); },
+     [](const Settings& s) { return shown(s.fabric_file); }},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",
       "The host MPI's libmpi, for `tutti bench`."},
      [](Settings& s, std::string_view v) { return set_text(s.mpi_library, v); },

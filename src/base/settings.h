@@ -68,6 +68,7 @@ struct Settings {
     McastSettings mcast;
     FaultPlan faults;
     std::string faults_text;  // as it was given
+    std::string fabric_file;  // for `tutti fabric`: what describes the cluster
     std::string mpi_library;  // for `tutti bench`: the host MPI's libmpi
 };
 

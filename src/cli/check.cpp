@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "cli/fabric.h"
 #include "cli/options.h"
 #include "cli/prove.h"
+#include "cli/text_file.h"
 #include "cli/words.h"
 #include "sched/text.h"
 #include "select/rules.h"
@@ -177,27 +176,6 @@ struct Collective {
     algo::Programs programs;  // by rank
 };
 
-Result<std::string> read_text(const std::string& name) {
-    std::error_code fault;
-    if (std::filesystem::is_directory(name, fault)) {
-        return wrong(fmt::format("{}: is a directory", printable(name)));
-    }
-    std::ifstream file(name, std::ios::binary);
-    if (!file) return wrong(fmt::format("{}: cannot be read", printable(name)));
-    // Piece by piece: it may be a device that never ends.
-    std::string text;
-    std::string piece(1 << 20, '\0');
-    while (file) {
-        file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-        text.append(piece, 0, static_cast<size_t>(file.gcount()));
-        if (text.size() > kFileBytesMax) {
-            return wrong(
-                fmt::format("{}: more than {}", printable(name), format_bytes(kFileBytesMax)));
-        }
-    }
-    return text;
-}
-
 Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,
                          Collective& collective) {
     const sched::Shape& shape = parsed.shape;
@@ -224,7 +202,7 @@ Result<Done> add_program(sched::ParsedProgram parsed, const std::string& place,
 }
 
 Result<Collective> read_schedules(const std::string& name) {
-    const auto text = read_text(name);
+    const auto text = read_text_file(name, kFileBytesMax);
     if (!text) return text.error();
     Collective collective;
     std::string section;

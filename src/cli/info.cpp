@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/fabric_search.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/machine.h"
@@ -141,6 +142,16 @@ std::vector<Fact> site_facts(const site::Site& site) {
     return facts;
 }
 
+std::vector<Fact> fabric_facts() {
+    const auto search = own_fabric_search();
+    if (!search) return {{"file", search.error().message}};
+    const auto found = find_fabric(search.value());
+    if (!found) return {{"file", found.error().message}};
+    if (found.value().file.empty()) return {{"file", "none (see tutti fabric --help)"}};
+    return {{"file", fmt::format("{} ({}); tutti fabric reads it", printable(found.value().file),
+                                 found.value().origin)}};
+}
+
 // What a person should know before a run; empty where all is on.
 std::vector<Fact> switched_off(const Settings& settings) {
     std::vector<Fact> facts;
@@ -195,6 +206,7 @@ int info_main(std::span<const std::string> words) {
     print_facts("libraries", library_facts());
     print_facts("MPI launchers on PATH", launcher_facts());
     print_facts("site", site_facts(site.value()));
+    print_facts("fabric", fabric_facts());
     print_facts("settings", setting_facts(own, site.value()));
     print_facts("switched off", switched_off(settings.value()));
     return 0;

@@ -19,6 +19,7 @@
 #include "cli/bench_options.h"
 #include "cli/check.h"
 #include "cli/explain.h"
+#include "cli/fabric_command.h"
 #include "cli/info.h"
 #include "cli/options.h"
 #include "cli/run.h"
@@ -38,6 +39,7 @@ constexpr std::string_view kHelp =
     "cost\n"
     "  tutti check [ALGORITHM...]          prove schedules over ranks, hosts, roots and sizes\n"
     "  tutti simulate COLLECTIVE ...       how long calls take on a cluster, in virtual time\n"
+    "  tutti fabric [FILE]                 the switches and hosts of a cluster, as a tree\n"
     "  tutti info [--settings]             what this machine, this build and this MPI offer\n"
     "  tutti help [COMMAND]                this text, or that of a subcommand\n"
     "  tutti --version\n";
@@ -52,7 +54,8 @@ constexpr auto kCommands = std::to_array<Command>({{"run", tutti::cli::run_main}
                                                    {"info", tutti::cli::info_main},
                                                    {"explain", tutti::cli::explain_main},
                                                    {"check", tutti::cli::check_main},
-                                                   {"simulate", tutti::cli::simulate_main}});
+                                                   {"simulate", tutti::cli::simulate_main},
+                                                   {"fabric", tutti::cli::fabric_main}});
 
 std::vector<std::string_view> command_names() {
     std::vector<std::string_view> names;

@@ -4,13 +4,24 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/toml_reading.h"
 #include "select/overlap.h"
 #include "select/rules.h"
-#include "select/toml_reading.h"
 #include "select/tuning.h"
 
 namespace tutti::select {
 namespace {
+
+using config::in_order;
+using config::located;
+using config::parse_toml;
+using config::read_switch;
+using config::read_text;
+using config::read_words;
+using config::shown;
+using config::trouble;
+using config::Trouble;
+using config::unknown_key;
 
 constexpr uint32_t kRulesMax = 1000;
 

@@ -17,13 +17,13 @@
 #include "base/fd.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "config/toml_reading.h"
 #include "select/rules.h"
-#include "select/toml_reading.h"
 
 namespace tutti::site {
 namespace {
 
-using select::Trouble;
+using config::Trouble;
 
 constexpr size_t kDenialsMax = 1000;
 constexpr auto kTopKeys = std::to_array<std::string_view>({"enabled", "why", "deny", "settings"});
@@ -56,18 +56,18 @@ Trouble read_default(const toml::key& key, const toml::node& node, Site& site) {
             known.push_back(doc.variable);
         }
     }
-    if (std::ranges::find(known, name) == known.end()) return select::unknown_key(key, known);
+    if (std::ranges::find(known, name) == known.end()) return config::unknown_key(key, known);
     const std::string value = value_text(node);
     if (value.empty()) {
-        return select::trouble(node, name + ": expected a text, a number or true or false, not " +
-                                         select::shown(node));
+        return config::trouble(node, name + ": expected a text, a number or true or false, not " +
+                                         config::shown(node));
     }
     if (value.find_first_of(std::string_view("\n\0", 2)) != std::string::npos) {
-        return select::trouble(node, name + ": a value has one line");
+        return config::trouble(node, name + ": a value has one line");
     }
     const std::string entry = name + "=" + value;
     if (const auto parsed = parse_settings(std::span(&entry, 1)); !parsed) {
-        return select::trouble(node, parsed.error().message);
+        return config::trouble(node, parsed.error().message);
     }
     site.defaults.push_back({entry, static_cast<uint32_t>(node.source().begin.line)});
     return std::nullopt;
@@ -75,17 +75,17 @@ Trouble read_default(const toml::key& key, const toml::node& node, Site& site) {
 
 Trouble read_defaults(const toml::node& node, Site& site) {
     const auto* table = node.as_table();
-    if (!table) return select::trouble(node, "settings are written below [settings]");
-    for (const auto& [key, value] : select::in_order(*table)) {
+    if (!table) return config::trouble(node, "settings are written below [settings]");
+    for (const auto& [key, value] : config::in_order(*table)) {
         if (auto wrong = read_default(*key, *value, site)) return wrong;
     }
     // What they say together, and of algorithms and rules.
     std::vector<std::string> entries;
     for (const Default& one : site.defaults) entries.push_back(one.entry);
     const auto settings = parse_settings(entries);
-    if (!settings) return select::trouble(node, settings.error().message);
+    if (!settings) return config::trouble(node, settings.error().message);
     if (const auto rules = select::load_rules(settings.value()); !rules) {
-        return select::trouble(node, rules.error().message);
+        return config::trouble(node, rules.error().message);
     }
     return std::nullopt;
 }
@@ -93,14 +93,14 @@ Trouble read_defaults(const toml::node& node, Site& site) {
 Trouble read_denials(const toml::node& node, Site& site) {
     const std::string expected = "deny: expected a list of names or paths of programs";
     const auto* list = node.as_array();
-    if (!list) return select::trouble(node, expected + ", not " + select::shown(node));
+    if (!list) return config::trouble(node, expected + ", not " + config::shown(node));
     if (list->size() > kDenialsMax) {
-        return select::trouble(node, "deny: more than " + std::to_string(kDenialsMax));
+        return config::trouble(node, "deny: more than " + std::to_string(kDenialsMax));
     }
     for (const toml::node& one : *list) {
         const auto* text = one.as_string();
         if (!text || text->get().empty() || text->get().find('\n') != std::string::npos) {
-            return select::trouble(one, expected);
+            return config::trouble(one, expected);
         }
         site.denials.push_back({text->get(), static_cast<uint32_t>(one.source().begin.line)});
     }
@@ -109,12 +109,12 @@ Trouble read_denials(const toml::node& node, Site& site) {
 
 Trouble read_entry(const toml::key& key, const toml::node& node, Site& site) {
     const std::string_view word = key.str();
-    if (word == "why") return select::read_text(node, word, site.why);
+    if (word == "why") return config::read_text(node, word, site.why);
     if (word == "deny") return read_denials(node, site);
     if (word == "settings") return read_defaults(node, site);
-    if (word != "enabled") return select::unknown_key(key, kTopKeys);
+    if (word != "enabled") return config::unknown_key(key, kTopKeys);
     site.enabled_line = static_cast<uint32_t>(node.source().begin.line);
-    return select::read_switch(node, word, site.enabled);
+    return config::read_switch(node, word, site.enabled);
 }
 
 // A pattern with a slash means the whole path, in which * passes slashes; else the last name of it.
@@ -135,12 +135,12 @@ Result<Site> Site::parse(std::string_view text, std::string file_name) {
         return Error{ErrorCode::kArgument, printable(file_name) + ":1:1: more than " +
                                                format_bytes(kFileBytesMax) + " of settings"};
     }
-    const auto parsed = select::parse_toml(text, file_name);
+    const auto parsed = config::parse_toml(text, file_name);
     if (!parsed) return parsed.error();
     Site site;
-    for (const auto& [key, node] : select::in_order(parsed.value())) {
+    for (const auto& [key, node] : config::in_order(parsed.value())) {
         if (auto wrong = read_entry(*key, *node, site)) {
-            return select::located(file_name, wrong->at, wrong->what);
+            return config::located(file_name, wrong->at, wrong->what);
         }
     }
     site.file = std::move(file_name);

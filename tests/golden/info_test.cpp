@@ -18,7 +18,7 @@ TEST_F(Transcript, HelpNamesEverySubcommand) {
         const Answer answer = tutti(word);
         EXPECT_EQ(answer.status, 0);
         for (const char* command : {"tutti run", "tutti bench", "tutti info", "tutti explain",
-                                    "tutti check", "tutti simulate"}) {
+                                    "tutti check", "tutti simulate", "tutti fabric"}) {
             EXPECT_NE(answer.out.find(command), std::string::npos) << command;
         }
     }
@@ -36,7 +36,7 @@ TEST_F(Transcript, InfoHasItsSections) {
     EXPECT_EQ(answer.err, "");
     for (const char* title :
          {"build\n", "machine\n", "shared memory\n", "speed between two processors\n",
-          "libraries\n", "MPI launchers on PATH\n", "settings\n", "switched off\n"}) {
+          "libraries\n", "MPI launchers on PATH\n", "fabric\n", "settings\n", "switched off\n"}) {
         EXPECT_NE(answer.out.find(title), std::string::npos) << title;
     }
 }

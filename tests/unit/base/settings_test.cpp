@@ -41,6 +41,7 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_ISA=avx2",
                                             "TUTTI_SPIN=0",
                                             "TUTTI_MPI_LIBRARY=/l/libmpi.so",
+                                            "TUTTI_FABRIC=/f.toml",
                                             "TUTTI_REPORT_MARK=/tmp/m",
                                             "TUTTI_RULES=r.toml",
                                             "TUTTI_RULES_TEXT=[[rule]]",
@@ -82,6 +83,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.isa, IsaChoice::kAvx2);
     EXPECT_EQ(s.spin_us, 0u);
     EXPECT_EQ(s.mpi_library, "/l/libmpi.so");
+    EXPECT_EQ(s.fabric_file, "/f.toml");
     EXPECT_EQ(s.report_mark, "/tmp/m");
     EXPECT_EQ(s.rules_file, "r.toml");
     EXPECT_EQ(s.rules_text, "[[rule]]");
@@ -182,6 +184,7 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_MCAST_THREAD", {"2", "yes"}},
         {"TUTTI_MCAST_TEAMS", {"0", "65"}},
         {"TUTTI_FAULTS", {"drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
+        {"TUTTI_FABRIC", {}},
         {"TUTTI_MPI_LIBRARY", {}},
         {"TUTTI_REPORT_MARK", {}},
         {"TUTTI_RULES", {}},

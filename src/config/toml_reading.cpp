@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "select/toml_reading.h"
+#include "config/toml_reading.h"
 
 #include <algorithm>
 
 #include "base/text.h"
 
-namespace tutti::select {
+namespace tutti::config {
 namespace {
 
 // toml++ 3.3 runs into undefined behaviour at some letters beyond ASCII where a word begins
@@ -105,4 +105,4 @@ Result<toml::table> parse_toml(std::string_view text, const std::string& file_na
     return located(file_name, error.source().begin, printable(error.description()));
 }
 
-}  // namespace tutti::select
+}  // namespace tutti::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rules and a site's settings have in common as TOML. The only way to toml++, which is
+// What TOML files that people write have in common. The only way to toml++, which is
 // compiled without exceptions.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 #include "base/result.h"
 
-namespace tutti::select {
+namespace tutti::config {
 
 // What is wrong, and where.
 struct Complaint {
@@ -46,4 +46,4 @@ Error located(const std::string& file_name, const toml::source_position& at,
               const std::string& what);
 Result<toml::table> parse_toml(std::string_view text, const std::string& file_name);
 
-}  // namespace tutti::select
+}  // namespace tutti::config

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/fabric_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "cli/discover.h"
+#include "cli/fabric_search.h"
+#include "cli/text_file.h"
+#include "cli/words.h"
+#include "explain/fabric_drawing.h"
+#include "explain/fabric_text.h"
+#include "files/whole_file.h"
+#include "topo/read/hostlist.h"
+#include "topo/read/read.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr auto kFabricCommandOptions = std::to_array<OptionDoc>({
+    {"--fabric", "FILE", "The same as FILE alone"},
+    {"--hosts", "LIST", "Only these hosts, as n[0-7],login"},
+    {"--svg", "FILE", "Draw it: the root on top, hosts below their switches"},
+    {"--toml", "", "Print all of it in Tutti's own format (docs/formats/topology.md)"},
+    {"--discover", "", "Ask the InfiniBand fabric by ibnetdiscover, and write that format"},
+    {"-o", "FILE", "With --discover: there, not to standard output"},
+});
+
+constexpr std::string_view kFabricSummary =
+    "The tree of switches that algorithms go by, and the hosts on it, read from a description of\n"
+    "the cluster: Tutti's own, ibnetdiscover's output or cache, Slurm's topology.conf or\n"
+    "topology.yaml, a lab's state. Without FILE: TUTTI_FABRIC, /etc/tutti/fabric.*, or Slurm's\n"
+    "beside $SLURM_CONF.";
+
+std::string counted(uint64_t count, std::string_view one, std::string_view many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string summary_of(const topo::Topology& topology, const topo::SwitchTree& tree) {
+    uint64_t links = 0;
+    for (const topo::Topology::Link& link : topology.links) links += link.count;
+    uint32_t levels = 0;
+    for (uint32_t node = 0; node < tree.nodes.size(); ++node) {
+        levels = std::max(levels, tree.depth_of(node) + 1);
+    }
+    return fmt::format("{}: {}, {}, {}; as a tree: {} in {}", printable(topology.source),
+                       counted(topology.hosts.size(), "host", "hosts"),
+                       counted(topology.switches.size(), "switch", "switches"),
+                       counted(links, "link", "links"), counted(tree.nodes.size(), "node", "nodes"),
+                       counted(levels, "level", "levels"));
+}
+
+// Says on standard error which hosts the topology does not have.
+Result<explain::FabricView> view_of_words(const topo::Topology& topology,
+                                          const topo::SwitchTree& tree, const Words& words) {
+    const std::string* list = words.find("--hosts");
+    if (!list) return explain::whole_view(topology, tree);
+    const auto hosts = topo::expand_hostlist(*list, topo::kHostsMax);
+    if (!hosts) return wrong(fmt::format("--hosts: {}", hosts.error().message));
+    std::vector<std::string> unknown;
+    auto view = explain::view_of(topology, tree, hosts.value(), unknown);
+    if (!unknown.empty()) {
+        fmt::print(stderr, "tutti: {}: {} not there; on a leaf of {} own: {}\n",
+                   printable(topology.source), unknown.size() == 1 ? "a host is" : "hosts are",
+                   unknown.size() == 1 ? "its" : "their", printable(topo::fold_hostlist(unknown)));
+    }
+    return view;
+}
+
+Result<Done> print_tree(const topo::Topology& topology, const Words& words) {
+    const auto tree = topo::make_switch_tree(topology);
+    if (!tree) return tree.error();
+    const auto view = view_of_words(topology, tree.value(), words);
+    if (!view) return view.error();
+    const std::string summary = summary_of(topology, tree.value());
+    const std::string* file = words.find("--svg");
+    if (!file) {
+        if (!words.has("--hosts")) fmt::print("{}\n\n", summary);
+        fmt::print("{}", fabric_text(view.value()));
+        return Done{};
+    }
+    const auto text = explain::draw_fabric(summary, view.value());
+    if (!text) return wrong(fmt::format("--svg: {}", text.error().message));
+    const auto problem = files::write_whole(*file, text.value());
+    if (problem.empty()) return Done{};
+    return wrong(fmt::format("--svg: {}: {}", printable(*file), problem));
+}
+
+Result<std::string> file_of(const Words& words) {
+    const std::string* option = words.find("--fabric");
+    const size_t named = words.others().size() + (option ? 1 : 0);
+    if (named > 1) {
+        return wrong(fmt::format("fabric: unexpected word {}", printable(words.others().back())));
+    }
+    if (named == 1) return option ? *option : words.others().front();
+    const auto search = own_fabric_search();
+    if (!search) return search.error();
+    const auto found = find_fabric(search.value());
+    if (!found) return found.error();
+    if (found.value().file.empty()) {
+        return wrong(
+            "fabric: no description of the cluster; name a file, set TUTTI_FABRIC, or see tutti "
+            "fabric --discover");
+    }
+    return found.value().file;
+}
+
+Result<Done> discover(const Words& words) {
+    for (const char* option : {"--fabric", "--hosts", "--svg", "--toml"}) {
+        if (words.has(option)) return wrong(fmt::format("{}: not with --discover", option));
+    }
+    if (!words.others().empty()) {
+        return wrong(
+            fmt::format("fabric: unexpected word {}; see -o", printable(words.others().front())));
+    }
+    const std::string* file = words.find("-o");
+    if (file) {
+        const auto obstacle = files::obstacle(*file);
+        if (!obstacle.empty()) return wrong(fmt::format("-o: {}: {}", printable(*file), obstacle));
+    }
+    const auto topology = discover_fabric();
+    if (!topology) return topology.error();
+    const std::string text = topo::print_own(topology.value());
+    if (!file) {
+        fmt::print("{}", text);
+        return Done{};
+    }
+    const auto problem = files::write_whole(*file, text);
+    if (problem.empty()) return Done{};
+    return wrong(fmt::format("-o: {}: {}", printable(*file), problem));
+}
+
+Result<Done> show(const Words& words) {
+    if (words.has("--discover")) return discover(words);
+    if (words.has("-o")) return wrong("-o: only with --discover");
+    for (const char* option : {"--hosts", "--svg"}) {
+        if (words.has("--toml") && words.has(option)) {
+            return wrong(fmt::format("{}: not with --toml", option));
+        }
+    }
+    const auto name = file_of(words);
+    if (!name) return name.error();
+    const auto text = read_text_file(name.value(), topo::kTopologyBytesMax);
+    if (!text) return text.error();
+    const auto topology = topo::read_topology(text.value(), name.value());
+    if (!topology) return topology.error();
+    if (!words.has("--toml")) return print_tree(topology.value(), words);
+    fmt::print("{}", topo::print_own(topology.value()));
+    return Done{};
+}
+
+}  // namespace
+
+int fabric_main(std::span<const std::string> arguments) {
+    const auto words = Words::parse("fabric", arguments, kFabricCommandOptions);
+    if (words && words.value().wants_help()) {
+        fmt::print("{}", help_text(kFabricSummary, "tutti fabric [FILE] [options]",
+                                   kFabricCommandOptions));
+        return 0;
+    }
+    const auto done = words ? show(words.value()) : Result<Done>(words.error());
+    if (done) return 0;
+    fmt::print(stderr, "tutti: {}\n", done.error().message);
+    return 2;
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "explain/fabric_drawing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "topo/read/hostlist.h"
+
+namespace tutti::explain {
+namespace {
+
+// More are lines side by side, not a drawing.
+constexpr uint32_t kNodesDrawnMax = 256;
+// Of hosts on a node these are named one by one, more as a list.
+constexpr size_t kHostsNamedMax = 16;
+constexpr size_t kLettersMax = 20;
+
+// Pixels.
+constexpr int kColumnWidth = 150;
+constexpr int kBoxWidth = 138;
+constexpr int kBoxHeight = 34;
+constexpr int kLevelHeight = 92;
+constexpr int kMargin = 16;
+constexpr int kTitleRoom = 48;
+constexpr int kRow = 14;
+
+std::string masked(std::string_view text) {
+    std::string result;
+    for (const char letter : text) {
+        if (letter == '<') {
+            result += "&lt;";
+        } else if (letter == '&') {
+            result += "&amp;";
+        } else {
+            result += letter;
+        }
+    }
+    return result;
+}
+
+std::string shortened(const std::string& text) {
+    return text.size() <= kLettersMax ? text : text.substr(0, kLettersMax - 3) + "...";
+}
+
+class FabricDrawing {
+  public:
+    explicit FabricDrawing(const FabricView& view)
+        : view_(view), hosts_(view.tree.nodes.size()), x_(view.tree.nodes.size()) {
+        for (size_t host = 0; host < view.names.size(); ++host) {
+            hosts_[view.tree.place_of_host[host].node].push_back(view.names[host]);
+        }
+        for (uint32_t node = 0; node < view.tree.nodes.size(); ++node) {
+            depth_.push_back(node == 0 ? 0 : depth_[view.tree.nodes[node].parent] + 1);
+        }
+        place();
+    }
+
+    std::string whole(const std::string& title) {
+        const uint32_t deepest = *std::max_element(depth_.begin(), depth_.end());
+        size_t rows = 1;
+        for (const auto& names : hosts_) {
+            rows = std::max(rows, std::min(names.size(), kHostsNamedMax));
+        }
+        const int width = std::max(2 * kMargin + static_cast<int>(columns_) * kColumnWidth,
+                                   2 * kMargin + 8 * static_cast<int>(title.size()));
+        const int height = y_of_level(deepest) + kBoxHeight + static_cast<int>(rows + 1) * kRow;
+        put(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" )"
+            R"(viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="11">)",
+            width, height);
+        put(R"(<title>{}</title>)", masked(title));
+        put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", width, height);
+        put(R"(<text x="{}" y="24" font-size="14">{}</text>)", kMargin, masked(title));
+        for (uint32_t node = 1; node < depth_.size(); ++node) put_link(node);
+        for (uint32_t node = 0; node < depth_.size(); ++node) put_node(node);
+        put("</svg>");
+        return std::move(text_);
+    }
+
+  private:
+    template <class... Arguments>
+    void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+        text_ += '\n';
+    }
+
+    // A column for each node without others below it, and for each that has both others and hosts;
+    // what is above stands in the middle of these.
+    void place() {
+        const auto& nodes = view_.tree.nodes;
+        std::vector<std::pair<int, int>> span(nodes.size(), {-1, -1});
+        const auto widen = [&](uint32_t node, int low, int high) {
+            auto& [first, last] = span[node];
+            first = first < 0 ? low : std::min(first, low);
+            last = std::max(last, high);
+        };
+        std::vector<bool> is_inner(nodes.size());
+        for (uint32_t node = 1; node < nodes.size(); ++node) is_inner[nodes[node].parent] = true;
+        for (uint32_t node = 0; node < nodes.size(); ++node) {
+            if (is_inner[node] && hosts_[node].empty()) continue;
+            const int middle =
+                kMargin + static_cast<int>(columns_++) * kColumnWidth + kColumnWidth / 2;
+            widen(node, middle, middle);
+        }
+        for (auto node = static_cast<uint32_t>(nodes.size()); node-- > 0;) {
+            const bool has_own_column = is_inner[node] && !hosts_[node].empty();
+            x_[node] =
+                has_own_column ? span[node].first : (span[node].first + span[node].second) / 2;
+            if (node > 0) widen(nodes[node].parent, x_[node], x_[node]);
+        }
+    }
+
+    static int y_of_level(uint32_t level) { return kTitleRoom + static_cast<int>(level) * kLevelHeight; }
+
+    void put_link(uint32_t node) {
+        const topo::SwitchTree::Node& one = view_.tree.nodes[node];
+        const int from = y_of_level(depth_[node]);
+        const int to = y_of_level(depth_[one.parent]) + kBoxHeight;
+        put(R"(<path d="M{} {}L{} {}" stroke="#0072b2" stroke-width="{}"><title>{}</title></path>)",
+            x_[node], from, x_[one.parent], to, one.up.links > 1 ? 2.5 : 1.0,
+            masked(text_of(one.up)));
+        put(R"(<text x="{}" y="{}" text-anchor="middle" fill="#0072b2">{}</text>)", x_[node],
+            from - 6, one.up.links);
+    }
+
+    void put_node(uint32_t node) {
+        const size_t switches = view_.tree.nodes[node].switches.size();
+        const int y = y_of_level(depth_[node]);
+        const std::string name = name_of_node(view_, node);
+        put(R"(<g><title>{}</title>)", masked(name));
+        put(R"(<rect x="{}" y="{}" width="{}" height="{}" rx="5" fill="#f0f0f0" stroke="#777777"/>)",
+            x_[node] - kBoxWidth / 2, y, kBoxWidth, kBoxHeight);
+        put(R"(<text x="{}" y="{}" text-anchor="middle">{}</text></g>)", x_[node], y + 15,
+            masked(shortened(name)));
+        if (switches > 1) {
+            put(R"(<text x="{}" y="{}" text-anchor="middle" fill="#777777">{} switches</text>)",
+                x_[node], y + 29, switches);
+        }
+        put_hosts(node, y + kBoxHeight + kRow);
+    }
+
+    void put_hosts(uint32_t node, int y) {
+        std::vector<std::string> rows = hosts_[node];
+        if (rows.size() > kHostsNamedMax) {
+            rows = {fmt::format("{} hosts", rows.size()), topo::fold_hostlist(hosts_[node])};
+        }
+        // Beside the lines to what is below.
+        for (const std::string& row : rows) {
+            put(R"(<text x="{}" y="{}"><title>{}</title>{}</text>)", x_[node] - kBoxWidth / 2 + 4,
+                y, masked(row), masked(shortened(row)));
+            y += kRow;
+        }
+    }
+
+    const FabricView& view_;
+    std::vector<std::vector<std::string>> hosts_;  // by node
+    std::vector<int> x_;                           // by node: its middle
+    std::vector<uint32_t> depth_;
+    uint32_t columns_ = 0;
+    std::string text_;
+};
+
+}  // namespace
+
+Result<std::string> draw_fabric(const std::string& title, const FabricView& view) {
+    if (view.tree.nodes.size() > kNodesDrawnMax) {
+        return Error{ErrorCode::kArgument,
+                     fmt::format("{} nodes; a drawing holds at most {}: see --hosts",
+                                 view.tree.nodes.size(), kNodesDrawnMax)};
+    }
+    return FabricDrawing(view).whole(title);
+}
+
+}  // namespace tutti::explain

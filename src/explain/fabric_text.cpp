@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "explain/fabric_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "topo/read/hostlist.h"
+
+namespace tutti::explain {
+namespace {
+
+std::string counted(uint64_t count, std::string_view one, std::string_view many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// Where all switches of a node are in one rack or chassis.
+std::string common_place(const FabricView& view, uint32_t node) {
+    const auto& switches = view.tree.nodes[node].switches;
+    std::string text;
+    const auto tell = [&](std::string_view what, auto member) {
+        if (switches.empty()) return;
+        const std::string& first = view.topology.switches[switches.front()].*member;
+        const bool is_common = std::all_of(switches.begin(), switches.end(), [&](uint32_t at) {
+            return view.topology.switches[at].*member == first;
+        });
+        if (!first.empty() && is_common) text += fmt::format(", {} {}", what, printable(first));
+    };
+    tell("rack", &topo::Topology::Switch::rack);
+    tell("chassis", &topo::Topology::Switch::chassis);
+    return text;
+}
+
+// Hosts that are alike: by their links and adapters, in the order of the first.
+struct Alike {
+    topo::Trunk up;
+    uint32_t adapters = 0;
+    std::vector<std::string> names;
+};
+
+std::vector<std::vector<Alike>> hosts_by_node(const FabricView& view) {
+    std::vector<std::vector<Alike>> groups(view.tree.nodes.size());
+    for (uint32_t host = 0; host < view.names.size(); ++host) {
+        const auto& place = view.tree.place_of_host[host];
+        auto& here = groups[place.node];
+        auto found = std::find_if(here.begin(), here.end(), [&](const Alike& one) {
+            return one.up == place.up && one.adapters == view.adapters[host];
+        });
+        if (found == here.end()) {
+            here.push_back({place.up, view.adapters[host], {}});
+            found = here.end() - 1;
+        }
+        found->names.push_back(view.names[host]);
+    }
+    return groups;
+}
+
+}  // namespace
+
+FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree) {
+    FabricView view{topology, std::move(tree), {}, {}};
+    for (const topo::Topology::Host& host : topology.hosts) {
+        view.names.push_back(host.name);
+        view.adapters.push_back(host.adapters);
+    }
+    return view;
+}
+
+FabricView view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
+                   const std::vector<std::string>& hosts, std::vector<std::string>& unknown) {
+    const auto found = topo::find_hosts(topology, hosts);
+    FabricView view{topology, topo::restrict_tree(tree, found), hosts, {}};
+    for (size_t i = 0; i < hosts.size(); ++i) {
+        const bool is_known = found[i] != topo::kNoNode;
+        view.adapters.push_back(is_known ? topology.hosts[found[i]].adapters : 0);
+        if (!is_known) unknown.push_back(hosts[i]);
+    }
+    return view;
+}
+
+std::string name_of_node(const FabricView& view, uint32_t node) {
+    std::vector<std::string> names;
+    for (const uint32_t at : view.tree.nodes[node].switches) {
+        names.push_back(view.topology.switches[at].name);
+    }
+    return names.empty() ? "(no switch)" : topo::fold_hostlist(names);
+}
+
+std::string text_of(const topo::Trunk& trunk) {
+    std::string text = counted(trunk.links, "link", "links");
+    if (trunk.bits_per_s != 0) {
+        text += fmt::format(" of {} Gbit/s", static_cast<double>(trunk.bits_per_s) / 1e9);
+    }
+    if (trunk.latency_ns != 0) text += ", " + format_duration(trunk.latency_ns);
+    return text;
+}
+
+std::string fabric_text(const FabricView& view) {
+    const auto groups = hosts_by_node(view);
+    std::vector<uint32_t> depth(view.tree.nodes.size());
+    std::string text;
+    for (uint32_t node = 0; node < view.tree.nodes.size(); ++node) {
+        const topo::SwitchTree::Node& one = view.tree.nodes[node];
+        if (one.parent != topo::kNoNode) depth[node] = depth[one.parent] + 1;
+        text += fmt::format("{:{}}{}", "", 2 * depth[node], name_of_node(view, node));
+        if (one.switches.size() > 1) text += fmt::format(" ({} switches)", one.switches.size());
+        text += common_place(view, node);
+        if (one.up.links > 0) text += "; up: " + text_of(one.up);
+        text += '\n';
+        for (const Alike& alike : groups[node]) {
+            text += fmt::format("{:{}}{}: {}", "", 2 * depth[node] + 4,
+                                counted(alike.names.size(), "host", "hosts"),
+                                topo::fold_hostlist(alike.names));
+            if (alike.adapters > 1) {
+                text += fmt::format(" ({} adapters{})", alike.adapters,
+                                    alike.names.size() > 1 ? " each" : "");
+            }
+            text += alike.up.links > 0 ? "; " + text_of(alike.up) : "; not in the file";
+            text += '\n';
+        }
+    }
+    return text;
+}
+
+}  // namespace tutti::explain

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A cluster's tree as lines for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topo/switch_tree.h"
+
+namespace tutti::explain {
+
+// A tree and the hosts on it: those of a topology, or some of them and others.
+struct FabricView {
+    const topo::Topology& topology;
+    topo::SwitchTree tree;
+    std::vector<std::string> names;  // of the hosts, by number in the tree
+    std::vector<uint32_t> adapters;  // likewise; 0: not known
+};
+// All hosts.
+FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree);
+// These hosts; `unknown` becomes those that the topology does not have.
+FabricView view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
+                   const std::vector<std::string>& hosts, std::vector<std::string>& unknown);
+
+// "spine[1-4]", or what stands for a node without switches.
+std::string name_of_node(const FabricView& view, uint32_t node);
+// "4 links of 100 Gbit/s, 500 ns"; as far as known, else "1 link".
+std::string text_of(const topo::Trunk& trunk);
+// One a node, indented by depth, and its hosts below it.
+std::string fabric_text(const FabricView& view);
+
+}  // namespace tutti::explain

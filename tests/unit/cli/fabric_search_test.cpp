@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/fabric_search.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tutti::cli {
+namespace {
+
+class FabricFile : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name =
+            (std::filesystem::temp_directory_path() / "tutti-search-XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        root_ = name;
+        search_.site_folder = name + "/site";
+        search_.slurm_conf = name + "/slurm/slurm.conf";
+        std::filesystem::create_directory(name + "/site");
+        std::filesystem::create_directory(name + "/slurm");
+    }
+    void TearDown() override { std::filesystem::remove_all(root_); }
+
+    void write(const std::string& name) const { std::ofstream(root_ + "/" + name) << "x"; }
+    // "FILE (ORIGIN)", the file below the test's folder.
+    [[nodiscard]] std::string found() const {
+        const auto found = find_fabric(search_);
+        if (!found) return found.error().message;
+        const std::string& file = found.value().file;
+        return (file.starts_with(root_) ? file.substr(root_.size() + 1) : file) + " (" +
+               found.value().origin + ")";
+    }
+
+    std::string root_;
+    FabricSearch search_;
+};
+
+TEST_F(FabricFile, InItsOrder) {
+    EXPECT_EQ(found(), " ()");
+    write("slurm/topology.conf");
+    EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
+    write("slurm/topology.yaml");
+    EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
+    write("site/fabric.toml~");
+    write("site/settings.toml");
+    std::filesystem::create_directory(root_ + "/site/fabric.d");
+    EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
+    write("site/fabric.toml");
+    EXPECT_EQ(found(), "site/fabric.toml (the site's)");
+    search_.setting = "a";
+    EXPECT_EQ(found(), "a (TUTTI_FABRIC)");
+    search_.named = "b";
+    EXPECT_EQ(found(), "b (named)");
+}
+
+TEST_F(FabricFile, TwoOfTheSiteAreAnError) {
+    write("site/fabric.toml");
+    write("site/fabric.conf");
+    EXPECT_EQ(found(), root_ + "/site/fabric.conf and " + root_ +
+                           "/site/fabric.toml are both there; name one, or set TUTTI_FABRIC");
+}
+
+TEST_F(FabricFile, NothingAnywhere) {
+    search_.slurm_conf.clear();
+    search_.site_folder = root_ + "/none";
+    EXPECT_EQ(found(), " ()");
+}
+
+}  // namespace
+}  // namespace tutti::cli
