@@ -187,8 +187,7 @@ Result<Done> NodeMaker::learn() {
     // Nobody reads what another one clears, or writes what it then does.
     if (auto ended = circle_.agree(mine_); !ended) return ended;
     clear_area(part_.node.slice);
-    part_.node.slice.geometry = geometry_.recut(part_.node.tuning.pieces.bytes_max,
-                                                   part_.node.tuning.ring_bytes);
+    recut(part_.node);
     return circle_.agree({});
 }
 
@@ -198,6 +197,7 @@ void NodeMaker::prepare() {
     node.size = circle_.size;
     node.slice = slice();
     apply(offer_.facts, context_, members_, node);
+    if (!learns(offer_)) recut(node);
     if (geometry_.is_lean) {
         node.pool = home_.home()->pool();
         // Its slots end sooner, but what is measured or wanted of single copy is of more than that.

@@ -102,10 +102,12 @@ void forbid_reading(NodeFacts& facts, const node::Denial& denial, const Settings
                        settings.single_copy == SingleCopyChoice::kAllow);
 }
 
-node::TuningLimits tuning_limits(const Settings& settings, bool can_read) {
+node::TuningLimits tuning_limits(const Settings& settings, bool can_read,
+                                 bool has_long_rings = true) {
     return {.piece_bytes_max = piece_bytes_max(settings),
             .has_single = can_read,
-            .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
+            .is_always_single = settings.single_copy == SingleCopyChoice::kOn,
+            .has_long_rings = has_long_rings};
 }
 
 }  // namespace
@@ -133,7 +135,7 @@ FactFinder::FactFinder(engine::Context& context, const node::Team& team,
     if (is_crowded) return;
     map_rings(team_);
     meter_.emplace(context.clock(), default_tuning(settings, team.size),
-                   tuning_limits(settings, true));
+                   tuning_limits(settings, true, has_long_rings(team_.slice.geometry)));
 }
 
 FactFinder::~FactFinder() = default;
@@ -190,10 +192,15 @@ node::Tuning tuning_of(const NodeFacts& facts, const Settings& settings, uint32_
 void apply(const NodeFacts& facts, engine::Context& context, std::span<const NodeMember> members,
            node::Team& team) {
     if (facts.is_known) context.note_no_single_copy(facts.no_single_copy);
-    team.tuning = tuning_of(facts, context.settings(), team.size);
+    const Settings& settings = context.settings();
+    const node::Tuning untried = default_tuning(settings, team.size);
+    const auto limits =
+        tuning_limits(settings, facts.can_read, has_long_rings(team.slice.geometry));
+    team.tuning = node::tune(facts.figures, untried, limits);
     node::follow_flags(team.layout, facts.figures);
     team.fold_room = context.fold_room();
     team.past_caches_bytes_min = past_caches_bytes_min();
+    team.copy_ahead = node::find_copy_ahead(node::best_isa(settings.isa));
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
     // Lean teams have no ring of their own to measure with.
     const bool may_measure = facts.figures.barrier_ns != 0 || facts.can_read;
@@ -204,9 +211,8 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
         context.note_no_single_copy(now.no_single_copy);
         if (now.is_known) context.change_facts(processes, now);
     };
-    team.tuner = std::make_shared<node::Tuner>(
-        context.clock(), default_tuning(context.settings(), team.size),
-        tuning_limits(context.settings(), facts.can_read), facts.figures, take_back);
+    team.tuner =
+        std::make_shared<node::Tuner>(context.clock(), untried, limits, facts.figures, take_back);
 }
 
 uint64_t set_hash(std::span<const NodeMember> members) {

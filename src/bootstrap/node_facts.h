@@ -50,7 +50,7 @@ class FactFinder {
 // Whether there may be anything to find out.
 bool wants_facts(const Settings& settings, bool is_crowded);
 
-// What settings and facts allow.
+// What settings and facts allow, in long rings.
 node::Tuning tuning_of(const engine::NodeFacts& facts, const Settings& settings, uint32_t ranks);
 
 // The team, whose slice is known, is to move data as the facts say. Allocates.

@@ -83,6 +83,10 @@ class NodeMaker {
                wants_facts(context_.settings(), offer.is_crowded != 0);
     }
     void clear_area(const node::Slice& slice) const;
+    // As the team's tuning wants it; before its first call.
+    void recut(node::Team& node) const {
+        node.slice.geometry = geometry_.recut(node.tuning.pieces.bytes_max, node.tuning.ring_bytes);
+    }
     [[nodiscard]] node::Slice slice() const;
     [[nodiscard]] std::byte* tree_space() const;
     void read_layout();

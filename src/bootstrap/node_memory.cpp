@@ -69,8 +69,9 @@ Report NodeMaker::offer_slice(NodeOffer& offer) {
         offer.homes = home_.offer(arena_, circle_.rank);
     }
     const size_t used = home ? home->slices_bytes() : arena_->used_bytes();
-    const node::Tuning tuning = learns(offer) ? roomiest_tuning(settings, circle_.size)
-                                              : tuning_of(offer.facts, settings, circle_.size);
+    const bool measures = learns(offer) && offer.is_crowded == 0;
+    const node::Tuning tuning = measures ? roomiest_tuning(settings, circle_.size)
+                                         : tuning_of(offer.facts, settings, circle_.size);
     const node::Geometry geometry = choose_geometry(settings, circle_.size, tuning, used);
     offer.chunk_bytes = geometry.chunk_bytes;
     offer.chunk_count = geometry.chunk_count;
@@ -126,7 +127,7 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
     mapping_ = mapping;
     clear_area(slice);
     // As calls find the own ring that follow each other, see map_rings().
-    if (learns(offer_)) {
+    if (learns(offer_) && offer_.is_crowded == 0) {
         std::byte* const ring = slice.chunk(circle_.rank, 0);
         arena::populate(ring, geometry_.ring_bytes);
         std::memset(ring, 0, geometry_.ring_bytes);

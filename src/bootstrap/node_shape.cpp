@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace tutti::bootstrap {
 namespace {
@@ -13,7 +14,7 @@ constexpr size_t kChunkBytesMin = 4096;
 
 // A chunk's bytes before memory is short, where nothing was measured.
 constexpr uint32_t kPieceBytesFew = 16 * 1024;
-// Chunks shorter than that are a user's wish, or memory is short.
+// Of a short ring.
 constexpr uint64_t kShortChunksMax = 32;
 // Of TUTTI_MEMORY, what rings longer than short ones may take.
 constexpr size_t kLongRingsShare = 8;
@@ -36,34 +37,49 @@ size_t long_ring_bytes() {
 
 // On 2 cores with 2 MiB each: broadcast of 4 MiB 640 -> 550 us, gather of 16 MiB 5.4 -> 4.3 ms; at
 // 1 MiB it loses up to 15 %. With 1 MiB each: allgather of 1 MiB 230 -> 190 us, broadcast of 1 MiB
-// 36
-// -> 48.
+// 36 -> 48.
 size_t past_caches_bytes_min() {
     constexpr size_t kUnknown = size_t{4} << 20;
     const size_t cache = second_level_bytes();
     return cache > 0 ? 2 * cache : kUnknown;
 }
 
+namespace {
+
+// Whole ones, where these ranks want them and they are longer than short ones.
+std::optional<node::Geometry> long_rings(uint32_t ranks, size_t chunk_bytes,
+                                         const node::Tuning& tuning) {
+    const size_t ring_bytes = std::min<size_t>(tuning.ring_bytes, long_ring_bytes());
+    const uint64_t count =
+        std::min<uint64_t>(std::bit_floor(ring_bytes / chunk_bytes), node::kChunkCountMax);
+    const bool is_long = count * chunk_bytes > node::kShortRingBytes;
+    if (!is_long || count < node::kChunkCountMin) return std::nullopt;
+    return node::Geometry::make(ranks, chunk_bytes, count);
+}
+
+}  // namespace
+
 node::Geometry choose_geometry(const Settings& settings, uint32_t ranks, const node::Tuning& tuning,
                                size_t used_bytes) {
-    const size_t ring_wanted = std::min<size_t>(tuning.ring_bytes, long_ring_bytes());
     const size_t left = settings.memory_bytes > used_bytes ? settings.memory_bytes - used_bytes : 0;
     // Every rank needs a line of the root's chunk in a scatter.
     const size_t least = std::max(kChunkBytesMin, node::kLineBytes * ranks);
     const bool is_set = settings.chunk_bytes > 0;
     size_t chunk = is_set ? settings.chunk_bytes : tuning.pieces.bytes_max;
+    if (const auto geometry = long_rings(ranks, std::max(chunk, least), tuning)) {
+        const size_t bytes = geometry->slice_bytes;
+        const bool has_room =
+            bytes <= left / 8 && used_bytes + bytes <= settings.memory_bytes / kLongRingsShare;
+        if (has_room) return *geometry;
+    }
     while (true) {
         chunk = std::max(chunk, is_set ? node::kLineBytes * ranks : least);
-        uint64_t count = chunk < kPieceBytesFew ? kShortChunksMax : node::kChunkCountMax;
-        while (count > node::kChunkCountMin && count * chunk > ring_wanted) count /= 2;
+        uint64_t count = kShortChunksMax;
+        while (count > node::kChunkCountMin && count * chunk > node::kShortRingBytes) count /= 2;
         for (; count >= node::kChunkCountMin; count /= 2) {
             const auto geometry = node::Geometry::make(ranks, chunk, count);
             const bool is_least = count == node::kChunkCountMin && (is_set || chunk <= least);
-            const bool is_short = geometry.ring_bytes <= node::kShortRingBytes;
-            const bool has_room = geometry.slice_bytes <= left / 8 &&
-                                  (is_short || used_bytes + geometry.slice_bytes <=
-                                                   settings.memory_bytes / kLongRingsShare);
-            if (has_room || is_least) return geometry;
+            if (geometry.slice_bytes <= left / 8 || is_least) return geometry;
         }
         chunk /= 2;
     }

@@ -122,7 +122,8 @@ class Duet {
         node::prepare(team);
         engine::RealClock clock;
         node::Meter meter(clock, bootstrap::default_tuning(settings_, kPairRanks),
-                          {.piece_bytes_max = bootstrap::piece_bytes_max(settings_)});
+                          {.piece_bytes_max = bootstrap::piece_bytes_max(settings_),
+                           .has_long_rings = has_long_rings(slice_.geometry)});
         const uint64_t end_ns = clock.now_ns() + kPairNsMax;
         for (uint32_t run = 0; run < kRuns; ++run) {
             meter.begin();
@@ -158,9 +159,8 @@ class Duet {
 explain::PairSpeed measure(const Settings& settings, const explain::CpuPair& cpus, bool can_read) {
     explain::PairSpeed speed;
     speed.cpus = cpus;
-    const auto geometry =
-        bootstrap::choose_geometry(settings, kPairRanks,
-                                   bootstrap::roomiest_tuning(settings, kPairRanks), 0);
+    const auto geometry = bootstrap::choose_geometry(
+        settings, kPairRanks, bootstrap::roomiest_tuning(settings, kPairRanks), 0);
     const auto mapping = arena::Mapping::anonymous(geometry.slice_bytes);
     if (!mapping) {
         speed.obstacle = mapping.error().message;

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "bootstrap/node_shape.h"
 #include "node/figures_text.h"
-#include "node/quick_tree.h"
 #include "node/team.h"
 #include "price/node_speed.h"
 
@@ -152,7 +151,6 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
                             format_bytes(needed), format_bytes(scenario.settings.memory_bytes));
         } else if (node::find(scenario.collective, "tree")) {
             side.meeting = meet(scenario, team.layout);
-            if (measured) node::follow_flags(team.layout, measured->figures);
         }
     }
     team.rank_order = scenario.settings.reproducible;

@@ -106,6 +106,7 @@ void fold_predefined(Team& team, const Reducer& reducer, Rank count, std::byte* 
     constexpr Rank kAheadMax = 4;
     if (count > kAheadMax) return fold_piece_predefined(team, reducer, count, out, 0, bytes);
     const size_t step = kAheadBytes / reducer.element_bytes * reducer.element_bytes;
+    TUTTI_ASSERT(step > 0, "predefined elements are shorter");
     for (size_t at = 0; at < bytes; at += step) {
         const size_t now = std::min(step, bytes - at);
         const size_t next = std::min(step, bytes + behind - at - now);

@@ -135,6 +135,14 @@ inline bool consumed_by(const Team& team, Rank rank, uint64_t target) {
     return team.slice.done(rank).chunks_consumed.load(std::memory_order_acquire) >= target;
 }
 
+// Chunks that a rank may be ahead of its readers: half a short ring, so that what it has written is
+// in the caches still.
+inline uint64_t chunks_ahead(const Team& team) {
+    const Geometry& geometry = team.slice.geometry;
+    const uint64_t most = std::max<uint64_t>(kShortRingBytes / 2 / geometry.chunk_bytes, 1);
+    return std::min(geometry.chunk_count / 2, most);
+}
+
 // The first chunk_count chunks of a call replace chunks of earlier calls, which anybody may have
 // been reading; later ones replace chunks of this call, and then only its own readers matter.
 inline bool is_reuse_within(const Team& team, uint64_t round) {
@@ -307,7 +315,8 @@ inline size_t result_bytes(const Team& team, const Op& op) {
 // Copies a part of the call's result, which another rank has written, to where it belongs.
 inline void place_result(const Team& team, const Op& op, std::byte* out, const std::byte* in,
                          size_t bytes) {
-    copy_to_user(out, in, bytes, result_bytes(team, op) >= team.past_caches_bytes_min);
+    const bool is_past_caches = result_bytes(team, op) >= team.past_caches_bytes_min;
+    copy_to_user(team.copy_ahead, out, in, bytes, is_past_caches);
 }
 // Nothing else can be done now: the next piece of this rank's own block goes from `own` to `block`,
 // unless it stands there already (in place). True if something was copied.

@@ -58,6 +58,12 @@ std::string single_text(const Figures& figures, const Tuning& tuning) {
     return "single copy " + from_text(one_way);
 }
 
+// Where two lengths were compared.
+std::string ring_text(const Figures& figures, const Tuning& tuning) {
+    if (figures.short_ring_ns == 0) return "";
+    return tuning.ring_bytes == kShortRingBytes ? " through short rings" : " through long rings";
+}
+
 }  // namespace
 
 std::vector<std::string> figures_text(const Figures& figures) {
@@ -81,7 +87,7 @@ std::vector<std::string> figures_text(const Figures& figures) {
 
 std::string consequence_text(const Figures& figures, const Tuning& tuning, bool can_read) {
     std::string text = std::string("copies by ") + name_of(tuning.way) + " in pieces of up to " +
-                       format_bytes(tuning.pieces.bytes_max) + "; " +
+                       format_bytes(tuning.pieces.bytes_max) + ring_text(figures, tuning) + "; " +
                        (can_read ? single_text(figures, tuning) : "no single copy");
     const bool is_used = tuning.single_one_way != kNever || tuning.single_all_ways != kNever;
     if (!can_read || !is_used || tuning.readers_max == kAllReaders) return text;

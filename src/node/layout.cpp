@@ -64,7 +64,7 @@ void weigh_ranks(Layout& layout) {
 
 }  // namespace
 
-Tree tree_of(std::vector<Rank> parent) {
+Tree tree_from(std::vector<Rank> parent) {
     Tree tree{.parent = std::move(parent), .children = {}};
     tree.children.resize(tree.parent.size());
     for (Rank rank = 0; rank < tree.parent.size(); ++rank) {
@@ -77,7 +77,7 @@ Layout make_tree(std::span<const Rank> parents, std::span<const Rank> groups) {
     TUTTI_ASSERT(parents.size() == groups.size(), "a group for every rank");
     Layout layout;
     layout.flat = false;
-    static_cast<Tree&>(layout) = tree_of({parents.begin(), parents.end()});
+    static_cast<Tree&>(layout) = tree_from({parents.begin(), parents.end()});
     const auto root = std::find(parents.begin(), parents.end(), kNoRank);
     if (root != parents.end()) layout.root = static_cast<Rank>(root - parents.begin());
     seat_groups(layout, groups);
@@ -86,6 +86,7 @@ Layout make_tree(std::span<const Rank> parents, std::span<const Rank> groups) {
 }
 
 void set_distances(Layout& layout, std::span<const uint32_t> distances) {
+    TUTTI_ASSERT(!distances.empty(), "one for every rank");
     layout.distance.assign(distances.begin(), distances.end());
     const auto farthest = std::max_element(distances.begin(), distances.end());
     const bool is_alone = std::count(distances.begin(), distances.end(), *farthest) == 1;

@@ -18,7 +18,7 @@ struct Tree {
     std::vector<Rank> parent;                 // by rank; kNoRank at the root
     std::vector<std::vector<Rank>> children;  // by rank, ascending
 };
-Tree tree_of(std::vector<Rank> parent);
+Tree tree_from(std::vector<Rank> parent);
 
 // One rank's place. Flat: everybody is a child of nobody and reads everybody. Tree: parent and
 // children as in the tree over shared caches, NUMA domains and sockets. Every rank of a team

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "node/detail.h"
-#include "node/quick_tree.h"
 
 namespace tutti::node {
 namespace {
@@ -17,8 +17,6 @@ namespace {
 constexpr uint32_t kTripsUncounted = 2;
 constexpr uint32_t kTripsMin = 4;
 constexpr uint32_t kTripsMax = 10;
-// Once through a short ring, whose lines their readers hold when they come round again.
-constexpr uint32_t kTripsAround = kShortRingBytes / kMeasuredBytes[kMeasuredMiddle];
 constexpr uint64_t kTrialNs = 60'000;
 // So much longer than what it is compared with in so many trips, and it is not tried again. One
 // trip or two may have been disturbed, and what is found stays until the ranks are moved.
@@ -113,12 +111,11 @@ void Meter::decide(const Team& team) {
     const bool is_late = clock_.now_ns() - began_ns_ > kBudgetNs;
     if (trips_ > 0 && !is_late) return;  // the trial goes on
     const bool can_read = team.peers != nullptr && limits_.has_single;
-    const auto next =
-        next_trial(figures, {.can_read = can_read,
-                             .has_long_rings = team.slice.geometry.ring_bytes > kShortRingBytes,
-                             .all_ways_bytes_max = block_bytes_max(team),
-                             .distances = distances_,
-                             .readers = readers_of_one(team)});
+    const auto next = next_trial(figures, {.can_read = can_read,
+                                           .has_long_rings = limits_.has_long_rings,
+                                           .all_ways_bytes_max = block_bytes_max(team),
+                                           .distances = distances_,
+                                           .readers = readers_of_one(team)});
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;
@@ -196,10 +193,7 @@ void Meter::record() {
     const uint64_t ns = (now - trip_began_ns_) / calls_of(order_.trial.pattern);
     if (trips_++ == 0) trial_began_ns_ = trip_began_ns_;
     least_ns_ = trips_ == 1 ? ns : std::min(least_ns_, ns);
-    const uint32_t uncounted = order_.trial.is_short ? kTripsAround : kTripsUncounted;
-    const uint32_t counted_min = kTripsMin - kTripsUncounted;
-    const uint32_t counted_max = kTripsMax - kTripsUncounted;
-    if (trips_ <= uncounted + 1 || ns < best_ns_) best_ns_ = ns;
+    if (trips_ <= kTripsUncounted + 1 || ns < best_ns_) best_ns_ = ns;
     const uint32_t rival = rival_ns(order_.figures, order_.trial);
     const bool is_hopeless =
         rival != 0 && trips_ >= kHopelessTrips && least_ns_ > kHopeless * rival;
@@ -207,8 +201,7 @@ void Meter::record() {
     // One that seems to tell something new is made sure of.
     const bool wants_more = is_look ? has_moved(known_.barrier_ns, static_cast<uint32_t>(best_ns_))
                                     : now - trial_began_ns_ < kTrialNs;
-    const bool goes_on = trips_ < uncounted + counted_min ||
-                         (wants_more && trips_ < uncounted + counted_max);
+    const bool goes_on = trips_ < kTripsMin || (wants_more && trips_ < kTripsMax);
     if (goes_on && !is_hopeless) return;
     const uint64_t most = UINT32_MAX;
     time_of(order_.figures, order_.trial) =
@@ -218,7 +211,7 @@ void Meter::record() {
 
 void Meter::end(Team& team) {
     apply(team, order_.tuning);
-    follow_flags(team.layout, order_.figures);
+    team.layout.quick = std::move(quick_);
     room_.reset();
     phase_ = Phase::kIdle;
 }
@@ -226,7 +219,7 @@ void Meter::end(Team& team) {
 Step Meter::step(Team& team) {
     if (phase_ == Phase::kIdle) {
         // Barriers are compared with earlier ones: all are measured along the tree itself.
-        team.layout.quick.reset();
+        quick_ = std::move(team.layout.quick);
         if (team.rank == 0) find_partners(team);
         order(team);
         return Step::kAdvanced;

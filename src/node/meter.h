@@ -84,6 +84,7 @@ class Meter {
     bool has_asked_ = false;
     bool can_measure_ = false;           // all have memory for it
     std::unique_ptr<std::byte[]> room_;  // a block, and one of every rank
+    std::shared_ptr<const Tree> quick_;  // the team's, meanwhile
     uint64_t began_ns_ = 0;
     uint64_t trial_began_ns_ = 0;
     uint64_t trip_began_ns_ = 0;

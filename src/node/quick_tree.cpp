@@ -80,7 +80,7 @@ void follow_flags(Layout& layout, const Figures& figures) {
         }
     }
     if (parent == layout.parent) return;
-    layout.quick = std::make_shared<const Tree>(tree_of(std::move(parent)));
+    layout.quick = std::make_shared<const Tree>(tree_from(std::move(parent)));
 }
 
 }  // namespace tutti::node

@@ -156,7 +156,7 @@ void plan_reduce_scatter(const Team& team, Op& op) {
 
 // Posts up to half a ring ahead, so that ranks that take turns on a processor do much in each.
 Step split_reduce_scatter(Team& team, Op& op) {
-    const uint64_t ahead = team.slice.geometry.chunk_count / 2;
+    const uint64_t ahead = chunks_ahead(team);
     if (op.posted < op.rounds && op.posted < op.taken + ahead && post_part(team, op)) {
         return Step::kAdvanced;
     }

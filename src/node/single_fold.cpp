@@ -77,6 +77,7 @@ Step claim_all(Team& team, Op& op) {
         if (rank == team.rank) continue;
         uint64_t note = 0;
         const Offered offered = claim(team, op, rank, note);
+        TUTTI_ASSERT(offered != Offered::kFull, "the root alone reads");
         if (offered == Offered::kGone) take_by_ring(team, op, rank);
         if (offered == Offered::kDisagrees) {
             disagrees(op, rank, note);

@@ -272,14 +272,11 @@ inline Geometry Geometry::make_lean(uint32_t ranks, size_t chunk_bytes) {
 inline Geometry Geometry::recut(size_t chunk_bytes_wanted, size_t used_bytes) const {
     if (is_lean) return *this;
     const size_t used = std::min(used_bytes, ring_bytes);
-    const bool is_whole = chunk_bytes_wanted % kLineBytes == 0 &&
-                          chunk_bytes_wanted >= kLineBytes * ranks &&
-                          used % std::max<size_t>(chunk_bytes_wanted, 1) == 0;
-    if (!is_whole) return *this;
-    const uint64_t count = used / chunk_bytes_wanted;
-    const bool fits =
-        std::has_single_bit(count) && count >= kChunkCountMin && count <= kChunkCountMax;
-    if (!fits) return *this;
+    const bool is_right = chunk_bytes_wanted > 0 && chunk_bytes_wanted % kLineBytes == 0 &&
+                          chunk_bytes_wanted >= kLineBytes * ranks;
+    if (!is_right) return *this;
+    const uint64_t count = std::bit_floor(used / chunk_bytes_wanted);
+    if (count < kChunkCountMin || count > kChunkCountMax) return *this;
     Geometry cut = *this;
     cut.chunk_bytes = chunk_bytes_wanted;
     cut.chunk_count = count;

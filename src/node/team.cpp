@@ -18,6 +18,7 @@ void prepare(Team& team) {
         TUTTI_ASSERT(team.pool != nullptr, "a lean team has a pool");
         team.pool_part = &team.pool->join(team.slice, team.rank);
     }
+    if (!team.copy_ahead) team.copy_ahead = find_copy_ahead(best_isa(IsaChoice::kAuto));
     if (!team.fold_room) team.fold_room = std::make_shared<FoldRoom>();
     if (!team.layout.distance.empty()) {
         uint32_t most = 0;

@@ -16,6 +16,7 @@
 #include "base/step.h"
 #include "node/chunk_pool.h"
 #include "node/fold_room.h"
+#include "node/kernels/kernels.h"
 #include "node/layout.h"
 #include "node/peer_memory.h"
 #include "node/reducer.h"
@@ -80,8 +81,10 @@ struct Team {
     // have: bare hosts run these, and so does a team of one node.
     bool tolerates = true;
 
-    // A result of so many bytes is written past the caches. Of this rank alone.
+    // Of this rank alone: a result of so many bytes is written past the caches; and how it copies
+    // what others have written, from prepare() by the best instruction set, where there is none.
     size_t past_caches_bytes_min = size_t{4} << 20;
+    CopyAhead copy_ahead = nullptr;
 
     // Bases of the next call; the same on all ranks.
     uint64_t call = 0;
@@ -173,6 +176,11 @@ struct Op : Progress, Rounds {
     StepFunction step = nullptr;
     Call call;
 };
+
+// Longer than short ones.
+inline bool has_long_rings(const Geometry& geometry) {
+    return !geometry.is_lean && geometry.ring_bytes > kShortRingBytes;
+}
 
 // Bytes folded at a time, so that the running result stays in the first-level cache.
 inline constexpr size_t kFoldBytes = 8192;

@@ -7,7 +7,8 @@
 // tree's root, by way of its landing (broadcast), or takes the result from there (reduce).
 //
 // Op.phase: 0 collecting the children, 1 waiting for the result. Op.next: 0 before our own payload
-// is taken, then the number of the child, from 1.
+// is taken, then the number of the child, from 1. Of a broadcast, from its first step on: whether
+// this rank hands it on, and whom it reads.
 #include "node/detail.h"
 
 namespace tutti::node {
@@ -86,10 +87,15 @@ Step tree_reduce(Team& team, Op& op) {
 
 // Who reads whom: bcast.cpp. A rank has one slot for all of its readers.
 Step tree_bcast(Team& team, Op& op) {
-    const bool hands_on = bcast_readers(team, op) > 0;
+    enum : uint32_t { kUnknown, kTakes, kHandsOn };
+    if (op.phase == kUnknown) {
+        op.phase = bcast_readers(team, op) > 0 ? kHandsOn : kTakes;
+        op.next = bcast_source(team, op);
+    }
+    const bool hands_on = op.phase == kHandsOn;
     if (hands_on && !slots_free(team, op.number)) return Step::kBlocked;
     if (team.rank != op.call.root) {
-        std::byte* slot = team.slice.down_slot(bcast_source(team, op), op.slot);
+        std::byte* slot = team.slice.down_slot(op.next, op.slot);
         if (!take_slot(op.call.recv, slot, op.flag, op.call.bytes, op.line)) {
             return Step::kBlocked;
         }

@@ -35,11 +35,17 @@ struct BestRing {
     bool is_short = false;
     uint32_t ns = 0;  // 0: nothing was measured
 };
-BestRing best_ring(const Figures& figures, CopyWay fallback) {
+// Where there are but short ones, figures of long ones say how streams do, which find no ring too
+// long, and how the others do in short ones.
+BestRing best_ring(const Figures& figures, CopyWay fallback, bool has_long_rings = true) {
     const CopyWay way = best_way(figures.way_ns, fallback);
     const BestRing whole{way, false, figures.way_ns[static_cast<size_t>(way)]};
     const uint32_t short_ns = figures.short_ring_ns;
-    if (short_ns == 0 || !wins(short_ns, whole.ns)) return whole;
+    if (short_ns == 0) return {way, !has_long_rings, whole.ns};
+    const uint32_t stream_ns = figures.way_ns[static_cast<size_t>(CopyWay::kStream)];
+    const BestRing stream{CopyWay::kStream, true, stream_ns};
+    const BestRing rival = has_long_rings ? whole : stream;
+    if (rival.ns != 0 && !wins(short_ns, rival.ns)) return rival;
     return {best_cached_way(figures.way_ns, fallback), true, short_ns};
 }
 
@@ -279,7 +285,7 @@ uint32_t rival_ns(const Figures& figures, const Trial& trial) {
 
 Tuning tune(const Figures& figures, const Tuning& untried, const TuningLimits& limits) {
     Tuning tuning = untried;
-    const BestRing best = best_ring(figures, untried.way);
+    const BestRing best = best_ring(figures, untried.way, limits.has_long_rings);
     tuning.way = best.way;
     for (size_t i = 0; i < kDistancesMax; ++i) {
         tuning.way_to[i] = best_way(figures.pairs[i].way_ns, tuning.way);
@@ -305,10 +311,11 @@ Tuning tuning_for(const Trial& trial, const Tuning& untried, const TuningLimits&
     Tuning tuning = untried;
     tuning.way = trial.way;
     tuning.way_to = Tuning::all_by(trial.way);
-    const BestRing cut{trial.pieces_by.value_or(trial.way), trial.is_short, 0};
+    const bool is_short = trial.is_short || !limits.has_long_rings;
+    const BestRing cut{trial.pieces_by.value_or(trial.way), is_short, 0};
     tuning.pieces = pieces_of(cut, untried.pieces.bytes_max);
     if (limits.piece_bytes_max > 0) tuning.pieces.bytes_max = limits.piece_bytes_max;
-    tuning.ring_bytes = trial.is_short ? kShortRingBytes : kWholeRing;
+    tuning.ring_bytes = is_short ? kShortRingBytes : kWholeRing;
     tuning.single_one_way = tuning.single_all_ways = trial.is_single ? 0 : kNever;
     tuning.readers_max = trial.readers;
     return tuning;

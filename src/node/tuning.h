@@ -149,6 +149,7 @@ struct TuningLimits {
     uint32_t piece_bytes_max = 0;   // 0: as the way wants it
     bool has_single = true;         // wherever it may and wins,
     bool is_always_single = false;  // or wherever it may
+    bool has_long_rings = true;     // of the team, whatever others of its processes have
 };
 
 // `untried`: what holds where nothing was measured.

@@ -167,10 +167,6 @@ Step step_down(Team& team, Op& op) {
     return Step::kAdvanced;
 }
 
-// As much as half a short ring: what goes up has left the caches of those above by then, and a
-// longer lag is but a longer end.
-constexpr uint64_t kLagMax = 16;
-
 }  // namespace
 
 void plan_turn_reduce(const Team& team, Op& op) {
@@ -179,7 +175,7 @@ void plan_turn_reduce(const Team& team, Op& op) {
     const size_t share = part_of(op, op.call.bytes, op.turns, 0).bytes;  // the longest
     op.piece_bytes = std::min(op.piece_bytes, share);
     op.rounds = (share + op.piece_bytes - 1) / op.piece_bytes * op.turns;
-    op.lag = std::min({op.rounds, team.slice.geometry.chunk_count / 2, kLagMax});
+    op.lag = std::min(op.rounds, chunks_ahead(team));
     op.chunks_used = op.rounds;
     op.events_used = 2 * (op.rounds + op.lag);
 }

@@ -262,7 +262,7 @@ TEST(EveryInterleaving, BroadcastsByWayOfTheirLanding) {
 // Calls that fold go along a chain, those that do not along a star, one after the other.
 TEST(EveryInterleaving, TwoTreesInTurn) {
     SimTeam team = tree({node::kNoRank, 0, 1}, 192);
-    team.layout.quick = std::make_shared<const node::Tree>(node::tree_of({node::kNoRank, 0, 0}));
+    team.layout.quick = std::make_shared<const node::Tree>(node::tree_from({node::kNoRank, 0, 0}));
     constexpr tutti_collective kAlongTrees[] = {TUTTI_BARRIER, TUTTI_BCAST, TUTTI_REDUCE,
                                                 TUTTI_ALLREDUCE};
     const auto spec = [](tutti_collective kind, uint32_t root, size_t bytes) {

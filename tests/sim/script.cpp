@@ -373,7 +373,7 @@ node::Layout random_tree(Prng& prng, uint32_t ranks) {
     if (prng.below(2) == 0) {
         std::vector<uint32_t> quick(ranks, node::kNoRank);
         for (uint32_t i = 1; i < ranks; ++i) quick[order[i]] = order[prng.below(i)];
-        layout.quick = std::make_shared<const node::Tree>(node::tree_of(std::move(quick)));
+        layout.quick = std::make_shared<const node::Tree>(node::tree_from(std::move(quick)));
     }
     return layout;
 }

@@ -182,8 +182,8 @@ TEST(SingleCopy, ALookIsNoDisagreement) {
             node::Team& mine = ranks.teams[rank];
             node::Figures once;
             once.barrier_ns = 1;
-            mine.tuner =
-                std::make_shared<node::Tuner>(clock, node::Tuning{}, node::TuningLimits{}, once);
+            mine.tuner = std::make_shared<node::Tuner>(
+                clock, node::Tuning{}, node::TuningLimits{.has_long_rings = false}, once);
             node::Call call;
             call.collective = TUTTI_BCAST;
             for (uint64_t i = 1; i < kFirstLook; ++i) ASSERT_FALSE(mine.tuner->is_due(call));

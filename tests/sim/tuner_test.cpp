@@ -15,6 +15,7 @@
 #include "node/detail.h"
 #include "node/meter.h"
 #include "node/offer.h"
+#include "node/quick_tree.h"
 #include "sim/peer_memory.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
@@ -47,9 +48,11 @@ Machine machine(CopyWay best, uint64_t ring_step_ns, uint64_t single_step_ns) {
 }
 
 struct Crew {
-    Crew(uint32_t ranks, uint64_t seed, bool can_read, node::Layout layout = {})
-        : prng(seed), memory(ranks, 64 * 1024) {
-        SimTeam team{.ranks = ranks, .chunk_bytes = 64 * 1024, .layout = std::move(layout)};
+    // chunk_bytes: eight of these are a ring.
+    Crew(uint32_t ranks, uint64_t seed, bool can_read, node::Layout layout = {},
+         size_t chunk_bytes = 64 * 1024)
+        : prng(seed), memory(ranks, chunk_bytes) {
+        SimTeam team{.ranks = ranks, .chunk_bytes = chunk_bytes, .layout = std::move(layout)};
         team.tuning = {};
         team.patience_polls = 100;
         if (can_read) team.peers = all_read;
@@ -92,7 +95,8 @@ struct Crew {
     std::vector<node::Team> teams;
 };
 
-Figures measure(Crew& crew, const Machine& machine, const node::TuningLimits& limits = {}) {
+Figures measure(Crew& crew, const Machine& machine, node::TuningLimits limits = {}) {
+    limits.has_long_rings = node::has_long_rings(crew.teams[0].slice.geometry);
     std::vector<std::unique_ptr<Meter>> meters;
     for (uint32_t rank = 0; rank < crew.teams.size(); ++rank) {
         meters.push_back(std::make_unique<Meter>(crew.clock, Tuning{}, limits));
@@ -233,6 +237,32 @@ TEST(Measuring, FewerReadersWhereTheyHinderEachOther) {
     }
 }
 
+// Of rings of 2 MiB, half of the machines are quicker in a quarter of them.
+TEST(Measuring, AllComeToTheSameLengthOfRings) {
+    const Seeds seeds = Seeds::wanted(10);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        const bool is_short_better = seed % 2 == 0;
+        const Machine here = [=](const node::Team& team, const node::Op& op) -> uint64_t {
+            const node::Geometry& geometry = team.slice.geometry;
+            const size_t used_bytes = geometry.chunk_bytes * geometry.chunk_count;
+            const bool is_short = used_bytes <= node::kShortRingBytes;
+            if (op.call.bytes <= node::kInlineBytesMax) return 20;
+            if (team.tuning.way != CopyWay::kString) return 900;
+            // Pieces are half as long there.
+            return is_short == is_short_better ? 100 : 500;
+        };
+        Crew crew(3, seed, seed % 3 == 0, {}, 256 * 1024);
+        const Figures figures = measure(crew, here);
+        EXPECT_GT(figures.short_ring_ns, 0u) << replay(seed);
+        const node::Tuning& tuning = crew.teams[0].tuning;
+        const node::Geometry& geometry = crew.teams[0].slice.geometry;
+        const size_t used_bytes = geometry.chunk_bytes * geometry.chunk_count;
+        EXPECT_EQ(used_bytes <= node::kShortRingBytes, is_short_better) << replay(seed);
+        EXPECT_EQ(tuning.ring_bytes == node::kShortRingBytes, is_short_better) << replay(seed);
+        EXPECT_EQ(run_mixed(crew, here), "") << replay(seed);
+    }
+}
+
 TEST(Measuring, TwoRanksHaveOneReader) {
     Crew crew(2, 1, true);
     hinder(crew, 1500);
@@ -327,14 +357,20 @@ TEST(Measuring, LevelsThatFlagsDoNotTellApartAreOne) {
         Crew crew(6, seed, seed % 2 == 0,
                   bootstrap::tree_layout(std::vector<uint32_t>{kTop, 0, 0, 0, 3, 4, 0, 0, 0, 0, 0,
                                                                0, 0, 0, 1, 2, 0, 1}));
-        measure(crew, alike);
-        for (const node::Team& team : crew.teams) {
+        const Figures figures = measure(crew, alike);
+        for (node::Team& team : crew.teams) {
+            node::follow_flags(team.layout, figures);
             ASSERT_NE(team.layout.quick, nullptr) << replay(seed);
             EXPECT_EQ(team.layout.quick->parent, (std::vector<uint32_t>{kTop, 0, 0, 0, 3, 3}));
         }
         EXPECT_EQ(run_mixed(crew, alike), "") << replay(seed);
-        measure(crew, apart);
-        for (const node::Team& team : crew.teams) EXPECT_EQ(team.layout.quick, nullptr);
+        // Measuring leaves it as it was: it is made with the team.
+        const Figures moved = measure(crew, apart);
+        for (node::Team& team : crew.teams) {
+            EXPECT_NE(team.layout.quick, nullptr);
+            node::follow_flags(team.layout, moved);
+            EXPECT_EQ(team.layout.quick, nullptr);
+        }
     }
 }
 
@@ -413,8 +449,8 @@ TEST(Measuring, CrowdedRanksLearnNothing) {
 
 void give_tuners(Crew& crew, const Figures& figures) {
     for (node::Team& team : crew.teams) {
-        team.tuner =
-            std::make_shared<node::Tuner>(crew.clock, Tuning{}, node::TuningLimits{}, figures);
+        team.tuner = std::make_shared<node::Tuner>(
+            crew.clock, Tuning{}, node::TuningLimits{.has_long_rings = false}, figures);
     }
 }
 

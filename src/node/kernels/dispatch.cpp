@@ -78,8 +78,6 @@ Kernel find_kernel(tutti_dtype dtype, tutti_op op, Isa isa) {
 
 CopyAhead find_copy_ahead(Isa isa) { return table_of(isa).copy_ahead; }
 
-const CopyAhead copy_ahead = find_copy_ahead(isa_of_processor());
-
 size_t dtype_bytes(tutti_dtype dtype) {
     switch (dtype) {
         case TUTTI_BYTE:

@@ -23,7 +23,6 @@ Kernel find_kernel(tutti_dtype dtype, tutti_op op, Isa isa);
 // none behind the last, which may be another core's to write. As memcpy.
 using CopyAhead = void (*)(void* out, const void* in, size_t bytes);
 CopyAhead find_copy_ahead(Isa isa);
-extern const CopyAhead copy_ahead;  // by the best one
 
 // sizeof the C type; 0 for a value out of range.
 size_t dtype_bytes(tutti_dtype dtype);

@@ -53,7 +53,7 @@ TEST(Copy, ToSharedMovesAllBytesAndNoMore) {
 TEST(Copy, ToUserMovesAllBytesAndNoMore) {
     for (const bool is_past_caches : {false, true}) {
         EXPECT_EQ(wrong_copies([=](std::byte* out, const std::byte* in, size_t bytes) {
-                      copy_to_user(out, in, bytes, is_past_caches);
+                      copy_to_user(find_copy_ahead(Isa::kBaseline), out, in, bytes, is_past_caches);
                   }),
                   "");
     }

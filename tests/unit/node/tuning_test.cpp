@@ -75,6 +75,25 @@ TEST(Tuning, PiecesFollowTheWayAndTheRing) {
     EXPECT_EQ(tune(figures, {}, {}).ring_bytes, kShortRingBytes);
 }
 
+// Ranks that have short rings only: what was measured in them, or what others have found of them.
+TEST(Tuning, WhereRingsAreShortPiecesAreToo) {
+    const TuningLimits limits{.has_long_rings = false};
+    Figures figures;
+    figures.way_ns = {90, 50, 70, 60};
+    EXPECT_EQ(tune(figures, {}, limits).pieces, (PieceRule{8, 2048, 16 * 1024}));
+    EXPECT_EQ(tune(figures, {}, limits).ring_bytes, kShortRingBytes);
+    figures.short_ring_ns = 80;  // in long ones prefetches took 50
+    EXPECT_EQ(tune(figures, {}, {}).way, CopyWay::kPrefetch);
+    EXPECT_EQ(tune(figures, {}, limits).way, CopyWay::kStream);
+    EXPECT_EQ(tune(figures, {}, limits).pieces, (PieceRule{8, 8192, 64 * 1024}));
+    figures.short_ring_ns = 55;
+    EXPECT_EQ(tune(figures, {}, limits).way, CopyWay::kPrefetch);
+    EXPECT_EQ(tune(figures, {}, limits).pieces, (PieceRule{8, 2048, 16 * 1024}));
+    const Trial ring{Pattern::kOneWay, CopyWay::kString, 2, false};
+    EXPECT_EQ(tuning_for(ring, {}, limits).pieces, (PieceRule{8, 2048, 16 * 1024}));
+    EXPECT_EQ(tune({}, {}, limits), Tuning{});
+}
+
 // By a way that keeps lines in the caches; streams find no ring too long.
 TEST(Tuning, AShortRingWinsByEnough) {
     const auto ns = [](uint32_t short_ns) {
