@@ -22,7 +22,6 @@ constexpr auto kSwitchKeys = std::to_array<std::string_view>(
 constexpr auto kLinkKeys =
     std::to_array<std::string_view>({"from", "to", "count", "rate", "latency"});
 constexpr auto kHostKeys = std::to_array<std::string_view>({"name", "adapters"});
-constexpr uint32_t kParallelMax = 1024;
 
 uint32_t line_at(const toml::node& node) { return static_cast<uint32_t>(node.source().begin.line); }
 
