@@ -175,6 +175,7 @@ Result<Done> OwnReader::add_hosts(const toml::table& table) {
     return Done{};
 }
 
+// These come first, so a host that is there already has been named by another of them.
 Result<Done> OwnReader::add_adapters(const toml::table& table) {
     std::vector<std::string> names;
     uint32_t adapters = 0;
@@ -191,14 +192,9 @@ Result<Done> OwnReader::add_adapters(const toml::table& table) {
     }
     if (names.empty()) return place(table, "a host names itself: name = \"n0\"");
     for (const std::string& name : names) {
-        const auto* end = made_.find(name);
-        if (end && !end->is_host) return place(table, printable(name) + " is a switch");
-        if (!end) {
-            const auto added = made_.add_host(name, line_at(table));
-            if (!added) return added.error();
-            end = made_.find(name);
-        }
-        made_.host(end->number).adapters = adapters;
+        const auto added = made_.add_host(name, line_at(table));
+        if (!added) return added.error();
+        made_.host(added.value()).adapters = adapters;
     }
     return Done{};
 }

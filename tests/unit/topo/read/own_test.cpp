@@ -97,8 +97,31 @@ TEST(OwnTopology, WhatIsWrongIsToldWithItsLine) {
     EXPECT_EQ(complaint("[[switch]]\nname = \"s\"\nhosts = \"a\"\n[[switch]]\nname = \"t\"\n"
                         "hosts = \"b\""),
               "f.toml:6: host b is not connected with host a of line 3");
+    EXPECT_EQ(complaint("[[host]]\nname = \"a\"\nadapters = 2\n[[host]]\nname = \"a\""),
+              "f.toml:4: a is there already, a host of line 1");
+    EXPECT_EQ(complaint("[[host]]\nname = \"a,a\""),
+              "f.toml:1: a is there already, a host of line 1");
+    EXPECT_EQ(complaint("[[switch]]\nname = \"s\"\n[[host]]\nname = \"s\""),
+              "f.toml:3: s is there already, a switch of line 1");
     EXPECT_EQ(complaint("[[switch]\nname = \"s\"").substr(0, 9), "f.toml:1:");
     EXPECT_EQ(complaint(std::string(10 << 20, '\x81')).substr(0, 9), "f.toml:1:");
+}
+
+TEST(OwnTopology, LinksOfTwoRatesInAnyOrder) {
+    const std::string head =
+        "[[switch]]\nname = \"leaf2\"\nhosts = \"n0\"\n"
+        "[[switch]]\nname = \"spine\"\n";
+    std::string text = head;
+    for (const char* rate : {"100Gbit", "50Gbit", "100Gbit"}) {
+        text +=
+            std::string("[[link]]\nfrom = \"spine\"\nto = \"leaf2\"\nrate = \"") + rate + "\"\n";
+    }
+    const auto topology = read_own(text, "f.toml");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().links.size(), 3u);
+    const auto again = read_own(print_own(topology.value()), "again");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(normal(again.value()), normal(topology.value()));
 }
 
 // 64 pods of 32 leaves of 32 hosts: 65,536.
