@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -20,14 +22,22 @@ std::string folder_of(const std::string& file) {
     return std::filesystem::path(file).parent_path().string();
 }
 
+// How a description's name ends. What editors, packages and we ourselves leave behind ends
+// otherwise: fabric.toml~, fabric.toml.dpkg-old, fabric.toml.0123456789abcdef.tmp.
+constexpr auto kEnds = std::to_array<std::string_view>(
+    {".toml", ".conf", ".yaml", ".yml", ".json", ".out", ".cache", ".txt"});
+
 std::vector<std::string> site_fabrics(const std::string& folder) {
     std::vector<std::string> found;
     std::error_code fault;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
-        const std::string name = entry.path().filename().string();
-        // What editors leave behind is none.
-        if (!name.starts_with("fabric.") || name.ends_with('~')) continue;
-        if (entry.is_regular_file(fault)) found.push_back(entry.path().string());
+    std::filesystem::directory_iterator entry(folder, fault);
+    for (; !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
+        const std::string name = entry->path().filename().string();
+        const bool is_known =
+            std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+        if (!name.starts_with("fabric.") || !is_known) continue;
+        std::error_code unseen;
+        if (entry->is_regular_file(unseen)) found.push_back(entry->path().string());
     }
     std::sort(found.begin(), found.end());
     return found;

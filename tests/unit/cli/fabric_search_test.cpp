@@ -44,7 +44,9 @@ TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
     write("slurm/topology.yaml");
     EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
-    write("site/fabric.toml~");
+    for (const char* end : {"toml~", "toml.0123456789abcdef.tmp", "toml.bak", "yaml.dpkg-old"}) {
+        write(std::string("site/fabric.") + end);
+    }
     write("site/settings.toml");
     std::filesystem::create_directory(root_ + "/site/fabric.d");
     EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
