@@ -9,8 +9,6 @@
 namespace tutti::topo {
 namespace {
 
-constexpr size_t kNameBytesMax = 255;
-
 uint32_t code_of(TopologyBuilder::End end) { return 2 * end.number + (end.is_host ? 1 : 0); }
 
 uint64_t pair_code(TopologyBuilder::End one, TopologyBuilder::End other) {

@@ -3,6 +3,7 @@
 // graph; what algorithms want is a tree (topo/switch_tree.h). Readers are in src/topo/read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@ namespace tutti::topo {
 // the last one also bounds the memory that a short file takes, to some hundred MB.
 inline constexpr uint32_t kHostsMax = 1u << 18;
 inline constexpr uint32_t kSwitchesMax = 1u << 16;
+inline constexpr size_t kNameBytesMax = 255;     // of a host or switch, and of a rack or chassis
 inline constexpr uint32_t kAdaptersMax = 64;     // of a host
 inline constexpr uint32_t kLinksMax = 1u << 21;  // parallel ones are one
 // Parallel links of one rate and latency: what a file may say, so that what is printed can be read.
