@@ -157,6 +157,12 @@ TEST(SlurmYaml, WhatIsWrongIsToldWithItsLine) {
               "topology.yaml:4: expected `switch: NAME`");
     EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        node: a\n"),
               "topology.yaml:5: unknown key node; did you mean nodes?");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a\n        nodes: b\n"),
+              "topology.yaml:6: nodes stands here twice");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a\n    switches: []\n"),
+              "topology.yaml:6: switches stands here twice");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a\n  tree: {}\n"),
+              "topology.yaml:6: tree stands here twice");
     EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: [a]\n"),
               "topology.yaml:5: nodes: expected a text");
     EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a[0-\n"),
