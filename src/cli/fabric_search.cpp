@@ -13,7 +13,6 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/words.h"
-#include "site/site.h"
 
 namespace tutti::cli {
 namespace {
@@ -46,7 +45,6 @@ std::vector<std::string> site_fabrics(const std::string& folder) {
 }  // namespace
 
 Result<FoundFabric> find_fabric(const FabricSearch& search) {
-    if (!search.named.empty()) return FoundFabric{search.named, "named"};
     if (!search.setting.empty()) return FoundFabric{search.setting, "TUTTI_FABRIC"};
     const auto found = site_fabrics(search.site_folder);
     if (found.size() > 1) {
@@ -64,13 +62,17 @@ Result<FoundFabric> find_fabric(const FabricSearch& search) {
     return FoundFabric{};
 }
 
-Result<FabricSearch> own_fabric_search() {
-    const auto settings =
-        parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
+Result<FabricSearch> fabric_search(const Result<site::Site>& site, std::span<const std::string> own,
+                                   const char* slurm) {
+    if (!site) return site.error();
+    const auto settings = parse_settings(site::merge(site, "", own).entries);
     if (!settings) return settings.error();
-    const char* slurm = getenv("SLURM_CONF");
-    return FabricSearch{"", settings.value().fabric_file, folder_of(std::string(site::site_file())),
+    return FabricSearch{settings.value().fabric_file, folder_of(std::string(site::site_file())),
                         slurm ? slurm : ""};
+}
+
+Result<FabricSearch> own_fabric_search() {
+    return fabric_search(site::read_site(), tutti_entries(environ), getenv("SLURM_CONF"));
 }
 
 }  // namespace tutti::cli
