@@ -30,11 +30,10 @@ constexpr auto kFabricCommandOptions = std::to_array<OptionDoc>({
 });
 
 constexpr std::string_view kFabricSummary =
-    "The tree of switches that algorithms go by, and the hosts on it, read from a description "
-    "of\n"
-    "the cluster: Tutti's own, ibnetdiscover's output or cache, Slurm's topology.conf or\n"
-    "topology.yaml, a lab's state. Without FILE: TUTTI_FABRIC, /etc/tutti/fabric.*, or Slurm's\n"
-    "beside $SLURM_CONF.";
+    "The tree of switches that algorithms will go by, and the hosts on it, read from a\n"
+    "description of the cluster: Tutti's own, ibnetdiscover's output or cache, Slurm's\n"
+    "topology.conf or topology.yaml, a lab's state. Without FILE: TUTTI_FABRIC,\n"
+    "/etc/tutti/fabric.*, or Slurm's beside $SLURM_CONF.";
 
 using explain::counted;
 

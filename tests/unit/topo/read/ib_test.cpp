@@ -63,6 +63,18 @@ TEST(IbNetDiscover, CablesOfTwoRatesInAnyOrder) {
     EXPECT_EQ(facts(again.value()), facts(topology.value()));
 }
 
+TEST(IbNetDiscover, TheExampleOfThePage) {
+    std::ifstream stream(TUTTI_FORMATS "/ibnetdiscover.md");
+    const std::string page{std::istreambuf_iterator<char>(stream), {}};
+    const std::string mark = "```ibnetdiscover\n";
+    const size_t begin = page.find(mark) + mark.size();
+    const std::string text = page.substr(begin, page.find("```", begin) - begin);
+    const auto topology = read_topology(text, "whatever");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().hosts.size(), 1u);
+    EXPECT_EQ(topology.value().switches.size(), 2u);
+}
+
 TEST(IbNetDiscover, ItsOutput) {
     const Topology topology = read("ib8.out");
     EXPECT_EQ(topology.hosts.size(), 8u);
