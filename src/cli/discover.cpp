@@ -22,8 +22,10 @@ class PrivateFolder {
   public:
     PrivateFolder() {
         std::error_code fault;
-        const auto parent = std::filesystem::temp_directory_path(fault);
-        problem_ = files::make_private_folder(fault ? "/tmp" : parent.string(), path_);
+        const auto found = std::filesystem::temp_directory_path(fault);
+        const std::string parent = fault ? "/tmp" : found.string();
+        const std::string why = files::make_private_folder(parent, path_);
+        if (!why.empty()) problem_ = fmt::format("no folder in {}: {}", printable(parent), why);
     }
     PrivateFolder(const PrivateFolder&) = delete;
     PrivateFolder& operator=(const PrivateFolder&) = delete;
@@ -39,21 +41,34 @@ class PrivateFolder {
     std::string problem_;
 };
 
-std::string last_line(const std::string& text) {
+// What a program wrote to standard error.
+struct Complaints {
+    size_t lines = 0;
     std::string last;
-    for (const std::string_view line : split(text, '\n')) {
-        if (!line.empty()) last = line;
+};
+
+Complaints read_complaints(const std::string& file) {
+    Complaints read;
+    const auto text = read_text_file(file, 1u << 20);
+    if (!text) return read;
+    for (const std::string_view line : split(text.value(), '\n')) {
+        if (line.empty()) continue;
+        ++read.lines;
+        read.last = printable(line);
     }
-    return last;
+    return read;
 }
 
 }  // namespace
 
+std::string discovery_places(const char* path) {
+    // Where Debian has it, and where not everybody looks. An empty place would be this folder.
+    const std::string usual = "/usr/sbin:/sbin";
+    return path && *path ? path + (":" + usual) : usual;
+}
+
 Result<topo::Topology> discover_fabric() {
-    const char* path = getenv("PATH");
-    // Where Debian has it, and where not everybody looks.
-    const std::string places = fmt::format("{}:/usr/sbin:/sbin", path ? path : "");
-    const auto program = find_program("ibnetdiscover", places);
+    const auto program = find_program("ibnetdiscover", discovery_places(getenv("PATH")));
     if (!program) {
         return wrong("--discover: ibnetdiscover is not on PATH (Debian: infiniband-diags)");
     }
@@ -66,11 +81,17 @@ Result<topo::Topology> discover_fabric() {
     const auto status = run_and_wait(
         {"/bin/sh", "-c", "exec \"$0\" >\"$1\" 2>\"$2\" </dev/null", *program, out, complaints});
     if (!status) return status.error();
+    const Complaints said = read_complaints(complaints);
     if (status.value() != 0) {
-        const auto said = read_text_file(complaints, 1u << 20);
-        const std::string last = said ? last_line(said.value()) : "";
         return wrong(fmt::format("--discover: {} ended with status {}{}", printable(*program),
-                                 status.value(), last.empty() ? "" : ": " + printable(last)));
+                                 status.value(), said.last.empty() ? "" : ": " + said.last));
+    }
+    // It goes on where a switch does not answer, and then a part of the fabric is missing.
+    if (said.lines == 1) {
+        fmt::print(stderr, "tutti: ibnetdiscover complained: {}\n", said.last);
+    } else if (said.lines > 1) {
+        fmt::print(stderr, "tutti: ibnetdiscover complained in {} lines, the last: {}\n",
+                   said.lines, said.last);
     }
     const auto text = read_text_file(out, topo::kTopologyBytesMax);
     if (!text) return text.error();

@@ -30,14 +30,12 @@ constexpr auto kFabricCommandOptions = std::to_array<OptionDoc>({
 });
 
 constexpr std::string_view kFabricSummary =
-    "The tree of switches that algorithms go by, and the hosts on it, read from a description of\n"
-    "the cluster: Tutti's own, ibnetdiscover's output or cache, Slurm's topology.conf or\n"
-    "topology.yaml, a lab's state. Without FILE: TUTTI_FABRIC, /etc/tutti/fabric.*, or Slurm's\n"
-    "beside $SLURM_CONF.";
+    "The tree of switches that algorithms will go by, and the hosts on it, read from a\n"
+    "description of the cluster: Tutti's own, ibnetdiscover's output or cache, Slurm's\n"
+    "topology.conf or topology.yaml, a lab's state. Without FILE: TUTTI_FABRIC,\n"
+    "/etc/tutti/fabric.*, or Slurm's beside $SLURM_CONF.";
 
-std::string counted(uint64_t count, std::string_view one, std::string_view many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-}
+using explain::counted;
 
 std::string summary_of(const topo::Topology& topology, const topo::SwitchTree& tree) {
     uint64_t links = 0;
@@ -62,6 +60,7 @@ Result<explain::FabricView> view_of_words(const topo::Topology& topology,
     if (!hosts) return wrong(fmt::format("--hosts: {}", hosts.error().message));
     std::vector<std::string> unknown;
     auto view = explain::view_of(topology, tree, hosts.value(), unknown);
+    if (!view) return wrong(fmt::format("--hosts: {}", view.error().message));
     if (!unknown.empty()) {
         fmt::print(stderr, "tutti: {}: {} not there; on a leaf of {} own: {}\n",
                    printable(topology.source), unknown.size() == 1 ? "a host is" : "hosts are",

@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
 #include "base/settings.h"
 #include "base/text.h"
 #include "cli/words.h"
-#include "site/site.h"
 
 namespace tutti::cli {
 namespace {
@@ -20,14 +21,22 @@ std::string folder_of(const std::string& file) {
     return std::filesystem::path(file).parent_path().string();
 }
 
+// How a description's name ends. What editors, packages and we ourselves leave behind ends
+// otherwise: fabric.toml~, fabric.toml.dpkg-old, fabric.toml.0123456789abcdef.tmp.
+constexpr auto kEnds = std::to_array<std::string_view>(
+    {".toml", ".conf", ".yaml", ".yml", ".json", ".out", ".cache", ".txt"});
+
 std::vector<std::string> site_fabrics(const std::string& folder) {
     std::vector<std::string> found;
     std::error_code fault;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
-        const std::string name = entry.path().filename().string();
-        // What editors leave behind is none.
-        if (!name.starts_with("fabric.") || name.ends_with('~')) continue;
-        if (entry.is_regular_file(fault)) found.push_back(entry.path().string());
+    std::filesystem::directory_iterator entry(folder, fault);
+    for (; !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
+        const std::string name = entry->path().filename().string();
+        const bool is_known =
+            std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+        if (!name.starts_with("fabric.") || !is_known) continue;
+        std::error_code unseen;
+        if (entry->is_regular_file(unseen)) found.push_back(entry->path().string());
     }
     std::sort(found.begin(), found.end());
     return found;
@@ -36,7 +45,6 @@ std::vector<std::string> site_fabrics(const std::string& folder) {
 }  // namespace
 
 Result<FoundFabric> find_fabric(const FabricSearch& search) {
-    if (!search.named.empty()) return FoundFabric{search.named, "named"};
     if (!search.setting.empty()) return FoundFabric{search.setting, "TUTTI_FABRIC"};
     const auto found = site_fabrics(search.site_folder);
     if (found.size() > 1) {
@@ -54,13 +62,17 @@ Result<FoundFabric> find_fabric(const FabricSearch& search) {
     return FoundFabric{};
 }
 
-Result<FabricSearch> own_fabric_search() {
-    const auto settings =
-        parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
+Result<FabricSearch> fabric_search(const Result<site::Site>& site, std::span<const std::string> own,
+                                   const char* slurm) {
+    if (!site) return site.error();
+    const auto settings = parse_settings(site::merge(site, "", own).entries);
     if (!settings) return settings.error();
-    const char* slurm = getenv("SLURM_CONF");
-    return FabricSearch{"", settings.value().fabric_file, folder_of(std::string(site::site_file())),
+    return FabricSearch{settings.value().fabric_file, folder_of(std::string(site::site_file())),
                         slurm ? slurm : ""};
+}
+
+Result<FabricSearch> own_fabric_search() {
+    return fabric_search(site::read_site(), tutti_entries(environ), getenv("SLURM_CONF"));
 }
 
 }  // namespace tutti::cli

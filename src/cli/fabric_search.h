@@ -2,14 +2,15 @@
 // Which file describes the cluster, and who says so.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/result.h"
+#include "site/site.h"
 
 namespace tutti::cli {
 
 struct FabricSearch {
-    std::string named;        // on the command line, or empty
     std::string setting;      // TUTTI_FABRIC, or empty
     std::string site_folder;  // where the site's settings lie
     std::string slurm_conf;   // SLURM_CONF, or empty
@@ -18,9 +19,13 @@ struct FoundFabric {
     std::string file;    // empty: there is none
     std::string origin;  // "TUTTI_FABRIC"
 };
-// In this order: what is named, the setting, fabric.* in the site's folder, topology.yaml or
+// In this order: the setting, fabric.* in the site's folder, topology.yaml or
 // topology.conf beside Slurm's file. Two in the site's folder are an error: nobody said which.
 Result<FoundFabric> find_fabric(const FabricSearch& search);
+// own: the environment's entries that are Tutti's; slurm: SLURM_CONF or null. A site's file that is
+// broken is an error.
+Result<FabricSearch> fabric_search(const Result<site::Site>& site, std::span<const std::string> own,
+                                   const char* slurm);
 // Of this process: its environment and site.
 Result<FabricSearch> own_fabric_search();
 

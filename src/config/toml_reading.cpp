@@ -8,23 +8,57 @@
 namespace tutti::config {
 namespace {
 
+bool is_foreign(char letter) {
+    const bool is_blank = letter == '\t' || letter == '\n' || letter == '\r';
+    return !is_blank && (letter < 0x20 || letter > 0x7e);
+}
+
 // toml++ 3.3 runs into undefined behaviour at some letters beyond ASCII where a word begins
 // (is_non_ascii_horizontal_whitespace, U+00A1 to U+0499), and into an assertion of its own at a
 // form feed behind a bracket. No key or value of ours has such letters; in a comment nobody misses
 // them, in `why` they are shown as question marks.
 std::string plain(std::string_view text) {
     std::string result(text);
-    std::ranges::replace_if(
-        result,
-        [](char letter) {
-            const bool is_blank = letter == '\t' || letter == '\n' || letter == '\r';
-            return !is_blank && (letter < 0x20 || letter > 0x7e);
-        },
-        '?');
+    std::ranges::replace_if(result, is_foreign, '?');
     return result;
 }
 
+toml::source_position position_of(std::string_view text, size_t offset) {
+    const std::string_view before = text.substr(0, offset);
+    const auto lines = std::ranges::count(before, '\n');
+    const size_t newline = before.rfind('\n');
+    const size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
+    return {static_cast<toml::source_index>(lines + 1),
+            static_cast<toml::source_index>(offset - begin + 1)};
+}
+
 }  // namespace
+
+std::optional<toml::source_position> foreign_letter(std::string_view text) {
+    for (size_t at = 0; at < text.size();) {
+        const char letter = text[at];
+        if (letter == '#') {
+            at = std::min(text.find('\n', at), text.size());
+            continue;
+        }
+        if (letter != '"' && letter != '\'') {
+            if (is_foreign(letter)) return position_of(text, at);
+            ++at;
+            continue;
+        }
+        const bool is_long = text.substr(at).starts_with(std::string(3, letter));
+        const std::string_view quote = text.substr(at, is_long ? 3 : 1);
+        at += quote.size();
+        while (at < text.size() && !text.substr(at).starts_with(quote)) {
+            if (is_foreign(text[at])) return position_of(text, at);
+            at += letter == '"' && text[at] == '\\' ? 2 : 1;
+        }
+        at += quote.size();
+        // Before its end a long text may have quotes of its own.
+        while (is_long && at < text.size() && text[at] == letter) ++at;
+    }
+    return std::nullopt;
+}
 
 Trouble trouble(const toml::node& node, std::string what) {
     return Complaint{node.source().begin, std::move(what)};

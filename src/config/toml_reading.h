@@ -44,6 +44,9 @@ Trouble read_text(const toml::node& node, std::string_view key, std::string& tar
 // "FILE:LINE:COLUMN: what"
 Error located(const std::string& file_name, const toml::source_position& at,
               const std::string& what);
+// A letter that is not ASCII becomes a question mark.
 Result<toml::table> parse_toml(std::string_view text, const std::string& file_name);
+// The first such letter of a text that parse_toml took, comments apart.
+std::optional<toml::source_position> foreign_letter(std::string_view text);
 
 }  // namespace tutti::config

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "topo/read/hostlist.h"
@@ -11,8 +12,31 @@
 namespace tutti::explain {
 namespace {
 
-std::string counted(uint64_t count, std::string_view one, std::string_view many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
+// A chain of switches may be as long as a file; its lines may not.
+constexpr uint32_t kIndentedMax = 20;
+
+// In Gbit/s, three decimals behind the dot at most, or three digits where it begins with zeros.
+std::string rate_text(uint64_t bits_per_s) {
+    const double rate = static_cast<double>(bits_per_s) / 1e9;
+    if (rate < 1) return fmt::format("{:.3g}", rate);
+    std::string text = fmt::format("{:.3f}", rate);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return text;
+}
+
+// Two names of one host would be two hosts of the tree.
+std::string same_host(const std::vector<std::string>& names, const std::vector<uint32_t>& found) {
+    std::unordered_map<std::string_view, size_t> by_name;
+    std::unordered_map<uint32_t, size_t> by_host;
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (!by_name.emplace(names[i], i).second) return printable(names[i]) + " is named twice";
+        if (found[i] == topo::kNoNode) continue;
+        const auto [first, is_new] = by_host.emplace(found[i], i);
+        if (is_new) continue;
+        return printable(names[first->second]) + " and " + printable(names[i]) + " are one host";
+    }
+    return {};
 }
 
 // Where all switches of a node are in one rack or chassis.
@@ -58,6 +82,10 @@ std::vector<std::vector<Alike>> hosts_by_node(const FabricView& view) {
 
 }  // namespace
 
+std::string counted(uint64_t count, std::string_view one, std::string_view many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree) {
     FabricView view{topology, std::move(tree), {}, {}};
     for (const topo::Topology::Host& host : topology.hosts) {
@@ -67,9 +95,12 @@ FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree) {
     return view;
 }
 
-FabricView view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
-                   const std::vector<std::string>& hosts, std::vector<std::string>& unknown) {
+Result<FabricView> view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
+                           const std::vector<std::string>& hosts,
+                           std::vector<std::string>& unknown) {
     const auto found = topo::find_hosts(topology, hosts);
+    const std::string fault = same_host(hosts, found);
+    if (!fault.empty()) return Error{ErrorCode::kArgument, fault};
     FabricView view{topology, topo::restrict_tree(tree, found), hosts, {}};
     for (size_t i = 0; i < hosts.size(); ++i) {
         const bool is_known = found[i] != topo::kNoNode;
@@ -90,7 +121,7 @@ std::string name_of_node(const FabricView& view, uint32_t node) {
 std::string text_of(const topo::Trunk& trunk) {
     std::string text = counted(trunk.links, "link", "links");
     if (trunk.bits_per_s != 0) {
-        text += fmt::format(" of {} Gbit/s", static_cast<double>(trunk.bits_per_s) / 1e9);
+        text += fmt::format(" of {} Gbit/s", rate_text(trunk.bits_per_s));
     }
     if (trunk.latency_ns != 0) text += ", " + format_duration(trunk.latency_ns);
     return text;
@@ -103,20 +134,22 @@ std::string fabric_text(const FabricView& view) {
     for (uint32_t node = 0; node < view.tree.nodes.size(); ++node) {
         const topo::SwitchTree::Node& one = view.tree.nodes[node];
         if (one.parent != topo::kNoNode) depth[node] = depth[one.parent] + 1;
-        text += fmt::format("{:{}}{}", "", 2 * depth[node], name_of_node(view, node));
+        const uint32_t indent = 2 * std::min(depth[node], kIndentedMax);
+        text += fmt::format("{:{}}{}", "", indent, name_of_node(view, node));
         if (one.switches.size() > 1) text += fmt::format(" ({} switches)", one.switches.size());
         text += common_place(view, node);
         if (one.up.links > 0) text += "; up: " + text_of(one.up);
         text += '\n';
         for (const Alike& alike : groups[node]) {
-            text += fmt::format("{:{}}{}: {}", "", 2 * depth[node] + 4,
+            text += fmt::format("{:{}}{}: {}", "", indent + 4,
                                 counted(alike.names.size(), "host", "hosts"),
                                 topo::fold_hostlist(alike.names));
             if (alike.adapters > 1) {
                 text += fmt::format(" ({} adapters{})", alike.adapters,
                                     alike.names.size() > 1 ? " each" : "");
             }
-            text += alike.up.links > 0 ? "; " + text_of(alike.up) : "; not in the file";
+            if (alike.adapters == 0) text += "; not in the file";
+            if (alike.up.links > 0) text += "; " + text_of(alike.up);
             text += '\n';
         }
     }

@@ -2,9 +2,12 @@
 // A cluster's tree as lines for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "topo/switch_tree.h"
 
 namespace tutti::explain {
@@ -18,15 +21,19 @@ struct FabricView {
 };
 // All hosts.
 FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree);
-// These hosts; `unknown` becomes those that the topology does not have.
-FabricView view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
-                   const std::vector<std::string>& hosts, std::vector<std::string>& unknown);
+// These hosts; `unknown` becomes those that the topology does not have. A host that is named twice,
+// by whatever names, is an error.
+Result<FabricView> view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
+                           const std::vector<std::string>& hosts,
+                           std::vector<std::string>& unknown);
 
+// "1 host", "2 hosts".
+std::string counted(uint64_t count, std::string_view one, std::string_view many);
 // "spine[1-4]", or what stands for a node without switches.
 std::string name_of_node(const FabricView& view, uint32_t node);
 // "4 links of 100 Gbit/s, 500 ns"; as far as known, else "1 link".
 std::string text_of(const topo::Trunk& trunk);
-// One a node, indented by depth, and its hosts below it.
+// One a node, indented by depth up to a bound, and its hosts below it.
 std::string fabric_text(const FabricView& view);
 
 }  // namespace tutti::explain

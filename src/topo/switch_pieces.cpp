@@ -83,7 +83,8 @@ class Loosener {
     // R3 for the switches of one level, all lower ones being done. Levels of neighbours differ by
     // one at most; so whatever hangs together by lower levels and has an edge to a switch of this
     // level has its own top node one level below, and every edge of it that leads out leads here.
-    void merge(const std::vector<uint32_t>& level) {
+    void merge(std::vector<uint32_t> level) {
+        std::erase_if(level, [this](uint32_t at) { return hang(at); });
         struct Below {
             uint32_t at;
             uint32_t node;
@@ -124,6 +125,28 @@ class Loosener {
             }
             connect(first.node, merged_[first.at], trunk);
         }
+    }
+
+    // R3's exception: a switch with hosts that leads to nothing but what hangs together by lower
+    // levels already. Its edges end in the top node of that, so they are all of its links up, and
+    // none of that node's.
+    bool hang(uint32_t at) {
+        if (hosts_on_[at] == 0) return false;
+        uint32_t node = kNoNode;
+        Trunk trunk;
+        for (const auto& [other, edge] : graph_.neighbours(at)) {
+            if (is_bridge_[edge]) continue;
+            if (level_[other] >= level_[at]) return false;
+            const uint32_t top = top_[sets_.find(other)];
+            if (node != kNoNode && top != node) return false;
+            node = top;
+            add(trunk, graph_.edges()[edge].trunk);
+        }
+        if (node == kNoNode) return false;
+        merged_[at] = static_cast<uint32_t>(tree_.nodes.size());
+        tree_.nodes.push_back({{at}, {}});
+        connect(merged_[at], node, trunk);
+        return true;
     }
 
     // R4.

@@ -10,9 +10,11 @@
 //   R3  Within each piece that is left, of switches that no single edge holds together: the level
 //       of a switch is its distance from the nearest leaf, leaves being of level 1. Switches of
 //       level l that hang together in the piece by switches of levels up to l become one node,
-//       above the nodes of lower levels that hang together with them. A leaf is a switch that has
-//       hosts; or only one that has at least half as many as the median of those, where that gives
-//       more nodes, R4's not counted: a few hosts on a spine do not make a leaf of it.
+//       above the nodes of lower levels that hang together with them. But a switch with hosts, all
+//       of whose edges there lead to the node below that holds one such set together, is hung below
+//       that node: a leaf that is not filled, not a part of what is above. A leaf is a switch that
+//       has hosts; or only one that has at least half as many as the median of those, where that
+//       gives more nodes, R4's not counted: a few hosts on a spine do not make a leaf of it.
 //   R4  Where such a node has several switches, one that has hosts gets a node of its own below it.
 //   R5  The root is the middle: the node from which the farthest host is nearest; of several, the
 //       one with the most neighbours, then the first. What has no host below it is left out.
@@ -23,7 +25,7 @@
 //   P3  On a fat tree, whole or with cables missing as long as every pod hangs together without any
 //       one of its cables, R3 merges exactly the switches of a level that connect the same set
 //       below: the nodes are the pods. A few hosts on upper switches change nothing but what R4
-//       adds.
+//       adds, and leaves with few hosts are leaves all the same.
 //   P4  Every link between switches of different nodes is counted by the edges that it crosses, so
 //       the links of an edge are the cut between what is below it and the rest of its piece.
 #pragma once

@@ -2,15 +2,12 @@
 #include "topo/topology.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/text.h"
 
 namespace tutti::topo {
 namespace {
-
-constexpr size_t kNameBytesMax = 255;
 
 uint32_t code_of(TopologyBuilder::End end) { return 2 * end.number + (end.is_host ? 1 : 0); }
 
@@ -54,6 +51,15 @@ void count_adapters(Topology& made) {
 Error topology_error(const std::string& source, uint32_t line, const std::string& what) {
     return {ErrorCode::kArgument,
             printable(source) + ":" + std::to_string(std::max(line, 1u)) + ": " + what};
+}
+
+size_t TopologyBuilder::WireHash::operator()(const WireKey& key) const {
+    // Odd factors spread what differs in few bits (Knuth, The Art of Computer Programming 3, 6.4).
+    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
+    uint64_t code = key.ends * kFactor;
+    code = (code ^ code >> 32 ^ key.bits_per_s) * kFactor;
+    code = (code ^ code >> 32 ^ key.latency_ns) * kFactor;
+    return code ^ code >> 32;
 }
 
 TopologyBuilder::TopologyBuilder(std::string source) : source_(std::move(source)) {}
@@ -123,17 +129,16 @@ Result<Done> TopologyBuilder::add_link(End one, End other, Topology::Link link) 
         return wrong(link.line, "a link of " + printable(name_of(one)) + " with itself");
     }
     const auto number = static_cast<uint32_t>(wires_.size());
-    const auto [place, is_new] = latest_.emplace(pair_code(one, other), number);
+    const auto [place, is_new] =
+        wire_of_.try_emplace({pair_code(one, other), link.bits_per_s, link.latency_ns}, number);
+    const uint32_t before = is_new ? 0 : wires_[place->second].link.count;
+    if (link.count > kParallelMax - before) {
+        return wrong(link.line, "more than " + std::to_string(kParallelMax) +
+                                    " parallel links between " + both());
+    }
     if (!is_new) {
-        Topology::Link& old = wires_[place->second].link;
-        if (old.bits_per_s == link.bits_per_s && old.latency_ns == link.latency_ns) {
-            if (link.count > std::numeric_limits<uint32_t>::max() - old.count) {
-                return wrong(link.line, "too many links between " + both());
-            }
-            old.count += link.count;
-            return Done{};
-        }
-        place->second = number;
+        wires_[place->second].link.count += link.count;
+        return Done{};
     }
     if (number == kLinksMax) {
         return wrong(link.line, "more than " + std::to_string(kLinksMax) + " links");

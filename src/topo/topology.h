@@ -3,6 +3,7 @@
 // graph; what algorithms want is a tree (topo/switch_tree.h). Readers are in src/topo/read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,8 +19,11 @@ namespace tutti::topo {
 // the last one also bounds the memory that a short file takes, to some hundred MB.
 inline constexpr uint32_t kHostsMax = 1u << 18;
 inline constexpr uint32_t kSwitchesMax = 1u << 16;
+inline constexpr size_t kNameBytesMax = 255;     // of a host or switch, and of a rack or chassis
 inline constexpr uint32_t kAdaptersMax = 64;     // of a host
 inline constexpr uint32_t kLinksMax = 1u << 21;  // parallel ones are one
+// Parallel links of one rate and latency: what a file may say, so that what is printed can be read.
+inline constexpr uint32_t kParallelMax = 1024;
 
 struct Topology {
     struct Host {
@@ -81,8 +85,8 @@ class TopologyBuilder {
         bool is_host = false;
         uint32_t number = 0;
     };
-    // count > 0. A second entry between the same two with the same rate and latency is counted into
-    // the first.
+    // count > 0. Entries between the same two with the same rate and latency are one, which counts
+    // them.
     Result<Done> add_link(End one, End other, Topology::Link link);
 
     [[nodiscard]] const End* find(std::string_view name) const;
@@ -108,8 +112,17 @@ class TopologyBuilder {
     };
     std::vector<Wire> wires_;
     std::unordered_map<std::string, End> ends_;
-    // (end, end) -> the latest of wires_ between them.
-    std::unordered_map<uint64_t, uint32_t> latest_;
+    // What wires that are one have in common.
+    struct WireKey {
+        uint64_t ends = 0;
+        uint64_t bits_per_s = 0;
+        uint64_t latency_ns = 0;
+        bool operator==(const WireKey&) const = default;
+    };
+    struct WireHash {
+        size_t operator()(const WireKey& key) const;
+    };
+    std::unordered_map<WireKey, uint32_t, WireHash> wire_of_;
 };
 
 }  // namespace tutti::topo

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "topo/topology.h"
 
 namespace tutti::topo {
 namespace {
@@ -54,6 +55,7 @@ struct Pattern {
     std::vector<std::vector<Numbers>> inside;
     std::string_view rest;
     uint64_t names = 1;
+    uint64_t bytes = 0;  // of the longest of them
 };
 
 Result<Pattern> parse_pattern(std::string_view text, uint64_t names_max) {
@@ -69,6 +71,7 @@ Result<Pattern> parse_pattern(std::string_view text, uint64_t names_max) {
         pattern.before.push_back(text.substr(at, open - at));
         auto& inside = pattern.inside.emplace_back();
         uint64_t count = 0;
+        size_t width = 0;
         for (const std::string_view part : split(text.substr(open + 1, close - open - 1), ',')) {
             const auto numbers = parse_numbers(trimmed(part));
             if (!numbers) {
@@ -77,12 +80,15 @@ Result<Pattern> parse_pattern(std::string_view text, uint64_t names_max) {
             }
             inside.push_back(*numbers);
             // Neither can overflow: both are below 10^18.
+            width = std::max(width, padded(numbers->high, numbers->width).size());
             count = std::min(names_max + 1, count + (numbers->high - numbers->low) + 1);
         }
+        pattern.bytes += (open - at) + width;
         pattern.names = std::min(names_max + 1, pattern.names * count);
         at = close + 1;
     }
     pattern.rest = text.substr(at);
+    pattern.bytes += pattern.rest.size();
     const auto is_bad = [](std::string_view piece) { return piece.find(']') != piece.npos; };
     if (is_bad(pattern.rest) || std::any_of(pattern.before.begin(), pattern.before.end(), is_bad)) {
         return unreadable("a [ is missing in " + printable(text));
@@ -148,6 +154,11 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text, uint32_t
         if (part.empty()) return unreadable("a name is missing in " + printable(text));
         const auto pattern = parse_pattern(part, names_max);
         if (!pattern) return pattern.error();
+        // Before it is made: what a few bytes ask for could take gigabytes.
+        if (pattern.value().bytes > kNameBytesMax) {
+            return unreadable("a name of more than " + std::to_string(kNameBytesMax) +
+                              " bytes: " + printable(part));
+        }
         if (pattern.value().names > names_max - names.size()) {
             return unreadable("more than " + std::to_string(names_max) + " names");
         }

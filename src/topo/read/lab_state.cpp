@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -16,6 +17,9 @@ using nlohmann::json;
 
 // A lab has far fewer.
 constexpr size_t kStateBytesMax = size_t{16} << 20;
+
+// As parse_rate: what is printed of it can be read.
+constexpr uint64_t kBitsPerSecondMax = 1'000'000'000'000'000;
 
 uint64_t number_of(const json& map, const char* key) {
     const auto found = map.find(key);
@@ -34,8 +38,10 @@ class LabReader {
         }
         const uint64_t rate = number_of(lab, "rate_bits");
         const uint64_t uplink = number_of(lab, "uplink_bits");
-        if (rate == 0) return wrong("rate_bits: expected bits a second, above 0");
-        if (uplink == 0) return wrong("uplink_bits: expected bits a second, above 0");
+        for (const auto& [key, bits] : {std::pair("rate_bits", rate), {"uplink_bits", uplink}}) {
+            if (bits > 0 && bits <= kBitsPerSecondMax) continue;
+            return wrong(std::string(key) + ": expected bits a second, from 1 to 10^15");
+        }
         for (size_t leaf = 0; leaf < leaves->size(); ++leaf) {
             const auto added = made_.add_switch("leaf" + std::to_string(leaf), 1);
             if (!added) return added.error();
@@ -96,9 +102,10 @@ Result<Topology> read_lab_state(std::string_view text, const std::string& file_n
         const bool is_list = parsed.is_array() && parsed.size() == 1;
         return LabReader(file_name).read(is_list ? parsed[0] : parsed);
     } catch (const json::parse_error& fault) {
-        const auto lines = std::count(
-            text.begin(), text.begin() + static_cast<ptrdiff_t>(std::min(fault.byte, text.size())),
-            '\n');
+        // The byte counts from 1 and may be one behind the last; a line ends with its newline.
+        if (text.ends_with('\n')) text.remove_suffix(1);
+        const size_t before = std::min(fault.byte > 0 ? fault.byte - 1 : 0, text.size());
+        const auto lines = std::ranges::count(text.substr(0, before), '\n');
         return topology_error(file_name, static_cast<uint32_t>(lines) + 1, "this is no JSON");
     } catch (const json::exception& fault) {
         return topology_error(file_name, 1, printable(fault.what()));

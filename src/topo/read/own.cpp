@@ -22,7 +22,6 @@ constexpr auto kSwitchKeys = std::to_array<std::string_view>(
 constexpr auto kLinkKeys =
     std::to_array<std::string_view>({"from", "to", "count", "rate", "latency"});
 constexpr auto kHostKeys = std::to_array<std::string_view>({"name", "adapters"});
-constexpr uint32_t kParallelMax = 1024;
 
 uint32_t line_at(const toml::node& node) { return static_cast<uint32_t>(node.source().begin.line); }
 
@@ -41,6 +40,16 @@ Trouble read_names(const toml::node& node, std::string_view key, std::vector<std
         }
     }
     return std::nullopt;
+}
+
+// Not cut as read_text does it: what is no name is refused.
+Trouble read_name(const toml::node& node, std::string_view key, std::string& name) {
+    if (auto wrong = config::read_text(node, key, name)) return wrong;
+    name = node.as_string()->get();
+    const auto is_letter = [](char letter) { return letter >= 0x20 && letter <= 0x7e; };
+    if (name.size() <= kNameBytesMax && std::ranges::all_of(name, is_letter)) return std::nullopt;
+    return config::trouble(node, std::string(key) + ": expected at most " +
+                                     std::to_string(kNameBytesMax) + " letters, ASCII all");
 }
 
 Trouble read_number(const toml::node& node, std::string_view key, uint32_t high, uint32_t& target) {
@@ -94,6 +103,7 @@ class OwnReader {
 
     const std::string& file_name_;
     TopologyBuilder made_;
+    uint64_t named_ = 0;    // hosts by switches
     Topology::Link usual_;  // what links are like that say nothing else
 };
 
@@ -146,9 +156,9 @@ Result<Done> OwnReader::add_switch(const toml::table& table) {
     for (const auto& [key, node] : config::in_order(table)) {
         const std::string_view word = key->str();
         Trouble wrong;
-        if (word == "name") wrong = config::read_text(*node, word, name);
-        if (word == "chassis") wrong = config::read_text(*node, word, chassis);
-        if (word == "rack") wrong = config::read_text(*node, word, rack);
+        if (word == "name") wrong = read_name(*node, word, name);
+        if (word == "chassis") wrong = read_name(*node, word, chassis);
+        if (word == "rack") wrong = read_name(*node, word, rack);
         if (std::find(kSwitchKeys.begin(), kSwitchKeys.end(), word) == kSwitchKeys.end()) {
             wrong = config::unknown_key(*key, kSwitchKeys);
         }
@@ -168,6 +178,11 @@ Result<Done> OwnReader::add_hosts(const toml::table& table) {
     if (!node) return Done{};
     std::vector<std::string> names;
     if (auto wrong = read_names(*node, "hosts", names)) return place(*wrong);
+    // A link each. A short file could name many hosts many times.
+    named_ += names.size();
+    if (named_ > kLinksMax) {
+        return place(*node, "hosts: more than " + std::to_string(kLinksMax) + " on all switches");
+    }
     for (const std::string& name : names) {
         const auto* end = made_.find(name);
         if (end && end->is_host) continue;
@@ -176,6 +191,7 @@ Result<Done> OwnReader::add_hosts(const toml::table& table) {
     return Done{};
 }
 
+// These come first, so a host that is there already has been named by another of them.
 Result<Done> OwnReader::add_adapters(const toml::table& table) {
     std::vector<std::string> names;
     uint32_t adapters = 0;
@@ -192,14 +208,9 @@ Result<Done> OwnReader::add_adapters(const toml::table& table) {
     }
     if (names.empty()) return place(table, "a host names itself: name = \"n0\"");
     for (const std::string& name : names) {
-        const auto* end = made_.find(name);
-        if (end && !end->is_host) return place(table, printable(name) + " is a switch");
-        if (!end) {
-            const auto added = made_.add_host(name, line_at(table));
-            if (!added) return added.error();
-            end = made_.find(name);
-        }
-        made_.host(end->number).adapters = adapters;
+        const auto added = made_.add_host(name, line_at(table));
+        if (!added) return added.error();
+        made_.host(added.value()).adapters = adapters;
     }
     return Done{};
 }
@@ -213,6 +224,12 @@ Result<Done> OwnReader::add_links_of_switch(const toml::table& table) {
         if (word == "rate" || word == "latency") wrong = read_speed(*node, word, link);
         if (word == "links") wrong = read_number(*node, word, kParallelMax, parallel);
         if (wrong) return place(*wrong);
+    }
+    for (const std::string_view word : {"links", "rate", "latency"}) {
+        const bool is_heeded = table.get("switches") || (word != "links" && table.get("hosts"));
+        const toml::node* node = table.get(word);
+        if (!node || is_heeded) continue;
+        return place(*node, std::string(word) + ": of which links? There are no switches here");
     }
     const std::string name = table.get("name")->value_or(std::string());
     for (const std::string_view word : {"hosts", "switches"}) {
@@ -242,7 +259,7 @@ Result<Done> OwnReader::add_links(const toml::table& table) {
         const std::string_view word = key->str();
         Trouble wrong;
         if (word == "from") {
-            wrong = config::read_text(*node, word, from);
+            wrong = read_name(*node, word, from);
         } else if (word == "to") {
             wrong = read_names(*node, word, to);
         } else if (word == "count") {
@@ -279,6 +296,9 @@ Result<Done> OwnReader::link_all(const toml::node& at, std::string_view from,
 Result<Topology> read_own(std::string_view text, const std::string& file_name) {
     const auto parsed = config::parse_toml(text, file_name);
     if (!parsed) return parsed.error();
+    if (const auto at = config::foreign_letter(text)) {
+        return config::located(file_name, *at, "a letter that is not ASCII");
+    }
     return OwnReader(file_name).read(parsed.value());
 }
 

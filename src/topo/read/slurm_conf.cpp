@@ -30,9 +30,13 @@ std::string_view unquoted(std::string_view word) {
     return is_quoted ? word.substr(1, word.size() - 2) : word;
 }
 
-// The words of a line, without its comment.
-std::vector<std::string_view> words_of(std::string_view line) {
+// Without its comment, and without blanks behind it.
+std::string_view bare(std::string_view line) {
     line = line.substr(0, line.find('#'));
+    return line.substr(0, line.find_last_not_of(kBlanks) + 1);
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
     std::vector<std::string_view> words;
     for (size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;) {
         const size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
@@ -91,7 +95,7 @@ Result<Topology> read_slurm_conf(std::string_view text, const std::string& file_
     for (std::string_view piece : split(text, '\n')) {
         ++line;
         if (whole.empty()) begun = line;
-        while (!piece.empty() && piece.back() == '\r') piece.remove_suffix(1);
+        piece = bare(piece);
         if (piece.ends_with('\\')) {
             whole.append(piece.substr(0, piece.size() - 1)).append(" ");
             continue;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ class YamlReader {
             if (!one.IsMap() || !find(one, "topology")) {
                 return wrong(one, "expected a topology: its first word is `- topology: NAME`");
             }
+            if (const auto done = check_keys(one); !done) return done.error();
             const YAML::Node flag = find(one, "cluster_default");
             bool is_default = false;
             if (flag && !YAML::convert<bool>::decode(flag, is_default)) {
@@ -60,6 +62,16 @@ class YamlReader {
         return YAML::Node(YAML::NodeType::Undefined);
     }
 
+    // Of two values of a key YAML forbids the second and yaml-cpp tells the first.
+    [[nodiscard]] Result<Done> check_keys(const YAML::Node& map) const {
+        std::set<std::string> seen;
+        for (const auto& entry : map) {
+            if (!entry.first.IsScalar() || seen.insert(entry.first.Scalar()).second) continue;
+            return wrong(entry.first, printable(entry.first.Scalar()) + " stands here twice");
+        }
+        return Done{};
+    }
+
     [[nodiscard]] Error wrong(const YAML::Node& at, const std::string& what) const {
         return topology_error(file_name_, line_at(at.Mark()), what);
     }
@@ -77,6 +89,9 @@ class YamlReader {
     }
 
     Result<Done> read_list(const YAML::Node& parent, std::string_view list, std::string_view word) {
+        if (parent.IsMap()) {
+            if (const auto done = check_keys(parent); !done) return done.error();
+        }
         const YAML::Node entries =
             parent.IsMap() ? find(parent, list) : YAML::Node(YAML::NodeType::Undefined);
         const std::string expected = std::string(list) + ": expected a list";
@@ -92,6 +107,7 @@ class YamlReader {
         SlurmEntry entry;
         entry.line = line_at(map.Mark());
         entry.is_block = word == "block";
+        if (const auto done = check_keys(map); !done) return done.error();
         const std::array<std::string_view, 3> known = {word, "nodes", "children"};
         for (const auto& pair : map) {
             const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "";
@@ -108,7 +124,6 @@ class YamlReader {
             std::string& target = key == word      ? entry.name
                                   : key == "nodes" ? entry.nodes
                                                    : entry.switches;
-            if (!target.empty()) return wrong(pair.first, key + " stands here twice");
             target = pair.second.Scalar();
         }
         if (entry.name.empty()) return wrong(map, "expected `" + std::string(word) + ": NAME`");

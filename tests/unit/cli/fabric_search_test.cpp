@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 namespace tutti::cli {
 namespace {
@@ -44,7 +45,9 @@ TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
     write("slurm/topology.yaml");
     EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
-    write("site/fabric.toml~");
+    for (const char* end : {"toml~", "toml.0123456789abcdef.tmp", "toml.bak", "yaml.dpkg-old"}) {
+        write(std::string("site/fabric.") + end);
+    }
     write("site/settings.toml");
     std::filesystem::create_directory(root_ + "/site/fabric.d");
     EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
@@ -52,8 +55,6 @@ TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), "site/fabric.toml (the site's)");
     search_.setting = "a";
     EXPECT_EQ(found(), "a (TUTTI_FABRIC)");
-    search_.named = "b";
-    EXPECT_EQ(found(), "b (named)");
 }
 
 TEST_F(FabricFile, TwoOfTheSiteAreAnError) {
@@ -61,6 +62,18 @@ TEST_F(FabricFile, TwoOfTheSiteAreAnError) {
     write("site/fabric.conf");
     EXPECT_EQ(found(), root_ + "/site/fabric.conf and " + root_ +
                            "/site/fabric.toml are both there; name one, or set TUTTI_FABRIC");
+}
+
+TEST(FabricSearchTest, SaysWhatIsWrongWithTheSite) {
+    const std::vector<std::string> own{"TUTTI_FABRIC=a.toml"};
+    const auto broken = fabric_search(site::Site::parse("off", "site.toml"), own, nullptr);
+    ASSERT_FALSE(broken);
+    EXPECT_EQ(broken.error().message.substr(0, 12), "site.toml:1:");
+    const auto good = fabric_search(site::Site(), own, "/s/slurm.conf");
+    ASSERT_TRUE(good) << good.error().message;
+    EXPECT_EQ(good.value().setting, "a.toml");
+    EXPECT_EQ(good.value().slurm_conf, "/s/slurm.conf");
+    EXPECT_EQ(fabric_search(site::Site(), own, nullptr).value().slurm_conf, "");
 }
 
 TEST_F(FabricFile, NothingAnywhere) {

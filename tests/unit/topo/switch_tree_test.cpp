@@ -299,6 +299,59 @@ TEST(SwitchTree, AFewHostsOnUpperSwitchesDoNoHarm) {
     }
 }
 
+// A leaf with one host below each pod of level 1 that is drawn, and a host on an upper switch.
+TEST(SwitchTree, LeavesThatAreNotFilledStayLeavesBesideHostsOnUpperSwitches) {
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+        SCOPED_TRACE(seed);
+        Prng random(seed);
+        FatTree fat = draw_fat_tree(random, 2, 2);
+        if (fat.levels() < 2) continue;
+        fat.hosts = fat.hosts / fat.down[0] * 4;
+        fat.down[0] = 4;
+        const Topology whole = topology_of(fat, random);
+        TopologyBuilder builder("fat");
+        for (const auto& one : whole.switches) ASSERT_TRUE(builder.add_switch(one.name, 0));
+        for (const auto& one : whole.hosts) ASSERT_TRUE(builder.add_host(one.name, 0));
+        for (const Topology::Link& link : whole.links) {
+            const auto end = [&](uint32_t vertex) { return *builder.find(whole.name_of(vertex)); };
+            ASSERT_TRUE(builder.add_link(end(link.one), end(link.other), {.count = link.count}));
+        }
+        uint32_t guest = 0;
+        do {
+            guest = static_cast<uint32_t>(random.below(fat.switches.size()));
+        } while (fat.switches[guest].level == 0);
+        const uint32_t login = builder.add_host("login", 0).value();
+        ASSERT_TRUE(builder.add_link({true, login}, {false, guest}, {}));
+        std::map<uint32_t, uint32_t> pod_of;  // by leaf that is added
+        for (uint32_t pod = 0; pod < fat.pods(1); ++pod) {
+            if (random.below(2) == 0) continue;
+            const uint32_t leaf = builder.add_switch("p" + std::to_string(pod), 0).value();
+            const uint32_t host = builder.add_host("x" + std::to_string(pod), 0).value();
+            ASSERT_TRUE(builder.add_link({true, host}, {false, leaf}, {}));
+            pod_of[leaf] = pod;
+            for (uint32_t upper = 0; upper < fat.switches.size(); ++upper) {
+                if (fat.switches[upper].level != 1 || fat.switches[upper].pod != pod) continue;
+                ASSERT_TRUE(builder.add_link({false, leaf}, {false, upper}, {.count = 2}));
+            }
+        }
+        const Topology topology = finished(builder);
+        const SwitchTree tree = tree_of(topology);
+        expect_sound(topology, tree);
+        expect_pods(fat, tree, 1 + pod_of.size());
+        for (const auto& [leaf, pod] : pod_of) {
+            const auto node = std::find_if(
+                tree.nodes.begin(), tree.nodes.end(),
+                [leaf = leaf](const auto& one) { return one.switches == std::vector{leaf}; });
+            ASSERT_NE(node, tree.nodes.end());
+            ASSERT_NE(node->parent, kNoNode);
+            EXPECT_EQ(node->up.links, 2 * fat.width(1));
+            const auto& above = fat.switches[tree.nodes[node->parent].switches.front()];
+            EXPECT_EQ(above.level, 1u);
+            EXPECT_EQ(above.pod, pod);
+        }
+    }
+}
+
 TEST(SwitchTree, ATreeStaysAsItIs) {
     for (uint64_t seed = 1; seed <= 200; ++seed) {
         SCOPED_TRACE(seed);
@@ -429,6 +482,51 @@ TEST(SwitchTree, Examples) {
     // The middle of a chain is the root.
     EXPECT_EQ(shape("abcde", {"ab", "bc", "cd", "de"}, "abcde"),
               "c(h2 b1(h1 a1(h0)) d1(h3 e1(h4)))");
+}
+
+// Four pods of four leaves with eight hosts, two switches above these, four cores; a host on a core
+// and a fifth leaf of three hosts in the first pod.
+TEST(SwitchTree, ALeafThatIsNotFilledBesideAHostOnACore) {
+    TopologyBuilder builder("pods");
+    const auto at = [&](const std::string& name) {
+        if (!builder.find(name)) {
+            EXPECT_TRUE(builder.add_switch(name, 0));
+        }
+        return *builder.find(name);
+    };
+    const auto link = [&](const std::string& one, const std::string& other) {
+        EXPECT_TRUE(builder.add_link(at(one), at(other), {}));
+    };
+    uint32_t hosts = 0;
+    const auto add_hosts = [&](const std::string& name, uint32_t count) {
+        for (; count > 0; --count) {
+            const auto host = builder.add_host("h" + std::to_string(hosts++), 0);
+            EXPECT_TRUE(builder.add_link({true, host.value()}, at(name), {}));
+        }
+    };
+    for (uint32_t pod = 0; pod < 4; ++pod) {
+        const std::string name = "p" + std::to_string(pod);
+        for (uint32_t leaf = 0; leaf < (pod == 0 ? 5 : 4); ++leaf) {
+            const std::string leaf_name = name + "l" + std::to_string(leaf);
+            add_hosts(leaf_name, leaf == 4 ? 3 : 8);
+            for (const char* upper : {"a0", "a1"}) link(leaf_name, name + upper);
+        }
+        for (const char* core : {"c0", "c1"}) link(name + "a0", core);
+        for (const char* core : {"c2", "c3"}) link(name + "a1", core);
+    }
+    add_hosts("c0", 1);
+    const Topology topology = finished(builder);
+    const SwitchTree tree = tree_of(topology);
+    expect_sound(topology, tree);
+    ASSERT_EQ(tree.nodes.size(), 1u + 4 + 17 + 1);
+    EXPECT_EQ(tree.nodes[0].switches.size(), 4u);
+    const SwitchTree::Node& leaf = tree.nodes[tree.place_of_host[32].node];
+    EXPECT_EQ(leaf.switches, std::vector{at("p0l4").number});
+    EXPECT_EQ(leaf.up.links, 2u);
+    const SwitchTree::Node& pod = tree.nodes[leaf.parent];
+    EXPECT_EQ(pod.switches, (std::vector{at("p0a0").number, at("p0a1").number}));
+    EXPECT_EQ(pod.parent, 0u);
+    EXPECT_EQ(pod.up.links, 4u);
 }
 
 TEST(SwitchTree, ASecondRailIsLeftOut) {

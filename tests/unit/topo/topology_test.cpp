@@ -29,6 +29,24 @@ TEST(Topology, ParallelLinksAreCounted) {
     EXPECT_EQ(topology.hosts[0].adapters, 2u);
 }
 
+TEST(Topology, LinksOfOneRateAreOneWhateverStandsBetweenThem) {
+    TopologyBuilder builder("f");
+    ASSERT_TRUE(builder.add_switch("s", 1));
+    ASSERT_TRUE(builder.add_host("h", 2));
+    for (const uint64_t rate : {8u, 4u, 8u}) {
+        ASSERT_TRUE(builder.add_link({true, 0}, {false, 0}, {.bits_per_s = rate}));
+    }
+    EXPECT_EQ(builder.add_link({true, 0}, {false, 0}, {.count = 1023, .bits_per_s = 8, .line = 3})
+                  .error()
+                  .message,
+              "f:3: more than 1024 parallel links between h and s");
+    ASSERT_TRUE(builder.add_link({true, 0}, {false, 0}, {.bits_per_s = 8, .latency_ns = 1}));
+    const auto made = builder.finish();
+    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_EQ(made.value().links.size(), 3u);
+    EXPECT_EQ(made.value().links[0].count, 2u);
+}
+
 TEST(Topology, WhatIsWrongIsToldWithItsLine) {
     TopologyBuilder builder("file");
     ASSERT_TRUE(builder.add_switch("s", 3));

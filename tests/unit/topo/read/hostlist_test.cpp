@@ -46,6 +46,11 @@ TEST(Hostlist, WhatIsNoneIsToldWhy) {
     EXPECT_EQ(fault("n[0-1000]"), "more than 1000 names");
     EXPECT_EQ(fault("n[0-999],m"), "more than 1000 names");
     EXPECT_EQ(fault("n[0-999999999999999999]r[0-999999999999999999]"), "more than 1000 names");
+    const std::string longest(253, 'a');
+    EXPECT_EQ(fault(longest + "[9-10]"), "(accepted)");
+    for (const char* end : {"[99-100]", "[9-10]b", "[1]b[1]", "abc", "[001]"}) {
+        EXPECT_EQ(fault(longest + end).substr(0, 34), "a name of more than 255 bytes: aaa");
+    }
     EXPECT_EQ(fault("a[1][1][1][1][1][1][1][1][1]").substr(0, 20), "more than 8 brackets");
 }
 

@@ -43,6 +43,38 @@ std::string complaint(const std::string& text) {
     return topology ? "(accepted)" : topology.error().message;
 }
 
+TEST(IbNetDiscover, CablesOfTwoRatesInAnyOrder) {
+    std::string text = "Switch\t8 \"S-0000000000000001\"\t\t# \"spine\" base port 0 lid 1 lmc 0\n";
+    for (const auto& [port, rate] : {std::pair(1, "EDR"), {2, "HDR"}, {3, "EDR"}}) {
+        const std::string number = "[" + std::to_string(port) + "]";
+        text +=
+            number + "\t\"S-0000000000000002\"" + number + "\t\t# \"leaf2\" lid 2 4x" + rate + "\n";
+    }
+    text +=
+        "\nSwitch\t8 \"S-0000000000000002\"\t\t# \"leaf2\" base port 0 lid 2 lmc 0\n"
+        "[4]\t\"H-0000000000000003\"[1](3) \t\t# \"n0\" lid 3 4xEDR\n"
+        "\nCa\t1 \"H-0000000000000003\"\t\t# \"n0\"\n"
+        "[1](3) \t\"S-0000000000000002\"[4]\t\t# lid 3 lmc 0 \"leaf2\" lid 2 4xEDR\n";
+    const auto topology = read_ib_text(text, "ib.out");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().links.size(), 3u);
+    const auto again = read_own(print_own(topology.value()), "again");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(facts(again.value()), facts(topology.value()));
+}
+
+TEST(IbNetDiscover, TheExampleOfThePage) {
+    std::ifstream stream(TUTTI_FORMATS "/ibnetdiscover.md");
+    const std::string page{std::istreambuf_iterator<char>(stream), {}};
+    const std::string mark = "```ibnetdiscover\n";
+    const size_t begin = page.find(mark) + mark.size();
+    const std::string text = page.substr(begin, page.find("```", begin) - begin);
+    const auto topology = read_topology(text, "whatever");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().hosts.size(), 1u);
+    EXPECT_EQ(topology.value().switches.size(), 2u);
+}
+
 TEST(IbNetDiscover, ItsOutput) {
     const Topology topology = read("ib8.out");
     EXPECT_EQ(topology.hosts.size(), 8u);

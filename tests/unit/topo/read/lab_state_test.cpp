@@ -42,13 +42,21 @@ TEST(LabState, OneLeafHasNothingAboveIt) {
 }
 
 TEST(LabState, WhatIsWrongIsOneLine) {
-    EXPECT_EQ(complaint("{\n\"leaves\":\n"), "lab.json:3: this is no JSON");
+    EXPECT_EQ(complaint("{\n\"leaves\":\n"), "lab.json:2: this is no JSON");
     EXPECT_EQ(complaint("[]"), "lab.json:1: expected what one lab is");
     EXPECT_EQ(complaint("{}"), "lab.json:1: leaves: expected a list of numbers");
     EXPECT_EQ(complaint(R"({"leaves":[1],"rate_bits":0})"),
-              "lab.json:1: rate_bits: expected bits a second, above 0");
+              "lab.json:1: rate_bits: expected bits a second, from 1 to 10^15");
     EXPECT_EQ(complaint(R"({"leaves":[1],"rate_bits":1})"),
-              "lab.json:1: uplink_bits: expected bits a second, above 0");
+              "lab.json:1: uplink_bits: expected bits a second, from 1 to 10^15");
+    EXPECT_EQ(complaint("{\"a\": tru\n}"), "lab.json:1: this is no JSON");
+    EXPECT_EQ(complaint("{\n\"a\" 1\n}\n"), "lab.json:2: this is no JSON");
+    EXPECT_EQ(complaint("{\n\n"), "lab.json:2: this is no JSON");
+    EXPECT_EQ(complaint("x"), "lab.json:1: this is no JSON");
+    EXPECT_EQ(complaint(R"({"leaves":[1],"rate_bits":1000000000000001,"uplink_bits":1})"),
+              "lab.json:1: rate_bits: expected bits a second, from 1 to 10^15");
+    EXPECT_EQ(complaint(R"({"leaves":[1],"rate_bits":1000000000000000,"uplink_bits":1})"),
+              "lab.json:1: hosts: expected a list");
     const std::string head = R"({"leaves":[1],"rate_bits":1,"uplink_bits":1)";
     EXPECT_EQ(complaint(head + "}"), "lab.json:1: hosts: expected a list");
     EXPECT_EQ(complaint(head + R"(,"hosts":[]})"), "lab.json:1: there is no host in this file");

@@ -97,8 +97,77 @@ TEST(OwnTopology, WhatIsWrongIsToldWithItsLine) {
     EXPECT_EQ(complaint("[[switch]]\nname = \"s\"\nhosts = \"a\"\n[[switch]]\nname = \"t\"\n"
                         "hosts = \"b\""),
               "f.toml:6: host b is not connected with host a of line 3");
+    EXPECT_EQ(complaint("[[host]]\nname = \"a\"\nadapters = 2\n[[host]]\nname = \"a\""),
+              "f.toml:4: a is there already, a host of line 1");
+    EXPECT_EQ(complaint("[[host]]\nname = \"a,a\""),
+              "f.toml:1: a is there already, a host of line 1");
+    EXPECT_EQ(complaint("[[switch]]\nname = \"s\"\n[[host]]\nname = \"s\""),
+              "f.toml:3: s is there already, a switch of line 1");
+    const std::string one = "[[switch]]\nname = \"s\"\nhosts = \"a\"\n";
+    EXPECT_EQ(complaint(one + "links = 2"),
+              "f.toml:4:9: links: of which links? There are no switches here");
+    EXPECT_EQ(complaint(one + "rate = \"1Gbit\"\nlatency = \"1ns\""), "(accepted)");
+    EXPECT_EQ(complaint(one + "[[switch]]\nname = \"t\"\nlatency = \"1ns\"\n[[link]]\n"
+                              "from = \"s\"\nto = \"t\""),
+              "f.toml:6:11: latency: of which links? There are no switches here");
+    EXPECT_EQ(complaint(one + "rack = \"" + std::string(256, 'r') + "\""),
+              "f.toml:4:8: rack: expected at most 255 letters, ASCII all");
+    EXPECT_EQ(complaint(one + "rack = \"a\\nb\""),
+              "f.toml:4:8: rack: expected at most 255 letters, ASCII all");
     EXPECT_EQ(complaint("[[switch]\nname = \"s\"").substr(0, 9), "f.toml:1:");
     EXPECT_EQ(complaint(std::string(10 << 20, '\x81')).substr(0, 9), "f.toml:1:");
+}
+
+TEST(OwnTopology, LinksOfTwoRatesInAnyOrder) {
+    const std::string head =
+        "[[switch]]\nname = \"leaf2\"\nhosts = \"n0\"\n"
+        "[[switch]]\nname = \"spine\"\n";
+    std::string text = head;
+    for (const char* rate : {"100Gbit", "50Gbit", "100Gbit"}) {
+        text +=
+            std::string("[[link]]\nfrom = \"spine\"\nto = \"leaf2\"\nrate = \"") + rate + "\"\n";
+    }
+    const auto topology = read_own(text, "f.toml");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().links.size(), 3u);
+    const auto again = read_own(print_own(topology.value()), "again");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(normal(again.value()), normal(topology.value()));
+}
+
+TEST(OwnTopology, LettersThatAreNotAsciiAreRefusedButInComments) {
+    EXPECT_EQ(complaint("# caf\u00e9 \"\n[[switch]]\nname = \"s\" # \u00e9\nhosts = 'a'"),
+              "(accepted)");
+    EXPECT_EQ(complaint("[[switch]]\nname = \"caf\u00e9\"\nhosts = \"a\""),
+              "f.toml:2:12: a letter that is not ASCII");
+    EXPECT_EQ(complaint("[[switch]]\nname = 's'\nhosts = '\u00e9#'"),
+              "f.toml:3:10: a letter that is not ASCII");
+    EXPECT_EQ(complaint("[[switch]]\nname = \"\"\"s\"\"\"\"\nhosts = \"a\" # \u00e9"),
+              "(accepted)");
+    EXPECT_EQ(complaint("[[switch]]\nname = \"a\\\"# \u00e9\"\nhosts = \"a\""),
+              "f.toml:2:14: a letter that is not ASCII");
+    // Written as numbers.
+    EXPECT_EQ(complaint("[[switch]]\nname = \"\\u00e9\"\nhosts = \"a\""),
+              "f.toml:2:8: name: expected at most 255 letters, ASCII all");
+}
+
+TEST(OwnTopology, LongNamesManyLinksAndHighRatesAreReadAgain) {
+    TopologyBuilder builder("f");
+    for (const size_t bytes : {201, 255}) {
+        const std::string name(bytes, 's');
+        const uint32_t number = builder.add_switch(name, 0).value();
+        builder.at_switch(number).rack = builder.at_switch(number).chassis = name;
+    }
+    ASSERT_TRUE(builder.add_host(std::string(255, 'n'), 0));
+    ASSERT_TRUE(builder.add_link({true, 0}, {false, 0}, {.bits_per_s = 1'000'000'000'000'000}));
+    for (uint32_t i = 0; i < 1024; ++i) {
+        ASSERT_TRUE(builder.add_link({false, 0}, {false, 1}, {.bits_per_s = 1}));
+    }
+    const auto made = builder.finish();
+    ASSERT_TRUE(made) << made.error().message;
+    const auto again = read_own(print_own(made.value()), "again");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(normal(again.value()), normal(made.value()));
 }
 
 // 64 pods of 32 leaves of 32 hosts: 65,536.
@@ -137,6 +206,11 @@ TEST(OwnTopology, WhatALineMayAskFor) {
               "f.toml:3:9: hosts: more than 262144 names");
     EXPECT_EQ(complaint("[[switch]]\nname = \"s\"\nhosts = [\"n[0-262143]\", \"m\"]\n"),
               "f.toml:3:9: hosts: more than 262144 names");
+    std::string text;
+    for (char name = 'a'; name < 'j'; ++name) {
+        text += std::string("[[switch]]\nname = \"") + name + "\"\nhosts = \"n[0-262143]\"\n";
+    }
+    EXPECT_EQ(complaint(text), "f.toml:27:9: hosts: more than 2097152 on all switches");
 }
 
 TEST(OwnTopology, WhatIsPrintedIsReadAgain) {

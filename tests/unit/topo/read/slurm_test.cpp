@@ -55,6 +55,18 @@ TEST(SlurmConf, NamesInAnyLettersAndLinesThatGoOn) {
     EXPECT_EQ(topology.value().links[0].bits_per_s, 0u);
 }
 
+TEST(SlurmConf, CommentsAndBlanksBehindALineDoNotCount) {
+    const auto topology = read_slurm_conf(
+        "# a path: C:\\\nSwitchName=s0 Nodes=a \\ \t\n LinkSpeed=1\n"
+        "SwitchName=s1 Nodes=b \\ # goes on\n  Switches=s0 # or not \\\nSwitchName=s2 "
+        "Switches=s1\n",
+        "topology.conf");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().hosts.size(), 2u);
+    ASSERT_EQ(topology.value().switches.size(), 3u);
+    EXPECT_EQ(topology.value().switches[2].line, 6u);
+}
+
 TEST(SlurmConf, BlocksHangOnOneSwitch) {
     const auto topology = read_slurm_conf(
         "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockSizes=2,4\n", "topology.conf");
@@ -145,6 +157,12 @@ TEST(SlurmYaml, WhatIsWrongIsToldWithItsLine) {
               "topology.yaml:4: expected `switch: NAME`");
     EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        node: a\n"),
               "topology.yaml:5: unknown key node; did you mean nodes?");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a\n        nodes: b\n"),
+              "topology.yaml:6: nodes stands here twice");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a\n    switches: []\n"),
+              "topology.yaml:6: switches stands here twice");
+    EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a\n  tree: {}\n"),
+              "topology.yaml:6: tree stands here twice");
     EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: [a]\n"),
               "topology.yaml:5: nodes: expected a text");
     EXPECT_EQ(yaml_complaint(head + "      - switch: s\n        nodes: a[0-\n"),
