@@ -17,14 +17,19 @@ needs_two = pytest.mark.skipif(PROCESSORS < 2, reason="ranks would share a proce
 def expect_figures(node):
     """All of them, or, as on a machine that others use, those that the time sufficed for."""
     follows = node["follows"]
-    assert follows["way"] in WAYS and follows["pieces"] in (4, 8), node
+    assert follows["way"] in WAYS and follows["pieces"] == 8, node
     if not node["measured"]:
         assert "share processors" in node["reason"] and "barrier_ns" not in node, node
         assert follows["way"] == "prefetch", node
         return
-    assert node["barrier_ns"] > 0 and set(node["one_way_64k_ns"]) <= set(WAYS), node
-    if node["one_way_64k_ns"]:
-        assert follows["way"] == min(node["one_way_64k_ns"], key=node["one_way_64k_ns"].get), node
+    assert node["barrier_ns"] > 0 and set(node["one_way_64k_ns"]) <= {*WAYS, "short_ring"}, node
+    ways = dict(node["one_way_64k_ns"])
+    short = ways.pop("short_ring", None)
+    if short is not None and short * 20 < min(ways.values()) * 19:
+        del ways["stream"]  # a short ring is for ways that keep lines in the caches
+        assert follows["ring_bytes"] <= 512 << 10, node
+    if ways:
+        assert follows["way"] == min(ways, key=ways.get), node
     for times in (node["one_way"], node["all_ways"]):
         assert all(len(entry) > 1 for entry in times), node
 
