@@ -77,19 +77,14 @@ std::string reading_obstacle(const Settings& settings, std::span<const NodeMembe
 }
 
 // So that no trip waits for a page of a ring: the own one and those of the next ranks, as many as
-// are used together in a team that is not large. Of those that most trips go through, each line:
-// calls that follow each other find lines that their readers have read, and a ring that was never
-// read looks up to four times as quick.
+// are used together in a team that is not large.
 void map_rings(const node::Team& team) {
     constexpr uint32_t kRingsMax = 8;
-    constexpr size_t kPage = 4096;
+    constexpr size_t kStride = 4096;
     const node::Geometry& geometry = team.slice.geometry;
     for (uint32_t i = 0; i < std::min(team.size, kRingsMax); ++i) {
-        const node::Rank owner = (team.rank + i) % team.size;
-        const bool is_roots = owner == 0 || owner == team.size - 1;
-        const size_t stride = is_roots ? node::kLineBytes : kPage;
-        const volatile std::byte* ring = team.slice.chunk(owner, 0);
-        for (size_t at = 0; at < geometry.ring_bytes; at += stride) static_cast<void>(ring[at]);
+        const volatile std::byte* ring = team.slice.chunk((team.rank + i) % team.size, 0);
+        for (size_t at = 0; at < geometry.ring_bytes; at += kStride) static_cast<void>(ring[at]);
     }
 }
 

@@ -126,11 +126,9 @@ Report NodeMaker::claim(const std::shared_ptr<arena::Mapping>& mapping) {
     }
     mapping_ = mapping;
     clear_area(slice);
-    // As calls find the own ring that follow each other, see map_rings().
+    // The meter writes it all.
     if (learns(offer_) && offer_.is_crowded == 0) {
-        std::byte* const ring = slice.chunk(circle_.rank, 0);
-        arena::populate(ring, geometry_.ring_bytes);
-        std::memset(ring, 0, geometry_.ring_bytes);
+        arena::populate(slice.chunk(circle_.rank, 0), geometry_.ring_bytes);
     }
     return {};
 }

@@ -68,8 +68,34 @@ bool Meter::make_room(const Team& team) {
     return true;
 }
 
+namespace {
+
+bool is_root(const Team& team, Rank rank) { return rank == 0 || rank + 1 == team.size; }
+
+// Calls that follow each other find lines that their readers have read. Lines that nobody holds, as
+// in a ring that short calls have hardly used, look up to four times as quick. All calls before are
+// done, so nobody needs what stands there.
+void write_ring(Team& team) {
+    if (!is_root(team, team.rank)) return;
+    const Geometry& geometry = team.slice.geometry;
+    std::memset(team.slice.chunk(team.rank, 0), 0, geometry.chunk_bytes * geometry.chunk_count);
+}
+void read_rings(const Team& team) {
+    const Geometry& geometry = team.slice.geometry;
+    for (const Rank rank : {Rank{0}, team.size - 1}) {
+        if (rank == team.rank) continue;
+        const volatile std::byte* ring = team.slice.chunk(rank, 0);
+        const size_t bytes = geometry.chunk_bytes * geometry.chunk_count;
+        for (size_t at = 0; at < bytes; at += kLineBytes) static_cast<void>(ring[at]);
+    }
+}
+
+}  // namespace
+
 // Whether all have memory to measure with.
 void Meter::ask(Team& team) {
+    team.slice.geometry = team.slice.geometry.recut(untried_.pieces.bytes_max);
+    write_ring(team);
     can_measure_ = make_room(team);
     Call call;
     call.collective = TUTTI_ALLREDUCE;
@@ -80,7 +106,6 @@ void Meter::ask(Team& team) {
         *static_cast<bool*>(out) = both;
     };
     has_asked_ = true;
-    began_ns_ = clock_.now_ns();  // the memory is there
     phase_ = Phase::kAsking;
     start(team, op_, call);
 }
@@ -228,6 +253,8 @@ Step Meter::step(Team& team) {
     if (step != Step::kDone) return step;
     switch (phase_) {
         case Phase::kAsking:
+            read_rings(team);
+            began_ns_ = clock_.now_ns();
             order(team);
             break;
         case Phase::kOrdering:
