@@ -7,13 +7,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "algo/plan.h"
 #include "base/text.h"
 #include "check/count.h"
+#include "explain/svg.h"
 
 namespace tutti::explain {
 namespace {
@@ -54,19 +54,6 @@ size_t arrows(const topo::Placement& placement, const Steps& steps) {
 int column_x(uint32_t rank) { return kLeft + static_cast<int>(rank) * kColumn; }
 int step_y(size_t step) { return kTop + static_cast<int>(step) * kStep; }
 
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char letter : text) {
-        if (letter == '<')
-            result += "&lt;";
-        else if (letter == '&')
-            result += "&amp;";
-        else
-            result += letter;
-    }
-    return result;
-}
-
 // Numbers beside an arrow are short: "64K".
 std::string short_bytes(uint64_t bytes) {
     std::string text = format_bytes(bytes);
@@ -76,7 +63,7 @@ std::string short_bytes(uint64_t bytes) {
     return text;
 }
 
-class Drawing {
+class Drawing : Svg {
   public:
     Drawing(const topo::Placement& placement, const Steps& steps)
         : placement_(placement),
@@ -85,28 +72,16 @@ class Drawing {
 
     std::string whole(const std::string& title) {
         const int width = std::max(column_x(placement_.ranks() - 1) + kLeft,
-                                   2 * 16 + static_cast<int>(title.size()) * kTitleLetter);
+                                   2 * kMargin + static_cast<int>(title.size()) * kTitleLetter);
         const int height = step_y(steps_.size()) + 28;
-        put(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" )"
-            R"(viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="11">)",
-            width, height);
-        put(R"(<title>{}</title>)", escaped(title));
-        put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", width, height);
-        put(R"(<text x="16" y="24" font-size="14">{}</text>)", escaped(title));
+        begin(width, height, title);
         put_hosts();
         put_ranks();
         for (size_t step = 0; step < steps_.size(); ++step) put_step(step);
-        put("</svg>");
-        return std::move(text_);
+        return end();
     }
 
   private:
-    template <class... Arguments>
-    void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-        fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
-        text_ += '\n';
-    }
-
     // Columns that stand beside each other and share a host share a background.
     void put_hosts() {
         if (placement_.nodes() == placement_.ranks()) return;
@@ -204,7 +179,6 @@ class Drawing {
     const topo::Placement& placement_;
     const Steps& steps_;
     bool has_labels_;
-    std::string text_;
 };
 
 }  // namespace

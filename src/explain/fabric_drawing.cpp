@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 #include <vector>
 
+#include "explain/svg.h"
 #include "topo/read/hostlist.h"
 
 namespace tutti::explain {
@@ -24,29 +23,14 @@ constexpr int kColumnWidth = 150;
 constexpr int kBoxWidth = 138;
 constexpr int kBoxHeight = 34;
 constexpr int kLevelHeight = 92;
-constexpr int kMargin = 16;
 constexpr int kTitleRoom = 48;
 constexpr int kRow = 14;
-
-std::string masked(std::string_view text) {
-    std::string result;
-    for (const char letter : text) {
-        if (letter == '<') {
-            result += "&lt;";
-        } else if (letter == '&') {
-            result += "&amp;";
-        } else {
-            result += letter;
-        }
-    }
-    return result;
-}
 
 std::string shortened(const std::string& text) {
     return text.size() <= kLettersMax ? text : text.substr(0, kLettersMax - 3) + "...";
 }
 
-class FabricDrawing {
+class FabricDrawing : Svg {
   public:
     explicit FabricDrawing(const FabricView& view)
         : view_(view), hosts_(view.tree.nodes.size()), x_(view.tree.nodes.size()) {
@@ -68,25 +52,13 @@ class FabricDrawing {
         const int width = std::max(2 * kMargin + static_cast<int>(columns_) * kColumnWidth,
                                    2 * kMargin + 8 * static_cast<int>(title.size()));
         const int height = y_of_level(deepest) + kBoxHeight + static_cast<int>(rows + 1) * kRow;
-        put(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" )"
-            R"(viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="11">)",
-            width, height);
-        put(R"(<title>{}</title>)", masked(title));
-        put(R"(<rect width="{}" height="{}" fill="#ffffff"/>)", width, height);
-        put(R"(<text x="{}" y="24" font-size="14">{}</text>)", kMargin, masked(title));
+        begin(width, height, title);
         for (uint32_t node = 1; node < depth_.size(); ++node) put_link(node);
         for (uint32_t node = 0; node < depth_.size(); ++node) put_node(node);
-        put("</svg>");
-        return std::move(text_);
+        return end();
     }
 
   private:
-    template <class... Arguments>
-    void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-        fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
-        text_ += '\n';
-    }
-
     // A column for each node without others below it, and for each that has both others and hosts;
     // what is above stands in the middle of these.
     void place() {
@@ -113,7 +85,9 @@ class FabricDrawing {
         }
     }
 
-    static int y_of_level(uint32_t level) { return kTitleRoom + static_cast<int>(level) * kLevelHeight; }
+    static int y_of_level(uint32_t level) {
+        return kTitleRoom + static_cast<int>(level) * kLevelHeight;
+    }
 
     void put_link(uint32_t node) {
         const topo::SwitchTree::Node& one = view_.tree.nodes[node];
@@ -121,7 +95,7 @@ class FabricDrawing {
         const int to = y_of_level(depth_[one.parent]) + kBoxHeight;
         put(R"(<path d="M{} {}L{} {}" stroke="#0072b2" stroke-width="{}"><title>{}</title></path>)",
             x_[node], from, x_[one.parent], to, one.up.links > 1 ? 2.5 : 1.0,
-            masked(text_of(one.up)));
+            escaped(text_of(one.up)));
         put(R"(<text x="{}" y="{}" text-anchor="middle" fill="#0072b2">{}</text>)", x_[node],
             from - 6, one.up.links);
     }
@@ -130,11 +104,11 @@ class FabricDrawing {
         const size_t switches = view_.tree.nodes[node].switches.size();
         const int y = y_of_level(depth_[node]);
         const std::string name = name_of_node(view_, node);
-        put(R"(<g><title>{}</title>)", masked(name));
+        put(R"(<g><title>{}</title>)", escaped(name));
         put(R"(<rect x="{}" y="{}" width="{}" height="{}" rx="5" fill="#f0f0f0" stroke="#777777"/>)",
             x_[node] - kBoxWidth / 2, y, kBoxWidth, kBoxHeight);
         put(R"(<text x="{}" y="{}" text-anchor="middle">{}</text></g>)", x_[node], y + 15,
-            masked(shortened(name)));
+            escaped(shortened(name)));
         if (switches > 1) {
             put(R"(<text x="{}" y="{}" text-anchor="middle" fill="#777777">{} switches</text>)",
                 x_[node], y + 29, switches);
@@ -150,7 +124,7 @@ class FabricDrawing {
         // Beside the lines to what is below.
         for (const std::string& row : rows) {
             put(R"(<text x="{}" y="{}"><title>{}</title>{}</text>)", x_[node] - kBoxWidth / 2 + 4,
-                y, masked(row), masked(shortened(row)));
+                y, escaped(row), escaped(shortened(row)));
             y += kRow;
         }
     }
@@ -160,7 +134,6 @@ class FabricDrawing {
     std::vector<int> x_;                           // by node: its middle
     std::vector<uint32_t> depth_;
     uint32_t columns_ = 0;
-    std::string text_;
 };
 
 }  // namespace
