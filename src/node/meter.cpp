@@ -44,6 +44,23 @@ uint32_t readers_of_one(const Team& team) {
     return team.layout.flat ? team.size - 1 : team.layout.children_max;
 }
 
+// Calls that follow each other find lines that their readers have read. Lines that nobody holds, as
+// in a ring that short calls have hardly used, look up to four times as quick. All calls before are
+// done, so nobody needs what stands there.
+void write_ring(Team& team) {
+    if (team.rank != 0 && team.rank + 1 != team.size) return;
+    std::memset(team.slice.chunk(team.rank, 0), 0, team.slice.geometry.ring_bytes);
+}
+void read_rings(const Team& team) {
+    for (const Rank rank : {Rank{0}, team.size - 1}) {
+        if (rank == team.rank) continue;
+        const volatile std::byte* ring = team.slice.chunk(rank, 0);
+        for (size_t at = 0; at < team.slice.geometry.ring_bytes; at += kLineBytes) {
+            static_cast<void>(ring[at]);
+        }
+    }
+}
+
 }  // namespace
 
 size_t Meter::block_bytes_max(const Team& team) const {
@@ -68,33 +85,8 @@ bool Meter::make_room(const Team& team) {
     return true;
 }
 
-namespace {
-
-bool is_root(const Team& team, Rank rank) { return rank == 0 || rank + 1 == team.size; }
-
-// Calls that follow each other find lines that their readers have read. Lines that nobody holds, as
-// in a ring that short calls have hardly used, look up to four times as quick. All calls before are
-// done, so nobody needs what stands there.
-void write_ring(Team& team) {
-    if (!is_root(team, team.rank)) return;
-    const Geometry& geometry = team.slice.geometry;
-    std::memset(team.slice.chunk(team.rank, 0), 0, geometry.chunk_bytes * geometry.chunk_count);
-}
-void read_rings(const Team& team) {
-    const Geometry& geometry = team.slice.geometry;
-    for (const Rank rank : {Rank{0}, team.size - 1}) {
-        if (rank == team.rank) continue;
-        const volatile std::byte* ring = team.slice.chunk(rank, 0);
-        const size_t bytes = geometry.chunk_bytes * geometry.chunk_count;
-        for (size_t at = 0; at < bytes; at += kLineBytes) static_cast<void>(ring[at]);
-    }
-}
-
-}  // namespace
-
 // Whether all have memory to measure with.
 void Meter::ask(Team& team) {
-    team.slice.geometry = team.slice.geometry.recut(untried_.pieces.bytes_max);
     write_ring(team);
     can_measure_ = make_room(team);
     Call call;
