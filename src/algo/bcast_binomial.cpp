@@ -23,7 +23,7 @@ namespace {
 class BcastBinomial final : public Program {
   public:
     BcastBinomial(const Shape& shape, Rank rank)
-        : tree_(shape.ranks, shape.root, rank), n_(shape.bytes) {}
+        : tree_(shape, rank), n_(shape.bytes) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }

@@ -31,8 +31,8 @@ class BcastScatterAllgather final : public Program {
   public:
     BcastScatterAllgather(const Shape& shape, Rank rank)
         : shape_(shape),
-          tree_(shape.ranks, shape.root, rank),
-          next_(HalvingTree(shape.ranks, shape.root, (rank + 1) % shape.ranks).own()),
+          tree_(shape, rank),
+          next_(HalvingTree(shape, (rank + 1) % shape.ranks).own()),
           p_(shape.ranks),
           r_(rank) {}
 

@@ -7,11 +7,13 @@
 
 namespace tutti::algo {
 
-HalvingTree::HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank)
+HalvingTree::HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank,
+                         const topo::SwitchOrder* switches)
     : own_{0, p, root}, parent_(root) {
     Interval now{0, p, root};
     while (now.end - now.begin > 1) {
-        const sched::Rank middle = now.begin + (now.end - now.begin + 1) / 2;
+        const sched::Rank middle = switches ? switches->middle(now.begin, now.end)
+                                            : now.begin + (now.end - now.begin + 1) / 2;
         Interval mine{now.begin, middle, now.leader};
         Interval other{middle, now.end, middle};
         if (now.leader >= middle) {
@@ -32,7 +34,7 @@ HalvingTree::HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank)
 
 uint64_t largest_subtree_bytes(const sched::Shape& shape) {
     // All subtrees lie within those of the root's children; who leads only itself holds nothing.
-    const HalvingTree root(shape.ranks, shape.root, shape.root);
+    const HalvingTree root(shape, shape.root);
     uint64_t bytes_max = 0;
     for (uint32_t j = 0; j < root.children(); ++j) {
         const Interval& child = root.child(j);
@@ -43,7 +45,7 @@ uint64_t largest_subtree_bytes(const sched::Shape& shape) {
 }
 
 std::string_view if_subtree_too_long(const sched::Shape& shape) {
-    const HalvingTree root(shape.ranks, shape.root, shape.root);
+    const HalvingTree root(shape, shape.root);
     for (uint32_t j = 0; j < root.children(); ++j) {
         if (interval_bytes(shape, root.child(j)) > sched::kBlockBytesMax) return kTooLong;
     }

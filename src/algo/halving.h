@@ -8,6 +8,11 @@
 // leader stays leader of its own half and becomes parent of the other half's first rank, which
 // leads that half. For p = 2^k and root 0 this is the binomial tree.
 //
+// Where the tree of switches is known, an interval is cut between two children of the lowest switch
+// that has all of it below (topo/switch_order.h): the tree of Kandalla, Subramoni, Panda 2010,
+// section 4.2, binomial among the leaders of switches and binomial below each of them, for any tree
+// of switches. A switch's leader is the root, if that is below it, else its first rank.
+//
 // Why: a subtree is always an interval of ranks. So a subtree's blocks stand one behind the other
 // in the buffer of all blocks, for every root; partial results cover intervals, so that the order
 // of operands can be kept; and only one message crosses from one half of the machines to the other.
@@ -17,14 +22,17 @@
 //
 // Invariants (tests/unit/algo/halving_test.cpp):
 //   I1  every rank but the root has one parent; a rank's interval is itself and its children's
-//   I2  no rank is deeper than ceil(log2 p), none has more children than that
+//   I2  no rank is deeper than ceil(log2 p), none has more children than that; with switches, than
+//       the sum of ceil(log2 c) over the switches above one another, c the children of each
 //   I3  child(j)'s interval adjoins what child(j + 1) and later ones and the rank itself cover
+//   I4  of the ranks below a switch only its leader has a parent that is not below it
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "sched/program.h"
 #include "sched/shape.h"
 
 namespace tutti::algo {
@@ -37,8 +45,12 @@ struct Interval {
 
 class HalvingTree {
   public:
-    // O(log p).
-    HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank);
+    // Of the shape's participants, around its root.
+    HalvingTree(const sched::Shape& shape, sched::Rank rank)
+        : HalvingTree(shape.ranks, shape.root, rank, shape.switches) {}
+    // O(log p), and with switches O(levels log p).
+    HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank,
+                const topo::SwitchOrder* switches = nullptr);
 
     [[nodiscard]] bool is_root() const { return parent_ == own_.leader; }
     [[nodiscard]] bool is_leaf() const { return children_ == 0; }
@@ -51,7 +63,9 @@ class HalvingTree {
     [[nodiscard]] const Interval& child(uint32_t j) const { return child_[j]; }
 
   private:
-    static constexpr uint32_t kDepthMax = 32;
+    // For 2^32 ranks, and one more for each level of switches. A round takes as many messages.
+    static constexpr uint32_t kDepthMax = 32 + topo::kCutLevelsMax + 1;
+    static_assert(kDepthMax < sched::kRoundOpsMax);
     Interval own_;
     sched::Rank parent_ = 0;
     uint32_t children_ = 0;

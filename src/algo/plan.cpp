@@ -467,7 +467,8 @@ uint64_t TeamProgram::closing_order(uint64_t lane) const {
 std::unique_ptr<Program> make_plan(const Algorithm& algorithm, const Shape& shape,
                                    const Placement& placement, Rank rank, const Tuning& tuning) {
     const Layout layout(algorithm, shape, placement, tuning);
-    if (layout.is_flat && layout.lanes == 1) return algorithm.make(shape, rank, tuning);
+    const bool is_plain = layout.is_flat && layout.lanes == 1;
+    if (is_plain) return algorithm.make(layout.inner(shape.bytes), rank, tuning);
     return std::make_unique<TeamProgram>(algorithm, layout, rank);
 }
 
@@ -484,9 +485,8 @@ Programs make_plans(const Algorithm& algorithm, const Shape& shape, const Placem
 std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
                                const Placement& placement, const Tuning& tuning) {
     const Layout layout(algorithm, shape, placement, tuning);
-    const std::string_view obstacle = algorithm.obstacle(layout.inner(layout.segment_bytes));
-    if (!obstacle.empty()) return obstacle;
-    return algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1)));
+    const std::string_view why = algorithm.obstacle(layout.inner(layout.segment_bytes));
+    return why.empty() ? algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1))) : why;
 }
 
 uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,

@@ -19,6 +19,11 @@
 // the opening ones of the lane that takes its slot. Non-commutative operators over nodes whose
 // ranks are not consecutive, and gather, scatter and allgather of blocks beyond kPackedBytesMax
 // over such nodes, run without the node level (flat); so do algorithms that ask for it.
+//
+// Where the placement knows the switches, nodes take part in the order of a walk through them
+// (topo/switch_order.h): rings and chains pass each link once each way, trees are cut between
+// switches. Not where the order of ranks is to be kept and differs: operators that do not commute,
+// algorithms that fold from the left, blocks too long to be packed, Tuning::order.
 #pragma once
 
 #include <memory>

@@ -12,12 +12,28 @@ constexpr uint32_t kLanesInFlightDefault = 4;
 // segments of scratch each take 8 MiB then, an eighth of TUTTI_SCRATCH.
 constexpr uint64_t kOwnLanesSegmentMax = uint64_t{256} << 10;
 
+// Nodes may be the participants, in this order: it is that of ranks, or the call does not mind.
+bool allows(const Shape& shape, const NodeLayout& node, const Placement& placement) {
+    if (placement.is_contiguous()) return true;
+    if (is_reduction(shape.collective) && !shape.is_commutative) return false;
+    if (!has_blocks(shape.collective)) return true;
+    return node.packing != Packing::kNone && shape.all_blocks_bytes() <= kPackedBytesMax;
+}
+
 bool must_be_flat(const Shape& shape, const NodeLayout& node, const Placement& placement) {
-    if (placement.nodes() == placement.ranks()) return true;
-    if (placement.is_contiguous()) return false;
-    if (is_reduction(shape.collective) && !shape.is_commutative) return true;
-    if (!has_blocks(shape.collective)) return false;
-    return node.packing == Packing::kNone || shape.all_blocks_bytes() > kPackedBytesMax;
+    const bool is_alone = placement.nodes() == placement.ranks();
+    return (is_alone && placement.is_contiguous()) || !allows(shape, node, placement);
+}
+
+// The order of ranks is what some algorithms are for, and the only one that ranks by themselves
+// have.
+const topo::OnSwitches* follows(const Algorithm& algorithm, const Shape& shape,
+                                const NodeLayout& node, const Placement& placement,
+                                const Tuning& tuning) {
+    const topo::OnSwitches* switches = placement.switches();
+    if (switches == nullptr || tuning.order == Order::kRanks) return nullptr;
+    if (tuning.flat || algorithm.is_flat || algorithm.folds_from_left) return nullptr;
+    return allows(shape, node, switches->placement) ? switches : nullptr;
 }
 
 }  // namespace
@@ -27,9 +43,13 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     : shape(call), node(&node_layout(call.collective)), placement(&where), tuning(tuned) {
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
-    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(shape, *node, where);
+    if (const topo::OnSwitches* found = follows(algorithm, shape, *node, where, tuned)) {
+        placement = &found->placement;
+        switches = &found->order;
+    }
+    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(shape, *node, *placement);
     has_multicast = algorithm.has_multicast;
-    is_packed = !is_flat && node->packing != Packing::kNone && !where.is_contiguous();
+    is_packed = !is_flat && node->packing != Packing::kNone && !placement->is_contiguous();
     segment_bytes = shape.bytes;
     if (!is_vector(shape.collective)) return;
     uint64_t wanted = tuning.segment_bytes ? tuning.segment_bytes : algorithm.segment_bytes;
@@ -49,6 +69,7 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
 Shape Layout::inner(uint64_t bytes) const {
     Shape result = shape;
     result.bytes = bytes;
+    result.switches = switches;
     if (is_flat) return result;
     result.ranks = placement->nodes();
     result.root = placement->node_of(shape.root);

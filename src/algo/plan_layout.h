@@ -45,7 +45,8 @@ struct Layout {
 
     Shape shape;
     const NodeLayout* node;
-    const topo::Placement* placement;
+    const topo::Placement* placement;               // in the order that the algorithm follows
+    const topo::SwitchOrder* switches = nullptr;    // where that is theirs
     Tuning tuning;
     bool is_flat = false;        // every rank is a participant
     bool is_packed = false;      // blocks travel in scratch, in the order of nodes

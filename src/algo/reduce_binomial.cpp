@@ -26,7 +26,7 @@ namespace {
 class ReduceBinomial final : public Program {
   public:
     ReduceBinomial(const Shape& shape, Rank rank)
-        : tree_(shape.ranks, shape.root, rank), n_(shape.bytes), c_(tree_.children()) {}
+        : tree_(shape, rank), n_(shape.bytes), c_(tree_.children()) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }

@@ -24,7 +24,7 @@ namespace {
 class ScatterBinomial final : public Program {
   public:
     ScatterBinomial(const Shape& shape, Rank rank)
-        : shape_(shape), tree_(shape.ranks, shape.root, rank), rank_(rank) {}
+        : shape_(shape), tree_(shape, rank), rank_(rank) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }

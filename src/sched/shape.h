@@ -43,6 +43,8 @@ struct Shape {
     bool sizes_are_compared = true;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
+    // Set where participants are numbered by positions in it.
+    const topo::SwitchOrder* switches = nullptr;
 
     bool operator==(const Shape&) const = default;
 

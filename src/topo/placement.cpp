@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -12,23 +13,42 @@ Placement::Placement(std::span<const uint64_t> node_of_rank) {
     const auto count = static_cast<uint32_t>(node_of_rank.size());
     std::unordered_map<uint64_t, uint32_t> numbers;
     node_of_.reserve(count);
-    index_.resize(count);
     std::vector<uint32_t> sizes;
     for (uint32_t rank = 0; rank < count; ++rank) {
         const auto next = static_cast<uint32_t>(sizes.size());
         const auto [at, is_new] = numbers.try_emplace(node_of_rank[rank], next);
         if (is_new) sizes.push_back(0);
         node_of_.push_back(at->second);
-        index_[rank] = sizes[at->second]++;
-        // A node that goes on after another one began is torn apart.
-        if (rank > 0 && !is_new && node_of_[rank - 1] != at->second) is_contiguous_ = false;
+        ++sizes[at->second];
     }
+    number_members(sizes);
+}
+
+Placement::Placement(const Placement& other, std::span<const uint32_t> order) {
+    std::vector<uint32_t> number_of(order.size());
+    std::vector<uint32_t> sizes;
+    for (uint32_t node = 0; node < order.size(); ++node) {
+        number_of[order[node]] = node;
+        sizes.push_back(static_cast<uint32_t>(other.members(order[node]).size()));
+    }
+    node_of_.reserve(other.ranks());
+    for (const uint32_t node : other.node_of_) node_of_.push_back(number_of[node]);
+    number_members(sizes);
+}
+
+// sizes: of the nodes. The rest follows from them and node_of_.
+void Placement::number_members(const std::vector<uint32_t>& sizes) {
     first_.assign(1, 0);
     for (const uint32_t size : sizes) first_.push_back(first_.back() + size);
-    members_.resize(count);
-    for (uint32_t rank = 0; rank < count; ++rank) {
-        members_[first_[node_of_[rank]] + index_[rank]] = rank;
+    index_.resize(node_of_.size());
+    members_.resize(node_of_.size());
+    std::vector<uint32_t> met(sizes.size());
+    for (uint32_t rank = 0; rank < ranks(); ++rank) {
+        const uint32_t node = node_of_[rank];
+        index_[rank] = met[node]++;
+        members_[first_[node] + index_[rank]] = rank;
     }
+    is_contiguous_ = std::is_sorted(members_.begin(), members_.end());
     if (sizes.empty()) return;
     members_max_ = *std::max_element(sizes.begin(), sizes.end());
     members_min_ = *std::min_element(sizes.begin(), sizes.end());
@@ -51,6 +71,16 @@ Placement Placement::round_robin(uint32_t ranks, uint32_t nodes) {
     std::vector<uint64_t> node_of(ranks);
     for (uint32_t rank = 0; rank < ranks; ++rank) node_of[rank] = rank % nodes;
     return Placement(node_of);
+}
+
+void Placement::set_switches(const SwitchTree& tree) {
+    TUTTI_ASSERT(tree.place_of_host.size() == nodes(), "a place for each node");
+    switches_.reset();
+    SwitchOrder order(tree);
+    if (order.leaves() < 2) return;
+    Placement walked(*this, order.nodes());
+    switches_ = std::make_shared<const OnSwitches>(
+        OnSwitches{std::move(order), std::move(walked)});
 }
 
 }  // namespace tutti::topo

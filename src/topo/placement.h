@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks of a team share a node. Plain data that all members know alike; nodes are numbered in
-// the order of their lowest ranks. 12 bytes a rank and 4 a node.
+// Which ranks of a team share a node and, where that is known, which nodes share a switch. Plain data
+// that all members know alike; nodes are numbered in the order of their lowest ranks, or of the
+// walk through the switches. 12 bytes a rank and 4 a node, twice where switches are known.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "topo/switch_order.h"
+
 namespace tutti::topo {
+
+struct OnSwitches;
 
 class Placement {
   public:
@@ -28,12 +34,22 @@ class Placement {
     }
     // Ranks on all nodes with a lower number.
     [[nodiscard]] uint32_t members_before(uint32_t node) const { return first_[node]; }
-    // Every node's ranks are consecutive, so that the order of nodes is the order of ranks.
+    // Every node's ranks are consecutive, and the order of nodes is the order of ranks.
     [[nodiscard]] bool is_contiguous() const { return is_contiguous_; }
     [[nodiscard]] uint32_t members_max() const { return members_max_; }
     [[nodiscard]] uint32_t members_min() const { return members_min_; }
 
+    // Node i is where tree.place_of_host[i] says. Nodes that are all on one switch are on none that
+    // matters.
+    void set_switches(const SwitchTree& tree);
+    // nullptr: not known, or one alone.
+    [[nodiscard]] const OnSwitches* switches() const { return switches_.get(); }
+
   private:
+    // order[i]: of the other one, the node that is number i here.
+    Placement(const Placement& other, std::span<const uint32_t> order);
+    void number_members(const std::vector<uint32_t>& sizes);
+
     std::vector<uint32_t> node_of_;  // by rank
     std::vector<uint32_t> index_;    // by rank
     std::vector<uint32_t> members_;  // ranks, node after node
@@ -41,6 +57,13 @@ class Placement {
     bool is_contiguous_ = true;
     uint32_t members_max_ = 0;
     uint32_t members_min_ = 0;
+    std::shared_ptr<const OnSwitches> switches_;
+};
+
+// The same ranks on the same nodes, but the nodes numbered by position.
+struct OnSwitches {
+    SwitchOrder order;
+    Placement placement;
 };
 
 }  // namespace tutti::topo

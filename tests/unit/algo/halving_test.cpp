@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <vector>
+
+#include "unit/topo/switch_trees.h"
 
 namespace tutti::algo {
 namespace {
@@ -12,10 +15,10 @@ namespace {
 using sched::Rank;
 
 // I1, I3: every rank's interval is itself and its children's, adjoining, largest first.
-void expect_intervals(Rank p, Rank root) {
+void expect_intervals(Rank p, Rank root, const topo::SwitchOrder* switches = nullptr) {
     std::vector<Rank> parents(p, 0);
     for (Rank rank = 0; rank < p; ++rank) {
-        const HalvingTree tree(p, root, rank);
+        const HalvingTree tree(p, root, rank, switches);
         EXPECT_EQ(tree.is_root(), rank == root);
         EXPECT_EQ(tree.own().leader, rank);
         Rank begin = rank;
@@ -25,7 +28,7 @@ void expect_intervals(Rank p, Rank root) {
             ASSERT_TRUE(child.end == begin || child.begin == end) << rank << " child " << j;
             begin = std::min(begin, child.begin);
             end = std::max(end, child.end);
-            const HalvingTree below(p, root, child.leader);
+            const HalvingTree below(p, root, child.leader, switches);
             EXPECT_EQ(below.parent(), rank);
             EXPECT_EQ(below.own().begin, child.begin);
             EXPECT_EQ(below.own().end, child.end);
@@ -87,6 +90,57 @@ TEST(Halving, FewStepsForMillions) {
     const HalvingTree tree(4'000'000'000U, 3'999'999'999U, 17);
     EXPECT_LE(tree.children(), 32U);
     EXPECT_GE(tree.own().end - tree.own().begin, 1U);
+}
+
+// I1, I3 and I4, for any tree of switches and any root.
+TEST(Halving, AlongTheSwitches) {
+    Prng prng(2);
+    for (int turn = 0; turn < 200; ++turn) {
+        const auto p = static_cast<Rank>(1 + prng.below(40));
+        const topo::SwitchTree tree =
+            topo::test::random_switches(prng, static_cast<uint32_t>(1 + prng.below(12)), p);
+        const topo::SwitchOrder order(tree);
+        const auto root = static_cast<Rank>(prng.below(p));
+        SCOPED_TRACE(testing::Message() << "turn " << turn);
+        expect_intervals(p, root, &order);
+        for (uint32_t at = 0; at < tree.nodes.size(); ++at) {
+            const auto below = [&](Rank i) {
+                return topo::test::is_below(tree, tree.place_of_host[order.nodes()[i]].node, at);
+            };
+            uint32_t leaders = 0;
+            Rank first = p;
+            for (Rank rank = 0; rank < p; ++rank) {
+                if (!below(rank)) continue;
+                first = std::min(first, rank);
+                const Rank parent = HalvingTree(p, root, rank, &order).parent();
+                if (rank != root && below(parent)) continue;
+                ++leaders;
+                EXPECT_EQ(rank, below(root) ? root : first);
+            }
+            EXPECT_EQ(leaders, first < p ? 1U : 0U);
+        }
+        if (testing::Test::HasFailure()) return;
+    }
+}
+
+// 16 ranks on four switches of four: two messages between switches on every way, two within.
+TEST(Halving, MessagesBetweenSwitchesAreLogarithmic) {
+    std::vector<uint32_t> leaves;
+    for (uint32_t i = 0; i < 16; ++i) leaves.push_back(i / 4);
+    const topo::SwitchOrder order(topo::test::two_levels(leaves));
+    for (Rank root = 0; root < 16; ++root) {
+        for (Rank rank = 0; rank < 16; ++rank) {
+            uint32_t between = 0;
+            uint32_t all = 0;
+            for (Rank at = rank; at != root; ++all) {
+                const Rank parent = HalvingTree(16, root, at, &order).parent();
+                if (parent / 4 != at / 4) ++between;
+                at = parent;
+            }
+            EXPECT_LE(between, 2U);
+            EXPECT_LE(all, 4U);
+        }
+    }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "check/count.h"
 #include "check/prove.h"
+#include "unit/topo/switch_trees.h"
 
 namespace tutti::algo {
 namespace {
@@ -25,6 +26,15 @@ std::vector<Placement> placements() {
     result.push_back(Placement::blocks(12, 5));
     result.emplace_back(std::vector<uint64_t>{0, 1, 1, 1, 1, 2, 3, 3});
     result.emplace_back(std::vector<uint64_t>{5, 5, 7, 5, 9, 7, 5, 5, 2});
+    const auto on_leaves = [&](Placement placement, const std::vector<uint32_t>& leaf_of_node) {
+        placement.set_switches(topo::test::two_levels(leaf_of_node));
+        result.push_back(std::move(placement));
+    };
+    on_leaves(Placement::blocks(5, 5), {0, 1, 0, 1, 2});
+    on_leaves(Placement::blocks(5, 5), {1, 1, 0, 0, 0});
+    on_leaves(Placement::blocks(7, 3), {0, 1, 0});
+    on_leaves(Placement::blocks(7, 3), {0, 0, 1});
+    on_leaves(Placement::round_robin(7, 3), {1, 0, 1});
     return result;
 }
 

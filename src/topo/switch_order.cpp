@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "topo/switch_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace tutti::topo {
+
+SwitchOrder::SwitchOrder(const SwitchTree& tree) {
+    const auto count = static_cast<uint32_t>(tree.place_of_host.size());
+    TUTTI_ASSERT(count > 0, "a team has nodes");
+    const auto switches = static_cast<uint32_t>(tree.nodes.size());
+    // Of each switch: the lowest node below it, how many nodes it has itself, and how many things
+    // hang on it.
+    std::vector<uint32_t> lowest(switches, kNoNode);
+    std::vector<uint32_t> on(switches, 0);
+    for (uint32_t node = count; node-- > 0;) {
+        const uint32_t at = tree.place_of_host[node].node;
+        lowest[at] = node;
+        ++on[at];
+    }
+    std::vector<uint32_t> children(on);
+    for (uint32_t at = switches; at-- > 1;) {
+        const uint32_t parent = tree.nodes[at].parent;
+        if (lowest[at] == kNoNode) continue;
+        lowest[parent] = std::min(lowest[parent], lowest[at]);
+        ++children[parent];
+    }
+    groups_.reserve(switches);
+    for (uint32_t at = 0, next = 0; at < switches; ++at) {
+        const uint32_t parent = tree.nodes[at].parent;
+        const uint32_t depth = parent == kNoNode ? 0 : groups_[parent].depth + 1;
+        groups_.push_back({parent, depth, next, next});
+        next += children[at];
+    }
+    // What it is: nodes, and from `count` on switches.
+    std::vector<uint32_t> child(count + switches);
+    for (uint32_t node = 0; node < count; ++node) {
+        child[groups_[tree.place_of_host[node].node].end++] = node;
+    }
+    for (uint32_t at = 1; at < switches; ++at) {
+        if (lowest[at] != kNoNode) child[groups_[tree.nodes[at].parent].end++] = count + at;
+    }
+    const auto first_of = [&](uint32_t one) { return one < count ? one : lowest[one - count]; };
+    for (const Group& group : groups_) {
+        std::sort(child.begin() + group.first, child.begin() + group.end,
+                  [&](uint32_t a, uint32_t b) { return first_of(a) < first_of(b); });
+    }
+    // The walk itself: the switch it is at, and the child that comes next.
+    starts_.resize(child.size());
+    nodes_.reserve(count);
+    group_of_.reserve(count);
+    std::vector<std::pair<uint32_t, uint32_t>> way{{0, groups_[0].first}};
+    while (!way.empty()) {
+        auto& [group, next] = way.back();
+        if (next == groups_[group].end) {
+            way.pop_back();
+            continue;
+        }
+        const uint32_t here = next++;
+        starts_[here] = static_cast<uint32_t>(nodes_.size());
+        if (child[here] < count) {
+            is_identity_ = is_identity_ && child[here] == nodes_.size();
+            nodes_.push_back(child[here]);
+            group_of_.push_back(group);
+        } else {
+            const uint32_t below = child[here] - count;
+            way.emplace_back(below, groups_[below].first);
+        }
+    }
+    TUTTI_ASSERT(nodes_.size() == count, "every node is met once");
+    count_leaves(on);
+}
+
+void SwitchOrder::count_leaves(std::span<const uint32_t> nodes_of_switch) {
+    nodes_min_ = static_cast<uint32_t>(nodes_.size());
+    for (const uint32_t nodes : nodes_of_switch) {
+        if (nodes == 0) continue;
+        ++leaves_;
+        nodes_max_ = std::max(nodes_max_, nodes);
+        nodes_min_ = std::min(nodes_min_, nodes);
+    }
+}
+
+uint32_t SwitchOrder::middle(uint32_t begin, uint32_t end) const {
+    TUTTI_ASSERT(begin + 1 < end && end <= nodes_.size(), "something to cut");
+    uint32_t low = group_of_[begin];
+    uint32_t high = group_of_[end - 1];
+    while (low != high) {
+        uint32_t& deeper = groups_[low].depth >= groups_[high].depth ? low : high;
+        deeper = groups_[deeper].parent;
+    }
+    if (groups_[low].depth >= kCutLevelsMax) return begin + (end - begin + 1) / 2;
+    const auto from = starts_.begin() + groups_[low].first;
+    const auto to = starts_.begin() + groups_[low].end;
+    const auto first = std::lower_bound(from, to, begin);
+    const auto last = std::lower_bound(first, to, end);
+    TUTTI_ASSERT(last - first > 1 && *first == begin, "what some children of one switch hold");
+    return *(first + (last - first + 1) / 2);
+}
+
+}  // namespace tutti::topo

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm along any tree of switches: proved, and counted on the links between them. Trees,
+// who is where, roots and subsets of hosts are drawn by seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "algo/plan.h"
+#include "base/prng.h"
+#include "check/count.h"
+#include "check/prove.h"
+#include "property/shapes.h"
+#include "unit/topo/switch_trees.h"
+
+namespace tutti::algo {
+namespace {
+
+using topo::Placement;
+
+// A job on some hosts of a cluster.
+struct Job {
+    topo::SwitchTree tree;  // of its nodes, by their numbers
+    Placement placement = Placement::blocks(1, 1);
+};
+
+// Of `ranks` ranks, dealt to hosts in blocks, in turn or at random; hosts chosen at random from a
+// larger cluster.
+Job draw_job(Prng& prng, uint32_t switches, uint32_t hosts, uint32_t ranks) {
+    const topo::SwitchTree cluster = topo::test::random_switches(prng, switches, 2 * hosts);
+    std::vector<uint32_t> chosen(2 * hosts);
+    std::iota(chosen.begin(), chosen.end(), 0u);
+    for (size_t i = chosen.size(); i-- > 1;) std::swap(chosen[i], chosen[prng.below(i + 1)]);
+    chosen.resize(hosts);
+    const uint64_t way = prng.below(3);
+    std::vector<uint64_t> host_of_rank;
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        const uint64_t host = way == 0   ? uint64_t{rank} * hosts / ranks
+                              : way == 1 ? rank % hosts
+                                         : prng.below(hosts);
+        host_of_rank.push_back(host);
+    }
+    Job job;
+    job.placement = Placement(host_of_rank);
+    std::vector<uint32_t> host_of_node;
+    for (uint32_t node = 0; node < job.placement.nodes(); ++node) {
+        host_of_node.push_back(chosen[host_of_rank[job.placement.members(node)[0]]]);
+    }
+    job.tree = topo::restrict_tree(cluster, host_of_node);
+    job.placement.set_switches(job.tree);
+    return job;
+}
+
+Shape draw_shape(Prng& prng, const Algorithm& algorithm, uint32_t ranks) {
+    const Rank root =
+        has_root(algorithm.collective) ? static_cast<Rank>(prng.below(ranks)) : Rank{0};
+    const auto all = shapes(algorithm.collective, ranks, root);
+    return all[prng.below(all.size())];
+}
+
+class AlongSwitches : public testing::TestWithParam<const Algorithm*> {};
+
+TEST_P(AlongSwitches, IsProvedOnAnyTree) {
+    const Algorithm& algorithm = *GetParam();
+    Prng prng(4);
+    const int turns = std::getenv("TESTS_BRIEF") ? 40 : std::getenv("TESTS_LONG") ? 2000 : 200;
+    int followed = 0;
+    for (int turn = 0; turn < turns; ++turn) {
+        const auto hosts = static_cast<uint32_t>(2 + prng.below(14));
+        const auto ranks = static_cast<uint32_t>(hosts + prng.below(2) * prng.below(20));
+        const Job job = draw_job(prng, static_cast<uint32_t>(1 + prng.below(9)), hosts, ranks);
+        const Shape shape = draw_shape(prng, algorithm, ranks);
+        Tuning tuning;
+        if (is_vector(algorithm.collective) && prng.below(3) == 0) {
+            tuning.segment_bytes = shape.element_bytes * (1 + prng.below(7));
+            tuning.leaders = static_cast<uint32_t>(prng.below(3));
+        }
+        if (!plan_obstacle(algorithm, shape, job.placement, tuning).empty()) continue;
+        followed += job.placement.switches() != nullptr ? 1 : 0;
+        const Programs programs = make_plans(algorithm, shape, job.placement, tuning);
+        check::Demands demands;
+        demands.left_fold = algorithm.folds_from_left && job.placement.nodes() == ranks;
+        const check::Faults faults = check::prove(shape, job.placement, programs, demands);
+        ASSERT_TRUE(faults.lines.empty())
+            << "turn " << turn << ", " << shape.ranks << " ranks on " << job.placement.nodes()
+            << " nodes, root " << shape.root << ", " << shape.bytes << " bytes"
+            << (shape.is_commutative ? "" : ", in order") << ": " << faults.lines.front();
+        const uint64_t scratch = plan_scratch_bytes(algorithm, shape, job.placement, tuning);
+        for (const auto& program : programs) {
+            const sched::Extent extent = program->extent();
+            EXPECT_LE(extent.lanes_in_flight * extent.scratch_bytes, scratch);
+        }
+    }
+    EXPECT_GT(followed, turns / 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AlongSwitches, testing::ValuesIn(pointers()), test_name);
+
+// What passes the link above each switch, up and down: messages and bytes of the whole call, and
+// the most messages of one step.
+struct Passed {
+    std::vector<uint64_t> messages;
+    std::vector<uint64_t> bytes;
+    uint64_t in_a_step = 0;
+};
+
+Passed passed(const Job& job, const Programs& programs) {
+    Passed result;
+    result.messages.resize(2 * job.tree.nodes.size());
+    result.bytes.resize(2 * job.tree.nodes.size());
+    for (const auto& step : check::steps(job.placement, programs)) {
+        std::vector<uint64_t> all(2 * job.tree.nodes.size());
+        for (const check::Passage& passage : step) {
+            const uint32_t from = job.placement.node_of(passage.sender);
+            const uint32_t to = job.placement.node_of(passage.receiver);
+            std::vector<uint64_t> one(all.size());
+            topo::test::add_message(job.tree, from, to, one);
+            for (size_t i = 0; i < all.size(); ++i) {
+                all[i] += one[i];
+                result.messages[i] += one[i];
+                result.bytes[i] += one[i] * passage.bytes;
+            }
+        }
+        result.in_a_step = std::max(result.in_a_step, *std::max_element(all.begin(), all.end()));
+    }
+    return result;
+}
+
+// Patarasuk, Yuan 2007, lemmas 4 and 5: rings, and chains, however ranks were dealt to hosts.
+TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
+    Prng prng(5);
+    const auto names = std::to_array<std::pair<tutti_collective, std::string_view>>(
+        {{TUTTI_ALLREDUCE, "ring"}, {TUTTI_ALLGATHER, "ring"}, {TUTTI_BCAST, "chain"},
+         {TUTTI_REDUCE, "rotated_chain"}});
+    for (int turn = 0; turn < 100; ++turn) {
+        const auto hosts = static_cast<uint32_t>(2 + prng.below(20));
+        const Job job = draw_job(prng, static_cast<uint32_t>(1 + prng.below(12)), hosts,
+                                 hosts * static_cast<uint32_t>(1 + prng.below(3)));
+        for (const auto& [collective, name] : names) {
+            Shape shape = {.collective = collective, .ranks = job.placement.ranks()};
+            shape.bytes = 840;
+            shape.element_bytes = 8;
+            if (has_root(collective)) shape.root = static_cast<Rank>(prng.below(shape.ranks));
+            // A chain's segments follow each other by the same way.
+            Tuning tuning;
+            tuning.segment_bytes = has_root(collective) ? shape.bytes : 0;
+            const Programs programs =
+                make_plans(*find(collective, name), shape, job.placement, tuning);
+            const Passed load = passed(job, programs);
+            EXPECT_LE(load.in_a_step, 1u) << "turn " << turn << ' ' << name;
+            // And the bytes over each of them are what lemma 1 has for one process, or less.
+            const uint64_t nodes = job.placement.nodes();
+            const uint64_t most = *std::max_element(load.bytes.begin(), load.bytes.end());
+            if (collective == TUTTI_ALLREDUCE) {
+                EXPECT_LE(most, 2 * (nodes - 1) * (840 / nodes / 8 * 8 + 8));
+            } else if (has_root(collective)) {
+                EXPECT_LE(most, shape.bytes);
+            }
+        }
+    }
+}
+
+// Kandalla, Subramoni, Panda 2010, section 4.2: only leaders of switches talk to other switches, so
+// one message comes to each switch, or goes from it.
+TEST(SwitchLoad, TreesComeToEachSwitchOnce) {
+    Prng prng(2);
+    for (int turn = 0; turn < 100; ++turn) {
+        const auto hosts = static_cast<uint32_t>(2 + prng.below(20));
+        const Job job = draw_job(prng, static_cast<uint32_t>(1 + prng.below(12)), hosts,
+                                 hosts * static_cast<uint32_t>(1 + prng.below(3)));
+        for (const tutti_collective collective :
+             {TUTTI_BCAST, TUTTI_REDUCE, TUTTI_GATHER, TUTTI_SCATTER}) {
+            Shape shape = {.collective = collective, .ranks = job.placement.ranks()};
+            shape.bytes = 8;
+            shape.root = static_cast<Rank>(prng.below(shape.ranks));
+            const Passed load =
+                passed(job, make_plans(*find(collective, "binomial"), shape, job.placement, {}));
+            const bool is_up = collective == TUTTI_REDUCE || collective == TUTTI_GATHER;
+            const uint32_t root = job.tree.place_of_host[job.placement.node_of(shape.root)].node;
+            for (uint32_t at = 1; at < job.tree.nodes.size(); ++at) {
+                const bool has_root = topo::test::is_below(job.tree, root, at);
+                // Out of it, or into it. The other way its leader may pass on what others need.
+                const uint64_t once = load.messages[2 * at + (is_up ? 0 : 1)];
+                EXPECT_EQ(once, has_root ? 0u : 1u) << "turn " << turn;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tutti::algo
