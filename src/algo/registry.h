@@ -20,9 +20,8 @@ using sched::Shape;
 
 // How participants stand in rings and chains, and where trees are cut.
 enum class Order : uint8_t {
-    kOwn,       // along the switches, where they are known and the call allows it
-    kRanks,     // by their lowest ranks
-    kSwitches,  // as kOwn, but asked for by name
+    kSwitches,  // along the switches, where they are known and the call allows it
+    kRanks      // nodes by their lowest ranks
 };
 
 // What a rule may set; 0: the algorithm's own choice, stated in its file.
@@ -33,7 +32,7 @@ struct Tuning {
     uint32_t fan_in = 0;           // children of a tree's inner node, messages at a time
     uint32_t leaders = 0;          // ranks of a node that talk to other nodes, in turn by lane
     bool flat = false;             // no node level: every rank is a participant by itself
-    Order order = Order::kOwn;
+    Order order = Order::kSwitches;
     bool operator==(const Tuning&) const = default;
 };
 

@@ -83,6 +83,7 @@ std::string tuning_text(const algo::Algorithm& algorithm, const algo::Tuning& tu
     if (tuning.leaders != 0) parts.push_back(fmt::format("{} leaders a host", tuning.leaders));
     if (tuning.fan_in != 0) parts.push_back(fmt::format("fan-in {}", tuning.fan_in));
     if (tuning.flat) parts.emplace_back("flat");
+    if (tuning.order == algo::Order::kRanks) parts.emplace_back("in the order of ranks");
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -26,9 +26,15 @@ bool covers(const Rule& wide, const Rule& narrow) {
             if (std::find(wide.mpis.begin(), wide.mpis.end(), mpi) == wide.mpis.end()) return false;
         }
     }
+    if (wide.contiguous && wide.contiguous != narrow.contiguous) return false;
     if (wide.commutative && wide.commutative != narrow.commutative) return false;
     if (wide.multicast && wide.multicast != narrow.multicast) return false;
     if (!covers(wide.multicast_mbit, narrow.multicast_mbit)) return false;
+    // None fits where switches are not known.
+    if (wide.switches && !(narrow.switches || narrow.hosts_per_switch)) return false;
+    if (wide.hosts_per_switch && !(narrow.switches || narrow.hosts_per_switch)) return false;
+    if (!covers(wide.switches, narrow.switches)) return false;
+    if (!covers(wide.hosts_per_switch, narrow.hosts_per_switch)) return false;
     return covers(wide.bytes, narrow.bytes) && covers(wide.ranks, narrow.ranks) &&
            covers(wide.hosts, narrow.hosts) && covers(wide.ranks_per_host, narrow.ranks_per_host);
 }
@@ -42,6 +48,15 @@ Fault never_fits(const Rule& rule) {
     if (hosts.high == 0) return "never fits: a team has a host at least";
     if (ranks.high == 0) return "never fits: a team has a rank at least";
     if (members.high == 0) return "never fits: a host has a rank at least";
+    if (rule.switches && rule.switches->high == 0) {
+        return "never fits: where switches are known, there is one at least";
+    }
+    if (rule.hosts_per_switch && rule.hosts_per_switch->high == 0) {
+        return "never fits: only switches with hosts count";
+    }
+    if (rule.switches && hosts.high < rule.switches->low) {
+        return "never fits: fewer hosts than switches";
+    }
     if (ranks.high < hosts.low) return "never fits: fewer ranks than hosts";
     if (ranks.high < members.low) return "never fits: fewer ranks than on one host";
     const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;

@@ -59,6 +59,9 @@ std::string describe(const Rule& rule) {
     describe_counts(text, rule.ranks, "ranks");
     describe_counts(text, rule.hosts, "hosts");
     describe_counts(text, rule.ranks_per_host, "ranks per host");
+    describe_counts(text, rule.switches, "switches");
+    describe_counts(text, rule.hosts_per_switch, "hosts per switch");
+    if (rule.contiguous) text += *rule.contiguous ? ", contiguous" : ", not contiguous";
     for (const std::string& mpi : rule.mpis) text += ", " + mpi;
     if (rule.commutative) text += *rule.commutative ? ", commutative" : ", not commutative";
     if (rule.multicast) text += *rule.multicast ? ", with multicast" : ", without multicast";

@@ -49,6 +49,10 @@ struct Rule {
     std::optional<Range> ranks;
     std::optional<Range> hosts;
     std::optional<Range> ranks_per_host;  // of the fewest and of the most
+    // Where the tree of switches is known, else none fits.
+    std::optional<Range> switches;
+    std::optional<Range> hosts_per_switch;  // of the fewest and of the most
+    std::optional<bool> contiguous;         // the order of ranks is a walk along hosts and switches
     std::vector<std::string> mpis;        // empty: any
     std::optional<bool> commutative;
     std::optional<bool> multicast;

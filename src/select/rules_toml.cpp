@@ -27,8 +27,9 @@ constexpr uint32_t kRulesMax = 1000;
 
 constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "rule"});
 constexpr auto kRuleKeys = std::to_array<std::string_view>(
-    {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "mpi", "commutative", "multicast",
-     "multicast_mbit", "algorithm", "segment", "lanes", "leaders", "fan_in", "flat", "why"});
+    {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "switches", "hosts_per_switch",
+     "contiguous", "mpi", "commutative", "multicast", "multicast_mbit", "algorithm", "segment",
+     "lanes", "leaders", "fan_in", "flat", "order", "why"});
 
 Trouble read_collectives(const toml::node& node, Rule& rule) {
     std::vector<std::string> words;
@@ -71,7 +72,8 @@ Trouble read_range(const toml::node& node, std::string_view key, std::optional<R
 
 Trouble read_option(const toml::node& node, std::string_view key, algo::Tuning& tuning) {
     std::string text;
-    if (const auto* word = node.as_string(); word && key == "segment") {
+    const auto* word = node.as_string();
+    if (word && (key == "segment" || key == "order")) {
         text = word->get();
     } else if (const auto* number = node.as_integer()) {
         text = std::to_string(number->get());
@@ -92,6 +94,13 @@ Trouble read_algorithm(const toml::node& node, std::string_view word, Rule& rule
     return std::nullopt;
 }
 
+Trouble read_condition(const toml::node& node, std::string_view word, std::optional<bool>& target) {
+    bool value = false;
+    auto wrong = read_switch(node, word, value);
+    target = value;
+    return wrong;
+}
+
 Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
     const std::string_view word = key.str();
     if (word == "collective") return read_collectives(node, rule);
@@ -104,18 +113,11 @@ Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
     if (word == "algorithm") return read_algorithm(node, word, rule);
     if (word == "why") return read_text(node, word, rule.why);
     if (word == "flat") return read_switch(node, word, rule.tuning.flat);
-    if (word == "commutative") {
-        bool value = false;
-        auto wrong = read_switch(node, word, value);
-        rule.commutative = value;
-        return wrong;
-    }
-    if (word == "multicast") {
-        bool value = false;
-        auto wrong = read_switch(node, word, value);
-        rule.multicast = value;
-        return wrong;
-    }
+    if (word == "switches") return read_range(node, word, rule.switches);
+    if (word == "hosts_per_switch") return read_range(node, word, rule.hosts_per_switch);
+    if (word == "contiguous") return read_condition(node, word, rule.contiguous);
+    if (word == "commutative") return read_condition(node, word, rule.commutative);
+    if (word == "multicast") return read_condition(node, word, rule.multicast);
     const bool is_option =
         std::find(kTuningKeys.begin(), kTuningKeys.end(), word) != kTuningKeys.end();
     return is_option ? read_option(node, word, rule.tuning) : unknown_key(key, kRuleKeys);

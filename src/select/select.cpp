@@ -20,6 +20,19 @@ bool fits(const std::optional<Range>& range, uint64_t value) {
     return !range || range->contains(value);
 }
 
+bool fits_switches(const Rule& rule, const topo::Placement& placement) {
+    const bool is_known = placement.switch_count() != 0;
+    const topo::OnSwitches* several = placement.switches();
+    if (rule.switches || rule.hosts_per_switch) {
+        if (!is_known || !fits(rule.switches, placement.switch_count())) return false;
+        const uint32_t least = several ? several->order.nodes_min() : placement.nodes();
+        const uint32_t most = several ? several->order.nodes_max() : placement.nodes();
+        if (!fits(rule.hosts_per_switch, least) || !fits(rule.hosts_per_switch, most)) return false;
+    }
+    const topo::Placement& walked = several ? several->placement : placement;
+    return !rule.contiguous || *rule.contiguous == walked.is_contiguous();
+}
+
 bool fits(const Rule& rule, const Question& question) {
     if (!rule.collectives[question.shape.collective]) return false;
     if (!fits(rule.bytes, question.shape.bytes) || !fits(rule.ranks, question.placement.ranks()) ||
@@ -28,6 +41,7 @@ bool fits(const Rule& rule, const Question& question) {
         !fits(rule.ranks_per_host, question.placement.members_max())) {
         return false;
     }
+    if (!fits_switches(rule, question.placement)) return false;
     if (!rule.mpis.empty() &&
         std::find(rule.mpis.begin(), rule.mpis.end(), question.host_mpi) == rule.mpis.end()) {
         return false;

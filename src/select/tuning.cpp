@@ -45,6 +45,14 @@ Fault set_segment(algo::Tuning& tuning, std::string_view value) {
     return std::nullopt;
 }
 
+Fault set_order(algo::Tuning& tuning, std::string_view value) {
+    if (value != "ranks" && value != "switches") {
+        return "order=" + printable(value) + ": expected ranks or switches";
+    }
+    tuning.order = value == "ranks" ? algo::Order::kRanks : algo::Order::kSwitches;
+    return std::nullopt;
+}
+
 Fault set_flat(algo::Tuning& tuning, std::string_view value) {
     if (value != "1" && value != "0") return "flat=" + printable(value) + ": expected 0 or 1";
     tuning.flat = value == "1";
@@ -90,6 +98,7 @@ Fault set_tuning(algo::Tuning& tuning, std::string_view key,
     if (!is_known) return "unknown option " + printable(key) + hint(key, kTuningKeys);
     if (!value) return std::string(key) + ": a value is missing";
     if (key == "segment") return set_segment(tuning, *value);
+    if (key == "order") return set_order(tuning, *value);
     if (key == "lanes") {
         return set_number(tuning.lanes_in_flight, key, *value, 1, sched::kLanesInFlightMax);
     }

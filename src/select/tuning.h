@@ -14,8 +14,8 @@ namespace tutti::select {
 
 using Fault = std::optional<std::string>;
 
-inline constexpr std::array<std::string_view, 5> kTuningKeys = {"segment", "lanes", "leaders",
-                                                                "fan_in", "flat"};
+inline constexpr std::array<std::string_view, 6> kTuningKeys = {"segment", "lanes", "leaders",
+                                                                "fan_in",  "flat",  "order"};
 
 // "unknown algorithm rnig of allreduce; did you mean ring?" What runs is an algorithm of the
 // registry, "host" or "node".

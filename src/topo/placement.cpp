@@ -77,7 +77,8 @@ void Placement::set_switches(const SwitchTree& tree) {
     TUTTI_ASSERT(tree.place_of_host.size() == nodes(), "a place for each node");
     switches_.reset();
     SwitchOrder order(tree);
-    if (order.leaves() < 2) return;
+    switch_count_ = order.leaves();
+    if (switch_count_ < 2) return;
     Placement walked(*this, order.nodes());
     switches_ = std::make_shared<const OnSwitches>(
         OnSwitches{std::move(order), std::move(walked)});

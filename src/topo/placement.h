@@ -44,6 +44,8 @@ class Placement {
     void set_switches(const SwitchTree& tree);
     // nullptr: not known, or one alone.
     [[nodiscard]] const OnSwitches* switches() const { return switches_.get(); }
+    // On which there are nodes; 0: not known.
+    [[nodiscard]] uint32_t switch_count() const { return switch_count_; }
 
   private:
     // order[i]: of the other one, the node that is number i here.
@@ -58,6 +60,7 @@ class Placement {
     uint32_t members_max_ = 0;
     uint32_t members_min_ = 0;
     std::shared_ptr<const OnSwitches> switches_;
+    uint32_t switch_count_ = 0;
 };
 
 // The same ranks on the same nodes, but the nodes numbered by position.

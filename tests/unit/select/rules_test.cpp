@@ -74,6 +74,9 @@ TEST(Forced, SaysWhatIsWrong) {
               "fan_in=33: allgather multicast has at most 32");
     EXPECT_EQ(complaint(TUTTI_BCAST, "multicast:leaders=2"),
               "leaders: in bcast multicast every rank is its own");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "chain:order=ranks"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "chain:order=hosts"),
+              "order=hosts: expected ranks or switches");
     EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
     EXPECT_EQ(complaint(TUTTI_BCAST, "node"),
               "node: which of its algorithms? node:small, node:tree, node:pipeline, "

@@ -5,6 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "unit/topo/switch_trees.h"
 
 namespace tutti::select {
 namespace {
@@ -32,7 +35,10 @@ class Choosing : public testing::Test {
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape,
                                         const std::string& mpi = "openmpi",
                                         const std::string& no_multicast = "") const {
-        const auto placement = Placement::blocks(shape.ranks, hosts_);
+        auto placement = Placement::blocks(shape.ranks, hosts_);
+        if (!leaf_of_host_.empty()) {
+            placement.set_switches(topo::test::two_levels(leaf_of_host_));
+        }
         return select::choose({.rules = rules_,
                                .settings = settings_,
                                .shape = shape,
@@ -55,6 +61,7 @@ class Choosing : public testing::Test {
     Settings settings_;
     std::optional<Forced> forced_;
     uint32_t hosts_ = 4;
+    std::vector<uint32_t> leaf_of_host_;  // empty: not known
 };
 
 TEST_F(Choosing, TheFirstRuleThatFits) {
@@ -146,6 +153,26 @@ TEST_F(Choosing, RulesAboutHostMpiAndRanksPerHost) {
     EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 8), "openmpi")), "chain");
     // Three hosts have 2 ranks, one has 3.
     EXPECT_EQ(name(choose(shape_of(TUTTI_BCAST, 8, 9), "openmpi")), "binomial");
+}
+
+TEST_F(Choosing, RulesAboutSwitches) {
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"bcast\"\nswitches = 2\nhosts_per_switch = \"2..\"\n"
+        "contiguous = true\nalgorithm = \"chain\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nswitches = 2\ncontiguous = false\n"
+        "algorithm = \"scatter_allgather\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nswitches = 1\nalgorithm = \"host\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"binomial\"\n");
+    const auto shape = shape_of(TUTTI_BCAST, 8, 8);
+    const auto on_leaves = [&](const std::vector<uint32_t>& leaf_of_host) {
+        leaf_of_host_ = leaf_of_host;
+        return name(choose(shape));
+    };
+    EXPECT_EQ(name(choose(shape)), "binomial");
+    EXPECT_EQ(on_leaves({1, 1, 0, 0}), "chain");
+    EXPECT_EQ(on_leaves({1, 0, 1, 0}), "scatter_allgather");
+    EXPECT_EQ(on_leaves({1, 0, 0, 0}), "binomial");
+    EXPECT_EQ(on_leaves({0, 0, 0, 0}), "host");
 }
 
 TEST_F(Choosing, RulesAboutMulticast) {

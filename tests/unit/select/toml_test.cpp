@@ -28,8 +28,11 @@ why = "measured"
 [[rule]]
 collective = "barrier"
 hosts = "4..16"
+switches = "2.."
+hosts_per_switch = "..8"
+contiguous = false
 algorithm = "dissemination"
-flat = true
+order = "ranks"
 )";
 
 TEST(RulesFile, IsReadWhole) {
@@ -59,7 +62,10 @@ TEST(RulesFile, IsReadWhole) {
               "8, mpich, impi");
     const Rule& second = rules.rules()[1];
     EXPECT_EQ(second.hosts, (Range{4, 16}));
-    EXPECT_TRUE(second.tuning.flat);
+    EXPECT_EQ(second.tuning.order, algo::Order::kRanks);
+    EXPECT_EQ(describe(second),
+              "barrier, hosts 4 to 16, switches 2 and more, hosts per switch up to 8, not "
+              "contiguous");
     EXPECT_FALSE(second.bytes);
 }
 
@@ -154,6 +160,12 @@ INSTANTIATE_TEST_SUITE_P(
               "4:13: never fits: on one host only host and node run"},
         Wrong{"[[rule]]\ncollective = \"barrier\"\nhosts = 2\nalgorithm = \"node\"",
               "4:13: never fits: node runs on one host only"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nswitches = 0\nalgorithm = \"chain\"",
+              "4:13: never fits: where switches are known, there is one at least"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nhosts_per_switch = 0\nalgorithm = \"chain\"",
+              "4:13: never fits: only switches with hosts count"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nhosts = 2\nswitches = 3\nalgorithm = \"chain\"",
+              "5:13: never fits: fewer hosts than switches"},
         Wrong{"[[rule]]\ncollective = \"barrier\"\nbytes = \"1..\"\nalgorithm = \"host\"",
               "4:13: never fits: a barrier has no bytes"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\ncommutative = false\nalgorithm = \"host\"",
