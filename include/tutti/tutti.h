@@ -145,10 +145,31 @@ typedef struct tutti_context_params {
 TUTTI_API tutti_status tutti_site_settings(const char *const *settings, size_t settings_count,
                                            void (*take)(void *user, const char *entry), void *user,
                                            char *message, size_t message_bytes);
+/* Which file describes the cluster, as docs/formats/topology.md has it; settings as
+ * tutti_site_settings() gave them. `file` is empty where there is none. One process of a job asks. */
+TUTTI_API tutti_status tutti_fabric_find(const char *const *settings, size_t settings_count,
+                                         char *file, size_t file_bytes, char *message,
+                                         size_t message_bytes);
+/* Reads it. `take` gets a text: the part of the tree of switches that hosts of these names hang on,
+ * for tutti_context_set_fabric(); or an empty one, if the file has none of them. On success message
+ * may hold a line, too: which hosts it does not have. */
+TUTTI_API tutti_status tutti_fabric_part(const char *file, const char *const *hosts,
+                                         size_t hosts_count, void (*take)(void *user, const char *text),
+                                         void *user, char *message, size_t message_bytes);
 /* On failure *context is NULL and message (if message_bytes > 0) holds one clear line. */
 TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
                                             tutti_context **context, char *message,
                                             size_t message_bytes);
+/* The name by which a description of the cluster has this process's host: the host's own, or
+ * "pretended-host-3" under TUTTI_HOSTS. */
+TUTTI_API void tutti_context_host(const tutti_context *context, char *name, size_t name_bytes);
+/* Teams that are made from now on go by it: a text of tutti_fabric_part(), the same on all processes
+ * of the job; NULL: by none. On failure by none, and message holds one clear line. */
+TUTTI_API tutti_status tutti_context_set_fabric(tutti_context *context, const char *text,
+                                                char *message, size_t message_bytes);
+/* How many hosts it has, and on how many switches they are; both 0 where nothing is known. */
+TUTTI_API void tutti_context_fabric(const tutti_context *context, uint32_t *hosts,
+                                    uint32_t *switches);
 /* All teams of the context must have been destroyed. */
 TUTTI_API void tutti_context_destroy(tutti_context *context);
 /* For waits of the embedder's own, now and then: lets this process do what ranks that wait in a call

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C interface: opaque handles in front of Context, Team and Request. No exception crosses it.
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "base/collectives.h"
 #include "bootstrap/make_team.h"
 #include "engine/context.h"
 #include "engine/team.h"
 #include "node/kernels/kernels.h"
+#include "site/fabric_search.h"
+#include "site/job_fabric.h"
 #include "site/site.h"
 
 using tutti::Error;
@@ -56,11 +60,14 @@ tutti_status status_of(ErrorCode code) {
     return TUTTI_ERR_SYSTEM;
 }
 
+void tell(const std::string& line, char* message, size_t message_bytes) {
+    if (!message || message_bytes == 0) return;
+    std::strncpy(message, line.c_str(), message_bytes - 1);
+    message[message_bytes - 1] = '\0';
+}
+
 tutti_status report(const Error& error, char* message, size_t message_bytes) {
-    if (message && message_bytes > 0) {
-        std::strncpy(message, error.message.c_str(), message_bytes - 1);
-        message[message_bytes - 1] = '\0';
-    }
+    tell(error.message, message, message_bytes);
     return status_of(error.code);
 }
 
@@ -120,6 +127,70 @@ tutti_status tutti_site_settings(const char* const* settings, size_t settings_co
         return report({code, merged.off}, message, message_bytes);
     };
     return guarded(ask, message, message_bytes);
+}
+
+tutti_status tutti_fabric_find(const char* const* settings, size_t settings_count, char* file,
+                               size_t file_bytes, char* message, size_t message_bytes) {
+    const auto ask = [&]() -> tutti_status {
+        const std::vector<std::string> held(settings, settings + settings_count);
+        const auto search =
+            tutti::site::fabric_search(tutti::site::Site(), held, getenv("SLURM_CONF"));
+        if (!search) return report(search.error(), message, message_bytes);
+        const auto found = tutti::site::find_fabric(search.value());
+        if (!found) return report(found.error(), message, message_bytes);
+        if (found.value().file.size() >= file_bytes) {
+            return report({ErrorCode::kArgument, "the name of the cluster's description is too long"},
+                          message, message_bytes);
+        }
+        std::strcpy(file, found.value().file.c_str());
+        return TUTTI_OK;
+    };
+    return guarded(ask, message, message_bytes);
+}
+
+tutti_status tutti_fabric_part(const char* file, const char* const* hosts, size_t hosts_count,
+                               void (*take)(void* user, const char* text), void* user,
+                               char* message, size_t message_bytes) {
+    const auto ask = [&]() -> tutti_status {
+        const std::vector<std::string> names(hosts, hosts + hosts_count);
+        const auto part = tutti::site::fabric_part(file, names);
+        if (!part) return report(part.error(), message, message_bytes);
+        const std::string& missing = part.value().missing;
+        const std::string line = std::string(file) + ": not there, each on a switch of its own: " +
+                                 missing;
+        tell(missing.empty() ? "" : line, message, message_bytes);
+        take(user, part.value().text.c_str());
+        return TUTTI_OK;
+    };
+    return guarded(ask, message, message_bytes);
+}
+
+void tutti_context_host(const tutti_context* context, char* name, size_t name_bytes) {
+    const auto ask = [&]() -> tutti_status {
+        tell(context->context->fabric_host(), name, name_bytes);
+        return TUTTI_OK;
+    };
+    guarded(ask, name, name_bytes);
+}
+
+tutti_status tutti_context_set_fabric(tutti_context* context, const char* text, char* message,
+                                      size_t message_bytes) {
+    context->context->forget_fabric();
+    if (text == nullptr || *text == '\0') return TUTTI_OK;
+    const auto make = [&]() -> tutti_status {
+        auto fabric = tutti::site::parse_fabric_part(text);
+        if (!fabric) return report(fabric.error(), message, message_bytes);
+        const uint32_t own = fabric.value().find(context->context->fabric_host());
+        context->context->set_fabric(std::move(fabric.value().tree), own, text);
+        return TUTTI_OK;
+    };
+    return guarded(make, message, message_bytes);
+}
+
+void tutti_context_fabric(const tutti_context* context, uint32_t* hosts, uint32_t* switches) {
+    const Context::OwnFabric* fabric = context->context->fabric();
+    *hosts = fabric ? static_cast<uint32_t>(fabric->tree.place_of_host.size()) : 0;
+    *switches = fabric ? fabric->switches : 0;
 }
 
 const char* tutti_context_setting(const tutti_context* context, const char* variable) {

@@ -361,9 +361,9 @@ constexpr auto kLastEntries = std::to_array<Entry>({
       "back."},
      set_faults,
      [](const Settings& s) { return shown(s.faults_text); }},
-    {{"TUTTI_FABRIC", "", "FILE", "/etc/tutti/fabric.*, or Slurm's",
-      "What describes the cluster to `tutti fabric` where no file is named; see "
-      "docs/formats/topology.md. Runs do not read it yet."},
+    {{"TUTTI_FABRIC", "--fabric", "FILE", "/etc/tutti/fabric.*, or Slurm's",
+      "What describes the cluster: which hosts share a switch. Rank 0 reads it; algorithms then go "
+      "along the switches. `off`: none. See docs/formats/topology.md."},
      [](Settings& s, std::string_view v) { return set_text(s.fabric_file, v); },
      [](const Settings& s) { return shown(s.fabric_file); }},
     {{"TUTTI_MPI_LIBRARY", "", "FILE", "found by `tutti run`",

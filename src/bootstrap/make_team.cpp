@@ -42,6 +42,7 @@ struct Machine {
     uint64_t has_memory = 0;  // this far
     uint64_t requests = 1;    // that may be under way at once
     uint64_t is_in_turn = 0;  // see tutti_team_params
+    uint64_t host = topo::kNoNode;  // of the context's fabric
 };
 
 // Of so many, all hear of each what only those of its node need: 200 bytes each, and a round less.
@@ -78,6 +79,7 @@ class TeamMaker {
     template <class Hello>
     Result<Done> meet(const Hello& mine);
     Result<Done> make_alone();
+    [[nodiscard]] topo::SwitchTree switches_of(const topo::Placement& placement) const;
     Result<Done> make_inter_node(const tutti_p2p& p2p);
     Result<Done> make_across();
     [[nodiscard]] Report explain(const Error& error) const;
@@ -101,6 +103,7 @@ class TeamMaker {
     std::unique_ptr<engine::Tracks> tracks_;
     engine::InterNode* inter_node_ = nullptr;  // the team's, across nodes
     std::vector<uint64_t> nodes_;              // by rank
+    std::vector<uint32_t> hosts_;              // by rank, where the fabric is known
     uint64_t requests_ = 1;                    // that all members ask for, at least
     bool is_in_turn_ = false;                  // by the word of all members
     // Ranks of one machine that outnumber its processors, whatever hosts they pretend to be on; and
@@ -120,12 +123,15 @@ Report TeamMaker::prepare() {
     if (params_.size <= kIntroducedRanksMax) members_.reserve(params_.size);
     const uint32_t requests = std::max(params_.requests, 1u);
     if (requests > 1) tracks_ = std::make_unique<engine::Tracks>(*team_, requests);
+    const engine::Context::OwnFabric* fabric = context_.fabric();
+    if (fabric) hosts_.reserve(params_.size);
     mine_ = {context_.node_of(params_),
-             context_.settings_hash(),
+             context_.settings_hash() ^ (fabric ? fabric->hash : 0),
              context_.machine(),
              1,
              requests,
-             params_.in_turn != 0 && requests == 1 ? 1u : 0u};
+             params_.in_turn != 0 && requests == 1 ? 1u : 0u,
+             fabric ? fabric->own_host : topo::kNoNode};
     return {};
 }
 
@@ -157,6 +163,7 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
                                                    " differ from those of rank 0"};
         }
         nodes_.push_back(one.node);
+        if (context_.fabric()) hosts_.push_back(static_cast<uint32_t>(one.host));
         requests_ = std::min(requests_, one.requests);
         is_in_turn_ &= one.is_in_turn != 0;
         if constexpr (std::is_same_v<Hello, Introduction>) {
@@ -191,15 +198,26 @@ Result<Done> TeamMaker::make_alone() {
     return Done{};
 }
 
+// Where the nodes are: a node is on the host that its lowest rank says.
+topo::SwitchTree TeamMaker::switches_of(const topo::Placement& placement) const {
+    std::vector<uint32_t> host_of_node;
+    for (uint32_t node = 0; node < placement.nodes(); ++node) {
+        host_of_node.push_back(hosts_[placement.members(node)[0]]);
+    }
+    return topo::restrict_tree(context_.fabric()->tree, host_of_node);
+}
+
 Result<Done> TeamMaker::make_inter_node(const tutti_p2p& p2p) {
     auto tags = agree_on_tags(context_.tags(), p2p, all_);
     if (!tags) return tags.error();
     const auto make = [&] {
+        topo::Placement placement(nodes_);
+        if (context_.fabric()) placement.set_switches(switches_of(placement));
         std::vector<uint32_t> peers;
         if (params_.peers) peers.assign(params_.peers, params_.peers + params_.size);
         auto way =
-            std::make_unique<engine::InterNode>(context_, topo::Placement(nodes_), params_.rank,
-                                                p2p, std::move(peers), std::move(tags.value()));
+            std::make_unique<engine::InterNode>(context_, std::move(placement), params_.rank, p2p,
+                                                std::move(peers), std::move(tags.value()));
         engine::InterNode& inter_node = *way;
         auto runner = std::make_unique<engine::ProgramRunner>(team_->members(), std::move(way));
         auto control = std::make_unique<engine::InterNodeControl>(team_->members(), inter_node);

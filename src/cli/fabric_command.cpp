@@ -8,12 +8,12 @@
 
 #include "base/text.h"
 #include "cli/discover.h"
-#include "cli/fabric_search.h"
 #include "cli/text_file.h"
 #include "cli/words.h"
 #include "explain/fabric_drawing.h"
 #include "explain/fabric_text.h"
 #include "files/whole_file.h"
+#include "site/fabric_search.h"
 #include "topo/read/hostlist.h"
 #include "topo/read/read.h"
 
@@ -95,9 +95,9 @@ Result<std::string> file_of(const Words& words) {
         return wrong(fmt::format("fabric: unexpected word {}", printable(words.others().back())));
     }
     if (named == 1) return option ? *option : words.others().front();
-    const auto search = own_fabric_search();
+    const auto search = site::own_fabric_search();
     if (!search) return search.error();
-    const auto found = find_fabric(search.value());
+    const auto found = site::find_fabric(search.value());
     if (!found) return found.error();
     if (found.value().file.empty()) {
         return wrong(

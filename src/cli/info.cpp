@@ -12,7 +12,6 @@
 
 #include "base/settings.h"
 #include "base/text.h"
-#include "cli/fabric_search.h"
 #include "cli/launch.h"
 #include "cli/libraries.h"
 #include "cli/machine.h"
@@ -20,6 +19,7 @@
 #include "cli/process.h"
 #include "cli/settings_page.h"
 #include "cli/speeds.h"
+#include "site/fabric_search.h"
 #include "site/site.h"
 #include "tutti/tutti.h"
 
@@ -143,12 +143,12 @@ std::vector<Fact> site_facts(const site::Site& site) {
 }
 
 std::vector<Fact> fabric_facts() {
-    const auto search = own_fabric_search();
+    const auto search = site::own_fabric_search();
     if (!search) return {{"file", search.error().message}};
-    const auto found = find_fabric(search.value());
+    const auto found = site::find_fabric(search.value());
     if (!found) return {{"file", found.error().message}};
     if (found.value().file.empty()) return {{"file", "none (see tutti fabric --help)"}};
-    return {{"file", fmt::format("{} ({}); tutti fabric reads it", printable(found.value().file),
+    return {{"file", fmt::format("{} ({}); tutti fabric shows it", printable(found.value().file),
                                  found.value().origin)}};
 }
 

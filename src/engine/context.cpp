@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "topo/switch_order.h"
+
 namespace tutti::engine {
 namespace {
 
@@ -105,6 +107,17 @@ uint64_t Context::node_of(const tutti_team_params& team) const {
 std::string Context::host_of(const tutti_team_params& team) const {
     if (settings_.hosts == 0) return arena::host_name();
     return "pretended host " + std::to_string(pretended_host(team.rank, team.size));
+}
+
+std::string Context::fabric_host() const {
+    if (settings_.hosts == 0 || params_.job_size == 0) return arena::host_name();
+    return "pretended-host-" + std::to_string(pretended_host(0, 1));
+}
+
+void Context::set_fabric(topo::SwitchTree tree, uint32_t own_host, const char* text) {
+    const uint32_t switches = topo::SwitchOrder(tree).leaves();
+    fabric_ = std::make_unique<const OwnFabric>(
+        OwnFabric{std::move(tree), own_host, switches, arena::hash_text(text)});
 }
 
 const char* Context::setting(const std::string& variable) const {

@@ -24,6 +24,7 @@
 #include "select/rules.h"
 #include "select/select.h"
 #include "topo/node_topology.h"
+#include "topo/switch_tree.h"
 #include "transport/p2p/tags.h"
 #include "tutti/tutti.h"
 
@@ -69,6 +70,20 @@ class Context {
     uint64_t node_of(const tutti_team_params& team) const;
     // What messages call that node.
     std::string host_of(const tutti_team_params& team) const;
+    // And what a description of the cluster calls it, for any team.
+    std::string fabric_host() const;
+    // The switches that the job's hosts hang on, this process's own being number own_host of them,
+    // topo::kNoNode if it is none of them; text: what all processes have made that of.
+    void set_fabric(topo::SwitchTree tree, uint32_t own_host, const char* text);
+    void forget_fabric() { fabric_.reset(); }
+    struct OwnFabric {
+        topo::SwitchTree tree;
+        uint32_t own_host = 0;
+        uint32_t switches = 0;  // that have hosts
+        uint64_t hash = 0;      // of the text
+    };
+    // nullptr: not known.
+    const OwnFabric* fabric() const { return fabric_.get(); }
     uint64_t machine() const { return machine_; }
     transport::TagBook& tags() { return tags_; }
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
@@ -174,6 +189,7 @@ class Context {
     ActiveTeams active_;
     select::Rules rules_;
     std::map<std::string, std::string> setting_texts_;
+    std::unique_ptr<const OwnFabric> fabric_;
 
     // A program that works with rows, columns, planes and their like has as many sets of processes.
     static constexpr size_t kHeldArenasMax = 8;

@@ -14,6 +14,7 @@
 
 #include "files/whole_file.h"
 #include "mpi/comm_state.h"
+#include "mpi/fabric.h"
 #include "mpi/front.h"
 #include "mpi/report_table.h"
 
@@ -110,13 +111,16 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const auto groups =
         multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
+    KnownSwitches switches{fabric_file(), 0, 0};
+    tutti_context_fabric(front.context, &switches.hosts, &switches.switches);
     const ReportHead head{host_version(),
                           static_cast<uint32_t>(front.world_size),
                           faults != nullptr ? faults : "",
                           merge_staged(staged ? *staged : std::vector{here}),
                           verify,
                           tutti_context_no_single_copy(front.context),
-                          nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records())};
+                          nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records()),
+                          switches};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

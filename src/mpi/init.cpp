@@ -16,6 +16,7 @@
 #include "mpi/agreement.h"
 #include "mpi/comm_state.h"
 #include "mpi/environment.h"
+#include "mpi/fabric.h"
 #include "mpi/finish_report.h"
 #include "mpi/front.h"
 #include "mpi/host_calls.h"
@@ -273,6 +274,7 @@ bool prepare() {
     prepare_host(trouble);
     if (!all_go_on(trouble)) return false;
     tell_differences(meeting);
+    if (front.world_size > 1) share_fabric(meeting.held);
     start_verification(setting("TUTTI_VERIFY"));
     Trouble untold;  // words for people, which may be left away
     attempt(untold, [&] { remember_settings(meeting.held); });

@@ -167,6 +167,12 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
     if (!head.no_single_copy.empty()) {
         text += "tutti: no single copy within the host: " + head.no_single_copy + "\n";
     }
+    if (!head.switches.file.empty()) {
+        text += "tutti: " + std::to_string(head.switches.hosts) + " hosts on " +
+                std::to_string(head.switches.switches) +
+                (head.switches.switches == 1 ? " switch" : " switches") + ", as " +
+                head.switches.file + " has them\n";
+    }
     if (head.staged.calls > 0) {
         text += "tutti: device memory (" + head.staged.runtimes + ") was staged on " +
                 std::to_string(head.staged.ranks) + " of " + ranks + ": " +
@@ -196,6 +202,11 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     json["ranks"] = head.ranks;
     if (!head.faults.empty()) json["faults_injected"] = head.faults;
     if (!head.no_single_copy.empty()) json["no_single_copy"] = head.no_single_copy;
+    if (!head.switches.file.empty()) {
+        json["fabric"] = {{"file", head.switches.file},
+                          {"hosts", head.switches.hosts},
+                          {"switches", head.switches.switches}};
+    }
     if (head.staged.calls > 0) {
         json["device_memory"] = {{"runtimes", head.staged.runtimes},
                                  {"ranks", head.staged.ranks},

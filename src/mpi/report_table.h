@@ -62,6 +62,13 @@ struct VerifyTotals {
     [[nodiscard]] uint64_t compared() const { return equal + different + undecided; }
 };
 
+// What the job knows of the cluster's switches.
+struct KnownSwitches {
+    std::string file;  // empty: nothing
+    uint32_t hosts = 0;
+    uint32_t switches = 0;  // that they are on
+};
+
 struct ReportHead {
     std::string host;  // "Open MPI v5.0.11"
     uint32_t ranks = 0;
@@ -70,6 +77,7 @@ struct ReportHead {
     VerifyTotals verify = {};
     std::string no_single_copy = {};  // why, on rank 0's node; or empty
     std::vector<NodeRecord> nodes = {};
+    KnownSwitches switches = {};
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

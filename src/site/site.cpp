@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "config/toml_reading.h"
 #include "select/rules.h"
+#include "site/read_whole.h"
 
 namespace tutti::site {
 namespace {
@@ -178,18 +179,9 @@ Result<Site> read_site() {
         if (errno == ENOENT || errno == ENOTDIR) return Site{};
         return cannot_read(name);
     }
-    // One more than is allowed, so that a longer file is seen to be longer.
-    std::string text(kFileBytesMax + 1, '\0');
-    size_t bytes = 0;
-    while (bytes < text.size()) {
-        const ssize_t got = read(file.get(), text.data() + bytes, text.size() - bytes);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return cannot_read(name);
-        if (got == 0) break;
-        bytes += static_cast<size_t>(got);
-    }
-    text.resize(bytes);
-    return Site::parse(text, name);
+    const auto text = read_whole(file.get(), kFileBytesMax);
+    if (!text) return cannot_read(name);
+    return Site::parse(*text, name);
 }
 
 Merged merge(const Result<Site>& site, std::string_view program, std::span<const std::string> own) {

@@ -155,7 +155,7 @@ TEST_F(FabricCommand, WhereTheFileIsFound) {
     EXPECT_NE(tutti("fabric", slurm).out.find("/slurm/topology.conf: 2 hosts, 1 switch, 2 links"),
               std::string::npos);
     const Answer info = tutti("info", slurm);
-    EXPECT_NE(info.out.find("/slurm/topology.conf (beside SLURM_CONF); tutti fabric reads it\n"),
+    EXPECT_NE(info.out.find("/slurm/topology.conf (beside SLURM_CONF); tutti fabric shows it\n"),
               std::string::npos);
     EXPECT_NE(tutti("info", "TUTTI_FABRIC=f.toml").out.find("f.toml (environment)\n"),
               std::string::npos);

@@ -5,15 +5,21 @@
 
 namespace tutti::topo {
 
-Result<Topology> read_topology(std::string_view text, const std::string& file_name) {
+bool is_yaml(std::string_view text, const std::string& file_name) {
+    const bool is_named_so = file_name.ends_with(".yaml") || file_name.ends_with(".yml");
+    return is_named_so && !is_ib_cache(text) && !is_ib_text(text);
+}
+
+Result<Topology> read_plain_topology(std::string_view text, const std::string& file_name) {
     if (text.size() > kTopologyBytesMax) {
         return topology_error(file_name, 1, "more than " + format_bytes(kTopologyBytesMax));
     }
     if (is_ib_cache(text)) return read_ib_cache(text, file_name);
     if (is_ib_text(text)) return read_ib_text(text, file_name);
     if (file_name.ends_with(".conf")) return read_slurm_conf(text, file_name);
-    if (file_name.ends_with(".yaml") || file_name.ends_with(".yml")) {
-        return read_slurm_yaml(text, file_name);
+    if (is_yaml(text, file_name)) {
+        return topology_error(file_name, 1,
+                              "runs read no YAML; tutti fabric --toml makes of it what they do");
     }
     if (file_name.ends_with(".json")) return read_lab_state(text, file_name);
     return read_own(text, file_name);

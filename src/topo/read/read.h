@@ -22,6 +22,7 @@ std::string print_own(const Topology& topology);
 
 // Slurm's topology.conf and topology.yaml: docs/formats/slurm.md.
 Result<Topology> read_slurm_conf(std::string_view text, const std::string& file_name);
+bool is_yaml(std::string_view text, const std::string& file_name);
 Result<Topology> read_slurm_yaml(std::string_view text, const std::string& file_name);
 
 // What tools/lab notes: docs/formats/lab_state.md.
@@ -33,7 +34,9 @@ Result<Topology> read_ib_text(std::string_view text, const std::string& file_nam
 bool is_ib_cache(std::string_view text);
 Result<Topology> read_ib_cache(std::string_view text, const std::string& file_name);
 
-// By what the file is called and how it begins.
+// By what the file is called and how it begins. A process that is not ours to fill reads all but
+// YAML, whose parser comes from a library.
 Result<Topology> read_topology(std::string_view text, const std::string& file_name);
+Result<Topology> read_plain_topology(std::string_view text, const std::string& file_name);
 
 }  // namespace tutti::topo

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/fabric_search.h"
+#include "site/fabric_search.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,9 +11,8 @@
 
 #include "base/settings.h"
 #include "base/text.h"
-#include "cli/words.h"
 
-namespace tutti::cli {
+namespace tutti::site {
 namespace {
 
 std::string folder_of(const std::string& file) {
@@ -45,11 +43,12 @@ std::vector<std::string> site_fabrics(const std::string& folder) {
 }  // namespace
 
 Result<FoundFabric> find_fabric(const FabricSearch& search) {
+    if (search.setting == "off") return FoundFabric{};
     if (!search.setting.empty()) return FoundFabric{search.setting, "TUTTI_FABRIC"};
     const auto found = site_fabrics(search.site_folder);
     if (found.size() > 1) {
-        return wrong(fmt::format("{} and {} are both there; name one, or set TUTTI_FABRIC",
-                                 printable(found[0]), printable(found[1])));
+        return Error{ErrorCode::kArgument, printable(found[0]) + " and " + printable(found[1]) +
+                                               " are both there; name one, or set TUTTI_FABRIC"};
     }
     if (found.size() == 1) return FoundFabric{found[0], "the site's"};
     if (search.slurm_conf.empty()) return FoundFabric{};
@@ -62,17 +61,17 @@ Result<FoundFabric> find_fabric(const FabricSearch& search) {
     return FoundFabric{};
 }
 
-Result<FabricSearch> fabric_search(const Result<site::Site>& site, std::span<const std::string> own,
+Result<FabricSearch> fabric_search(const Result<Site>& site, std::span<const std::string> own,
                                    const char* slurm) {
     if (!site) return site.error();
-    const auto settings = parse_settings(site::merge(site, "", own).entries);
+    const auto settings = parse_settings(merge(site, "", own).entries);
     if (!settings) return settings.error();
-    return FabricSearch{settings.value().fabric_file, folder_of(std::string(site::site_file())),
+    return FabricSearch{settings.value().fabric_file, folder_of(std::string(site_file())),
                         slurm ? slurm : ""};
 }
 
 Result<FabricSearch> own_fabric_search() {
-    return fabric_search(site::read_site(), tutti_entries(environ), getenv("SLURM_CONF"));
+    return fabric_search(read_site(), tutti_entries(environ), getenv("SLURM_CONF"));
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::site

@@ -8,10 +8,10 @@
 #include "base/result.h"
 #include "site/site.h"
 
-namespace tutti::cli {
+namespace tutti::site {
 
 struct FabricSearch {
-    std::string setting;      // TUTTI_FABRIC, or empty
+    std::string setting;      // TUTTI_FABRIC, or empty; "off": none
     std::string site_folder;  // where the site's settings lie
     std::string slurm_conf;   // SLURM_CONF, or empty
 };
@@ -24,9 +24,9 @@ struct FoundFabric {
 Result<FoundFabric> find_fabric(const FabricSearch& search);
 // own: the environment's entries that are Tutti's; slurm: SLURM_CONF or null. A site's file that is
 // broken is an error.
-Result<FabricSearch> fabric_search(const Result<site::Site>& site, std::span<const std::string> own,
+Result<FabricSearch> fabric_search(const Result<Site>& site, std::span<const std::string> own,
                                    const char* slurm);
 // Of this process: its environment and site.
 Result<FabricSearch> own_fabric_search();
 
-}  // namespace tutti::cli
+}  // namespace tutti::site

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/fabric_search.h"
+#include "site/fabric_search.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <vector>
 
-namespace tutti::cli {
+namespace tutti::site {
 namespace {
 
 class FabricFile : public testing::Test {
@@ -55,6 +55,8 @@ TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), "site/fabric.toml (the site's)");
     search_.setting = "a";
     EXPECT_EQ(found(), "a (TUTTI_FABRIC)");
+    search_.setting = "off";
+    EXPECT_EQ(found(), " ()");
 }
 
 TEST_F(FabricFile, TwoOfTheSiteAreAnError) {
@@ -66,14 +68,14 @@ TEST_F(FabricFile, TwoOfTheSiteAreAnError) {
 
 TEST(FabricSearchTest, SaysWhatIsWrongWithTheSite) {
     const std::vector<std::string> own{"TUTTI_FABRIC=a.toml"};
-    const auto broken = fabric_search(site::Site::parse("off", "site.toml"), own, nullptr);
+    const auto broken = fabric_search(Site::parse("off", "site.toml"), own, nullptr);
     ASSERT_FALSE(broken);
     EXPECT_EQ(broken.error().message.substr(0, 12), "site.toml:1:");
-    const auto good = fabric_search(site::Site(), own, "/s/slurm.conf");
+    const auto good = fabric_search(Site(), own, "/s/slurm.conf");
     ASSERT_TRUE(good) << good.error().message;
     EXPECT_EQ(good.value().setting, "a.toml");
     EXPECT_EQ(good.value().slurm_conf, "/s/slurm.conf");
-    EXPECT_EQ(fabric_search(site::Site(), own, nullptr).value().slurm_conf, "");
+    EXPECT_EQ(fabric_search(Site(), own, nullptr).value().slurm_conf, "");
 }
 
 TEST_F(FabricFile, NothingAnywhere) {
@@ -83,4 +85,4 @@ TEST_F(FabricFile, NothingAnywhere) {
 }
 
 }  // namespace
-}  // namespace tutti::cli
+}  // namespace tutti::site

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the job knows of the cluster's switches (docs/formats/topology.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti::mpi {
+
+// Collective over the world, in MPI_Init. Rank 0 finds the description of the cluster and reads it;
+// all get the part that their hosts hang on. Where anything goes wrong, rank 0 says so in a line, and
+// nobody has any. held: the settings that hold for all.
+void share_fabric(const std::vector<std::string>& held);
+// On rank 0: the file that all go by, or an empty text.
+const char* fabric_file();
+
+}  // namespace tutti::mpi

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "site/job_fabric.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "site/read_whole.h"
+#include "topo/read/hostlist.h"
+#include "topo/read/read.h"
+
+namespace tutti::site {
+namespace {
+
+Result<topo::Topology> read_file(const std::string& name) {
+    // Not to wait for a writer, should it be a pipe.
+    const Fd file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const auto text = file.get() < 0 ? std::nullopt
+                                     : read_whole(file.get(), topo::kTopologyBytesMax);
+    if (!text) return Error{ErrorCode::kArgument, printable(name) + ": cannot be read"};
+    return topo::read_plain_topology(*text, name);
+}
+
+// A switch of each node, named after the first of those that it stands for: they have different
+// ones. A node that stands for none has but one host.
+Result<topo::Topology> topology_of(const topo::SwitchTree& part, const topo::Topology& whole,
+                                   const std::vector<std::string>& hosts) {
+    topo::TopologyBuilder builder(whole.source);
+    std::vector<std::string> alone(part.nodes.size());
+    for (uint32_t host = 0; host < hosts.size(); ++host) {
+        alone[part.place_of_host[host].node] = "switch-of-" + hosts[host];
+    }
+    for (uint32_t node = 0; node < part.nodes.size(); ++node) {
+        const auto& switches = part.nodes[node].switches;
+        const std::string& name =
+            switches.empty() ? alone[node] : whole.switches[switches.front()].name;
+        if (const auto made = builder.add_switch(name, 0); !made) return made.error();
+    }
+    const auto link = [&](topo::TopologyBuilder::End below, uint32_t node,
+                          const topo::Trunk& trunk) {
+        const uint32_t count = std::clamp(trunk.links, 1u, topo::kParallelMax);
+        return builder.add_link(below, {false, node},
+                                {.count = count,
+                                 .bits_per_s = trunk.bits_per_s,
+                                 .latency_ns = trunk.latency_ns});
+    };
+    for (uint32_t node = 1; node < part.nodes.size(); ++node) {
+        const topo::SwitchTree::Node& one = part.nodes[node];
+        if (const auto made = link({false, node}, one.parent, one.up); !made) return made.error();
+    }
+    for (uint32_t host = 0; host < hosts.size(); ++host) {
+        const auto number = builder.add_host(hosts[host], 0);
+        if (!number) return number.error();
+        builder.host(number.value()).adapters = 1;
+        const topo::SwitchTree::Place& place = part.place_of_host[host];
+        const auto made = link({true, number.value()}, place.node, place.up);
+        if (!made) return made.error();
+    }
+    return builder.finish();
+}
+
+}  // namespace
+
+Result<FabricPart> fabric_part(const std::string& file, std::span<const std::string> hosts) {
+    const auto whole = read_file(file);
+    if (!whole) return whole.error();
+    const auto tree = topo::make_switch_tree(whole.value());
+    if (!tree) return tree.error();
+    std::vector<std::string> names(hosts.begin(), hosts.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    const std::vector<uint32_t> found = topo::find_hosts(whole.value(), names);
+    FabricPart result;
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (found[i] == topo::kNoNode) missing.push_back(names[i]);
+    }
+    if (!missing.empty()) result.missing = topo::fold_hostlist(missing);
+    // Hosts of which nothing is known have no order but that of ranks.
+    if (missing.size() == names.size()) return result;
+    const auto part = topology_of(topo::restrict_tree(tree.value(), found), whole.value(), names);
+    if (!part) return part.error();
+    result.text = topo::print_own(part.value());
+    return result;
+}
+
+uint32_t JobFabric::find(std::string_view host) const {
+    const auto found = std::find(hosts.begin(), hosts.end(), host);
+    return found == hosts.end() ? topo::kNoNode : static_cast<uint32_t>(found - hosts.begin());
+}
+
+Result<JobFabric> parse_fabric_part(std::string_view text) {
+    auto topology = topo::read_own(text, "fabric");
+    if (!topology) return topology.error();
+    auto tree = topo::make_switch_tree(topology.value());
+    if (!tree) return tree.error();
+    JobFabric result{std::move(tree.value()), {}};
+    for (topo::Topology::Host& host : topology.value().hosts) {
+        result.hosts.push_back(std::move(host.name));
+    }
+    return result;
+}
+
+}  // namespace tutti::site
