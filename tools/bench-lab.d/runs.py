@@ -89,6 +89,10 @@ class Lab:
     def __exit__(self, *_):
         subprocess.run([LAB, "down", "--name", self.name], check=False)
 
+    def state_file(self):
+        """What Tutti reads as the cluster's description: docs/formats/lab_state.md."""
+        return f"/run/tutti-lab/{self.name}/lab.json"
+
     def lose(self, percent):
         """So much of what comes to each host, of UDP."""
         subprocess.run([LAB, "loss", "--name", self.name, f"{percent:g}", "--at", "hosts"],

@@ -4,8 +4,11 @@
 Every launcher is told by its own variables, never by options, where its hosts are and how to reach
 them: so any command may stand in front of it, and what the user writes himself comes first.
 """
+import argparse
 import json
 import os
+import random
+import re
 import shutil
 import signal
 import socket
@@ -32,10 +35,22 @@ MPIS = ("openmpi", "mpich", "impi", "debian-openmpi", "debian-mpich")
 LOGIN = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ")
 
 
+def order_name(text):
+    """An argument: leaves, across or random:SEED."""
+    if text in ("leaves", "across") or re.fullmatch(r"random:[0-9]{1,9}", text):
+        return text
+    raise argparse.ArgumentTypeError(f"'{text}': leaves, across, or random:SEED")
+
+
 def order_hosts(lab, order):
-    """In turn: leaf by leaf. Across: the first of every leaf, then the second of every leaf."""
+    """In turn: leaf by leaf. Across: the first of every leaf, then the second of every leaf.
+    Random:SEED: the same for the same seed."""
     if order == "leaves":
         return list(lab.hosts)
+    if order.startswith("random:"):
+        hosts = list(lab.hosts)
+        random.Random(int(order.removeprefix("random:"))).shuffle(hosts)
+        return hosts
     leaves = [[h for h in lab.hosts if h["leaf"] == leaf] for leaf in range(len(lab.leaves))]
     longest = max(len(leaf) for leaf in leaves)
     return [leaf[i] for i in range(longest) for leaf in leaves if i < len(leaf)]
