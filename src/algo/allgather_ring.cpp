@@ -89,6 +89,7 @@ Algorithm allgather_ring() {
             .summary = "blocks around a ring: neighbours only",
             .obstacle = if_block_too_long,
             .make = make<AllgatherRing>,
+            .has_single_blocks = true,
             .has_pieces = true};
 }
 

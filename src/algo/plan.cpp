@@ -285,7 +285,7 @@ Spot TeamProgram::spot_of(const Spots& spots) const {
 }
 
 TeamProgram::Mapped TeamProgram::place_of(Spot spot, const Lane& lane) const {
-    const uint64_t node_offset = placement().members_before(node_) * layout_.shape.bytes;
+    const uint64_t node_offset = layout_.node_offset(node_);
     const auto packed_or = [&](Buffer buffer) {
         return layout_.is_packed ? Buffer::kScratch : buffer;
     };
@@ -432,9 +432,8 @@ void TeamProgram::add_streamed(const Lane& lane, uint64_t round, Round& out) con
         out.add(operation);
     };
     if (round == 0) {
-        const uint64_t bytes = layout_.shape.bytes;
-        const uint64_t offset = placement().members_before(node_) * bytes;
-        add(sched::output(offset, members_ * bytes), sched::kAfterAll);
+        const uint64_t bytes = members_ * layout_.shape.bytes;
+        add(sched::output(layout_.node_offset(node_), bytes), sched::kAfterAll);
         return;
     }
     order += streamed_before_.empty() ? round : streamed_before_[round - 1];

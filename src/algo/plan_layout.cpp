@@ -13,16 +13,19 @@ constexpr uint32_t kLanesInFlightDefault = 4;
 constexpr uint64_t kOwnLanesSegmentMax = uint64_t{256} << 10;
 
 // Nodes may be the participants, in this order: it is that of ranks, or the call does not mind.
-bool allows(const Shape& shape, const NodeLayout& node, const Placement& placement) {
+bool allows(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
+            const Placement& placement) {
     if (placement.is_contiguous()) return true;
     if (is_reduction(shape.collective) && !shape.is_commutative) return false;
     if (!has_blocks(shape.collective)) return true;
+    if (algorithm.has_single_blocks && placement.has_whole_nodes()) return true;
     return node.packing != Packing::kNone && shape.all_blocks_bytes() <= kPackedBytesMax;
 }
 
-bool must_be_flat(const Shape& shape, const NodeLayout& node, const Placement& placement) {
+bool must_be_flat(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
+                  const Placement& placement) {
     const bool is_alone = placement.nodes() == placement.ranks();
-    return (is_alone && placement.is_contiguous()) || !allows(shape, node, placement);
+    return (is_alone && placement.is_contiguous()) || !allows(algorithm, shape, node, placement);
 }
 
 // The order of ranks is what some algorithms are for, and the only one that ranks by themselves
@@ -33,7 +36,7 @@ const topo::OnSwitches* follows(const Algorithm& algorithm, const Shape& shape,
     const topo::OnSwitches* switches = placement.switches();
     if (switches == nullptr || tuning.order == Order::kRanks) return nullptr;
     if (tuning.flat || algorithm.is_flat || algorithm.folds_from_left) return nullptr;
-    return allows(shape, node, switches->placement) ? switches : nullptr;
+    return allows(algorithm, shape, node, switches->placement) ? switches : nullptr;
 }
 
 }  // namespace
@@ -47,9 +50,12 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
         placement = &found->placement;
         switches = &found->order;
     }
-    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(shape, *node, *placement);
+    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(algorithm, shape, *node, *placement);
     has_multicast = algorithm.has_multicast;
-    is_packed = !is_flat && node->packing != Packing::kNone && !placement->is_contiguous();
+    if (!is_flat && has_blocks(shape.collective) && !placement->is_contiguous()) {
+        has_blocks_by_rank = algorithm.has_single_blocks && placement->has_whole_nodes();
+        is_packed = !has_blocks_by_rank;
+    }
     segment_bytes = shape.bytes;
     if (!is_vector(shape.collective)) return;
     uint64_t wanted = tuning.segment_bytes ? tuning.segment_bytes : algorithm.segment_bytes;
@@ -74,6 +80,7 @@ Shape Layout::inner(uint64_t bytes) const {
     result.ranks = placement->nodes();
     result.root = placement->node_of(shape.root);
     if (has_blocks(shape.collective)) result.nodes = placement;
+    result.has_blocks_by_rank = has_blocks_by_rank;
     return result;
 }
 

@@ -32,6 +32,12 @@ struct Layout {
     [[nodiscard]] uint64_t turns(uint64_t members) const {
         return std::min({lanes, uint64_t{std::max(tuning.leaders, 1u)}, members});
     }
+    // Of a node's blocks in the buffer of all.
+    [[nodiscard]] uint64_t node_offset(uint32_t of) const {
+        const uint64_t before = has_blocks_by_rank ? placement->members(of).front()
+                                                   : placement->members_before(of);
+        return before * shape.bytes;
+    }
     // Of a rank's block among all in the order of nodes; and the rounds that packing them takes.
     [[nodiscard]] uint64_t packed_offset(Rank rank) const {
         const uint32_t of = placement->node_of(rank);
@@ -50,6 +56,7 @@ struct Layout {
     Tuning tuning;
     bool is_flat = false;        // every rank is a participant
     bool is_packed = false;      // blocks travel in scratch, in the order of nodes
+    bool has_blocks_by_rank = false;  // the algorithm leaves them in the order of ranks
     bool has_multicast = false;  // results reach all ranks of a node without a closing operation
     uint64_t segment_bytes = 0;
     uint64_t lanes = 1;

@@ -53,6 +53,8 @@ struct Algorithm {
     uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning) = no_scratch;
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
     uint64_t segment_bytes = 0;
+    // Each of its operations is about one participant's block, so blocks may stand in any order.
+    bool has_single_blocks = false;
     // Whether it heeds Tuning::fan_in.
     bool has_fan_in = false;
     // Whether its blocks are cut by Tuning::segment_bytes (allgather).

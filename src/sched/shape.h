@@ -43,6 +43,8 @@ struct Shape {
     bool sizes_are_compared = true;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
+    // Their blocks stand in the order of ranks, not in their own.
+    bool has_blocks_by_rank = false;
     // Set where participants are numbered by positions in it.
     const topo::SwitchOrder* switches = nullptr;
 
@@ -50,12 +52,15 @@ struct Shape {
 
     // Where participant i's block begins in the buffer that holds all of them, and its length.
     [[nodiscard]] uint64_t block_offset(Rank i) const {
-        return (nodes ? nodes->members_before(i) : i) * bytes;
+        if (!nodes) return uint64_t{i} * bytes;
+        return (has_blocks_by_rank ? nodes->members(i).front() : nodes->members_before(i)) * bytes;
     }
     [[nodiscard]] uint64_t block_bytes(Rank i) const {
-        return block_offset(i + 1) - block_offset(i);
+        return (nodes ? nodes->members(i).size() : 1) * bytes;
     }
-    [[nodiscard]] uint64_t all_blocks_bytes() const { return block_offset(ranks); }
+    [[nodiscard]] uint64_t all_blocks_bytes() const {
+        return uint64_t{nodes ? nodes->ranks() : ranks} * bytes;
+    }
 
     // Of participant i's input or output; 0 where it is not significant.
     [[nodiscard]] uint64_t input_bytes(Rank i) const {

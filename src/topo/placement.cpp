@@ -49,6 +49,9 @@ void Placement::number_members(const std::vector<uint32_t>& sizes) {
         members_[first_[node] + index_[rank]] = rank;
     }
     is_contiguous_ = std::is_sorted(members_.begin(), members_.end());
+    for (uint32_t node = 0; node < sizes.size(); ++node) {
+        has_whole_nodes_ &= members(node).back() - members(node).front() + 1 == sizes[node];
+    }
     if (sizes.empty()) return;
     members_max_ = *std::max_element(sizes.begin(), sizes.end());
     members_min_ = *std::min_element(sizes.begin(), sizes.end());

@@ -36,6 +36,8 @@ class Placement {
     [[nodiscard]] uint32_t members_before(uint32_t node) const { return first_[node]; }
     // Every node's ranks are consecutive, and the order of nodes is the order of ranks.
     [[nodiscard]] bool is_contiguous() const { return is_contiguous_; }
+    // Every node's ranks are consecutive, in whatever order the nodes are.
+    [[nodiscard]] bool has_whole_nodes() const { return has_whole_nodes_; }
     [[nodiscard]] uint32_t members_max() const { return members_max_; }
     [[nodiscard]] uint32_t members_min() const { return members_min_; }
 
@@ -57,6 +59,7 @@ class Placement {
     std::vector<uint32_t> members_;  // ranks, node after node
     std::vector<uint32_t> first_;    // by node, and one more: where its members begin
     bool is_contiguous_ = true;
+    bool has_whole_nodes_ = true;
     uint32_t members_max_ = 0;
     uint32_t members_min_ = 0;
     std::shared_ptr<const OnSwitches> switches_;
