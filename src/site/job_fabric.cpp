@@ -37,7 +37,10 @@ Result<topo::Topology> topology_of(const topo::SwitchTree& part, const topo::Top
         const auto& switches = part.nodes[node].switches;
         const std::string& name =
             switches.empty() ? alone[node] : whole.switches[switches.front()].name;
-        if (const auto made = builder.add_switch(name, 0); !made) return made.error();
+        const auto made = builder.add_switch(name, 0);
+        if (!made) return made.error();
+        if (part.nodes[node].chassis == topo::kNoNode) continue;
+        builder.at_switch(made.value()).chassis = whole.switches[switches.front()].chassis;
     }
     const auto link = [&](topo::TopologyBuilder::End below, uint32_t node,
                           const topo::Trunk& trunk) {

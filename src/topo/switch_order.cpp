@@ -2,53 +2,81 @@
 #include "topo/switch_order.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/assert.h"
 
 namespace tutti::topo {
 
+std::vector<uint32_t> SwitchOrder::make_groups(const SwitchTree& tree) {
+    const auto add = [this](uint32_t parent) {
+        const uint32_t depth = parent == kNoNode ? 0 : groups_[parent].depth + 1;
+        groups_.push_back({parent, depth, 0, 0});
+        return static_cast<uint32_t>(groups_.size()) - 1;
+    };
+    // By a switch and a chassis: how many of that hang on it, and their group.
+    std::map<std::pair<uint32_t, uint32_t>, std::pair<uint32_t, uint32_t>> chassis;
+    std::vector<uint32_t> below(tree.nodes.size());
+    for (const SwitchTree::Node& node : tree.nodes) {
+        if (node.parent == kNoNode) continue;
+        ++below[node.parent];
+        if (node.chassis != kNoNode) ++chassis[{node.parent, node.chassis}].first;
+    }
+    std::vector<uint32_t> group_of;
+    for (const SwitchTree::Node& node : tree.nodes) {
+        uint32_t above = node.parent == kNoNode ? kNoNode : group_of[node.parent];
+        const auto shared = chassis.find({node.parent, node.chassis});
+        if (shared != chassis.end()) {
+            auto& [count, group] = shared->second;
+            const bool is_some = count > 1 && count < below[node.parent];
+            if (is_some && group == 0) group = add(above);  // 0 is the root's
+            if (is_some) above = group;
+        }
+        group_of.push_back(add(above));
+    }
+    return group_of;
+}
+
 SwitchOrder::SwitchOrder(const SwitchTree& tree) {
     const auto count = static_cast<uint32_t>(tree.place_of_host.size());
     TUTTI_ASSERT(count > 0, "a team has nodes");
-    const auto switches = static_cast<uint32_t>(tree.nodes.size());
-    // Of each switch: the lowest node below it, how many nodes it has itself, and how many things
+    const std::vector<uint32_t> group_of = make_groups(tree);
+    const auto groups = static_cast<uint32_t>(groups_.size());
+    // Of each group: the lowest node below it, how many nodes it has itself, and how many things
     // hang on it.
-    std::vector<uint32_t> lowest(switches, kNoNode);
-    std::vector<uint32_t> on(switches, 0);
+    std::vector<uint32_t> lowest(groups, kNoNode);
+    std::vector<uint32_t> on(groups, 0);
     for (uint32_t node = count; node-- > 0;) {
-        const uint32_t at = tree.place_of_host[node].node;
+        const uint32_t at = group_of[tree.place_of_host[node].node];
         lowest[at] = node;
         ++on[at];
     }
     std::vector<uint32_t> children(on);
-    for (uint32_t at = switches; at-- > 1;) {
-        const uint32_t parent = tree.nodes[at].parent;
+    for (uint32_t at = groups; at-- > 1;) {
+        const uint32_t parent = groups_[at].parent;
         if (lowest[at] == kNoNode) continue;
         lowest[parent] = std::min(lowest[parent], lowest[at]);
         ++children[parent];
     }
-    groups_.reserve(switches);
-    for (uint32_t at = 0, next = 0; at < switches; ++at) {
-        const uint32_t parent = tree.nodes[at].parent;
-        const uint32_t depth = parent == kNoNode ? 0 : groups_[parent].depth + 1;
-        groups_.push_back({parent, depth, next, next});
+    for (uint32_t at = 0, next = 0; at < groups; ++at) {
+        groups_[at].first = groups_[at].end = next;
         next += children[at];
     }
-    // What it is: nodes, and from `count` on switches.
-    std::vector<uint32_t> child(count + switches);
+    // What it is: nodes, and from `count` on groups.
+    std::vector<uint32_t> child(count + groups);
     for (uint32_t node = 0; node < count; ++node) {
-        child[groups_[tree.place_of_host[node].node].end++] = node;
+        child[groups_[group_of[tree.place_of_host[node].node]].end++] = node;
     }
-    for (uint32_t at = 1; at < switches; ++at) {
-        if (lowest[at] != kNoNode) child[groups_[tree.nodes[at].parent].end++] = count + at;
+    for (uint32_t at = 1; at < groups; ++at) {
+        if (lowest[at] != kNoNode) child[groups_[groups_[at].parent].end++] = count + at;
     }
     const auto first_of = [&](uint32_t one) { return one < count ? one : lowest[one - count]; };
     for (const Group& group : groups_) {
         std::sort(child.begin() + group.first, child.begin() + group.end,
                   [&](uint32_t a, uint32_t b) { return first_of(a) < first_of(b); });
     }
-    // The walk itself: the switch it is at, and the child that comes next.
+    // The walk itself: the group it is in, and the child that comes next.
     starts_.resize(child.size());
     nodes_.reserve(count);
     group_of_.reserve(count);
@@ -74,9 +102,9 @@ SwitchOrder::SwitchOrder(const SwitchTree& tree) {
     count_leaves(on);
 }
 
-void SwitchOrder::count_leaves(std::span<const uint32_t> nodes_of_switch) {
+void SwitchOrder::count_leaves(std::span<const uint32_t> nodes_of_group) {
     nodes_min_ = static_cast<uint32_t>(nodes_.size());
-    for (const uint32_t nodes : nodes_of_switch) {
+    for (const uint32_t nodes : nodes_of_group) {
         if (nodes == 0) continue;
         ++leaves_;
         nodes_max_ = std::max(nodes_max_, nodes);

@@ -27,7 +27,8 @@ class SwitchOrder {
   public:
     // Node i of the team is where tree.place_of_host[i] says; at least one. Of what hangs on one
     // switch, hosts or switches, that with the lowest node comes first, so where the order of nodes
-    // is such a walk, it stays. O(n log n) for n nodes.
+    // is such a walk, it stays. Switches of one chassis, of several that hang on one switch, are
+    // together, as if they hung on one of their own. O(n log n) for n nodes.
     explicit SwitchOrder(const SwitchTree& tree);
 
     // By position: the node.
@@ -46,14 +47,16 @@ class SwitchOrder {
     [[nodiscard]] uint32_t middle(uint32_t begin, uint32_t end) const;
 
   private:
-    // What hangs on one switch, its number that of the tree.
+    // What hangs on one switch, or on those of a chassis.
     struct Group {
         uint32_t parent = kNoNode;
         uint32_t depth = 0;
         uint32_t first = 0;  // in starts_: of its children, in their order
         uint32_t end = 0;
     };
-    void count_leaves(std::span<const uint32_t> nodes_of_switch);
+    // By switch: its group.
+    std::vector<uint32_t> make_groups(const SwitchTree& tree);
+    void count_leaves(std::span<const uint32_t> nodes_of_group);
 
     std::vector<uint32_t> nodes_;
     std::vector<uint32_t> group_of_;  // by position: what its node hangs on

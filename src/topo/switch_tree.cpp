@@ -194,6 +194,18 @@ uint32_t median_above_zero(std::vector<uint32_t> counts) {
     return *middle;
 }
 
+void number_chassis(const Topology& topology, SwitchTree& tree) {
+    std::unordered_map<std::string_view, uint32_t> numbers;
+    for (SwitchTree::Node& node : tree.nodes) {
+        const std::string& name = topology.switches[node.switches.front()].chassis;
+        const bool is_one = std::ranges::all_of(
+            node.switches, [&](uint32_t at) { return topology.switches[at].chassis == name; });
+        if (name.empty() || !is_one) continue;
+        const auto next = static_cast<uint32_t>(numbers.size());
+        node.chassis = numbers.try_emplace(name, next).first->second;
+    }
+}
+
 std::string_view before_dot(std::string_view name) { return name.substr(0, name.find('.')); }
 
 }  // namespace
@@ -228,6 +240,7 @@ Result<SwitchTree> make_switch_tree(const Topology& topology) {
     const auto plant = [&](uint32_t leaf_hosts_min) {
         const LooseTree loose = loosen(graph, hosts_on, leaf_hosts_min);
         SwitchTree tree = Planter(loose, places).plant(places);
+        number_chassis(topology, tree);
         const auto own = static_cast<uint32_t>(tree.nodes.size()) - loose.split_off;
         return std::pair(std::move(tree), own);
     };

@@ -98,6 +98,23 @@ TEST_F(Part, WhatTheFileDoesNotHaveIsOnItsOwn) {
     EXPECT_EQ(none.value().missing, "far[1-2]");
 }
 
+TEST_F(Part, KeepsWhatIsInOneChassis) {
+    std::string text = kFatTree;
+    for (const char* leaf : {"\"leaf0\"\n", "\"leaf2\"\n"}) {
+        text.insert(text.find(leaf) + std::string(leaf).size(), "chassis = \"c 1\"\n");
+    }
+    const std::vector<std::string> hosts{"n0", "n4", "n8", "n1", "n5", "n9"};
+    const auto part = fabric_part(file("f.toml", text), hosts);
+    ASSERT_TRUE(part) << part.error().message;
+    const auto fabric = parse_fabric_part(part.value().text);
+    ASSERT_TRUE(fabric) << fabric.error().message;
+    std::vector<uint32_t> nodes;
+    for (const std::string& host : hosts) nodes.push_back(fabric.value().find(host));
+    const topo::SwitchOrder order(topo::restrict_tree(fabric.value().tree, nodes));
+    EXPECT_EQ(std::vector<uint32_t>(order.nodes().begin(), order.nodes().end()),
+              (std::vector<uint32_t>{0, 3, 2, 5, 1, 4}));
+}
+
 TEST_F(Part, WrongFilesAreOneLine) {
     EXPECT_EQ(complaint("nowhere.toml"), "nowhere.toml: cannot be read");
     EXPECT_EQ(complaint(""), ": cannot be read");

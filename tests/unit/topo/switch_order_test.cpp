@@ -47,6 +47,22 @@ TEST(SwitchOrder, CutsBetweenSwitchesFirst) {
     EXPECT_EQ(order.middle(2, 4), 3u);
 }
 
+TEST(SwitchOrder, PutsTogetherWhatIsInOneChassis) {
+    SwitchTree tree = two_levels({0, 1, 2, 3, 4, 0, 1, 2, 3, 4});
+    tree.nodes[1].chassis = tree.nodes[4].chassis = 7;  // leaves 0 and 3
+    tree.nodes[2].chassis = 8;                          // alone in it
+    const SwitchOrder order(tree);
+    EXPECT_EQ(nodes_of(order), (std::vector<uint32_t>{0, 5, 3, 8, 1, 6, 2, 7, 4, 9}));
+    EXPECT_EQ(order.leaves(), 5u);
+    // Of the chassis and three leaves two; the chassis is cut further down.
+    EXPECT_EQ(order.middle(0, 10), 6u);
+    EXPECT_EQ(order.middle(0, 6), 4u);
+    EXPECT_EQ(order.middle(0, 4), 2u);
+    // A switch all of whose switches are in one chassis has no chassis of use.
+    for (uint32_t at = 1; at < 6; ++at) tree.nodes[at].chassis = 7;
+    EXPECT_EQ(nodes_of(SwitchOrder(tree)), (std::vector<uint32_t>{0, 5, 1, 6, 2, 7, 3, 8, 4, 9}));
+}
+
 // Of any tree, any hosts of it.
 TEST(SwitchOrder, IsAWalkThroughAnyTree) {
     Prng prng(14);
@@ -110,7 +126,7 @@ TEST(SwitchOrder, EveryCutIsBetweenChildrenOfOneSwitch) {
 TEST(SwitchOrder, OfAVeryDeepTreeTheUpperPartIsCut) {
     SwitchTree tree;
     for (uint32_t at = 0; at < 100; ++at) {
-        tree.nodes.push_back({at == 0 ? kNoNode : at - 1, {}, {}});
+        tree.nodes.push_back({at == 0 ? kNoNode : at - 1, {}, {}, kNoNode});
         tree.place_of_host.push_back({99 - at, {}});
         tree.place_of_host.push_back({at, {}});
     }
