@@ -8,13 +8,11 @@
 
 #include "base/text.h"
 #include "cli/discover.h"
-#include "cli/text_file.h"
+#include "cli/fabric_file.h"
 #include "cli/words.h"
 #include "explain/fabric_drawing.h"
 #include "explain/fabric_text.h"
 #include "files/whole_file.h"
-#include "site/fabric_search.h"
-#include "topo/read/hostlist.h"
 #include "topo/read/read.h"
 
 namespace tutti::cli {
@@ -51,28 +49,10 @@ std::string summary_of(const topo::Topology& topology, const topo::SwitchTree& t
                        counted(levels, "level", "levels"));
 }
 
-// Says on standard error which hosts the topology does not have.
-Result<explain::FabricView> view_of_words(const topo::Topology& topology,
-                                          const topo::SwitchTree& tree, const Words& words) {
-    const std::string* list = words.find("--hosts");
-    if (!list) return explain::whole_view(topology, tree);
-    const auto hosts = topo::expand_hostlist(*list, topo::kHostsMax);
-    if (!hosts) return wrong(fmt::format("--hosts: {}", hosts.error().message));
-    std::vector<std::string> unknown;
-    auto view = explain::view_of(topology, tree, hosts.value(), unknown);
-    if (!view) return wrong(fmt::format("--hosts: {}", view.error().message));
-    if (!unknown.empty()) {
-        fmt::print(stderr, "tutti: {}: {} not there; on a leaf of {} own: {}\n",
-                   printable(topology.source), unknown.size() == 1 ? "a host is" : "hosts are",
-                   unknown.size() == 1 ? "its" : "their", printable(topo::fold_hostlist(unknown)));
-    }
-    return view;
-}
-
 Result<Done> print_tree(const topo::Topology& topology, const Words& words) {
     const auto tree = topo::make_switch_tree(topology);
     if (!tree) return tree.error();
-    const auto view = view_of_words(topology, tree.value(), words);
+    const auto view = view_of_hosts(topology, tree.value(), words);
     if (!view) return view.error();
     const std::string summary = summary_of(topology, tree.value());
     const std::string* file = words.find("--svg");
@@ -86,25 +66,6 @@ Result<Done> print_tree(const topo::Topology& topology, const Words& words) {
     const auto problem = files::write_whole(*file, text.value());
     if (problem.empty()) return Done{};
     return wrong(fmt::format("--svg: {}: {}", printable(*file), problem));
-}
-
-Result<std::string> file_of(const Words& words) {
-    const std::string* option = words.find("--fabric");
-    const size_t named = words.others().size() + (option ? 1 : 0);
-    if (named > 1) {
-        return wrong(fmt::format("fabric: unexpected word {}", printable(words.others().back())));
-    }
-    if (named == 1) return option ? *option : words.others().front();
-    const auto search = site::own_fabric_search();
-    if (!search) return search.error();
-    const auto found = site::find_fabric(search.value());
-    if (!found) return found.error();
-    if (found.value().file.empty()) {
-        return wrong(
-            "fabric: no description of the cluster; name a file, set TUTTI_FABRIC, or see tutti "
-            "fabric --discover");
-    }
-    return found.value().file;
 }
 
 Result<Done> discover(const Words& words) {
@@ -140,11 +101,7 @@ Result<Done> show(const Words& words) {
             return wrong(fmt::format("{}: not with --toml", option));
         }
     }
-    const auto name = file_of(words);
-    if (!name) return name.error();
-    const auto text = read_text_file(name.value(), topo::kTopologyBytesMax);
-    if (!text) return text.error();
-    const auto topology = topo::read_topology(text.value(), name.value());
+    const auto topology = read_named_topology("fabric", words, words.others());
     if (!topology) return topology.error();
     if (!words.has("--toml")) return print_tree(topology.value(), words);
     fmt::print("{}", topo::print_own(topology.value()));

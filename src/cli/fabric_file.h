@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The description of a cluster that a command's words name, and the hosts that they pick.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/words.h"
+#include "explain/fabric_text.h"
+#include "topo/topology.h"
+
+namespace tutti::cli {
+
+// `others`: the words that are no options and may name the file. Where neither they nor --fabric
+// do, the file is searched for (site/fabric_search.h). `command`: for messages.
+Result<topo::Topology> read_named_topology(std::string_view command, const Words& words,
+                                           std::span<const std::string> others);
+
+// Those of --hosts in that order, or all. Says on standard error which the topology does not have.
+Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
+                                          const topo::SwitchTree& tree, const Words& words);
+
+}  // namespace tutti::cli
