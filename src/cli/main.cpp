@@ -20,6 +20,7 @@
 #include "cli/check.h"
 #include "cli/explain.h"
 #include "cli/fabric_command.h"
+#include "cli/generate.h"
 #include "cli/info.h"
 #include "cli/options.h"
 #include "cli/run.h"
@@ -40,6 +41,7 @@ constexpr std::string_view kHelp =
     "  tutti check [ALGORITHM...]          prove schedules over ranks, hosts, roots and sizes\n"
     "  tutti simulate COLLECTIVE ...       how long calls take on a cluster, in virtual time\n"
     "  tutti fabric [FILE]                 the switches and hosts of a cluster, as a tree\n"
+    "  tutti generate allreduce ...        a C file: an allreduce made for one cluster's switches\n"
     "  tutti info [--settings]             what this machine, this build and this MPI offer\n"
     "  tutti help [COMMAND]                this text, or that of a subcommand\n"
     "  tutti --version\n";
@@ -55,7 +57,8 @@ constexpr auto kCommands = std::to_array<Command>({{"run", tutti::cli::run_main}
                                                    {"explain", tutti::cli::explain_main},
                                                    {"check", tutti::cli::check_main},
                                                    {"simulate", tutti::cli::simulate_main},
-                                                   {"fabric", tutti::cli::fabric_main}});
+                                                   {"fabric", tutti::cli::fabric_main},
+                                                   {"generate", tutti::cli::generate_main}});
 
 std::vector<std::string_view> command_names() {
     std::vector<std::string_view> names;

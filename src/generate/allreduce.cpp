@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "generate/allreduce.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/text.h"
+#include "generate/template.h"
+
+namespace tutti::generate {
+namespace {
+
+constexpr size_t kLineBytesMax = 98;
+
+// Somebody else's names must not end the comment that they stand in, nor begin one there, and two
+// question marks may be a trigraph.
+std::string in_comment(std::string_view text) {
+    std::string safe;
+    for (const char letter : printable(text)) {
+        const char last = safe.empty() ? ' ' : safe.back();
+        const bool is_mark = (last == '*' && letter == '/') || (last == '/' && letter == '*');
+        if (is_mark || (last == '?' && letter == '?')) safe += ' ';
+        safe += letter;
+    }
+    return safe;
+}
+
+bool is_word(char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+// Words one behind the other, in lines that begin alike.
+class Lines {
+  public:
+    explicit Lines(std::string indent) : indent_(std::move(indent)) {}
+    void add(const std::string& word) {
+        if (line_.empty() || line_.size() + 1 + word.size() > kLineBytesMax) {
+            end_line();
+            line_ = indent_ + word;
+        } else {
+            line_ += ' ' + word;
+        }
+    }
+    std::string text() {
+        end_line();
+        return text_;
+    }
+
+  private:
+    void end_line() {
+        if (!line_.empty() && !text_.empty()) text_ += '\n';
+        text_ += line_;
+        line_.clear();
+    }
+
+    std::string indent_;
+    std::string line_;
+    std::string text_;
+};
+
+std::string table_of(std::span<const Stop> ring) {
+    const std::vector<uint32_t> ranks = ranks_of(ring);
+    Lines lines("    ");
+    for (size_t i = 0; i < ranks.size(); ++i) {
+        lines.add(std::to_string(ranks[i]) + (i + 1 < ranks.size() ? "," : ""));
+    }
+    return lines.text();
+}
+
+// "0", "0-3": ranks that follow each other are one word.
+std::string ranks_text(std::span<const uint32_t> ranks) {
+    std::string text;
+    for (size_t i = 0; i < ranks.size();) {
+        size_t last = i;
+        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+        text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
+        if (last > i) text += "-" + std::to_string(ranks[last]);
+        i = last + 1;
+    }
+    return text;
+}
+
+// A line or more for each switch, in the order of the walk.
+std::string drawing_of(const topo::SwitchTree& tree, std::span<const Stop> ring,
+                       const Labels& labels) {
+    std::string text;
+    for (size_t i = 0; i < ring.size();) {
+        const uint32_t node = tree.place_of_host[ring[i].host].node;
+        text += text.empty() ? "" : "\n";
+        text += " *   " + in_comment(labels.nodes[node]) + "\n";
+        Lines lines(" *     ");
+        for (; i < ring.size() && tree.place_of_host[ring[i].host].node == node; ++i) {
+            lines.add("-> " + in_comment(labels.hosts[ring[i].host]) + " (" +
+                      ranks_text(ring[i].ranks) + ")");
+        }
+        if (i == ring.size()) lines.add("-> back to the first");
+        text += lines.text();
+    }
+    return text;
+}
+
+std::string origin_of(const Labels& labels) {
+    std::string text;
+    for (const std::string& line : labels.origin) {
+        text += (text.empty() ? " * " : "\n * ") + in_comment(line);
+    }
+    return text;
+}
+
+struct Insert {
+    std::string_view mark;
+    std::string text;
+};
+
+// One pass, so that what is put in is not read again.
+std::string filled(std::string_view text, std::span<const Insert> inserts) {
+    std::string result;
+    while (!text.empty()) {
+        const size_t begin = text.find('@');
+        result += text.substr(0, begin);
+        if (begin == std::string_view::npos) break;
+        const size_t end = text.find('@', begin + 1);
+        TUTTI_ASSERT(end != std::string_view::npos, "a mark of the template has two ends");
+        const std::string_view mark = text.substr(begin + 1, end - begin - 1);
+        const auto found = std::ranges::find(inserts, mark, &Insert::mark);
+        TUTTI_ASSERT(found != inserts.end(), "a mark of the template is known");
+        result += found->text;
+        text.remove_prefix(end + 1);
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string identifier_of(std::string_view text) {
+    std::string name(text);
+    std::ranges::replace_if(
+        name, [](char letter) { return !is_word(letter); }, '_');
+    return name;
+}
+
+std::string allreduce_source(const topo::SwitchTree& tree, std::span<const Stop> ring,
+                             const Labels& labels) {
+    TUTTI_ASSERT(!ring.empty(), "a ring has ranks");
+    const Insert inserts[] = {{"name", labels.name},
+                              {"file", in_comment(labels.file)},
+                              {"command", in_comment(labels.command)},
+                              {"origin", origin_of(labels)},
+                              {"ranks", std::to_string(ranks_of(ring).size())},
+                              {"ring", drawing_of(tree, ring, labels)},
+                              {"table", table_of(ring)}};
+    return filled(allreduce_template(), inserts);
+}
+
+}  // namespace tutti::generate

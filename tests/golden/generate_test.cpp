@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `tutti generate`. What it makes runs in tests/system/test_generate.py; after a change of
+// src/generate/allreduce.c.in the file below tests/golden/generated is made anew by the command in
+// its head.
+#include "golden/transcript.h"
+
+namespace tutti::golden {
+namespace {
+
+class Generate : public Transcript {
+  protected:
+    void SetUp() override {
+        Transcript::SetUp();
+        std::ofstream(here() / "two_leaves.toml")
+            << text_of(std::filesystem::path(TUTTI_GENERATED) / "two_leaves.toml");
+    }
+    [[nodiscard]] Answer complaint(const std::string& arguments) const {
+        const Answer answer = tutti("generate " + arguments);
+        EXPECT_EQ(answer.status, 2) << arguments;
+        EXPECT_EQ(answer.out, "") << arguments;
+        EXPECT_EQ(lines(answer.err), 1u) << answer.err;
+        return answer;
+    }
+};
+
+// Expectation: n0, n2 and n4 hang on leaf0, so the ring visits them before n1 and n3; ranks k, k +
+// 5 are host k's.
+TEST_F(Generate, AFileOfTwoLeaves) {
+    const std::string words =
+        "generate allreduce --fabric two_leaves.toml --ranks-per-host 2 --placement round-robin";
+    const std::string expected =
+        text_of(std::filesystem::path(TUTTI_GENERATED) / "two_leaves.c.txt");
+    const Answer printed = tutti(words);
+    EXPECT_EQ(printed.status, 0);
+    EXPECT_EQ(printed.err, "");
+    EXPECT_EQ(printed.out, expected);
+    EXPECT_NE(expected.find("{\n    0, 5, 2, 7, 4, 9, 1, 6, 3, 8\n}"), std::string::npos);
+}
+
+TEST_F(Generate, AFileIsWrittenWholeAndNamedInItself) {
+    const Answer answer = tutti("generate allreduce --fabric two_leaves.toml -o my_ring.c");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.out + answer.err, "");
+    const std::string text = text_of(here() / "my_ring.c");
+    EXPECT_NE(text.find("mpicc -DSELFTEST my_ring.c && mpirun -n 5 ./a.out"), std::string::npos);
+    EXPECT_NE(text.find("int tutti_allreduce_two_leaves("), std::string::npos);
+    EXPECT_TRUE(text.ends_with("#endif\n"));
+}
+
+TEST_F(Generate, TheDescriptionIsFoundAsTuttiFabricFindsIt) {
+    const std::string named = tutti("generate allreduce two_leaves.toml --name x").out;
+    const std::string found =
+        tutti("generate allreduce --name x", "TUTTI_FABRIC=two_leaves.toml").out;
+    EXPECT_EQ(found.substr(found.find("Cluster:")), named.substr(named.find("Cluster:")));
+}
+
+TEST_F(Generate, SomeHostsInTheirOrder) {
+    const Answer answer = tutti("generate allreduce two_leaves.toml --hosts n3,n0,x,n1,n2");
+    EXPECT_EQ(answer.err, "tutti: two_leaves.toml: a host is not there; on a leaf of its own: x\n");
+    // Both switches and what hangs on them come by their first hosts: leaf1 with n3 and n1.
+    EXPECT_NE(answer.out.find("{\n    0, 3, 1, 4, 2\n}"), std::string::npos) << answer.out;
+}
+
+TEST_F(Generate, WhatIsWrongIsOneLine) {
+    EXPECT_EQ(complaint("").err, "tutti: generate: which collective? There is allreduce\n");
+    EXPECT_EQ(complaint("bcast").err,
+              "tutti: generate: unknown collective bcast; there is allreduce\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml more").err,
+              "tutti: generate: unexpected word more\n");
+    EXPECT_EQ(complaint("allreduce nowhere.toml").err, "tutti: nowhere.toml: cannot be read\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --hosts n0,n0").err,
+              "tutti: --hosts: n0 is named twice\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --ranks-per-host 0").err,
+              "tutti: --ranks-per-host=0: expected a number from 1 to 4096\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --placement random").err,
+              "tutti: --placement=random: expected block or round-robin\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --name a-b").err,
+              "tutti: --name=a-b: expected letters, digits and _, at most 64\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --rank-per-host 2").err,
+              "tutti: unknown option --rank-per-host; did you mean --ranks-per-host?\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml -o nowhere/x.c").err.substr(0, 24),
+              "tutti: -o: nowhere/x.c: ");
+    EXPECT_FALSE(std::filesystem::exists(here() / "nowhere"));
+}
+
+}  // namespace
+}  // namespace tutti::golden
