@@ -299,6 +299,23 @@ TEST(Formulas, AllreduceChain) {
     });
 }
 
+TEST(Formulas, AllreduceBinomial) {
+    for_every_p(TUTTI_ALLREDUCE, "binomial", [](const Shape& shape, const Totals& all) {
+        // A reduction and a broadcast: Patarasuk and Yuan 2007, section 4.
+        const uint64_t p = shape.ranks;
+        EXPECT_LE(all.steps, 2 * ceil_log2(p));
+        if (std::has_single_bit(p)) {
+            EXPECT_EQ(all.steps, 2 * floor_log2(p));
+        }
+        EXPECT_EQ(all.messages, 2 * (p - 1));
+        EXPECT_EQ(all.bytes, 2 * (p - 1) * shape.bytes);
+        // The root sends to each of its children, others up once and to fewer children.
+        EXPECT_EQ(all.bytes_sent, std::max<uint64_t>(ceil_log2(p), 1) * shape.bytes);
+        EXPECT_EQ(all.bytes_received, ceil_log2(p) * shape.bytes);
+        EXPECT_EQ(all.reduced_bytes, (p - 1) * shape.bytes);
+    });
+}
+
 TEST(Formulas, Direct) {
     for (const tutti_collective collective : {TUTTI_GATHER, TUTTI_SCATTER}) {
         for_every_p(collective, "direct", [&](const Shape& shape, const Totals& all) {
