@@ -84,7 +84,7 @@ std::vector<CellOrder> orders(const BenchOptions& options) {
         for (const uint64_t bytes : collective == TUTTI_BARRIER ? none : options.bytes) {
             all.push_back({collective, bytes, options.batches, options.seconds, memory,
                            algorithms_of(collective, options.algorithm), options.late,
-                           options.fresh_buffers});
+                           options.fresh_buffers, options.paper});
         }
     }
     return all;
@@ -189,6 +189,7 @@ int Session::run(uint64_t warmup_calls) {
     report_.has_tutti = mpi_.has_tutti();
     report_.late = options_.late;
     report_.fresh_buffers = options_.fresh_buffers;
+    if (options_.paper) report_.paper_runs = options_.batches;
     report_.has_algorithms = !options_.algorithm.empty();
     if (auto problem = misfit(); !problem.empty()) {
         if (speaks_) say_wrong(problem);

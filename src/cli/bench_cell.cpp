@@ -131,7 +131,8 @@ void CellRun::choose(SideState& state) {
 
 // Seconds on this rank. All ranks number batches and calls alike.
 double CellRun::run_batch(const SideState& state, uint64_t calls) {
-    const Batch batch{order_.collective, order_.bytes / sizeof(double), number_, number_, calls};
+    const Batch batch{order_.collective, order_.bytes / sizeof(double), number_, number_, calls,
+                      order_.paper};
     number_ += calls;
     fill(batch, place_, buffers_.view());
     if (order_.fresh) buffers_.flush(batch);
@@ -180,6 +181,11 @@ void CellRun::check_barriers(const SideState& state) {
 void CellRun::calibrate(SideState& state) {
     if (order_.late) return;  // it is late for every call, and a batch is one
     choose(state);
+    if (order_.paper) {
+        state.calls = paper_calls(order_.bytes);
+        run_batch(state, state.calls);  // warm
+        return;
+    }
     const double enough = page_.crowded() ? kCrowdedBatchSeconds : kBatchSeconds;
     const bool once = order_.bytes >= kOnceBytes || (order_.bytes > 0 && order_.fresh);
     const uint64_t calls_max = once ? buffers_.view().count() : kCallsMax;
@@ -196,8 +202,8 @@ void CellRun::calibrate(SideState& state) {
 
 // Rank 0 decides for all, since clocks differ.
 bool CellRun::go_on(double start, uint64_t done) {
-    unsigned char more = done < order_.batches_max &&
-                         (done < kBenchBatchesMin || now_seconds() - start < order_.seconds);
+    const bool has_time = order_.paper || now_seconds() - start < order_.seconds;
+    unsigned char more = done < order_.batches_max && (done < kBenchBatchesMin || has_time);
     mpi_.bcast(&more, 1, 0);
     return more != 0;
 }
@@ -221,8 +227,13 @@ Times CellRun::times_of(const SideState& state, bool of_late_rank) {
     mpi_.max_in_place(seconds.data(), seconds.size());
     std::sort(seconds.begin(), seconds.end());
     const double scale = 1e6 / static_cast<double>(state.calls);
-    return {quantile(seconds, 0.10) * scale, quantile(seconds, 0.50) * scale,
-            quantile(seconds, 0.99) * scale, seconds.size(), state.calls};
+    Times times{quantile(seconds, 0.10) * scale, quantile(seconds, 0.50) * scale,
+                quantile(seconds, 0.99) * scale, seconds.size(), state.calls};
+    if (order_.paper) {
+        const Estimate all = estimate(seconds);
+        times.mean_us = Estimate{all.mean * scale, all.half_width * scale};
+    }
+    return times;
 }
 
 void CellRun::put_times(Cell& cell) {

@@ -12,6 +12,7 @@
 #include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
 #include "cli/bench_regime.h"
+#include "cli/bench_statistics.h"
 
 namespace tutti::cli {
 
@@ -25,6 +26,7 @@ struct CellOrder {
     std::vector<std::string> algorithms = {};
     std::optional<LateRank> late = {};
     bool fresh = false;  // buffers: each used by one call, and in no cache when it begins
+    bool paper = false;  // kPaperRuns' method
 };
 
 // Microseconds a call, over the batches; a batch counts with its slowest rank, or where one rank is
@@ -35,6 +37,7 @@ struct Times {
     double p99_us = 0;
     uint64_t batches = 0;
     uint64_t calls_per_batch = 0;
+    std::optional<Estimate> mean_us = {};  // by the paper's method
 };
 
 struct AlgorithmTimes {

@@ -36,6 +36,7 @@ bool tutti_is_preloaded() {
 // What the loops below need, as plain values.
 struct Calls {
     const Host& functions;
+    const Host& host;
     mpi::abi::Comm comm;
     mpi::abi::Datatype type;
     mpi::abi::Op sum;
@@ -65,6 +66,7 @@ int for_each_call(const Calls& calls, const Stamps& put_stamps, const Body& body
         const Turn turn{call, root, calls.buffers.send[k], calls.buffers.recv[k]};
         if (!stamped) put_stamps(turn);
         status |= body(turn);
+        if (calls.batch.has_barriers) status |= calls.host.barrier(calls.comm);
         if (++root == calls.place.size) root = 0;
         if (++k == buffers) k = 0;
     }
@@ -188,6 +190,7 @@ class Measured final : public BenchMpi {
 
     double run(Side side, bool is_apart, const Batch& batch, const BatchBuffers& buffers) override {
         const Calls calls{side == Side::kHost ? host_ : program_,
+                          host_,
                           is_apart ? apart_ : handles_.comm_world,
                           handles_.type[mpi::abi::kTypeDouble],
                           handles_.op[mpi::abi::kOpSum],

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kOptionNames =
     std::to_array<std::string_view>({"--bytes", "--json", "--batches", "--seconds", "--algorithm",
-                                     "--late", "--buffers", "--help"});
+                                     "--late", "--buffers", "--paper", "--help"});
 
 constexpr auto kDefaultBytes = std::to_array<uint64_t>(
     {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
@@ -72,6 +72,16 @@ std::optional<Error> set_late(BenchOptions& options, std::string_view text) {
     return std::nullopt;
 }
 
+// What would be another method.
+std::optional<Error> settle_paper(BenchOptions& options, bool has_batches, bool has_seconds) {
+    if (!options.paper) return std::nullopt;
+    if (options.late) return wrong("--paper: not with --late");
+    if (options.fresh_buffers) return wrong("--paper: not with --buffers fresh");
+    if (has_seconds) return wrong("--paper: not with --seconds; see --batches");
+    if (!has_batches) options.batches = kPaperRuns;
+    return std::nullopt;
+}
+
 std::optional<Error> set_option(BenchOptions& options, std::string_view name,
                                 std::string_view value) {
     if (name == "--bytes") return set_bytes(options, value);
@@ -113,6 +123,8 @@ std::optional<Error> set_option(BenchOptions& options, std::string_view name,
 
 Result<BenchOptions> parse_bench_options(std::span<const std::string_view> arguments) {
     BenchOptions options;
+    bool has_batches = false;
+    bool has_seconds = false;
     options.bytes.assign(kDefaultBytes.begin(), kDefaultBytes.end());
     for (size_t i = 0; i < arguments.size(); ++i) {
         const std::string_view word = arguments[i];
@@ -131,6 +143,13 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
         if (!known) {
             return wrong("unknown option '" + std::string(name) + "'" + hint(name, kOptionNames));
         }
+        if (name == "--paper") {
+            if (equals != std::string_view::npos) return wrong("--paper: expected no value");
+            options.paper = true;
+            continue;
+        }
+        has_batches = has_batches || name == "--batches";
+        has_seconds = has_seconds || name == "--seconds";
         if (equals == std::string_view::npos && i + 1 == arguments.size()) {
             return wrong(std::string(name) + ": a value is missing");
         }
@@ -142,6 +161,7 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
         return wrong(fmt::format("which collective? Name one or more of {}, or all",
                                  fmt::join(kCollectiveNames, ", ")));
     }
+    if (auto error = settle_paper(options, has_batches, has_seconds)) return std::move(*error);
     if (options.algorithm.empty() || options.algorithm == "all") return options;
     for (const tutti_collective collective : options.collectives) {
         std::string_view name = options.algorithm;
@@ -173,6 +193,9 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
                   written by its owner. fresh: every call of a batch has buffers of its own; their
                   owner writes them before the batch and flushes them out of all caches, so that the
                   call finds them in memory, as those of a program that did much else meanwhile
+  --paper         the method of Patarasuk and Yuan 2007, figure 4: 32 runs (or --batches) of 20
+                  calls, 10 from 64K on; the host MPI's barrier after each call, counted in; the
+                  mean of the runs, and what to add and take off for its 95 % confidence interval
   --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
                   slowest other rank inside the call, and, apart, of the late one
 

@@ -17,6 +17,12 @@ namespace tutti::cli {
 inline constexpr uint64_t kBenchBytesMax = 1ull << 30;
 inline constexpr uint64_t kBenchBatchesMin = 5;
 
+// The method of Patarasuk, Yuan 2007, section 4 and figure 4: runs of so many calls, a barrier
+// after each.
+inline constexpr uint64_t kPaperRuns = 32;
+inline constexpr uint64_t kPaperLongBytes = uint64_t{64} << 10;
+constexpr uint64_t paper_calls(uint64_t bytes) { return bytes < kPaperLongBytes ? 20 : 10; }
+
 // A rank that enters every call late.
 struct LateRank {
     uint32_t rank = 0;
@@ -33,6 +39,7 @@ struct BenchOptions {
     std::string algorithm;  // as TUTTI_ALLREDUCE takes it, or "all"; empty: by the rules alone
     std::optional<LateRank> late;
     bool fresh_buffers = false;
+    bool paper = false;  // measure by that method; `batches` are its runs, and `seconds` no limit
 };
 
 // arguments: what follows the word "bench".

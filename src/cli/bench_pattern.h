@@ -33,6 +33,7 @@ struct Batch {
     uint64_t seed;      // differs from batch to batch
     uint64_t first_call;
     uint64_t calls;
+    bool has_barriers = false;  // the host's, after each call
 };
 
 struct RankOfSize {

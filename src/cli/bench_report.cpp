@@ -38,12 +38,31 @@ void put_flag(nlohmann::ordered_json& json, const std::optional<FlagLatency>& fl
     json["moved"] = cores_moved(*flag);
 }
 
+// The two columns of a way's time.
+struct Shown {
+    double first_us;
+    double second_us;
+};
+Shown shown(const Times& times) {
+    if (times.mean_us) return {times.mean_us->mean, times.mean_us->half_width};
+    return {times.p50_us, times.p99_us};
+}
+
+double ratio_of(const Times& host, const Times& other) {
+    return shown(host).first_us / shown(other).first_us;
+}
+
 nlohmann::ordered_json json_of(const Times& times) {
-    return {{"p10_us", times.p10_us},
-            {"p50_us", times.p50_us},
-            {"p99_us", times.p99_us},
-            {"batches", times.batches},
-            {"calls_per_batch", times.calls_per_batch}};
+    nlohmann::ordered_json json = {{"p10_us", times.p10_us},
+                                   {"p50_us", times.p50_us},
+                                   {"p99_us", times.p99_us},
+                                   {"batches", times.batches},
+                                   {"calls_per_batch", times.calls_per_batch}};
+    if (times.mean_us) {
+        json["mean_us"] = times.mean_us->mean;
+        json["half_width_us"] = times.mean_us->half_width;
+    }
+    return json;
 }
 
 nlohmann::ordered_json json_of(const std::vector<AlgorithmTimes>& algorithms, const Times& host) {
@@ -52,7 +71,7 @@ nlohmann::ordered_json json_of(const std::vector<AlgorithmTimes>& algorithms, co
         nlohmann::ordered_json json = {{"algorithm", one.name}};
         if (one.refused.empty()) {
             json["times"] = json_of(one.times);
-            json["ratio"] = host.p50_us / one.times.p50_us;
+            json["ratio"] = ratio_of(host, one.times);
             if (one.late.batches > 0) json["late"] = json_of(one.late);
         } else {
             json["refused"] = one.refused;
@@ -72,7 +91,7 @@ nlohmann::ordered_json json_of(const Cell& cell) {
     json["host"] = json_of(cell.host);
     if (cell.tutti) {
         json["tutti"] = json_of(*cell.tutti);
-        json["ratio"] = cell.host.p50_us / cell.tutti->p50_us;
+        json["ratio"] = ratio_of(cell.host, *cell.tutti);
     }
     if (cell.host_late) json["host_late"] = json_of(*cell.host_late);
     if (cell.tutti_late) json["tutti_late"] = json_of(*cell.tutti_late);
@@ -88,9 +107,10 @@ std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes&
     if (!way.refused.empty()) {
         return fmt::format("{:<10} {:>8}  {:<28} cannot: {}\n", name, bytes, way.name, way.refused);
     }
-    std::string row = fmt::format(kWay, name, bytes, way.name, microseconds(way.times.p50_us),
-                                  microseconds(way.times.p99_us),
-                                  fmt::format("{:.2f}", cell.host.p50_us / way.times.p50_us));
+    const auto [us, second_us] = shown(way.times);
+    std::string row =
+        fmt::format(kWay, name, bytes, way.name, microseconds(us), microseconds(second_us),
+                    fmt::format("{:.2f}", ratio_of(cell.host, way.times)));
     if (run.late) row += fmt::format(" {:>10}", microseconds(way.late.p50_us));
     return row + (has_moved(cell) ? kMovedMark : "") + "\n";
 }
@@ -106,7 +126,7 @@ std::string way_rows(const BenchRun& run, const Cell& cell) {
     return rows;
 }
 
-bool has_ways(const BenchRun& run) { return run.has_algorithms || run.late; }
+bool has_ways(const BenchRun& run) { return run.has_algorithms || run.late || run.paper_runs > 0; }
 
 }  // namespace
 
@@ -126,8 +146,18 @@ std::string table_head(const BenchRun& run) {
         text += fmt::format("rank {} enters each call {} ms late; us: the slowest other rank\n",
                             run.late->rank, run.late->milliseconds);
     }
+    if (run.paper_runs > 0) {
+        text += fmt::format(
+            "{} runs of {} calls ({} from {} on), the host MPI's barrier after each and counted "
+            "in; "
+            "mean, 95 % confidence interval\n",
+            run.paper_runs, paper_calls(0), paper_calls(kPaperLongBytes),
+            format_bytes(kPaperLongBytes));
+    }
     if (has_ways(run)) {
-        text += fmt::format(kWay, "collective", "bytes", "by", "us", "p99", "ratio");
+        text +=
+            fmt::format(kWay, "collective", "bytes", "by", run.paper_runs > 0 ? "mean us" : "us",
+                        run.paper_runs > 0 ? "+- us" : "p99", "ratio");
         return text + (run.late ? "    late us\n" : "\n");
     }
     return text + fmt::format(kRow, "collective", "bytes", "host us", "p99", "Tutti us", "p99",
@@ -180,6 +210,7 @@ std::string to_json(const BenchRun& run) {
                                    {"cores", run.cores},
                                    {"has_tutti", run.has_tutti},
                                    {"buffers", run.fresh_buffers ? "fresh" : "reused"}};
+    if (run.paper_runs > 0) json["method"] = "paper";
     if (run.late) {
         json["late"] = {{"rank", run.late->rank}, {"milliseconds", run.late->milliseconds}};
     }

@@ -19,6 +19,7 @@ struct BenchRun {
     bool has_tutti = false;
     bool has_algorithms = false;
     bool fresh_buffers = false;
+    uint64_t paper_runs = 0;  // 0: not by the paper's method
     std::optional<LateRank> late;
     std::optional<double> yield_barrier_us;  // only where ranks outnumber cores
     std::optional<FlagLatency> flag;         // around the table; only where ranks share a node

@@ -9,10 +9,11 @@ from harness import BARE, TUTTI
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
 
-def bench(mpi, tmp_path, ranks, *words, options=("--hosts=2",), with_report=False):
+def bench(mpi, tmp_path, ranks, *words, options=("--hosts=2",), with_report=False,
+          limits=("--seconds=0.05", "--batches=5")):
     file = tmp_path / "bench.json"
-    outcome = mpi.launch(TUTTI, ranks, "bench", *words, "--seconds=0.05", "--batches=5",
-                         f"--json={file}", options=options, with_report=with_report)
+    outcome = mpi.launch(TUTTI, ranks, "bench", *words, *limits, f"--json={file}",
+                         options=options, with_report=with_report)
     return outcome, json.loads(file.read_text()) if file.exists() else None
 
 
@@ -23,7 +24,7 @@ def test_all_algorithms_of_a_collective(mpi, tmp_path):
     assert len(found["cells"]) == 3
     for cell in found["cells"]:
         names = {one["algorithm"]: one for one in cell["algorithms"]}
-        expected = {"pairwise", "rabenseifner", "ring", "chain"}
+        expected = {"pairwise", "rabenseifner", "ring", "chain", "binomial"}
         if cell["collective"] == "barrier":
             expected = {"dissemination", "pairwise", "tree"}
         assert expected <= names.keys()
@@ -68,6 +69,22 @@ def test_fresh_buffers(mpi, tmp_path):
             # At most as many as there are buffers; a barrier has none.
             calls_max = 512 if cell["bytes"] else 1 << 17
             assert 1 <= cell[side]["calls_per_batch"] <= calls_max, cell
+
+
+def test_the_papers_method(openmpi, tmp_path):
+    """Patarasuk and Yuan 2007, figure 4, with their two baselines beside the ring."""
+    outcome, found = bench(openmpi, tmp_path, 4, "allreduce", "--bytes=8K,64K", "--paper",
+                           "--algorithm=all", limits=())
+    assert outcome.status == 0, outcome
+    assert found["method"] == "paper"
+    for cell, calls in zip(found["cells"], (20, 10)):
+        names = {one["algorithm"]: one.get("times") for one in cell["algorithms"]}
+        for times in (cell["host"], cell["tutti"], names["ring"], names["pairwise"], names["binomial"]):
+            assert times["batches"] == 32 and times["calls_per_batch"] == calls
+            assert times["mean_us"] > 0 and times["half_width_us"] > 0
+    head = [line for line in outcome.out.splitlines() if line.startswith("collective")]
+    assert [line.split() for line in head] == [
+        ["collective", "bytes", "by", "mean", "us", "+-", "us", "ratio"]]
 
 
 def test_one_host_has_no_choice(openmpi, tmp_path):

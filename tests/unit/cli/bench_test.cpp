@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +16,7 @@
 #include "cli/bench_pattern.h"
 #include "cli/bench_regime.h"
 #include "cli/bench_report.h"
+#include "cli/bench_statistics.h"
 
 namespace tutti::cli {
 namespace {
@@ -58,6 +60,45 @@ TEST(BenchOptions, ReadsAlgorithmsAndTheLateRank) {
     EXPECT_EQ(options.value().late->rank, 3u);
     EXPECT_EQ(options.value().late->milliseconds, 50);
     EXPECT_EQ(parse({"all", "--algorithm", "all"}).value().algorithm, "all");
+}
+
+TEST(BenchOptions, ThePapersMethodHasRunsAndNoOtherLimit) {
+    EXPECT_FALSE(parse({"allreduce"}).value().paper);
+    const auto options = parse({"allreduce", "--paper", "--bytes", "8K"});
+    ASSERT_TRUE(options);
+    EXPECT_TRUE(options.value().paper);
+    EXPECT_EQ(options.value().batches, 32u);
+    EXPECT_EQ(parse({"allreduce", "--batches", "7", "--paper"}).value().batches, 7u);
+    EXPECT_EQ(problem({"allreduce", "--paper=1"}), "--paper: expected no value");
+    EXPECT_EQ(problem({"allreduce", "--paper", "--late", "1:1"}), "--paper: not with --late");
+    EXPECT_EQ(problem({"allreduce", "--seconds", "1", "--paper"}),
+              "--paper: not with --seconds; see --batches");
+    EXPECT_EQ(problem({"allreduce", "--buffers", "fresh", "--paper"}),
+              "--paper: not with --buffers fresh");
+    EXPECT_EQ(paper_calls(8 << 10), 20u);
+    EXPECT_EQ(paper_calls(64 << 10), 10u);
+}
+
+// The table of Abramowitz and Stegun, 26.10.
+TEST(BenchStatistics, StudentsQuantiles) {
+    const std::pair<size_t, double> known[] = {
+        {1, 12.706}, {2, 4.303},  {5, 2.571},   {9, 2.262},  {10, 2.228},  {11, 2.201},
+        {20, 2.086}, {30, 2.042}, {31, 2.0395}, {60, 2.000}, {120, 1.980}, {100'000, 1.960}};
+    for (const auto& [degrees, value] : known) {
+        EXPECT_NEAR(student_t_975(degrees), value, 0.0006) << degrees;
+    }
+}
+
+TEST(BenchStatistics, TheIntervalOfAMean) {
+    // 32 samples that are 2 off each.
+    std::vector<double> samples;
+    for (int i = 0; i < 32; ++i) samples.push_back(i % 2 == 0 ? 8 : 12);
+    const Estimate found = estimate(samples);
+    EXPECT_DOUBLE_EQ(found.mean, 10);
+    EXPECT_NEAR(found.half_width, 2.0395 * std::sqrt(32 * 4.0 / 31) / std::sqrt(32), 1e-3);
+    EXPECT_EQ(estimate(std::vector<double>{3, 3, 3}).half_width, 0);
+    EXPECT_EQ(estimate(std::vector<double>{3}).mean, 3);
+    EXPECT_EQ(estimate(std::vector<double>{3}).half_width, 0);
 }
 
 TEST(BenchOptions, AllIsSevenCollectivesAndTenSizes) {
@@ -391,6 +432,28 @@ TEST(BenchReport, SaysWhatWasMeasured) {
     EXPECT_FALSE(json.contains("flag_before_us"));
     EXPECT_FALSE(json["cells"][1].contains("moved"));
     EXPECT_FALSE(json["cells"][1].contains("host"));
+}
+
+TEST(BenchReport, ByThePapersMethodMeansWithTheirIntervals) {
+    BenchRun run = some_run();
+    run.paper_runs = 32;
+    Cell& cell = run.cells[0];
+    cell.host.mean_us = Estimate{50, 1.5};
+    cell.tutti->mean_us = Estimate{20, 0.25};
+    EXPECT_NE(
+        table_head(run).find("\n32 runs of 20 calls (10 from 64 KiB on), the host MPI's barrier "
+                             "after each and counted in; mean, 95 % confidence interval\n"),
+        std::string::npos)
+        << table_head(run);
+    EXPECT_TRUE(table_head(run).ends_with("    mean us      +- us    ratio\n")) << table_head(run);
+    const std::string rows = table_row(run, cell);
+    EXPECT_NE(rows.find("       50.0       1.50     1.00\n"), std::string::npos) << rows;
+    EXPECT_NE(rows.find("       20.0      0.250     2.50\n"), std::string::npos) << rows;
+    const auto json = nlohmann::json::parse(to_json(run));
+    EXPECT_EQ(json["method"], "paper");
+    EXPECT_EQ(json["cells"][0]["host"]["half_width_us"], 1.5);
+    EXPECT_EQ(json["cells"][0]["tutti"]["mean_us"], 20);
+    EXPECT_EQ(json["cells"][0]["ratio"], 2.5);
 }
 
 TEST(BenchReport, SaysWhichBuffers) {
