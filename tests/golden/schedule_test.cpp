@@ -530,6 +530,34 @@ TEST_F(Transcript, SimulateAMulticast) {
               "route, which this team has not: see --multicast\n");
 }
 
+// Patarasuk and Yuan 2007, sections 3.2 and 4: their ring wins from 256 B of the vector a rank on
+// with Myrinet (16 KiB with 64 processes, 32 KiB with 128), from 8 KiB on with 32 hosts of gigabit
+// Ethernet. Both sides of each, against recursive doubling; the latencies are ours
+// (docs/generate.md).
+class Crossover : public Transcript {
+  protected:
+    [[nodiscard]] double milliseconds(const std::string& cluster, const std::string& bytes,
+                                      const std::string& algorithm) const {
+        const Answer answer = tutti("simulate allreduce " + cluster + " --bytes " + bytes +
+                                    " --algorithm " + algorithm + ":flat");
+        const auto words = row(answer.out, algorithm);
+        EXPECT_GE(words.size(), 3u) << answer.out << answer.err;
+        if (words.size() < 3) return 0;
+        return std::stod(words[1]) * (words[2] == "us" ? 1e-3 : words[2] == "ms" ? 1 : 1e3);
+    }
+    void expect_between(const std::string& cluster, const std::string& below,
+                        const std::string& from) const {
+        EXPECT_LT(milliseconds(cluster, below, "pairwise"), milliseconds(cluster, below, "ring"));
+        EXPECT_GT(milliseconds(cluster, from, "pairwise"), milliseconds(cluster, from, "ring"));
+    }
+};
+
+TEST_F(Crossover, IsWhereTheSourceHasIt) {
+    expect_between("--ranks 64 --hosts 32 --rate 2Gbit --latency 7us", "8K", "16K");
+    expect_between("--ranks 128 --hosts 64 --rate 2Gbit --latency 7us", "16K", "32K");
+    expect_between("--ranks 32 --rate 1Gbit --latency 100us", "128K", "256K");
+}
+
 struct Wrong {
     const char* before;
     const char* arguments;
