@@ -113,7 +113,9 @@ Pairs run(const std::vector<const char*>& fabrics) {
         call.recv = blocks.data();
         call.bytes = sizeof(double);
         EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_OK);
-        if (rank == 1) EXPECT_EQ(blocks, (std::vector<double>{1, 2, 3, 4}));
+        if (rank == 1) {
+            EXPECT_EQ(blocks, (std::vector<double>{1, 2, 3, 4}));
+        }
         const std::lock_guard lock(mutex);
         all.merge(listener.sent);
     });
