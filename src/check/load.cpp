@@ -2,9 +2,8 @@
 #include "check/load.h"
 
 #include <algorithm>
-#include <vector>
 
-#include "check/count.h"
+#include "base/amounts.h"
 #include "topo/multicast_tree.h"
 
 namespace tutti::check {
@@ -16,51 +15,116 @@ std::vector<uint32_t> hosts_of(const topo::Placement& placement) {
     return hosts;
 }
 
-void add_multicast(const topo::MulticastTree& tree, uint32_t link, std::vector<uint64_t>& load) {
-    ++load[link];
-    tree.for_each_next(link, [&](uint32_t next) { add_multicast(tree, next, load); });
-}
+// What a step's messages put on links, which are all empty between two steps.
+class Links {
+  public:
+    Links(const topo::Fabric& fabric, const topo::Placement& placement)
+        : fabric_(fabric),
+          placement_(placement),
+          tree_(fabric, hosts_of(placement)),
+          load_(fabric.links()) {}
+
+    void add(const Passage& passage) {
+        const uint32_t from = placement_.node_of(passage.sender);
+        if (passage.is_multicast) {
+            if (placement_.nodes() == 1) return;
+            add_multicast(topo::MulticastTree::first_link(from), passage.bytes);
+            return;
+        }
+        const uint32_t to = placement_.node_of(passage.receiver);
+        if (from == to) return;
+        const topo::LinkRoute route = topo::link_route(fabric_, from, to);
+        for (uint32_t hop = 0; hop < route.hops(); ++hop) put(route[hop], passage.bytes);
+    }
+    // Only these carry anything.
+    [[nodiscard]] std::vector<uint32_t>& loaded() { return loaded_; }
+    [[nodiscard]] const std::vector<Load>& load() const { return load_; }
+    void clear() {
+        for (const uint32_t link : loaded_) load_[link] = {};
+        loaded_.clear();
+    }
+
+  private:
+    void put(uint32_t link, uint64_t bytes) {
+        if (load_[link].messages++ == 0) loaded_.push_back(link);
+        load_[link].bytes += bytes;
+    }
+    void add_multicast(uint32_t link, uint64_t bytes) {
+        put(link, bytes);
+        tree_.for_each_next(link, [&](uint32_t next) { add_multicast(next, bytes); });
+    }
+
+    const topo::Fabric& fabric_;
+    const topo::Placement& placement_;
+    topo::MulticastTree tree_;
+    std::vector<Load> load_;  // by link
+    std::vector<uint32_t> loaded_;
+};
 
 }  // namespace
 
 LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
                    std::span<const std::unique_ptr<sched::Program>> programs) {
-    const topo::MulticastTree tree(fabric, hosts_of(placement));
+    return link_load(fabric, placement, steps(placement, programs));
+}
+
+LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
+                   std::span<const std::vector<Passage>> steps) {
     LinkLoad result;
-    size_t number = 0;
-    for (const std::vector<Passage>& step : steps(placement, programs)) {
-        std::vector<uint64_t> load(fabric.links());
-        for (const Passage& passage : step) {
-            const uint32_t from = placement.node_of(passage.sender);
-            if (passage.is_multicast) {
-                if (placement.nodes() == 1) continue;
-                add_multicast(tree, topo::MulticastTree::first_link(from), load);
-                continue;
-            }
-            const uint32_t to = placement.node_of(passage.receiver);
-            if (from == to) continue;
-            const topo::LinkRoute route = topo::link_route(fabric, from, to);
-            for (uint32_t hop = 0; hop < route.hops(); ++hop) ++load[route[hop]];
-        }
-        for (uint32_t link = 0; link < load.size(); ++link) {
-            result.extra += std::max<uint64_t>(load[link], 1) - 1;
-            if (load[link] <= result.messages) continue;
-            result.messages = load[link];
+    result.bytes.resize(fabric.links());
+    Links links(fabric, placement);
+    for (size_t number = 0; number < steps.size(); ++number) {
+        for (const Passage& passage : steps[number]) links.add(passage);
+        std::sort(links.loaded().begin(), links.loaded().end());
+        for (const uint32_t link : links.loaded()) {
+            const Load& load = links.load()[link];
+            result.bytes[link] += load.bytes;
+            result.extra += load.messages - 1;
+            if (load.messages <= result.messages) continue;
+            result.messages = load.messages;
             result.step = number;
             result.link = link;
         }
-        ++number;
+        links.clear();
     }
     return result;
 }
 
-std::string link_text(const topo::Fabric& fabric, uint32_t link) {
-    const bool is_up = link % 2 == 0;
-    if (link < 2 * fabric.hosts()) {
-        return (is_up ? "from host " : "to host ") + std::to_string(link / 2);
+std::vector<Load> step_load(const topo::Fabric& fabric, const topo::Placement& placement,
+                            std::span<const Passage> step) {
+    Links links(fabric, placement);
+    for (const Passage& passage : step) links.add(passage);
+    return links.load();
+}
+
+uint32_t busiest_link(const topo::Fabric& fabric, std::span<const uint64_t> bytes) {
+    uint32_t busiest = 0;
+    uint64_t most_ns = 0;
+    for (uint32_t link = 0; link < bytes.size(); ++link) {
+        const uint64_t ns = bits_ns(bytes[link], fabric.link_bits_per_s(link));
+        if (ns <= most_ns) continue;
+        most_ns = ns;
+        busiest = link;
     }
-    return (is_up ? "up from switch " : "down to switch ") +
-           std::to_string(link / 2 - fabric.hosts());
+    return busiest;
+}
+
+std::string link_text(const topo::Fabric& fabric, uint32_t link,
+                      std::span<const std::string> host_names,
+                      std::span<const std::string> switch_names) {
+    const auto name = [](std::span<const std::string> names, std::string_view what, uint32_t at) {
+        return at < names.size() ? names[at] : std::string(what) + ' ' + std::to_string(at);
+    };
+    const bool is_up = link % 2 == 0;
+    if (fabric.is_host_link(link)) {
+        return (is_up ? "from " : "to ") + name(host_names, "host", link / 2);
+    }
+    const uint32_t at = fabric.switch_below(link);
+    const std::string text = (is_up ? "up from " : "down to ") + name(switch_names, "switch", at);
+    const uint32_t links = fabric.links_up(at);
+    if (links == 1) return text;
+    return text + ", link " + std::to_string(fabric.number_of_parallel(link) + 1) + " of " +
+           std::to_string(links);
 }
 
 }  // namespace tutti::check

@@ -9,7 +9,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "check/count.h"
 #include "sched/program.h"
 #include "topo/fabric.h"
 #include "topo/placement.h"
@@ -17,17 +19,35 @@
 namespace tutti::check {
 
 struct LinkLoad {
-    uint64_t messages = 0;  // the most that share a link in a step; a multicast counts as one
-    size_t step = 0;        // the first step in which so many do, and the lowest such link
-    uint32_t link = 0;      // in Fabric's numbers
-    uint64_t extra = 0;     // of all steps and links: messages beyond the first one
+    uint64_t messages = 0;        // the most that share a link in a step; a multicast counts as one
+    size_t step = 0;              // the first step in which so many do, and the lowest such link
+    uint32_t link = 0;            // in Fabric's numbers
+    uint64_t extra = 0;           // of all steps and links: messages beyond the first one
+    std::vector<uint64_t> bytes;  // by link, of all steps
 };
 
 // Steps as in count.h; node n of the placement is host n. Messages within a host load no link.
 LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
                    std::span<const std::unique_ptr<sched::Program>> programs);
+LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
+                   std::span<const std::vector<Passage>> steps);
 
-// "from host 3", "to host 3", "up from switch 0", "down to switch 0"
-std::string link_text(const topo::Fabric& fabric, uint32_t link);
+// What one link carries.
+struct Load {
+    uint64_t messages = 0;
+    uint64_t bytes = 0;
+};
+// By link: what it carries in one step.
+std::vector<Load> step_load(const topo::Fabric& fabric, const topo::Placement& placement,
+                            std::span<const Passage> step);
+
+// Of the links that carry anything the one that takes the longest for it; the lowest of several.
+uint32_t busiest_link(const topo::Fabric& fabric, std::span<const uint64_t> bytes);
+
+// "from host 3", "to host 3", "up from switch 0", "down to switch 0", "up from switch 0, link 2 of
+// 4". Names by number, where they are given: "up from leaf1".
+std::string link_text(const topo::Fabric& fabric, uint32_t link,
+                      std::span<const std::string> host_names = {},
+                      std::span<const std::string> switch_names = {});
 
 }  // namespace tutti::check

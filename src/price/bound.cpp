@@ -9,57 +9,125 @@
 namespace tutti::price {
 namespace {
 
-// Through any host's link, one way.
-uint64_t host_bytes(const sched::Shape& shape, const topo::Placement& placement) {
-    const uint64_t hosts = placement.nodes();
-    const uint64_t root_members = placement.members(placement.node_of(shape.root)).size();
-    if (!has_data(shape.collective)) return 0;
-    if (shape.collective == TUTTI_ALLREDUCE) {
-        // Patarasuk, Yuan 2007, lemma 1, with hosts for processes. Multicast does not help: for
-        // each element hosts - 1 receptions join the operands before the first host has the result,
-        // and as many others bring it to the rest.
-        return 2 * (hosts - 1) * (shape.bytes / hosts) +
-               2 * (hosts - 1) * (shape.bytes % hosts) / hosts;
-    }
-    if (is_vector(shape.collective)) return shape.bytes;
-    // Blocks of all others go to, or come from, one host, or each.
-    const uint64_t members = has_root(shape.collective) ? root_members : placement.members_min();
-    return (placement.ranks() - members) * shape.bytes;
+// Ranks on one side of a link or of several side by side: on the host, or below the switch.
+struct Side {
+    uint64_t members = 0;
+    bool has_root = false;
+};
+
+Side side_of_host(const sched::Shape& shape, const topo::Placement& placement, uint32_t host) {
+    if (host >= placement.nodes()) return {};
+    return {placement.members(host).size(), host == placement.node_of(shape.root)};
 }
 
-// Through a switch's link to the one above it, one way. members: ranks on hosts below the switch,
-// of which one is the root if has_root.
-uint64_t trunk_bytes(const sched::Shape& shape, uint64_t members, bool has_root) {
-    const uint64_t others = shape.ranks - members;
-    if (!has_data(shape.collective)) return 0;
-    if (is_vector(shape.collective)) return shape.bytes;
-    if (tutti::has_root(shape.collective)) return (has_root ? others : members) * shape.bytes;
-    return std::max(members, others) * shape.bytes;
-}
-
-// A time for the links between switches: something of every collective passes each of them that has
-// ranks on both sides.
-uint64_t trunk_ns(const sched::Shape& shape, const topo::Placement& placement,
-                  const topo::Fabric& fabric) {
-    std::vector<uint64_t> members(fabric.switches());
-    std::vector<bool> has_root(fabric.switches());
+// By switch.
+std::vector<Side> sides_of_switches(const sched::Shape& shape, const topo::Placement& placement,
+                                    const topo::Fabric& fabric) {
+    std::vector<Side> sides(fabric.switches());
     for (uint32_t host = 0; host < placement.nodes(); ++host) {
-        const bool is_root = host == placement.node_of(shape.root);
+        const Side own = side_of_host(shape, placement, host);
         for (uint32_t at = fabric.switch_of_host[host]; at != topo::kNoSwitch;
              at = fabric.parent_of_switch[at]) {
-            members[at] += placement.members(host).size();
-            if (is_root) has_root[at] = true;
+            sides[at].members += own.members;
+            sides[at].has_root |= own.has_root;
         }
     }
+    return sides;
+}
+
+bool is_cut(const sched::Shape& shape, const Side& side) {
+    return side.members > 0 && side.members < shape.ranks;
+}
+
+// What leaves a side, or comes to it, whichever is more; there are ranks on both.
+uint64_t cut_bytes(const sched::Shape& shape, const Side& side) {
+    const uint64_t others = shape.ranks - side.members;
+    if (!has_data(shape.collective)) return 0;
+    if (is_vector(shape.collective)) return shape.bytes;
+    if (has_root(shape.collective)) return (side.has_root ? others : side.members) * shape.bytes;
+    return std::max(side.members, others) * shape.bytes;
+}
+
+// Through some host's link, one way. Patarasuk, Yuan 2007, lemma 1, with hosts for processes: that
+// is the mean of all. Multicast does not help: for each element hosts - 1 receptions join the
+// operands before the first host has the result, and as many others bring it to the rest.
+uint64_t allreduce_bytes(const sched::Shape& shape, const topo::Placement& placement) {
+    const uint64_t hosts = placement.nodes();
+    return 2 * (hosts - 1) * (shape.bytes / hosts) +
+           2 * (hosts - 1) * (shape.bytes % hosts) / hosts;
+}
+
+// The mean rate of the hosts' links, which all together carry what lemma 1 says; rounded up.
+uint64_t mean_rate(const topo::Placement& placement, const topo::Fabric& fabric) {
+    uint64_t whole = 0;
+    uint64_t rest = 0;
+    const uint64_t hosts = placement.nodes();
+    for (uint32_t host = 0; host < hosts; ++host) {
+        const uint64_t rate = fabric.link_bits_per_s(2 * host);
+        whole += rate / hosts;
+        rest += rate % hosts;
+    }
+    return whole + (rest + hosts - 1) / hosts;
+}
+
+// The quickest link of its kind, as the hop of this number.
+uint64_t least_host_ns(const topo::Placement& placement, const topo::Fabric& fabric, uint32_t hop) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t host = 0; host < placement.nodes(); ++host) {
+        least = std::min(least, fabric.link_latency_ns(2 * host, hop));
+    }
+    return least;
+}
+
+uint64_t least_trunk_ns(const topo::Fabric& fabric, uint32_t hop) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t at = 0; at < fabric.switches(); ++at) {
+        if (fabric.parent_of_switch[at] == topo::kNoSwitch) continue;
+        least = std::min(least, fabric.link_latency_ns(fabric.first_link(at), hop));
+    }
+    return least;
+}
+
+// A time for the links of hosts.
+uint64_t hosts_ns(const sched::Shape& shape, const topo::Placement& placement,
+                  const topo::Fabric& fabric) {
+    const uint64_t least_ns = least_host_ns(placement, fabric, 1);
+    uint64_t most_ns = 0;
+    for (uint32_t host = 0; host < placement.nodes(); ++host) {
+        const Side side = side_of_host(shape, placement, host);
+        const uint64_t bytes = is_cut(shape, side) ? cut_bytes(shape, side) : 0;
+        most_ns = std::max(most_ns, fabric.link_latency_ns(2 * host, 0) + least_ns +
+                                        bits_ns(bytes, fabric.link_bits_per_s(2 * host)));
+    }
+    if (shape.collective != TUTTI_ALLREDUCE) return most_ns;
+    return std::max(most_ns,
+                    least_host_ns(placement, fabric, 0) + least_ns +
+                        bits_ns(allreduce_bytes(shape, placement), mean_rate(placement, fabric)));
+}
+
+// A time for the links between switches: something of every collective passes each cut that has
+// ranks on both sides.
+uint64_t trunks_ns(const sched::Shape& shape, const topo::Placement& placement,
+                   const topo::Fabric& fabric) {
+    if (fabric.switches() == 1) return 0;
+    const std::vector<Side> sides = sides_of_switches(shape, placement, fabric);
     const std::vector<uint32_t> hosts = fabric.hosts_of_switch();
+    // From a host up to the switch, by the link, and down, by another one if no host is there.
+    const uint64_t up_ns = least_host_ns(placement, fabric, 0);
+    const uint64_t down_ns = least_host_ns(placement, fabric, 2);
+    const uint64_t far_down_ns = least_trunk_ns(fabric, 2) + least_host_ns(placement, fabric, 3);
     uint64_t most_ns = 0;
     for (uint32_t at = 0; at < fabric.switches(); ++at) {
-        if (members[at] == 0 || members[at] == placement.ranks()) continue;
-        // From a host up to the switch, by the link, and down, by another one if no host is there.
-        const uint32_t hops = hosts[fabric.parent_of_switch[at]] > 0 ? 3 : 4;
-        const uint64_t bytes = trunk_bytes(shape, members[at], has_root[at]);
-        most_ns = std::max(most_ns,
-                           fabric.latency_ns * hops / 2 + bits_ns(bytes, fabric.trunk_bits_per_s));
+        if (!is_cut(shape, sides[at])) continue;
+        const uint32_t link = fabric.first_link(at);
+        const bool is_near = hosts[fabric.parent_of_switch[at]] > 0;
+        const uint64_t way_ns =
+            up_ns + fabric.link_latency_ns(link, 1) + (is_near ? down_ns : far_down_ns);
+        // n links side by side have n times the rate of one.
+        const uint64_t links = fabric.links_up(at);
+        const uint64_t bytes = cut_bytes(shape, sides[at]);
+        most_ns = std::max(
+            most_ns, way_ns + bits_ns((bytes + links - 1) / links, fabric.link_bits_per_s(link)));
     }
     return most_ns;
 }
@@ -69,9 +137,22 @@ uint64_t trunk_ns(const sched::Shape& shape, const topo::Placement& placement,
 uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
                   const topo::Fabric& fabric) {
     if (shape.bytes == 0 && shape.collective != TUTTI_BARRIER) return 0;
-    const uint64_t near_ns =
-        fabric.latency_ns + bits_ns(host_bytes(shape, placement), fabric.host_bits_per_s);
-    return std::max(near_ns, trunk_ns(shape, placement, fabric));
+    return std::max(hosts_ns(shape, placement, fabric), trunks_ns(shape, placement, fabric));
+}
+
+uint64_t least_bytes(const sched::Shape& shape, const topo::Placement& placement,
+                     const topo::Fabric& fabric, uint32_t link) {
+    if (fabric.is_host_link(link)) {
+        const Side side = side_of_host(shape, placement, link / 2);
+        if (!is_cut(shape, side)) return 0;
+        if (shape.collective == TUTTI_ALLREDUCE) return allreduce_bytes(shape, placement);
+        return cut_bytes(shape, side);
+    }
+    const uint32_t at = fabric.switch_below(link);
+    const Side side = sides_of_switches(shape, placement, fabric)[at];
+    if (!is_cut(shape, side)) return 0;
+    const uint64_t links = fabric.links_up(at);
+    return (cut_bytes(shape, side) + links - 1) / links;
 }
 
 }  // namespace tutti::price

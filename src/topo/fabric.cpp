@@ -2,6 +2,7 @@
 #include "topo/fabric.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -33,6 +34,46 @@ Fabric Fabric::leaves(std::span<const uint32_t> hosts_of_leaf) {
     return fabric;
 }
 
+void Fabric::set_host_links(std::vector<Trunk> links) {
+    TUTTI_ASSERT(links.size() == hosts(), "one by host");
+    host_links_ = std::move(links);
+}
+
+void Fabric::set_switch_links(std::vector<Trunk> links) {
+    TUTTI_ASSERT(links.size() == switches(), "one by switch");
+    switch_links_ = std::move(links);
+    links_before_.assign(1, 0);
+    for (uint32_t at = 0; at < switches(); ++at) {
+        if (parent_of_switch[at] == kNoSwitch) switch_links_[at].links = 1;
+        links_before_.push_back(links_before_.back() + switch_links_[at].links);
+    }
+}
+
+uint32_t Fabric::switch_below(uint32_t link) const {
+    const uint32_t number = link / 2 - hosts();
+    if (links_before_.empty()) return number;
+    const auto next = std::upper_bound(links_before_.begin(), links_before_.end(), number);
+    return static_cast<uint32_t>(next - links_before_.begin()) - 1;
+}
+
+// nullptr where it is like all others.
+const Trunk* Fabric::own_link(uint32_t link) const {
+    if (is_host_link(link)) return host_links_.empty() ? nullptr : &host_links_[link / 2];
+    return switch_links_.empty() ? nullptr : &switch_links_[switch_below(link)];
+}
+
+uint64_t Fabric::link_bits_per_s(uint32_t link) const {
+    const Trunk* own = own_link(link);
+    if (own && own->bits_per_s != 0) return own->bits_per_s;
+    return is_host_link(link) ? host_bits_per_s : trunk_bits_per_s;
+}
+
+uint64_t Fabric::link_latency_ns(uint32_t link, uint32_t hop) const {
+    const Trunk* own = own_link(link);
+    if (own && own->latency_ns != 0) return own->latency_ns;
+    return hop % 2 == 0 ? latency_ns / 2 : latency_ns - latency_ns / 2;
+}
+
 std::vector<uint32_t> Fabric::hosts_of_switch() const {
     std::vector<uint32_t> hosts(switches());
     for (const uint32_t at : switch_of_host) ++hosts[at];
@@ -48,13 +89,20 @@ bool Fabric::is_valid() const {
         if (parent != kNoSwitch && parent >= switches()) return false;
         if (depth(*this, at) > kSwitchLevelsMax) return false;
     }
+    // Whoever changes hosts or switches after giving them links says these anew.
+    if (!host_links_.empty() && host_links_.size() != hosts()) return false;
+    if (!switch_links_.empty() && switch_links_.size() != switches()) return false;
+    const auto has_links = [](const Trunk& one) { return one.links > 0; };
+    if (!std::all_of(switch_links_.begin(), switch_links_.end(), has_links)) return false;
     return std::all_of(switch_of_host.begin(), switch_of_host.end(),
                        [this](uint32_t at) { return at < switches(); });
 }
 
 LinkRoute link_route(const Fabric& fabric, uint32_t from_host, uint32_t to_host) {
     TUTTI_ASSERT(from_host != to_host, "a route between two hosts");
-    const auto switch_link = [&](uint32_t at) { return 2 * (fabric.hosts() + at); };
+    const auto switch_link = [&](uint32_t at) {
+        return fabric.first_link(at) + 2 * (to_host % fabric.links_up(at));
+    };
     LinkRoute route;
     route.add(2 * from_host);
     uint32_t up = fabric.switch_of_host[from_host];
@@ -79,6 +127,14 @@ LinkRoute link_route(const Fabric& fabric, uint32_t from_host, uint32_t to_host)
     while (descents > 0) route.add(descent[--descents]);
     route.add(2 * to_host + 1);
     return route;
+}
+
+uint64_t route_latency_ns(const Fabric& fabric, const LinkRoute& route) {
+    uint64_t sum = 0;
+    for (uint32_t hop = 0; hop < route.hops(); ++hop) {
+        sum += fabric.link_latency_ns(route[hop], hop);
+    }
+    return sum;
 }
 
 }  // namespace tutti::topo

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "topo/multicast_tree.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 
 namespace tutti::topo {
 
 MulticastTree::MulticastTree(const Fabric& fabric, std::span<const uint32_t> hosts)
-    : hosts_(fabric.hosts()),
-      switch_of_host_(fabric.switch_of_host),
-      parent_of_switch_(fabric.parent_of_switch),
-      down_links_(fabric.switches()) {
+    : fabric_(fabric), down_links_(fabric.switches()) {
     TUTTI_ASSERT(!hosts.empty(), "a team has members");
+    lowest_host_ = *std::min_element(hosts.begin(), hosts.end());
+    const auto& parents = fabric_.parent_of_switch;
     std::vector<uint32_t> members_below(fabric.switches());
     for (const uint32_t host : hosts) {
-        down_links_[switch_of_host_[host]].push_back(2 * host + 1);
-        for (uint32_t at = switch_of_host_[host]; at != kNoSwitch; at = parent_of_switch_[at]) {
+        down_links_[fabric.switch_of_host[host]].push_back(2 * host + 1);
+        for (uint32_t at = fabric.switch_of_host[host]; at != kNoSwitch; at = parents[at]) {
             ++members_below[at];
         }
     }
-    top_ = switch_of_host_[hosts[0]];
-    while (members_below[top_] < hosts.size()) top_ = parent_of_switch_[top_];
+    top_ = fabric.switch_of_host[hosts[0]];
+    while (members_below[top_] < hosts.size()) top_ = parents[top_];
     for (uint32_t at = 0; at < fabric.switches(); ++at) {
-        const uint32_t parent = parent_of_switch_[at];
-        if (parent != kNoSwitch && members_below[at] > 0) {
-            down_links_[parent].push_back(2 * (hosts_ + at) + 1);
+        if (parents[at] != kNoSwitch && members_below[at] > 0) {
+            down_links_[parents[at]].push_back(link_above(at) + 1);
         }
     }
 }
 
 // The switch to which a link leads that does not end at a host.
 uint32_t MulticastTree::end_of(uint32_t link) const {
-    if (link < 2 * hosts_) return switch_of_host_[link / 2];
-    const uint32_t at = link / 2 - hosts_;
-    return link % 2 == 0 ? parent_of_switch_[at] : at;
+    if (fabric_.is_host_link(link)) return fabric_.switch_of_host[link / 2];
+    const uint32_t at = fabric_.switch_below(link);
+    return link % 2 == 0 ? fabric_.parent_of_switch[at] : at;
 }
 
 }  // namespace tutti::topo

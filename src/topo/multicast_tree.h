@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of a fabric over which a team's multicasts go: from the sender's host up to the lowest
 // switch that has all members below it, and from every switch that they pass down to all others.
-// Each of its links carries a multicast once, in one direction.
+// Each of its links carries a multicast once, in one direction. Of parallel links all multicasts of
+// a team take the one that leads to its lowest host: a switch's table names one way for a group.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +25,20 @@ class MulticastTree {
     void for_each_next(uint32_t link, const Visit& visit) const;
     // Whether the link ends at a host, and at which.
     [[nodiscard]] bool ends_at_host(uint32_t link) const {
-        return link < 2 * hosts_ && link % 2 == 1;
+        return fabric_.is_host_link(link) && link % 2 == 1;
     }
     [[nodiscard]] static uint32_t host_of(uint32_t link) { return link / 2; }
 
   private:
     [[nodiscard]] uint32_t end_of(uint32_t link) const;
 
-    uint32_t hosts_;
+    [[nodiscard]] uint32_t link_above(uint32_t at) const {
+        return fabric_.first_link(at) + 2 * (lowest_host_ % fabric_.links_up(at));
+    }
+
+    Fabric fabric_;
+    uint32_t lowest_host_ = 0;
     uint32_t top_ = 0;
-    std::vector<uint32_t> switch_of_host_;
-    std::vector<uint32_t> parent_of_switch_;
     std::vector<std::vector<uint32_t>> down_links_;  // by switch, of those with members behind them
 };
 
@@ -47,7 +51,7 @@ void MulticastTree::for_each_next(uint32_t link, const Visit& visit) const {
         // Not back to where it comes from.
         if (!climbs || down != link + 1) visit(down);
     }
-    if (climbs && at != top_) visit(2 * (hosts_ + at));
+    if (climbs && at != top_) visit(link_above(at));
 }
 
 }  // namespace tutti::topo

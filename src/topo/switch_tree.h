@@ -36,18 +36,11 @@
 #include <vector>
 
 #include "topo/topology.h"
+#include "topo/trunk.h"
 
 namespace tutti::topo {
 
 inline constexpr uint32_t kNoNode = UINT32_MAX;
-
-// Parallel links; of different rates the lowest, of different latencies the longest.
-struct Trunk {
-    uint32_t links = 0;
-    uint64_t bits_per_s = 0;  // of one of them; 0: not known of any
-    uint64_t latency_ns = 0;  // 0: not known of any
-    bool operator==(const Trunk&) const = default;
-};
 
 struct SwitchTree {
     struct Node {

@@ -147,8 +147,8 @@ uint64_t World::Casts::way_ns(uint32_t team, Rank from_rank, Rank to_rank) const
     const uint32_t from = world_.host_of(first + from_rank);
     const uint32_t to = world_.host_of(first + to_rank);
     if (from == to) return world_.cluster_.memory_ns;
-    return world_.cluster_.fabric.latency_ns *
-           topo::link_route(world_.cluster_.fabric, from, to).hops() / 2;
+    const topo::Fabric& fabric = world_.cluster_.fabric;
+    return topo::route_latency_ns(fabric, topo::link_route(fabric, from, to));
 }
 
 void World::Casts::try_depart(uint32_t index) {

@@ -117,7 +117,7 @@ uint64_t World::way_ns(const Message& message) const {
     const uint32_t from = host_of(message.key.from);
     const uint32_t to = host_of(message.key.to);
     if (from == to) return cluster_.memory_ns;
-    return cluster_.fabric.latency_ns * topo::link_route(cluster_.fabric, from, to).hops() / 2;
+    return topo::route_latency_ns(cluster_.fabric, topo::link_route(cluster_.fabric, from, to));
 }
 
 uint64_t World::delay_ns() {
@@ -228,9 +228,7 @@ void World::take_link(uint32_t index) {
     link.busy_until_ns = std::max(own_ns, flight.tail_ns);
     ++link.traffic.messages;
     link.traffic.bytes += flight.bytes;
-    // An odd latency's last nanosecond belongs to the second link.
-    const uint64_t half = cluster_.fabric.latency_ns / 2;
-    const uint64_t latency_ns = flight.hop % 2 == 0 ? half : cluster_.fabric.latency_ns - half;
+    const uint64_t latency_ns = cluster_.fabric.link_latency_ns(flight.link, flight.hop);
     flight.tail_ns = link.busy_until_ns + latency_ns;
     if (flight.hop++ == 0) {
         if (flight.is_multicast) {
