@@ -7,13 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "algo/plan.h"
 #include "base/text.h"
-#include "check/load.h"
 #include "check/prove.h"
+#include "cli/check_load.h"
 #include "cli/fabric.h"
+#include "cli/job_words.h"
 #include "cli/options.h"
 #include "cli/prove.h"
 #include "cli/text_file.h"
@@ -27,13 +29,17 @@ namespace {
 constexpr auto kOptions = std::to_array<OptionDoc>({
     {"--ranks", "RANGE", "Sizes of team, as 2..16 (default: 1..16)"},
     {"--hosts", "RANGE", "Numbers of hosts (default: one a rank, and a few that ranks share)"},
+    {"--fabric", "FILE",
+     "One call, on this cluster (docs/formats/topology.md): what its links carry. --ranks is a "
+     "number then (default: one a host), --hosts a number or names"},
+    {"--placement", "WORD",
+     "With --fabric or --file: block (default), round-robin, random:SEED or the host of each rank"},
+    {"--bytes", "N", "With --fabric: of the vector, or of one rank's block (default: 1M)"},
+    {"--root", "R", "With --fabric: of bcast, reduce, gather and scatter (default: 0)"},
     {"--file", "SCHEDULE", "Prove what stands in this file (docs/formats/schedule.md)"},
-    {"--placement", "WORD", "With --file: block (default) or round-robin"},
     {"--leaves", "N,N...", "With --file: hosts on each leaf switch; tells which links are shared"},
 });
 
-// A proof takes time and memory in proportion to all operations of all ranks.
-constexpr uint64_t kProvedRanksMax = 4096;
 // Whatever `tutti explain --schedule` prints is shorter: a million operations.
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 28;
 // One mistake shows in nearly every case; more examples of it help nobody.
@@ -164,8 +170,10 @@ Result<Wanted> read_wanted(const Words& words) {
     if (const auto done = read_names(words, wanted); !done) return done.error();
     if (const auto done = read_range(words, "--ranks", wanted.ranks); !done) return done.error();
     if (const auto done = read_range(words, "--hosts", wanted.hosts); !done) return done.error();
-    for (const char* option : {"--placement", "--leaves"}) {
-        if (words.has(option)) return wrong(fmt::format("{} needs --file", option));
+    if (words.has("--leaves")) return wrong("--leaves needs --file");
+    if (words.has("--placement")) return wrong("--placement needs --fabric or --file");
+    for (const char* option : {"--bytes", "--root"}) {
+        if (words.has(option)) return wrong(fmt::format("{} needs --fabric", option));
     }
     return wanted;
 }
@@ -233,49 +241,48 @@ Result<Collective> read_schedules(const std::string& name) {
     return collective;
 }
 
-void print_load(const topo::Fabric& fabric, const topo::Placement& placement,
-                const algo::Programs& programs) {
-    const check::LinkLoad load = check::link_load(fabric, placement, programs);
-    if (load.messages <= 1) {
-        fmt::print("links: no two messages of a step share one\n");
-        return;
-    }
-    fmt::print("links: up to {} messages of a step share one (step {}, {})\n", load.messages,
-               load.step, check::link_text(fabric, load.link));
-}
-
 // Returns the exit status.
 Result<int> prove_file(const Words& words) {
     if (!words.others().empty()) {
         return wrong(fmt::format("check: unexpected word {}", printable(words.others()[0])));
     }
-    if (words.has("--ranks")) return wrong("--ranks: with --file, the file says it");
+    for (const char* option : {"--ranks", "--bytes", "--root"}) {
+        if (words.has(option)) {
+            return wrong(fmt::format("{}: with --file, the file says it", option));
+        }
+    }
     const auto collective = read_schedules(*words.find("--file"));
     if (!collective) return collective.error();
     const uint32_t ranks = collective.value().shape.ranks;
-    const auto hosts = words.count("--hosts", ranks, 1, ranks);
-    if (!hosts) return hosts.error();
-    const std::string* word = words.find("--placement");
-    if (word && *word != "block" && *word != "round-robin") {
-        return wrong_value("--placement", *word, "block or round-robin");
-    }
-    const auto count = static_cast<uint32_t>(hosts.value());
-    const auto fabric = read_fabric(words, count);
-    if (!fabric) return fabric.error();
-    const auto placement = word && *word == "round-robin"
-                               ? topo::Placement::round_robin(ranks, count)
-                               : topo::Placement::blocks(ranks, count);
-    const auto faults =
-        check::prove(collective.value().shape, placement, collective.value().programs);
+    auto cluster = read_cluster(words);
+    if (!cluster) return cluster.error();
+    const auto job = read_job_hosts(words, ranks, std::move(cluster.value()));
+    if (!job) return job.error();
+    const auto named = read_fabric(words, job.value());
+    if (!named) return named.error();
+    const topo::Placement placement = job.value().placement();
+    const sched::Shape& shape = collective.value().shape;
+    const algo::Programs& programs = collective.value().programs;
+    const auto faults = check::prove(shape, placement, programs);
     for (const std::string& line : faults.lines) fmt::print("{}\n", line);
     if (!faults.lines.empty()) return 1;
-    fmt::print("proved: {} ranks on {} hosts\n", ranks, count);
-    if (words.has("--leaves")) print_load(fabric.value(), placement, collective.value().programs);
+    fmt::print("proved: {} ranks on {} hosts\n", ranks, job.value().hosts);
+    if (words.has("--leaves") || words.has("--fabric")) {
+        print_load(named.value(), shape, placement, programs);
+    }
     return 0;
+}
+
+Result<int> prove_on_fabric(const Words& words) {
+    if (words.has("--leaves")) return wrong("--leaves: not with --fabric");
+    Wanted wanted;
+    if (const auto done = read_names(words, wanted); !done) return done.error();
+    return check_on_fabric(words, [&](const algo::Algorithm& one) { return wanted.has(one); });
 }
 
 Result<int> check(const Words& words) {
     if (words.has("--file")) return prove_file(words);
+    if (words.has("--fabric")) return prove_on_fabric(words);
     const auto wanted = read_wanted(words);
     if (!wanted) return wanted.error();
     return prove_all(wanted.value());

@@ -236,7 +236,7 @@ Result<Done> explain(const Words& words) {
     auto read = read_scenario("explain", words,
                               site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     if (!read) return read.error();
-    Scenario& scenario = read.value();
+    Scenario& scenario = read.value().scenario;
     scenario.has_multicast = words.has("--multicast");
     const auto sizes = read_bytes("explain", words, scenario);
     if (!sizes) return sizes.error();

@@ -4,15 +4,18 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "base/text.h"
+#include "explain/fabric_text.h"
+#include "topo/fabric_of_tree.h"
 
 namespace tutti::cli {
 namespace {
 
 constexpr auto kFabricOptions = std::to_array<OptionDoc>({
-    {"--rate", "RATE", "Of each host's link, each way (default: 100Gbit)"},
-    {"--latency", "TIME", "From host to host over one switch (default: 1us)"},
+    {"--rate", "RATE", "Of each host's link, or where --fabric says none (default: 100Gbit)"},
+    {"--latency", "TIME", "From host to host over a switch, or likewise (default: 1us)"},
     {"--leaves", "N,N...", "Hosts on each leaf switch, under one switch (default: all on one)"},
     {"--trunk", "RATE", "Of each leaf's link to that switch, each way (default: as --rate)"},
 });
@@ -40,34 +43,20 @@ Result<std::vector<uint32_t>> read_leaves(const std::string& list, uint32_t host
     return wrong_value("--leaves", list, fmt::format("{} hosts together", hosts));
 }
 
-}  // namespace
-
-std::span<const OptionDoc> fabric_options() { return kFabricOptions; }
-
-Result<topo::Fabric> read_fabric(const Words& words, uint32_t hosts) {
-    std::vector<uint32_t> leaves{hosts};
-    if (const std::string* text = words.find("--leaves")) {
-        auto read = read_leaves(*text, hosts);
-        if (!read) return read.error();
-        leaves = std::move(read.value());
-    }
-    topo::Fabric fabric = topo::Fabric::leaves(leaves);
-    const auto rate = read_rate(words, "--rate", fabric.host_bits_per_s);
+// What may also be said beside a description of the cluster.
+Result<topo::LinkDefaults> read_defaults(const Words& words) {
+    topo::LinkDefaults defaults;
+    const auto rate = read_rate(words, "--rate", defaults.bits_per_s);
     if (!rate) return rate.error();
-    fabric.host_bits_per_s = rate.value();
-    const auto trunk = read_rate(words, "--trunk", fabric.host_bits_per_s);
-    if (!trunk) return trunk.error();
-    fabric.trunk_bits_per_s = trunk.value();
+    defaults.bits_per_s = rate.value();
     if (const std::string* text = words.find("--latency")) {
         const auto time = parse_duration(*text);
-        if (!time || *time == 0)
+        if (!time || *time < 2) {
             return wrong_value("--latency", *text, "a time such as 1us or 1.5ms");
-        fabric.latency_ns = *time;
+        }
+        defaults.latency_ns = *time;
     }
-    if (words.has("--trunk") && fabric.switches() < 2) {
-        return Error{ErrorCode::kArgument, "--trunk: there is but one switch; see --leaves"};
-    }
-    return fabric;
+    return defaults;
 }
 
 std::string text_of(const topo::Fabric& fabric) {
@@ -80,6 +69,89 @@ std::string text_of(const topo::Fabric& fabric) {
     return text + fmt::format(", leaves of {} hosts, {} Mbit/s between them",
                               fmt::join(leaves, ", "),
                               static_cast<double>(fabric.trunk_bits_per_s) / 1e6);
+}
+
+// The hosts in the order of a call's nodes.
+void reorder(const JobHosts& job, topo::Fabric& fabric) {
+    std::vector<uint32_t> switch_of_host;
+    for (const uint32_t host : job.order) switch_of_host.push_back(fabric.switch_of_host[host]);
+    fabric.switch_of_host = std::move(switch_of_host);
+}
+
+Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job) {
+    const auto hosts = static_cast<uint32_t>(job.order.size());
+    std::vector<uint32_t> leaves{hosts};
+    if (const std::string* text = words.find("--leaves")) {
+        auto read = read_leaves(*text, hosts);
+        if (!read) return read.error();
+        leaves = std::move(read.value());
+    }
+    topo::Fabric fabric = topo::Fabric::leaves(leaves);
+    const auto defaults = read_defaults(words);
+    if (!defaults) return defaults.error();
+    fabric.host_bits_per_s = defaults.value().bits_per_s;
+    fabric.latency_ns = defaults.value().latency_ns;
+    const auto trunk = read_rate(words, "--trunk", fabric.host_bits_per_s);
+    if (!trunk) return trunk.error();
+    fabric.trunk_bits_per_s = trunk.value();
+    if (words.has("--trunk") && fabric.switches() < 2) {
+        return wrong("--trunk: there is but one switch; see --leaves");
+    }
+    std::string text = text_of(fabric);
+    reorder(job, fabric);
+    return NamedFabric{std::move(fabric), std::move(text), job.names, {}};
+}
+
+// What a description says may not be said again: nobody would know which of both holds.
+Result<Done> check_beside_file(const Words& words, const topo::SwitchTree& tree,
+                         const std::string& source) {
+    for (const char* option : {"--leaves", "--trunk"}) {
+        if (words.has(option)) return wrong(fmt::format("{}: not with --fabric", option));
+    }
+    const auto known = [&](std::string_view option, std::string_view what) {
+        return wrong(
+            fmt::format("{}: {} says the {} of every link here", option, printable(source), what));
+    };
+    if (words.has("--rate") && !topo::lacks_rate(tree)) return known("--rate", "rate");
+    if (words.has("--latency") && !topo::lacks_latency(tree)) return known("--latency", "latency");
+    return Done{};
+}
+
+Result<NamedFabric> described_fabric(const Words& words, const JobHosts& job,
+                                     std::span<const uint32_t> others) {
+    const topo::Topology& topology = *job.cluster->topology;
+    std::vector<uint32_t> hosts = job.found;
+    hosts.insert(hosts.end(), others.begin(), others.end());
+    NamedFabric named;
+    named.host_names = job.names;
+    for (const uint32_t host : others) named.host_names.push_back(topology.hosts[host].name);
+    const explain::FabricView view{
+        topology, topo::restrict_tree(job.cluster->tree, hosts), named.host_names, {}};
+    if (const auto done = check_beside_file(words, view.tree, topology.source); !done) {
+        return done.error();
+    }
+    const auto defaults = read_defaults(words);
+    if (!defaults) return defaults.error();
+    auto fabric = topo::fabric_of(view.tree, defaults.value());
+    if (!fabric) {
+        return wrong(fmt::format("{}: {}", printable(topology.source), fabric.error().message));
+    }
+    named.fabric = std::move(fabric.value());
+    named.text = fmt::format("{}, {}", printable(topology.source),
+                             explain::counted(named.fabric.switches(), "switch", "switches"));
+    for (uint32_t node = 0; node < view.tree.nodes.size(); ++node) {
+        named.switch_names.push_back(explain::name_of_node(view, node));
+    }
+    return named;
+}
+
+}  // namespace
+
+std::span<const OptionDoc> fabric_options() { return kFabricOptions; }
+
+Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,
+                                std::span<const uint32_t> others) {
+    return job.cluster ? described_fabric(words, job, others) : plain_fabric(words, job);
 }
 
 }  // namespace tutti::cli

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric on which `tutti simulate` runs a call, as its options tell it.
+// The fabric on which `tutti simulate` runs a call and `tutti check` counts one, as their options
+// tell it: a described cluster, or a switch or two levels of them.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "cli/job_words.h"
 #include "cli/words.h"
 #include "topo/fabric.h"
 
 namespace tutti::cli {
 
 std::span<const OptionDoc> fabric_options();
-// hosts: of the call.
-Result<topo::Fabric> read_fabric(const Words& words, uint32_t hosts);
-// "100000 Mbit/s, 1 us", and what is told of leaves.
-std::string text_of(const topo::Fabric& fabric);
+
+struct NamedFabric {
+    topo::Fabric fabric;  // its first hosts are the call's
+    std::string text;     // "100000 Mbit/s, 1 us", and what is told of leaves; "f.toml, 3 switches"
+    // By number; empty where nobody named them.
+    std::vector<std::string> host_names;
+    std::vector<std::string> switch_names;
+};
+// others: hosts of the described cluster that are on the fabric behind the call's own.
+Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,
+                                std::span<const uint32_t> others = {});
 
 }  // namespace tutti::cli

@@ -35,13 +35,25 @@ Result<std::string> file_of(std::string_view command, const Words& words,
 
 }  // namespace
 
+Result<topo::Topology> read_fabric_file(const std::string& name) {
+    const auto text = read_text_file(name, topo::kTopologyBytesMax);
+    if (!text) return text.error();
+    return topo::read_topology(text.value(), name);
+}
+
+void warn_of_unknown_hosts(const topo::Topology& topology,
+                           const std::vector<std::string>& unknown) {
+    if (unknown.empty()) return;
+    fmt::print(stderr, "tutti: {}: {} not there; on a leaf of {} own: {}\n",
+               printable(topology.source), unknown.size() == 1 ? "a host is" : "hosts are",
+               unknown.size() == 1 ? "its" : "their", printable(topo::fold_hostlist(unknown)));
+}
+
 Result<topo::Topology> read_named_topology(std::string_view command, const Words& words,
                                            std::span<const std::string> others) {
     const auto name = file_of(command, words, others);
     if (!name) return name.error();
-    const auto text = read_text_file(name.value(), topo::kTopologyBytesMax);
-    if (!text) return text.error();
-    return topo::read_topology(text.value(), name.value());
+    return read_fabric_file(name.value());
 }
 
 Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
@@ -53,11 +65,7 @@ Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
     std::vector<std::string> unknown;
     auto view = explain::view_of(topology, tree, hosts.value(), unknown);
     if (!view) return wrong(fmt::format("--hosts: {}", view.error().message));
-    if (!unknown.empty()) {
-        fmt::print(stderr, "tutti: {}: {} not there; on a leaf of {} own: {}\n",
-                   printable(topology.source), unknown.size() == 1 ? "a host is" : "hosts are",
-                   unknown.size() == 1 ? "its" : "their", printable(topo::fold_hostlist(unknown)));
-    }
+    warn_of_unknown_hosts(topology, unknown);
     return view;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/words.h"
@@ -13,6 +14,8 @@
 
 namespace tutti::cli {
 
+// By the file's name.
+Result<topo::Topology> read_fabric_file(const std::string& name);
 // `others`: the words that are no options and may name the file. Where neither they nor --fabric
 // do, the file is searched for (site/fabric_search.h). `command`: for messages.
 Result<topo::Topology> read_named_topology(std::string_view command, const Words& words,
@@ -21,5 +24,8 @@ Result<topo::Topology> read_named_topology(std::string_view command, const Words
 // Those of --hosts in that order, or all. Says on standard error which the topology does not have.
 Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
                                           const topo::SwitchTree& tree, const Words& words);
+
+// One line on standard error, if there are any.
+void warn_of_unknown_hosts(const topo::Topology& topology, const std::vector<std::string>& unknown);
 
 }  // namespace tutti::cli

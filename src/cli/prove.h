@@ -13,6 +13,9 @@
 
 namespace tutti::cli {
 
+// A proof takes time and memory in proportion to all operations of all ranks.
+inline constexpr uint64_t kProvedRanksMax = 4096;
+
 // A team and its hosts, for all the cases on it.
 struct Site {
     uint32_t ranks = 1;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/options.h"
@@ -18,8 +19,11 @@ namespace {
 constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
     {"--bytes", "N", "Bytes of the vector (bcast, reduce, allreduce) or of one rank's block"},
     {"--ranks", "N", "Ranks of the team"},
-    {"--hosts", "N", "Hosts that they are on (default: one a rank)"},
-    {"--placement", "WORD", "block: neighbours share a host (default); round-robin: they do not"},
+    {"--hosts", "N|LIST", "Hosts that they are on (default: one a rank); or their names: n[0-7]"},
+    {"--placement", "WORD",
+     "block: neighbours share a host (default); round-robin: they do not; random:SEED; or the host "
+     "of each rank"},
+    kFabricFileOption,
     {"--root", "R", "Root of bcast, reduce, gather and scatter (default: 0)"},
     {"--algorithm", "NAME",
      "This algorithm, not the one chosen: ring:segment=64K, node:small on one host"},
@@ -41,25 +45,32 @@ Result<tutti_collective> read_collective(std::string_view command, const Words& 
     return *collective;
 }
 
-Result<Done> read_team(std::string_view command, const Words& words, Scenario& scenario) {
+Result<Done> read_hosts(const Words& words, ReadScenario& read) {
+    Scenario& scenario = read.scenario;
+    auto cluster = read_cluster(words);
+    if (!cluster) return cluster.error();
+    auto job = read_job_hosts(words, scenario.ranks, std::move(cluster.value()));
+    if (!job) return job.error();
+    read.job = std::move(job.value());
+    scenario.hosts = read.job.hosts;
+    scenario.host_of_rank = read.job.host_of_rank;
+    scenario.placed = read.job.placed;
+    scenario.tree = read.job.tree();
+    return Done{};
+}
+
+Result<Done> read_team(std::string_view command, const Words& words, ReadScenario& read) {
+    Scenario& scenario = read.scenario;
     if (!words.has("--ranks")) return wrong(fmt::format("{}: --ranks is missing", command));
     const auto ranks = words.count("--ranks", 0, 1, kRanksMax);
     if (!ranks) return ranks.error();
     scenario.ranks = static_cast<uint32_t>(ranks.value());
-    const auto hosts = words.count("--hosts", scenario.ranks, 1, scenario.ranks);
-    if (!hosts) return hosts.error();
-    scenario.hosts = static_cast<uint32_t>(hosts.value());
+    if (const auto done = read_hosts(words, read); !done) return done.error();
     const auto root = words.count("--root", 0, 0, scenario.ranks - 1);
     if (!root) return root.error();
     scenario.root = static_cast<uint32_t>(root.value());
     if (words.has("--root") && !has_root(scenario.collective)) {
         return wrong(fmt::format("--root: {} has none", collective_name(scenario.collective)));
-    }
-    if (const std::string* word = words.find("--placement")) {
-        if (*word != "block" && *word != "round-robin") {
-            return wrong_value("--placement", *word, "block or round-robin");
-        }
-        scenario.is_round_robin = *word == "round-robin";
     }
     scenario.is_commutative = !words.has("--non-commutative");
     if (!scenario.is_commutative && !is_reduction(scenario.collective)) {
@@ -96,15 +107,16 @@ Result<Done> read_settings(const Words& words, std::span<const std::string> envi
 
 std::span<const OptionDoc> scenario_options() { return kScenarioOptions; }
 
-Result<Scenario> read_scenario(std::string_view command, const Words& words,
-                               std::span<const std::string> environment) {
-    Scenario scenario;
+Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
+                                   std::span<const std::string> environment) {
+    ReadScenario read;
+    Scenario& scenario = read.scenario;
     const auto collective = read_collective(command, words);
     if (!collective) return collective.error();
     scenario.collective = collective.value();
-    if (const auto done = read_team(command, words, scenario); !done) return done.error();
+    if (const auto done = read_team(command, words, read); !done) return done.error();
     if (const auto done = read_settings(words, environment, scenario); !done) return done.error();
-    return scenario;
+    return read;
 }
 
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/job_words.h"
 #include "cli/words.h"
 #include "explain/scenario.h"
 
@@ -21,10 +22,14 @@ inline constexpr uint64_t kCallBytesMax = 1ull << 36;
 // Options that say what is called; each command adds its own.
 std::span<const OptionDoc> scenario_options();
 
+struct ReadScenario {
+    explain::Scenario scenario;
+    JobHosts job;  // its hosts, in full
+};
 // environment: the settings in force, as for `tutti run`. --algorithm is for the caller, see
 // force().
-Result<explain::Scenario> read_scenario(std::string_view command, const Words& words,
-                                        std::span<const std::string> environment);
+Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
+                                   std::span<const std::string> environment);
 // What --bytes lists; one zero for a barrier.
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
                                          const explain::Scenario& scenario);

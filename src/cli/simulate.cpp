@@ -112,8 +112,9 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     return Done{};
 }
 
-Result<Done> simulate_one(const Scenario& scenario, const topo::Fabric& fabric, uint64_t seed,
+Result<Done> simulate_one(const Scenario& scenario, const NamedFabric& named, uint64_t seed,
                           const price::NodeParameters& costs, uint64_t bytes, bool are_all) {
+    const topo::Fabric& fabric = named.fabric;
     const Run run{scenario, fabric, seed, costs, scenario.shape(bytes), scenario.placement()};
     const auto choice = scenario.choose(run.shape, run.placement);
     if (!choice) return choice.error();
@@ -122,7 +123,7 @@ Result<Done> simulate_one(const Scenario& scenario, const topo::Fabric& fabric, 
         return Error{ErrorCode::kArgument,
                      fmt::format("simulate: nothing of ours is sent here ({})", chosen.reason)};
     }
-    fmt::print("{}, {}\n", scenario.text(bytes), text_of(fabric));
+    fmt::print("{}, {}\n", scenario.text(bytes), named.text);
     fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", "time", "x bound", "rounds", "messages",
                "bytes");
     if (run.shape.has_multicast) fmt::print(" {:>10} {:>12}", "multicasts", "bytes");
@@ -142,11 +143,11 @@ Result<Done> simulate(const Words& words) {
     auto read = read_scenario("simulate", words,
                               site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     if (!read) return read.error();
-    Scenario& scenario = read.value();
+    Scenario& scenario = read.value().scenario;
     scenario.has_multicast = words.has("--multicast");
     const auto sizes = read_bytes("simulate", words, scenario);
     if (!sizes) return sizes.error();
-    const auto fabric = read_fabric(words, scenario.hosts);
+    const auto fabric = read_fabric(words, read.value().job);
     if (!fabric) return fabric.error();
     const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
     if (!seed) return seed.error();

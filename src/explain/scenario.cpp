@@ -26,8 +26,8 @@ sched::Shape Scenario::shape(uint64_t bytes) const {
 }
 
 topo::Placement Scenario::placement() const {
-    return is_round_robin ? topo::Placement::round_robin(ranks, hosts)
-                          : topo::Placement::blocks(ranks, hosts);
+    return host_of_rank.empty() ? topo::Placement::blocks(ranks, hosts)
+                                : topo::Placement(host_of_rank);
 }
 
 std::string Scenario::text(uint64_t bytes) const {
@@ -36,7 +36,9 @@ std::string Scenario::text(uint64_t bytes) const {
     if (has_blocks(collective)) text += " a rank";
     text += fmt::format(", {} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts,
                         hosts == 1 ? "" : "s");
-    if (is_round_robin && hosts > 1 && hosts < ranks) text += ", round-robin";
+    // One a host by turns is one a host in blocks.
+    const bool is_block = placed == "round-robin" && hosts == ranks;
+    if (!placed.empty() && hosts > 1 && !is_block) text += ", " + placed;
     if (has_root(collective)) text += fmt::format(", root {}", root);
     if (!is_commutative) text += ", not commutative";
     if (has_multicast) text += ", with multicast";

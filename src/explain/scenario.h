@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "algo/registry.h"
 #include "base/result.h"
@@ -14,6 +16,7 @@
 #include "select/rules.h"
 #include "select/select.h"
 #include "topo/placement.h"
+#include "topo/switch_tree.h"
 
 namespace tutti::explain {
 
@@ -22,13 +25,17 @@ struct Scenario {
     uint32_t ranks = 1;
     uint32_t hosts = 1;
     uint32_t root = 0;
-    bool is_round_robin = false;
+    std::vector<uint64_t> host_of_rank;  // empty: in blocks
+    std::string placed;                  // how, where not in blocks: "round-robin"
     bool is_commutative = true;
     bool has_multicast = false;
     std::string host_mpi;        // empty: none
     Settings settings;           // the environment's, then the options'
     std::string_view forced_by;  // empty: a variable
     select::Rules rules;
+    // Of the cluster that the hosts are on, where somebody described it, what they span: host i of
+    // it is node i of the placement.
+    std::optional<topo::SwitchTree> tree;
 
     // Elements are of 8 bytes where that divides the vector, else of 4, 2 or 1.
     [[nodiscard]] sched::Shape shape(uint64_t bytes) const;

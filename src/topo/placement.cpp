@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/prng.h"
 
 namespace tutti::topo {
 
@@ -57,23 +58,41 @@ void Placement::number_members(const std::vector<uint32_t>& sizes) {
     members_min_ = *std::min_element(sizes.begin(), sizes.end());
 }
 
-Placement Placement::blocks(uint32_t ranks, uint32_t nodes) {
-    TUTTI_ASSERT(nodes > 0 && nodes <= ranks, "1 to `ranks` nodes");
-    std::vector<uint64_t> node_of(ranks);
-    const uint32_t size = ranks / nodes;
-    const uint32_t larger = ranks % nodes;
+std::vector<uint64_t> hosts_in_blocks(uint32_t ranks, uint32_t hosts) {
+    TUTTI_ASSERT(hosts > 0 && hosts <= ranks, "1 to `ranks` hosts");
+    std::vector<uint64_t> host_of(ranks);
+    const uint32_t size = ranks / hosts;
+    const uint32_t larger = ranks % hosts;
     for (uint32_t rank = 0; rank < ranks; ++rank) {
         const uint32_t border = larger * (size + 1);
-        node_of[rank] = rank < border ? rank / (size + 1) : larger + (rank - border) / size;
+        host_of[rank] = rank < border ? rank / (size + 1) : larger + (rank - border) / size;
     }
-    return Placement(node_of);
+    return host_of;
+}
+
+std::vector<uint64_t> hosts_by_turns(uint32_t ranks, uint32_t hosts) {
+    TUTTI_ASSERT(hosts > 0 && hosts <= ranks, "1 to `ranks` hosts");
+    std::vector<uint64_t> host_of(ranks);
+    for (uint32_t rank = 0; rank < ranks; ++rank) host_of[rank] = rank % hosts;
+    return host_of;
+}
+
+// Fisher, Yates 1938, as Knuth's Algorithm P.
+std::vector<uint64_t> hosts_at_random(uint32_t ranks, uint32_t hosts, uint64_t seed) {
+    std::vector<uint64_t> host_of = hosts_in_blocks(ranks, hosts);
+    Prng random(seed);
+    for (size_t i = host_of.size(); i > 1; --i) {
+        std::swap(host_of[i - 1], host_of[random.below(i)]);
+    }
+    return host_of;
+}
+
+Placement Placement::blocks(uint32_t ranks, uint32_t nodes) {
+    return Placement(hosts_in_blocks(ranks, nodes));
 }
 
 Placement Placement::round_robin(uint32_t ranks, uint32_t nodes) {
-    TUTTI_ASSERT(nodes > 0 && nodes <= ranks, "1 to `ranks` nodes");
-    std::vector<uint64_t> node_of(ranks);
-    for (uint32_t rank = 0; rank < ranks; ++rank) node_of[rank] = rank % nodes;
-    return Placement(node_of);
+    return Placement(hosts_by_turns(ranks, nodes));
 }
 
 void Placement::set_switches(const SwitchTree& tree) {

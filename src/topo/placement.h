@@ -72,4 +72,11 @@ struct OnSwitches {
     Placement placement;
 };
 
+// By rank: its host, each of `hosts` hosts having one at least. As Placement::blocks has it.
+std::vector<uint64_t> hosts_in_blocks(uint32_t ranks, uint32_t hosts);
+// As Placement::round_robin has it.
+std::vector<uint64_t> hosts_by_turns(uint32_t ranks, uint32_t hosts);
+// As many ranks a host as blocks, but any: each way of dealing them out is as likely.
+std::vector<uint64_t> hosts_at_random(uint32_t ranks, uint32_t hosts, uint64_t seed);
+
 }  // namespace tutti::topo

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 namespace tutti::topo {
@@ -34,6 +35,17 @@ TEST(Placement, OneRankANodeIsContiguousHoweverItIsDealt) {
     EXPECT_TRUE(Placement::round_robin(4, 4).is_contiguous());
     EXPECT_FALSE(Placement::round_robin(4, 2).is_contiguous());
     EXPECT_EQ(Placement::round_robin(5, 2).members(0).size(), 3u);
+}
+
+// As many ranks a host as in blocks, the same for the same seed, and not in blocks.
+TEST(Placement, AtRandomDealsOutTheSameRanks) {
+    const auto hosts = hosts_at_random(23, 5, 7);
+    EXPECT_EQ(hosts, hosts_at_random(23, 5, 7));
+    EXPECT_NE(hosts, hosts_at_random(23, 5, 8));
+    EXPECT_NE(hosts, hosts_in_blocks(23, 5));
+    EXPECT_TRUE(std::ranges::is_permutation(hosts, hosts_in_blocks(23, 5)));
+    EXPECT_EQ(hosts_by_turns(5, 2), (std::vector<uint64_t>{0, 1, 0, 1, 0}));
+    EXPECT_EQ(hosts_in_blocks(5, 2), (std::vector<uint64_t>{0, 0, 0, 1, 1}));
 }
 
 }  // namespace

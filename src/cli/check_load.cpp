@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/check_load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "check/load.h"
+#include "check/prove.h"
+#include "cli/job_words.h"
+#include "cli/prove.h"
+#include "cli/scenario_words.h"
+#include "explain/cost.h"
+#include "explain/scenario.h"
+#include "price/bound.h"
+#include "topo/read/hostlist.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr uint64_t kUsualBytes = 1u << 20;
+
+// What the links of a fabric carry, and what one of them must.
+struct Busiest {
+    check::LinkLoad load;
+    uint32_t link = 0;
+    uint64_t bytes = 0;
+    uint64_t least_bytes = 0;
+};
+
+Busiest busiest_of(const topo::Fabric& fabric, const sched::Shape& shape,
+                   const topo::Placement& placement, const algo::Programs& programs) {
+    Busiest found{check::link_load(fabric, placement, programs)};
+    found.link = check::busiest_link(fabric, found.load.bytes);
+    found.bytes = found.load.bytes[found.link];
+    found.least_bytes = price::least_bytes(shape, placement, fabric, found.link);
+    return found;
+}
+
+std::string ratio_text(const Busiest& found) {
+    if (found.least_bytes == 0) return "-";
+    return fmt::format("{:.2f}",
+                       static_cast<double>(found.bytes) / static_cast<double>(found.least_bytes));
+}
+
+std::string name_of(const NamedFabric& named, uint32_t link) {
+    return check::link_text(named.fabric, link, named.host_names, named.switch_names);
+}
+
+// One rank on each host that is named.
+Result<uint64_t> usual_ranks(const Words& words, const topo::Topology& topology) {
+    for (const char* option : {"--hosts", "--placement"}) {
+        const std::string* list = words.find(option);
+        if (!list || *list == "block" || *list == "round-robin" || list->starts_with("random:")) {
+            continue;
+        }
+        if (const auto count = parse_count(*list)) return *count;
+        const auto names = topo::expand_hostlist(*list, topo::kHostsMax);
+        if (!names) return wrong(fmt::format("{}: {}", option, names.error().message));
+        return uint64_t{names.value().size()};
+    }
+    return uint64_t{topology.hosts.size()};
+}
+
+Result<uint32_t> read_ranks(const Words& words, const topo::Topology& topology) {
+    if (words.has("--ranks")) {
+        const auto ranks = words.count("--ranks", 1, 1, kProvedRanksMax);
+        if (!ranks) return ranks.error();
+        return static_cast<uint32_t>(ranks.value());
+    }
+    const auto ranks = usual_ranks(words, topology);
+    if (!ranks) return ranks.error();
+    if (ranks.value() > kProvedRanksMax) {
+        return wrong(fmt::format("check: {} hosts; at most {} ranks are proved, see --hosts",
+                                 ranks.value(), kProvedRanksMax));
+    }
+    return std::max(1u, static_cast<uint32_t>(ranks.value()));
+}
+
+struct Table {
+    const NamedFabric& named;
+    const explain::Scenario& scenario;  // of one collective
+    uint64_t bytes;
+    topo::Placement placement;
+    sched::Shape shape;
+
+    void print_heading() const;
+    // False where the schedule is wrong.
+    [[nodiscard]] bool print_row(const algo::Algorithm& algorithm) const;
+};
+
+void Table::print_heading() const {
+    fmt::print("{}, {}\n", scenario.text(bytes), named.text);
+    fmt::print("{:20} {:>7} {:>9} {:>14} {:>14} {:>8}  {}\n", "", "shared", "extra", "bytes",
+               "at least", "ratio", "busiest link");
+}
+
+bool Table::print_row(const algo::Algorithm& algorithm) const {
+    const auto say = [&](std::string_view why) {
+        fmt::print("  {:<18} {}\n", algorithm.name, why);
+    };
+    const auto obstacle = algo::plan_obstacle(algorithm, shape, placement, {});
+    if (!obstacle.empty()) {
+        say(fmt::format("cannot run this: {}", obstacle));
+        return true;
+    }
+    if (explain::operations_about(algorithm, shape, placement, {}) > explain::kOperationsMax) {
+        say(fmt::format("not proved: more than {} operations", explain::kOperationsMax));
+        return true;
+    }
+    const algo::Programs programs = algo::make_plans(algorithm, shape, placement, {});
+    const auto faults = check::prove(shape, placement, programs).lines;
+    if (!faults.empty()) {
+        say("is wrong:");
+        for (const std::string& line : faults) fmt::print("    {}\n", line);
+        return false;
+    }
+    const Busiest found = busiest_of(named.fabric, shape, placement, programs);
+    fmt::print("  {:<18} {:>7} {:>9} {:>14} {:>14} {:>8}  {}\n", algorithm.name,
+               found.load.messages, found.load.extra, found.bytes, found.least_bytes,
+               ratio_text(found), found.bytes == 0 ? "-" : name_of(named, found.link));
+    return true;
+}
+
+// Returns whether all are right.
+Result<bool> check_collective(const NamedFabric& named, explain::Scenario scenario, uint64_t bytes,
+                              const std::function<bool(const algo::Algorithm&)>& is_wanted) {
+    if (scenario.collective == TUTTI_BARRIER) bytes = 0;
+    if (!has_root(scenario.collective)) scenario.root = 0;
+    Table table{named, scenario, bytes, scenario.placement(), scenario.shape(bytes)};
+    // For the algorithms that need it; the others do not look.
+    table.shape.has_multicast = true;
+    table.print_heading();
+    bool are_right = true;
+    for (const algo::Algorithm& one : algo::algorithms()) {
+        if (one.collective == scenario.collective && is_wanted(one)) {
+            are_right &= table.print_row(one);
+        }
+    }
+    return are_right;
+}
+
+Result<explain::Scenario> read_call(const Words& words, const JobHosts& job) {
+    explain::Scenario scenario;
+    scenario.ranks = job.ranks;
+    scenario.hosts = job.hosts;
+    scenario.host_of_rank = job.host_of_rank;
+    scenario.placed = job.placed;
+    scenario.tree = job.tree();
+    const auto root = words.count("--root", 0, 0, job.ranks - 1);
+    if (!root) return root.error();
+    scenario.root = static_cast<uint32_t>(root.value());
+    return scenario;
+}
+
+}  // namespace
+
+Result<int> check_on_fabric(const Words& words,
+                            const std::function<bool(const algo::Algorithm&)>& is_wanted) {
+    auto cluster = read_cluster(words);
+    if (!cluster) return cluster.error();
+    const auto ranks = read_ranks(words, *cluster.value()->topology);
+    if (!ranks) return ranks.error();
+    const auto job = read_job_hosts(words, ranks.value(), std::move(cluster.value()));
+    if (!job) return job.error();
+    if (job.value().hosts == 1) return wrong("check: on one host no message is sent; see --hosts");
+    const auto named = read_fabric(words, job.value());
+    if (!named) return named.error();
+    auto call = read_call(words, job.value());
+    if (!call) return call.error();
+    const std::string* size = words.find("--bytes");
+    const auto bytes = size ? parse_bytes(*size) : kUsualBytes;
+    if (!bytes || *bytes > kCallBytesMax) {
+        return wrong_value("--bytes", *size, "bytes up to 64G, such as 64K");
+    }
+    bool are_right = true;
+    const tutti_collective* before = nullptr;
+    for (const algo::Algorithm& one : algo::algorithms()) {
+        if (!is_wanted(one) || (before && *before == one.collective)) continue;
+        if (before) fmt::print("\n");
+        before = &one.collective;
+        call.value().collective = one.collective;
+        const auto right = check_collective(named.value(), call.value(), *bytes, is_wanted);
+        if (!right) return right.error();
+        are_right &= right.value();
+    }
+    fmt::print(
+        "\nshared: the most messages of a step on one link; 1: free of contention. extra: of all "
+        "steps and links,\nthe messages beyond the first. bytes: on the link that takes longest "
+        "for its own; no schedule puts less\nthan that many on it.\n");
+    return are_right ? 0 : 1;
+}
+
+void print_load(const NamedFabric& named, const sched::Shape& shape,
+                const topo::Placement& placement, const algo::Programs& programs) {
+    const Busiest found = busiest_of(named.fabric, shape, placement, programs);
+    if (found.load.messages <= 1) {
+        fmt::print("links: no two messages of a step share one\n");
+    } else {
+        fmt::print("links: up to {} messages of a step share one (step {}, {})\n",
+                   found.load.messages, found.load.step, name_of(named, found.load.link));
+    }
+    if (named.switch_names.empty()) return;
+    fmt::print("extra: {} messages beyond the first, of all steps and links\n", found.load.extra);
+    if (found.bytes == 0) return;
+    fmt::print("bytes: {} on the busiest link ({}), at least {}\n", found.bytes,
+               name_of(named, found.link), found.least_bytes);
+}
+
+}  // namespace tutti::cli

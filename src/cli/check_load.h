@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `tutti check --fabric`: what the links of a described cluster carry in a call.
+#pragma once
+
+#include <functional>
+
+#include "algo/plan.h"
+#include "base/result.h"
+#include "cli/fabric.h"
+#include "cli/words.h"
+#include "sched/shape.h"
+#include "topo/placement.h"
+
+namespace tutti::cli {
+
+// Proves one call of each algorithm that is wanted and tells the load of links, in a table. Returns
+// the exit status.
+Result<int> check_on_fabric(const Words& words,
+                            const std::function<bool(const algo::Algorithm&)>& is_wanted);
+
+// The same of one schedule that was proved, in lines. The bytes only where a file describes the
+// fabric.
+void print_load(const NamedFabric& named, const sched::Shape& shape,
+                const topo::Placement& placement, const algo::Programs& programs);
+
+}  // namespace tutti::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On which hosts the ranks of a call are, as --fabric, --hosts and --placement tell it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/words.h"
+#include "topo/placement.h"
+#include "topo/switch_tree.h"
+
+namespace tutti::cli {
+
+inline constexpr OptionDoc kFabricFileOption{
+    "--fabric", "FILE",
+    "On this cluster (docs/formats/topology.md); then all its hosts, see --hosts"};
+
+// A cluster that a file describes.
+struct DescribedCluster {
+    std::shared_ptr<const topo::Topology> topology;
+    topo::SwitchTree tree;  // all of it
+};
+
+// Hosts are numbered as the placement's nodes are: in the order of their lowest ranks.
+struct JobHosts {
+    uint32_t ranks = 1;
+    uint32_t hosts = 1;                  // with ranks on them
+    std::vector<uint64_t> host_of_rank;  // empty: in blocks
+    std::string placed;                  // "round-robin", "random:7", "as listed"; blocks: empty
+    // By number: which of those that were told of this is. Behind them come those without a rank.
+    std::vector<uint32_t> order;
+    std::vector<std::string> names;  // by number; empty where nobody named them
+    std::optional<DescribedCluster> cluster;
+    std::vector<uint32_t> found;  // by number: the cluster's host, or topo::kNoNode
+
+    [[nodiscard]] topo::Placement placement() const {
+        return host_of_rank.empty() ? topo::Placement::blocks(ranks, hosts)
+                                    : topo::Placement(host_of_rank);
+    }
+    // The part of the cluster's tree that the call's hosts span; none without --fabric.
+    [[nodiscard]] std::optional<topo::SwitchTree> tree() const;
+};
+
+// The file of --fabric; none where there is no such word.
+Result<std::optional<DescribedCluster>> read_cluster(const Words& words);
+// cluster: what read_cluster() gave. Says on standard error which hosts the file does not have.
+Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
+                                std::optional<DescribedCluster> cluster);
+// Names of hosts behind an option, each once.
+Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list);
+
+}  // namespace tutti::cli
