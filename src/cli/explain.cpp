@@ -11,6 +11,7 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "cli/fabric.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
 #include "cli/words.h"
@@ -18,6 +19,7 @@
 #include "explain/cost.h"
 #include "explain/drawing.h"
 #include "explain/node_level.h"
+#include "explain/tree_drawing.h"
 #include "files/whole_file.h"
 #include "price/parameters.h"
 #include "sched/goal.h"
@@ -36,7 +38,9 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     kNodeFiguresOption,
     {"--message-speed", "TIME,RATE", "Likewise of messages between hosts: 2us,90gbit"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
-    {"--svg", "FILE", "Draw it: ranks side by side, time downwards"},
+    {"--svg", "FILE",
+     "Draw it: ranks side by side, time downwards; with --fabric each step on the tree of "
+     "switches"},
     {"--goal", "FILE", "Write it in GOAL, for LogGOPSim"},
 });
 
@@ -169,21 +173,28 @@ Result<Done> print_schedule(const Scenario& scenario, const sched::Shape& shape,
     return Done{};
 }
 
-// The file is written whole or not at all.
-Result<Done> write_drawing(const std::string& title, const sched::Shape& shape,
-                           const topo::Placement& placement, const select::Choice& choice,
-                           const std::string& file) {
-    const auto wrong = [](const std::string& what) {
-        return Error{ErrorCode::kArgument, "--svg: " + what};
-    };
-    std::string problem = files::obstacle(file);
-    if (problem.empty()) {
-        const auto text = explain::draw(title, *choice.algorithm, shape, placement, choice.tuning);
-        if (!text) return wrong(text.error().message);
-        problem = files::write_whole(file, text.value());
+// Ranks side by side, or, where a file describes the cluster, on its tree of switches.
+Result<std::string> drawing_of(const Words& words, const ReadScenario& read, uint64_t bytes,
+                               const sched::Shape& shape, const topo::Placement& placement,
+                               const select::Choice& choice) {
+    const std::string title = read.scenario.text(bytes);
+    if (!read.job.cluster) {
+        return explain::draw(title, *choice.algorithm, shape, placement, choice.tuning);
     }
-    if (!problem.empty()) return wrong(fmt::format("{}: {}", printable(file), problem));
-    return Done{};
+    const auto named = read_fabric(words, read.job);
+    if (!named) return named.error();
+    const explain::FabricView view{
+        *read.job.cluster->topology, *read.scenario.tree, read.job.names, {}};
+    return explain::draw_on_tree(title + ", " + named.value().text, *choice.algorithm, shape,
+                                 {view, named.value().fabric, placement}, choice.tuning);
+}
+
+// The file is written whole or not at all.
+Result<Done> write_drawing(const std::string& file, const Result<std::string>& text) {
+    if (!text) return wrong("--svg: " + text.error().message);
+    const std::string problem = files::write_whole(file, text.value());
+    if (problem.empty()) return Done{};
+    return wrong(fmt::format("--svg: {}: {}", printable(file), problem));
 }
 
 Result<Done> write_goal(const sched::Shape& shape, const topo::Placement& placement,
@@ -269,8 +280,12 @@ Result<Done> explain(const Words& words) {
         }
     }
     if (const std::string* file = words.find("--svg")) {
-        const auto drawn =
-            write_drawing(scenario.text(bytes), shape, placement, choice.value(), *file);
+        // Before a long drawing is made for nothing.
+        const std::string obstacle = files::obstacle(*file);
+        if (!obstacle.empty())
+            return wrong(fmt::format("--svg: {}: {}", printable(*file), obstacle));
+        const auto drawn = write_drawing(
+            *file, drawing_of(words, read.value(), bytes, shape, placement, choice.value()));
         if (!drawn) return drawn.error();
     }
     if (const std::string* file = words.find("--goal")) {

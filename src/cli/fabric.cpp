@@ -104,7 +104,7 @@ Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job) {
 
 // What a description says may not be said again: nobody would know which of both holds.
 Result<Done> check_beside_file(const Words& words, const topo::SwitchTree& tree,
-                         const std::string& source) {
+                               const std::string& source) {
     for (const char* option : {"--leaves", "--trunk"}) {
         if (words.has(option)) return wrong(fmt::format("{}: not with --fabric", option));
     }

@@ -26,10 +26,6 @@ constexpr int kLevelHeight = 92;
 constexpr int kTitleRoom = 48;
 constexpr int kRow = 14;
 
-std::string shortened(const std::string& text) {
-    return text.size() <= kLettersMax ? text : text.substr(0, kLettersMax - 3) + "...";
-}
-
 class FabricDrawing : Svg {
   public:
     explicit FabricDrawing(const FabricView& view)
@@ -108,7 +104,7 @@ class FabricDrawing : Svg {
         put(R"(<rect x="{}" y="{}" width="{}" height="{}" rx="5" fill="#f0f0f0" stroke="#777777"/>)",
             x_[node] - kBoxWidth / 2, y, kBoxWidth, kBoxHeight);
         put(R"(<text x="{}" y="{}" text-anchor="middle">{}</text></g>)", x_[node], y + 15,
-            escaped(shortened(name)));
+            escaped(shortened(name, kLettersMax)));
         if (switches > 1) {
             put(R"(<text x="{}" y="{}" text-anchor="middle" fill="#777777">{} switches</text>)",
                 x_[node], y + 29, switches);
@@ -124,7 +120,7 @@ class FabricDrawing : Svg {
         // Beside the lines to what is below.
         for (const std::string& row : rows) {
             put(R"(<text x="{}" y="{}"><title>{}</title>{}</text>)", x_[node] - kBoxWidth / 2 + 4,
-                y, escaped(row), escaped(shortened(row)));
+                y, escaped(row), escaped(shortened(row, kLettersMax)));
             y += kRow;
         }
     }

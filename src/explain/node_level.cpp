@@ -142,8 +142,8 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
         side.tuned = node::consequence_text(measured->figures, team.tuning, has_single);
     }
     if (scenario.ranks > 1) {
-        team.slice.geometry = bootstrap::choose_geometry(scenario.settings, scenario.ranks,
-                                                         team.tuning, 0);
+        team.slice.geometry =
+            bootstrap::choose_geometry(scenario.settings, scenario.ranks, team.tuning, 0);
         const size_t needed = team.slice.geometry.slice_bytes;
         if (needed > scenario.settings.memory_bytes) {
             side.obstacle =

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -24,6 +25,11 @@ inline std::string escaped(std::string_view text) {
         }
     }
     return result;
+}
+
+// As much as fits.
+inline std::string shortened(const std::string& text, size_t letters_max) {
+    return text.size() <= letters_max ? text : text.substr(0, letters_max - 3) + "...";
 }
 
 class Svg {

@@ -123,6 +123,31 @@ bytes: 3072 on the busiest link (up from leaf0), at least 1024
 )");
 }
 
+// 2 (4 - 1) steps of the ring, each with its tree.
+TEST_F(OnFabric, ExplainDrawsEachStepOnTheTree) {
+    write_leaves("one.toml", 1);
+    const std::string call = "explain allreduce --bytes 1K --ranks 4 --algorithm ring ";
+    const Answer answer = tutti(call + "--fabric one.toml --svg a.svg");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    const std::string text = text_of(here() / "a.svg");
+    const std::string title =
+        "<title>ring allreduce of 1 KiB, 4 ranks on 4 hosts, one.toml, 3 switches: 6 steps, no two "
+        "messages of a step share a link</title>";
+    EXPECT_NE(text.find(title), std::string::npos) << text.substr(0, 500);
+    EXPECT_NE(text.find(">step 5</text>"), std::string::npos);
+    EXPECT_EQ(text.find(">step 6</text>"), std::string::npos);
+    EXPECT_NE(text.find("up from leaf0: 1 message, 256 B"), std::string::npos);
+    EXPECT_EQ(tutti("explain allreduce --bytes 1M --ranks 64 --algorithm ring --fabric one.toml "
+                    "--svg b.svg")
+                  .status,
+              0);
+    EXPECT_EQ(tutti("explain allreduce --bytes 1M --ranks 4 --algorithm chain:segment=4K "
+                    "--fabric one.toml --svg c.svg")
+                  .err,
+              "tutti: --svg: 96 steps; a drawing on a tree of switches holds at most 64\n");
+    EXPECT_FALSE(std::filesystem::exists(here() / "c.svg"));
+}
+
 TEST_F(OnFabric, HostsThatTheFileDoesNotHaveAreOneLine) {
     write_leaves("one.toml", 1);
     const Answer answer = tutti(
