@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "cli/background_words.h"
 #include "cli/fabric.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
@@ -30,7 +33,8 @@ using explain::Scenario;
 constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
     kNodeFiguresOption,
-    {"--seed", "N", "Order of what happens at the same time (default: 1)"},
+    {"--seed", "N",
+     "Order of what happens at the same time, and when a call meets the background (default: 1)"},
 });
 
 // With buffers of their own for all ranks, results are compared too; beyond this there is one set.
@@ -57,11 +61,17 @@ bool has_memory(const algo::Algorithm& algorithm, const sched::Shape& shape,
     return buffer_bytes(shape) <= kMemoryBytesMax && scratch <= kMemoryBytesMax / shape.ranks;
 }
 
-struct Run {
-    const Scenario& scenario;
-    const topo::Fabric& fabric;
-    uint64_t seed;
+// What calls of all sizes have in common.
+struct Conditions {
+    NamedFabric named;
+    uint64_t seed = 1;
     price::NodeParameters costs;
+    simulate::BackgroundLoad background;
+    std::string background_text;
+};
+
+struct Run {
+    const Conditions& around;
     sched::Shape shape;
     topo::Placement placement;
 
@@ -91,16 +101,17 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.shape = shape;
     request.placement = &placement;
     request.tuning = tuning;
-    request.cluster.fabric = fabric;
+    request.cluster.fabric = around.named.fabric;
     request.has_data = has_room_for_data(shape);
-    request.seed = seed;
-    request.costs = costs;
+    request.seed = around.seed;
+    request.costs = around.costs;
+    request.background = around.background;
     const auto result = simulate::run(request);
     if (!result) return result.error();
     const price::Cost cost = explain::cost_of(algorithm, shape, placement, tuning);
     const auto& found = result.value();
-    const auto bound =
-        static_cast<double>(std::max<uint64_t>(price::bound_ns(shape, placement, fabric), 1));
+    const auto bound = static_cast<double>(
+        std::max<uint64_t>(price::bound_ns(shape, placement, around.named.fabric), 1));
     fmt::print("{} {:<18} {:>10} {:>8.2f} {:>7} {:>9} {:>12}", mark, algorithm.name,
                format_duration(found.time_ns), static_cast<double>(found.time_ns) / bound,
                cost.is_followed ? std::to_string(cost.rounds) : "-", found.messages,
@@ -112,10 +123,9 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     return Done{};
 }
 
-Result<Done> simulate_one(const Scenario& scenario, const NamedFabric& named, uint64_t seed,
-                          const price::NodeParameters& costs, uint64_t bytes, bool are_all) {
-    const topo::Fabric& fabric = named.fabric;
-    const Run run{scenario, fabric, seed, costs, scenario.shape(bytes), scenario.placement()};
+Result<Done> simulate_one(const Scenario& scenario, const Conditions& around, uint64_t bytes,
+                          bool are_all) {
+    const Run run{around, scenario.shape(bytes), scenario.placement()};
     const auto choice = scenario.choose(run.shape, run.placement);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
@@ -123,7 +133,8 @@ Result<Done> simulate_one(const Scenario& scenario, const NamedFabric& named, ui
         return Error{ErrorCode::kArgument,
                      fmt::format("simulate: nothing of ours is sent here ({})", chosen.reason)};
     }
-    fmt::print("{}, {}\n", scenario.text(bytes), named.text);
+    fmt::print("{}, {}\n", scenario.text(bytes), around.named.text);
+    if (!around.background_text.empty()) fmt::print("background: {}\n", around.background_text);
     fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", "time", "x bound", "rounds", "messages",
                "bytes");
     if (run.shape.has_multicast) fmt::print(" {:>10} {:>12}", "multicasts", "bytes");
@@ -135,8 +146,27 @@ Result<Done> simulate_one(const Scenario& scenario, const NamedFabric& named, ui
         if (const auto done = run.print_row(one, tuning, is_chosen); !done) return done.error();
     }
     fmt::print("  {:<18} {:>10}\n", "lower bound",
-               format_duration(price::bound_ns(run.shape, run.placement, fabric)));
+               format_duration(price::bound_ns(run.shape, run.placement, around.named.fabric)));
     return Done{};
+}
+
+Result<Conditions> read_conditions(const Words& words, const JobHosts& job) {
+    Conditions around;
+    const auto background = read_background(words, job);
+    if (!background) return background.error();
+    auto named = read_fabric(words, job, background.value().hosts);
+    if (!named) return named.error();
+    around.named = std::move(named.value());
+    around.background_text = background.value().text;
+    around.background.bytes = background.value().bytes;
+    // Behind those of the call.
+    for (uint32_t i = 0; i < background.value().hosts.size(); ++i) {
+        around.background.hosts.push_back(job.hosts + i);
+    }
+    const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
+    if (!seed) return seed.error();
+    around.seed = seed.value();
+    return around;
 }
 
 Result<Done> simulate(const Words& words) {
@@ -147,10 +177,9 @@ Result<Done> simulate(const Words& words) {
     scenario.has_multicast = words.has("--multicast");
     const auto sizes = read_bytes("simulate", words, scenario);
     if (!sizes) return sizes.error();
-    const auto fabric = read_fabric(words, read.value().job);
-    if (!fabric) return fabric.error();
-    const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
-    if (!seed) return seed.error();
+    auto found = read_conditions(words, read.value().job);
+    if (!found) return found.error();
+    Conditions& around = found.value();
     if (scenario.hosts == 1) {
         return Error{ErrorCode::kArgument,
                      "simulate: on one host no message is sent; tutti explain says what runs in "
@@ -164,19 +193,17 @@ Result<Done> simulate(const Words& words) {
     const uint32_t together = scenario.placement().members_max();
     const auto measured = read_node_figures(words, together);
     if (!measured) return measured.error();
-    price::NodeParameters costs;
     if (measured.value()) {
         const explain::MeasuredNode& node = *measured.value();
-        costs = price::parameters_of(node.figures,
-                                     explain::tuning_of(node, scenario.settings, together));
+        around.costs = price::parameters_of(node.figures,
+                                            explain::tuning_of(node, scenario.settings, together));
         fmt::print("within a host: {}\n", node.text());
     }
     bool is_first = true;
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
         is_first = false;
-        const auto done =
-            simulate_one(scenario, fabric.value(), seed.value(), costs, bytes, are_all);
+        const auto done = simulate_one(scenario, around, bytes, are_all);
         if (!done) return done.error();
     }
     return Done{};
@@ -188,6 +215,8 @@ int simulate_main(std::span<const std::string> arguments) {
     std::vector<OptionDoc> options(scenario_options().begin(), scenario_options().end());
     const auto fabric = fabric_options();
     options.insert(options.end(), fabric.begin(), fabric.end());
+    const auto background = background_options();
+    options.insert(options.end(), background.begin(), background.end());
     options.insert(options.end(), kSimulateOptions.begin(), kSimulateOptions.end());
     const auto words = Words::parse("simulate", arguments, options);
     if (words && words.value().wants_help()) {

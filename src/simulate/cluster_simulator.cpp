@@ -5,10 +5,24 @@
 #include <utility>
 
 #include "base/amounts.h"
+#include "base/assert.h"
 #include "engine/messages.h"
 #include "node/progress_snapshot.h"
 
 namespace tutti::simulate {
+namespace {
+
+// While so much happens to foreign ranks and nothing to the others, these stand still.
+constexpr uint64_t kFruitlessMax = 50'000'000;
+
+// The processes of the teams, then the foreign ones.
+std::vector<uint32_t> all_hosts(const ClusterParams& params) {
+    std::vector<uint32_t> hosts = params.host_of_process;
+    hosts.insert(hosts.end(), params.background.hosts.begin(), params.background.hosts.end());
+    return hosts;
+}
+
+}  // namespace
 
 // A rank's end of the network: what was done before a message is posted takes its time before.
 class ClusterSimulator::Meter final : public transport::Transport {
@@ -109,7 +123,7 @@ struct ClusterSimulator::Process {
 ClusterSimulator::ClusterSimulator(const ClusterParams& params)
     : params_(params),
       prng_(params.weather.seed + 1),
-      world_(params.cluster, params.host_of_process, params.weather),
+      world_(params.cluster, all_hosts(params), params.weather),
       processes_(params.host_of_process.size()) {
     for (Process& process : processes_) {
         if (params.look_ns_max == 0) continue;
@@ -121,6 +135,7 @@ ClusterSimulator::ClusterSimulator(const ClusterParams& params)
 ClusterSimulator::~ClusterSimulator() = default;
 
 uint32_t ClusterSimulator::add_team(std::span<const uint32_t> process_of_rank) {
+    TUTTI_ASSERT(!background_, "teams are there before the first run beside a background");
     const uint32_t number = world_.add_team(process_of_rank);
     std::vector<uint64_t> host_of_rank;
     for (const uint32_t process : process_of_rank) {
@@ -315,21 +330,55 @@ void ClusterSimulator::wake_all() {
     for (uint32_t number = 0; number < processes_.size(); ++number) {
         const Process& process = processes_[number];
         const bool is_idle = process.running.empty() && process.next_call == process.calls.size();
-        if (!is_idle) world_.wake(number, world_.now_ns());
+        if (!is_idle) world_.wake(number, std::max(world_.now_ns(), began_ns_));
     }
+}
+
+// Calls begin at a time that the seed draws, so that they do not always meet the same exchange.
+// Foreign ranks are the world's last team, so that all others have the same number here and there.
+Result<Done> ClusterSimulator::fill_network() {
+    background_ = std::make_unique<Background>(world_, params_.cluster.fabric, params_.background,
+                                               static_cast<uint32_t>(processes_.size()));
+    background_->start();
+    while (!background_->has_filled_network()) {
+        const auto number = world_.next();
+        if (!number) return Error{ErrorCode::kSystem, "the background stands still"};
+        background_->step(*number);
+    }
+    began_ns_ = world_.now_ns() + prng_.below(world_.now_ns() + 1);
+    return Done{};
+}
+
+// fruitless: what has happened to foreign processes since the others last got further.
+Result<Done> ClusterSimulator::step_any(uint32_t process, uint64_t& fruitless) {
+    if (!background_ || !background_->owns(process)) {
+        fruitless = 0;
+        return step(process);
+    }
+    background_->step(process);
+    if (++fruitless < kFruitlessMax) return Done{};
+    return Error{ErrorCode::kSystem, "the call stands still while the background has exchanged " +
+                                         std::to_string(fruitless) +
+                                         " messages, which are too short for it"};
 }
 
 // A rank that changed what others see without changing where it stands itself would leave them
 // asleep, so before a deadlock is believed, all look once more.
 Result<Done> ClusterSimulator::run() {
+    if (!background_ && !params_.background.hosts.empty()) {
+        if (const auto filled = fill_network(); !filled) return filled.error();
+    }
     uint64_t moves_before = ~uint64_t{0};
     while (calls_left_ > 0) {
         if (moves_ == moves_before) return stuck_error();
         moves_before = moves_;
         wake_all();
+        uint64_t fruitless = 0;
         while (const auto number = world_.next()) {
-            const auto done = step(*number);
+            const auto done = step_any(*number, fruitless);
             if (!done) return done.error();
+            // Foreign ranks never end.
+            if (background_ && calls_left_ == 0) return Done{};
         }
     }
     return Done{};

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "exec/executor.h"
 #include "price/parameters.h"
+#include "simulate/background.h"
 #include "simulate/node_simulator.h"
 #include "simulate/simulate.h"
 #include "topo/placement.h"
@@ -36,6 +37,8 @@ struct ClusterParams {
     // is up to 64 times as slow, and now and then each is away for 100 looks.
     uint64_t look_ns_max = 0;
     uint64_t scratch_bytes_max = uint64_t{1} << 40;
+    // On the network beside the processes, from before their calls begin.
+    BackgroundLoad background = {};
 };
 
 class ClusterSimulator {
@@ -54,9 +57,15 @@ class ClusterSimulator {
     // Runs all calls to their end. An error names the seed and the ranks that are stuck.
     Result<Done> run();
 
+    // When the first calls began: at 0, or when the background had filled the network.
+    [[nodiscard]] uint64_t began_ns() const { return began_ns_; }
     // When the rank's last call was complete.
     [[nodiscard]] uint64_t done_ns(uint32_t team, uint32_t rank) const;
     [[nodiscard]] const transport::sim::World& world() const { return world_; }
+    // What of the world's traffic is the background's.
+    [[nodiscard]] transport::sim::Traffic background_traffic() const {
+        return background_ ? background_->sent() : transport::sim::Traffic{};
+    }
     [[nodiscard]] uint64_t steps() const { return steps_; }
     // How often all had to be woken: once a run() where every change has woken whom it concerns.
     [[nodiscard]] uint64_t sweeps() const { return sweeps_; }
@@ -75,12 +84,16 @@ class ClusterSimulator {
     void finish_call(Process& process, Member& member);
     void wake_node(Member& member);
     Result<Done> step(uint32_t process);
+    Result<Done> fill_network();
+    Result<Done> step_any(uint32_t process, uint64_t& fruitless);
     void wake_all();
     [[nodiscard]] Error stuck_error() const;
 
     ClusterParams params_;
     Prng prng_;
     transport::sim::World world_;
+    std::unique_ptr<Background> background_;
+    uint64_t began_ns_ = 0;
     std::vector<std::unique_ptr<Team>> teams_;
     std::vector<Process> processes_;
     uint64_t calls_left_ = 0;

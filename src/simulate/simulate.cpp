@@ -122,6 +122,19 @@ Result<Done> check_request(const SimulationRequest& request) {
                      std::to_string(request.placement->nodes()) + " nodes do not fit on " +
                          std::to_string(request.cluster.fabric.hosts()) + " hosts"};
     }
+    const BackgroundLoad& background = request.background;
+    for (const uint32_t host : background.hosts) {
+        if (host >= request.placement->nodes() && host < request.cluster.fabric.hosts()) continue;
+        return Error{ErrorCode::kArgument, "host " + std::to_string(host) +
+                                               " of the background is none of those behind the "
+                                               "call's"};
+    }
+    if (!background.hosts.empty() && !crosses_switches(request.cluster.fabric, background)) {
+        return Error{ErrorCode::kArgument, "the background's hosts are on one switch"};
+    }
+    if (background.bytes > kBackgroundBytesMax) {
+        return Error{ErrorCode::kArgument, "the background's messages are too long"};
+    }
     const std::string_view obstacle =
         algo::plan_obstacle(*request.algorithm, request.shape, *request.placement, request.tuning);
     if (obstacle.empty()) return Done{};
@@ -134,11 +147,13 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
     SimulationResult result;
     const transport::sim::World& world = simulator.world();
     for (uint32_t rank = 0; rank < request.shape.ranks; ++rank) {
-        result.rank_ns.push_back(simulator.done_ns(team, rank));
+        result.rank_ns.push_back(simulator.done_ns(team, rank) - simulator.began_ns());
         result.time_ns = std::max(result.time_ns, result.rank_ns.back());
     }
-    result.messages = world.network_traffic().messages;
-    result.bytes = world.network_traffic().bytes;
+    // Foreign ranks send to other hosts only.
+    const transport::sim::Traffic foreign = simulator.background_traffic();
+    result.messages = world.network_traffic().messages - foreign.messages;
+    result.bytes = world.network_traffic().bytes - foreign.bytes;
     result.multicasts = world.multicast_traffic().messages;
     result.multicast_bytes = world.multicast_traffic().bytes;
     result.memory_messages = world.memory_traffic().messages;
@@ -160,6 +175,7 @@ Result<SimulationResult> run(const SimulationRequest& request) {
     params.costs = request.costs;
     params.weather.seed = request.seed;
     params.weather.has_data = request.has_data;
+    params.background = request.background;
     std::vector<uint32_t> everybody;
     for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
         params.host_of_process.push_back(placement.node_of(rank));

@@ -9,6 +9,7 @@
 #include "algo/plan.h"
 #include "base/result.h"
 #include "price/parameters.h"
+#include "simulate/background.h"
 #include "topo/placement.h"
 #include "transport/sim/cluster.h"
 
@@ -25,18 +26,20 @@ struct SimulationRequest {
     // Without: all ranks share one set of buffers, and only time and counts mean something.
     bool has_data = true;
     uint64_t seed = 1;
+    // Foreign ranks, on hosts behind those of the placement.
+    BackgroundLoad background = {};
 };
 
 struct SimulationResult {
-    uint64_t time_ns = 0;           // when the last rank was done; all began at 0
-    std::vector<uint64_t> rank_ns;  // when each was
-    uint64_t messages = 0;          // between ranks of different hosts
+    uint64_t time_ns = 0;           // until the last rank was done; all began together
+    std::vector<uint64_t> rank_ns;  // until each was
+    uint64_t messages = 0;          // between ranks of different hosts, without the background's
     uint64_t bytes = 0;             // of these
     uint64_t multicasts = 0;        // each counted once
     uint64_t multicast_bytes = 0;   // of these
     uint64_t memory_messages = 0;   // between ranks of one host that the schedule sends
     uint64_t memory_bytes = 0;
-    std::vector<uint64_t> link_bytes;  // by link, see topo::Fabric::links
+    std::vector<uint64_t> link_bytes;  // by link, see topo::Fabric::links; with the background's
 };
 
 // An error if the algorithm cannot run here, if ranks are stuck or if a result is wrong.

@@ -148,6 +148,38 @@ TEST_F(OnFabric, ExplainDrawsEachStepOnTheTree) {
     EXPECT_FALSE(std::filesystem::exists(here() / "c.svg"));
 }
 
+// Hosts n0 and n2 are the call's, n1 and n3 another job's: nothing is faster for that.
+TEST_F(OnFabric, SimulateKnowsAnotherJob) {
+    write_leaves("one.toml", 1);
+    const std::string call =
+        "simulate bcast --ranks 2 --bytes 1K --algorithm chain --fabric one.toml --hosts n0,n2 ";
+    const Answer quiet = tutti(call);
+    EXPECT_NE(quiet.out.find("* chain                    3 ms     1.00"), std::string::npos)
+        << quiet.out;
+    const Answer busy = tutti(call + "--background alltoall:64K");
+    EXPECT_EQ(busy.err, "");
+    EXPECT_EQ(busy.out.substr(0, busy.out.find("  time")),
+              R"(bcast of 1 KiB, 2 ranks on 2 hosts, root 0, one.toml, 3 switches
+background: alltoall of 64 KiB between n[1,3], from switch to switch
+                         )");
+    EXPECT_EQ(busy.out.find("* chain                    3 ms     1.00"), std::string::npos)
+        << busy.out;
+    EXPECT_EQ(tutti(call + "--background alltoall:64K").out, busy.out);
+    EXPECT_NE(tutti(call + "--background alltoall:64K --seed 2").out, busy.out);
+    const auto error = [&](const std::string& words) { return tutti(call + words).err; };
+    EXPECT_EQ(error("--background-hosts n1"), "tutti: --background-hosts: needs --background\n");
+    EXPECT_EQ(error("--background alltoall:0"),
+              "tutti: --background=alltoall:0: expected alltoall:N of 1 byte to 64 MiB: "
+              "alltoall:64K\n");
+    const std::string some = "--background alltoall:8 --background-hosts ";
+    EXPECT_EQ(error(some + "n1,x1"), "tutti: --background-hosts: x1 is not in one.toml\n");
+    EXPECT_EQ(error(some + "n[1-2]"), "tutti: --background-hosts: n2 is one of the call's\n");
+    EXPECT_EQ(error(some + "n1"),
+              "tutti: --background: its hosts are not on two switches; see --background-hosts\n");
+    EXPECT_EQ(tutti("simulate barrier --ranks 2 --background alltoall:8").err,
+              "tutti: --background: needs --fabric\n");
+}
+
 TEST_F(OnFabric, HostsThatTheFileDoesNotHaveAreOneLine) {
     write_leaves("one.toml", 1);
     const Answer answer = tutti(

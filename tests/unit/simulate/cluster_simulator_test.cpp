@@ -219,6 +219,75 @@ TEST(ClusterSimulator, NamesWhoseMulticastIsMissing) {
     EXPECT_EQ(done.error().message, "seed 5: deadlock of team 0 rank 0 in call 0 waits for rank 1");
 }
 
+// Hosts 0 and 2 on one leaf, 1 and 3 on the other; 2 and 3 are another job's.
+SimulationRequest request_beside(const Placement& placement, uint64_t bytes,
+                                 uint64_t background_bytes) {
+    auto request = request_of(TUTTI_BCAST, "chain", placement, bytes);
+    request.tuning.segment_bytes = uint64_t{1} << 30;
+    request.cluster = Cluster::leaves(std::array<uint32_t, 2>{2, 2});
+    request.cluster.fabric.switch_of_host = {0, 1, 0, 1};
+    request.cluster.fabric.host_bits_per_s = 8'000'000'000;
+    request.cluster.fabric.trunk_bits_per_s = 8'000'000'000;
+    request.background = {{2, 3}, background_bytes};
+    return request;
+}
+
+// Alone a vector takes two latencies and its time on a link. A foreign message that is on the link
+// between the switches holds it up by what is left of that, and no other one can come before it:
+// the next leaves its host when that one is there.
+TEST(Simulate, ABackgroundHoldsMessagesUp) {
+    const Placement placement = Placement::blocks(2, 2);
+    constexpr uint64_t kBytes = 5000;
+    constexpr uint64_t kForeign = 40'000;
+    auto request = request_beside(placement, kBytes, kForeign);
+    uint64_t held_up = 0;
+    for (request.seed = 1; request.seed <= 20; ++request.seed) {
+        const auto result = run(request);
+        ASSERT_TRUE(result) << result.error().message;
+        const uint64_t ns = result.value().time_ns;
+        EXPECT_GE(ns, 2 * kLatency + kBytes);
+        EXPECT_LE(ns, 2 * kLatency + kBytes + kForeign);
+        if (ns > 2 * kLatency + kBytes) ++held_up;
+        EXPECT_EQ(result.value().messages, 1u) << "the call's own";
+        EXPECT_EQ(result.value().bytes, kBytes);
+        EXPECT_EQ(run(request).value().time_ns, ns) << "the same seed is the same run";
+        // What foreign ranks send is on their links and between the switches.
+        EXPECT_GE(result.value().link_bytes[2 * 2], 2 * kForeign);
+        EXPECT_EQ(result.value().link_bytes[0], kBytes);
+    }
+    EXPECT_GT(held_up, 10u) << "the link is busy nearly all the time";
+    request.background = {};
+    EXPECT_EQ(run(request).value().time_ns, 2 * kLatency + kBytes);
+}
+
+// Foreign ranks of one switch send each other nothing.
+TEST(Simulate, ABackgroundStaysBetweenSwitches) {
+    const Placement placement = Placement::blocks(2, 2);
+    auto request = request_beside(placement, 1000, 500);
+    request.cluster = Cluster::leaves(std::array<uint32_t, 2>{4, 2});
+    request.cluster.fabric.switch_of_host = {0, 1, 0, 0, 0, 1};
+    request.background.hosts = {2, 3, 4, 5};
+    const auto result = run(request);
+    ASSERT_TRUE(result) << result.error().message;
+    const auto& bytes = result.value().link_bytes;
+    // All that these three send goes up from leaf 0, whose links follow those of six hosts.
+    EXPECT_EQ(bytes[4] + bytes[6] + bytes[8] + bytes[0], bytes[12]);
+    EXPECT_GT(bytes[4], 0u);
+    EXPECT_GT(bytes[10], 0u);
+}
+
+TEST(Simulate, ABackgroundIsBehindTheCallAndOnTwoSwitches) {
+    const Placement placement = Placement::blocks(2, 2);
+    auto request = request_beside(placement, 8, 8);
+    request.background.hosts = {1, 3};
+    EXPECT_EQ(run(request).error().message,
+              "host 1 of the background is none of those behind the call's");
+    request.background.hosts = {2};
+    EXPECT_EQ(run(request).error().message, "the background's hosts are on one switch");
+    request.background = {{2, 3}, kBackgroundBytesMax + 1};
+    EXPECT_EQ(run(request).error().message, "the background's messages are too long");
+}
+
 TEST(SimClock, NeverRunsBackwards) {
     SimClock clock;
     clock.advance_to(500);

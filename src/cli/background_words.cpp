@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/background_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
+#include "simulate/background.h"
+#include "topo/read/hostlist.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr auto kBackgroundOptions = std::to_array<OptionDoc>({
+    {"--background", "alltoall:N",
+     "With --fabric: another job's alltoall of N bytes, in a loop, between switches only"},
+    {"--background-hosts", "LIST", "Its hosts (default: all of the file that are not the call's)"},
+});
+
+constexpr std::string_view kAlltoall = "alltoall:";
+
+bool is_of_call(const JobHosts& job, uint32_t host) {
+    return std::find(job.found.begin(), job.found.end(), host) != job.found.end();
+}
+
+Result<std::vector<uint32_t>> named_hosts(const JobHosts& job, const std::string& list) {
+    const topo::Topology& topology = *job.cluster->topology;
+    const auto names = read_host_names("--background-hosts", list);
+    if (!names) return names.error();
+    const auto found = topo::find_hosts(topology, names.value());
+    for (size_t i = 0; i < found.size(); ++i) {
+        const auto refuse = [&](const std::string& why) {
+            return wrong(
+                fmt::format("--background-hosts: {} {}", printable(names.value()[i]), why));
+        };
+        if (found[i] == topo::kNoNode) {
+            return refuse(fmt::format("is not in {}", printable(topology.source)));
+        }
+        if (is_of_call(job, found[i])) return refuse("is one of the call's");
+        if (std::count(found.begin(), found.end(), found[i]) > 1) {
+            return refuse("is named twice");
+        }
+    }
+    return found;
+}
+
+std::vector<uint32_t> all_others(const JobHosts& job) {
+    std::vector<uint32_t> others;
+    for (uint32_t host = 0; host < job.cluster->topology->hosts.size(); ++host) {
+        if (!is_of_call(job, host)) others.push_back(host);
+    }
+    return others;
+}
+
+}  // namespace
+
+std::span<const OptionDoc> background_options() { return kBackgroundOptions; }
+
+Result<BackgroundWords> read_background(const Words& words, const JobHosts& job) {
+    const std::string* text = words.find("--background");
+    const std::string* list = words.find("--background-hosts");
+    if (!text) {
+        if (list) return wrong("--background-hosts: needs --background");
+        return BackgroundWords{};
+    }
+    if (!job.cluster) return wrong("--background: needs --fabric");
+    const auto bytes = text->starts_with(kAlltoall)
+                           ? parse_bytes(std::string_view(*text).substr(kAlltoall.size()))
+                           : std::nullopt;
+    if (!bytes || *bytes == 0 || *bytes > simulate::kBackgroundBytesMax) {
+        return wrong_value("--background", *text, "alltoall:N of 1 byte to 64 MiB: alltoall:64K");
+    }
+    BackgroundWords background;
+    background.bytes = *bytes;
+    if (list) {
+        auto hosts = named_hosts(job, *list);
+        if (!hosts) return hosts.error();
+        background.hosts = std::move(hosts.value());
+    } else {
+        background.hosts = all_others(job);
+    }
+    const auto& place_of = job.cluster->tree.place_of_host;
+    const bool is_apart =
+        std::any_of(background.hosts.begin(), background.hosts.end(), [&](uint32_t host) {
+            return place_of[host].node != place_of[background.hosts.front()].node;
+        });
+    if (!is_apart) {
+        return wrong("--background: its hosts are not on two switches; see --background-hosts");
+    }
+    std::vector<std::string> names;
+    for (const uint32_t host : background.hosts) {
+        names.push_back(job.cluster->topology->hosts[host].name);
+    }
+    background.text = fmt::format("alltoall of {} between {}, from switch to switch",
+                                  format_bytes(*bytes), printable(topo::fold_hostlist(names)));
+    return background;
+}
+
+}  // namespace tutti::cli

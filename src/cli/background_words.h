@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Another job beside a call, as --background and --background-hosts tell it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/job_words.h"
+#include "cli/words.h"
+
+namespace tutti::cli {
+
+std::span<const OptionDoc> background_options();
+
+struct BackgroundWords {
+    std::vector<uint32_t> hosts;  // of the described cluster; empty: there is no such job
+    uint64_t bytes = 0;           // of each of its messages
+    std::string text;             // "alltoall of 64 KiB between n[4-7], from switch to switch"
+};
+Result<BackgroundWords> read_background(const Words& words, const JobHosts& job);
+
+}  // namespace tutti::cli
