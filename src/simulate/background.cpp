@@ -25,34 +25,40 @@ Background::Background(transport::sim::World& world, const topo::Fabric& fabric,
                        const BackgroundLoad& load, uint32_t first_process)
     : world_(world), first_process_(first_process), source_(load.bytes), target_(load.bytes) {
     TUTTI_ASSERT(crosses_switches(fabric, load), "each has a partner");
-    const auto count = static_cast<uint32_t>(load.hosts.size());
     std::vector<uint32_t> processes;
-    const auto is_apart = [&](uint32_t one, uint32_t other) {
-        return fabric.switch_of_host[load.hosts[one]] != fabric.switch_of_host[load.hosts[other]];
-    };
-    for (uint32_t number = 0; number < count; ++number) {
-        processes.push_back(first_process + number);
+    for (const uint32_t host : load.hosts) {
+        processes.push_back(first_process + static_cast<uint32_t>(processes.size()));
+        switch_of_rank_.push_back(fabric.switch_of_host[host]);
         Rank& rank = ranks_.emplace_back();
-        for (uint32_t k = 1; k < count; ++k) {
-            const uint32_t to = (number + k) % count;
-            const uint32_t from = (number + count - k) % count;
-            const Partners partners{is_apart(number, to) ? to : kNobody,
-                                    is_apart(number, from) ? from : kNobody};
-            if (partners.to != kNobody || partners.from != kNobody) rank.turns.push_back(partners);
-        }
         rank.send.state = rank.recv.state = State::kDone;
     }
     team_ = world_.add_team(processes);
-    filling_ = count;
+    filling_ = ranks_.size();
 }
 
 void Background::start() {
     for (uint32_t number = 0; number < ranks_.size(); ++number) exchange(number);
 }
 
+Background::Partners Background::partners_of(uint32_t number, uint32_t turn) const {
+    const auto count = static_cast<uint32_t>(ranks_.size());
+    const auto apart = [&](uint32_t other) {
+        return switch_of_rank_[other] != switch_of_rank_[number] ? other : kNobody;
+    };
+    return {apart((number + turn) % count), apart((number + count - turn) % count)};
+}
+
 void Background::exchange(uint32_t number) {
     Rank& rank = ranks_[number];
-    const Partners partners = rank.turns[rank.turn];
+    Partners partners;
+    // Everybody has a partner on another switch.
+    while (partners.to == kNobody && partners.from == kNobody) {
+        if (++rank.turn == ranks_.size()) {
+            rank.turn = 1;
+            ++rank.round;
+        }
+        partners = partners_of(number, rank.turn);
+    }
     transport::Transport& end = world_.endpoint(team_, number);
     // Both ends have gone through their partners as often when they come to each other.
     transport::MessageId id;
@@ -71,10 +77,6 @@ void Background::step(uint32_t process) {
     // No exchange is complete at once: each takes some way between hosts.
     if (rank.send.state == State::kPending || rank.recv.state == State::kPending) return;
     if (++rank.exchanges == kFillingExchanges) --filling_;
-    if (++rank.turn == rank.turns.size()) {
-        rank.turn = 0;
-        ++rank.round;
-    }
     exchange(number);
 }
 

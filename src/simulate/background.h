@@ -52,19 +52,20 @@ class Background {
         uint32_t from = kNobody;
     };
     struct Rank {
-        std::vector<Partners> turns;  // of one alltoall
-        size_t turn = 0;
-        uint32_t round = 0;  // how often it has gone through them
+        uint32_t turn = 0;   // it sends to the rank so many further
+        uint32_t round = 0;  // how often it has gone through all
         uint64_t exchanges = 0;
         transport::Ticket send;
         transport::Ticket recv;
     };
+    [[nodiscard]] Partners partners_of(uint32_t number, uint32_t turn) const;
     void exchange(uint32_t number);
 
     transport::sim::World& world_;
     uint32_t first_process_;
     uint32_t team_ = 0;
-    uint64_t filling_ = 0;    // ranks that have made fewer
+    uint64_t filling_ = 0;  // ranks that have made fewer
+    std::vector<uint32_t> switch_of_rank_;
     std::deque<Rank> ranks_;  // tickets stay where they are
     // What all send, and where all receive: nobody reads it.
     std::vector<std::byte> source_;
