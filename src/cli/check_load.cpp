@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/amounts.h"
 #include "base/text.h"
 #include "check/load.h"
 #include "check/prove.h"
@@ -23,27 +24,30 @@ namespace {
 
 constexpr uint64_t kUsualBytes = 1u << 20;
 
-// What the links of a fabric carry, and what one of them must.
+// What the links of a fabric carry, the one that takes longest for it, and what one of them must.
 struct Busiest {
     check::LinkLoad load;
     uint32_t link = 0;
     uint64_t bytes = 0;
-    uint64_t least_bytes = 0;
+    uint64_t ns = 0;
+    price::LeastLoad least;
 };
 
 Busiest busiest_of(const topo::Fabric& fabric, const sched::Shape& shape,
                    const topo::Placement& placement, const algo::Programs& programs) {
-    Busiest found{check::link_load(fabric, placement, programs)};
+    Busiest found;
+    found.load = check::link_load(fabric, placement, programs);
     found.link = check::busiest_link(fabric, found.load.bytes);
     found.bytes = found.load.bytes[found.link];
-    found.least_bytes = price::least_bytes(shape, placement, fabric, found.link);
+    found.ns = bits_ns(found.bytes, fabric.link_bits_per_s(found.link));
+    found.least = price::least_load(shape, placement, fabric);
     return found;
 }
 
 std::string ratio_text(const Busiest& found) {
-    if (found.least_bytes == 0) return "-";
+    if (found.least.ns == 0) return "-";
     return fmt::format("{:.2f}",
-                       static_cast<double>(found.bytes) / static_cast<double>(found.least_bytes));
+                       static_cast<double>(found.ns) / static_cast<double>(found.least.ns));
 }
 
 std::string name_of(const NamedFabric& named, uint32_t link) {
@@ -120,7 +124,7 @@ bool Table::print_row(const algo::Algorithm& algorithm) const {
     }
     const Busiest found = busiest_of(named.fabric, shape, placement, programs);
     fmt::print("  {:<18} {:>7} {:>9} {:>14} {:>14} {:>8}  {}\n", algorithm.name,
-               found.load.messages, found.load.extra, found.bytes, found.least_bytes,
+               found.load.messages, found.load.extra, found.bytes, found.least.bytes,
                ratio_text(found), found.bytes == 0 ? "-" : name_of(named, found.link));
     return true;
 }
@@ -190,7 +194,8 @@ Result<int> check_on_fabric(const Words& words,
     fmt::print(
         "\nshared: the most messages of a step on one link; 1: free of contention. extra: of all "
         "steps and links,\nthe messages beyond the first. bytes: on the link that takes longest "
-        "for its own; no schedule puts less\nthan that many on it.\n");
+        "for its own. at least: so many pass\nsome link in any schedule. ratio: of the times that "
+        "both take.\n");
     return are_right ? 0 : 1;
 }
 
@@ -206,8 +211,8 @@ void print_load(const NamedFabric& named, const sched::Shape& shape,
     if (named.switch_names.empty()) return;
     fmt::print("extra: {} messages beyond the first, of all steps and links\n", found.load.extra);
     if (found.bytes == 0) return;
-    fmt::print("bytes: {} on the busiest link ({}), at least {}\n", found.bytes,
-               name_of(named, found.link), found.least_bytes);
+    fmt::print("bytes: {} on the busiest link ({}); {} pass some link in any schedule\n",
+               found.bytes, name_of(named, found.link), found.least.bytes);
 }
 
 }  // namespace tutti::cli

@@ -140,19 +140,30 @@ uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
     return std::max(hosts_ns(shape, placement, fabric), trunks_ns(shape, placement, fabric));
 }
 
-uint64_t least_bytes(const sched::Shape& shape, const topo::Placement& placement,
-                     const topo::Fabric& fabric, uint32_t link) {
-    if (fabric.is_host_link(link)) {
-        const Side side = side_of_host(shape, placement, link / 2);
-        if (!is_cut(shape, side)) return 0;
-        if (shape.collective == TUTTI_ALLREDUCE) return allreduce_bytes(shape, placement);
-        return cut_bytes(shape, side);
+LeastLoad least_load(const sched::Shape& shape, const topo::Placement& placement,
+                     const topo::Fabric& fabric) {
+    LeastLoad most;
+    const auto consider = [&](uint64_t bytes, uint64_t bits_per_s) {
+        const uint64_t ns = bits_ns(bytes, bits_per_s);
+        if (ns > most.ns) most = {bytes, ns};
+    };
+    // The mean of all hosts comes first: where their links are alike, it is what each carries.
+    if (shape.collective == TUTTI_ALLREDUCE) {
+        consider(allreduce_bytes(shape, placement), mean_rate(placement, fabric));
     }
-    const uint32_t at = fabric.switch_below(link);
-    const Side side = sides_of_switches(shape, placement, fabric)[at];
-    if (!is_cut(shape, side)) return 0;
-    const uint64_t links = fabric.links_up(at);
-    return (cut_bytes(shape, side) + links - 1) / links;
+    for (uint32_t host = 0; host < placement.nodes(); ++host) {
+        const Side side = side_of_host(shape, placement, host);
+        if (!is_cut(shape, side)) continue;
+        consider(cut_bytes(shape, side), fabric.link_bits_per_s(2 * host));
+    }
+    const std::vector<Side> sides = sides_of_switches(shape, placement, fabric);
+    for (uint32_t at = 0; at < fabric.switches(); ++at) {
+        if (!is_cut(shape, sides[at])) continue;
+        const uint64_t links = fabric.links_up(at);
+        consider((cut_bytes(shape, sides[at]) + links - 1) / links,
+                 fabric.link_bits_per_s(fabric.first_link(at)));
+    }
+    return most;
 }
 
 }  // namespace tutti::price

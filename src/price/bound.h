@@ -15,10 +15,13 @@ namespace tutti::price {
 uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
                   const topo::Fabric& fabric);
 
-// The bytes of a call that pass this link at least, one way or the other. Of links side by side,
-// and for allreduce of all hosts' links, the one that carries most does not carry less. 0: none
-// need.
-uint64_t least_bytes(const sched::Shape& shape, const topo::Placement& placement,
-                     const topo::Fabric& fabric, uint32_t link);
+// What some link carries one way in any schedule of a call, so that it takes so long for that: of
+// all that must pass the one that takes longest.
+struct LeastLoad {
+    uint64_t bytes = 0;
+    uint64_t ns = 0;
+};
+LeastLoad least_load(const sched::Shape& shape, const topo::Placement& placement,
+                     const topo::Fabric& fabric);
 
 }  // namespace tutti::price

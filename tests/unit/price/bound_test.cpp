@@ -75,8 +75,8 @@ TEST(Bound, KnowsLinksOfTheirOwn) {
     const Placement placement = Placement::blocks(4, 4);
     const sched::Shape bcast = shape_of(TUTTI_BCAST, 4, 1000);
     EXPECT_EQ(bound_ns(bcast, placement, fabric), 2 * kLatency + 10 * 1000 / 4);
-    EXPECT_EQ(least_bytes(bcast, placement, fabric, fabric.first_link(0)), 250u);
-    EXPECT_EQ(least_bytes(bcast, placement, fabric, fabric.first_link(1)), 1000u);
+    EXPECT_EQ(least_load(bcast, placement, fabric).bytes, 250u);
+    EXPECT_EQ(least_load(bcast, placement, fabric).ns, 10 * 250u);
     // 3 kB each way through all links of hosts in the mean, whose rates are 2, 4, 4 and 4 Gbit/s.
     Fabric slow = fabric;
     slow.set_switch_links({{1, 800'000'000'000, 0}, {1, 800'000'000'000, 0}, {}});
@@ -86,7 +86,7 @@ TEST(Bound, KnowsLinksOfTheirOwn) {
     EXPECT_EQ(bound_ns(allreduce, placement, slow), kLatency + 4000 * 4) << "the slow one's own";
     slow.set_host_links({{1, 3'500'000'000, 0}, {1, 3'500'000'000, 0}, {1, 0, 0}, {1, 0, 0}});
     EXPECT_EQ(bound_ns(allreduce, placement, slow), kLatency + 6000 * 8 * 4 / 15);
-    EXPECT_EQ(least_bytes(allreduce, placement, slow, 0), 6000u);
+    EXPECT_EQ(least_load(allreduce, placement, slow).bytes, 6000u);
     slow.set_host_links({{1, 0, 200}, {1, 0, 300}, {1, 0, 0}, {1, 0, 0}});
     EXPECT_EQ(bound_ns(shape_of(TUTTI_BARRIER, 4, 0), placement, slow), 200 + 500 + 500 + 200);
 }
