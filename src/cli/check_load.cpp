@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/amounts.h"
@@ -54,14 +55,15 @@ std::string name_of(const NamedFabric& named, uint32_t link) {
     return check::link_text(named.fabric, link, named.host_names, named.switch_names);
 }
 
-// One rank on each host that is named.
+// As many as are placed one by one, or one on each host that is named.
 Result<uint64_t> usual_ranks(const Words& words, const topo::Topology& topology) {
-    for (const char* option : {"--hosts", "--placement"}) {
+    for (const char* option : {"--placement", "--hosts"}) {
         const std::string* list = words.find(option);
         if (!list || *list == "block" || *list == "round-robin" || list->starts_with("random:")) {
             continue;
         }
-        if (const auto count = parse_count(*list)) return *count;
+        const bool is_number = std::string_view(option) == "--hosts" && parse_count(*list);
+        if (is_number) return *parse_count(*list);
         const auto names = topo::expand_hostlist(*list, topo::kHostsMax);
         if (!names) return wrong(fmt::format("{}: {}", option, names.error().message));
         return uint64_t{names.value().size()};

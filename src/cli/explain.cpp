@@ -11,6 +11,7 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "cli/check_load.h"
 #include "cli/fabric.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
@@ -189,6 +190,21 @@ Result<std::string> drawing_of(const Words& words, const ReadScenario& read, uin
                                  {view, named.value().fabric, placement}, choice.tuning);
 }
 
+// What the links of a described cluster carry, where that is not too much to follow.
+Result<Done> print_links(const Words& words, const JobHosts& job, const sched::Shape& shape,
+                         const topo::Placement& placement, const select::Choice& choice) {
+    const algo::Algorithm& algorithm = *choice.algorithm;
+    const auto named = read_fabric(words, job);
+    if (!named) return named.error();
+    fmt::print("on:    {}\n", named.value().text);
+    if (explain::operations_about(algorithm, shape, placement, choice.tuning) <=
+        explain::kOperationsMax) {
+        print_load(named.value(), shape, placement,
+                   algo::make_plans(algorithm, shape, placement, choice.tuning));
+    }
+    return Done{};
+}
+
 // The file is written whole or not at all.
 Result<Done> write_drawing(const std::string& file, const Result<std::string>& text) {
     if (!text) return wrong("--svg: " + text.error().message);
@@ -298,6 +314,10 @@ Result<Done> explain(const Words& words) {
         return Done{};
     }
     print_choice(scenario, bytes, choice.value());
+    if (read.value().job.cluster && is_plan) {
+        const auto done = print_links(words, read.value().job, shape, placement, choice.value());
+        if (!done) return done.error();
+    }
     print_table(shape, placement, choice.value());
     return Done{};
 }

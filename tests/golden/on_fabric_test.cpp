@@ -99,6 +99,11 @@ some link in any schedule. ratio: of the times that both take.
                   .out.find("  ring                     1         0           1536           1536 "
                             "    1.00  from n0\n"),
               std::string::npos);
+    // Ranks are as many as are placed.
+    EXPECT_NE(
+        tutti("check ring allreduce --fabric one.toml --hosts n[0-1] --placement n0,n0,n1,n1")
+            .out.find("allreduce of 1 MiB, 4 ranks on 2 hosts, as listed, one.toml, 1 switch"),
+        std::string::npos);
     // Across them it is not: two messages each way in every step.
     const Answer across =
         tutti("check ring allreduce --bytes 1K --fabric one.toml --placement n0,n2,n1,n3");
@@ -129,6 +134,14 @@ TEST_F(OnFabric, ExplainDrawsEachStepOnTheTree) {
     const std::string call = "explain allreduce --bytes 1K --ranks 4 --algorithm ring ";
     const Answer answer = tutti(call + "--fabric one.toml --svg a.svg");
     EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(answer.out.substr(0, answer.out.find("\n\n")),
+              R"(allreduce of 1 KiB, 4 ranks on 4 hosts
+runs:  ring
+why:   forced by --algorithm
+on:    one.toml, 3 switches
+links: no two messages of a step share one
+extra: 0 messages beyond the first, of all steps and links
+bytes: 1536 on the busiest link (from n0); 1536 pass some link in any schedule)");
     const std::string text = text_of(here() / "a.svg");
     const std::string title =
         "<title>ring allreduce of 1 KiB, 4 ranks on 4 hosts, one.toml, 3 switches: 6 steps, no two "
