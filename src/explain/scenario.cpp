@@ -26,8 +26,10 @@ sched::Shape Scenario::shape(uint64_t bytes) const {
 }
 
 topo::Placement Scenario::placement() const {
-    return host_of_rank.empty() ? topo::Placement::blocks(ranks, hosts)
-                                : topo::Placement(host_of_rank);
+    topo::Placement placement = host_of_rank.empty() ? topo::Placement::blocks(ranks, hosts)
+                                                     : topo::Placement(host_of_rank);
+    if (tree) placement.set_switches(*tree);
+    return placement;
 }
 
 std::string Scenario::text(uint64_t bytes) const {
