@@ -121,8 +121,8 @@ Result<Placing> place_as_listed(const std::vector<std::string>& listed, const To
     return placing;
 }
 
-Result<Placing> place_ranks(const Words& words, uint32_t ranks, const ToldHosts& hosts,
-                            const std::vector<std::string>& listed) {
+Result<Placing> place_by_word(const Words& words, uint32_t ranks, const ToldHosts& hosts,
+                              const std::vector<std::string>& listed) {
     if (!listed.empty()) return place_as_listed(listed, hosts);
     const std::string* word = words.find("--placement");
     if (!word || *word == "block") return Placing{};
@@ -192,7 +192,7 @@ Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
     if (!listed) return listed.error();
     const auto told = told_hosts(words, ranks, cluster, listed.value());
     if (!told) return told.error();
-    auto placing = place_ranks(words, ranks, told.value(), listed.value());
+    auto placing = place_by_word(words, ranks, told.value(), listed.value());
     if (!placing) return placing.error();
     JobHosts job;
     job.ranks = ranks;
