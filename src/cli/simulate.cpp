@@ -39,8 +39,10 @@ constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
 
 // With buffers of their own for all ranks, results are compared too; beyond this there is one set.
 constexpr uint64_t kDataBytesMax = 256u << 20;
-// Where the engine runs longer than a minute.
+// Beyond the first the engine runs longer than a minute, beyond the second reading the schedules
+// does, which is what a simulation by law takes.
 constexpr uint64_t kSimulatedOperationsMax = 30'000'000;
+constexpr uint64_t kReadOperationsMax = 500'000'000;
 
 // What a machine of today has to spare.
 constexpr uint64_t kMemoryBytesMax = uint64_t{4} << 30;
@@ -88,10 +90,12 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     };
     const auto obstacle = algo::plan_obstacle(algorithm, shape, placement, tuning);
     if (!obstacle.empty()) return refuse(fmt::format("cannot run this: {}", obstacle));
-    if (explain::operations_about(algorithm, shape, placement, tuning) > kSimulatedOperationsMax) {
+    const uint64_t operations = explain::operations_about(algorithm, shape, placement, tuning);
+    const auto too_many = [&] {
         return refuse(
             fmt::format("not simulated: more than {} operations", kSimulatedOperationsMax));
-    }
+    };
+    if (operations > kReadOperationsMax) return too_many();
     if (!has_memory(algorithm, shape, placement, tuning)) {
         return refuse(fmt::format("not simulated: takes more than {} of memory",
                                   format_bytes(kMemoryBytesMax)));
@@ -106,7 +110,9 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.seed = around.seed;
     request.costs = around.costs;
     request.background = around.background;
+    request.only_by_law = operations > kSimulatedOperationsMax;
     const auto result = simulate::run(request);
+    if (!result && result.error().code == ErrorCode::kOff) return too_many();
     if (!result) return result.error();
     const price::Cost cost = explain::cost_of(algorithm, shape, placement, tuning);
     const auto& found = result.value();
@@ -119,7 +125,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     if (shape.has_multicast) {
         fmt::print(" {:>10} {:>12}", found.multicasts, format_bytes(found.multicast_bytes));
     }
-    fmt::print("\n");
+    fmt::print("{}\n", found.is_by_law ? "  by law" : "");
     return Done{};
 }
 

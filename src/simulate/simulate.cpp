@@ -2,11 +2,15 @@
 #include "simulate/simulate.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/prng.h"
 #include "sched/shape.h"
+#include "simulate/alike_rounds.h"
 #include "simulate/cluster_simulator.h"
 
 namespace tutti::simulate {
@@ -164,11 +168,8 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
     return result;
 }
 
-}  // namespace
-
-Result<SimulationResult> run(const SimulationRequest& request) {
-    const auto checked = check_request(request);
-    if (!checked) return checked.error();
+// programs: of all ranks.
+Result<SimulationResult> run_events(const SimulationRequest& request, algo::Programs programs) {
     const topo::Placement& placement = *request.placement;
     ClusterParams params;
     params.cluster = request.cluster;
@@ -185,10 +186,8 @@ Result<SimulationResult> run(const SimulationRequest& request) {
     const uint32_t team = simulator.add_team(everybody);
     Buffers buffers(request);
     for (const uint32_t rank : everybody) {
-        auto program =
-            algo::make_plan(*request.algorithm, request.shape, placement, rank, request.tuning);
-        const auto added =
-            simulator.add_call(team, rank, std::move(program), buffers.arguments(rank), true);
+        const auto added = simulator.add_call(team, rank, std::move(programs[rank]),
+                                              buffers.arguments(rank), true);
         if (!added) return added.error();
     }
     const auto done = simulator.run();
@@ -200,6 +199,94 @@ Result<SimulationResult> run(const SimulationRequest& request) {
                                              std::to_string(wrong)};
     }
     return result_of(request, simulator, team);
+}
+
+// Rounds of a stretch that are simulated: the first ones differ, until every rank waits for its
+// neighbours' neighbours; and how many more tell what a further one takes.
+constexpr uint64_t kKept = 32;
+constexpr uint64_t kMore = 32;
+
+// What rounds of one stretch add, each.
+struct Slope {
+    uint64_t rounds = 0;  // between the two results
+    const SimulationResult& fewer;
+    const SimulationResult& more;
+    [[nodiscard]] uint64_t times(uint64_t count, uint64_t less, uint64_t greater) const {
+        const uint64_t all = greater > less ? greater - less : 0;
+        return all / rounds * count + all % rounds * count / rounds;
+    }
+    // Adds so many further ones.
+    void add(uint64_t count, SimulationResult& to) const {
+        const auto add_one = [&](uint64_t SimulationResult::* field) {
+            to.*field += times(count, fewer.*field, more.*field);
+        };
+        for (const auto field :
+             {&SimulationResult::time_ns, &SimulationResult::messages, &SimulationResult::bytes,
+              &SimulationResult::memory_messages, &SimulationResult::memory_bytes}) {
+            add_one(field);
+        }
+        for (size_t i = 0; i < to.rank_ns.size(); ++i) {
+            to.rank_ns[i] += times(count, fewer.rank_ns[i], more.rank_ns[i]);
+        }
+        for (size_t i = 0; i < to.link_bytes.size(); ++i) {
+            to.link_bytes[i] += times(count, fewer.link_bytes[i], more.link_bytes[i]);
+        }
+    }
+};
+
+// Each further round of the three takes as long as the one before, or nearly.
+bool is_steady(uint64_t one_ns, uint64_t two_ns, uint64_t three_ns) {
+    const auto first = static_cast<int64_t>(two_ns - one_ns);
+    const auto second = static_cast<int64_t>(three_ns - two_ns);
+    return std::abs(second - first) <= first / 64;
+}
+
+// Nothing where there is no law.
+Result<std::optional<SimulationResult>> run_by_law(const SimulationRequest& request,
+                                                   const algo::Programs& programs) {
+    const std::vector<Stretch> stretches = alike_stretches(programs, 6 * kKept);
+    if (stretches.empty()) return std::optional<SimulationResult>();
+    const auto keep = [&](const std::vector<uint64_t>& kept) {
+        algo::Programs some;
+        for (const auto& program : programs) some.push_back(shortened(*program, stretches, kept));
+        return run_events(request, std::move(some));
+    };
+    std::vector<uint64_t> kept(stretches.size(), kKept);
+    const auto base = keep(kept);
+    if (!base) return base.error();
+    SimulationResult result = base.value();
+    for (size_t i = 0; i < stretches.size(); ++i) {
+        kept[i] = kKept + kMore;
+        const auto two = keep(kept);
+        kept[i] = kKept + 2 * kMore;
+        const auto three = keep(kept);
+        kept[i] = kKept;
+        if (!two || !three) return two ? three.error() : two.error();
+        if (!is_steady(base.value().time_ns, two.value().time_ns, three.value().time_ns)) {
+            return std::optional<SimulationResult>();
+        }
+        Slope{kMore, two.value(), three.value()}.add(stretches[i].rounds - kKept, result);
+    }
+    result.is_by_law = true;
+    return std::optional(std::move(result));
+}
+
+}  // namespace
+
+Result<SimulationResult> run(const SimulationRequest& request) {
+    const auto checked = check_request(request);
+    if (!checked) return checked.error();
+    auto programs = algo::make_plans(*request.algorithm, request.shape, *request.placement,
+                                     request.tuning);
+    uint64_t rounds = 0;
+    for (const auto& program : programs) rounds += program->extent().rounds;
+    if (rounds > request.rounds_max && !request.has_data && request.background.hosts.empty()) {
+        auto found = run_by_law(request, programs);
+        if (!found) return found.error();
+        if (found.value()) return std::move(*found.value());
+    }
+    if (request.only_by_law) return Error{ErrorCode::kOff, "it has no rounds that are alike"};
+    return run_events(request, std::move(programs));
 }
 
 }  // namespace tutti::simulate

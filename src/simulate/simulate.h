@@ -28,6 +28,10 @@ struct SimulationRequest {
     uint64_t seed = 1;
     // Foreign ranks, on hosts behind those of the placement.
     BackgroundLoad background = {};
+    // Schedules of more rounds, of all ranks together, are simulated by law where they have rounds
+    // that are alike (alike_rounds.h), and neither data nor a background.
+    uint64_t rounds_max = uint64_t{4} << 20;
+    bool only_by_law = false;  // an error of code kOff where there is none
 };
 
 struct SimulationResult {
@@ -40,6 +44,9 @@ struct SimulationResult {
     uint64_t memory_messages = 0;   // between ranks of one host that the schedule sends
     uint64_t memory_bytes = 0;
     std::vector<uint64_t> link_bytes;  // by link, see topo::Fabric::links; with the background's
+    // Of rounds that are alike some were simulated, and the others counted as the last of these:
+    // exact where each further one takes as long, else within a sixty-fourth.
+    bool is_by_law = false;
 };
 
 // An error if the algorithm cannot run here, if ranks are stuck or if a result is wrong.
