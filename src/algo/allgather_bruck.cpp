@@ -155,7 +155,8 @@ Algorithm allgather_bruck() {
             .make = make<AllgatherBruck>,
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return most(shape, [](const AllgatherBruck& one) { return one.scratch_bytes(); });
-            }};
+            },
+            .reaches_far = true};
 }
 
 }  // namespace tutti::algo

@@ -99,7 +99,8 @@ Algorithm allgather_recursive_doubling() {
                 const bool is_too_long = std::max(first, second) > sched::kBlockBytesMax;
                 return is_too_long && shape.ranks > 1 ? kTooLong : std::string_view();
             },
-            .make = make<AllgatherRecursiveDoubling>};
+            .make = make<AllgatherRecursiveDoubling>,
+            .reaches_far = true};
 }
 
 }  // namespace tutti::algo

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algo/algorithms.h"
+#include "base/assert.h"
 
 namespace tutti::algo {
 
@@ -11,16 +12,24 @@ HalvingTree::HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank,
                          const topo::SwitchOrder* switches)
     : own_{0, p, root}, parent_(root) {
     Interval now{0, p, root};
-    while (now.end - now.begin > 1) {
-        const sched::Rank middle = switches ? switches->middle(now.begin, now.end)
-                                            : now.begin + (now.end - now.begin + 1) / 2;
+    bool goes_along = switches != nullptr;
+    for (uint32_t cuts = 0; now.end - now.begin > 1; ++cuts) {
+        const sched::Rank size = now.end - now.begin;
+        // As many cuts as halving takes are kept for it. What was halved once is halved on: it is
+        // no longer all that some children of a switch hold.
+        goes_along = goes_along && cuts + ceil_log2(size) < kDepthMax;
+        const sched::Rank middle = goes_along ? switches->middle(now.begin, now.end)
+                                              : now.begin + (size + 1) / 2;
         Interval mine{now.begin, middle, now.leader};
         Interval other{middle, now.end, middle};
         if (now.leader >= middle) {
             mine = {middle, now.end, now.leader};
             other = {now.begin, middle, now.begin};
         }
-        if (now.leader == rank) child_[children_++] = other;
+        if (now.leader == rank) {
+            TUTTI_ASSERT(children_ < kDepthMax, "see I2");
+            child_[children_++] = other;
+        }
         if (rank >= other.begin && rank < other.end) {
             // Only ever before this rank leads, so that it has no children yet.
             parent_ = now.leader;

@@ -9,7 +9,7 @@
 // leads that half. For p = 2^k and root 0 this is the binomial tree.
 //
 // Where the tree of switches is known, an interval is cut between two children of the lowest switch
-// that has all of it below (topo/switch_order.h): the tree of Kandalla, Subramoni, Panda 2010,
+// that has all of it below (topo/switch_order.h), the border nearest to its middle: the tree of Kandalla, Subramoni, Panda 2010,
 // section 4.2, binomial among the leaders of switches and binomial below each of them, for any tree
 // of switches. A switch's leader is the root, if that is below it, else its first rank.
 //
@@ -23,9 +23,10 @@
 // Invariants (tests/unit/algo/halving_test.cpp):
 //   I1  every rank but the root has one parent; a rank's interval is itself and its children's
 //   I2  no rank is deeper than ceil(log2 p), none has more children than that; with switches, than
-//       the sum of ceil(log2 c) over the switches above one another, c the children of each
+//       kDepthMax, and mostly by one or two for each level of them
 //   I3  child(j)'s interval adjoins what child(j + 1) and later ones and the rank itself cover
-//   I4  of the ranks below a switch only its leader has a parent that is not below it
+//   I4  of the ranks below a switch only its leader has a parent that is not below it, unless the
+//       tree of switches is so deep and lopsided that I2 would not hold
 #pragma once
 
 #include <array>
@@ -48,7 +49,7 @@ class HalvingTree {
     // Of the shape's participants, around its root.
     HalvingTree(const sched::Shape& shape, sched::Rank rank)
         : HalvingTree(shape.ranks, shape.root, rank, shape.switches) {}
-    // O(log p), and with switches O(levels log p).
+    // O(log p), and with switches O(log p) times their levels.
     HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank,
                 const topo::SwitchOrder* switches = nullptr);
 
@@ -63,8 +64,9 @@ class HalvingTree {
     [[nodiscard]] const Interval& child(uint32_t j) const { return child_[j]; }
 
   private:
-    // For 2^32 ranks, and one more for each level of switches. A round takes as many messages.
-    static constexpr uint32_t kDepthMax = 32 + topo::kCutLevelsMax + 1;
+    // 32 for 2^32 ranks, and some for switches that have most of an interval on one side of a cut:
+    // a daisy chain of many switches is halved further down. A round takes as many messages.
+    static constexpr uint32_t kDepthMax = 48;
     static_assert(kDepthMax < sched::kRoundOpsMax);
     Interval own_;
     sched::Rank parent_ = 0;

@@ -35,7 +35,7 @@ const topo::OnSwitches* follows(const Algorithm& algorithm, const Shape& shape,
                                 const Tuning& tuning) {
     const topo::OnSwitches* switches = placement.switches();
     if (switches == nullptr || tuning.order == Order::kRanks) return nullptr;
-    if (tuning.flat || algorithm.is_flat || algorithm.folds_from_left) return nullptr;
+    if (tuning.flat || keeps_ranks(algorithm)) return nullptr;
     return allows(algorithm, shape, node, switches->placement) ? switches : nullptr;
 }
 

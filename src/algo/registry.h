@@ -53,6 +53,9 @@ struct Algorithm {
     uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning) = no_scratch;
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
     uint64_t segment_bytes = 0;
+    // Its longest messages go farthest in the order of participants: what a walk along the switches
+    // puts apart, they would pass all at once.
+    bool reaches_far = false;
     // Each of its operations is about one participant's block, so blocks may stand in any order.
     bool has_single_blocks = false;
     // Whether it heeds Tuning::fan_in.
@@ -74,6 +77,11 @@ struct Algorithm {
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;
 };
+
+// Whether it stays in the order of ranks, whatever is known of switches.
+inline bool keeps_ranks(const Algorithm& algorithm) {
+    return algorithm.is_flat || algorithm.folds_from_left || algorithm.reaches_far;
+}
 
 // Made from the list in CMakeLists.txt, in its order.
 std::span<const Algorithm> algorithms();

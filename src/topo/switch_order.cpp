@@ -120,13 +120,17 @@ uint32_t SwitchOrder::middle(uint32_t begin, uint32_t end) const {
         uint32_t& deeper = groups_[low].depth >= groups_[high].depth ? low : high;
         deeper = groups_[deeper].parent;
     }
-    if (groups_[low].depth >= kCutLevelsMax) return begin + (end - begin + 1) / 2;
     const auto from = starts_.begin() + groups_[low].first;
     const auto to = starts_.begin() + groups_[low].end;
     const auto first = std::lower_bound(from, to, begin);
     const auto last = std::lower_bound(first, to, end);
     TUTTI_ASSERT(last - first > 1 && *first == begin, "what some children of one switch hold");
-    return *(first + (last - first + 1) / 2);
+    const uint32_t half = begin + (end - begin + 1) / 2;
+    const auto behind = std::lower_bound(first + 1, last, half);
+    if (behind == last) return *(last - 1);
+    if (behind == first + 1) return *behind;
+    // Twice the middle may be odd.
+    return *behind + *(behind - 1) > begin + end ? *(behind - 1) : *behind;
 }
 
 }  // namespace tutti::topo

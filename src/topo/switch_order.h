@@ -19,16 +19,12 @@
 
 namespace tutti::topo {
 
-// Below so many switches an interval is cut in its middle: a daisy chain of hundreds of switches is
-// no reason for as many steps.
-inline constexpr uint32_t kCutLevelsMax = 15;
-
 class SwitchOrder {
   public:
     // Node i of the team is where tree.place_of_host[i] says; at least one. Of what hangs on one
     // switch, hosts or switches, that with the lowest node comes first, so where the order of nodes
     // is such a walk, it stays. Switches of one chassis, of several that hang on one switch, are
-    // together, as if they hung on one of their own. O(n log n) for n nodes.
+    // together, as if they hung on one of their own. O(n log n) for n nodes and switches.
     explicit SwitchOrder(const SwitchTree& tree);
 
     // By position: the node.
@@ -42,8 +38,8 @@ class SwitchOrder {
     [[nodiscard]] bool is_identity() const { return is_identity_; }
 
     // Where [begin, end) is cut in two, begin + 1 < end. The interval is all that some neighbouring
-    // children of one switch hold, hosts or switches; so are both parts, and the first has as many
-    // children as the second or one more. O(levels + log n).
+    // children of one switch hold, hosts or switches; so are both parts. Of the borders between
+    // these children it is the one nearest to the middle, the later of two. O(levels + log n).
     [[nodiscard]] uint32_t middle(uint32_t begin, uint32_t end) const;
 
   private:

@@ -98,6 +98,26 @@ TEST_P(AlongSwitches, IsProvedOnAnyTree) {
     EXPECT_GT(followed, turns / 3);
 }
 
+// Blocks so long that an allgather hands on each as it comes, on nodes of several ranks.
+TEST_P(AlongSwitches, IsProvedForStreamedBlocks) {
+    const Algorithm& algorithm = *GetParam();
+    if (algorithm.collective != TUTTI_ALLGATHER) return;
+    Prng prng(6);
+    for (int turn = 0; turn < 20; ++turn) {
+        const auto hosts = static_cast<uint32_t>(2 + prng.below(8));
+        const Job job = draw_job(prng, static_cast<uint32_t>(2 + prng.below(5)), hosts,
+                                 hosts * static_cast<uint32_t>(1 + prng.below(3)));
+        const Shape shape = {.collective = TUTTI_ALLGATHER,
+                             .ranks = job.placement.ranks(),
+                             .bytes = 32 << 10,
+                             .has_multicast = true};
+        if (!plan_obstacle(algorithm, shape, job.placement, {}).empty()) continue;
+        const Programs programs = make_plans(algorithm, shape, job.placement, {});
+        const check::Faults faults = check::prove(shape, job.placement, programs);
+        ASSERT_TRUE(faults.lines.empty()) << "turn " << turn << ": " << faults.lines.front();
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, AlongSwitches, testing::ValuesIn(pointers()), test_name);
 
 // What passes the link above each switch, up and down: messages and bytes of the whole call, and
@@ -160,6 +180,34 @@ TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
             } else if (has_root(collective)) {
                 EXPECT_LE(most, shape.bytes);
             }
+        }
+    }
+}
+
+// Nobody loads the busiest link between switches more than in the order of ranks, dealt to four
+// leaves in turn.
+TEST(SwitchLoad, NoAlgorithmIsTheWorseForIt) {
+    for (const uint32_t hosts : {8u, 16u, 32u}) {
+        std::vector<uint32_t> leaves;
+        for (uint32_t i = 0; i < hosts; ++i) leaves.push_back(i % 4);
+        Job job;
+        job.tree = topo::test::two_levels(leaves);
+        job.placement = Placement::blocks(hosts, hosts);
+        job.placement.set_switches(job.tree);
+        for (const Algorithm& algorithm : algorithms()) {
+            Shape shape = {.collective = algorithm.collective, .ranks = hosts};
+            if (algorithm.collective != TUTTI_BARRIER) shape.bytes = 64 * hosts;
+            if (is_reduction(algorithm.collective)) shape.element_bytes = 8;
+            if (!plan_obstacle(algorithm, shape, job.placement, {}).empty()) continue;
+            const auto busiest = [&](Order order) {
+                Tuning tuning;
+                tuning.order = order;
+                const Passed load =
+                    passed(job, make_plans(algorithm, shape, job.placement, tuning));
+                return *std::max_element(load.bytes.begin(), load.bytes.end());
+            };
+            EXPECT_LE(busiest(Order::kSwitches), busiest(Order::kRanks))
+                << collective_name(algorithm.collective) << ' ' << algorithm.name << ' ' << hosts;
         }
     }
 }

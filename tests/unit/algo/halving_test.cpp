@@ -123,6 +123,30 @@ TEST(Halving, AlongTheSwitches) {
     }
 }
 
+// Daisy chains of many switches, and one that has most ranks: I1 to I3, with every root.
+TEST(Halving, LopsidedTreesStayShallow) {
+    for (const auto& [switches, each] : {std::pair(25U, 8U), std::pair(23U, 16U), std::pair(200U, 1U)}) {
+        topo::SwitchTree tree;
+        for (uint32_t at = 0; at < switches; ++at) {
+            tree.nodes.push_back({at == 0 ? topo::kNoNode : at - 1, {}, {}, topo::kNoNode});
+            for (uint32_t i = 0; i < each; ++i) tree.place_of_host.push_back({at, {}});
+        }
+        const topo::SwitchOrder order(tree);
+        const Rank p = switches * each;
+        for (Rank root = 0; root < p; root += 7) {
+            SCOPED_TRACE(testing::Message() << switches << " switches, root " << root);
+            expect_intervals(p, root, &order);
+            for (Rank rank = 0; rank < p; ++rank) {
+                uint32_t depth = 0;
+                for (Rank at = rank; at != root; ++depth) at = HalvingTree(p, root, at, &order).parent();
+                EXPECT_LE(depth, 48U);
+                EXPECT_LE(HalvingTree(p, root, rank, &order).children(), 48U);
+            }
+            if (testing::Test::HasFailure()) return;
+        }
+    }
+}
+
 // 16 ranks on four switches of four: two messages between switches on every way, two within.
 TEST(Halving, MessagesBetweenSwitchesAreLogarithmic) {
     std::vector<uint32_t> leaves;

@@ -113,7 +113,6 @@ TEST(SwitchOrder, EveryCutIsBetweenChildrenOfOneSwitch) {
                     return is_below(tree, tree.place_of_host[order.nodes()[i]].node, at);
                 };
                 // A switch on both sides has all of the interval below it.
-                if (tree.depth_of(at) >= kCutLevelsMax) continue;
                 if (!below(middle - 1) || !below(middle)) continue;
                 for (uint32_t i = begin; i < end; ++i) EXPECT_TRUE(below(i)) << "turn " << turn;
             }
@@ -123,18 +122,15 @@ TEST(SwitchOrder, EveryCutIsBetweenChildrenOfOneSwitch) {
     }
 }
 
-TEST(SwitchOrder, OfAVeryDeepTreeTheUpperPartIsCut) {
-    SwitchTree tree;
-    for (uint32_t at = 0; at < 100; ++at) {
-        tree.nodes.push_back({at == 0 ? kNoNode : at - 1, {}, {}, kNoNode});
-        tree.place_of_host.push_back({99 - at, {}});
-        tree.place_of_host.push_back({at, {}});
-    }
-    const SwitchOrder order(tree);
-    EXPECT_EQ(order.leaves(), 100u);
-    uint32_t cuts = 0;
-    for (uint32_t begin = 0, end = 200; end - begin > 1; ++cuts) begin = order.middle(begin, end);
-    EXPECT_LE(cuts, 2 * kCutLevelsMax + 8);
+TEST(SwitchOrder, CutsNearTheMiddle) {
+    // Leaves of 1, 31, 2 and 2.
+    std::vector<uint32_t> leaf_of_host{0};
+    for (const uint32_t leaf : {1, 2, 3}) leaf_of_host.insert(leaf_of_host.end(), leaf == 1 ? 31 : 2, leaf);
+    const SwitchOrder order(two_levels(leaf_of_host));
+    EXPECT_EQ(order.middle(0, 36), 32u);
+    EXPECT_EQ(order.middle(0, 32), 1u);
+    EXPECT_EQ(order.middle(1, 32), 17u);
+    EXPECT_EQ(order.middle(32, 36), 34u);
 }
 
 TEST(SwitchOrder, OfAPlacement) {
