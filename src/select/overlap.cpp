@@ -54,9 +54,14 @@ Fault never_fits(const Rule& rule) {
     if (rule.hosts_per_switch && rule.hosts_per_switch->high == 0) {
         return "never fits: only switches with hosts count";
     }
-    if (rule.switches && hosts.high < rule.switches->low) {
-        return "never fits: fewer hosts than switches";
+    const Range switches = rule.switches.value_or(kAll);
+    const Range on_each = rule.hosts_per_switch.value_or(kAll);
+    const bool is_about_switches = rule.switches || rule.hosts_per_switch;
+    if (is_about_switches && (hosts.high == 1 || rule.algorithm == kNodeLevel)) {
+        return "never fits: a team on one host knows no switches";
     }
+    if (hosts.high < switches.low) return "never fits: fewer hosts than switches";
+    if (hosts.high < on_each.low) return "never fits: fewer hosts than on one switch";
     if (ranks.high < hosts.low) return "never fits: fewer ranks than hosts";
     if (ranks.high < members.low) return "never fits: fewer ranks than on one host";
     const bool is_network = rule.algorithm != kHostMpi && rule.algorithm != kNodeLevel;

@@ -33,6 +33,11 @@ hosts_per_switch = "..8"
 contiguous = false
 algorithm = "dissemination"
 order = "ranks"
+
+[[rule]]
+collective = "barrier"
+algorithm = "tree"
+flat = true
 )";
 
 TEST(RulesFile, IsReadWhole) {
@@ -41,7 +46,8 @@ TEST(RulesFile, IsReadWhole) {
     const Rules& rules = parsed.value();
     EXPECT_EQ(rules.source(), "r.toml");
     EXPECT_FALSE(rules.has_built_in_after());
-    ASSERT_EQ(rules.rules().size(), 2u);
+    ASSERT_EQ(rules.rules().size(), 3u);
+    EXPECT_TRUE(rules.rules()[2].tuning.flat);
     const Rule& first = rules.rules()[0];
     EXPECT_EQ(first.number, 1u);
     EXPECT_EQ(first.line, 4u);
@@ -164,6 +170,11 @@ INSTANTIATE_TEST_SUITE_P(
               "4:13: never fits: where switches are known, there is one at least"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nhosts_per_switch = 0\nalgorithm = \"chain\"",
               "4:13: never fits: only switches with hosts count"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nhosts = 2\nhosts_per_switch = 3\n"
+              "algorithm = \"chain\"",
+              "5:13: never fits: fewer hosts than on one switch"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nswitches = 1\nalgorithm = \"node\"",
+              "4:13: never fits: a team on one host knows no switches"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nhosts = 2\nswitches = 3\nalgorithm = \"chain\"",
               "5:13: never fits: fewer hosts than switches"},
         Wrong{"[[rule]]\ncollective = \"barrier\"\nbytes = \"1..\"\nalgorithm = \"host\"",
@@ -251,7 +262,7 @@ TEST_F(LoadRules, FromAFile) {
     settings_.rules_file = file(kWhole);
     const auto rules = load_rules(settings_);
     ASSERT_TRUE(rules) << rules.error().message;
-    EXPECT_EQ(rules.value().rules().size(), 2u);
+    EXPECT_EQ(rules.value().rules().size(), 3u);
     EXPECT_EQ(rules.value().source(), settings_.rules_file);
 }
 
