@@ -164,7 +164,7 @@ TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
  * "pretended-host-3" under TUTTI_HOSTS. */
 TUTTI_API void tutti_context_host(const tutti_context *context, char *name, size_t name_bytes);
 /* Teams that are made from now on go by it: a text of tutti_fabric_part(), the same on all processes
- * of the job; NULL: by none. On failure by none, and message holds one clear line. */
+ * of the job; NULL: by none. Not while another thread makes a team of the context. On failure by none, and message holds one clear line. */
 TUTTI_API tutti_status tutti_context_set_fabric(tutti_context *context, const char *text,
                                                 char *message, size_t message_bytes);
 /* How many hosts it has, and on how many switches they are; both 0 where nothing is known. */

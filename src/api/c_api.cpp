@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/collectives.h"
+#include "base/text.h"
 #include "bootstrap/make_team.h"
 #include "engine/context.h"
 #include "engine/team.h"
@@ -133,9 +134,9 @@ tutti_status tutti_fabric_find(const char* const* settings, size_t settings_coun
                                size_t file_bytes, char* message, size_t message_bytes) {
     const auto ask = [&]() -> tutti_status {
         const std::vector<std::string> held(settings, settings + settings_count);
-        const auto search =
-            tutti::site::fabric_search(tutti::site::Site(), held, getenv("SLURM_CONF"));
+        auto search = tutti::site::fabric_search(tutti::site::Site(), held, getenv("SLURM_CONF"));
         if (!search) return report(search.error(), message, message_bytes);
+        search.value().reads_yaml = false;
         const auto found = tutti::site::find_fabric(search.value());
         if (!found) return report(found.error(), message, message_bytes);
         if (found.value().file.size() >= file_bytes) {
@@ -156,8 +157,13 @@ tutti_status tutti_fabric_part(const char* file, const char* const* hosts, size_
         const auto part = tutti::site::fabric_part(file, names);
         if (!part) return report(part.error(), message, message_bytes);
         const std::string& missing = part.value().missing;
-        const std::string line = std::string(file) + ": not there, each on a switch of its own: " +
-                                 missing;
+        // A list that is cut in the middle of a name would name another host.
+        constexpr size_t kListBytesMax = 300;
+        const bool is_long = missing.size() > kListBytesMax;
+        const size_t end = is_long ? missing.rfind(',', kListBytesMax) : missing.size();
+        const std::string line = tutti::printable(file) +
+                                 ": not there, each on a switch of its own: " +
+                                 missing.substr(0, end) + (is_long ? ", and others" : "");
         tell(missing.empty() ? "" : line, message, message_bytes);
         take(user, part.value().text.c_str());
         return TUTTI_OK;
@@ -166,11 +172,12 @@ tutti_status tutti_fabric_part(const char* file, const char* const* hosts, size_
 }
 
 void tutti_context_host(const tutti_context* context, char* name, size_t name_bytes) {
+    tell("", name, name_bytes);
     const auto ask = [&]() -> tutti_status {
         tell(context->context->fabric_host(), name, name_bytes);
         return TUTTI_OK;
     };
-    guarded(ask, name, name_bytes);
+    guarded(ask, nullptr, 0);
 }
 
 tutti_status tutti_context_set_fabric(tutti_context* context, const char* text, char* message,

@@ -43,6 +43,7 @@ struct Machine {
     uint64_t requests = 1;    // that may be under way at once
     uint64_t is_in_turn = 0;  // see tutti_team_params
     uint64_t host = topo::kNoNode;  // of the context's fabric
+    uint64_t fabric = 0;            // its hash
 };
 
 // Of so many, all hear of each what only those of its node need: 200 bytes each, and a round less.
@@ -126,12 +127,13 @@ Report TeamMaker::prepare() {
     const engine::Context::OwnFabric* fabric = context_.fabric();
     if (fabric) hosts_.reserve(params_.size);
     mine_ = {context_.node_of(params_),
-             context_.settings_hash() ^ (fabric ? fabric->hash : 0),
+             context_.settings_hash(),
              context_.machine(),
              1,
              requests,
              params_.in_turn != 0 && requests == 1 ? 1u : 0u,
-             fabric ? fabric->own_host : topo::kNoNode};
+             fabric ? fabric->own_host : topo::kNoNode,
+             fabric ? fabric->hash : 0};
     return {};
 }
 
@@ -161,6 +163,10 @@ Result<Done> TeamMaker::meet(const Hello& mine) {
         if (one.settings != machine_of(all.value()[0]).settings) {
             return Error{ErrorCode::kArgument, "settings of rank " + std::to_string(rank) +
                                                    " differ from those of rank 0"};
+        }
+        if (one.fabric != machine_of(all.value()[0]).fabric) {
+            return Error{ErrorCode::kArgument, "what rank " + std::to_string(rank) +
+                                                   " knows of the switches differs from rank 0's"};
         }
         nodes_.push_back(one.node);
         if (context_.fabric()) hosts_.push_back(static_cast<uint32_t>(one.host));

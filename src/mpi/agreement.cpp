@@ -74,6 +74,18 @@ bool any_of_all(bool mine) {
     return none == 0;
 }
 
+bool any_fails(const Trouble& mine, const char* what) {
+    const int own = mine.kind != Trouble::Kind::kNone ? front.world_rank : front.world_size;
+    int lowest = 0;
+    least_of_all(&own, &lowest, 1);
+    if (lowest == front.world_rank) {
+        char line[sizeof mine.text + 64];
+        snprintf(line, sizeof line, "%s: %s", what, mine.text);
+        print_line(line);
+    }
+    return lowest != front.world_size;
+}
+
 bool all_go_on(const Trouble& mine) {
     const int nobody = front.world_size;
     const int own[] = {mine.kind == Trouble::Kind::kEnds ? front.world_rank : nobody,

@@ -43,6 +43,9 @@ void hand_out(std::string& text, Trouble& trouble);
 
 bool any_of_all(bool mine);
 
+// Whether any rank has trouble, of whatever kind; the lowest such rank has said "WHAT: why".
+bool any_fails(const Trouble& mine, const char* what);
+
 // False where any rank has trouble that leaves everything to the host; the lowest such rank has
 // said why. Where a rank's trouble ends the job, that one's says why, and this does not return.
 bool all_go_on(const Trouble& mine);

@@ -13,12 +13,12 @@ namespace tutti::mpi {
 namespace {
 
 constexpr size_t kHostBytes = 256;
-char file_in_force[PATH_MAX] = {};
+constexpr const char* kWhat = "switches";
 
 void say(const char* why) {
     if (*why == '\0') return;
     char line[640];
-    snprintf(line, sizeof line, "switches: %s", why);
+    snprintf(line, sizeof line, "%s: %s", kWhat, why);
     print_line(line);
 }
 
@@ -54,13 +54,11 @@ std::string read_part(const std::string& file, const char* names) {
 
 }  // namespace
 
-const char* fabric_file() { return file_in_force; }
-
 void share_fabric(const std::vector<std::string>& held) {
     Trouble trouble;  // of this rank: all go without, if any has some
     std::string file;
     if (front.world_rank == 0) attempt(trouble, [&] { file = find_file(held); });
-    if (!any_of_all(!file.empty())) return;
+    if (any_fails(trouble, kWhat) || !any_of_all(!file.empty())) return;
     char own[kHostBytes] = {};
     tutti_context_host(front.context, own, sizeof own);
     std::unique_ptr<char[]> names;
@@ -70,10 +68,7 @@ void share_fabric(const std::vector<std::string>& held) {
         });
     }
     // Rank 0 needs room for what comes.
-    if (any_of_all(trouble.kind != Trouble::Kind::kNone)) {
-        say(trouble.text);
-        return;
-    }
+    if (any_fails(trouble, kWhat)) return;
     const abi::Datatype bytes = front.handles.type[abi::kTypeByte];
     front.host.gather(own, kHostBytes, bytes, names.get(), kHostBytes, bytes, 0,
                       front.handles.comm_world);
@@ -86,12 +81,11 @@ void share_fabric(const std::vector<std::string>& held) {
             trouble.add(Trouble::Kind::kStays, why);
         }
     });
-    if (!any_of_all(trouble.kind != Trouble::Kind::kNone)) {
-        if (!text.empty()) snprintf(file_in_force, sizeof file_in_force, "%s", file.c_str());
-        return;
+    if (any_fails(trouble, kWhat)) {
+        tutti_context_set_fabric(front.context, nullptr, nullptr, 0);
+    } else if (!text.empty()) {
+        snprintf(front.fabric_file, sizeof front.fabric_file, "%s", file.c_str());
     }
-    say(trouble.text);
-    tutti_context_set_fabric(front.context, nullptr, nullptr, 0);
 }
 
 }  // namespace tutti::mpi

@@ -8,10 +8,8 @@
 namespace tutti::mpi {
 
 // Collective over the world, in MPI_Init. Rank 0 finds the description of the cluster and reads it;
-// all get the part that their hosts hang on. Where anything goes wrong, rank 0 says so in a line, and
-// nobody has any. held: the settings that hold for all.
+// all get the part that their hosts hang on. Where anything goes wrong, one rank says so in a line,
+// and nobody has any. held: the settings that hold for all.
 void share_fabric(const std::vector<std::string>& held);
-// On rank 0: the file that all go by, or an empty text.
-const char* fabric_file();
 
 }  // namespace tutti::mpi

@@ -14,7 +14,6 @@
 
 #include "files/whole_file.h"
 #include "mpi/comm_state.h"
-#include "mpi/fabric.h"
 #include "mpi/front.h"
 #include "mpi/report_table.h"
 
@@ -111,7 +110,7 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const auto groups =
         multicasts ? merge_multicasts(*multicasts) : merge_multicasts(log.records());
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
-    KnownSwitches switches{fabric_file(), 0, 0};
+    KnownSwitches switches{front.fabric_file, 0, 0};
     tutti_context_fabric(front.context, &switches.hosts, &switches.switches);
     const ReportHead head{host_version(),
                           static_cast<uint32_t>(front.world_size),

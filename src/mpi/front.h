@@ -68,6 +68,7 @@ struct Front {
     bool check = false;         // TUTTI_CHECK
     bool report = false;        // TUTTI_REPORT
     uint32_t warmup_calls = 0;  // TUTTI_WARMUP
+    char fabric_file[512] = {};  // on rank 0: what all go by (fabric.h); empty: by none
     // Raised whenever a communicator or a datatype loses its attribute: caches of older generations
     // may name an object that is gone, whose handle the host has given to another.
     std::atomic<uint64_t> generation{1};

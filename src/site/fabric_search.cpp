@@ -53,6 +53,7 @@ Result<FoundFabric> find_fabric(const FabricSearch& search) {
     if (found.size() == 1) return FoundFabric{found[0], "the site's"};
     if (search.slurm_conf.empty()) return FoundFabric{};
     for (const char* name : {"topology.yaml", "topology.conf"}) {
+        if (!search.reads_yaml && std::string_view(name).ends_with(".yaml")) continue;
         const std::string folder = folder_of(search.slurm_conf);
         const std::string file = folder.empty() ? name : folder + "/" + name;
         std::error_code fault;

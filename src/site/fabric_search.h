@@ -14,6 +14,7 @@ struct FabricSearch {
     std::string setting;      // TUTTI_FABRIC, or empty; "off": none
     std::string site_folder;  // where the site's settings lie
     std::string slurm_conf;   // SLURM_CONF, or empty
+    bool reads_yaml = true;   // else Slurm's topology.yaml is as if it were not there
 };
 struct FoundFabric {
     std::string file;    // empty: there is none

@@ -24,23 +24,16 @@ Result<topo::Topology> read_file(const std::string& name) {
     return topo::read_plain_topology(*text, name);
 }
 
-// A switch of each node, named after the first of those that it stands for: they have different
-// ones. A node that stands for none has but one host.
+// A switch of each node, named as no host is: all that these names are for is to tell them apart.
 Result<topo::Topology> topology_of(const topo::SwitchTree& part, const topo::Topology& whole,
                                    const std::vector<std::string>& hosts) {
     topo::TopologyBuilder builder(whole.source);
-    std::vector<std::string> alone(part.nodes.size());
-    for (uint32_t host = 0; host < hosts.size(); ++host) {
-        alone[part.place_of_host[host].node] = "switch-of-" + hosts[host];
-    }
     for (uint32_t node = 0; node < part.nodes.size(); ++node) {
-        const auto& switches = part.nodes[node].switches;
-        const std::string& name =
-            switches.empty() ? alone[node] : whole.switches[switches.front()].name;
-        const auto made = builder.add_switch(name, 0);
+        const auto made = builder.add_switch("#" + std::to_string(node), 0);
         if (!made) return made.error();
         if (part.nodes[node].chassis == topo::kNoNode) continue;
-        builder.at_switch(made.value()).chassis = whole.switches[switches.front()].chassis;
+        const uint32_t first = part.nodes[node].switches.front();
+        builder.at_switch(made.value()).chassis = whole.switches[first].chassis;
     }
     const auto link = [&](topo::TopologyBuilder::End below, uint32_t node,
                           const topo::Trunk& trunk) {

@@ -45,6 +45,9 @@ TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
     write("slurm/topology.yaml");
     EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
+    search_.reads_yaml = false;
+    EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
+    search_.reads_yaml = true;
     for (const char* end : {"toml~", "toml.0123456789abcdef.tmp", "toml.bak", "yaml.dpkg-old"}) {
         write(std::string("site/fabric.") + end);
     }

@@ -98,6 +98,32 @@ TEST_F(Part, WhatTheFileDoesNotHaveIsOnItsOwn) {
     EXPECT_EQ(none.value().missing, "far[1-2]");
 }
 
+// A ring of switches, and a host on a spine: one node of the tree stands for several switches, of
+// which some have hosts.
+TEST_F(Part, OfACycleOfSwitches) {
+    const char* ring =
+        "[[switch]]\nname = \"s0\"\nhosts = \"n[0-3]\"\nswitches = \"s[1,3]\"\n"
+        "[[switch]]\nname = \"s1\"\nhosts = \"n[4-7]\"\n"
+        "[[switch]]\nname = \"s2\"\nhosts = \"n[8-11]\"\nswitches = \"s[1,3]\"\n"
+        "[[switch]]\nname = \"s3\"\nhosts = \"n[12-15]\"\n";
+    const std::string on_spine = std::string(kFatTree) + "[[link]]\nfrom = \"spine0\"\nto = \"login\"\n";
+    const std::vector<std::string> hosts{"n0", "n4", "n8", "n1", "n5", "n9"};
+    for (const std::string& text : {std::string(ring), on_spine + "[[host]]\nname = \"login\"\n"}) {
+        std::vector<std::string> all = hosts;
+        if (text != ring) all.emplace_back("login");
+        const auto part = fabric_part(file("f.toml", text), all);
+        ASSERT_TRUE(part) << part.error().message;
+        const auto fabric = parse_fabric_part(part.value().text);
+        ASSERT_TRUE(fabric) << fabric.error().message;
+        std::vector<uint32_t> nodes;
+        for (const std::string& host : all) nodes.push_back(fabric.value().find(host));
+        const topo::SwitchOrder order(topo::restrict_tree(fabric.value().tree, nodes));
+        EXPECT_EQ(order.leaves(), text == ring ? 3u : 4u);
+        EXPECT_EQ(std::vector<uint32_t>(order.nodes().begin(), order.nodes().begin() + 6),
+                  (std::vector<uint32_t>{0, 3, 1, 4, 2, 5}));
+    }
+}
+
 TEST_F(Part, KeepsWhatIsInOneChassis) {
     std::string text = kFatTree;
     for (const char* leaf : {"\"leaf0\"\n", "\"leaf2\"\n"}) {
