@@ -88,7 +88,8 @@ generate::Labels labels_of(const explain::FabricView& view, const Request& reque
     labels.name = request.name.empty() ? name_of_file(view.topology.source) : request.name;
     const std::string* file = words.find("-o");
     labels.file = file ? std::filesystem::path(*file).filename().string() : labels.name + ".c";
-    labels.command = fmt::format("tutti generate {}", fmt::join(arguments, " "));
+    labels.command = {"tutti", "generate"};
+    labels.command.insert(labels.command.end(), arguments.begin(), arguments.end());
     const uint64_t hosts = view.names.size();
     std::string ranks = hosts == 1               ? ""
                         : request.is_round_robin ? ", round-robin"

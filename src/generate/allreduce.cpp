@@ -4,60 +4,16 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/text.h"
+#include "generate/comment.h"
 #include "generate/template.h"
 
 namespace tutti::generate {
 namespace {
 
-constexpr size_t kLineBytesMax = 98;
-
-// Somebody else's names must not end the comment that they stand in, nor begin one there, and two
-// question marks may be a trigraph.
-std::string in_comment(std::string_view text) {
-    std::string safe;
-    for (const char letter : printable(text)) {
-        const char last = safe.empty() ? ' ' : safe.back();
-        const bool is_mark = (last == '*' && letter == '/') || (last == '/' && letter == '*');
-        if (is_mark || (last == '?' && letter == '?')) safe += ' ';
-        safe += letter;
-    }
-    return safe;
-}
-
 bool is_word(char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
            (letter >= '0' && letter <= '9') || letter == '_';
 }
-
-// Words one behind the other, in lines that begin alike.
-class Lines {
-  public:
-    explicit Lines(std::string indent) : indent_(std::move(indent)) {}
-    void add(const std::string& word) {
-        if (line_.empty() || line_.size() + 1 + word.size() > kLineBytesMax) {
-            end_line();
-            line_ = indent_ + word;
-        } else {
-            line_ += ' ' + word;
-        }
-    }
-    std::string text() {
-        end_line();
-        return text_;
-    }
-
-  private:
-    void end_line() {
-        if (!line_.empty() && !text_.empty()) text_ += '\n';
-        text_ += line_;
-        line_.clear();
-    }
-
-    std::string indent_;
-    std::string line_;
-    std::string text_;
-};
 
 std::string table_of(std::span<const Stop> ring) {
     const std::vector<uint32_t> ranks = ranks_of(ring);
@@ -88,7 +44,9 @@ std::string drawing_of(const topo::SwitchTree& tree, std::span<const Stop> ring,
     for (size_t i = 0; i < ring.size();) {
         const uint32_t node = tree.place_of_host[ring[i].host].node;
         text += text.empty() ? "" : "\n";
-        text += " *   " + in_comment(labels.nodes[node]) + "\n";
+        Lines name(" *   ");
+        name.add(in_comment(labels.nodes[node]));
+        text += name.text() + "\n";
         Lines lines(" *     ");
         for (; i < ring.size() && tree.place_of_host[ring[i].host].node == node; ++i) {
             lines.add("-> " + in_comment(labels.hosts[ring[i].host]) + " (" +
@@ -103,7 +61,9 @@ std::string drawing_of(const topo::SwitchTree& tree, std::span<const Stop> ring,
 std::string origin_of(const Labels& labels) {
     std::string text;
     for (const std::string& line : labels.origin) {
-        text += (text.empty() ? " * " : "\n * ") + in_comment(line);
+        Lines lines(" * ", " *          ");
+        lines.add(in_comment(line));
+        text += (text.empty() ? "" : "\n") + lines.text();
     }
     return text;
 }
@@ -143,11 +103,14 @@ std::string identifier_of(std::string_view text) {
 std::string allreduce_source(const topo::SwitchTree& tree, std::span<const Stop> ring,
                              const Labels& labels) {
     TUTTI_ASSERT(!ring.empty(), "a ring has ranks");
+    const std::string ranks = std::to_string(ranks_of(ring).size());
+    const std::string compile[] = {"mpicc", "-DSELFTEST", labels.file};
     const Insert inserts[] = {{"name", labels.name},
-                              {"file", in_comment(labels.file)},
-                              {"command", in_comment(labels.command)},
+                              {"command", command_lines("Made by:", labels.command)},
                               {"origin", origin_of(labels)},
-                              {"ranks", std::to_string(ranks_of(ring).size())},
+                              {"test", command_lines("Test against MPI_Allreduce:", compile,
+                                                     "&& mpirun -n " + ranks + " ./a.out")},
+                              {"ranks", ranks},
                               {"ring", drawing_of(tree, ring, labels)},
                               {"table", table_of(ring)}};
     return filled(allreduce_template(), inserts);

@@ -14,12 +14,12 @@
 namespace tutti::generate {
 
 struct Labels {
-    std::string name;                 // the function is tutti_allreduce_NAME
-    std::string file;                 // what the text will be called
-    std::string command;              // that makes it again
-    std::vector<std::string> origin;  // lines about the cluster
-    std::vector<std::string> hosts;   // by number in the tree
-    std::vector<std::string> nodes;   // the tree's: "leaf0"
+    std::string name;                  // the function is tutti_allreduce_NAME
+    std::string file;                  // what the text will be called
+    std::vector<std::string> command;  // that makes it again: words, not quoted
+    std::vector<std::string> origin;   // lines about the cluster
+    std::vector<std::string> hosts;    // by number in the tree
+    std::vector<std::string> nodes;    // the tree's: "leaf0", or "spine[0-1]" where it is several
 };
 
 // What is a part of a C identifier: other letters and digits become _.

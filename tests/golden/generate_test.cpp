@@ -47,6 +47,25 @@ TEST_F(Generate, AFileIsWrittenWholeAndNamedInItself) {
     EXPECT_TRUE(text.ends_with("#endif\n"));
 }
 
+// Words that a shell would read, and more of them than a line holds.
+TEST_F(Generate, TheCommandInItsHeadMakesItAgain) {
+    std::string hosts = "n[0-4]";
+    for (int i = 0; i < 100; ++i) hosts += ",x" + std::to_string(i);
+    const Answer answer =
+        tutti("generate allreduce --fabric two_leaves.toml --hosts '" + hosts + "' -o 'a $ring.c'");
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    const std::string first = text_of(here() / "a $ring.c");
+    EXPECT_NE(first.find("mpicc -DSELFTEST 'a $ring.c' && mpirun -n 105 ./a.out"),
+              std::string::npos);
+    EXPECT_NE(first.find(",x99 "), std::string::npos);
+    EXPECT_NE(first.find("\n * Hosts:   n[0-4],x[0-99]\n"), std::string::npos);
+    const Answer again = shell(
+        "mv a*.c first.c; sed -n '/^ . Made by: /,$ { s/^ . //; s/^Made by: tutti/\"$T\"/; p; "
+        "/\\\\$/! q }' first.c >again.sh; T=\"$T\" sh again.sh");
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(text_of(here() / "a $ring.c"), first);
+}
+
 TEST_F(Generate, TheDescriptionIsFoundAsTuttiFabricFindsIt) {
     const std::string named = tutti("generate allreduce two_leaves.toml --name x").out;
     const std::string found =

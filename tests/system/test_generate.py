@@ -95,6 +95,15 @@ def test_it_compiles_without_a_warning(mpi, tmp_path):
     compiled(mpi, source, "-c")
 
 
+def test_a_command_of_many_lines_compiles(openmpi, tmp_path):
+    """With words that are quoted, and lines that end in a backslash."""
+    hosts = ",".join(["n[0-3]", *(f"x{at}" for at in range(100))])
+    source, _ = generated(tmp_path, "many", "a $f.toml", LEAVES,
+                          ["--hosts=" + hosts])
+    assert source.read_text().count("\\\n") > 1
+    compiled(openmpi, source, "-c")
+
+
 def test_below_tutti(openmpi, tmp_path):
     """What it hands on goes to Tutti, which runs it or hands it on."""
     source, ranks = generated(tmp_path, "two_leaves", "f.toml", LEAVES, [])

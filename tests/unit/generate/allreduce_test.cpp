@@ -21,7 +21,7 @@ Row row_of(uint32_t hosts) {
     Row row;
     row.tree.nodes.resize(1);
     row.tree.place_of_host.resize(hosts);
-    row.labels = {"row", "row.c", "tutti generate", {"Cluster: row"}, {}, {"switch"}};
+    row.labels = {"row", "row.c", {"tutti", "generate"}, {"Cluster: row"}, {}, {"switch"}};
     std::vector<uint32_t> host_of_rank;
     for (uint32_t host = 0; host < hosts; ++host) {
         row.labels.hosts.push_back("h" + std::to_string(host));
@@ -57,19 +57,50 @@ TEST(AllreduceSource, RanksThatFollowEachOtherAreOneWord) {
     EXPECT_NE(text_of(row).find("-> h0 (0-2,4) -> h1 (3) ->"), std::string::npos) << text_of(row);
 }
 
+size_t longest_line(const std::string& text) {
+    std::istringstream lines(text);
+    size_t longest = 0;
+    for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+    return longest;
+}
+
 TEST(AllreduceSource, LongRingsAreManyLines) {
-    std::istringstream lines(text_of(row_of(1000)));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 105u) << line;
+    EXPECT_LE(longest_line(text_of(row_of(1000))), 105u);
+}
+
+// Nothing is left out of them either.
+TEST(AllreduceSource, LongLabelsAreManyLines) {
+    Row row = row_of(2);
+    std::string list = "n1";
+    for (int i = 3; i < 500; i += 2) list += ",n" + std::to_string(i);
+    row.labels.command = {"tutti", "generate", "--hosts", list, "-o", std::string(300, 'o')};
+    row.labels.origin = {"Cluster: " + std::string(300, 'c'), "Hosts:   " + list};
+    row.labels.file = std::string(250, 'f');
+    row.labels.hosts[1] = std::string(300, 'h');
+    row.labels.nodes[0] = std::string(300, 's');
+    row.ring[0].ranks.clear();
+    for (uint32_t rank = 0; rank < 500; rank += 2) row.ring[0].ranks.push_back(rank);
+    const std::string text = text_of(row);
+    EXPECT_LE(longest_line(text), 105u);
+    const std::string comment = text.substr(0, text.find("*/"));
+    for (const char letter : {'c', 'f', 'h', 'o', 's'}) {
+        EXPECT_NE(comment.find(std::string(60, letter)), std::string::npos) << letter;
+    }
+    for (const char* last : {",n499 -o \\\n", ",n499\n", ",498)"}) {
+        EXPECT_NE(comment.find(last), std::string::npos) << last;
+    }
 }
 
 // Its command, its file and the hosts' names are somebody else's text.
 TEST(AllreduceSource, NamesDoNotEndTheComment) {
     Row row = row_of(2);
     const std::string plain = text_of(row);
-    row.labels.command =
+    row.labels.command = {
         "*/ int main(void)\n{ /* ?"
-        "?/ @name@ */";
+        "?/ @name@ */"};
+    row.labels.file = "*/*.c";
     row.labels.hosts[1] = "/*/";
+    row.labels.nodes[0] = "*/";
     row.labels.origin = {"//**//", "*"};
     const std::string text = text_of(row);
     EXPECT_EQ(count_of(text, "*/"), count_of(plain, "*/"));
