@@ -36,7 +36,7 @@ constexpr std::string_view kGenerateSummary =
     "Writes an allreduce for long vectors that is made for one cluster: a C file that needs an MPI "
     "and\n"
     "nothing else. Its ranks form a ring that follows the tree of switches, so that no two\n"
-    "messages of a step share a link. -DSELFTEST adds a program that compares it with\n"
+    "messages of a step share a link of it. -DSELFTEST adds a program that compares it with\n"
     "MPI_Allreduce. Without --fabric the description is found as tutti fabric finds it.";
 
 // What the words ask for, apart from the cluster.

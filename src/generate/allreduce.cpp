@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/text.h"
 #include "generate/comment.h"
 #include "generate/template.h"
 
@@ -68,6 +69,45 @@ std::string origin_of(const Labels& labels) {
     return text;
 }
 
+// Nodes of several switches that messages of the ring pass: the lowest that is above all its hosts,
+// and what is below that and above some.
+std::vector<uint32_t> merged_nodes(const topo::SwitchTree& tree, std::span<const Stop> ring) {
+    std::vector<size_t> below(tree.nodes.size());
+    for (const Stop& stop : ring) ++below[tree.place_of_host[stop.host].node];
+    for (size_t node = tree.nodes.size(); node-- > 1;) {
+        below[tree.nodes[node].parent] += below[node];
+    }
+    uint32_t top = 0;
+    for (uint32_t node = 0; node < below.size(); ++node) {
+        if (below[node] == ring.size()) top = node;
+    }
+    std::vector<uint32_t> merged;
+    for (uint32_t node = top; ring.size() > 1 && node < below.size(); ++node) {
+        if (below[node] > 0 && tree.nodes[node].switches.size() > 1) merged.push_back(node);
+    }
+    return merged;
+}
+
+// What is said of links holds on the tree; where that is not the cluster's, it says so.
+std::string claim_of(const topo::SwitchTree& tree, std::span<const Stop> ring,
+                     const Labels& labels) {
+    const std::vector<uint32_t> merged = merged_nodes(tree, ring);
+    Lines lines(" * ");
+    const auto say = [&](std::string_view words) {
+        for (const std::string_view word : split(words, ' ')) lines.add(word);
+    };
+    if (merged.empty()) {
+        say("share a link of the tree of switches.");
+        return lines.text();
+    }
+    say("share a link, on the tree that `tutti fabric` prints; these switches are taken for one:");
+    for (const uint32_t node : merged) {
+        lines.add(in_comment(labels.nodes[node]) + (node == merged.back() ? "." : ";"));
+    }
+    say("Among those, messages may meet.");
+    return lines.text();
+}
+
 struct Insert {
     std::string_view mark;
     std::string text;
@@ -106,6 +146,7 @@ std::string allreduce_source(const topo::SwitchTree& tree, std::span<const Stop>
     const std::string ranks = std::to_string(ranks_of(ring).size());
     const std::string compile[] = {"mpicc", "-DSELFTEST", labels.file};
     const Insert inserts[] = {{"name", labels.name},
+                              {"claim", claim_of(tree, ring, labels)},
                               {"command", command_lines("Made by:", labels.command)},
                               {"origin", origin_of(labels)},
                               {"test", command_lines("Test against MPI_Allreduce:", compile,

@@ -66,6 +66,23 @@ TEST_F(Generate, TheCommandInItsHeadMakesItAgain) {
     EXPECT_EQ(text_of(here() / "a $ring.c"), first);
 }
 
+// Expectation: s3 and s4 both lead to s1 and s2, so they are one node, which only hosts on both
+// leaves pass.
+TEST_F(Generate, SwitchesTakenForOneAreTold) {
+    std::ofstream(here() / "topology.conf")
+        << "SwitchName=s1 Nodes=n[0-1]\nSwitchName=s2 Nodes=n[2-3]\n"
+           "SwitchName=s3 Switches=s[1-2]\nSwitchName=s4 Switches=s[1-2]\n";
+    const std::string told =
+        " * share a link, on the tree that `tutti fabric` prints; these switches are taken for "
+        "one: "
+        "s[3-4].\n";
+    const std::string all = tutti("generate allreduce topology.conf").out;
+    EXPECT_NE(all.find(told), std::string::npos) << all.substr(0, 600);
+    const std::string one_leaf = tutti("generate allreduce topology.conf --hosts n[0-1]").out;
+    EXPECT_EQ(one_leaf.find("taken for one"), std::string::npos);
+    EXPECT_NE(one_leaf.find(" * share a link of the tree of switches.\n"), std::string::npos);
+}
+
 TEST_F(Generate, TheDescriptionIsFoundAsTuttiFabricFindsIt) {
     const std::string named = tutti("generate allreduce two_leaves.toml --name x").out;
     const std::string found =

@@ -64,6 +64,17 @@ size_t longest_line(const std::string& text) {
     return longest;
 }
 
+// The first lines, up to the end of the comment, behind one another without their beginnings.
+std::string flat_comment(const std::string& text) {
+    std::istringstream lines(text.substr(0, text.find("*/")));
+    std::string flat;
+    for (std::string line; std::getline(lines, line);) {
+        flat += (flat.empty() || flat.back() == ' ' ? "" : " ") +
+                line.substr(std::min(3ul, line.size()));
+    }
+    return flat;
+}
+
 TEST(AllreduceSource, LongRingsAreManyLines) {
     EXPECT_LE(longest_line(text_of(row_of(1000))), 105u);
 }
@@ -107,6 +118,36 @@ TEST(AllreduceSource, NamesDoNotEndTheComment) {
     EXPECT_EQ(count_of(text, "/*"), count_of(plain, "/*"));
     EXPECT_EQ(count_of(text, "??"), 0u);
     EXPECT_EQ(count_of(text, "\n"), count_of(plain, "\n") + 1);
+}
+
+// Two leaves below the two switches of a spine, three hosts: 0 and 1 on the first leaf.
+Row pod_row() {
+    Row row = row_of(3);
+    row.tree.nodes = {{topo::kNoNode, {}, {2, 3}}, {0, {}, {0}}, {0, {}, {1}}};
+    row.tree.place_of_host = {{1, {}}, {1, {}}, {2, {}}};
+    row.labels.nodes = {"spine[0-1]", "leaf0", "leaf1"};
+    return row;
+}
+
+TEST(AllreduceSource, SwitchesTakenForOneAreTold) {
+    Row row = pod_row();
+    row.ring = make_ring(row.tree, std::vector<uint32_t>{0, 1, 2});
+    EXPECT_NE(flat_comment(text_of(row))
+                  .find("no two messages of a step share a link, on the tree that `tutti fabric` "
+                        "prints; these switches are taken for one: spine[0-1]. Among those, "),
+              std::string::npos)
+        << text_of(row);
+    row.tree.nodes[0].switches = {2};
+    EXPECT_NE(text_of(row).find("\n * share a link of the tree of switches.\n"), std::string::npos);
+    EXPECT_EQ(text_of(row).find("taken for one"), std::string::npos);
+}
+
+TEST(AllreduceSource, SwitchesThatItDoesNotPassAreNotTold) {
+    Row row = pod_row();
+    row.ring = make_ring(row.tree, std::vector<uint32_t>{0, 1});
+    EXPECT_EQ(text_of(row).find("taken for one"), std::string::npos);
+    row.ring = make_ring(row.tree, std::vector<uint32_t>{2});
+    EXPECT_EQ(text_of(row).find("taken for one"), std::string::npos);
 }
 
 TEST(AllreduceSource, IdentifiersHaveLettersDigitsAndUnderscores) {
