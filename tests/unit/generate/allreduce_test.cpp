@@ -150,6 +150,14 @@ TEST(AllreduceSource, SwitchesThatItDoesNotPassAreNotTold) {
     EXPECT_EQ(text_of(row).find("taken for one"), std::string::npos);
 }
 
+TEST(AllreduceSource, TheTagThatItTellsIsItsTag) {
+    const std::string text = text_of(row_of(2));
+    const size_t at = text.find("TAG = ");
+    ASSERT_NE(at, std::string::npos);
+    const std::string tag = text.substr(at + 6, text.find(' ', at + 6) - at - 6);
+    EXPECT_NE(text.find("with tag " + tag + "."), std::string::npos) << tag;
+}
+
 TEST(AllreduceSource, IdentifiersHaveLettersDigitsAndUnderscores) {
     EXPECT_EQ(identifier_of("two-leaves.v2"), "two_leaves_v2");
     EXPECT_EQ(identifier_of("B\xc3\xa4r"), "B__r");
