@@ -112,6 +112,10 @@ TEST_F(Generate, WhatIsWrongIsOneLine) {
               "tutti: --placement=random: expected block or round-robin\n");
     EXPECT_EQ(complaint("allreduce two_leaves.toml --name a-b").err,
               "tutti: --name=a-b: expected letters, digits and _, at most 64\n");
+    for (const char* empty : {"--name ''", "--name=", "--name"}) {
+        EXPECT_EQ(complaint(std::string("allreduce two_leaves.toml ") + empty).err,
+                  "tutti: generate: --name expected NAME\n");
+    }
     EXPECT_EQ(complaint("allreduce two_leaves.toml --rank-per-host 2").err,
               "tutti: unknown option --rank-per-host; did you mean --ranks-per-host?\n");
     EXPECT_EQ(complaint("allreduce two_leaves.toml -o nowhere/x.c").err.substr(0, 24),
