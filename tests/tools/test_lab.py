@@ -541,6 +541,7 @@ echo "status $?"
     (["--ranks-per-host", "2", "--placement", "round-robin", "--hosts", "2"], "h0 2 h1 2 node",
      "h0:1 h1:1"),
     (["--hosts", "h3,h1"], "h3 1 h1 1 slot", "h3:1 h1:1"),
+    (["--spare", "1", "--order", "across"], "h0 1 h2 1 slot", "h0:1 h2:1"),
     (["--order", "random:1"], "h3 1 h0 1 h2 1 h1 1 slot", "h3:1 h0:1 h2:1 h1:1"),
 ])
 def test_launchers_are_told_the_hosts(four, launcher, words, open_mpi, hydra):

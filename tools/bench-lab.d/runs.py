@@ -68,13 +68,19 @@ class Place:
 
 
 class Lab:
-    def __init__(self, leaves, rate, uplink=None, loss=None):
+    """`background`: bits a second that one more host of each leaf sends to that of the next one."""
+
+    def __init__(self, leaves, rate, uplink=None, loss=None, background=None):
         self.name = f"bench-{os.getpid()}"
         self.leaves, self.rate, self.uplink, self.loss = leaves, rate, uplink, loss
-        self.hosts = sum(int(part) for part in leaves.split(","))
+        self.background, self.senders = background, []
+        sizes = [int(part) for part in leaves.split(",")]
+        self.hosts = sum(sizes)
+        self.spare = 1 if background else 0
+        self.built = ",".join(str(size + self.spare) for size in sizes)
 
     def __enter__(self):
-        command = [LAB, "up", "--name", self.name, "--leaves", self.leaves, "--rate", self.rate]
+        command = [LAB, "up", "--name", self.name, "--leaves", self.built, "--rate", self.rate]
         if self.uplink:
             command += ["--uplink", self.uplink]
         if self.loss:
@@ -84,10 +90,25 @@ class Lab:
         noted = subprocess.run([LAB, "status", "--name", self.name, "--json"], text=True,
                                stdout=subprocess.PIPE, check=True).stdout
         self.rate_bits = json.loads(noted)[0]["rate_bits"]
+        if self.background:
+            self.start_background()
         return self
 
     def __exit__(self, *_):
         subprocess.run([LAB, "down", "--name", self.name], check=False)
+        for sender in self.senders:
+            sender.wait()
+
+    def start_background(self):
+        hosts = json.loads(Path(self.state_file()).read_text())["hosts"]
+        spares = [[h for h in hosts if h["leaf"] == leaf][-1] for leaf in
+                  range(max(host["leaf"] for host in hosts) + 1)]
+        for here, there in zip(spares, spares[1:] + spares[:1]):
+            words = [str(Path(__file__).parent / "background.py"), there["address"],
+                     str(self.background)]
+            self.senders.append(subprocess.Popen(
+                [LAB, "exec", "--name", self.name, here["name"], "--", *words],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def state_file(self):
         """What Tutti reads as the cluster's description: docs/formats/lab_state.md."""
@@ -100,8 +121,9 @@ class Lab:
 
     def run_command(self, place, command):
         return [LAB, "run", "--name", self.name, "--ranks-per-host", str(place.per_host),
-                "--placement", place.placement, "--order", place.order, "--hosts",
-                str(place.hosts), "--", *command]
+                "--placement", place.placement, "--order", place.order,
+                *(["--spare", str(self.spare)] if self.spare else []),
+                "--hosts", str(place.hosts), "--", *command]
 
 
 def limit_ms(collective, size, place, rate_bits):

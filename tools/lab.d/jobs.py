@@ -56,16 +56,23 @@ def order_hosts(lab, order):
     return [leaf[i] for i in range(longest) for leaf in leaves if i < len(leaf)]
 
 
-def choose_hosts(lab, order, wanted):
-    """`wanted` is nothing, a number, or names."""
-    hosts = order_hosts(lab, order)
+def without_spares(lab, hosts, spare):
+    """Without the last `spare` hosts of each leaf."""
+    leaves = [[h["name"] for h in lab.hosts if h["leaf"] == leaf] for leaf in range(len(lab.leaves))]
+    spares = {name for leaf in leaves for name in leaf[max(0, len(leaf) - spare):]} if spare else set()
+    return [host for host in hosts if host["name"] not in spares]
+
+
+def choose_hosts(lab, order, wanted, spare=0):
+    """`wanted` is nothing, a number, or names; names may be spare ones."""
+    hosts = without_spares(lab, order_hosts(lab, order), spare)
     if wanted is None:
         return hosts
     if wanted.isdigit():
         if not 1 <= int(wanted) <= len(hosts):
             raise LabError(f"--hosts {wanted}: '{lab.name}' has {len(hosts)} hosts")
         return hosts[:int(wanted)]
-    by_name = {host["name"]: host for host in hosts}
+    by_name = {host["name"]: host for host in lab.hosts}
     for name in wanted.split(","):
         if name not in by_name:
             raise LabError(f"--hosts: '{lab.name}' has no host '{name}'")
