@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "base/text.h"
 #include "cli/discover.h"
 #include "cli/fabric_file.h"
+#include "cli/job_words.h"
+#include "cli/scenario_words.h"
 #include "cli/words.h"
 #include "explain/fabric_drawing.h"
 #include "explain/fabric_text.h"
@@ -21,6 +24,9 @@ namespace {
 constexpr auto kFabricCommandOptions = std::to_array<OptionDoc>({
     {"--fabric", "FILE", "The same as FILE alone"},
     {"--hosts", "LIST", "Only these hosts, as n[0-7],login"},
+    {"--ranks", "N", "With so many ranks on these hosts: who is where"},
+    {"--placement", "WORD",
+     "block: neighbours share a host (default); round-robin; random:SEED; or a host for each rank"},
     {"--svg", "FILE", "Draw it: the root on top, hosts below their switches"},
     {"--toml", "", "Print all of it in Tutti's own format (docs/formats/topology.md)"},
     {"--discover", "", "Ask the InfiniBand fabric by ibnetdiscover, and write that format"},
@@ -49,15 +55,35 @@ std::string summary_of(const topo::Topology& topology, const topo::SwitchTree& t
                        counted(levels, "level", "levels"));
 }
 
+Result<explain::FabricView> view_of_ranks(const topo::Topology& topology,
+                                          const topo::SwitchTree& tree, const Words& words) {
+    const auto ranks = words.count("--ranks", 1, 1, kRanksMax);
+    if (!ranks) return ranks.error();
+    // Nobody but this function uses it.
+    const std::shared_ptr<const topo::Topology> same(std::shared_ptr<void>(), &topology);
+    const auto job = read_job_hosts(words, static_cast<uint32_t>(ranks.value()),
+                                    DescribedCluster{same, tree});
+    if (!job) return job.error();
+    std::vector<std::string> unknown;
+    auto view = explain::view_of(topology, tree, job.value().names, unknown);
+    if (!view) return view.error();
+    const topo::Placement placement = job.value().placement();
+    for (uint32_t host = 0; host < placement.nodes(); ++host) {
+        view.value().ranks.push_back(explain::ranks_text(placement.members(host)));
+    }
+    return view;
+}
+
 Result<Done> print_tree(const topo::Topology& topology, const Words& words) {
     const auto tree = topo::make_switch_tree(topology);
     if (!tree) return tree.error();
-    const auto view = view_of_hosts(topology, tree.value(), words);
+    const auto view = words.has("--ranks") ? view_of_ranks(topology, tree.value(), words)
+                                           : view_of_hosts(topology, tree.value(), words);
     if (!view) return view.error();
     const std::string summary = summary_of(topology, tree.value());
     const std::string* file = words.find("--svg");
     if (!file) {
-        if (!words.has("--hosts")) fmt::print("{}\n\n", summary);
+        if (!words.has("--hosts") && !words.has("--ranks")) fmt::print("{}\n\n", summary);
         fmt::print("{}", fabric_text(view.value()));
         return Done{};
     }
@@ -69,7 +95,7 @@ Result<Done> print_tree(const topo::Topology& topology, const Words& words) {
 }
 
 Result<Done> discover(const Words& words) {
-    for (const char* option : {"--fabric", "--hosts", "--svg", "--toml"}) {
+    for (const char* option : {"--fabric", "--hosts", "--ranks", "--svg", "--toml"}) {
         if (words.has(option)) return wrong(fmt::format("{}: not with --discover", option));
     }
     if (!words.others().empty()) {
@@ -96,7 +122,8 @@ Result<Done> discover(const Words& words) {
 Result<Done> show(const Words& words) {
     if (words.has("--discover")) return discover(words);
     if (words.has("-o")) return wrong("-o: only with --discover");
-    for (const char* option : {"--hosts", "--svg"}) {
+    if (words.has("--placement") && !words.has("--ranks")) return wrong("--placement needs --ranks");
+    for (const char* option : {"--hosts", "--ranks", "--svg"}) {
         if (words.has("--toml") && words.has(option)) {
             return wrong(fmt::format("{}: not with --toml", option));
         }

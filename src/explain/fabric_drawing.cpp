@@ -29,9 +29,14 @@ constexpr int kRow = 14;
 class FabricDrawing : Svg {
   public:
     explicit FabricDrawing(const FabricView& view)
-        : view_(view), hosts_(view.tree.nodes.size()), x_(view.tree.nodes.size()) {
+        : view_(view),
+          hosts_(view.tree.nodes.size()),
+          ranks_(view.ranks.empty() ? 0 : view.tree.nodes.size()),
+          x_(view.tree.nodes.size()) {
         for (size_t host = 0; host < view.names.size(); ++host) {
-            hosts_[view.tree.place_of_host[host].node].push_back(view.names[host]);
+            const uint32_t node = view.tree.place_of_host[host].node;
+            hosts_[node].push_back(view.names[host]);
+            if (!view.ranks.empty()) ranks_[node].push_back(" (" + view.ranks[host] + ")");
         }
         for (uint32_t node = 0; node < view.tree.nodes.size(); ++node) {
             depth_.push_back(node == 0 ? 0 : depth_[view.tree.nodes[node].parent] + 1);
@@ -114,6 +119,7 @@ class FabricDrawing : Svg {
 
     void put_hosts(uint32_t node, int y) {
         std::vector<std::string> rows = hosts_[node];
+        for (size_t i = 0; !ranks_.empty() && i < rows.size(); ++i) rows[i] += ranks_[node][i];
         if (rows.size() > kHostsNamedMax) {
             rows = {fmt::format("{} hosts", rows.size()), topo::fold_hostlist(hosts_[node])};
         }
@@ -127,6 +133,7 @@ class FabricDrawing : Svg {
 
     const FabricView& view_;
     std::vector<std::vector<std::string>> hosts_;  // by node
+    std::vector<std::vector<std::string>> ranks_;  // likewise; or none
     std::vector<int> x_;                           // by node: its middle
     std::vector<uint32_t> depth_;
     uint32_t columns_ = 0;

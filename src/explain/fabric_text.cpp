@@ -61,6 +61,7 @@ struct Alike {
     topo::Trunk up;
     uint32_t adapters = 0;
     std::vector<std::string> names;
+    std::string occupied;  // "n0 (ranks 0-3), n1 (rank 4)"; empty where nobody said
 };
 
 std::vector<std::vector<Alike>> hosts_by_node(const FabricView& view) {
@@ -72,10 +73,13 @@ std::vector<std::vector<Alike>> hosts_by_node(const FabricView& view) {
             return one.up == place.up && one.adapters == view.adapters[host];
         });
         if (found == here.end()) {
-            here.push_back({place.up, view.adapters[host], {}});
+            here.push_back({place.up, view.adapters[host], {}, {}});
             found = here.end() - 1;
         }
         found->names.push_back(view.names[host]);
+        if (view.ranks.empty()) continue;
+        found->occupied += fmt::format("{}{} ({})", found->occupied.empty() ? "" : ", ",
+                                       printable(view.names[host]), view.ranks[host]);
     }
     return groups;
 }
@@ -86,8 +90,21 @@ std::string counted(uint64_t count, std::string_view one, std::string_view many)
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+std::string ranks_text(std::span<const uint32_t> ranks) {
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (size_t first = 0; first < ranks.size();) {
+        size_t last = first;
+        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+        if (first > 0) text += ',';
+        text += std::to_string(ranks[first]);
+        if (last > first) text += '-' + std::to_string(ranks[last]);
+        first = last + 1;
+    }
+    return text;
+}
+
 FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree) {
-    FabricView view{topology, std::move(tree), {}, {}};
+    FabricView view{topology, std::move(tree), {}, {}, {}};
     for (const topo::Topology::Host& host : topology.hosts) {
         view.names.push_back(host.name);
         view.adapters.push_back(host.adapters);
@@ -101,7 +118,7 @@ Result<FabricView> view_of(const topo::Topology& topology, const topo::SwitchTre
     const auto found = topo::find_hosts(topology, hosts);
     const std::string fault = same_host(hosts, found);
     if (!fault.empty()) return Error{ErrorCode::kArgument, fault};
-    FabricView view{topology, topo::restrict_tree(tree, found), hosts, {}};
+    FabricView view{topology, topo::restrict_tree(tree, found), hosts, {}, {}};
     for (size_t i = 0; i < hosts.size(); ++i) {
         const bool is_known = found[i] != topo::kNoNode;
         view.adapters.push_back(is_known ? topology.hosts[found[i]].adapters : 0);
@@ -143,7 +160,8 @@ std::string fabric_text(const FabricView& view) {
         for (const Alike& alike : groups[node]) {
             text += fmt::format("{:{}}{}: {}", "", indent + 4,
                                 counted(alike.names.size(), "host", "hosts"),
-                                topo::fold_hostlist(alike.names));
+                                alike.occupied.empty() ? topo::fold_hostlist(alike.names)
+                                                       : alike.occupied);
             if (alike.adapters > 1) {
                 text += fmt::format(" ({} adapters{})", alike.adapters,
                                     alike.names.size() > 1 ? " each" : "");

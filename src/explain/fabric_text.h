@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,11 @@ struct FabricView {
     topo::SwitchTree tree;
     std::vector<std::string> names;  // of the hosts, by number in the tree
     std::vector<uint32_t> adapters;  // likewise; 0: not known
+    // Who is there: likewise, "ranks 0-3,8"; or none.
+    std::vector<std::string> ranks = {};
 };
+// Ascending; "rank 3", "ranks 0-3,8".
+std::string ranks_text(std::span<const uint32_t> ranks);
 // All hosts.
 FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree);
 // These hosts; `unknown` becomes those that the topology does not have. A host that is named twice,

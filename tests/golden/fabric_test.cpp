@@ -123,6 +123,22 @@ TEST_F(FabricCommand, SomeHosts) {
 )");
 }
 
+TEST_F(FabricCommand, WithRanksOnIt) {
+    write("f.toml", kOwn);
+    EXPECT_EQ(tutti("fabric f.toml --hosts n[1-2],n5 --ranks 8 --placement n1,n5,n5,n5,n1,n2,n1,n1").out,
+              R"(spine[0-1] (2 switches)
+  leaf1; up: 3 links of 100 Gbit/s
+      1 host: n5 (ranks 1-3); 1 link of 100 Gbit/s
+  leaf0, rack r1; up: 3 links of 100 Gbit/s
+      2 hosts: n1 (ranks 0,4,6-7), n2 (rank 5); 1 link of 100 Gbit/s
+)");
+    EXPECT_EQ(tutti("fabric f.toml --hosts n[1-2] --ranks 4 --svg f.svg").status, 0);
+    const std::string drawing = text_of(here() / "f.svg");
+    EXPECT_NE(drawing.find(">n2 (ranks 2-3)<"), std::string::npos) << drawing;
+    const Answer answer = tutti("fabric f.toml --hosts n[1-2] --placement round-robin");
+    EXPECT_EQ(answer.err, "tutti: --placement needs --ranks\n");
+}
+
 TEST_F(FabricCommand, WhatIsWrongIsOneLine) {
     write("f.toml", kOwn);
     const auto complaint = [this](const std::string& arguments) {
