@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "algo/plan_layout.h"
 
+#include <bit>
+
 namespace tutti::algo {
 namespace {
 
@@ -36,7 +38,11 @@ const topo::OnSwitches* follows(const Algorithm& algorithm, const Shape& shape,
     const topo::OnSwitches* switches = placement.switches();
     if (switches == nullptr || tuning.order == Order::kRanks) return nullptr;
     if (tuning.flat || keeps_ranks(algorithm)) return nullptr;
-    return allows(algorithm, shape, node, switches->placement) ? switches : nullptr;
+    const bool is_even = std::has_single_bit(placement.nodes());
+    if (algorithm.reach == Reach::kHalfAround && !is_even) return nullptr;
+    const bool is_near = algorithm.reach == Reach::kNear;
+    const Placement& followed = is_near ? switches->placement : switches->dealt;
+    return allows(algorithm, shape, node, followed) ? switches : nullptr;
 }
 
 }  // namespace
@@ -47,8 +53,9 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
     if (const topo::OnSwitches* found = follows(algorithm, shape, *node, where, tuned)) {
-        placement = &found->placement;
-        switches = &found->order;
+        const bool is_near = algorithm.reach == Reach::kNear;
+        placement = is_near ? &found->placement : &found->dealt;
+        if (is_near) switches = &found->order;
     }
     is_flat = tuning.flat || algorithm.is_flat || must_be_flat(algorithm, shape, *node, *placement);
     has_multicast = algorithm.has_multicast;

@@ -39,6 +39,17 @@ struct Tuning {
 inline std::string_view never(const Shape&) { return {}; }
 inline uint64_t no_scratch(const Shape&, const Tuning&) { return 0; }
 
+// Where an algorithm's longest messages go, in the order of participants.
+enum class Reach : uint8_t {
+    kNear,  // or wherever: it follows the walk along the switches
+    // From one half to the other: it follows that walk dealt out (topo::OnSwitches), which has
+    // neighbours there.
+    kHalf,
+    // Half of the circle on, which is as far back only where participants are a power of two: it
+    // follows the walk dealt out there, else ranks.
+    kHalfAround
+};
+
 // An algorithm's record, which stands in its own file.
 struct Algorithm {
     std::string_view name;
@@ -53,9 +64,7 @@ struct Algorithm {
     uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning) = no_scratch;
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
     uint64_t segment_bytes = 0;
-    // Its longest messages go farthest in the order of participants: what a walk along the switches
-    // puts apart, they would pass all at once.
-    bool reaches_far = false;
+    Reach reach = Reach::kNear;
     // Each of its operations is about one participant's block, so blocks may stand in any order.
     bool has_single_blocks = false;
     // Whether it heeds Tuning::fan_in.
@@ -80,7 +89,7 @@ struct Algorithm {
 
 // Whether it stays in the order of ranks, whatever is known of switches.
 inline bool keeps_ranks(const Algorithm& algorithm) {
-    return algorithm.is_flat || algorithm.folds_from_left || algorithm.reaches_far;
+    return algorithm.is_flat || algorithm.folds_from_left;
 }
 
 // Made from the list in CMakeLists.txt, in its order.

@@ -95,6 +95,22 @@ Placement Placement::round_robin(uint32_t ranks, uint32_t nodes) {
     return Placement(hosts_by_turns(ranks, nodes));
 }
 
+namespace {
+
+// Entries 0, 2, 4 ... dealt out, then 1, 3, 5 ... likewise. For 2^k entries this is the reversal of
+// the k bits of their numbers.
+void deal(std::span<const uint32_t> order, size_t first, size_t step, std::vector<uint32_t>& out) {
+    if (first >= order.size()) return;
+    if (first + step >= order.size()) {
+        out.push_back(order[first]);
+        return;
+    }
+    deal(order, first, 2 * step, out);
+    deal(order, first + step, 2 * step, out);
+}
+
+}  // namespace
+
 void Placement::set_switches(const SwitchTree& tree) {
     TUTTI_ASSERT(tree.place_of_host.size() == nodes(), "a place for each node");
     switches_.reset();
@@ -102,8 +118,10 @@ void Placement::set_switches(const SwitchTree& tree) {
     switch_count_ = order.leaves();
     if (switch_count_ < 2) return;
     Placement walked(*this, order.nodes());
+    std::vector<uint32_t> dealt;
+    deal(order.nodes(), 0, 1, dealt);
     switches_ = std::make_shared<const OnSwitches>(
-        OnSwitches{std::move(order), std::move(walked)});
+        OnSwitches{std::move(order), std::move(walked), Placement(*this, dealt)});
 }
 
 }  // namespace tutti::topo

@@ -70,6 +70,10 @@ class Placement {
 struct OnSwitches {
     SwitchOrder order;
     Placement placement;
+    // And by position dealt out, as cards are, to two halves, which are dealt out likewise: those
+    // that are half of all apart in this order are neighbours in the walk, and neighbours here are
+    // half of the walk apart.
+    Placement dealt;
 };
 
 // By rank: its host, each of `hosts` hosts having one at least. As Placement::blocks has it.

@@ -184,31 +184,53 @@ TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
     }
 }
 
+void expect_none_the_worse(const std::vector<uint32_t>& leaf_of_host) {
+    const auto hosts = static_cast<uint32_t>(leaf_of_host.size());
+    Job job;
+    job.tree = topo::test::two_levels(leaf_of_host);
+    job.placement = Placement::blocks(hosts, hosts);
+    job.placement.set_switches(job.tree);
+    for (const Algorithm& algorithm : algorithms()) {
+        Shape shape = {.collective = algorithm.collective, .ranks = hosts};
+        if (algorithm.collective != TUTTI_BARRIER) shape.bytes = uint64_t{64} * hosts;
+        if (is_reduction(algorithm.collective)) shape.element_bytes = 8;
+        if (!plan_obstacle(algorithm, shape, job.placement, {}).empty()) continue;
+        const auto busiest = [&](Order order) {
+            Tuning tuning;
+            tuning.order = order;
+            const Passed load = passed(job, make_plans(algorithm, shape, job.placement, tuning));
+            return *std::max_element(load.bytes.begin(), load.bytes.end());
+        };
+        EXPECT_LE(busiest(Order::kSwitches), busiest(Order::kRanks))
+            << collective_name(algorithm.collective) << ' ' << algorithm.name << ' ' << hosts;
+    }
+}
+
 // Nobody loads the busiest link between switches more than in the order of ranks, dealt to four
-// leaves in turn.
+// leaves in turn or one leaf after the other.
 TEST(SwitchLoad, NoAlgorithmIsTheWorseForIt) {
-    for (const uint32_t hosts : {8u, 16u, 32u}) {
-        std::vector<uint32_t> leaves;
-        for (uint32_t i = 0; i < hosts; ++i) leaves.push_back(i % 4);
-        Job job;
-        job.tree = topo::test::two_levels(leaves);
-        job.placement = Placement::blocks(hosts, hosts);
-        job.placement.set_switches(job.tree);
-        for (const Algorithm& algorithm : algorithms()) {
-            Shape shape = {.collective = algorithm.collective, .ranks = hosts};
-            if (algorithm.collective != TUTTI_BARRIER) shape.bytes = 64 * hosts;
-            if (is_reduction(algorithm.collective)) shape.element_bytes = 8;
-            if (!plan_obstacle(algorithm, shape, job.placement, {}).empty()) continue;
-            const auto busiest = [&](Order order) {
-                Tuning tuning;
-                tuning.order = order;
-                const Passed load =
-                    passed(job, make_plans(algorithm, shape, job.placement, tuning));
-                return *std::max_element(load.bytes.begin(), load.bytes.end());
-            };
-            EXPECT_LE(busiest(Order::kSwitches), busiest(Order::kRanks))
-                << collective_name(algorithm.collective) << ' ' << algorithm.name << ' ' << hosts;
+    for (const uint32_t hosts : {8u, 16u, 27u, 32u}) {
+        for (const bool in_turn : {false, true}) {
+            std::vector<uint32_t> leaves;
+            for (uint32_t i = 0; i < hosts; ++i) {
+                leaves.push_back(in_turn ? i % 4 : i * 4 / hosts);
+            }
+            expect_none_the_worse(leaves);
         }
+    }
+}
+
+// 16 hosts on leaves of eight: an allgather brings each leaf the other's eight blocks, and no more.
+TEST(SwitchLoad, DoublingCarriesEachBlockAcrossOnce) {
+    Job job;
+    job.tree = topo::test::two_levels({0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
+    job.placement = Placement::blocks(16, 16);
+    job.placement.set_switches(job.tree);
+    const Shape shape = {.collective = TUTTI_ALLGATHER, .ranks = 16, .bytes = 10};
+    for (const char* name : {"recursive_doubling", "bruck"}) {
+        const Algorithm& algorithm = *find(TUTTI_ALLGATHER, name);
+        const Passed along = passed(job, make_plans(algorithm, shape, job.placement, {}));
+        EXPECT_EQ(*std::max_element(along.bytes.begin(), along.bytes.end()), 80u) << name;
     }
 }
 

@@ -77,8 +77,8 @@ TEST(Forced, SaysWhatIsWrong) {
     EXPECT_EQ(complaint(TUTTI_BCAST, "chain:order=ranks"), "(accepted)");
     EXPECT_EQ(complaint(TUTTI_BCAST, "chain:flat,order=ranks"),
               "order: where flat is set, ranks stand in their own");
-    EXPECT_EQ(complaint(TUTTI_ALLGATHER, "bruck:order=ranks"),
-              "order: allgather bruck has that of ranks anyway");
+    EXPECT_EQ(complaint(TUTTI_ALLREDUCE, "chain:order=ranks"),
+              "order: allreduce chain has that of ranks anyway");
     EXPECT_EQ(complaint(TUTTI_BCAST, "chain:order=hosts"),
               "order=hosts: expected ranks or switches");
     EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
