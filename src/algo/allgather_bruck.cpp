@@ -156,7 +156,7 @@ Algorithm allgather_bruck() {
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return most(shape, [](const AllgatherBruck& one) { return one.scratch_bytes(); });
             },
-            .reach = Reach::kHalfAround};
+            .reaches_far = true};
 }
 
 }  // namespace tutti::algo

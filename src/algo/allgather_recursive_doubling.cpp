@@ -100,7 +100,7 @@ Algorithm allgather_recursive_doubling() {
                 return is_too_long && shape.ranks > 1 ? kTooLong : std::string_view();
             },
             .make = make<AllgatherRecursiveDoubling>,
-            .reach = Reach::kHalf};
+            .reaches_far = true};
 }
 
 }  // namespace tutti::algo

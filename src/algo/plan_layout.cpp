@@ -38,10 +38,10 @@ const topo::OnSwitches* follows(const Algorithm& algorithm, const Shape& shape,
     const topo::OnSwitches* switches = placement.switches();
     if (switches == nullptr || tuning.order == Order::kRanks) return nullptr;
     if (tuning.flat || keeps_ranks(algorithm)) return nullptr;
-    const bool is_even = std::has_single_bit(placement.nodes());
-    if (algorithm.reach == Reach::kHalfAround && !is_even) return nullptr;
-    const bool is_near = algorithm.reach == Reach::kNear;
-    const Placement& followed = is_near ? switches->placement : switches->dealt;
+    const bool halves_well = std::has_single_bit(placement.nodes()) &&
+                             switches->order.nodes_min() == switches->order.nodes_max();
+    if (algorithm.reaches_far && !halves_well) return nullptr;
+    const Placement& followed = algorithm.reaches_far ? switches->dealt : switches->placement;
     return allows(algorithm, shape, node, followed) ? switches : nullptr;
 }
 
@@ -53,9 +53,8 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
     if (const topo::OnSwitches* found = follows(algorithm, shape, *node, where, tuned)) {
-        const bool is_near = algorithm.reach == Reach::kNear;
-        placement = is_near ? &found->placement : &found->dealt;
-        if (is_near) switches = &found->order;
+        placement = algorithm.reaches_far ? &found->dealt : &found->placement;
+        if (!algorithm.reaches_far) switches = &found->order;
     }
     is_flat = tuning.flat || algorithm.is_flat || must_be_flat(algorithm, shape, *node, *placement);
     has_multicast = algorithm.has_multicast;

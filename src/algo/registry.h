@@ -39,17 +39,6 @@ struct Tuning {
 inline std::string_view never(const Shape&) { return {}; }
 inline uint64_t no_scratch(const Shape&, const Tuning&) { return 0; }
 
-// Where an algorithm's longest messages go, in the order of participants.
-enum class Reach : uint8_t {
-    kNear,  // or wherever: it follows the walk along the switches
-    // From one half to the other: it follows that walk dealt out (topo::OnSwitches), which has
-    // neighbours there.
-    kHalf,
-    // Half of the circle on, which is as far back only where participants are a power of two: it
-    // follows the walk dealt out there, else ranks.
-    kHalfAround
-};
-
 // An algorithm's record, which stands in its own file.
 struct Algorithm {
     std::string_view name;
@@ -64,7 +53,10 @@ struct Algorithm {
     uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning) = no_scratch;
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
     uint64_t segment_bytes = 0;
-    Reach reach = Reach::kNear;
+    // Its longest messages go from one half of the participants to the other. It follows the walk
+    // along the switches dealt out (topo::OnSwitches), which has neighbours there, where all
+    // switches have as many hosts, a power of two in all; elsewhere the order of ranks.
+    bool reaches_far = false;
     // Each of its operations is about one participant's block, so blocks may stand in any order.
     bool has_single_blocks = false;
     // Whether it heeds Tuning::fan_in.

@@ -63,6 +63,9 @@ Result<uint64_t> usual_ranks(const Words& words, const topo::Topology& topology)
             continue;
         }
         const bool is_number = std::string_view(option) == "--hosts" && parse_count(*list);
+        if (is_number && *parse_count(*list) == 0) {
+            return wrong_value("--hosts", *list, "hosts, or their names");
+        }
         if (is_number) return *parse_count(*list);
         const auto names = topo::expand_hostlist(*list, topo::kHostsMax);
         if (!names) return wrong(fmt::format("{}: {}", option, names.error().message));
@@ -83,7 +86,7 @@ Result<uint32_t> read_ranks(const Words& words, const topo::Topology& topology) 
         return wrong(fmt::format("check: {} hosts; at most {} ranks are proved, see --hosts",
                                  ranks.value(), kProvedRanksMax));
     }
-    return std::max(1u, static_cast<uint32_t>(ranks.value()));
+    return static_cast<uint32_t>(ranks.value());
 }
 
 struct Table {
@@ -132,7 +135,7 @@ bool Table::print_row(const algo::Algorithm& algorithm) const {
 }
 
 // Returns whether all are right.
-Result<bool> check_collective(const NamedFabric& named, explain::Scenario scenario, uint64_t bytes,
+bool check_collective(const NamedFabric& named, explain::Scenario scenario, uint64_t bytes,
                               const std::function<bool(const algo::Algorithm&)>& is_wanted) {
     if (scenario.collective == TUTTI_BARRIER) bytes = 0;
     if (!has_root(scenario.collective)) scenario.root = 0;
@@ -147,6 +150,21 @@ Result<bool> check_collective(const NamedFabric& named, explain::Scenario scenar
         }
     }
     return are_right;
+}
+
+// Some collective at least heeds what was said.
+Result<Done> check_heeded(const Words& words,
+                          const std::function<bool(const algo::Algorithm&)>& is_wanted) {
+    bool has_some_root = false;
+    bool has_some_data = false;
+    for (const algo::Algorithm& one : algo::algorithms()) {
+        if (!is_wanted(one)) continue;
+        has_some_root |= has_root(one.collective);
+        has_some_data |= has_data(one.collective);
+    }
+    if (words.has("--root") && !has_some_root) return wrong("--root: there is no root");
+    if (words.has("--bytes") && !has_some_data) return wrong("--bytes: a barrier has none");
+    return Done{};
 }
 
 Result<explain::Scenario> read_call(const Words& words, const JobHosts& job) {
@@ -182,6 +200,7 @@ Result<int> check_on_fabric(const Words& words,
     if (!bytes || *bytes > kCallBytesMax) {
         return wrong_value("--bytes", *size, "bytes up to 64G, such as 64K");
     }
+    if (const auto done = check_heeded(words, is_wanted); !done) return done.error();
     bool are_right = true;
     const tutti_collective* before = nullptr;
     for (const algo::Algorithm& one : algo::algorithms()) {
@@ -189,9 +208,7 @@ Result<int> check_on_fabric(const Words& words,
         if (before) fmt::print("\n");
         before = &one.collective;
         call.value().collective = one.collective;
-        const auto right = check_collective(named.value(), call.value(), *bytes, is_wanted);
-        if (!right) return right.error();
-        are_right &= right.value();
+        are_right &= check_collective(named.value(), call.value(), *bytes, is_wanted);
     }
     fmt::print(
         "\nshared: the most messages of a step on one link; 1: free of contention. extra: of all "

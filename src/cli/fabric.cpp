@@ -76,6 +76,7 @@ void reorder(const JobHosts& job, topo::Fabric& fabric) {
     std::vector<uint32_t> switch_of_host;
     for (const uint32_t host : job.order) switch_of_host.push_back(fabric.switch_of_host[host]);
     fabric.switch_of_host = std::move(switch_of_host);
+    fabric.number_of_host = job.order;
 }
 
 Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job) {
@@ -137,6 +138,10 @@ Result<NamedFabric> described_fabric(const Words& words, const JobHosts& job,
         return wrong(fmt::format("{}: {}", printable(topology.source), fabric.error().message));
     }
     named.fabric = std::move(fabric.value());
+    for (uint32_t host = 0; host < hosts.size(); ++host) {
+        const bool is_known = hosts[host] != topo::kNoNode;
+        named.fabric.number_of_host.push_back(is_known ? hosts[host] : host);
+    }
     named.text = fmt::format("{}, {}", printable(topology.source),
                              explain::counted(named.fabric.switches(), "switch", "switches"));
     for (uint32_t node = 0; node < view.tree.nodes.size(); ++node) {

@@ -92,8 +92,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     if (!obstacle.empty()) return refuse(fmt::format("cannot run this: {}", obstacle));
     const uint64_t operations = explain::operations_about(algorithm, shape, placement, tuning);
     const auto too_many = [&] {
-        return refuse(
-            fmt::format("not simulated: more than {} operations", kSimulatedOperationsMax));
+        return refuse(fmt::format("not simulated: more than {} operations, and no law for them",
+                                  kSimulatedOperationsMax));
     };
     if (operations > kReadOperationsMax) return too_many();
     if (!has_memory(algorithm, shape, placement, tuning)) {
@@ -106,7 +106,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.placement = &placement;
     request.tuning = tuning;
     request.cluster.fabric = around.named.fabric;
-    request.has_data = has_room_for_data(shape);
+    request.has_data = has_room_for_data(shape) && operations <= kSimulatedOperationsMax;
     request.seed = around.seed;
     request.costs = around.costs;
     request.background = around.background;

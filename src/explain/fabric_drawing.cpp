@@ -121,7 +121,9 @@ class FabricDrawing : Svg {
         std::vector<std::string> rows = hosts_[node];
         for (size_t i = 0; !ranks_.empty() && i < rows.size(); ++i) rows[i] += ranks_[node][i];
         if (rows.size() > kHostsNamedMax) {
-            rows = {fmt::format("{} hosts", rows.size()), topo::fold_hostlist(hosts_[node])};
+            const std::string list = ranks_.empty() ? topo::fold_hostlist(hosts_[node])
+                                                    : fmt::format("{}", fmt::join(rows, ", "));
+            rows = {fmt::format("{} hosts", rows.size()), list};
         }
         // Beside the lines to what is below.
         for (const std::string& row : rows) {

@@ -70,20 +70,20 @@ uint64_t mean_rate(const topo::Placement& placement, const topo::Fabric& fabric)
     return whole + (rest + hosts - 1) / hosts;
 }
 
-// The quickest link of its kind, as the hop of this number.
-uint64_t least_host_ns(const topo::Placement& placement, const topo::Fabric& fabric, uint32_t hop) {
+// The quickest link of its kind, this way: 0 up, 1 down.
+uint64_t least_host_ns(const topo::Placement& placement, const topo::Fabric& fabric, uint32_t way) {
     uint64_t least = UINT64_MAX;
     for (uint32_t host = 0; host < placement.nodes(); ++host) {
-        least = std::min(least, fabric.link_latency_ns(2 * host, hop));
+        least = std::min(least, fabric.link_latency_ns(2 * host + way));
     }
     return least;
 }
 
-uint64_t least_trunk_ns(const topo::Fabric& fabric, uint32_t hop) {
+uint64_t least_trunk_ns(const topo::Fabric& fabric, uint32_t way) {
     uint64_t least = UINT64_MAX;
     for (uint32_t at = 0; at < fabric.switches(); ++at) {
         if (fabric.parent_of_switch[at] == topo::kNoSwitch) continue;
-        least = std::min(least, fabric.link_latency_ns(fabric.first_link(at), hop));
+        least = std::min(least, fabric.link_latency_ns(fabric.first_link(at) + way));
     }
     return least;
 }
@@ -91,17 +91,21 @@ uint64_t least_trunk_ns(const topo::Fabric& fabric, uint32_t hop) {
 // A time for the links of hosts.
 uint64_t hosts_ns(const sched::Shape& shape, const topo::Placement& placement,
                   const topo::Fabric& fabric) {
-    const uint64_t least_ns = least_host_ns(placement, fabric, 1);
+    const uint64_t least_up_ns = least_host_ns(placement, fabric, 0);
+    const uint64_t least_down_ns = least_host_ns(placement, fabric, 1);
     uint64_t most_ns = 0;
     for (uint32_t host = 0; host < placement.nodes(); ++host) {
         const Side side = side_of_host(shape, placement, host);
         const uint64_t bytes = is_cut(shape, side) ? cut_bytes(shape, side) : 0;
-        most_ns = std::max(most_ns, fabric.link_latency_ns(2 * host, 0) + least_ns +
-                                        bits_ns(bytes, fabric.link_bits_per_s(2 * host)));
+        // It sends or receives.
+        const uint64_t way_ns = std::min(fabric.link_latency_ns(2 * host) + least_down_ns,
+                                         least_up_ns + fabric.link_latency_ns(2 * host + 1));
+        most_ns =
+            std::max(most_ns, way_ns + bits_ns(bytes, fabric.link_bits_per_s(2 * host)));
     }
     if (shape.collective != TUTTI_ALLREDUCE) return most_ns;
     return std::max(most_ns,
-                    least_host_ns(placement, fabric, 0) + least_ns +
+                    least_up_ns + least_down_ns +
                         bits_ns(allreduce_bytes(shape, placement), mean_rate(placement, fabric)));
 }
 
@@ -114,15 +118,15 @@ uint64_t trunks_ns(const sched::Shape& shape, const topo::Placement& placement,
     const std::vector<uint32_t> hosts = fabric.hosts_of_switch();
     // From a host up to the switch, by the link, and down, by another one if no host is there.
     const uint64_t up_ns = least_host_ns(placement, fabric, 0);
-    const uint64_t down_ns = least_host_ns(placement, fabric, 2);
-    const uint64_t far_down_ns = least_trunk_ns(fabric, 2) + least_host_ns(placement, fabric, 3);
+    const uint64_t down_ns = least_host_ns(placement, fabric, 1);
+    const uint64_t far_down_ns = least_trunk_ns(fabric, 1) + down_ns;
     uint64_t most_ns = 0;
     for (uint32_t at = 0; at < fabric.switches(); ++at) {
         if (!is_cut(shape, sides[at])) continue;
         const uint32_t link = fabric.first_link(at);
         const bool is_near = hosts[fabric.parent_of_switch[at]] > 0;
         const uint64_t way_ns =
-            up_ns + fabric.link_latency_ns(link, 1) + (is_near ? down_ns : far_down_ns);
+            up_ns + fabric.link_latency_ns(link) + (is_near ? down_ns : far_down_ns);
         // n links side by side have n times the rate of one.
         const uint64_t links = fabric.links_up(at);
         const uint64_t bytes = cut_bytes(shape, sides[at]);
@@ -137,6 +141,7 @@ uint64_t trunks_ns(const sched::Shape& shape, const topo::Placement& placement,
 uint64_t bound_ns(const sched::Shape& shape, const topo::Placement& placement,
                   const topo::Fabric& fabric) {
     if (shape.bytes == 0 && shape.collective != TUTTI_BARRIER) return 0;
+    if (placement.nodes() == 1) return 0;
     return std::max(hosts_ns(shape, placement, fabric), trunks_ns(shape, placement, fabric));
 }
 

@@ -4,7 +4,8 @@
 // takes as long as the last. So a few are simulated, and the rest is counted.
 //
 // A *stretch* is a run of rounds that are alike on every rank: the same operations with the same
-// peers, as long but for the element that does not divide, waiting for the same of the round before.
+// peers, as long as in the round before but for the element that does not divide, waiting for the
+// same of it.
 // Keeping the first K rounds of each stretch and taking the rest away leaves a schedule in which
 // every message still has both its ends, since all ranks take away the same rounds.
 #pragma once

@@ -225,9 +225,6 @@ struct Slope {
               &SimulationResult::memory_messages, &SimulationResult::memory_bytes}) {
             add_one(field);
         }
-        for (size_t i = 0; i < to.rank_ns.size(); ++i) {
-            to.rank_ns[i] += times(count, fewer.rank_ns[i], more.rank_ns[i]);
-        }
         for (size_t i = 0; i < to.link_bytes.size(); ++i) {
             to.link_bytes[i] += times(count, fewer.link_bytes[i], more.link_bytes[i]);
         }
@@ -244,6 +241,7 @@ bool is_steady(uint64_t one_ns, uint64_t two_ns, uint64_t three_ns) {
 // Nothing where there is no law.
 Result<std::optional<SimulationResult>> run_by_law(const SimulationRequest& request,
                                                    const algo::Programs& programs) {
+    if (!request.cluster.fabric.has_one_latency()) return std::optional<SimulationResult>();
     const std::vector<Stretch> stretches = alike_stretches(programs, 6 * kKept);
     if (stretches.empty()) return std::optional<SimulationResult>();
     const auto keep = [&](const std::vector<uint64_t>& kept) {
@@ -268,6 +266,7 @@ Result<std::optional<SimulationResult>> run_by_law(const SimulationRequest& requ
         Slope{kMore, two.value(), three.value()}.add(stretches[i].rounds - kKept, result);
     }
     result.is_by_law = true;
+    result.rank_ns.clear();
     return std::optional(std::move(result));
 }
 

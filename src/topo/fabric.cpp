@@ -68,10 +68,22 @@ uint64_t Fabric::link_bits_per_s(uint32_t link) const {
     return is_host_link(link) ? host_bits_per_s : trunk_bits_per_s;
 }
 
-uint64_t Fabric::link_latency_ns(uint32_t link, uint32_t hop) const {
+uint64_t Fabric::link_latency_ns(uint32_t link) const {
     const Trunk* own = own_link(link);
     if (own && own->latency_ns != 0) return own->latency_ns;
-    return hop % 2 == 0 ? latency_ns / 2 : latency_ns - latency_ns / 2;
+    return link % 2 == 0 ? latency_ns / 2 : latency_ns - latency_ns / 2;
+}
+
+bool Fabric::has_one_latency() const {
+    const uint64_t first = link_latency_ns(0);
+    const auto is_other = [&](uint32_t link) { return link_latency_ns(link) != first; };
+    for (uint32_t host = 0; host < hosts(); ++host) {
+        if (is_other(2 * host)) return false;
+    }
+    for (uint32_t at = 0; at < switches(); ++at) {
+        if (parent_of_switch[at] != kNoSwitch && is_other(first_link(at))) return false;
+    }
+    return true;
 }
 
 std::vector<uint32_t> Fabric::hosts_of_switch() const {
@@ -91,6 +103,7 @@ bool Fabric::is_valid() const {
     }
     // Whoever changes hosts or switches after giving them links says these anew.
     if (!host_links_.empty() && host_links_.size() != hosts()) return false;
+    if (!number_of_host.empty() && number_of_host.size() != hosts()) return false;
     if (!switch_links_.empty() && switch_links_.size() != switches()) return false;
     const auto has_links = [](const Trunk& one) { return one.links > 0; };
     if (!std::all_of(switch_links_.begin(), switch_links_.end(), has_links)) return false;
@@ -101,7 +114,7 @@ bool Fabric::is_valid() const {
 LinkRoute link_route(const Fabric& fabric, uint32_t from_host, uint32_t to_host) {
     TUTTI_ASSERT(from_host != to_host, "a route between two hosts");
     const auto switch_link = [&](uint32_t at) {
-        return fabric.first_link(at) + 2 * (to_host % fabric.links_up(at));
+        return fabric.first_link(at) + 2 * (fabric.number_of(to_host) % fabric.links_up(at));
     };
     LinkRoute route;
     route.add(2 * from_host);
@@ -132,7 +145,7 @@ LinkRoute link_route(const Fabric& fabric, uint32_t from_host, uint32_t to_host)
 uint64_t route_latency_ns(const Fabric& fabric, const LinkRoute& route) {
     uint64_t sum = 0;
     for (uint32_t hop = 0; hop < route.hops(); ++hop) {
-        sum += fabric.link_latency_ns(route[hop], hop);
+        sum += fabric.link_latency_ns(route[hop]);
     }
     return sum;
 }

@@ -5,10 +5,10 @@
 // Switches form a tree and hosts hang on switches, each by one link; between two switches there may
 // be several, side by side. Every link is two one-way links.
 //
-// Of parallel links a message takes the one whose number is the receiving host's modulo their
-// number: static routing by destination, as InfiniBand's subnet managers fill their tables. So two
-// messages may meet on one link while another is idle, as they do there; but a step in which every
-// host sends to the one that is so many further loads all links alike.
+// Of parallel links a message takes the one whose number is the receiving host's (number_of_host)
+// modulo their number: static routing by destination, as InfiniBand's subnet managers fill their
+// tables in the order of hosts. So two messages may meet on one link while another is idle, as they
+// do there.
 #pragma once
 
 #include <array>
@@ -32,6 +32,9 @@ class Fabric {
   public:
     std::vector<uint32_t> parent_of_switch;  // kNoSwitch at the root
     std::vector<uint32_t> switch_of_host;
+    // By host: its number where tables of routes are made, which is not that in a job; empty: that
+    // one.
+    std::vector<uint32_t> number_of_host;
     // Of links of which nothing else is said below.
     uint64_t host_bits_per_s = 100'000'000'000;   // of each link between a host and its switch
     uint64_t trunk_bits_per_s = 100'000'000'000;  // of each link between switches
@@ -48,6 +51,9 @@ class Fabric {
     void set_host_links(std::vector<Trunk> links);
     void set_switch_links(std::vector<Trunk> links);
 
+    [[nodiscard]] uint32_t number_of(uint32_t host) const {
+        return number_of_host.empty() ? host : number_of_host[host];
+    }
     [[nodiscard]] uint32_t hosts() const { return static_cast<uint32_t>(switch_of_host.size()); }
     [[nodiscard]] uint32_t switches() const {
         return static_cast<uint32_t>(parent_of_switch.size());
@@ -73,9 +79,10 @@ class Fabric {
         return (link - first_link(switch_below(link))) / 2;
     }
     [[nodiscard]] uint64_t link_bits_per_s(uint32_t link) const;
-    // hop: the links before it on its way. An odd latency's last nanosecond belongs to every second
-    // link.
-    [[nodiscard]] uint64_t link_latency_ns(uint32_t link, uint32_t hop) const;
+    // An odd latency's last nanosecond belongs to the ways down.
+    [[nodiscard]] uint64_t link_latency_ns(uint32_t link) const;
+    // All links have the same, but for that.
+    [[nodiscard]] bool has_one_latency() const;
 
     // Rates above zero, times long enough that a message never comes when it leaves, and switches
     // that form one tree of at most kSwitchLevelsMax levels.

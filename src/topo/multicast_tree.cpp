@@ -10,7 +10,10 @@ namespace tutti::topo {
 MulticastTree::MulticastTree(const Fabric& fabric, std::span<const uint32_t> hosts)
     : fabric_(fabric), down_links_(fabric.switches()) {
     TUTTI_ASSERT(!hosts.empty(), "a team has members");
-    lowest_host_ = *std::min_element(hosts.begin(), hosts.end());
+    lowest_number_ = UINT32_MAX;
+    for (const uint32_t host : hosts) {
+        lowest_number_ = std::min(lowest_number_, fabric.number_of(host));
+    }
     const auto& parents = fabric_.parent_of_switch;
     std::vector<uint32_t> members_below(fabric.switches());
     for (const uint32_t host : hosts) {

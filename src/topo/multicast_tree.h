@@ -33,11 +33,11 @@ class MulticastTree {
     [[nodiscard]] uint32_t end_of(uint32_t link) const;
 
     [[nodiscard]] uint32_t link_above(uint32_t at) const {
-        return fabric_.first_link(at) + 2 * (lowest_host_ % fabric_.links_up(at));
+        return fabric_.first_link(at) + 2 * (lowest_number_ % fabric_.links_up(at));
     }
 
     Fabric fabric_;
-    uint32_t lowest_host_ = 0;
+    uint32_t lowest_number_ = 0;  // of the hosts
     uint32_t top_ = 0;
     std::vector<std::vector<uint32_t>> down_links_;  // by switch, of those with members behind them
 };

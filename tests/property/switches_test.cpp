@@ -184,7 +184,8 @@ TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
     }
 }
 
-void expect_none_the_worse(const std::vector<uint32_t>& leaf_of_host) {
+// slack: of what the order of ranks loads, one part in so many.
+void expect_none_the_worse(const std::vector<uint32_t>& leaf_of_host, uint64_t slack) {
     const auto hosts = static_cast<uint32_t>(leaf_of_host.size());
     Job job;
     job.tree = topo::test::two_levels(leaf_of_host);
@@ -201,7 +202,8 @@ void expect_none_the_worse(const std::vector<uint32_t>& leaf_of_host) {
             const Passed load = passed(job, make_plans(algorithm, shape, job.placement, tuning));
             return *std::max_element(load.bytes.begin(), load.bytes.end());
         };
-        EXPECT_LE(busiest(Order::kSwitches), busiest(Order::kRanks))
+        const uint64_t by_ranks = busiest(Order::kRanks);
+        EXPECT_LE(busiest(Order::kSwitches), by_ranks + by_ranks / slack)
             << collective_name(algorithm.collective) << ' ' << algorithm.name << ' ' << hosts;
     }
 }
@@ -215,8 +217,20 @@ TEST(SwitchLoad, NoAlgorithmIsTheWorseForIt) {
             for (uint32_t i = 0; i < hosts; ++i) {
                 leaves.push_back(in_turn ? i % 4 : i * 4 / hosts);
             }
-            expect_none_the_worse(leaves);
+            expect_none_the_worse(leaves, UINT64_MAX);
         }
+    }
+}
+
+TEST(SwitchLoad, NorOnUnevenLeaves) {
+    Prng prng(17);
+    for (int turn = 0; turn < 60; ++turn) {
+        std::vector<uint32_t> leaf_of_host;
+        for (uint32_t leaf = 0; leaf < 2 + turn % 3u; ++leaf) {
+            leaf_of_host.insert(leaf_of_host.end(), 1 + prng.below(9), leaf);
+        }
+        // Pieces of unequal length fall elsewhere.
+        expect_none_the_worse(leaf_of_host, 16);
     }
 }
 

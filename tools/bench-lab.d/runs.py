@@ -90,14 +90,23 @@ class Lab:
         noted = subprocess.run([LAB, "status", "--name", self.name, "--json"], text=True,
                                stdout=subprocess.PIPE, check=True).stdout
         self.rate_bits = json.loads(noted)[0]["rate_bits"]
-        if self.background:
-            self.start_background()
+        try:
+            if self.background:
+                self.start_background()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
         subprocess.run([LAB, "down", "--name", self.name], check=False)
         for sender in self.senders:
+            sender.kill()
             sender.wait()
+
+    def has_background(self):
+        """Whether what was asked for is there: all senders send."""
+        return all(sender.poll() is None for sender in self.senders)
 
     def start_background(self):
         hosts = json.loads(Path(self.state_file()).read_text())["hosts"]
@@ -231,6 +240,9 @@ def run_column(lab, column, place, cells, chosen, book, told):
                  if line.strip() and "setpgid" not in line]
         book.failures.append(f"{column.title}, {place.text()}: exit status {status} after {done} "
                              f"of {len(cells)} cells: {lines[0] if lines else 'no message'}")
+        told.line(book.failures[-1])
+    if not lab.has_background():
+        book.failures.append(f"{column.title}, {place.text()}: the background has ended")
         told.line(book.failures[-1])
     book.note_report(place, column, report)
 

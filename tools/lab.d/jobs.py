@@ -59,13 +59,15 @@ def order_hosts(lab, order):
 def without_spares(lab, hosts, spare):
     """Without the last `spare` hosts of each leaf."""
     leaves = [[h["name"] for h in lab.hosts if h["leaf"] == leaf] for leaf in range(len(lab.leaves))]
-    spares = {name for leaf in leaves for name in leaf[max(0, len(leaf) - spare):]} if spare else set()
+    spares = {name for leaf in leaves for name in leaf[max(0, len(leaf) - spare):]}
     return [host for host in hosts if host["name"] not in spares]
 
 
 def choose_hosts(lab, order, wanted, spare=0):
     """`wanted` is nothing, a number, or names; names may be spare ones."""
     hosts = without_spares(lab, order_hosts(lab, order), spare)
+    if not hosts:
+        raise LabError(f"--spare {spare}: that leaves no host of '{lab.name}'")
     if wanted is None:
         return hosts
     if wanted.isdigit():

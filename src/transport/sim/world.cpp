@@ -228,7 +228,7 @@ void World::take_link(uint32_t index) {
     link.busy_until_ns = std::max(own_ns, flight.tail_ns);
     ++link.traffic.messages;
     link.traffic.bytes += flight.bytes;
-    const uint64_t latency_ns = cluster_.fabric.link_latency_ns(flight.link, flight.hop);
+    const uint64_t latency_ns = cluster_.fabric.link_latency_ns(flight.link);
     flight.tail_ns = link.busy_until_ns + latency_ns;
     if (flight.hop++ == 0) {
         if (flight.is_multicast) {

@@ -104,5 +104,21 @@ TEST(Law, IsWhatEventsGive) {
     }
 }
 
+// A delay that goes around a ring host by host looks steady for as many rounds as hosts have it.
+TEST(Law, IsNoneWhereLatenciesDiffer) {
+    const Placement placement = Placement::blocks(240, 240);
+    SimulationRequest request = request_of({TUTTI_ALLREDUCE, "ring", 240 * 8}, placement);
+    request.cluster.fabric = topo::Fabric::one_switch(240);
+    std::vector<topo::Trunk> links(240, topo::Trunk{1, 0, 500});
+    for (uint32_t host = 0; host < 120; ++host) links[host].latency_ns = 25'000;
+    request.cluster.fabric.set_host_links(links);
+    request.rounds_max = 0;
+    const auto found = run(request);
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(found.value().is_by_law);
+    request.only_by_law = true;
+    EXPECT_FALSE(run(request));
+}
+
 }  // namespace
 }  // namespace tutti::simulate

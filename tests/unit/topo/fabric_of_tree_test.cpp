@@ -31,9 +31,9 @@ TEST(FabricOfTree, TakesWhatIsKnownAndElseTheDefaults) {
     EXPECT_EQ(rate(fabric.first_link(1)), 40u);
     EXPECT_EQ(rate(fabric.first_link(1) + 2), 40u);
     EXPECT_EQ(rate(fabric.first_link(2)), 7u);
-    EXPECT_EQ(fabric.link_latency_ns(0, 0), 50u);
-    EXPECT_EQ(fabric.link_latency_ns(2, 0), 500u);
-    EXPECT_EQ(fabric.link_latency_ns(fabric.first_link(2), 1), 600u);
+    EXPECT_EQ(fabric.link_latency_ns(0), 50u);
+    EXPECT_EQ(fabric.link_latency_ns(2), 500u);
+    EXPECT_EQ(fabric.link_latency_ns(fabric.first_link(2)), 600u);
 }
 
 TEST(FabricOfTree, KnowsWhatIsLeftOut) {
