@@ -9,9 +9,10 @@
 // leads that half. For p = 2^k and root 0 this is the binomial tree.
 //
 // Where the tree of switches is known, an interval is cut between two children of the lowest switch
-// that has all of it below (topo/switch_order.h), the border nearest to its middle: the tree of Kandalla, Subramoni, Panda 2010,
-// section 4.2, binomial among the leaders of switches and binomial below each of them, for any tree
-// of switches. A switch's leader is the root, if that is below it, else its first rank.
+// that has all of it below (topo/switch_order.h), the border nearest to its middle: the tree of
+// Kandalla, Subramoni, Panda 2010, section 4.2, binomial among the leaders of switches and binomial
+// below each of them, for any tree of switches. A switch's leader is the root, if that is below it,
+// else its first rank.
 //
 // Why: a subtree is always an interval of ranks. So a subtree's blocks stand one behind the other
 // in the buffer of all blocks, for every root; partial results cover intervals, so that the order

@@ -30,19 +30,27 @@ bool must_be_flat(const Algorithm& algorithm, const Shape& shape, const NodeLayo
     return (is_alone && placement.is_contiguous()) || !allows(algorithm, shape, node, placement);
 }
 
+// The order in which nodes take part, and where trees are cut in it; none: in the middle.
+struct Followed {
+    const Placement* placement = nullptr;
+    const topo::SwitchOrder* switches = nullptr;
+};
+
 // The order of ranks is what some algorithms are for, and the only one that ranks by themselves
 // have.
-const topo::OnSwitches* follows(const Algorithm& algorithm, const Shape& shape,
-                                const NodeLayout& node, const Placement& placement,
-                                const Tuning& tuning) {
+Followed follow(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
+                const Placement& placement, const Tuning& tuning) {
+    const Followed ranks{&placement, nullptr};
     const topo::OnSwitches* switches = placement.switches();
-    if (switches == nullptr || tuning.order == Order::kRanks) return nullptr;
-    if (tuning.flat || keeps_ranks(algorithm)) return nullptr;
+    if (switches == nullptr || tuning.order == Order::kRanks) return ranks;
+    if (tuning.flat || keeps_ranks(algorithm)) return ranks;
     const bool halves_well = std::has_single_bit(placement.nodes()) &&
                              switches->order.nodes_min() == switches->order.nodes_max();
-    if (algorithm.reaches_far && !halves_well) return nullptr;
-    const Placement& followed = algorithm.reaches_far ? switches->dealt : switches->placement;
-    return allows(algorithm, shape, node, followed) ? switches : nullptr;
+    if (algorithm.reaches_far && !halves_well) return ranks;
+    const Followed along = algorithm.reaches_far
+                               ? Followed{&switches->dealt, nullptr}
+                               : Followed{&switches->placement, &switches->order};
+    return allows(algorithm, shape, node, *along.placement) ? along : ranks;
 }
 
 }  // namespace
@@ -52,10 +60,9 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     : shape(call), node(&node_layout(call.collective)), placement(&where), tuning(tuned) {
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
-    if (const topo::OnSwitches* found = follows(algorithm, shape, *node, where, tuned)) {
-        placement = algorithm.reaches_far ? &found->dealt : &found->placement;
-        if (!algorithm.reaches_far) switches = &found->order;
-    }
+    const Followed followed = follow(algorithm, shape, *node, where, tuned);
+    placement = followed.placement;
+    switches = followed.switches;
     is_flat = tuning.flat || algorithm.is_flat || must_be_flat(algorithm, shape, *node, *placement);
     has_multicast = algorithm.has_multicast;
     if (!is_flat && has_blocks(shape.collective) && !placement->is_contiguous()) {

@@ -57,8 +57,12 @@ std::string read_part(const std::string& file, const char* names) {
 void share_fabric(const std::vector<std::string>& held) {
     Trouble trouble;  // of this rank: all go without, if any has some
     std::string file;
-    if (front.world_rank == 0) attempt(trouble, [&] { file = find_file(held); });
-    if (any_fails(trouble, kWhat) || !any_of_all(!file.empty())) return;
+    if (front.world_rank == 0) {
+        attempt(trouble, [&] { file = find_file(held); });
+        say(trouble.text);  // and has no file
+    }
+    // All that a job without a description pays.
+    if (!any_of_all(!file.empty())) return;
     char own[kHostBytes] = {};
     tutti_context_host(front.context, own, sizeof own);
     std::unique_ptr<char[]> names;
