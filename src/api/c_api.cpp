@@ -197,7 +197,7 @@ tutti_status tutti_context_set_fabric(tutti_context* context, const char* text, 
 void tutti_context_fabric(const tutti_context* context, uint32_t* hosts, uint32_t* switches) {
     const Context::OwnFabric* fabric = context->context->fabric();
     *hosts = fabric ? static_cast<uint32_t>(fabric->tree.place_of_host.size()) : 0;
-    *switches = fabric ? fabric->switches : 0;
+    *switches = fabric ? fabric->switches() : 0;
 }
 
 const char* tutti_context_setting(const tutti_context* context, const char* variable) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/discover.h"
@@ -44,10 +46,11 @@ using explain::counted;
 std::string summary_of(const topo::Topology& topology, const topo::SwitchTree& tree) {
     uint64_t links = 0;
     for (const topo::Topology::Link& link : topology.links) links += link.count;
-    uint32_t levels = 0;
-    for (uint32_t node = 0; node < tree.nodes.size(); ++node) {
-        levels = std::max(levels, tree.depth_of(node) + 1);
+    std::vector<uint32_t> level;  // by node; parents come first
+    for (const topo::SwitchTree::Node& node : tree.nodes) {
+        level.push_back(node.parent == topo::kNoNode ? 1 : level[node.parent] + 1);
     }
+    const uint32_t levels = *std::max_element(level.begin(), level.end());
     return fmt::format("{}: {}, {}, {}; as a tree: {} in {}", printable(topology.source),
                        counted(topology.hosts.size(), "host", "hosts"),
                        counted(topology.switches.size(), "switch", "switches"),
@@ -55,32 +58,29 @@ std::string summary_of(const topo::Topology& topology, const topo::SwitchTree& t
                        counted(levels, "level", "levels"));
 }
 
-Result<explain::FabricView> view_of_ranks(const topo::Topology& topology,
-                                          const topo::SwitchTree& tree, const Words& words) {
+Result<explain::FabricView> view_of_ranks(const DescribedCluster& cluster, const Words& words) {
     const auto ranks = words.count("--ranks", 1, 1, kRanksMax);
     if (!ranks) return ranks.error();
-    // Nobody but this function uses it.
-    const std::shared_ptr<const topo::Topology> same(std::shared_ptr<void>(), &topology);
-    const auto job = read_job_hosts(words, static_cast<uint32_t>(ranks.value()),
-                                    DescribedCluster{same, tree});
+    const auto job = read_job_hosts(words, static_cast<uint32_t>(ranks.value()), cluster);
     if (!job) return job.error();
-    std::vector<std::string> unknown;
-    auto view = explain::view_of(topology, tree, job.value().names, unknown);
-    if (!view) return view.error();
+    auto view = explain::view_at(*cluster.topology, cluster.tree, job.value().names,
+                                 job.value().found);
     const topo::Placement placement = job.value().placement();
     for (uint32_t host = 0; host < placement.nodes(); ++host) {
-        view.value().ranks.push_back(explain::ranks_text(placement.members(host)));
+        view.ranks.push_back(explain::ranks_text(placement.members(host)));
     }
     return view;
 }
 
-Result<Done> print_tree(const topo::Topology& topology, const Words& words) {
-    const auto tree = topo::make_switch_tree(topology);
+Result<Done> print_tree(topo::Topology topology, const Words& words) {
+    auto tree = topo::make_switch_tree(topology);
     if (!tree) return tree.error();
-    const auto view = words.has("--ranks") ? view_of_ranks(topology, tree.value(), words)
-                                           : view_of_hosts(topology, tree.value(), words);
+    const DescribedCluster cluster{std::make_shared<const topo::Topology>(std::move(topology)),
+                                   std::move(tree.value())};
+    const auto view = words.has("--ranks") ? view_of_ranks(cluster, words)
+                                           : view_of_hosts(*cluster.topology, cluster.tree, words);
     if (!view) return view.error();
-    const std::string summary = summary_of(topology, tree.value());
+    const std::string summary = summary_of(*cluster.topology, cluster.tree);
     const std::string* file = words.find("--svg");
     if (!file) {
         if (!words.has("--hosts") && !words.has("--ranks")) fmt::print("{}\n\n", summary);
@@ -128,9 +128,9 @@ Result<Done> show(const Words& words) {
             return wrong(fmt::format("{}: not with --toml", option));
         }
     }
-    const auto topology = read_named_topology("fabric", words, words.others());
+    auto topology = read_named_topology("fabric", words, words.others());
     if (!topology) return topology.error();
-    if (!words.has("--toml")) return print_tree(topology.value(), words);
+    if (!words.has("--toml")) return print_tree(std::move(topology.value()), words);
     fmt::print("{}", topo::print_own(topology.value()));
     return Done{};
 }

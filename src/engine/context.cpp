@@ -115,10 +115,11 @@ std::string Context::fabric_host() const {
 }
 
 void Context::set_fabric(topo::SwitchTree tree, uint32_t own_host, const char* text) {
-    const uint32_t switches = topo::SwitchOrder(tree).leaves();
     fabric_ = std::make_unique<const OwnFabric>(
-        OwnFabric{std::move(tree), own_host, switches, arena::hash_text(text)});
+        OwnFabric{std::move(tree), own_host, arena::hash_text(text)});
 }
+
+uint32_t Context::OwnFabric::switches() const { return topo::SwitchOrder(tree).leaves(); }
 
 const char* Context::setting(const std::string& variable) const {
     const auto found = setting_texts_.find(variable);

@@ -79,8 +79,9 @@ class Context {
     struct OwnFabric {
         topo::SwitchTree tree;
         uint32_t own_host = 0;
-        uint32_t switches = 0;  // that have hosts
-        uint64_t hash = 0;      // of the text
+        uint64_t hash = 0;  // of the text
+        // That have hosts.
+        [[nodiscard]] uint32_t switches() const;
     };
     // nullptr: not known.
     const OwnFabric* fabric() const { return fabric_.get(); }

@@ -112,19 +112,25 @@ FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree) {
     return view;
 }
 
+FabricView view_at(const topo::Topology& topology, const topo::SwitchTree& tree,
+                   const std::vector<std::string>& hosts, const std::vector<uint32_t>& found) {
+    FabricView view{topology, topo::restrict_tree(tree, found), hosts, {}, {}};
+    for (const uint32_t host : found) {
+        view.adapters.push_back(host == topo::kNoNode ? 0 : topology.hosts[host].adapters);
+    }
+    return view;
+}
+
 Result<FabricView> view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
                            const std::vector<std::string>& hosts,
                            std::vector<std::string>& unknown) {
     const auto found = topo::find_hosts(topology, hosts);
     const std::string fault = same_host(hosts, found);
     if (!fault.empty()) return Error{ErrorCode::kArgument, fault};
-    FabricView view{topology, topo::restrict_tree(tree, found), hosts, {}, {}};
     for (size_t i = 0; i < hosts.size(); ++i) {
-        const bool is_known = found[i] != topo::kNoNode;
-        view.adapters.push_back(is_known ? topology.hosts[found[i]].adapters : 0);
-        if (!is_known) unknown.push_back(hosts[i]);
+        if (found[i] == topo::kNoNode) unknown.push_back(hosts[i]);
     }
-    return view;
+    return view_at(topology, tree, hosts, found);
 }
 
 std::string name_of_node(const FabricView& view, uint32_t node) {

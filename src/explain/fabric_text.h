@@ -26,7 +26,10 @@ struct FabricView {
 std::string ranks_text(std::span<const uint32_t> ranks);
 // All hosts.
 FabricView whole_view(const topo::Topology& topology, topo::SwitchTree tree);
-// These hosts; `unknown` becomes those that the topology does not have. A host that is named twice,
+// These hosts, found[i] being number i's of the topology, or topo::kNoNode.
+FabricView view_at(const topo::Topology& topology, const topo::SwitchTree& tree,
+                   const std::vector<std::string>& hosts, const std::vector<uint32_t>& found);
+// By name; `unknown` becomes those that the topology does not have. A host that is named twice,
 // by whatever names, is an error.
 Result<FabricView> view_of(const topo::Topology& topology, const topo::SwitchTree& tree,
                            const std::vector<std::string>& hosts,
