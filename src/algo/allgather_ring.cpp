@@ -89,6 +89,9 @@ Algorithm allgather_ring() {
             .summary = "blocks around a ring: neighbours only",
             .obstacle = if_block_too_long,
             .make = make<AllgatherRing>,
+            .alike = [](const Shape& shape) -> AlikeRounds {
+                return {{{0, shape.ranks - uint64_t{1}}}};
+            },
             .has_single_blocks = true,
             .has_pieces = true};
 }

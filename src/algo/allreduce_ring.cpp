@@ -88,6 +88,12 @@ Algorithm allreduce_ring() {
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return ring_fold_scratch(shape);
             },
+            .alike = [](const Shape& shape) -> AlikeRounds {
+                // Of fewer elements than ranks most rounds are empty.
+                if (shape.bytes / shape.element_bytes < shape.ranks) return {};
+                const uint64_t half = shape.ranks - uint64_t{1};
+                return {{{0, half}, {half, half}}};
+            },
             .segment_bytes = kRingSegment};
 }
 

@@ -481,19 +481,4 @@ Programs make_plans(const Algorithm& algorithm, const Shape& shape, const Placem
     return programs;
 }
 
-std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
-                               const Placement& placement, const Tuning& tuning) {
-    const Layout layout(algorithm, shape, placement, tuning);
-    const std::string_view why = algorithm.obstacle(layout.inner(layout.segment_bytes));
-    return why.empty() ? algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1))) : why;
-}
-
-uint64_t plan_scratch_bytes(const Algorithm& algorithm, const Shape& shape,
-                            const Placement& placement, const Tuning& tuning) {
-    const Layout layout(algorithm, shape, placement, tuning);
-    const uint64_t inner =
-        algorithm.scratch_bytes(layout.inner(layout.segment_bytes), layout.tuning);
-    return layout.lanes_in_flight * align_up(layout.own_scratch_max() + inner);
-}
-
 }  // namespace tutti::algo

@@ -49,6 +49,23 @@ using Programs = std::vector<std::unique_ptr<Program>>;
 Programs make_plans(const Algorithm& algorithm, const Shape& shape,
                     const topo::Placement& placement, const Tuning& tuning);
 
+// What the participants of a plan do among themselves in its first lane, without the node level
+// around it. The placement must outlive it and its programs.
+struct InnerLane {
+    const Algorithm* algorithm = nullptr;
+    Shape shape;  // of the lane, ranks being participants
+    Tuning tuning;
+    std::vector<uint32_t> node_of;  // of the placement, by participant: several on one where flat
+    uint64_t lanes = 1;
+    uint32_t lanes_in_flight = 1;
+
+    [[nodiscard]] std::unique_ptr<Program> program(Rank participant) const {
+        return algorithm->make(shape, participant, tuning);
+    }
+};
+InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape,
+                     const topo::Placement& placement, const Tuning& tuning);
+
 // As Algorithm::obstacle, for the shape that the algorithm would see inside the plan.
 std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
                                const topo::Placement& placement, const Tuning& tuning);

@@ -3,6 +3,7 @@
 // rank) to a Program of one lane; algo/plan.h cuts vectors into lanes and puts the node level around it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "base/result.h"
 #include "sched/program.h"
+#include "sched/shortened.h"
 
 namespace tutti::algo {
 
@@ -39,6 +41,10 @@ struct Tuning {
 inline std::string_view never(const Shape&) { return {}; }
 inline uint64_t no_scratch(const Shape&, const Tuning&) { return 0; }
 
+// No, one or two stretches of rounds.
+using AlikeRounds = std::array<sched::Stretch, 2>;
+inline AlikeRounds none_alike(const Shape&) { return {}; }
+
 // An algorithm's record, which stands in its own file.
 struct Algorithm {
     std::string_view name;
@@ -51,6 +57,9 @@ struct Algorithm {
     // The most scratch that any rank's Program takes, in bytes: part of the choice, so the same for
     // all ranks.
     uint64_t (*scratch_bytes)(const Shape& shape, const Tuning& tuning) = no_scratch;
+    // Its law, for those who price long schedules: in these rounds each participant does the same
+    // with the same peers, but for what does not divide. Of the shape that make() gets.
+    AlikeRounds (*alike)(const Shape& shape) = none_alike;
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
     uint64_t segment_bytes = 0;
     // Its longest messages go from one half of the participants to the other. It follows the walk

@@ -61,21 +61,24 @@ void print_row(const explain::Candidate& row, bool has_multicasts) {
     if (has_multicasts) {
         fmt::print("{:>10} {:>12} ", most.multicasts_sent, format_bytes(most.multicast_bytes_sent));
     }
-    fmt::print("{:>12} {:>8}  {}\n", format_bytes(most.reduced_bytes), most.node_operations,
-               row.algorithm->summary);
+    fmt::print("{:>12} {:>8} {:>10}  {}\n", format_bytes(most.reduced_bytes), most.node_operations,
+               row.ns ? format_duration(*row.ns) : "-", row.algorithm->summary);
 }
 
 void print_table(const sched::Shape& shape, const topo::Placement& placement,
-                 const select::Choice& choice) {
-    const auto [rows, are_followed, has_multicasts] = explain::compare(shape, placement, choice);
+                 const select::Choice& choice, const NamedFabric& named) {
+    const select::Cluster cluster{price::Network::on(named.fabric, named.parameters),
+                                  named.parameters.node};
+    const auto [rows, are_followed, has_multicasts] =
+        explain::compare(shape, placement, choice, cluster);
     const std::string multicasts =
         has_multicasts ? fmt::format("{:>10} {:>12} ", "multicasts", "bytes") : "";
-    fmt::print("\n{:20} {:>7} {:>9} {:>12} {}{:>12} {:>8}\n", "", "rounds", "messages",
-               "bytes sent", multicasts, "folded", "node ops");
+    fmt::print("\n{:20} {:>7} {:>9} {:>12} {}{:>12} {:>8} {:>10}\n", "", "rounds", "messages",
+               "bytes sent", multicasts, "folded", "node ops", "time");
     for (const explain::Candidate& row : rows) print_row(row, has_multicasts);
     fmt::print(
         "\nrounds: messages of the longest chain that wait for each other. All else: of the "
-        "rank that has most.\n");
+        "rank that has most.\ntime: predicted, all ranks beginning together (docs/price.md)\n");
     if (has_multicasts) {
         fmt::print("multicasts, bytes: what that rank sends so, once for all that receive it\n");
     }
@@ -191,18 +194,15 @@ Result<std::string> drawing_of(const Words& words, const ReadScenario& read, uin
 }
 
 // What the links of a described cluster carry, where that is not too much to follow.
-Result<Done> print_links(const Words& words, const JobHosts& job, const sched::Shape& shape,
-                         const topo::Placement& placement, const select::Choice& choice) {
+void print_links(const NamedFabric& named, const sched::Shape& shape,
+                 const topo::Placement& placement, const select::Choice& choice) {
     const algo::Algorithm& algorithm = *choice.algorithm;
-    const auto named = read_fabric(words, job);
-    if (!named) return named.error();
-    fmt::print("on:    {}\n", named.value().text);
-    if (explain::operations_about(algorithm, shape, placement, choice.tuning) <=
+    if (explain::operations_about(algorithm, shape, placement, choice.tuning) >
         explain::kOperationsMax) {
-        print_load(named.value(), shape, placement,
-                   algo::make_plans(algorithm, shape, placement, choice.tuning));
+        return;
     }
-    return Done{};
+    print_load(named, shape, placement,
+               algo::make_plans(algorithm, shape, placement, choice.tuning));
 }
 
 // The file is written whole or not at all.
@@ -313,12 +313,14 @@ Result<Done> explain(const Words& words) {
         print_node_level(scenario, bytes, choice.value(), side);
         return Done{};
     }
+    const auto named = read_fabric(words, read.value().job);
+    if (!named) return named.error();
     print_choice(scenario, bytes, choice.value());
+    fmt::print("on:    {}\n", named.value().text);
     if (read.value().job.cluster && is_plan) {
-        const auto done = print_links(words, read.value().job, shape, placement, choice.value());
-        if (!done) return done.error();
+        print_links(named.value(), shape, placement, choice.value());
     }
-    print_table(shape, placement, choice.value());
+    print_table(shape, placement, choice.value(), named.value());
     return Done{};
 }
 
@@ -326,6 +328,8 @@ Result<Done> explain(const Words& words) {
 
 int explain_main(std::span<const std::string> arguments) {
     std::vector<OptionDoc> options(scenario_options().begin(), scenario_options().end());
+    const auto fabric = fabric_options();
+    options.insert(options.end(), fabric.begin(), fabric.end());
     options.insert(options.end(), kExplainOptions.begin(), kExplainOptions.end());
     const auto words = Words::parse("explain", arguments, options);
     if (words && words.value().wants_help()) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/parameter_words.h"
 #include "explain/fabric_text.h"
 #include "topo/fabric_of_tree.h"
 
@@ -14,7 +15,9 @@ namespace tutti::cli {
 namespace {
 
 constexpr auto kFabricOptions = std::to_array<OptionDoc>({
-    {"--rate", "RATE", "Of each host's link, or where --fabric says none (default: 100Gbit)"},
+    kParametersOption,
+    {"--rate", "RATE",
+     "Of each host's link, or where --fabric says none (default: --parameters', or 100Gbit)"},
     {"--latency", "TIME", "From host to host over a switch, or likewise (default: 1us)"},
     {"--leaves", "N,N...", "Hosts on each leaf switch, under one switch (default: all on one)"},
     {"--trunk", "RATE", "Of each leaf's link to that switch, each way (default: as --rate)"},
@@ -44,11 +47,11 @@ Result<std::vector<uint32_t>> read_leaves(const std::string& list, uint32_t host
 }
 
 // What may also be said beside a description of the cluster.
-Result<topo::LinkDefaults> read_defaults(const Words& words) {
-    topo::LinkDefaults defaults;
+Result<topo::LinkDefaults> read_defaults(const Words& words, topo::LinkDefaults defaults) {
     const auto rate = read_rate(words, "--rate", defaults.bits_per_s);
     if (!rate) return rate.error();
     defaults.bits_per_s = rate.value();
+    if (words.has("--rate")) defaults.trunk_bits_per_s = 0;
     if (const std::string* text = words.find("--latency")) {
         const auto time = parse_duration(*text);
         if (!time || *time < 2) {
@@ -79,7 +82,8 @@ void reorder(const JobHosts& job, topo::Fabric& fabric) {
     fabric.number_of_host = job.order;
 }
 
-Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job) {
+Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job,
+                                 const price::ClusterParameters& parameters) {
     const auto hosts = static_cast<uint32_t>(job.order.size());
     std::vector<uint32_t> leaves{hosts};
     if (const std::string* text = words.find("--leaves")) {
@@ -88,11 +92,13 @@ Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job) {
         leaves = std::move(read.value());
     }
     topo::Fabric fabric = topo::Fabric::leaves(leaves);
-    const auto defaults = read_defaults(words);
+    const auto defaults = read_defaults(words, parameters.links);
     if (!defaults) return defaults.error();
     fabric.host_bits_per_s = defaults.value().bits_per_s;
     fabric.latency_ns = defaults.value().latency_ns;
-    const auto trunk = read_rate(words, "--trunk", fabric.host_bits_per_s);
+    fabric.trunk_latency_ns = defaults.value().trunk_latency_ns;
+    const uint64_t trunks = defaults.value().trunk_bits_per_s;
+    const auto trunk = read_rate(words, "--trunk", trunks ? trunks : fabric.host_bits_per_s);
     if (!trunk) return trunk.error();
     fabric.trunk_bits_per_s = trunk.value();
     if (words.has("--trunk") && fabric.switches() < 2) {
@@ -100,7 +106,7 @@ Result<NamedFabric> plain_fabric(const Words& words, const JobHosts& job) {
     }
     std::string text = text_of(fabric);
     reorder(job, fabric);
-    return NamedFabric{std::move(fabric), std::move(text), job.names, {}};
+    return NamedFabric{std::move(fabric), std::move(text), job.names, {}, parameters};
 }
 
 // What a description says may not be said again: nobody would know which of both holds.
@@ -119,19 +125,21 @@ Result<Done> check_beside_file(const Words& words, const topo::SwitchTree& tree,
 }
 
 Result<NamedFabric> described_fabric(const Words& words, const JobHosts& job,
-                                     std::span<const uint32_t> others) {
+                                     std::span<const uint32_t> others,
+                                     const price::ClusterParameters& parameters) {
     const topo::Topology& topology = *job.cluster->topology;
     std::vector<uint32_t> hosts = job.found;
     hosts.insert(hosts.end(), others.begin(), others.end());
     NamedFabric named;
     named.host_names = job.names;
+    named.parameters = parameters;
     for (const uint32_t host : others) named.host_names.push_back(topology.hosts[host].name);
     const explain::FabricView view{
         topology, topo::restrict_tree(job.cluster->tree, hosts), named.host_names, {}};
     if (const auto done = check_beside_file(words, view.tree, topology.source); !done) {
         return done.error();
     }
-    const auto defaults = read_defaults(words);
+    const auto defaults = read_defaults(words, parameters.links);
     if (!defaults) return defaults.error();
     auto fabric = topo::fabric_of(view.tree, defaults.value());
     if (!fabric) {
@@ -156,7 +164,10 @@ std::span<const OptionDoc> fabric_options() { return kFabricOptions; }
 
 Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,
                                 std::span<const uint32_t> others) {
-    return job.cluster ? described_fabric(words, job, others) : plain_fabric(words, job);
+    const auto parameters = read_parameters(words);
+    if (!parameters) return parameters.error();
+    return job.cluster ? described_fabric(words, job, others, parameters.value())
+                       : plain_fabric(words, job, parameters.value());
 }
 
 }  // namespace tutti::cli

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cli/job_words.h"
 #include "cli/words.h"
+#include "price/parameters.h"
 #include "topo/fabric.h"
 
 namespace tutti::cli {
@@ -23,6 +24,7 @@ struct NamedFabric {
     // By number; empty where nobody named them.
     std::vector<std::string> host_names;
     std::vector<std::string> switch_names;
+    price::ClusterParameters parameters;  // of which links are in the fabric
 };
 // others: hosts of the described cluster that are on the fabric behind the call's own.
 Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,

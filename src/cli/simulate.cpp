@@ -106,6 +106,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.placement = &placement;
     request.tuning = tuning;
     request.cluster.fabric = around.named.fabric;
+    request.cluster.overhead_ns = around.named.parameters.message_ns;
+    request.cluster.eager_bytes_max = around.named.parameters.eager_bytes_max;
     request.has_data = has_room_for_data(shape) && operations <= kSimulatedOperationsMax;
     request.seed = around.seed;
     request.costs = around.costs;
@@ -163,6 +165,7 @@ Result<Conditions> read_conditions(const Words& words, const JobHosts& job) {
     auto named = read_fabric(words, job, background.value().hosts);
     if (!named) return named.error();
     around.named = std::move(named.value());
+    around.costs = around.named.parameters.node;
     around.background_text = background.value().text;
     around.background.bytes = background.value().bytes;
     // Behind those of the call.

@@ -2,12 +2,15 @@
 // All algorithms that could run a call, with what each would cost: the table of `tutti explain`.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "algo/registry.h"
 #include "price/cost.h"
 #include "sched/shape.h"
+#include "select/predict.h"
 #include "select/select.h"
 #include "topo/placement.h"
 
@@ -18,6 +21,7 @@ struct Candidate {
     bool is_chosen = false;
     std::string_view obstacle;  // why it cannot run this; then it has no cost
     price::Cost cost;
+    std::optional<uint64_t> ns;  // predicted; none: nothing tells how fast multicasts are
 };
 
 struct Comparison {
@@ -28,6 +32,6 @@ struct Comparison {
 
 // The chosen one with its tuning, the others with their own.
 Comparison compare(const sched::Shape& shape, const topo::Placement& placement,
-                   const select::Choice& choice);
+                   const select::Choice& choice, const select::Cluster& cluster);
 
 }  // namespace tutti::explain

@@ -100,8 +100,7 @@ uint64_t hosts_ns(const sched::Shape& shape, const topo::Placement& placement,
         // It sends or receives.
         const uint64_t way_ns = std::min(fabric.link_latency_ns(2 * host) + least_down_ns,
                                          least_up_ns + fabric.link_latency_ns(2 * host + 1));
-        most_ns =
-            std::max(most_ns, way_ns + bits_ns(bytes, fabric.link_bits_per_s(2 * host)));
+        most_ns = std::max(most_ns, way_ns + bits_ns(bytes, fabric.link_bits_per_s(2 * host)));
     }
     if (shape.collective != TUTTI_ALLREDUCE) return most_ns;
     return std::max(most_ns,

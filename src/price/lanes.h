@@ -1,35 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a lane of a schedule takes between hosts, by measured speeds (Shape::message_speed,
-// Shape::multicast_speed). Ranks compare such prices to choose, so they are integers.
+// How long the lanes of a schedule take between hosts. Ranks compare such prices to choose, so they
+// are integers: the same inputs give the same price everywhere.
 //
-// The usual model of latency and rate (Hockney 1994), on the schedule itself: the steps of a lane
-// (check::steps) come one after the other, each takes a latency and the bytes of whoever sends or
-// receives most in it; each further lane takes the bytes of the busiest, or its latencies, which
-// lanes in flight share, if that is longer. Multicasts come one behind the other, whoever sends:
-// one latency, and all bytes at their rate.
+// The schedule itself is followed in time, on the usual model of latency and rate (Hockney 1994)
+// for each link: a message takes every link of its way for what its bytes take there, one message
+// after the other, and cuts through switches. So what shares a link is seen, be it a host's, for
+// which its ranks queue, or one between switches. Multicasts come one behind the other, whoever
+// sends: all bytes at their rate, and one latency.
+//
+// What is left out against simulate/: a message takes all links of its way in the order in which it
+// sets out, and a participant's round begins when the one before it is complete. Of rounds that are
+// alike a few are followed, and the others take as long as the last of these.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "price/network.h"
+#include "price/parameters.h"
 #include "sched/program.h"
-#include "sched/shape.h"
-#include "topo/placement.h"
+#include "sched/shortened.h"
 
 namespace tutti::price {
 
-// What a lane takes alone, and what each further one adds.
-struct LaneTimes {
-    uint64_t first_ns = 0;
-    uint64_t next_ns = 0;
+// Lanes that are alike, among their participants.
+//
+// What a link does for one lane alone it does from some time on to some other, with pauses in which
+// it may serve others. So all lanes take at least one lane's time, less that window, and all that
+// the link does for all of them; likewise with a participant, which has few of them under way.
+struct Lanes {
+    sched::Rank participants = 1;
+    std::function<std::unique_ptr<sched::Program>(sched::Rank participant)> program;
+    std::span<const uint32_t> host_of;  // by participant
+    uint64_t count = 1;
+    uint32_t in_flight = 1;
+    // In each of these rounds every participant does the same with the same peers; ascending, those
+    // of no rounds do not count.
+    std::array<sched::Stretch, 2> alike = {};
 };
 
-// The programs of all participants, of one lane each.
-LaneTimes followed_lane(const sched::Shape& shape, const topo::Placement& placement,
-                        std::span<const std::unique_ptr<sched::Program>> programs,
-                        uint64_t lanes_in_flight);
-// By the rounds and bytes of one participant's program, where there are too many to follow.
-LaneTimes estimated_lane(const sched::Shape& shape, const sched::Program& program);
+struct LaneTimes {
+    uint64_t first_ns = 0;  // one lane alone
+    uint64_t all_ns = 0;
+};
+
+// At most about so many messages are followed, at 0.1 to 0.2 us each.
+inline constexpr uint64_t kFollowedMessagesMax = 1u << 14;
+
+// None if there are more messages than that, or if rounds wait for each other such that they cannot
+// be followed one by one, which no algorithm of ours does.
+std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParameters& node,
+                                        const Lanes& lanes);
+// By the rounds and bytes of one participant's program, of one lane, where there are too many
+// messages to follow.
+LaneTimes estimated_lanes(const Network& network, const sched::Program& program, uint64_t lanes);
 
 }  // namespace tutti::price

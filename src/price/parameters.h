@@ -1,20 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What work inside a node takes where nothing was measured. Links and their rates stand in
-// topo/fabric.h, measured speeds between nodes in sched::Shape.
+// What a cluster takes for messages and for work inside its nodes, where nobody has measured it.
 #pragma once
 
 #include <cstdint>
 
+#include "sched/shape.h"
+#include "topo/fabric_of_tree.h"
+
 namespace tutti::price {
 
 // Orders of magnitude for a server of today: two cores of a node see each other's store in 20 to
-// 300 ns. No choice depends on them; the simulator and drawings for other tools do.
+// 300 ns.
 struct NodeParameters {
     // Until another core sees a written flag.
     uint64_t flag_ns = 100;
     // One rank's copying between its buffers and shared memory, and one rank's folding.
     uint64_t copy_bytes_per_s = 8'000'000'000;
     uint64_t reduce_bytes_per_s = 4'000'000'000;
+    bool operator==(const NodeParameters&) const = default;
+};
+
+// What `tutti tune` measures, what a preset says (select/parameters.h). Rates are those of payload.
+struct ClusterParameters {
+    topo::LinkDefaults links = {};
+    uint64_t message_ns = 0;           // of a processor, for each message that it posts
+    uint64_t eager_bytes_max = 65536;  // longer messages wait for their receive
+    // The factor alpha of Kandalla, Subramoni, Panda 2010, section 4: messages take so much longer
+    // between switches, for foreign traffic; in thousandths.
+    uint32_t foreign_permille = 1000;
+    // From one host to all, what authenticates and places them included; none: as is not known.
+    sched::Speed multicast = {};
+    NodeParameters node = {};
 };
 
 }  // namespace tutti::price

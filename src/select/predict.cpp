@@ -1,63 +1,114 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "select/predict.h"
 
+#include <algorithm>
+
 #include "algo/plan.h"
 #include "price/lanes.h"
+#include "price/node_part.h"
 
 namespace tutti::select {
 namespace {
 
-// The call as the nodes see it, cut to one lane of `lanes`.
-struct Between {
-    sched::Shape shape;
-    topo::Placement placement;
-    algo::Tuning tuning;
-    uint64_t lanes = 1;
-    uint64_t lanes_in_flight = 1;
+// What the nodes do around a lane, one part after the other.
+struct Around {
+    uint64_t before_ns = 0;
+    uint64_t behind_ns = 0;
+    bool is_streamed = false;  // the part behind is beside the messages
 };
 
-Between between_nodes(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                      const topo::Placement& placement, const algo::Tuning& tuning) {
-    const uint32_t nodes = placement.nodes();
-    Between result{shape, topo::Placement::blocks(nodes, nodes), tuning};
-    result.shape.ranks = nodes;
-    result.shape.root = placement.node_of(shape.root);
-    if (has_blocks(shape.collective)) result.shape.bytes *= placement.members_max();
-    result.tuning.leaders = 0;
-    if (!algo::plan_obstacle(algorithm, result.shape, result.placement, result.tuning).empty()) {
-        result.shape = shape;  // it runs among the ranks only
-        result.placement = placement;
+// Node operations of a rank of the fullest node that leads it in the first lane; before and behind
+// its first message.
+Around around(const algo::Algorithm& algorithm, const sched::Shape& shape,
+              const topo::Placement& placement, const algo::Tuning& tuning,
+              const price::NodeParameters& parameters) {
+    uint32_t fullest = 0;
+    for (uint32_t node = 0; node < placement.nodes(); ++node) {
+        if (placement.members(node).size() > placement.members(fullest).size()) fullest = node;
     }
-    const auto plan = algo::make_plan(algorithm, result.shape, result.placement, result.shape.root,
-                                      result.tuning);
-    result.lanes = plan->extent().lanes;
-    result.lanes_in_flight = plan->extent().lanes_in_flight;
-    if (result.lanes == 1) return result;
-    const uint64_t element = shape.element_bytes;
-    const uint64_t elements = shape.bytes / element;
-    result.shape.bytes = (elements + result.lanes - 1) / result.lanes * element;
-    result.tuning.segment_bytes = result.shape.bytes;
+    const auto members = static_cast<uint32_t>(placement.members(fullest).size());
+    if (members == 1) return {};
+    const bool is_root = has_root(shape.collective) && placement.node_of(shape.root) == fullest;
+    const sched::Rank leader = is_root ? shape.root : placement.members(fullest).front();
+    const auto plan = algo::make_plan(algorithm, shape, placement, leader, tuning);
+    Around result;
+    bool has_sent = false;
+    uint32_t behind = 0;
+    sched::Round round;
+    for (uint64_t k = 0; k < plan->extent().rounds; ++k) {
+        plan->read(0, k, round);
+        for (const sched::Operation& op : round) {
+            if (!sched::is_node(op.kind)) {
+                has_sent |= sched::is_message(op.kind) || sched::is_multicast(op.kind);
+                continue;
+            }
+            const uint64_t ns = price::node_operation_ns(op, members, parameters);
+            (has_sent ? result.behind_ns : result.before_ns) += ns;
+            behind += has_sent ? 1 : 0;
+        }
+    }
+    result.is_streamed = behind > 1;
     return result;
 }
 
-price::LaneTimes follow(const algo::Algorithm& algorithm, const Between& between) {
-    const algo::Programs programs =
-        algo::make_plans(algorithm, between.shape, between.placement, between.tuning);
-    return price::followed_lane(between.shape, between.placement, programs,
-                                between.lanes_in_flight);
+// The call as the nodes see it: what is multicast to all ranks is priced as if each node had one.
+struct Between {
+    sched::Shape shape;
+    topo::Placement placement;
+};
+
+Between between_nodes(const sched::Shape& shape, const topo::Placement& placement) {
+    const uint32_t nodes = placement.nodes();
+    Between result{shape, topo::Placement::blocks(nodes, nodes)};
+    result.shape.ranks = nodes;
+    result.shape.root = placement.node_of(shape.root);
+    if (has_blocks(shape.collective)) result.shape.bytes *= placement.members_max();
+    return result;
+}
+
+price::LaneTimes lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
+    const price::Lanes priced{.participants = lane.shape.ranks,
+                              .program = [&](sched::Rank i) { return lane.program(i); },
+                              .host_of = lane.node_of,
+                              .count = lane.lanes,
+                              .in_flight = lane.lanes_in_flight,
+                              .alike = lane.algorithm->alike(lane.shape)};
+    const auto times = price::followed_lanes(cluster.network, cluster.node, priced);
+    if (times) return *times;
+    return price::estimated_lanes(cluster.network, *lane.program(lane.shape.root), lane.lanes);
 }
 
 }  // namespace
 
 uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                      const topo::Placement& placement, const algo::Tuning& tuning,
+                      const Cluster& cluster) {
+    if (algorithm.is_flat && algorithm.has_multicast && placement.members_max() > 1) {
+        const Between nodes = between_nodes(shape, placement);
+        return predicted_ns(algorithm, nodes.shape, nodes.placement, tuning, cluster);
+    }
+    const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, tuning);
+    const price::LaneTimes times = lane_times(lane, cluster);
+    const bool is_shared = lane.shape.ranks < placement.ranks();
+    const Around node =
+        is_shared ? around(algorithm, shape, placement, tuning, cluster.node) : Around{};
+    const uint64_t around_ns = node.before_ns + node.behind_ns;
+    const uint64_t first_ns = node.is_streamed
+                                  ? node.before_ns + std::max(times.first_ns, node.behind_ns)
+                                  : times.first_ns + around_ns;
+    return first_ns + std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * around_ns);
+}
+
+uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
                       const topo::Placement& placement, const algo::Tuning& tuning) {
-    const Between between = between_nodes(algorithm, shape, placement, tuning);
-    const auto root = algo::make_plan(algorithm, between.shape, between.placement,
-                                      between.shape.root, between.tuning);
-    const bool is_long = root->extent().rounds * between.shape.ranks > kFollowedMessagesMax;
-    const price::LaneTimes times =
-        is_long ? price::estimated_lane(between.shape, *root) : follow(algorithm, between);
-    return times.first_ns + (between.lanes - 1) * times.next_ns;
+    const Between nodes = between_nodes(shape, placement);
+    const bool can_run =
+        algo::plan_obstacle(algorithm, nodes.shape, nodes.placement, tuning).empty();
+    const Cluster cluster{.network = price::Network::measured(
+                              nodes.placement.nodes(), shape.message_speed, shape.multicast_speed),
+                          .node = {}};
+    return can_run ? predicted_ns(algorithm, nodes.shape, nodes.placement, tuning, cluster)
+                   : predicted_ns(algorithm, shape, placement, tuning, cluster);
 }
 
 }  // namespace tutti::select

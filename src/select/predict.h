@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a call would take between hosts, by the latency and rate that were measured there.
+// How long a call would take across hosts: the price of an algorithm's own schedule.
 #pragma once
 
 #include <cstdint>
 
 #include "algo/registry.h"
+#include "price/network.h"
+#include "price/parameters.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
 
 namespace tutti::select {
 
-// In ns. shape as in select::Question, with both speeds known; the algorithm can run it. What
-// happens inside a node is not in it, and each node talks by one rank.
+// What all ranks of a team know alike of where it runs. Node n of the placement is host n.
+struct Cluster {
+    price::Network network;
+    price::NodeParameters node;
+};
+
+// In ns. shape as in select::Question; the algorithm can run it.
 //
-// By price/lanes.h, on the algorithm's schedule among the nodes. Schedules of more than
-// kFollowedMessagesMax messages a lane are not followed: there the root's own rounds and bytes
-// count.
+// A lane among the leaders is followed (price/lanes.h); what their nodes do around it (node
+// operations of the rank that has most) comes before and behind. Lanes are a pipeline: each further
+// one takes what its slowest part does. Schedules of more than price::kFollowedMessagesMax messages
+// a lane are not followed: there one participant's own rounds and bytes count.
+uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                      const topo::Placement& placement, const algo::Tuning& tuning,
+                      const Cluster& cluster);
+
+// By the speeds that the shape knows, both, between hosts on one switch. What happens inside a
+// node is not in it.
 uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
                       const topo::Placement& placement, const algo::Tuning& tuning);
-
-inline constexpr uint64_t kFollowedMessagesMax = 1u << 14;
 
 }  // namespace tutti::select

@@ -6,8 +6,8 @@
 // A *stretch* is a run of rounds that are alike on every rank: the same operations with the same
 // peers, as long as in the round before but for the element that does not divide, waiting for the
 // same of it.
-// Keeping the first K rounds of each stretch and taking the rest away leaves a schedule in which
-// every message still has both its ends, since all ranks take away the same rounds.
+// Keeping the first K rounds of each stretch (sched/shortened.h) leaves a schedule in which every
+// message still has both its ends, since all ranks take away the same rounds.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,16 @@
 #include <vector>
 
 #include "sched/program.h"
+#include "sched/shortened.h"
 
 namespace tutti::simulate {
 
-// Rounds [first, first + rounds) of each rank.
-struct Stretch {
-    uint64_t first = 0;
-    uint64_t rounds = 0;
-    bool operator==(const Stretch&) const = default;
-};
+using sched::Stretch;
 
 // Those of at least `shortest` rounds, ascending, the same for all ranks. None where ranks have
 // different numbers of rounds, or several lanes: these take turns on a link, and how often does not
 // fall in step with the rounds. Reads every round of every rank.
 std::vector<Stretch> alike_stretches(std::span<const std::unique_ptr<sched::Program>> programs,
                                      uint64_t shortest);
-
-// The program without some rounds of its stretches: `kept` of each stay. Must not outlive it.
-std::unique_ptr<sched::Program> shortened(const sched::Program& program,
-                                          std::span<const Stretch> stretches,
-                                          std::span<const uint64_t> kept);
 
 }  // namespace tutti::simulate

@@ -71,6 +71,7 @@ uint64_t Fabric::link_bits_per_s(uint32_t link) const {
 uint64_t Fabric::link_latency_ns(uint32_t link) const {
     const Trunk* own = own_link(link);
     if (own && own->latency_ns != 0) return own->latency_ns;
+    if (trunk_latency_ns != 0 && !is_host_link(link)) return trunk_latency_ns;
     return link % 2 == 0 ? latency_ns / 2 : latency_ns - latency_ns / 2;
 }
 

@@ -40,6 +40,8 @@ class Fabric {
     uint64_t trunk_bits_per_s = 100'000'000'000;  // of each link between switches
     // From a host to another on the same switch; a link takes half of it.
     uint64_t latency_ns = 1000;
+    // Of each link between switches, one way; 0: half of that, too.
+    uint64_t trunk_latency_ns = 0;
 
     static Fabric one_switch(uint32_t hosts);
     // hosts_of_leaf[i] hosts on leaf i, ascending; above several leaves one switch.

@@ -27,7 +27,9 @@ bool is_met_by_any(const SwitchTree& tree, const Test& is_met) {
 Result<Fabric> fabric_of(const SwitchTree& tree, const LinkDefaults& defaults) {
     Fabric fabric;
     fabric.host_bits_per_s = fabric.trunk_bits_per_s = defaults.bits_per_s;
+    if (defaults.trunk_bits_per_s != 0) fabric.trunk_bits_per_s = defaults.trunk_bits_per_s;
     fabric.latency_ns = defaults.latency_ns;
+    fabric.trunk_latency_ns = defaults.trunk_latency_ns;
     std::vector<Trunk> host_links;
     std::vector<Trunk> switch_links;
     std::vector<uint32_t> levels;

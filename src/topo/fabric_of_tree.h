@@ -15,6 +15,8 @@ struct LinkDefaults {
     uint64_t bits_per_s = 100'000'000'000;  // of every link
     // From a host to another on the same switch, as Fabric has it; a link takes half of it.
     uint64_t latency_ns = 1000;
+    uint64_t trunk_bits_per_s = 0;  // of each link between switches; 0: as of every link
+    uint64_t trunk_latency_ns = 0;  // likewise, as Fabric has it
 };
 
 // Node n of the tree is switch n, host i of the tree is host i. Switches that are one node are one

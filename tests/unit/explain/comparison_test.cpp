@@ -23,7 +23,9 @@ TEST(Comparison, HoldsEveryAlgorithmOfTheCollectiveWithItsCost) {
     select::Choice choice;
     choice.runs = select::Runs::kPlan;
     choice.algorithm = algo::find(TUTTI_BCAST, "binomial");
-    const Comparison found = compare(shape, topo::Placement::blocks(8, 8), choice);
+    select::Cluster cluster;
+    cluster.network.fabric = topo::Fabric::one_switch(8);
+    const Comparison found = compare(shape, topo::Placement::blocks(8, 8), choice, cluster);
     const auto all = algo::algorithms();
     EXPECT_EQ(found.candidates.size(),
               static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const auto& one) {
@@ -37,6 +39,7 @@ TEST(Comparison, HoldsEveryAlgorithmOfTheCollectiveWithItsCost) {
         EXPECT_EQ(one.obstacle.empty(), !one.algorithm->has_multicast) << one.algorithm->name;
         if (one.is_chosen) {
             EXPECT_EQ(one.cost.rounds, 3u);
+            EXPECT_EQ(one.ns, 3 * (1000 + 80));  // 1 us, and 1000 bytes at 100 Gbit/s
         }
     }
 }

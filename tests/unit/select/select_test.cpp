@@ -84,7 +84,7 @@ TEST_F(Choosing, TheFirstRuleThatFits) {
     // Of other collectives these rules say nothing.
     const auto barrier = choose(shape_of(TUTTI_BARRIER, 0, 8));
     EXPECT_EQ(name(barrier), "tree");
-    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 17 (barrier, hosts 2 to 16, "))
+    EXPECT_TRUE(barrier.value().reason.starts_with("built-in rule 19 (barrier, hosts 2 to 16, "))
         << barrier.value().reason;
 }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What --parameters tells of a cluster: a preset's name, or a file.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/words.h"
+#include "price/parameters.h"
+
+namespace tutti::cli {
+
+inline constexpr OptionDoc kParametersOption{
+    "--parameters", "NAME|FILE",
+    "What messages take: a preset, such as infiniband-100g, or a file "
+    "(docs/formats/parameters.md)"};
+
+// What is assumed, where it is not there.
+Result<price::ClusterParameters> read_parameters(const Words& words);
+
+}  // namespace tutti::cli

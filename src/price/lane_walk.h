@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One lane followed in time. Inside price/ only.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "price/lanes.h"
+
+namespace tutti::price {
+
+class LaneWalk {
+  public:
+    LaneWalk(const Network& network, const NodeParameters& node, const Lanes& lanes);
+
+    // False where rounds wait for each other, or where there are more than kFollowedMessagesMax
+    // messages.
+    bool go();
+
+    // Until all participants are done.
+    [[nodiscard]] uint64_t end_ns() const { return end_ns_ + left_out_ns(); }
+    // What all further lanes add.
+    [[nodiscard]] uint64_t further_ns() const;
+
+  private:
+    static constexpr uint64_t kNever = UINT64_MAX;
+
+    // A round under way.
+    struct Live {
+        std::vector<sched::Operation> ops;
+        std::vector<uint64_t> done_ns;  // of each; kNever
+        uint64_t begun = 0;             // bits
+        uint64_t done = 0;
+        [[nodiscard]] bool is_done() const {
+            return static_cast<size_t>(std::popcount(done)) == ops.size();
+        }
+    };
+    struct Participant {
+        std::unique_ptr<sched::Program> whole;
+        std::unique_ptr<sched::Program> brief;  // without the rounds that are counted
+        const sched::Program* program = nullptr;
+        uint64_t rounds = 0;
+        uint64_t round = 0;  // of `older`; `newer` is the one after it
+        Live older;
+        Live newer;
+        uint64_t before_ns = 0;  // all rounds before these
+        bool is_queued = false;
+        uint64_t begun_ns = kNever;
+        uint64_t end_ns = 0;
+    };
+    struct End {
+        sched::Rank participant = 0;
+        uint32_t operation = 0;
+        uint64_t round = 0;
+        uint64_t ready_ns = kNever;
+    };
+    struct Message {
+        End send;
+        End recv;
+        uint64_t bytes = 0;
+        uint64_t fold_ns = 0;
+        uint64_t come_ns = kNever;
+    };
+    struct Key {
+        sched::Rank from;
+        sched::Rank to;
+        uint32_t message;
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash {
+        size_t operator()(const Key& key) const;
+    };
+    struct Multicast {
+        std::vector<End> ends;
+        uint64_t bytes = 0;
+        uint64_t ready_ns = 0;
+    };
+    struct Departure {
+        uint64_t at_ns;
+        uint64_t number;  // of those at the same time, as they came
+        uint32_t message;
+        bool operator>(const Departure& other) const {
+            return at_ns != other.at_ns ? at_ns > other.at_ns : number > other.number;
+        }
+    };
+
+    void shorten();
+    [[nodiscard]] uint64_t left_out_ns() const;
+    void queue(sched::Rank rank);
+    void advance(sched::Rank rank);
+    void load(Participant& one, uint64_t round, Live& into);
+    void begin_ready(sched::Rank rank);
+    void begin(End end, const sched::Operation& op);
+    void post(const Key& key, const End& end, bool is_send, uint64_t bytes, uint64_t fold_ns);
+    [[nodiscard]] uint64_t asked_ns(const Message& message) const;
+    void post_multicast(const End& end, const sched::Operation& op);
+    void depart(const Departure& departure);
+    // When the last byte has left, and when it has come.
+    struct Passed {
+        uint64_t left_ns;
+        uint64_t come_ns;
+    };
+    Passed pass(uint32_t from_host, uint32_t to_host, uint64_t bytes, uint64_t at_ns);
+    void receive(const Message& message);
+    void complete(const End& end, uint64_t at_ns);
+    [[nodiscard]] uint64_t on_link_ns(uint32_t link, uint64_t bytes);
+
+    const Network& network_;
+    const NodeParameters& node_;
+    const Lanes& lanes_;
+    sched::Round round_;
+    // Of those alike some are left out, and the last ones before them say how long they take.
+    struct Gap {
+        uint64_t behind = 0;  // rounds that are followed up to there
+        uint64_t rounds = 0;
+    };
+    std::vector<Gap> gaps_;
+    uint64_t rounds_ = 0;  // of the longest program, as it is followed
+    uint64_t whole_rounds_ = 0;
+    uint64_t end_ns_ = 0;
+    std::vector<Participant> participants_;
+    std::vector<Message> messages_;
+    std::unordered_map<Key, uint32_t, KeyHash> open_;
+    std::unordered_map<uint64_t, Multicast> multicasts_;
+    std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
+    uint64_t departures_count_ = 0;
+    std::vector<sched::Rank> queue_;    // to whom something happened
+    std::vector<uint64_t> round_ends_;  // by rounds: when the last one had completed so many
+    // A link or a processor.
+    struct Server {
+        uint64_t begun_ns = kNever;
+        uint64_t busy_until_ns = 0;
+        uint64_t load_ns = 0;
+    };
+    static uint64_t serve(Server& server, uint64_t ready_ns, uint64_t ns);
+    [[nodiscard]] uint64_t further_ns(const Server& server) const;
+    std::vector<Server> links_;
+    // By participant: its processor, as it posts messages and as it folds and copies. Messages are
+    // posted in between, so these are two.
+    std::vector<Server> posters_;
+    std::vector<Server> movers_;
+    Server multicast_;
+    // Most messages are as long as the one before.
+    uint64_t last_bytes_ = 0;
+    uint64_t last_rate_ = 0;
+    uint64_t last_ns_ = 0;
+};
+
+}  // namespace tutti::price

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What messages between hosts take: the links of a fabric, and what hosts take for what they do.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/amounts.h"
+#include "price/parameters.h"
+#include "sched/shape.h"
+#include "topo/fabric.h"
+
+namespace tutti::price {
+
+inline constexpr uint64_t kBitsPerMbit = 1'000'000;
+
+struct Network {
+    topo::Fabric fabric;
+    // Of the processor, for each message that it posts, sent or received.
+    uint64_t message_ns = 0;
+    // Longer messages wait for their receive before they set out, a request and its answer.
+    uint64_t eager_bytes_max = UINT64_MAX;
+    // What is between switches takes so much longer; in thousandths.
+    uint32_t foreign_permille = 1000;
+    // From one host to all, what authenticates and places them included.
+    sched::Speed multicast = {};
+
+    [[nodiscard]] uint64_t multicast_ns(uint64_t bytes) const {
+        return bits_ns(bytes, std::max<uint64_t>(multicast.mbit, 1) * kBitsPerMbit);
+    }
+
+    // On this fabric, whatever the parameters say of links.
+    static Network on(topo::Fabric fabric, const ClusterParameters& parameters);
+    // Hosts on one switch, between which messages were measured so.
+    static Network measured(uint32_t hosts, const sched::Speed& message,
+                            const sched::Speed& multicast);
+};
+
+}  // namespace tutti::price

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/parameters.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/text.h"
+#include "config/toml_reading.h"
+#include "price/network.h"
+
+namespace tutti::select {
+namespace {
+
+using config::in_order;
+using config::located;
+using config::read_text;
+using config::trouble;
+using config::Trouble;
+using price::ClusterParameters;
+
+// A rate below this takes times that no clock of ours has.
+constexpr uint64_t kBitsPerSecondMin = 1000;
+// A second is more than any network takes for a message.
+constexpr uint64_t kTimeMax = 1'000'000'000;
+constexpr int64_t kForeignPercentMax = 10'000;
+
+// What a key sets; what it expects, where it could not.
+struct Key {
+    std::string_view name;
+    std::string_view expects;
+    bool (*set)(ClusterParameters& parameters, std::string_view text);
+};
+
+bool set_time(uint64_t& target, std::string_view text, uint64_t least) {
+    const auto time = parse_duration(text);
+    if (!time || *time < least || *time > kTimeMax) return false;
+    target = *time;
+    return true;
+}
+
+bool set_rate(uint64_t& target, std::string_view text) {
+    const auto rate = parse_rate(text);
+    if (!rate || *rate < kBitsPerSecondMin) return false;
+    target = *rate;
+    return true;
+}
+
+// Within a node rates are written as those of links are, and counted in bytes.
+bool set_bytes_per_s(uint64_t& target, std::string_view text) {
+    uint64_t bits = 0;
+    if (!set_rate(bits, text)) return false;
+    target = bits / 8;
+    return true;
+}
+
+constexpr std::string_view kTime = "a time such as \"1.5us\"";
+constexpr std::string_view kRate = "a rate such as \"97gbit\"";
+
+constexpr auto kKeys = std::to_array<Key>({
+    {"latency", kTime, [](auto& p, auto text) { return set_time(p.links.latency_ns, text, 2); }},
+    {"rate", kRate, [](auto& p, auto text) { return set_rate(p.links.bits_per_s, text); }},
+    {"hop", kTime, [](auto& p, auto text) { return set_time(p.links.trunk_latency_ns, text, 1); }},
+    {"trunk", kRate, [](auto& p, auto text) { return set_rate(p.links.trunk_bits_per_s, text); }},
+    {"message", kTime, [](auto& p, auto text) { return set_time(p.message_ns, text, 0); }},
+    {"eager", "a number of bytes such as \"64K\"",
+     [](auto& p, auto text) {
+         const auto bytes = parse_bytes(text);
+         if (bytes) p.eager_bytes_max = *bytes;
+         return bytes.has_value();
+     }},
+    {"multicast_latency", kTime,
+     [](auto& p, auto text) { return set_time(p.multicast.latency_ns, text, 1); }},
+    {"multicast_rate", kRate,
+     [](auto& p, auto text) {
+         uint64_t bits = 0;
+         if (!set_rate(bits, text) || bits < price::kBitsPerMbit) return false;
+         p.multicast.mbit = bits / price::kBitsPerMbit;
+         return true;
+     }},
+    {"flag", kTime, [](auto& p, auto text) { return set_time(p.node.flag_ns, text, 1); }},
+    {"copy", kRate,
+     [](auto& p, auto text) { return set_bytes_per_s(p.node.copy_bytes_per_s, text); }},
+    {"fold", kRate,
+     [](auto& p, auto text) { return set_bytes_per_s(p.node.reduce_bytes_per_s, text); }},
+});
+
+constexpr std::string_view kForeign = "foreign_percent";
+
+Trouble unknown(const toml::key& key, std::span<const std::string_view> beside) {
+    std::vector<std::string_view> known(beside.begin(), beside.end());
+    for (const Key& one : kKeys) known.push_back(one.name);
+    known.push_back(kForeign);
+    return config::unknown_key(key, known);
+}
+
+Trouble read_foreign(const toml::node& node, ClusterParameters& parameters) {
+    const auto* number = node.as_integer();
+    if (!number || number->get() < 100 || number->get() > kForeignPercentMax) {
+        return trouble(node, std::string(kForeign) + " = " + config::shown(node) +
+                                 ": expected a number from 100 on");
+    }
+    parameters.foreign_permille = static_cast<uint32_t>(number->get() * 10);
+    return std::nullopt;
+}
+
+Trouble read_parameter(const toml::key& key, const toml::node& node, ClusterParameters& parameters,
+                   std::span<const std::string_view> beside) {
+    if (key.str() == kForeign) return read_foreign(node, parameters);
+    const auto known = std::ranges::find(kKeys, key.str(), &Key::name);
+    if (known == kKeys.end()) return unknown(key, beside);
+    const auto* text = node.as_string();
+    if (text && known->set(parameters, text->get())) return std::nullopt;
+    return trouble(node, std::string(key.str()) + " = " + config::shown(node) + ": expected " +
+                             std::string(known->expects));
+}
+
+Trouble read_parameters(const toml::node& node, ClusterParameters& parameters) {
+    const auto* table = node.as_table();
+    if (!table) return trouble(node, "parameters are written as [parameters]");
+    for (const auto& [key, value] : in_order(*table)) {
+        if (auto wrong = read_parameter(*key, *value, parameters, {})) return wrong;
+    }
+    return std::nullopt;
+}
+
+constexpr auto kPresetKeys = std::to_array<std::string_view>({"name", "about"});
+
+Trouble read_preset(const toml::table& table, Preset& preset) {
+    for (const auto& [key, value] : in_order(table)) {
+        Trouble wrong = key->str() == "name" ? read_text(*value, "name", preset.name)
+                        : key->str() == "about"
+                            ? read_text(*value, "about", preset.about)
+                            : read_parameter(*key, *value, preset.parameters, kPresetKeys);
+        if (wrong) return wrong;
+    }
+    return std::nullopt;
+}
+
+std::vector<Preset> read_presets() {
+    const auto parsed = config::parse_toml(presets_text(), "presets.toml");
+    TUTTI_ASSERT(parsed, "the presets are right: a test reads them");
+    std::vector<Preset> all;
+    for (const toml::node& one : *parsed.value().get("preset")->as_array()) {
+        const Trouble wrong = read_preset(*one.as_table(), all.emplace_back());
+        TUTTI_ASSERT(!wrong, "the presets are right: a test reads them");
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<ClusterParameters> parse_parameters(std::string_view text, const std::string& file_name) {
+    const auto parsed = config::parse_toml(text, file_name);
+    if (!parsed) return parsed.error();
+    constexpr auto kTopKeys = std::to_array<std::string_view>({"parameters"});
+    ClusterParameters parameters;
+    for (const auto& [key, node] : in_order(parsed.value())) {
+        const Trouble wrong = key->str() == kTopKeys[0] ? read_parameters(*node, parameters)
+                                                        : config::unknown_key(*key, kTopKeys);
+        if (wrong) return located(file_name, wrong->at, wrong->what);
+    }
+    if (parsed.value().empty()) {
+        return Error{ErrorCode::kArgument, printable(file_name) + ":1:1: no [parameters] are here"};
+    }
+    return parameters;
+}
+
+std::span<const Preset> presets() {
+    static const std::vector<Preset> all = read_presets();
+    return all;
+}
+
+const Preset* find_preset(std::string_view name) {
+    const auto found = std::ranges::find(presets(), name, &Preset::name);
+    return found == presets().end() ? nullptr : &*found;
+}
+
+}  // namespace tutti::select

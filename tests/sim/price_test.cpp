@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Prices against the simulator's time: the same network, but the engine's own code on it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "algo/plan.h"
+#include "select/predict.h"
+#include "simulate/simulate.h"
+
+namespace tutti {
+namespace {
+
+struct Bed {
+    std::vector<uint32_t> leaves;
+    uint64_t bits_per_s;
+    uint64_t latency_ns;
+    bool is_in_turn;  // hosts are dealt to the leaves
+
+    [[nodiscard]] topo::Fabric fabric() const {
+        topo::Fabric result = topo::Fabric::leaves(leaves);
+        result.host_bits_per_s = result.trunk_bits_per_s = bits_per_s;
+        result.latency_ns = latency_ns;
+        const uint32_t first = result.switch_of_host[0];
+        const auto count = static_cast<uint32_t>(leaves.size());
+        for (uint32_t host = 0; is_in_turn && host < result.hosts(); ++host) {
+            result.switch_of_host[host] = first + host % count;
+        }
+        return result;
+    }
+};
+
+constexpr uint64_t kEager = 65536;
+
+// How far the price is off, as a part of the simulated time.
+double error_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                const topo::Placement& placement, const topo::Fabric& fabric) {
+    simulate::SimulationRequest request;
+    request.algorithm = &algorithm;
+    request.shape = shape;
+    request.placement = &placement;
+    request.cluster.fabric = fabric;
+    request.cluster.eager_bytes_max = kEager;
+    request.has_data = false;
+    const auto simulated = simulate::run(request);
+    EXPECT_TRUE(simulated) << algorithm.name << ": " << simulated.error().message;
+    if (!simulated) return 1;
+    select::Cluster cluster;
+    cluster.network.fabric = fabric;
+    cluster.network.eager_bytes_max = kEager;
+    const uint64_t price_ns = select::predicted_ns(algorithm, shape, placement, {}, cluster);
+    return std::abs(static_cast<double>(price_ns) / static_cast<double>(simulated.value().time_ns) -
+                    1);
+}
+
+std::vector<double> errors_on(const Bed& bed) {
+    const topo::Fabric fabric = bed.fabric();
+    const topo::Placement placement = topo::Placement::blocks(fabric.hosts(), fabric.hosts());
+    std::vector<double> errors;
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (algorithm.has_multicast) continue;
+        for (const uint64_t bytes : {8, 1024, 16384, 262144}) {
+            sched::Shape shape;
+            shape.collective = algorithm.collective;
+            shape.ranks = placement.ranks();
+            shape.bytes = has_data(shape.collective) ? bytes : 0;
+            shape.element_bytes = shape.bytes == 0 ? 1 : 8;
+            if (has_blocks(shape.collective) && bytes > 16384) continue;
+            const double error = error_of(algorithm, shape, placement, fabric);
+            EXPECT_LE(error, 0.4) << collective_name(shape.collective) << ' ' << algorithm.name
+                                  << ' ' << bytes;
+            errors.push_back(error);
+        }
+    }
+    return errors;
+}
+
+TEST(Price, IsNearTheSimulatedTime) {
+    const std::array<Bed, 3> beds = {{{{8, 8}, 25'000'000, 60'000, false},
+                                      {{4, 4, 4, 4}, 25'000'000, 60'000, true},
+                                      {{8, 8}, 100'000'000'000, 1000, false}}};
+    std::vector<double> errors;
+    for (const Bed& bed : beds) {
+        const std::vector<double> here = errors_on(bed);
+        errors.insert(errors.end(), here.begin(), here.end());
+    }
+    std::sort(errors.begin(), errors.end());
+    ASSERT_GT(errors.size(), 200u);
+    EXPECT_LE(errors[errors.size() / 2], 0.01);
+    EXPECT_LE(errors[errors.size() * 9 / 10], 0.15);
+}
+
+}  // namespace
+}  // namespace tutti

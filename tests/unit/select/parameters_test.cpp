@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/parameters.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::select {
+namespace {
+
+std::string complaint(std::string_view text) {
+    const auto parsed = parse_parameters(text, "cluster.toml");
+    return parsed ? "" : parsed.error().message;
+}
+
+TEST(Parameters, EveryKeyIsHeeded) {
+    const auto parsed = parse_parameters(R"([parameters]
+latency = "1.5us"
+rate = "97gbit"
+hop = "300ns"
+trunk = "50gbit"
+message = "200ns"
+eager = "16K"
+foreign_percent = 150
+multicast_latency = "20us"
+multicast_rate = "900mbit"
+flag = "70ns"
+copy = "80gbit"
+fold = "40gbit"
+)",
+                                         "cluster.toml");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    const price::ClusterParameters& found = parsed.value();
+    EXPECT_EQ(found.links.latency_ns, 1500u);
+    EXPECT_EQ(found.links.bits_per_s, 97'000'000'000u);
+    EXPECT_EQ(found.links.trunk_latency_ns, 300u);
+    EXPECT_EQ(found.links.trunk_bits_per_s, 50'000'000'000u);
+    EXPECT_EQ(found.message_ns, 200u);
+    EXPECT_EQ(found.eager_bytes_max, 16u << 10);
+    EXPECT_EQ(found.foreign_permille, 1500u);
+    EXPECT_EQ(found.multicast, (sched::Speed{20'000, 900}));
+    EXPECT_EQ(found.node, (price::NodeParameters{70, 10'000'000'000u, 5'000'000'000u}));
+}
+
+TEST(Parameters, WhatIsLeftOutIsAssumed) {
+    const auto parsed = parse_parameters("[parameters]\nlatency = \"5us\"\n", "cluster.toml");
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed.value().links.latency_ns, 5000u);
+    EXPECT_EQ(parsed.value().links.bits_per_s, topo::LinkDefaults{}.bits_per_s);
+}
+
+TEST(Parameters, AMistakeIsALine) {
+    EXPECT_EQ(complaint(""), "cluster.toml:1:1: no [parameters] are here");
+    EXPECT_EQ(complaint("[parameter]\n"),
+              "cluster.toml:1:2: unknown key parameter; did you mean parameters?");
+    EXPECT_EQ(complaint("parameters = 3\n"),
+              "cluster.toml:1:14: parameters are written as [parameters]");
+    EXPECT_EQ(complaint("[parameters]\nlatnecy = \"1us\"\n"),
+              "cluster.toml:2:1: unknown key latnecy; did you mean latency?");
+    EXPECT_EQ(complaint("[parameters]\nrate = \"0gbit\"\n"),
+              "cluster.toml:2:8: rate = \"0gbit\": expected a rate such as \"97gbit\"");
+    EXPECT_EQ(complaint("[parameters]\nlatency = 5\n"),
+              "cluster.toml:2:11: latency = 5: expected a time such as \"1.5us\"");
+    EXPECT_EQ(complaint("[parameters]\nforeign_percent = 99\n"),
+              "cluster.toml:2:19: foreign_percent = 99: expected a number from 100 on");
+    EXPECT_NE(complaint("[parameters]\nlatency = \"1us\nrate"), "");
+}
+
+TEST(Parameters, PresetsHaveNamesAndSources) {
+    ASSERT_FALSE(presets().empty());
+    for (const Preset& one : presets()) {
+        EXPECT_FALSE(one.name.empty());
+        EXPECT_FALSE(one.about.empty()) << one.name;
+        EXPECT_EQ(find_preset(one.name), &one);
+    }
+    EXPECT_EQ(find_preset("ranger")->parameters.links.latency_ns, 1570u);
+    EXPECT_EQ(find_preset("rangr"), nullptr);
+}
+
+}  // namespace
+}  // namespace tutti::select
