@@ -286,7 +286,10 @@ Result<Done> explain(const Words& words) {
     }
     if (scenario.hosts == 1) side = explain::node_side(scenario, bytes, measured.value());
     const select::NodeCall on_node{side.team, side.call};
-    const auto choice = scenario.choose(shape, placement, &on_node);
+    const auto named = read_priced_fabric(words, read.value());
+    if (!named) return named.error();
+    const auto cluster = choosing_cluster(words, named.value(), scenario);
+    const auto choice = scenario.choose(shape, placement, &on_node, cluster ? &*cluster : nullptr);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg", "--goal"}) {
@@ -313,8 +316,6 @@ Result<Done> explain(const Words& words) {
         print_node_level(scenario, bytes, choice.value(), side);
         return Done{};
     }
-    const auto named = read_fabric(words, read.value().job);
-    if (!named) return named.error();
     print_choice(scenario, bytes, choice.value());
     fmt::print("on:    {}\n", named.value().text);
     if (read.value().job.cluster && is_plan) {

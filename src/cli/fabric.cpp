@@ -163,8 +163,9 @@ Result<NamedFabric> described_fabric(const Words& words, const JobHosts& job,
 std::span<const OptionDoc> fabric_options() { return kFabricOptions; }
 
 Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,
-                                std::span<const uint32_t> others) {
-    const auto parameters = read_parameters(words);
+                                std::span<const uint32_t> others,
+                                const price::ClusterParameters& assumed) {
+    const auto parameters = read_parameters(words, assumed);
     if (!parameters) return parameters.error();
     return job.cluster ? described_fabric(words, job, others, parameters.value())
                        : plain_fabric(words, job, parameters.value());

@@ -26,8 +26,10 @@ struct NamedFabric {
     std::vector<std::string> switch_names;
     price::ClusterParameters parameters;  // of which links are in the fabric
 };
-// others: hosts of the described cluster that are on the fabric behind the call's own.
+// others: hosts of the described cluster that are on the fabric behind the call's own. assumed:
+// what holds where there is no --parameters.
 Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,
-                                std::span<const uint32_t> others = {});
+                                std::span<const uint32_t> others = {},
+                                const price::ClusterParameters& assumed = {});
 
 }  // namespace tutti::cli

@@ -2,11 +2,11 @@
 #include "cli/parameter_words.h"
 
 #include <string>
-#include <vector>
 
 #include "base/text.h"
 #include "cli/text_file.h"
 #include "select/parameters.h"
+#include "select/rules.h"
 
 namespace tutti::cli {
 namespace {
@@ -16,24 +16,23 @@ bool looks_like_a_file(std::string_view word) {
     return word.find_first_of("./") != std::string_view::npos;
 }
 
-std::string all_presets() {
-    std::string all;
-    for (const select::Preset& one : select::presets()) all += (all.empty() ? "" : ", ") + one.name;
-    return all;
-}
-
 }  // namespace
 
-Result<price::ClusterParameters> read_parameters(const Words& words) {
+Result<price::ClusterParameters> read_parameters(const Words& words,
+                                                 const price::ClusterParameters& assumed) {
     const std::string* word = words.find(kParametersOption.name);
-    if (!word) return price::ClusterParameters{};
+    if (!word) return assumed;
     if (const select::Preset* preset = select::find_preset(*word)) return preset->parameters;
     if (!looks_like_a_file(*word)) {
-        return wrong_value(kParametersOption.name, *word, "a file, or one of " + all_presets());
+        return wrong_value(kParametersOption.name, *word,
+                           "a file, or one of " + select::preset_names());
     }
-    const auto text = read_text_file(*word, select::kParametersTextBytesMax);
+    const auto text = read_text_file(*word, select::kRulesTextBytesMax);
     if (!text) return wrong("--parameters: " + text.error().message);
-    return select::parse_parameters(text.value(), *word);
+    const auto rules = select::Rules::parse(text.value(), *word);
+    if (!rules) return rules.error();
+    if (const auto& found = rules.value().parameters()) return *found;
+    return wrong("--parameters: " + printable(*word) + ": no [parameters] are here");
 }
 
 }  // namespace tutti::cli

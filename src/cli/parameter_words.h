@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --parameters tells of a cluster: a preset's name, or a file.
+// What --parameters tells of a cluster: a preset's name, or a rules file that has some.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,8 @@ inline constexpr OptionDoc kParametersOption{
     "What messages take: a preset, such as infiniband-100g, or a file "
     "(docs/formats/parameters.md)"};
 
-// What is assumed, where it is not there.
-Result<price::ClusterParameters> read_parameters(const Words& words);
+// assumed: where it is not there.
+Result<price::ClusterParameters> read_parameters(const Words& words,
+                                                 const price::ClusterParameters& assumed);
 
 }  // namespace tutti::cli

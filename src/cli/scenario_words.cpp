@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/parameter_words.h"
+#include "select/by_price.h"
 
 namespace tutti::cli {
 
@@ -117,6 +119,24 @@ Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
     if (const auto done = read_team(command, words, read); !done) return done.error();
     if (const auto done = read_settings(words, environment, scenario); !done) return done.error();
     return read;
+}
+
+Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& read,
+                                       std::span<const uint32_t> others) {
+    const auto& known = read.scenario.rules.parameters();
+    return read_fabric(words, read.job, others, known ? *known : price::ClusterParameters{});
+}
+
+std::optional<select::Cluster> choosing_cluster(const Words& words, const NamedFabric& named,
+                                                const explain::Scenario& scenario) {
+    if (words.has(kParametersOption.name)) {
+        return select::Cluster{price::Network::on(named.fabric, named.parameters),
+                               named.parameters.node};
+    }
+    // As a run has it.
+    const auto& known = scenario.rules.parameters();
+    if (!known) return std::nullopt;
+    return select::cluster_of(scenario.placement(), *known);
 }
 
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,

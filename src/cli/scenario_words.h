@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/fabric.h"
 #include "cli/job_words.h"
 #include "cli/words.h"
 #include "explain/scenario.h"
@@ -30,6 +32,12 @@ struct ReadScenario {
 // force().
 Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
                                    std::span<const std::string> environment);
+// The cluster that its calls across hosts are priced on (--parameters, or those of its rules).
+Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& read,
+                                       std::span<const uint32_t> others = {});
+// By which they are chosen; none where the built-in rules choose.
+std::optional<select::Cluster> choosing_cluster(const Words& words, const NamedFabric& named,
+                                                const explain::Scenario& scenario);
 // What --bytes lists; one zero for a barrier.
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
                                          const explain::Scenario& scenario);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,7 @@ struct Conditions {
     NamedFabric named;
     uint64_t seed = 1;
     price::NodeParameters costs;
+    std::optional<select::Cluster> cluster;  // by which calls are chosen, if any
     simulate::BackgroundLoad background;
     std::string background_text;
 };
@@ -134,7 +136,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
 Result<Done> simulate_one(const Scenario& scenario, const Conditions& around, uint64_t bytes,
                           bool are_all) {
     const Run run{around, scenario.shape(bytes), scenario.placement()};
-    const auto choice = scenario.choose(run.shape, run.placement);
+    const select::Cluster* cluster = around.cluster ? &*around.cluster : nullptr;
+    const auto choice = scenario.choose(run.shape, run.placement, nullptr, cluster);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
     if (chosen.algorithm == nullptr && !are_all) {
@@ -158,14 +161,16 @@ Result<Done> simulate_one(const Scenario& scenario, const Conditions& around, ui
     return Done{};
 }
 
-Result<Conditions> read_conditions(const Words& words, const JobHosts& job) {
+Result<Conditions> read_conditions(const Words& words, const ReadScenario& read) {
     Conditions around;
+    const JobHosts& job = read.job;
     const auto background = read_background(words, job);
     if (!background) return background.error();
-    auto named = read_fabric(words, job, background.value().hosts);
+    auto named = read_priced_fabric(words, read, background.value().hosts);
     if (!named) return named.error();
     around.named = std::move(named.value());
     around.costs = around.named.parameters.node;
+    around.cluster = choosing_cluster(words, around.named, read.scenario);
     around.background_text = background.value().text;
     around.background.bytes = background.value().bytes;
     // Behind those of the call.
@@ -186,7 +191,7 @@ Result<Done> simulate(const Words& words) {
     scenario.has_multicast = words.has("--multicast");
     const auto sizes = read_bytes("simulate", words, scenario);
     if (!sizes) return sizes.error();
-    auto found = read_conditions(words, read.value().job);
+    auto found = read_conditions(words, read.value());
     if (!found) return found.error();
     Conditions& around = found.value();
     if (scenario.hosts == 1) {

@@ -44,7 +44,8 @@ struct Scenario {
     [[nodiscard]] std::string text(uint64_t bytes) const;
     [[nodiscard]] Result<select::Choice> choose(const sched::Shape& shape,
                                                 const topo::Placement& placement,
-                                                const select::NodeCall* on_node = nullptr) const;
+                                                const select::NodeCall* on_node = nullptr,
+                                                const select::Cluster* cluster = nullptr) const;
     // This algorithm, whatever the variable says. by: what forces it, as messages name it; stays
     // valid.
     [[nodiscard]] Result<Done> force(const std::string& algorithm, std::string_view by);

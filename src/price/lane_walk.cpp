@@ -85,9 +85,9 @@ bool LaneWalk::go() {
             const Rank rank = queue_.back();
             queue_.pop_back();
             advance(rank);
+            if (operations_ > 2 * kFollowedMessagesMax) return false;
         }
         if (departures_.empty()) break;
-        if (messages_.size() > kFollowedMessagesMax) return false;
         const Departure next = departures_.top();
         departures_.pop();
         depart(next);
@@ -160,6 +160,7 @@ uint64_t LaneWalk::serve(Server& server, uint64_t ready_ns, uint64_t ns) {
 
 void LaneWalk::begin(End end, const Operation& op) {
     const Rank rank = end.participant;
+    ++operations_;
     const auto take = [&](Server& server, uint64_t ns) {
         end.ready_ns = serve(server, end.ready_ns, ns);
     };

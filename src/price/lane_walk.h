@@ -16,8 +16,7 @@ class LaneWalk {
   public:
     LaneWalk(const Network& network, const NodeParameters& node, const Lanes& lanes);
 
-    // False where rounds wait for each other, or where there are more than kFollowedMessagesMax
-    // messages.
+    // False where there are more than kFollowedMessagesMax messages, of two operations each.
     bool go();
 
     // Until all participants are done.
@@ -121,6 +120,7 @@ class LaneWalk {
     uint64_t rounds_ = 0;  // of the longest program, as it is followed
     uint64_t whole_rounds_ = 0;
     uint64_t end_ns_ = 0;
+    uint64_t operations_ = 0;
     std::vector<Participant> participants_;
     std::vector<Message> messages_;
     std::unordered_map<Key, uint32_t, KeyHash> open_;

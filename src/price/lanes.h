@@ -51,8 +51,7 @@ struct LaneTimes {
 // At most about so many messages are followed, at 0.1 to 0.2 us each.
 inline constexpr uint64_t kFollowedMessagesMax = 1u << 14;
 
-// None if there are more messages than that, or if rounds wait for each other such that they cannot
-// be followed one by one, which no algorithm of ours does.
+// None if there are more messages than that, multicasts counted by their ends.
 std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParameters& node,
                                         const Lanes& lanes);
 // By the rounds and bytes of one participant's program, of one lane, where there are too many

@@ -7,8 +7,8 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "config/toml_reading.h"
 #include "price/network.h"
+#include "select/parameters_table.h"
 
 namespace tutti::select {
 namespace {
@@ -106,7 +106,7 @@ Trouble read_foreign(const toml::node& node, ClusterParameters& parameters) {
 }
 
 Trouble read_parameter(const toml::key& key, const toml::node& node, ClusterParameters& parameters,
-                   std::span<const std::string_view> beside) {
+                       std::span<const std::string_view> beside) {
     if (key.str() == kForeign) return read_foreign(node, parameters);
     const auto known = std::ranges::find(kKeys, key.str(), &Key::name);
     if (known == kKeys.end()) return unknown(key, beside);
@@ -114,15 +114,6 @@ Trouble read_parameter(const toml::key& key, const toml::node& node, ClusterPara
     if (text && known->set(parameters, text->get())) return std::nullopt;
     return trouble(node, std::string(key.str()) + " = " + config::shown(node) + ": expected " +
                              std::string(known->expects));
-}
-
-Trouble read_parameters(const toml::node& node, ClusterParameters& parameters) {
-    const auto* table = node.as_table();
-    if (!table) return trouble(node, "parameters are written as [parameters]");
-    for (const auto& [key, value] : in_order(*table)) {
-        if (auto wrong = read_parameter(*key, *value, parameters, {})) return wrong;
-    }
-    return std::nullopt;
 }
 
 constexpr auto kPresetKeys = std::to_array<std::string_view>({"name", "about"});
@@ -151,24 +142,31 @@ std::vector<Preset> read_presets() {
 
 }  // namespace
 
-Result<ClusterParameters> parse_parameters(std::string_view text, const std::string& file_name) {
-    const auto parsed = config::parse_toml(text, file_name);
-    if (!parsed) return parsed.error();
-    constexpr auto kTopKeys = std::to_array<std::string_view>({"parameters"});
-    ClusterParameters parameters;
-    for (const auto& [key, node] : in_order(parsed.value())) {
-        const Trouble wrong = key->str() == kTopKeys[0] ? read_parameters(*node, parameters)
-                                                        : config::unknown_key(*key, kTopKeys);
-        if (wrong) return located(file_name, wrong->at, wrong->what);
+Trouble read_parameters(const toml::node& node, ClusterParameters& parameters) {
+    if (const auto* name = node.as_string()) {
+        const Preset* preset = find_preset(name->get());
+        if (preset) parameters = preset->parameters;
+        if (preset) return std::nullopt;
+        return trouble(node, "unknown preset " + printable(name->get()) + ": " + preset_names());
     }
-    if (parsed.value().empty()) {
-        return Error{ErrorCode::kArgument, printable(file_name) + ":1:1: no [parameters] are here"};
+    const auto* table = node.as_table();
+    if (!table) {
+        return trouble(node, "parameters are written as [parameters], or are a preset's name");
     }
-    return parameters;
+    for (const auto& [key, value] : in_order(*table)) {
+        if (auto wrong = read_parameter(*key, *value, parameters, {})) return wrong;
+    }
+    return std::nullopt;
 }
 
 std::span<const Preset> presets() {
     static const std::vector<Preset> all = read_presets();
+    return all;
+}
+
+std::string preset_names() {
+    std::string all;
+    for (const Preset& one : presets()) all += (all.empty() ? "" : ", ") + one.name;
     return all;
 }
 

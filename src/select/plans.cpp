@@ -6,6 +6,7 @@
 
 #include "algo/plan.h"
 #include "base/collectives.h"
+#include "select/by_price.h"
 
 namespace tutti::select {
 namespace {
@@ -22,6 +23,8 @@ constexpr size_t kForcesMax = 1024;
 Plans::Plans(const Grounds& grounds, const topo::Placement& placement, uint32_t rank)
     : grounds_(grounds), placement_(placement), rank_(rank) {
     plans_.reserve(kPlansMax);
+    const auto& parameters = grounds_.rules.parameters();
+    if (parameters && placement.nodes() > 1) cluster_ = cluster_of(placement, *parameters);
 }
 
 void Plans::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) const {
@@ -41,7 +44,8 @@ Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now
         .placement = placement_,
         .host_mpi = host && !has_lost ? host : "",
         .forced = force != 0 ? &forces_[force - 1] : grounds_.rules.forced(shape.collective),
-        .no_multicast = now.obstacle};
+        .no_multicast = now.obstacle,
+        .cluster = cluster_ ? &*cluster_ : nullptr};
     auto choice = select::choose(question);
     if (choice || !has_lost) return choice;
     question.forced = nullptr;

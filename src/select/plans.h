@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,7 @@ class Plans {
 
     Grounds grounds_;
     const topo::Placement& placement_;
+    std::optional<Cluster> cluster_;
     uint32_t rank_;
     std::vector<Plan> plans_;
     Plan* last_ = nullptr;  // found last: calls of one shape come in rows

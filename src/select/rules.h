@@ -16,6 +16,7 @@
 #include "algo/registry.h"
 #include "base/result.h"
 #include "base/settings.h"
+#include "price/parameters.h"
 
 namespace tutti::select {
 
@@ -92,6 +93,11 @@ class Rules {
     [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
     // Whether the built-in rules follow where none of these fits.
     [[nodiscard]] bool has_built_in_after() const { return has_built_in_after_; }
+    // What messages take; then calls that none of these rules is about go by price, not by the
+    // built-in ones.
+    [[nodiscard]] const std::optional<price::ClusterParameters>& parameters() const {
+        return parameters_;
+    }
     // What goes before all rules for this collective; nullptr: nothing.
     [[nodiscard]] const Forced* forced(tutti_collective collective) const {
         const auto& one = forced_[collective];
@@ -105,6 +111,7 @@ class Rules {
     std::string source_;
     std::vector<Rule> rules_;
     bool has_built_in_after_ = false;
+    std::optional<price::ClusterParameters> parameters_;
     std::array<std::optional<Forced>, TUTTI_COLLECTIVE_COUNT> forced_;
 };
 

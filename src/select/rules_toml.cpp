@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "config/toml_reading.h"
 #include "select/overlap.h"
+#include "select/parameters_table.h"
 #include "select/rules.h"
 #include "select/tuning.h"
 
@@ -25,7 +26,7 @@ using config::unknown_key;
 
 constexpr uint32_t kRulesMax = 1000;
 
-constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "rule"});
+constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "parameters", "rule"});
 constexpr auto kRuleKeys = std::to_array<std::string_view>(
     {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "switches", "hosts_per_switch",
      "contiguous", "mpi", "commutative", "multicast", "multicast_mbit", "algorithm", "segment",
@@ -186,6 +187,8 @@ Result<Rules> Rules::parse(std::string_view text, std::string file_name) {
         Trouble wrong;
         if (key->str() == "built_in") {
             wrong = read_switch(*node, key->str(), rules.has_built_in_after_);
+        } else if (key->str() == "parameters") {
+            wrong = read_parameters(*node, rules.parameters_.emplace());
         } else if (key->str() == "rule") {
             wrong = read_rules(*node, rules.rules_);
         } else {

@@ -5,7 +5,7 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
-#include "select/predict.h"
+#include "select/by_price.h"
 
 namespace tutti::select {
 namespace {
@@ -237,6 +237,16 @@ std::optional<Choice> first_rule(const Rules& rules, const Question& question, P
     return std::nullopt;
 }
 
+std::optional<Choice> cheapest(const Question& question, const Passed& passed) {
+    const auto can_run = [&](const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
+        return obstacle(algorithm, tuning, question).empty();
+    };
+    const auto priced = by_price(question.shape, question.placement, *question.cluster, can_run);
+    if (priced.empty()) return std::nullopt;
+    return plan_choice(priced.front().algorithm, priced.front().tuning,
+                       "the lowest price: " + price_text(priced) + passed.text);
+}
+
 }  // namespace
 
 Result<Choice> choose(const Question& question) {
@@ -252,10 +262,17 @@ Result<Choice> choose(const Question& question) {
     }
     if (question.is_reproducible() && !is_on_one_host) return reproducible_choice(question);
     Passed passed;
-    if (auto choice = first_rule(rules, question, passed)) return std::move(*choice);
-    if (rules.has_built_in_after()) {
-        auto choice = first_rule(Rules::built_in(), question, passed);
-        if (choice) return std::move(*choice);
+    const bool is_built_in = are_built_in(rules);
+    if (!is_built_in) {
+        if (auto choice = first_rule(rules, question, passed)) return std::move(*choice);
+    }
+    if (is_built_in || rules.has_built_in_after()) {
+        if (question.cluster && !is_on_one_host) {
+            if (auto choice = cheapest(question, passed)) return std::move(*choice);
+        }
+        if (auto choice = first_rule(Rules::built_in(), question, passed)) {
+            return std::move(*choice);
+        }
     }
     if (is_on_one_host) {
         return node_choice(nullptr, "one host: shared memory" + passed.text);

@@ -121,7 +121,7 @@ void Placement::set_switches(const SwitchTree& tree) {
     std::vector<uint32_t> dealt;
     deal(order.nodes(), 0, 1, dealt);
     switches_ = std::make_shared<const OnSwitches>(
-        OnSwitches{std::move(order), std::move(walked), Placement(*this, dealt)});
+        OnSwitches{tree, std::move(order), std::move(walked), Placement(*this, dealt)});
 }
 
 }  // namespace tutti::topo

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "topo/switch_order.h"
+#include "topo/switch_tree.h"
 
 namespace tutti::topo {
 
@@ -68,6 +69,7 @@ class Placement {
 
 // The same ranks on the same nodes, but the nodes numbered by position.
 struct OnSwitches {
+    SwitchTree tree;  // host i of it is node i of the placement that knows it
     SwitchOrder order;
     Placement placement;
     // And by position dealt out, as cards are, to two halves, which are dealt out likewise: those

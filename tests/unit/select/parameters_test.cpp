@@ -3,16 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include "select/rules.h"
+
 namespace tutti::select {
 namespace {
 
 std::string complaint(std::string_view text) {
-    const auto parsed = parse_parameters(text, "cluster.toml");
+    const auto parsed = Rules::parse(text, "cluster.toml");
     return parsed ? "" : parsed.error().message;
 }
 
 TEST(Parameters, EveryKeyIsHeeded) {
-    const auto parsed = parse_parameters(R"([parameters]
+    const auto parsed = Rules::parse(R"([parameters]
 latency = "1.5us"
 rate = "97gbit"
 hop = "300ns"
@@ -26,9 +28,10 @@ flag = "70ns"
 copy = "80gbit"
 fold = "40gbit"
 )",
-                                         "cluster.toml");
+                                     "cluster.toml");
     ASSERT_TRUE(parsed) << parsed.error().message;
-    const price::ClusterParameters& found = parsed.value();
+    ASSERT_TRUE(parsed.value().parameters());
+    const price::ClusterParameters& found = *parsed.value().parameters();
     EXPECT_EQ(found.links.latency_ns, 1500u);
     EXPECT_EQ(found.links.bits_per_s, 97'000'000'000u);
     EXPECT_EQ(found.links.trunk_latency_ns, 300u);
@@ -41,18 +44,28 @@ fold = "40gbit"
 }
 
 TEST(Parameters, WhatIsLeftOutIsAssumed) {
-    const auto parsed = parse_parameters("[parameters]\nlatency = \"5us\"\n", "cluster.toml");
+    const auto parsed = Rules::parse("[parameters]\nlatency = \"5us\"\n", "cluster.toml");
     ASSERT_TRUE(parsed);
-    EXPECT_EQ(parsed.value().links.latency_ns, 5000u);
-    EXPECT_EQ(parsed.value().links.bits_per_s, topo::LinkDefaults{}.bits_per_s);
+    EXPECT_EQ(parsed.value().parameters()->links.latency_ns, 5000u);
+    EXPECT_EQ(parsed.value().parameters()->links.bits_per_s, topo::LinkDefaults{}.bits_per_s);
+}
+
+TEST(Parameters, RulesStandBesideThem) {
+    const auto parsed = Rules::parse(
+        "parameters = \"ranger\"\n[[rule]]\ncollective = \"bcast\"\n"
+        "hosts = \"2..\"\nalgorithm = \"chain\"\n",
+        "cluster.toml");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(parsed.value().parameters()->links.latency_ns, 1570u);
+    EXPECT_EQ(parsed.value().rules().size(), 1u);
+    EXPECT_FALSE(Rules::built_in().parameters());
 }
 
 TEST(Parameters, AMistakeIsALine) {
-    EXPECT_EQ(complaint(""), "cluster.toml:1:1: no [parameters] are here");
     EXPECT_EQ(complaint("[parameter]\n"),
               "cluster.toml:1:2: unknown key parameter; did you mean parameters?");
     EXPECT_EQ(complaint("parameters = 3\n"),
-              "cluster.toml:1:14: parameters are written as [parameters]");
+              "cluster.toml:1:14: parameters are written as [parameters], or are a preset's name");
     EXPECT_EQ(complaint("[parameters]\nlatnecy = \"1us\"\n"),
               "cluster.toml:2:1: unknown key latnecy; did you mean latency?");
     EXPECT_EQ(complaint("[parameters]\nrate = \"0gbit\"\n"),
@@ -62,6 +75,8 @@ TEST(Parameters, AMistakeIsALine) {
     EXPECT_EQ(complaint("[parameters]\nforeign_percent = 99\n"),
               "cluster.toml:2:19: foreign_percent = 99: expected a number from 100 on");
     EXPECT_NE(complaint("[parameters]\nlatency = \"1us\nrate"), "");
+    EXPECT_TRUE(complaint("parameters = \"rangr\"\n")
+                    .starts_with("cluster.toml:1:14: unknown preset rangr: ethernet-10g, "));
 }
 
 TEST(Parameters, PresetsHaveNamesAndSources) {

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs whose algorithms are chosen by price, under real MPIs; hosts are pretended ones."""
+import pytest
+
+from harness import BARE
+from test_hosts import expect_across, quick
+from test_switches import CROSSED
+
+pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti that knows prices")
+
+PARAMETERS = """
+[parameters]
+latency = "30us"
+rate = "25mbit"
+message = "5us"
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    def write(text, name):
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+    return write
+
+
+@pytest.mark.parametrize("placement, ranks", [("--hosts=4", 4), ("--hosts=4:round-robin", 6)])
+def test_random_mixed(mpi, files, placement, ranks):
+    options = [placement, f"--rules={files(PARAMETERS, 'tuned.toml')}",
+               f"--fabric={files(CROSSED, 'fabric.toml')}"]
+    outcome = mpi.launch("random_mixed", ranks, "--seed", 15, "--calls", 600,
+                         options=[*options, *quick(mpi)]).passed()
+    expect_across(outcome.report, ranks, ())
+    assert not outcome.lines(), str(outcome)
+
+
+def test_perturbed_arguments_same_plan(openmpi, files):
+    """Invariant 1, with prices."""
+    options = ["--hosts=4", f"--rules={files(PARAMETERS, 'tuned.toml')}",
+               f"--fabric={files(CROSSED, 'fabric.toml')}"]
+    plain = openmpi.launch("perturb", 4, options=options).passed()
+    perturbed = openmpi.launch("perturb", 4, "--perturbed", 3, options=options).passed()
+    assert plain.report.plan() == perturbed.report.plan()
+
+
+def test_prices_choose(openmpi, files):
+    """On slow links what sends the fewest bytes runs, on fast ones what sends the fewest messages."""
+    def plan_by(parameters):
+        options = ["--hosts=4", f"--rules={files(parameters, 'tuned.toml')}"]
+        return openmpi.launch("perturb", 4, options=options).passed().report.plan()
+    slow = PARAMETERS.replace("25mbit", "1mbit").replace("30us", "1us")
+    fast = PARAMETERS.replace("25mbit", "400gbit").replace("30us", "1ms")
+    assert plan_by(slow) != plan_by(fast)
+
+
+@pytest.mark.parametrize("text, words", [
+    ("[parameters]\nlatency = 3\n", ":2:11: latency = 3: expected a time such as"),
+    ("parameters = \"rangr\"\n", ":1:14: unknown preset rangr: "),
+    ("[parameters]\nrat = \"1gbit\"\n", ":2:1: unknown key rat; did you mean rate?"),
+])
+def test_bad_parameters(openmpi, files, text, words):
+    file = files(text, "tuned.toml")
+    outcome = openmpi.launch("simple", 4, options=["--hosts=4", f"--rules={file}"])
+    assert outcome.status != 0
+    assert any(file + words in line for line in outcome.lines()), str(outcome)

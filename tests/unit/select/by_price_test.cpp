@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "select/by_price.h"
+
+#include <gtest/gtest.h>
+
+#include "algo/plan.h"
+#include "select/parameters.h"
+#include "select/select.h"
+
+namespace tutti::select {
+namespace {
+
+using topo::Placement;
+
+class ByPrice : public testing::Test {
+  protected:
+    Result<Choice> choose(const std::string& rules_text) {
+        auto parsed = Rules::parse(rules_text, "tuned.toml");
+        EXPECT_TRUE(parsed) << parsed.error().message;
+        rules_ = std::move(parsed.value());
+        shape_.ranks = placement_.ranks();
+        cluster_ = cluster_of(placement_, *rules_.parameters());
+        return select::choose({.rules = rules_,
+                               .settings = settings_,
+                               .shape = shape_,
+                               .placement = placement_,
+                               .host_mpi = "openmpi",
+                               .cluster = &cluster_});
+    }
+    Rules rules_;
+    Settings settings_;
+    Cluster cluster_;
+    sched::Shape shape_{.collective = TUTTI_ALLREDUCE, .bytes = 8, .element_bytes = 8};
+    Placement placement_ = Placement::blocks(16, 16);
+};
+
+TEST_F(ByPrice, TheCheapestRuns) {
+    auto choice = choose("parameters = \"infiniband-100g\"\n");
+    ASSERT_TRUE(choice) << choice.error().message;
+    EXPECT_EQ(choice.value().algorithm->name, "pairwise");
+    EXPECT_TRUE(choice.value().reason.starts_with("the lowest price: "));
+    shape_.bytes = 16u << 20;
+    choice = choose("parameters = \"infiniband-100g\"\n");
+    ASSERT_TRUE(choice);
+    // Halves between pairs or pieces around a ring: the same bytes, and many or few messages.
+    EXPECT_NE(choice.value().algorithm->name, "pairwise");
+    EXPECT_NE(choice.value().algorithm->name, "binomial");
+}
+
+// Bytes cost ever more against messages, so a long vector's algorithm is never one of whole
+// vectors, whatever the preset; and of all that can run none is cheaper.
+TEST_F(ByPrice, NoneIsCheaper) {
+    for (const Preset& preset : presets()) {
+        for (const auto collective : {TUTTI_BCAST, TUTTI_REDUCE, TUTTI_ALLREDUCE, TUTTI_GATHER,
+                                      TUTTI_SCATTER, TUTTI_ALLGATHER, TUTTI_BARRIER}) {
+            for (const uint64_t bytes : {8u, 4096u, 1u << 18}) {
+                shape_ = {.collective = collective, .ranks = 16, .bytes = bytes};
+                if (!has_data(collective)) shape_.bytes = 0;
+                const auto choice = choose("parameters = \"" + preset.name + "\"\n");
+                ASSERT_TRUE(choice) << choice.error().message;
+                const Choice& chosen = choice.value();
+                const uint64_t ns =
+                    predicted_ns(*chosen.algorithm, shape_, placement_, chosen.tuning, cluster_);
+                for (const algo::Algorithm& other : algo::algorithms()) {
+                    if (other.collective != collective || other.has_multicast) continue;
+                    if (!algo::plan_obstacle(other, shape_, placement_, {}).empty()) continue;
+                    EXPECT_LE(ns, predicted_ns(other, shape_, placement_, {}, cluster_))
+                        << preset.name << ": " << chosen.algorithm->name << ", " << other.name;
+                }
+            }
+        }
+    }
+}
+
+TEST_F(ByPrice, BuiltInRulesDoNot) {
+    shape_.ranks = 16;
+    cluster_ = cluster_of(placement_, find_preset("infiniband-100g")->parameters);
+    const auto choice = select::choose({.rules = Rules::built_in(),
+                                        .settings = settings_,
+                                        .shape = shape_,
+                                        .placement = placement_,
+                                        .host_mpi = "openmpi",
+                                        .cluster = &cluster_});
+    ASSERT_TRUE(choice);
+    EXPECT_TRUE(choice.value().reason.starts_with("the lowest price: ")) << choice.value().reason;
+}
+
+TEST_F(ByPrice, RulesGoBefore) {
+    const auto choice = choose(
+        "parameters = \"infiniband-100g\"\n[[rule]]\ncollective = \"allreduce\"\n"
+        "algorithm = \"chain\"\n");
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice.value().algorithm->name, "chain");
+}
+
+// Without built-in rules behind them there are no prices either.
+TEST_F(ByPrice, NothingIsPricedWhereTheHostIsWanted) {
+    const auto choice = choose("built_in = false\nparameters = \"infiniband-100g\"\n");
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice.value().runs, Runs::kHost);
+}
+
+TEST_F(ByPrice, WhatDoesNotFitIntoScratchIsNotChosen) {
+    shape_.bytes = 16u << 20;
+    settings_.scratch_bytes = 64u << 10;
+    const auto choice = choose("parameters = \"infiniband-100g\"\n");
+    ASSERT_TRUE(choice) << choice.error().message;
+    EXPECT_LE(algo::plan_scratch_bytes(*choice.value().algorithm, shape_, placement_,
+                                       choice.value().tuning),
+              settings_.scratch_bytes);
+}
+
+}  // namespace
+}  // namespace tutti::select
