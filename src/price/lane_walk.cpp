@@ -241,7 +241,7 @@ uint64_t LaneWalk::on_link_ns(uint32_t link, uint64_t bytes) {
     if (bytes != last_bytes_ || rate != last_rate_) {
         last_bytes_ = bytes;
         last_rate_ = rate;
-        last_ns_ = bits_ns(bytes, rate);
+        last_ns_ = bits_ns(bytes, network_.payload_bits_per_s(rate));
     }
     if (network_.foreign_permille == 1000 || network_.fabric.is_host_link(link)) return last_ns_;
     return last_ns_ * network_.foreign_permille / 1000;

@@ -14,6 +14,7 @@ Network Network::on(topo::Fabric fabric, const ClusterParameters& parameters) {
     return {.fabric = std::move(fabric),
             .message_ns = parameters.message_ns,
             .eager_bytes_max = parameters.eager_bytes_max,
+            .payload_permille = parameters.payload_permille,
             .foreign_permille = parameters.foreign_permille,
             .multicast = parameters.multicast};
 }

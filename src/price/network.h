@@ -20,11 +20,17 @@ struct Network {
     uint64_t message_ns = 0;
     // Longer messages wait for their receive before they set out, a request and its answer.
     uint64_t eager_bytes_max = UINT64_MAX;
+    // Of a link's rate, in thousandths.
+    uint32_t payload_permille = 1000;
     // What is between switches takes so much longer; in thousandths.
     uint32_t foreign_permille = 1000;
     // From one host to all, what authenticates and places them included.
     sched::Speed multicast = {};
 
+    [[nodiscard]] uint64_t payload_bits_per_s(uint64_t link_bits_per_s) const {
+        if (payload_permille == 1000) return link_bits_per_s;
+        return std::max<uint64_t>(link_bits_per_s / 1000 * payload_permille, 1);
+    }
     [[nodiscard]] uint64_t multicast_ns(uint64_t bytes) const {
         return bits_ns(bytes, std::max<uint64_t>(multicast.mbit, 1) * kBitsPerMbit);
     }

@@ -20,11 +20,13 @@ struct NodeParameters {
     bool operator==(const NodeParameters&) const = default;
 };
 
-// What `tutti tune` measures, what a preset says (select/parameters.h). Rates are those of payload.
+// What `tutti tune` measures, what a preset says (select/parameters.h).
 struct ClusterParameters {
     topo::LinkDefaults links = {};
     uint64_t message_ns = 0;           // of a processor, for each message that it posts
     uint64_t eager_bytes_max = 65536;  // longer messages wait for their receive
+    // Headers and checks take the rest of a link's rate, in thousandths.
+    uint32_t payload_permille = 1000;
     // The factor alpha of Kandalla, Subramoni, Panda 2010, section 4: messages take so much longer
     // between switches, for foreign traffic; in thousandths.
     uint32_t foreign_permille = 1000;

@@ -24,7 +24,6 @@ using price::ClusterParameters;
 constexpr uint64_t kBitsPerSecondMin = 1000;
 // A second is more than any network takes for a message.
 constexpr uint64_t kTimeMax = 1'000'000'000;
-constexpr int64_t kForeignPercentMax = 10'000;
 
 // What a key sets; what it expects, where it could not.
 struct Key {
@@ -86,28 +85,40 @@ constexpr auto kKeys = std::to_array<Key>({
      [](auto& p, auto text) { return set_bytes_per_s(p.node.reduce_bytes_per_s, text); }},
 });
 
-constexpr std::string_view kForeign = "foreign_percent";
+struct Percent {
+    std::string_view name;
+    int64_t least;
+    int64_t most;
+    uint32_t ClusterParameters::*permille;
+};
+constexpr auto kPercents = std::to_array<Percent>({
+    {"payload_percent", 1, 100, &ClusterParameters::payload_permille},
+    {"foreign_percent", 100, 10'000, &ClusterParameters::foreign_permille},
+});
 
 Trouble unknown(const toml::key& key, std::span<const std::string_view> beside) {
     std::vector<std::string_view> known(beside.begin(), beside.end());
     for (const Key& one : kKeys) known.push_back(one.name);
-    known.push_back(kForeign);
+    for (const Percent& one : kPercents) known.push_back(one.name);
     return config::unknown_key(key, known);
 }
 
-Trouble read_foreign(const toml::node& node, ClusterParameters& parameters) {
+Trouble read_percent(const toml::node& node, const Percent& percent,
+                     ClusterParameters& parameters) {
     const auto* number = node.as_integer();
-    if (!number || number->get() < 100 || number->get() > kForeignPercentMax) {
-        return trouble(node, std::string(kForeign) + " = " + config::shown(node) +
-                                 ": expected a number from 100 on");
+    if (!number || number->get() < percent.least || number->get() > percent.most) {
+        return trouble(node, std::string(percent.name) + " = " + config::shown(node) +
+                                 ": expected a number from " + std::to_string(percent.least) +
+                                 " to " + std::to_string(percent.most));
     }
-    parameters.foreign_permille = static_cast<uint32_t>(number->get() * 10);
+    parameters.*percent.permille = static_cast<uint32_t>(number->get() * 10);
     return std::nullopt;
 }
 
 Trouble read_parameter(const toml::key& key, const toml::node& node, ClusterParameters& parameters,
                        std::span<const std::string_view> beside) {
-    if (key.str() == kForeign) return read_foreign(node, parameters);
+    const auto percent = std::ranges::find(kPercents, key.str(), &Percent::name);
+    if (percent != kPercents.end()) return read_percent(node, *percent, parameters);
     const auto known = std::ranges::find(kKeys, key.str(), &Key::name);
     if (known == kKeys.end()) return unknown(key, beside);
     const auto* text = node.as_string();

@@ -93,6 +93,8 @@ TEST(Lanes, LinksBetweenSwitchesAreShared) {
     EXPECT_EQ(times_of(two, programs)->first_ns, 2 * kLatency + 2 * 400);
     two.foreign_permille = 1500;
     EXPECT_EQ(times_of(two, programs)->first_ns, 2 * kLatency + 2 * 600);
+    two.payload_permille = 500;
+    EXPECT_EQ(times_of(two, programs)->first_ns, 2 * kLatency + 2 * 1200);
 }
 
 // A request and its answer before a long message, work of the processors before any.

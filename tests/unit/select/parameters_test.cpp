@@ -21,6 +21,7 @@ hop = "300ns"
 trunk = "50gbit"
 message = "200ns"
 eager = "16K"
+payload_percent = 95
 foreign_percent = 150
 multicast_latency = "20us"
 multicast_rate = "900mbit"
@@ -38,6 +39,7 @@ fold = "40gbit"
     EXPECT_EQ(found.links.trunk_bits_per_s, 50'000'000'000u);
     EXPECT_EQ(found.message_ns, 200u);
     EXPECT_EQ(found.eager_bytes_max, 16u << 10);
+    EXPECT_EQ(found.payload_permille, 950u);
     EXPECT_EQ(found.foreign_permille, 1500u);
     EXPECT_EQ(found.multicast, (sched::Speed{20'000, 900}));
     EXPECT_EQ(found.node, (price::NodeParameters{70, 10'000'000'000u, 5'000'000'000u}));
@@ -73,7 +75,7 @@ TEST(Parameters, AMistakeIsALine) {
     EXPECT_EQ(complaint("[parameters]\nlatency = 5\n"),
               "cluster.toml:2:11: latency = 5: expected a time such as \"1.5us\"");
     EXPECT_EQ(complaint("[parameters]\nforeign_percent = 99\n"),
-              "cluster.toml:2:19: foreign_percent = 99: expected a number from 100 on");
+              "cluster.toml:2:19: foreign_percent = 99: expected a number from 100 to 10000");
     EXPECT_NE(complaint("[parameters]\nlatency = \"1us\nrate"), "");
     EXPECT_TRUE(complaint("parameters = \"rangr\"\n")
                     .starts_with("cluster.toml:1:14: unknown preset rangr: ethernet-10g, "));

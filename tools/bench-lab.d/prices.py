@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Prices against what happens: every algorithm, ordered by name, beside what `tutti explain` says.
+
+Calls are made one at a time, since a price is that of one call whose ranks begin together. Ranks
+know the switches, so that both follow the same order. What the cluster takes for messages stands in
+PARAMETERS: the links' rates are the lab's.
+"""
+import json
+import re
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import runs
+from jobs import order_hosts
+from runs import Column, Place, ms_text, size_text
+
+# A host of the lab is a few processes' share of this machine's processors.
+PARAMETERS = """[parameters]
+latency = "60us"
+hop = "20us"
+payload_percent = 95
+message = "10us"
+eager = "64K"
+"""
+# From here on the links take the time, and prices are judged; below, their order is.
+LINKS_BYTES = 16 << 10
+NEAR = 1.1  # what is as good as the best
+VECTORS = ("bcast", "reduce", "allreduce")
+SIZES = {True: [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20],
+         False: [1 << 10, 4 << 10, 16 << 10, 64 << 10]}
+BEDS = (("8,8", "leaves"), ("4,4,4,4", "across"))
+UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+ROW = re.compile(r"^[* ] (\w+) +(?:\d+|-) .* (\d+(?:\.\d+)?) (ns|us|ms|s)  ")
+
+
+def predicted(tutti, options, collective, size, algorithm=None):
+    """Of every algorithm that can run the call: milliseconds."""
+    command = [str(tutti), "explain", collective, "--bytes", str(size), *options]
+    if algorithm:
+        command += ["--algorithm", algorithm]
+    text = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+    found = (ROW.match(line) for line in text.splitlines())
+    return {row[1]: float(row[2]) * UNITS[row[3]] for row in found if row}
+
+
+def measure_bed(leaves, order, chosen, book, told):
+    """Rows of one fabric."""
+    rows = []
+    collectives = [name for name in chosen.collectives if name != "barrier"]
+    with runs.Lab(leaves, chosen.rate) as lab, tempfile.NamedTemporaryFile("w") as parameters:
+        parameters.write(PARAMETERS)
+        parameters.flush()
+        place = Place(lab.hosts, 1, order=order, apart=True)
+        state = json.loads(Path(lab.state_file()).read_text())
+        names = [host["name"] for host in order_hosts(SimpleNamespace(**state), order)]
+        options = ["--ranks", str(lab.hosts), "--hosts", ",".join(names),
+                   "--fabric", lab.state_file(), "--parameters", parameters.name]
+        for collective in collectives:
+            sizes = chosen.bytes or SIZES[collective in VECTORS]
+            cells = [(collective, size) for size in sizes]
+            for algorithm in predicted(chosen.tutti, options, collective, sizes[0]):
+                column = Column(chosen.tutti_on[0], True, algorithm, algorithm, (
+                    ("TUTTI_MCAST", "off"), ("TUTTI_FABRIC", lab.state_file()),
+                    (f"TUTTI_{collective.upper()}", algorithm)))
+                for turn in range(chosen.rounds):
+                    told.line(f"leaves {leaves}, {collective} by {algorithm}, round {turn + 1}")
+                    runs.run_column(lab, column, place, cells, chosen, book, told)
+                for _, size in cells:
+                    times = book.times.get((place, collective, size), {}).get(column.key)
+                    if not times:
+                        continue
+                    rows.append({"leaves": leaves, "order": order, "collective": collective,
+                                 "bytes": size, "algorithm": algorithm,
+                                 "ms": statistics.median(times),
+                                 "price_ms": predicted(chosen.tutti, options, collective, size,
+                                                       algorithm)[algorithm]})
+    return rows
+
+
+def cells_in(rows):
+    """By call: the rows of all its algorithms."""
+    found = {}
+    for row in rows:
+        key = (row["leaves"], row["collective"], row["bytes"])
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def order_is_right(cell):
+    """Pairs of algorithms whose prices stand in the measured order, and all pairs that differ."""
+    pairs = [(a, b) for i, a in enumerate(cell) for b in cell[i + 1:]
+             if max(a["ms"], b["ms"]) > NEAR * min(a["ms"], b["ms"])]
+    return sum((a["ms"] < b["ms"]) == (a["price_ms"] < b["price_ms"]) for a, b in pairs), len(pairs)
+
+
+def summary(rows):
+    """What is claimed of prices."""
+    long = sorted(abs(row["price_ms"] / row["ms"] - 1) for row in rows
+                  if row["bytes"] >= LINKS_BYTES)
+    cells = cells_in(rows)
+    chosen = [min(cell, key=lambda row: row["price_ms"])["ms"] /
+              min(row["ms"] for row in cell) for cell in cells.values()]
+    short = [order_is_right(cell) for (_, _, size), cell in cells.items() if size < LINKS_BYTES]
+    return {"off_median": statistics.median(long) if long else None,
+            "off_worst": long[-1] if long else None, "long_cells": len(long),
+            "choices": len(chosen), "near_choices": sum(one <= NEAR for one in chosen),
+            "short_pairs": sum(all_of for _, all_of in short),
+            "short_pairs_right": sum(right for right, _ in short)}
+
+
+def print_tables(rows, found, rate):
+    for (leaves, collective, size), cell in cells_in(rows).items():
+        print(f"\n{collective} of {size_text(size)}, leaves {leaves}, {rate}; ms\n")
+        table = [["algorithm", "measured", "price", "off"]]
+        for row in sorted(cell, key=lambda one: one["ms"]):
+            table.append([row["algorithm"], ms_text(row["ms"]), ms_text(row["price_ms"]),
+                          f"{row['price_ms'] / row['ms'] - 1:+.0%}"])
+        runs.print_markdown(table)
+    if found["off_median"] is not None:
+        print(f"\n{size_text(LINKS_BYTES)} and more, {found['long_cells']} cells: prices are off by "
+              f"{found['off_median']:.0%} in the median, {found['off_worst']:.0%} at worst.")
+    print(f"\nThe cheapest was within {NEAR - 1:.0%} of the fastest in {found['near_choices']} of "
+          f"{found['choices']} calls.")
+    if found["short_pairs"]:
+        print(f"\nBelow {size_text(LINKS_BYTES)}: {found['short_pairs_right']} of "
+              f"{found['short_pairs']} pairs of algorithms stand in the measured order.")
+
+
+def tables(chosen, book):
+    """Measures both fabrics; prints; returns all figures."""
+    told = runs.Progress()
+    rows = []
+    for leaves, order in BEDS:
+        rows += measure_bed(leaves, order, chosen, book, told)
+    if not rows:
+        return {"rows": []}
+    found = summary(rows)
+    print_tables(rows, found, chosen.rate)
+    return {"rows": rows, "summary": found}
