@@ -11,6 +11,7 @@
 
 #include "algo/plan.h"
 #include "base/text.h"
+#include "cli/against.h"
 #include "cli/check_load.h"
 #include "cli/fabric.h"
 #include "cli/saved_figures.h"
@@ -43,6 +44,7 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
      "Draw it: ranks side by side, time downwards; with --fabric each step on the tree of "
      "switches"},
     {"--goal", "FILE", "Write it in GOAL, for LogGOPSim"},
+    kAgainstOption,
 });
 
 // Longer schedules are for programs, not for people.
@@ -66,9 +68,7 @@ void print_row(const explain::Candidate& row, bool has_multicasts) {
 }
 
 void print_table(const sched::Shape& shape, const topo::Placement& placement,
-                 const select::Choice& choice, const NamedFabric& named) {
-    const select::Cluster cluster{price::Network::on(named.fabric, named.parameters),
-                                  named.parameters.node};
+                 const select::Choice& choice, const select::Cluster& cluster) {
     const auto [rows, are_followed, has_multicasts] =
         explain::compare(shape, placement, choice, cluster);
     const std::string multicasts =
@@ -284,6 +284,9 @@ Result<Done> explain(const Words& words) {
         return Error{ErrorCode::kArgument,
                      "--node-figures: needs --hosts 1; tutti simulate takes it for several"};
     }
+    if (words.has(kAgainstOption.name) && scenario.hosts == 1) {
+        return Error{ErrorCode::kArgument, "--against: on one host --node-figures has the times"};
+    }
     if (scenario.hosts == 1) side = explain::node_side(scenario, bytes, measured.value());
     const select::NodeCall on_node{side.team, side.call};
     const auto named = read_priced_fabric(words, read.value());
@@ -321,8 +324,10 @@ Result<Done> explain(const Words& words) {
     if (read.value().job.cluster && is_plan) {
         print_links(named.value(), shape, placement, choice.value());
     }
-    print_table(shape, placement, choice.value(), named.value());
-    return Done{};
+    const select::Cluster priced{price::Network::on(named.value().fabric, named.value().parameters),
+                                 named.value().parameters.node};
+    print_table(shape, placement, choice.value(), priced);
+    return print_against(words, scenario, placement, priced);
 }
 
 }  // namespace

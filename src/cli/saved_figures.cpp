@@ -118,6 +118,8 @@ Result<explain::MeasuredNode> read_node(const Json& node) {
     return result;
 }
 
+}  // namespace
+
 Result<std::string> read_report(const std::string& name) {
     std::error_code fault;
     if (!std::filesystem::is_regular_file(name, fault)) return malformed("is no file");
@@ -128,8 +130,6 @@ Result<std::string> read_report(const std::string& name) {
     if (!file) return malformed("cannot be read");
     return std::string(std::istreambuf_iterator<char>(file), {});
 }
-
-}  // namespace
 
 Result<explain::MeasuredNode> parse_node_figures(std::string_view text, uint32_t ranks) {
     const Json report = Json::parse(text, nullptr, false);

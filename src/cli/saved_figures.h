@@ -16,6 +16,8 @@ namespace tutti::cli {
 inline constexpr OptionDoc kNodeFiguresOption = {
     "--node-figures", "FILE", "What ranks of a host measured: the JSON of a report"};
 
+// The text of a report's file. An error says what the file is instead.
+Result<std::string> read_report(const std::string& name);
 // Of the first set that measured; of those, one of so many ranks goes before.
 Result<explain::MeasuredNode> parse_node_figures(std::string_view text, uint32_t ranks);
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs whose algorithms are chosen by price, under real MPIs; hosts are pretended ones."""
+import json
+import subprocess
+
 import pytest
 
-from harness import BARE
+from harness import BARE, TUTTI
 from test_hosts import expect_across, quick
 from test_switches import CROSSED
 
@@ -63,3 +66,19 @@ def test_bad_parameters(openmpi, files, text, words):
     outcome = openmpi.launch("simple", 4, options=["--hosts=4", f"--rules={file}"])
     assert outcome.status != 0
     assert any(file + words in line for line in outcome.lines()), str(outcome)
+
+
+def test_measured_beside_predicted(openmpi, files, tmp_path):
+    rules = files(PARAMETERS, "tuned.toml")
+    outcome = openmpi.launch("perturb", 4, options=["--hosts=4", f"--rules={rules}"]).passed()
+    report = files(json.dumps(outcome.report.data), "report.json")
+    words = [str(TUTTI), "explain", "allreduce", "--bytes", "1K", "--ranks", "4",
+             "--rules", rules, "--against"]
+    told = subprocess.run([*words, report], text=True, capture_output=True, check=True).stdout
+    table = told.partition(report)[2]
+    ran = [row for row in outcome.report.rows if row["collective"] == "allreduce"
+           and row["ranks"] == 4 and row["run_by"] == "tutti"]
+    assert ran and all(row["algorithm"] in table for row in ran), told
+    wrong = subprocess.run([*words, files("{}", "empty.json")], text=True, capture_output=True,
+                           check=False)
+    assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1, wrong.stderr

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run's report measured, beside what is predicted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/words.h"
+#include "explain/scenario.h"
+#include "select/predict.h"
+
+namespace tutti::cli {
+
+inline constexpr OptionDoc kAgainstOption = {
+    "--against", "FILE", "What a run measured, beside what is predicted: the JSON of its report"};
+
+// Calls of one collective, of about one size, by one algorithm.
+struct MeasuredCalls {
+    std::string algorithm;
+    uint64_t calls = 0;
+    uint64_t mean_bytes = 0;
+    uint64_t mean_ns = 0;  // inside a call, of all ranks
+};
+
+// Those that Tutti ran across hosts, on communicators of so many ranks.
+Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
+                                                        std::string_view collective,
+                                                        uint32_t ranks);
+
+// Prints them, where the option is there. An error is one line.
+Result<Done> print_against(const Words& words, const explain::Scenario& scenario,
+                           const topo::Placement& placement, const select::Cluster& cluster);
+
+}  // namespace tutti::cli
