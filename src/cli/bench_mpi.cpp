@@ -239,6 +239,25 @@ class Measured final : public BenchMpi {
                              handles_.op[mpi::abi::kOpMax], handles_.comm_world));
     }
 
+    void start_send(uint32_t number, const void* data, size_t bytes, uint32_t to) override {
+        TUTTI_ASSERT(number < kMessagesMax && bytes <= INT_MAX, "a message that fits");
+        must(host_.isend(data, static_cast<int>(bytes), handles_.type[mpi::abi::kTypeByte],
+                         static_cast<int>(to), kTag, handles_.comm_world, &requests_[number]));
+    }
+
+    void start_recv(uint32_t number, void* data, size_t bytes, uint32_t from) override {
+        TUTTI_ASSERT(number < kMessagesMax && bytes <= INT_MAX, "a message that fits");
+        must(host_.irecv(data, static_cast<int>(bytes), handles_.type[mpi::abi::kTypeByte],
+                         static_cast<int>(from), kTag, handles_.comm_world, &requests_[number]));
+    }
+
+    bool is_done(uint32_t number) override {
+        int done = 0;
+        mpi::abi::Status status{};
+        must(host_.test(&requests_[number], &done, &status));
+        return done != 0;
+    }
+
     void finalize() override {
         if (has_apart_) must(program_.comm_free(&apart_));
         must(program_.finalize());
@@ -276,6 +295,8 @@ class Measured final : public BenchMpi {
     RankOfSize place_{};
     mpi::abi::Comm apart_{};  // of algorithms that are kApart, from the first of them on
     bool has_apart_ = false;
+    static constexpr int kTag = 1;
+    std::array<mpi::abi::Request, kMessagesMax> requests_{};
 };
 
 }  // namespace

@@ -40,6 +40,12 @@ class BenchMpi {
     virtual void barrier() = 0;
     virtual void bcast(void* data, size_t bytes, uint32_t root) = 0;
     virtual void max_in_place(double* values, size_t count) = 0;
+    // Messages of the host's, for what is measured between pairs: each has a number below
+    // kMessagesMax, which is free again when it is done. Between two ranks they come in order.
+    static constexpr uint32_t kMessagesMax = 2;
+    virtual void start_send(uint32_t number, const void* data, size_t bytes, uint32_t to) = 0;
+    virtual void start_recv(uint32_t number, void* data, size_t bytes, uint32_t from) = 0;
+    virtual bool is_done(uint32_t number) = 0;
     virtual void finalize() = 0;
 };
 
