@@ -23,8 +23,9 @@ namespace tutti::survey {
 
 class Exam {
   public:
-    // Of the innermost sets' hosts; `usual`: the speed of a host's link, bytes per nanosecond.
-    Exam(const HostSets& sets, uint32_t hosts, double usual, uint64_t seed);
+    // Of the innermost sets' hosts; `usual`: the speed of a host's link, bytes per nanosecond;
+    // `spread`: by how much times of one transfer differ.
+    Exam(const HostSets& sets, uint32_t hosts, double usual, double spread, uint64_t seed);
     [[nodiscard]] bool is_done() const { return pass_ == kPasses + kPassesMore; }
     std::vector<Transfer> ask();
     // Bytes per nanosecond, by transfer; once each, without repetition.
@@ -77,6 +78,7 @@ class Exam {
     std::vector<uint32_t> leaves_;
     Prng random_;
     const double usual_;
+    const double spread_;
     uint32_t pass_ = 0;
     uint32_t rounds_ = 0;                         // that were made for visits alone
     std::vector<std::vector<uint32_t>> waiting_;  // by set: hosts to be examined in this pass

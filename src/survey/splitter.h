@@ -41,7 +41,8 @@ class Splitter {
     // How often they are to be made, for the medians.
     [[nodiscard]] uint32_t trials() const;
     // Of each of them the speed, as a part of what a host's link carries; kNoSpeed: missing.
-    void take(std::span<const double> speeds);
+    // `spread`: by how much the times of one transfer differ, made several times; 1: not at all.
+    void take(std::span<const double> speeds, double spread);
 
     // When it is done: at least two groups of two hosts or more, or none; and hosts that fit in
     // none.
@@ -100,6 +101,7 @@ class Splitter {
     double least_ = 1;  // what transfers over the narrowest link get in the loaded permutation
     std::vector<Cluster> clusters_;
     std::vector<Question> questions_;  // of this round
+    double spread_ = 1;
     uint32_t rounds_ = 0;
 
     std::vector<std::vector<uint32_t>> groups_;

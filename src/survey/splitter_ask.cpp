@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The splitter's second part: who is near whom, asked under load.
+#include <cmath>
+
 #include "base/assert.h"
 #include "survey/splitter.h"
 
@@ -147,7 +149,8 @@ Splitter::Answer Splitter::judge(const Cluster& cluster) const {
 }
 
 void Splitter::take_answers() {
-    const double threshold = std::min(kTwice * least_, kSlow);
+    // Where shares are uneven, as TCP's are, the least is that much less than is usual.
+    const double threshold = std::min(kTwice * std::sqrt(spread_) * least_, kSlow);
     for (const Question& question : questions_) {
         Cluster& cluster = clusters_[question.asker];
         ++cluster.tries;

@@ -67,7 +67,8 @@ std::vector<Transfer> Splitter::ask() {
     return transfers;
 }
 
-void Splitter::take(std::span<const double> speeds) {
+void Splitter::take(std::span<const double> speeds, double spread) {
+    spread_ = spread;
     size_t next = 0;
     for (uint32_t place = 0; place < count(); ++place) {
         // One who idles loads nothing, like a transfer that did not come.

@@ -98,6 +98,7 @@ void Survey::take(std::span<const uint64_t> times_ns) {
         }
         medians_ns_.push_back(2 * times.size() < trials_ + 1 ? kNoSpeed : median(std::move(times)));
     }
+    if (stage_ == Stage::kSplit && trials_ > 1) count_spread();
     trials_ns_.clear();
     is_asked_ = false;
     count_missing();
@@ -133,6 +134,22 @@ void Survey::count_missing() {
         if (came[host] || !failed[host]) continue;
         if (++missing_in_a_row_[host] >= kMissingMax) found_.is_lost[host] = true;
     }
+}
+
+// How much times of one and the same transfer differ, among those of others.
+void Survey::count_spread() {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < experiment_.transfers.size(); ++i) {
+        uint64_t least = kMissingNs;
+        uint64_t most = 0;
+        for (const auto& trial : trials_ns_) {
+            if (trial[i] == kMissingNs) continue;
+            least = std::min(least, std::max(trial[i], uint64_t{1}));
+            most = std::max(most, trial[i]);
+        }
+        if (most > 0) ratios.push_back(static_cast<double>(most) / static_cast<double>(least));
+    }
+    if (!ratios.empty()) spreads_.push_back(median(std::move(ratios)));
 }
 
 void Survey::ask_trips() {

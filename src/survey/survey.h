@@ -106,6 +106,8 @@ class Survey {
     [[nodiscard]] HostSpeeds speeds() const;
     [[nodiscard]] topo::Fabric make_fabric(const HostSets& sets) const;
     void count_missing();
+    void count_spread();
+    [[nodiscard]] double spread() const { return spreads_.empty() ? 1 : median(spreads_); }
     void conclude(Found::Verdict verdict, std::string reason);
 
     const uint32_t hosts_;
@@ -132,6 +134,8 @@ class Survey {
     std::vector<Observation> observations_;
     std::optional<Exam> exam_;
     uint32_t attempts_ = 0;
+    std::vector<double>
+        spreads_;  // by experiment of several trials: the slowest trial by the fastest
     Found found_;
 };
 

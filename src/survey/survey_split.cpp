@@ -78,7 +78,7 @@ void Survey::take_splits() {
     size_t first = 0;
     for (Split& split : splits_) {
         if (split.asked == 0) continue;
-        split.splitter.take(std::span(parts).subspan(first, split.asked));
+        split.splitter.take(std::span(parts).subspan(first, split.asked), spread());
         first += split.asked;
     }
     count_best(seen);
@@ -137,7 +137,7 @@ void Survey::end_splits() {
     if (std::ranges::any_of(sets_, is_free)) {
         return try_again("a group's narrow link was never crowded");
     }
-    exam_.emplace(sets_, hosts_, usual_, random_.next());
+    exam_.emplace(sets_, hosts_, usual_, spread(), random_.next());
     stage_ = Stage::kExam;
 }
 
