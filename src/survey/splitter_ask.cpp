@@ -15,6 +15,9 @@ constexpr double kTwice = 2;
 constexpr size_t kClearMin = 3;  // of which so many settle it
 constexpr size_t kAnswersMax = 5;
 constexpr size_t kComparedMax = 6;
+// Where times of one transfer differ so much, chance makes two of six.
+constexpr double kRough = 1.5;
+constexpr size_t kNearRough = 4;
 constexpr uint32_t kTriesMax = 10;  // with transfers that do not come
 
 }  // namespace
@@ -138,7 +141,7 @@ Splitter::Answer Splitter::judge(const Cluster& cluster) const {
     // Groups are joined in doubt: each of several hosts has a say.
     if (phase_ == Phase::kCompare) {
         const bool is_over = answers.size() >= kComparedMax || cluster.tries >= kTriesMax;
-        if (near >= 2) return Answer::kNear;
+        if (near >= (spread_ > kRough ? kNearRough : 2)) return Answer::kNear;
         return is_over || (near == 0 && answers.size() >= kClearMin) ? Answer::kFar : Answer::kOpen;
     }
     // No accident makes a transfer fast that is not, but too little load does: that takes more.
