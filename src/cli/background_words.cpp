@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "cli/fabric_file.h"
 #include "simulate/background.h"
 #include "topo/read/hostlist.h"
 
@@ -17,7 +18,8 @@ namespace {
 constexpr auto kBackgroundOptions = std::to_array<OptionDoc>({
     {"--background", "alltoall:N",
      "With --fabric: another job's alltoall of N bytes, in a loop, between switches only"},
-    {"--background-hosts", "LIST", "Its hosts (default: all of the file that are not the call's)"},
+    {"--background-hosts", "N|LIST",
+     "Its hosts, or so many of the file that are not the call's (default: all of these)"},
 });
 
 constexpr std::string_view kAlltoall = "alltoall:";
@@ -47,11 +49,18 @@ Result<std::vector<uint32_t>> named_hosts(const JobHosts& job, const std::string
     return found;
 }
 
-std::vector<uint32_t> all_others(const JobHosts& job) {
+// All that are not the call's, or the first of them.
+Result<std::vector<uint32_t>> other_hosts(const Words& words, const JobHosts& job) {
     std::vector<uint32_t> others;
     for (uint32_t host = 0; host < job.cluster->topology->hosts.size(); ++host) {
         if (!is_of_call(job, host)) others.push_back(host);
     }
+    if (others.empty()) return others;
+    const auto count = words.count("--background-hosts", others.size(), 1, others.size());
+    if (!count) return count.error();
+    const auto done = check_number(words, "--background-hosts", *job.cluster->topology);
+    if (!done) return done.error();
+    others.resize(count.value());
     return others;
 }
 
@@ -75,13 +84,10 @@ Result<BackgroundWords> read_background(const Words& words, const JobHosts& job)
     }
     BackgroundWords background;
     background.bytes = *bytes;
-    if (list) {
-        auto hosts = named_hosts(job, *list);
-        if (!hosts) return hosts.error();
-        background.hosts = std::move(hosts.value());
-    } else {
-        background.hosts = all_others(job);
-    }
+    const bool is_list = list && !is_number(*list);
+    auto hosts = is_list ? named_hosts(job, *list) : other_hosts(words, job);
+    if (!hosts) return hosts.error();
+    background.hosts = std::move(hosts.value());
     const auto& place_of = job.cluster->tree.place_of_host;
     const bool is_apart =
         std::any_of(background.hosts.begin(), background.hosts.end(), [&](uint32_t host) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "check/load.h"
 #include "check/prove.h"
+#include "cli/fabric_file.h"
 #include "cli/job_words.h"
 #include "cli/prove.h"
 #include "cli/scenario_words.h"
@@ -59,14 +60,10 @@ std::string name_of(const NamedFabric& named, uint32_t link) {
 Result<uint64_t> usual_ranks(const Words& words, const topo::Topology& topology) {
     for (const char* option : {"--placement", "--hosts"}) {
         const std::string* list = words.find(option);
-        if (!list || *list == "block" || *list == "round-robin" || list->starts_with("random:")) {
-            continue;
+        if (!list || is_way_of_placing(*list)) continue;
+        if (std::string_view(option) == "--hosts" && is_number(*list)) {
+            return words.count("--hosts", 1, 1, topology.hosts.size());
         }
-        const bool is_number = std::string_view(option) == "--hosts" && parse_count(*list);
-        if (is_number && *parse_count(*list) == 0) {
-            return wrong_value("--hosts", *list, "hosts, or their names");
-        }
-        if (is_number) return *parse_count(*list);
         const auto names = topo::expand_hostlist(*list, topo::kHostsMax);
         if (!names) return wrong(fmt::format("{}: {}", option, names.error().message));
         return uint64_t{names.value().size()};
@@ -136,7 +133,7 @@ bool Table::print_row(const algo::Algorithm& algorithm) const {
 
 // Returns whether all are right.
 bool check_collective(const NamedFabric& named, explain::Scenario scenario, uint64_t bytes,
-                              const std::function<bool(const algo::Algorithm&)>& is_wanted) {
+                      const std::function<bool(const algo::Algorithm&)>& is_wanted) {
     if (scenario.collective == TUTTI_BARRIER) bytes = 0;
     if (!has_root(scenario.collective)) scenario.root = 0;
     Table table{named, scenario, bytes, scenario.placement(), scenario.shape(bytes)};

@@ -25,7 +25,7 @@ namespace {
 
 constexpr auto kFabricCommandOptions = std::to_array<OptionDoc>({
     {"--fabric", "FILE", "The same as FILE alone"},
-    {"--hosts", "LIST", "Only these hosts, as n[0-7],login"},
+    {"--hosts", "N|LIST", "Only the first N hosts, or these: n[0-7],login"},
     {"--ranks", "N", "With so many ranks on these hosts: who is where"},
     {"--placement", "WORD",
      "block: neighbours share a host (default); round-robin; random:SEED; or a host for each rank"},
@@ -63,8 +63,8 @@ Result<explain::FabricView> view_of_ranks(const DescribedCluster& cluster, const
     if (!ranks) return ranks.error();
     const auto job = read_job_hosts(words, static_cast<uint32_t>(ranks.value()), cluster);
     if (!job) return job.error();
-    auto view = explain::view_at(*cluster.topology, cluster.tree, job.value().names,
-                                 job.value().found);
+    auto view =
+        explain::view_at(*cluster.topology, cluster.tree, job.value().names, job.value().found);
     const topo::Placement placement = job.value().placement();
     for (uint32_t host = 0; host < placement.nodes(); ++host) {
         view.ranks.push_back(explain::ranks_text(placement.members(host)));
@@ -122,7 +122,9 @@ Result<Done> discover(const Words& words) {
 Result<Done> show(const Words& words) {
     if (words.has("--discover")) return discover(words);
     if (words.has("-o")) return wrong("-o: only with --discover");
-    if (words.has("--placement") && !words.has("--ranks")) return wrong("--placement needs --ranks");
+    if (words.has("--placement") && !words.has("--ranks")) {
+        return wrong("--placement needs --ranks");
+    }
     for (const char* option : {"--hosts", "--ranks", "--svg"}) {
         if (words.has("--toml") && words.has(option)) {
             return wrong(fmt::format("{}: not with --toml", option));

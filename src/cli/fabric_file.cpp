@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "base/text.h"
 #include "cli/text_file.h"
 #include "site/fabric_search.h"
@@ -56,12 +59,51 @@ Result<topo::Topology> read_named_topology(std::string_view command, const Words
     return read_fabric_file(name.value());
 }
 
+bool is_number(std::string_view word) { return parse_count(word).has_value(); }
+
+Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list) {
+    if (list.starts_with('-')) return wrong_value(option, list, "hosts, such as n[0-7]");
+    auto names = topo::expand_hostlist(list, topo::kHostsMax);
+    if (!names) return wrong(fmt::format("{}: {}", option, names.error().message));
+    std::unordered_set<std::string_view> seen;
+    for (const std::string& name : names.value()) {
+        if (seen.insert(name).second) continue;
+        return wrong(fmt::format("{}: {} is named twice", option, printable(name)));
+    }
+    return names;
+}
+
+Result<Done> check_number(const Words& words, std::string_view option,
+                          const topo::Topology& topology) {
+    const std::string* text = words.find(option);
+    if (!text || topo::find_hosts(topology, std::span(text, 1)).front() == topo::kNoNode) {
+        return Done{};
+    }
+    return wrong(fmt::format("{}={}: so many hosts, or the one of this name? [{}] is the one",
+                             option, *text, *text));
+}
+
+Result<std::vector<std::string>> first_hosts(const Words& words, std::string_view option,
+                                             const topo::Topology& topology, uint64_t most) {
+    most = std::min(most, uint64_t{topology.hosts.size()});
+    const auto count = words.count(option, most, 1, most);
+    if (!count) return count.error();
+    if (const auto done = check_number(words, option, topology); !done) return done.error();
+    std::vector<std::string> names;
+    for (uint64_t host = 0; host < count.value(); ++host) {
+        names.push_back(topology.hosts[host].name);
+    }
+    return names;
+}
+
 Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
                                           const topo::SwitchTree& tree, const Words& words) {
     const std::string* list = words.find("--hosts");
     if (!list) return explain::whole_view(topology, tree);
-    const auto hosts = topo::expand_hostlist(*list, topo::kHostsMax);
-    if (!hosts) return wrong(fmt::format("--hosts: {}", hosts.error().message));
+    const auto hosts = is_number(*list)
+                           ? first_hosts(words, "--hosts", topology, topology.hosts.size())
+                           : read_host_names("--hosts", *list);
+    if (!hosts) return hosts.error();
     std::vector<std::string> unknown;
     auto view = explain::view_of(topology, tree, hosts.value(), unknown);
     if (!view) return wrong(fmt::format("--hosts: {}", view.error().message));

@@ -21,6 +21,17 @@ Result<topo::Topology> read_fabric_file(const std::string& name);
 Result<topo::Topology> read_named_topology(std::string_view command, const Words& words,
                                            std::span<const std::string> others);
 
+// Whether what stands behind an option is a number of hosts, not their names.
+bool is_number(std::string_view word);
+// Names of hosts behind an option, each once.
+Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list);
+// The number of hosts behind an option is an error where a host has it for its name.
+Result<Done> check_number(const Words& words, std::string_view option,
+                          const topo::Topology& topology);
+// The names of the topology's first hosts, as many as the number behind an option says.
+Result<std::vector<std::string>> first_hosts(const Words& words, std::string_view option,
+                                             const topo::Topology& topology, uint64_t most);
+
 // Those of --hosts in that order, or all. Says on standard error which the topology does not have.
 Result<explain::FabricView> view_of_hosts(const topo::Topology& topology,
                                           const topo::SwitchTree& tree, const Words& words);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -31,52 +32,86 @@ struct Placing {
     std::string text;
 };
 
-bool is_number(std::string_view word) { return parse_count(word).has_value(); }
-
 std::vector<std::string> names_of(const topo::Topology& topology, uint32_t count) {
     std::vector<std::string> names;
     for (uint32_t host = 0; host < count; ++host) names.push_back(topology.hosts[host].name);
     return names;
 }
 
-Error too_many_hosts(const std::string& text, size_t hosts, uint32_t ranks) {
-    return wrong(fmt::format("--hosts={}: {} hosts for {} ranks", printable(text), hosts, ranks));
+Error wrong_placement(const std::string& word, std::string_view hint = "") {
+    return wrong_value(
+        "--placement", word,
+        fmt::format("block, round-robin, random:SEED or the host of each rank{}", hint));
 }
 
-Error wrong_placement(const std::string& word) {
-    return wrong_value("--placement", word,
-                       "block, round-robin, random:SEED or the host of each rank");
+Error misspelt_placement(const std::string& word) {
+    constexpr auto kWords = std::to_array<std::string_view>({"block", "round-robin", "random"});
+    const auto close = nearest(std::string_view(word).substr(0, word.find(':')), kWords);
+    if (!close) return wrong_placement(word);
+    return wrong_placement(
+        word, fmt::format("; did you mean {}{}?", *close, *close == "random" ? ":SEED" : ""));
+}
+
+bool is_in_file(const std::string& name, const std::optional<DescribedCluster>& cluster) {
+    return cluster &&
+           topo::find_hosts(*cluster->topology, std::span(&name, 1)).front() != topo::kNoNode;
+}
+
+// A word alone may as well be a misspelt way of placing: it is a host only where somebody has said
+// so.
+bool is_host(const std::string& word, const Words& words,
+             const std::optional<DescribedCluster>& cluster) {
+    if (is_number(word) || is_in_file(word, cluster)) return true;
+    const std::string* list = words.find("--hosts");
+    if (!list) return false;
+    const auto names = topo::expand_hostlist(*list, topo::kHostsMax);
+    return names && std::count(names.value().begin(), names.value().end(), word) > 0;
 }
 
 // A list of a host for each rank; empty where the word is another way of placing them.
-Result<std::vector<std::string>> listed_hosts(const Words& words, uint32_t ranks) {
+Result<std::vector<std::string>> listed_hosts(const Words& words, uint32_t ranks,
+                                              const std::optional<DescribedCluster>& cluster) {
     const std::string* word = words.find("--placement");
-    if (!word || *word == "block" || *word == "round-robin" || word->starts_with(kAtRandom)) {
-        return std::vector<std::string>{};
-    }
+    if (!word || is_way_of_placing(*word)) return std::vector<std::string>{};
     auto names = topo::expand_hostlist(*word, topo::kHostsMax);
-    if (!names || names.value().size() != ranks) return wrong_placement(*word);
-    return names;
+    if (!names) return wrong_placement(*word);
+    const size_t count = names.value().size();
+    const bool is_alone = count == 1 && names.value().front() == *word;
+    if (is_alone && !is_host(*word, words, cluster)) return misspelt_placement(*word);
+    if (count == ranks) return names;
+    return wrong(fmt::format("--placement: hosts of {}, where there are {}",
+                             explain::counted(count, "rank", "ranks"), ranks));
+}
+
+// Those that a placement names, in its order.
+Result<ToldHosts> hosts_of_list(const std::vector<std::string>& listed,
+                                const std::optional<DescribedCluster>& cluster) {
+    ToldHosts told;
+    std::unordered_set<std::string_view> seen;
+    for (const std::string& name : listed) {
+        if (!seen.insert(name).second) continue;
+        if (is_number(name) && !is_in_file(name, cluster)) {
+            return wrong(fmt::format(
+                "--placement: {} is a number and others are names; see --hosts", printable(name)));
+        }
+        told.names.push_back(name);
+    }
+    told.count = static_cast<uint32_t>(told.names.size());
+    return told;
 }
 
 // Without --hosts: those that the placement names, all of the cluster that ranks can be on, or one
 // a rank.
-ToldHosts usual_hosts(uint32_t ranks, const std::optional<DescribedCluster>& cluster,
-                      const std::vector<std::string>& listed) {
-    if (!listed.empty() && !std::all_of(listed.begin(), listed.end(), is_number)) {
-        ToldHosts told;
-        std::unordered_set<std::string_view> seen;
-        for (const std::string& name : listed) {
-            if (seen.insert(name).second) told.names.push_back(name);
-        }
-        told.count = static_cast<uint32_t>(told.names.size());
-        return told;
+Result<ToldHosts> usual_hosts(uint32_t ranks, const std::optional<DescribedCluster>& cluster,
+                              const std::vector<std::string>& listed) {
+    if (!std::all_of(listed.begin(), listed.end(), is_number)) {
+        return hosts_of_list(listed, cluster);
     }
-    if (!cluster) return {ranks, {}};
+    if (!cluster) return ToldHosts{ranks, {}};
     const auto all = static_cast<uint32_t>(cluster->topology->hosts.size());
     // Numbers may be any of the file's.
     const uint32_t count = listed.empty() ? std::min(ranks, all) : all;
-    return {count, names_of(*cluster->topology, count)};
+    return ToldHosts{count, names_of(*cluster->topology, count)};
 }
 
 Result<ToldHosts> told_hosts(const Words& words, uint32_t ranks,
@@ -84,20 +119,16 @@ Result<ToldHosts> told_hosts(const Words& words, uint32_t ranks,
                              const std::vector<std::string>& listed) {
     const std::string* text = words.find("--hosts");
     if (!text) return usual_hosts(ranks, cluster, listed);
-    if (!is_number(*text)) {
-        auto names = read_host_names("--hosts", *text);
-        if (!names) return names.error();
-        const size_t count = names.value().size();
-        if (listed.empty() && count > ranks) return too_many_hosts(*text, count, ranks);
-        return ToldHosts{static_cast<uint32_t>(count), std::move(names.value())};
+    if (is_number(*text) && !cluster) {
+        const auto count = words.count("--hosts", ranks, 1, ranks);
+        if (!count) return count.error();
+        return ToldHosts{static_cast<uint32_t>(count.value()), {}};
     }
-    const uint32_t most =
-        cluster ? std::min(ranks, static_cast<uint32_t>(cluster->topology->hosts.size())) : ranks;
-    const auto count = words.count("--hosts", most, 1, most);
-    if (!count) return count.error();
-    const auto hosts = static_cast<uint32_t>(count.value());
-    if (!cluster) return ToldHosts{hosts, {}};
-    return ToldHosts{hosts, names_of(*cluster->topology, hosts)};
+    auto names = is_number(*text) ? first_hosts(words, "--hosts", *cluster->topology, ranks)
+                                  : read_host_names("--hosts", *text);
+    if (!names) return names.error();
+    const auto count = static_cast<uint32_t>(names.value().size());
+    return ToldHosts{count, std::move(names.value())};
 }
 
 Result<Placing> place_as_listed(const std::vector<std::string>& listed, const ToldHosts& hosts) {
@@ -109,9 +140,16 @@ Result<Placing> place_as_listed(const std::vector<std::string>& listed, const To
     for (const std::string& name : listed) {
         const auto named = number_of.find(name);
         const auto number = parse_count(name);
+        const bool is_index = number && *number < hosts.count;
+        if (named != number_of.end() && is_index && *number != named->second) {
+            return wrong(
+                fmt::format("--placement: {} is the name of one host and the number of "
+                            "another",
+                            printable(name)));
+        }
         if (named != number_of.end()) {
             placing.host_of_rank.push_back(named->second);
-        } else if (number && *number < hosts.count) {
+        } else if (is_index) {
             placing.host_of_rank.push_back(*number);
         } else {
             return wrong(fmt::format("--placement: {} is none of the {} hosts", printable(name),
@@ -121,23 +159,24 @@ Result<Placing> place_as_listed(const std::vector<std::string>& listed, const To
     return placing;
 }
 
-Result<Placing> place_by_word(const Words& words, uint32_t ranks, const ToldHosts& hosts,
+Result<Placing> place_by_word(const Words& words, uint32_t ranks, const ToldHosts& told,
                               const std::vector<std::string>& listed) {
-    if (!listed.empty()) return place_as_listed(listed, hosts);
+    if (!listed.empty()) return place_as_listed(listed, told);
+    const uint32_t hosts = std::min(told.count, ranks);
     const std::string* word = words.find("--placement");
     if (!word || *word == "block") return Placing{};
     if (*word == "round-robin") {
-        return Placing{topo::hosts_by_turns(ranks, hosts.count), *word};
+        return Placing{topo::hosts_by_turns(ranks, hosts), *word};
     }
     const auto seed = parse_count(std::string_view(*word).substr(kAtRandom.size()));
     if (!seed) return wrong_placement(*word);
-    return Placing{topo::hosts_at_random(ranks, hosts.count, *seed), *word};
+    return Placing{topo::hosts_at_random(ranks, hosts, *seed), *word};
 }
 
 // Numbers hosts by their lowest ranks, as a placement numbers its nodes.
 void number_hosts(const ToldHosts& told, JobHosts& job) {
     if (job.host_of_rank.empty()) {
-        job.hosts = told.count;
+        job.hosts = std::min(told.count, job.ranks);
         job.order.resize(told.count);
         std::iota(job.order.begin(), job.order.end(), 0u);
         return;
@@ -154,7 +193,23 @@ void number_hosts(const ToldHosts& told, JobHosts& job) {
     }
 }
 
+// Of hosts that were named one by one.
+void say_who_is_left_out(const Words& words, const ToldHosts& told, const JobHosts& job) {
+    const std::string* text = words.find("--hosts");
+    if (!text || is_number(*text) || job.hosts == told.count) return;
+    std::vector<std::string> others;
+    for (uint32_t host = job.hosts; host < told.count; ++host) {
+        others.push_back(told.names[job.order[host]]);
+    }
+    fmt::print(stderr, "tutti: --hosts: left out, without a rank: {}\n",
+               printable(topo::fold_hostlist(others)));
+}
+
 }  // namespace
+
+bool is_way_of_placing(std::string_view word) {
+    return word == "block" || word == "round-robin" || word.starts_with(kAtRandom);
+}
 
 std::optional<topo::SwitchTree> JobHosts::tree() const {
     if (!cluster) return std::nullopt;
@@ -174,21 +229,9 @@ Result<std::optional<DescribedCluster>> read_cluster(const Words& words) {
                          std::move(tree.value())});
 }
 
-Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list) {
-    if (list.starts_with('-')) return wrong_value(option, list, "hosts, such as n[0-7]");
-    auto names = topo::expand_hostlist(list, topo::kHostsMax);
-    if (!names) return wrong(fmt::format("{}: {}", option, names.error().message));
-    std::unordered_set<std::string_view> seen;
-    for (const std::string& name : names.value()) {
-        if (seen.insert(name).second) continue;
-        return wrong(fmt::format("{}: {} is named twice", option, printable(name)));
-    }
-    return names;
-}
-
 Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
                                 std::optional<DescribedCluster> cluster) {
-    const auto listed = listed_hosts(words, ranks);
+    const auto listed = listed_hosts(words, ranks, cluster);
     if (!listed) return listed.error();
     const auto told = told_hosts(words, ranks, cluster, listed.value());
     if (!told) return told.error();
@@ -203,6 +246,7 @@ Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
     for (uint32_t host = 0; host < job.hosts; ++host) {
         job.names.push_back(told.value().names[job.order[host]]);
     }
+    say_who_is_left_out(words, told.value(), job);
     if (!cluster) return job;
     // It tells which two names are one host.
     std::vector<std::string> unknown;

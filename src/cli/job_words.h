@@ -47,10 +47,11 @@ struct JobHosts {
 
 // The file of --fabric; none where there is no such word.
 Result<std::optional<DescribedCluster>> read_cluster(const Words& words);
-// cluster: what read_cluster() gave. Says on standard error which hosts the file does not have.
+// cluster: what read_cluster() gave. Says on standard error which hosts the file does not have, and
+// which that --hosts names have no rank.
 Result<JobHosts> read_job_hosts(const Words& words, uint32_t ranks,
                                 std::optional<DescribedCluster> cluster);
-// Names of hosts behind an option, each once.
-Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list);
+// Whether --placement deals ranks out by this word; else it lists the host of each.
+bool is_way_of_placing(std::string_view word);
 
 }  // namespace tutti::cli

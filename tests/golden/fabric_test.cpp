@@ -125,7 +125,9 @@ TEST_F(FabricCommand, SomeHosts) {
 
 TEST_F(FabricCommand, WithRanksOnIt) {
     write("f.toml", kOwn);
-    EXPECT_EQ(tutti("fabric f.toml --hosts n[1-2],n5 --ranks 8 --placement n1,n5,n5,n5,n1,n2,n1,n1").out,
+    EXPECT_EQ(tutti("fabric f.toml --hosts n[1-2],n5 --ranks 8 "
+                    "--placement n1,n5,n5,n5,n1,n2,n1,n1")
+                  .out,
               R"(spine[0-1] (2 switches)
   leaf1; up: 3 links of 100 Gbit/s
       1 host: n5 (ranks 1-3); 1 link of 100 Gbit/s
@@ -152,6 +154,10 @@ TEST_F(FabricCommand, WhatIsWrongIsOneLine) {
     EXPECT_EQ(complaint("nowhere"), "tutti: nowhere: cannot be read\n");
     EXPECT_EQ(complaint("."), "tutti: .: is a directory\n");
     EXPECT_EQ(complaint("f.toml --hosts n[0-"), "tutti: --hosts: a ] is missing in n[0-\n");
+    EXPECT_EQ(complaint("f.toml --ranks 1 --placement blok"),
+              "tutti: --placement=blok: expected block, round-robin, random:SEED or the host of "
+              "each rank; did you mean block?\n");
+    EXPECT_EQ(complaint("f.toml --hosts 9"), "tutti: --hosts=9: expected a number from 1 to 8\n");
     EXPECT_EQ(complaint("f.toml --hosts a --toml"), "tutti: --hosts: not with --toml\n");
     write("g.toml", "[[switch]]\nname = \"s\"\nhosts = \"a\"\nrate = \"0bit\"\n");
     EXPECT_EQ(complaint("g.toml"),
@@ -201,6 +207,19 @@ TEST_F(FabricCommand, Drawn) {
     EXPECT_EQ(count("<path "), 2u);
     for (int host = 0; host < 8; ++host) EXPECT_EQ(count(">n" + std::to_string(host) + "<"), 2u);
     EXPECT_EQ(tutti("fabric f.toml --svg nowhere/f.svg").status, 2);
+}
+
+// With ranks or without: the file's first (n7 is told of by itself, so before all others), or those
+// that the list begins with.
+TEST_F(FabricCommand, SoManyHosts) {
+    write("f.toml", kOwn);
+    const std::string first = tutti("fabric f.toml --hosts n7,n[0-1]").out;
+    EXPECT_EQ(tutti("fabric f.toml --hosts 3").out, first);
+    const std::string ranks = tutti("fabric f.toml --hosts n7,n[0-1] --ranks 3").out;
+    EXPECT_EQ(tutti("fabric f.toml --hosts 3 --ranks 3").out, ranks);
+    const Answer fewer = tutti("fabric f.toml --hosts n7,n[0-4] --ranks 3");
+    EXPECT_EQ(fewer.out, ranks);
+    EXPECT_EQ(fewer.err, "tutti: --hosts: left out, without a rank: n[2-4]\n");
 }
 
 // The tool is a script that prints what the real one printed.

@@ -106,6 +106,8 @@ TEST_F(Generate, WhatIsWrongIsOneLine) {
     EXPECT_EQ(complaint("allreduce nowhere.toml").err, "tutti: nowhere.toml: cannot be read\n");
     EXPECT_EQ(complaint("allreduce two_leaves.toml --hosts n0,n0").err,
               "tutti: --hosts: n0 is named twice\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --hosts 99").err.substr(0, 45),
+              "tutti: --hosts=99: expected a number from 1 t");
     EXPECT_EQ(complaint("allreduce two_leaves.toml --ranks-per-host 0").err,
               "tutti: --ranks-per-host=0: expected a number from 1 to 4096\n");
     EXPECT_EQ(complaint("allreduce two_leaves.toml --placement random").err,

@@ -188,6 +188,9 @@ background: alltoall of 64 KiB between n[1,3], from switch to switch
               "tutti: --background=alltoall:0: expected alltoall:N of 1 byte to 64 MiB: "
               "alltoall:64K\n");
     const std::string some = "--background alltoall:8 --background-hosts ";
+    EXPECT_EQ(tutti(call + "--background alltoall:64K --background-hosts 2").out, busy.out);
+    EXPECT_EQ(error("--background alltoall:8 --background-hosts 3"),
+              "tutti: --background-hosts=3: expected a number from 1 to 2\n");
     EXPECT_EQ(error(some + "n1,x1"), "tutti: --background-hosts: x1 is not in one.toml\n");
     EXPECT_EQ(error(some + "n[1-2]"), "tutti: --background-hosts: n2 is one of the call's\n");
     EXPECT_EQ(error(some + "n1"),
@@ -227,6 +230,11 @@ TEST_F(OnFabric, OneLineSaysWhatIsWrong) {
               "tutti: bad.toml:2:");
     EXPECT_EQ(error("check --fabric one.toml --leaves 2,2"),
               "tutti: --leaves: not with --fabric\n");
+    EXPECT_EQ(error("check --fabric one.toml --placement round"),
+              "tutti: --placement=round: expected block, round-robin, random:SEED or the host of "
+              "each rank\n");
+    EXPECT_EQ(error("check --fabric one.toml --hosts 5"),
+              "tutti: --hosts=5: expected a number from 1 to 4\n");
     EXPECT_EQ(error("check --fabric one.toml --ranks 2..4"),
               "tutti: --ranks=2..4: expected a number from 1 to 4096\n");
     EXPECT_EQ(error("check --bytes 8"), "tutti: --bytes needs --fabric\n");

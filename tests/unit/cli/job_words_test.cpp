@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cli/fabric.h"
+#include "cli/fabric_file.h"
+#include "topo/read/hostlist.h"
 #include "topo/read/read.h"
 
 namespace tutti::cli {
@@ -128,7 +131,6 @@ TEST(JobWords, AtRandomEveryHostStaysWhereItIs) {
 }
 
 TEST(JobWords, SayWhatIsWrong) {
-    EXPECT_EQ(error_of({"--hosts", "n[0-6]"}, 4), "--hosts=n[0-6]: 7 hosts for 4 ranks");
     EXPECT_EQ(error_of({"--hosts", "8"}, 20), "--hosts=8: expected a number from 1 to 7");
     EXPECT_EQ(error_of({"--hosts", "n1,n1"}, 4), "--hosts: n1 is named twice");
     EXPECT_EQ(error_of({"--hosts", "n1,n1.site"}, 4), "--hosts: n1 and n1.site are one host");
@@ -136,12 +138,110 @@ TEST(JobWords, SayWhatIsWrong) {
     const std::string expected =
         ": expected block, round-robin, random:SEED or the host of each "
         "rank";
-    for (const char* word : {"far", "random", "random:x", "n[0-1", "n0,n1,n2"}) {
+    for (const char* word : {"far", "random:x", "n[0-1"}) {
         EXPECT_EQ(error_of({"--placement", word}, 4), "--placement=" + (word + expected));
     }
+    EXPECT_EQ(error_of({"--placement", "n0,n1,n2"}, 4),
+              "--placement: hosts of 3 ranks, where there are 4");
+    EXPECT_EQ(error_of({"--placement", "n[0-4]"}, 1),
+              "--placement: hosts of 5 ranks, where there are 1");
+    EXPECT_EQ(error_of({"--placement", "n0"}, 4),
+              "--placement: hosts of 1 rank, where there are 4");
+    EXPECT_EQ(error_of({"--placement", "n0,n1,3,n2"}, 4),
+              "--placement: 3 is a number and others are names; see --hosts");
     EXPECT_EQ(error_of({"--placement", "0,1,2,7"}, 4), "--placement: 7 is none of the 7 hosts");
     EXPECT_EQ(error_of({"--hosts", "n[0-1]", "--placement", "n0,n1,n2,n0"}, 4),
               "--placement: n2 is none of the 2 hosts");
+}
+
+// However many ranks there are, one among them.
+TEST(JobWords, AWordAloneIsAHostOnlyWhereSomebodySaysSo) {
+    const auto hint = [](const std::string& word, const std::string& close) {
+        return "--placement=" + word +
+               ": expected block, round-robin, random:SEED or the host of each rank; did you "
+               "mean " +
+               close + "?";
+    };
+    for (const uint32_t ranks : {1u, 4u}) {
+        for (const bool is_described : {false, true}) {
+            const auto error = [&](const std::string& word) {
+                return error_of({"--placement", word}, ranks, is_described);
+            };
+            EXPECT_EQ(error("blok"), hint("blok", "block"));
+            EXPECT_EQ(error("round_robin"), hint("round_robin", "round-robin"));
+            EXPECT_EQ(error("randm:3"), hint("randm:3", "random:SEED"));
+            EXPECT_EQ(error("random"), hint("random", "random:SEED"));
+        }
+    }
+    EXPECT_EQ(job_of({"--placement", "n5"}, 1).value().names, std::vector<std::string>{"n5"});
+    EXPECT_EQ(job_of({"--placement", "n5.site"}, 1).value().found, std::vector<uint32_t>{5});
+    EXPECT_EQ(job_of({"--placement", "6"}, 1).value().names, std::vector<std::string>{"n6"});
+    EXPECT_EQ(job_of({"--placement", "blok", "--hosts", "a,blok"}, 1, false).value().names,
+              std::vector<std::string>{"blok"});
+}
+
+TEST(JobWords, MoreHostsThanRanksAreLeftOut) {
+    using Names = std::vector<std::string>;
+    for (const bool is_described : {false, true}) {
+        for (const char* way : {"block", "round-robin", "random:3"}) {
+            testing::internal::CaptureStderr();
+            const auto job = job_of({"--hosts", "n[4,0-2]", "--placement", way}, 3, is_described);
+            EXPECT_EQ(testing::internal::GetCapturedStderr(),
+                      "tutti: --hosts: left out, without a rank: n2\n");
+            ASSERT_TRUE(job) << job.error().message;
+            EXPECT_EQ(job.value().hosts, 3u);
+            EXPECT_EQ(job.value().placement().nodes(), 3u);
+            Names names = job.value().names;
+            std::sort(names.begin(), names.end());
+            EXPECT_EQ(names, (Names{"n0", "n1", "n4"})) << way;
+        }
+        testing::internal::CaptureStderr();
+        const auto job = job_of({"--hosts", "n[0-4]", "--placement", "n4,n1,n4"}, 3, is_described);
+        EXPECT_EQ(testing::internal::GetCapturedStderr(),
+                  "tutti: --hosts: left out, without a rank: n[0,2-3]\n");
+        EXPECT_EQ(job.value().names, (Names{"n4", "n1"}));
+    }
+    // Leaves are those of all that were named.
+    testing::internal::CaptureStderr();
+    const auto job = job_of({"--hosts", "a,b,c"}, 2, false);
+    testing::internal::GetCapturedStderr();
+    const auto leaves = read_fabric(words_of({"--leaves", "1,2"}), job.value());
+    ASSERT_TRUE(leaves) << leaves.error().message;
+    EXPECT_EQ(leaves.value().fabric.switch_of_host[1], 1u);
+}
+
+TEST(JobWords, ANumberIsANumber) {
+    constexpr const char* kNumbered = "[[switch]]\nname = \"s\"\nhosts = \"[1-3],x\"\n";
+    const auto topology = topo::read_own(kNumbered, "g.toml");
+    ASSERT_TRUE(topology) << topology.error().message;
+    const auto tree = topo::make_switch_tree(topology.value());
+    const DescribedCluster cluster{std::make_shared<const topo::Topology>(topology.value()),
+                                   tree.value()};
+    const auto names = [&](const std::vector<std::string>& words) {
+        const auto job = read_job_hosts(words_of(words), 4, cluster);
+        return job ? topo::fold_hostlist(job.value().names) : job.error().message;
+    };
+    EXPECT_EQ(names({"--hosts", "4"}), "[1-3],x");
+    const std::string both = ": so many hosts, or the one of this name? ";
+    EXPECT_EQ(names({"--hosts", "2"}), "--hosts=2" + both + "[2] is the one");
+    EXPECT_EQ(names({"--hosts", "[2]"}), "2");
+    EXPECT_EQ(names({"--hosts", "1,3"}), "[1,3]");
+    EXPECT_EQ(names({"--placement", "0,0,0,0"}), "1");
+    EXPECT_EQ(names({"--placement", "0,1,0,0"}),
+              "--placement: 1 is the name of one host and the number of another");
+    EXPECT_EQ(names({"--hosts", "[2-3],x", "--placement", "0,1,x,0"}), "[2-3],x");
+
+    const auto view = view_of_hosts(topology.value(), tree.value(), words_of({"--hosts", "4"}));
+    ASSERT_TRUE(view) << view.error().message;
+    EXPECT_EQ(view.value().names.size(), 4u);
+    const auto error = [&](const std::string& hosts) {
+        const auto made =
+            view_of_hosts(topology.value(), tree.value(), words_of({"--hosts", hosts}));
+        return made ? "" : made.error().message;
+    };
+    EXPECT_EQ(error("3"), "--hosts=3" + both + "[3] is the one");
+    EXPECT_EQ(error("0"), "--hosts=0: expected a number from 1 to 4");
+    EXPECT_EQ(error("-1"), "--hosts=-1: expected hosts, such as n[0-7]");
 }
 
 }  // namespace
