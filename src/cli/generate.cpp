@@ -12,6 +12,7 @@
 #include "cli/words.h"
 #include "files/whole_file.h"
 #include "generate/allreduce.h"
+#include "topo/placement.h"
 #include "topo/read/hostlist.h"
 
 namespace tutti::cli {
@@ -23,8 +24,8 @@ constexpr uint64_t kRingRanksMax = 1u << 20;
 
 constexpr auto kGenerateOptions = std::to_array<OptionDoc>({
     {"--fabric", "FILE", "The cluster's description, as tutti fabric reads it"},
-    {"--hosts", "LIST",
-     "The job's hosts in the order of its ranks, as n[0-7],login (default: all)"},
+    {"--hosts", "N|LIST",
+     "The job's hosts in the order of its ranks, as n[0-7],login, or the first N (default: all)"},
     {"--ranks-per-host", "N", "Ranks on each of them (default: 1)"},
     {"--placement", "WORD", "block: neighbours share a host (default); round-robin: they do not"},
     {"--name", "NAME",
@@ -73,15 +74,6 @@ std::string name_of_file(const std::string& source) {
     return name.empty() ? "cluster" : name;
 }
 
-std::vector<uint32_t> place_ranks(const Request& request, uint64_t hosts) {
-    std::vector<uint32_t> host_of_rank;
-    for (uint64_t rank = 0; rank < hosts * request.ranks_per_host; ++rank) {
-        const uint64_t host = request.is_round_robin ? rank % hosts : rank / request.ranks_per_host;
-        host_of_rank.push_back(static_cast<uint32_t>(host));
-    }
-    return host_of_rank;
-}
-
 generate::Labels labels_of(const explain::FabricView& view, const Request& request,
                            const Words& words, std::span<const std::string> arguments) {
     generate::Labels labels;
@@ -117,12 +109,16 @@ Result<std::string> source_of(const Words& words, std::span<const std::string> a
     if (!tree) return tree.error();
     const auto view = view_of_hosts(topology.value(), tree.value(), words);
     if (!view) return view.error();
-    const uint64_t hosts = view.value().names.size();
-    if (hosts * request.value().ranks_per_host > kRingRanksMax) {
+    const auto hosts = static_cast<uint32_t>(view.value().names.size());
+    const uint64_t count = hosts * request.value().ranks_per_host;
+    if (count > kRingRanksMax) {
         return wrong(fmt::format("generate: {} ranks on each of {} hosts are more than {}",
                                  request.value().ranks_per_host, hosts, kRingRanksMax));
     }
-    const auto ring = generate::make_ring(view.value().tree, place_ranks(request.value(), hosts));
+    const auto ranks = static_cast<uint32_t>(count);
+    const auto ring = generate::make_ring(
+        view.value().tree, request.value().is_round_robin ? topo::hosts_by_turns(ranks, hosts)
+                                                          : topo::hosts_in_blocks(ranks, hosts));
     return generate::allreduce_source(view.value().tree, ring,
                                       labels_of(view.value(), request.value(), words, arguments));
 }

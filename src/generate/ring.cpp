@@ -5,7 +5,7 @@
 
 namespace tutti::generate {
 
-std::vector<Stop> make_ring(const topo::SwitchTree& tree, std::span<const uint32_t> host_of_rank) {
+std::vector<Stop> make_ring(const topo::SwitchTree& tree, std::span<const uint64_t> host_of_rank) {
     std::vector<Stop> ring;
     std::vector<size_t> stop_of_host(tree.place_of_host.size());
     const topo::SwitchOrder order(tree);

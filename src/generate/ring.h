@@ -28,7 +28,7 @@ struct Stop {
 };
 
 // host_of_rank: numbers of the tree's hosts. Hosts without ranks are left out.
-std::vector<Stop> make_ring(const topo::SwitchTree& tree, std::span<const uint32_t> host_of_rank);
+std::vector<Stop> make_ring(const topo::SwitchTree& tree, std::span<const uint64_t> host_of_rank);
 
 // F(0), F(1) ... F(N - 1).
 std::vector<uint32_t> ranks_of(std::span<const Stop> ring);

@@ -24,6 +24,14 @@ void bcast_bytes(void* data, int bytes) {
     front.host.bcast(data, bytes, front.handles.type[abi::kTypeByte], 0, front.handles.comm_world);
 }
 
+// One rank's trouble, "WHAT: why", or the reason alone.
+void speak(int speaker, const char* what, const Trouble& mine) {
+    if (speaker != front.world_rank) return;
+    char line[sizeof mine.text + 128];
+    snprintf(line, sizeof line, "%s%s%s", what, *what ? ": " : "", mine.text);
+    print_line(line);
+}
+
 }  // namespace
 
 void Trouble::add(Kind what, const char* why) {
@@ -78,11 +86,7 @@ bool any_fails(const Trouble& mine, const char* what) {
     const int own = mine.kind != Trouble::Kind::kNone ? front.world_rank : front.world_size;
     int lowest = 0;
     least_of_all(&own, &lowest, 1);
-    if (lowest == front.world_rank) {
-        char line[sizeof mine.text + 64];
-        snprintf(line, sizeof line, "%s: %s", what, mine.text);
-        print_line(line);
-    }
+    speak(lowest, what, mine);
     return lowest != front.world_size;
 }
 
@@ -95,16 +99,12 @@ bool all_go_on(const Trouble& mine) {
     const bool ends = lowest[0] != nobody;
     const int speaker = ends ? lowest[0] : lowest[1];
     if (speaker == nobody) return true;
-    if (speaker == front.world_rank) {
-        char line[sizeof mine.text + 128];
-        if (ends) {
-            snprintf(line, sizeof line, "%s", mine.text);
-        } else {
-            snprintf(line, sizeof line, "everything stays with the host MPI: rank %d: %s",
-                     front.world_rank, mine.text);
-        }
-        print_line(line);
+    char what[64] = {};
+    if (!ends) {
+        snprintf(what, sizeof what, "everything stays with the host MPI: rank %d",
+                 front.world_rank);
     }
+    speak(speaker, what, mine);
     if (!ends) return false;
     // The quietest way that launchers know: all ranks finalize and leave with status 2. By exit(),
     // since MPICH 5 takes its leave of the launcher in a handler of it; the launcher kills all

@@ -22,7 +22,7 @@ Row row_of(uint32_t hosts) {
     row.tree.nodes.resize(1);
     row.tree.place_of_host.resize(hosts);
     row.labels = {"row", "row.c", {"tutti", "generate"}, {"Cluster: row"}, {}, {"switch"}};
-    std::vector<uint32_t> host_of_rank;
+    std::vector<uint64_t> host_of_rank;
     for (uint32_t host = 0; host < hosts; ++host) {
         row.labels.hosts.push_back("h" + std::to_string(host));
         host_of_rank.push_back(host);
@@ -53,7 +53,7 @@ TEST(AllreduceSource, HasTheRingAsATableAndNoMarkIsLeft) {
 
 TEST(AllreduceSource, RanksThatFollowEachOtherAreOneWord) {
     Row row = row_of(2);
-    row.ring = make_ring(row.tree, std::vector<uint32_t>{0, 0, 0, 1, 0});
+    row.ring = make_ring(row.tree, std::vector<uint64_t>{0, 0, 0, 1, 0});
     EXPECT_NE(text_of(row).find("-> h0 (0-2,4) -> h1 (3) ->"), std::string::npos) << text_of(row);
 }
 
@@ -131,7 +131,7 @@ Row pod_row() {
 
 TEST(AllreduceSource, SwitchesTakenForOneAreTold) {
     Row row = pod_row();
-    row.ring = make_ring(row.tree, std::vector<uint32_t>{0, 1, 2});
+    row.ring = make_ring(row.tree, std::vector<uint64_t>{0, 1, 2});
     EXPECT_NE(flat_comment(text_of(row))
                   .find("no two messages of a step share a link, on the tree that `tutti fabric` "
                         "prints; these switches are taken for one: spine[0-1]. Among those, "),
@@ -144,9 +144,9 @@ TEST(AllreduceSource, SwitchesTakenForOneAreTold) {
 
 TEST(AllreduceSource, SwitchesThatItDoesNotPassAreNotTold) {
     Row row = pod_row();
-    row.ring = make_ring(row.tree, std::vector<uint32_t>{0, 1});
+    row.ring = make_ring(row.tree, std::vector<uint64_t>{0, 1});
     EXPECT_EQ(text_of(row).find("taken for one"), std::string::npos);
-    row.ring = make_ring(row.tree, std::vector<uint32_t>{2});
+    row.ring = make_ring(row.tree, std::vector<uint64_t>{2});
     EXPECT_EQ(text_of(row).find("taken for one"), std::string::npos);
 }
 

@@ -101,9 +101,9 @@ std::vector<uint32_t> draw_subset(Prng& random, uint32_t count) {
 
 enum class Kind { kBlock, kRoundRobin, kRandom };
 
-std::vector<uint32_t> draw_placement(Prng& random, Kind kind, uint32_t hosts) {
+std::vector<uint64_t> draw_placement(Prng& random, Kind kind, uint32_t hosts) {
     const auto each = static_cast<uint32_t>(1 + random.below(4));
-    std::vector<uint32_t> host_of_rank;
+    std::vector<uint64_t> host_of_rank;
     for (uint32_t rank = 0; rank < hosts * each; ++rank) {
         const auto any = static_cast<uint32_t>(random.below(hosts));
         host_of_rank.push_back(kind == Kind::kBlock        ? rank / each
@@ -149,7 +149,7 @@ TEST(Ring, CrossesNoLinkTwiceInOneDirection) {
 TEST(Ring, ItsExample) {
     const Cluster cluster{{0, 0}, {0, 1}, {0, 1, 1, 0, 0}};
     const topo::SwitchTree tree = tree_of(cluster);
-    EXPECT_EQ(ranks_of(make_ring(tree, std::vector<uint32_t>{0, 1, 2, 3, 4})),
+    EXPECT_EQ(ranks_of(make_ring(tree, std::vector<uint64_t>{0, 1, 2, 3, 4})),
               (std::vector<uint32_t>{0, 1, 2, 3, 4}));
 }
 
@@ -157,7 +157,7 @@ TEST(Ring, RanksOfAHostStandTogether) {
     const Cluster cluster{{0, 0, 0}, {0, 1, 1}, {1, 2, 1, 2}};
     const topo::SwitchTree tree = tree_of(cluster);
     // Round-robin over hosts 0, 1, 2; nobody is on 3.
-    const auto ring = make_ring(tree, std::vector<uint32_t>{0, 1, 2, 0, 1, 2});
+    const auto ring = make_ring(tree, std::vector<uint64_t>{0, 1, 2, 0, 1, 2});
     ASSERT_EQ(ring.size(), 3u);
     EXPECT_EQ(ring[0].ranks, (std::vector<uint32_t>{0, 3}));
     EXPECT_EQ(ranks_of(ring), (std::vector<uint32_t>{0, 3, 2, 5, 1, 4}));
@@ -167,7 +167,7 @@ TEST(Ring, VisitsHostsThatNobodyKnows) {
     const Cluster cluster{{0, 0}, {0, 1}, {0, 1}};
     const topo::SwitchTree tree =
         topo::restrict_tree(tree_of(cluster), std::vector<uint32_t>{1, topo::kNoNode, 0});
-    auto ranks = ranks_of(make_ring(tree, std::vector<uint32_t>{0, 1, 2}));
+    auto ranks = ranks_of(make_ring(tree, std::vector<uint64_t>{0, 1, 2}));
     std::sort(ranks.begin(), ranks.end());
     EXPECT_EQ(ranks, (std::vector<uint32_t>{0, 1, 2}));
 }
