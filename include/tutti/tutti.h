@@ -125,7 +125,8 @@ typedef struct tutti_context_params {
     const char *const *settings;     /* "TUTTI_NAME=value", see docs/settings.md; may be NULL */
     size_t settings_count;
     uint32_t ranks_on_node;          /* processes of this job on this node; 0: unknown */
-    void (*progress)(void *user);    /* lets the embedder's own communication progress; may be NULL */
+    /* Lets the embedder's own communication progress; may be NULL. */
+    void (*progress)(void *user);
     void *progress_user;
     void (*log)(void *user, tutti_log_level level, const char *line); /* may be NULL */
     void *log_user;
@@ -138,15 +139,16 @@ typedef struct tutti_context_params {
 
 /* What the site has to say about this process's program (/etc/tutti/settings.toml, see
  * docs/formats/settings.md). `take` gets every setting that then is in force: the site's, and
- * `settings` of the job's own, which win, as tutti_context_create() wants them. One process of a job
- * asks and hands them to all, as the file may be another on each host. TUTTI_ERR_OFF: the site has
- * switched Tutti off for this program; TUTTI_ERR_ARGUMENT: its file is broken, which does the same.
- * Then the settings say so, and message says why. */
+ * `settings` of the job's own, which win, as tutti_context_create() wants them. One process of a
+ * job asks and hands them to all, as the file may be another on each host. TUTTI_ERR_OFF: the site
+ * has switched Tutti off for this program; TUTTI_ERR_ARGUMENT: its file is broken, which does the
+ * same. Then the settings say so, and message says why. */
 TUTTI_API tutti_status tutti_site_settings(const char *const *settings, size_t settings_count,
                                            void (*take)(void *user, const char *entry), void *user,
                                            char *message, size_t message_bytes);
 /* Which file describes the cluster, as docs/formats/topology.md has it; settings as
- * tutti_site_settings() gave them. `file` is empty where there is none. One process of a job asks. */
+ * tutti_site_settings() gave them. `file` is empty where there is none. One process of a job
+ * asks. */
 TUTTI_API tutti_status tutti_fabric_find(const char *const *settings, size_t settings_count,
                                          char *file, size_t file_bytes, char *message,
                                          size_t message_bytes);
@@ -154,8 +156,9 @@ TUTTI_API tutti_status tutti_fabric_find(const char *const *settings, size_t set
  * for tutti_context_set_fabric(); or an empty one, if the file has none of them. On success message
  * may hold a line, too: which hosts it does not have. */
 TUTTI_API tutti_status tutti_fabric_part(const char *file, const char *const *hosts,
-                                         size_t hosts_count, void (*take)(void *user, const char *text),
-                                         void *user, char *message, size_t message_bytes);
+                                         size_t hosts_count,
+                                         void (*take)(void *user, const char *text), void *user,
+                                         char *message, size_t message_bytes);
 /* On failure *context is NULL and message (if message_bytes > 0) holds one clear line. */
 TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
                                             tutti_context **context, char *message,
@@ -163,8 +166,9 @@ TUTTI_API tutti_status tutti_context_create(const tutti_context_params *params,
 /* The name by which a description of the cluster has this process's host: the host's own, or
  * "pretended-host-3" under TUTTI_HOSTS. */
 TUTTI_API void tutti_context_host(const tutti_context *context, char *name, size_t name_bytes);
-/* Teams that are made from now on go by it: a text of tutti_fabric_part(), the same on all processes
- * of the job; NULL: by none. Not while another thread makes a team of the context. On failure by none, and message holds one clear line. */
+/* Teams that are made from now on go by it: a text of tutti_fabric_part(), the same on all
+ * processes of the job; NULL: by none. Not while another thread makes a team of the context. On
+ * failure by none, and message holds one clear line. */
 TUTTI_API tutti_status tutti_context_set_fabric(tutti_context *context, const char *text,
                                                 char *message, size_t message_bytes);
 /* How many hosts it has, and on how many switches they are; both 0 where nothing is known. */
@@ -172,9 +176,9 @@ TUTTI_API void tutti_context_fabric(const tutti_context *context, uint32_t *host
                                     uint32_t *switches);
 /* All teams of the context must have been destroyed. */
 TUTTI_API void tutti_context_destroy(tutti_context *context);
-/* For waits of the embedder's own, now and then: lets this process do what ranks that wait in a call
- * need of it after multicast has failed. With has_waited_long it also finds out whether it has. Never
- * waits. */
+/* For waits of the embedder's own, now and then: lets this process do what ranks that wait in a
+ * call need of it after multicast has failed. With has_waited_long it also finds out whether it
+ * has. Never waits. */
 TUTTI_API void tutti_context_attend(tutti_context *context, int has_waited_long);
 /* A setting as it is in force: "1" or "0" for switches, decimal bytes, calls or seconds, text as it
  * was given (empty where it was not). NULL for a name that is not a setting. */
@@ -193,14 +197,14 @@ typedef struct tutti_p2p {
     int (*recv)(void *user, void *data, size_t bytes, uint32_t peer, uint32_t tag, void **request);
     /* *done = 1: complete, *request is gone. 2: also, and *request is the bytes that came. */
     int (*test)(void *user, void **request, int *done);
-    /* *there = 1: a message with this tag has come that nobody has posted a receive for, from *peer;
-     * a receive would be complete soon. May be NULL, or lie beyond struct_bytes: then ranks do not
-     * learn that another one gave up, and stall reports know less. */
+    /* *there = 1: a message with this tag has come that nobody has posted a receive for, from
+     * *peer; a receive would be complete soon. May be NULL, or lie beyond struct_bytes: then ranks
+     * do not learn that another one gave up, and stall reports know less. */
     int (*probe)(void *user, uint32_t tag, uint32_t *peer, int *there);
-    /* Of a receive that is not done, when its call has failed. *done = 1: nothing will be written to
-     * its memory any more, and *request is gone; 0: that cannot be, since the message is on its way
-     * there. May be NULL, or lie beyond struct_bytes: then the buffers of a call that failed are
-     * the embedder's again only when its messages have come or never will. */
+    /* Of a receive that is not done, when its call has failed. *done = 1: nothing will be written
+     * to its memory any more, and *request is gone; 0: that cannot be, since the message is on its
+     * way there. May be NULL, or lie beyond struct_bytes: then the buffers of a call that failed
+     * are the embedder's again only when its messages have come or never will. */
     int (*cancel)(void *user, void **request, int *done);
 } tutti_p2p;
 
@@ -216,23 +220,24 @@ typedef struct tutti_team_params {
     /* NULL: no team across nodes. NULL on all members alike. The struct is copied. */
     const tutti_p2p *p2p;
     const uint32_t *peers; /* p2p's numbers of the members; copied. NULL: their ranks in the team */
-    /* Not 0: each member counts as a host of its own, whatever it shares with others. To compare. */
+    /* Not 0: each member counts as a host of its own, whatever it shares with others. To
+     * compare. */
     int apart;
-    /* Not 0, on all members alike: hardware multicast is not tried while the team is made, but at the
-     * beginning of a tutti_run(), when calls that would use it have come often enough; and after it
-     * has failed, again from time to time. Then allgather is called again, several times, in that
-     * call; so it stays valid as long as the team, and a root waits for all others. A try takes some
-     * ten milliseconds, and a second where multicast does not work; after an allgather that fails no
-     * call runs. TUTTI_MCAST=on and algorithms that are forced by a setting and need it are tried
-     * at once all the same. 0: what has failed does not come back. */
+    /* Not 0, on all members alike: hardware multicast is not tried while the team is made, but at
+     * the beginning of a tutti_run(), when calls that would use it have come often enough; and
+     * after it has failed, again from time to time. Then allgather is called again, several times,
+     * in that call; so it stays valid as long as the team, and a root waits for all others. A try
+     * takes some ten milliseconds, and a second where multicast does not work; after an allgather
+     * that fails no call runs. TUTTI_MCAST=on and algorithms that are forced by a setting and need
+     * it are tried at once all the same. 0: what has failed does not come back. */
     int multicast_later;
     /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
      * Each takes what a team takes: shared memory, tags, a multicast group. */
     uint32_t requests;
-    /* Not 0: this member makes the calls of this team, and of all others of its context for which it
-     * says the same, and makes and destroys them, one after the other (no requests, one thread at a
-     * time), in an order in which each call might wait for all of its members, as MPI demands of
-     * blocking collectives. Where memory is short such teams may share some: a node may have
+    /* Not 0: this member makes the calls of this team, and of all others of its context for which
+     * it says the same, and makes and destroys them, one after the other (no requests, one thread
+     * at a time), in an order in which each call might wait for all of its members, as MPI demands
+     * of blocking collectives. Where memory is short such teams may share some: a node may have
      * thousands of them. */
     int in_turn;
 } tutti_team_params;
@@ -277,12 +282,12 @@ typedef struct tutti_call {
     tutti_reduce_fn reduce; /* TUTTI_OP_USER */
     void *reduce_user;
     size_t element_bytes; /* TUTTI_OP_USER: divides bytes. Gather, scatter: bytes: no less; or 0 */
-    int commutes;         /* TUTTI_OP_USER: 1 if operands may change places; agrees on all members */
-    /* May be NULL. Called once, when it is known that the call will run here, and before its buffers
-     * are read; not for a call of no bytes. Sets both. NULL: go on. Else why this member cannot:
-     * as tutti_team_give_up(); the text stays valid as long as the call. It makes no calls of
-     * Tutti's. Of a request it is called when its turn comes: in whichever call of Tutti's moves the
-     * team on then, by any thread of the context. */
+    int commutes;         /* TUTTI_OP_USER: 1 if operands may change places, on all members alike */
+    /* May be NULL. Called once, when it is known that the call will run here, and before its
+     * buffers are read; not for a call of no bytes. Sets both. NULL: go on. Else why this member
+     * cannot: as tutti_team_give_up(); the text stays valid as long as the call. It makes no calls
+     * of Tutti's. Of a request it is called when its turn comes: in whichever call of Tutti's moves
+     * the team on then, by any thread of the context. */
     const char *(*prepare)(void *user, const void **send, void **recv);
     void *prepare_user;
 } tutti_call;
@@ -293,21 +298,21 @@ TUTTI_API size_t tutti_dtype_bytes(tutti_dtype dtype);
 
 /* Runs one call to its end. A call of a shape that was seen before allocates nothing.
  *
- * TUTTI_HOST where the rules leave it to the embedder's own collective, on all members alike: nothing
- * was touched, and the embedder runs it now. It has its place in the order of the team's calls all
- * the same, so that members who disagree are found out, and requests under way have ended. Never
- * unless tutti_context_params.host_mpi is set. */
+ * TUTTI_HOST where the rules leave it to the embedder's own collective, on all members alike:
+ * nothing was touched, and the embedder runs it now. It has its place in the order of the team's
+ * calls all the same, so that members who disagree are found out, and requests under way have
+ * ended. Never unless tutti_context_params.host_mpi is set. */
 TUTTI_API tutti_status tutti_run(tutti_team *team, const tutti_call *call);
-/* What ran the last call of tutti_run() that came to TUTTI_OK or TUTTI_HOST: a name that stays valid,
- * "none" for a call of no bytes. */
+/* What ran the last call of tutti_run() that came to TUTTI_OK or TUTTI_HOST: a name that stays
+ * valid, "none" for a call of no bytes. */
 TUTTI_API const char *tutti_team_ran(const tutti_team *team);
 
 /* One call that goes on while its caller does something else. The struct is the caller's, and stays
  * where it is from its start to its completion; nothing needs to be freed. It can be started again
  * after it completed. All members start the requests and calls of a team in the same order;
- * tutti_team_params.requests of them are under way at once, the others wait behind them. The buffers
- * named by the call belong to Tutti from start to completion. A request may end with TUTTI_HOST, in its
- * turn: then its call is the embedder's own from there on. */
+ * tutti_team_params.requests of them are under way at once, the others wait behind them. The
+ * buffers named by the call belong to Tutti from start to completion. A request may end with
+ * TUTTI_HOST, in its turn: then its call is the embedder's own from there on. */
 #define TUTTI_REQUEST_BYTES 512
 typedef union tutti_request {
     unsigned char bytes[TUTTI_REQUEST_BYTES];
@@ -323,16 +328,16 @@ TUTTI_API tutti_status tutti_request_start(tutti_request *request);
 TUTTI_API tutti_status tutti_request_test(tutti_request *request); /* TUTTI_PENDING or final */
 TUTTI_API tutti_status tutti_request_wait(tutti_request *request);
 
-/* What would run: a name that stays valid ("small", "direct", "split", "host" ...). Only collective,
- * root, bytes, operator and element size count; buffers are not looked at. */
+/* What would run: a name that stays valid ("small", "direct", "split", "host" ...). Only
+ * collective, root, bytes, operator and element size count; buffers are not looked at. */
 TUTTI_API const char *tutti_algorithm(const tutti_team *team, const tutti_call *call);
 
 /* From now on this team's calls of call->collective run by `algorithm`, as TUTTI_ALLREDUCE and its
  * like take it ("ring:segment=64K", "node:small", "host"); NULL: by settings and rules again. For
- * comparisons in one run. All members alike, no request under way. TUTTI_ERR_ALGORITHM, on all members, where this
- * call cannot run so: message says why, and nothing has changed. Tries multicast first, if that is
- * to come later (tutti_team_params.multicast_later), and plans the call, so that the first
- * one takes no longer than the next. */
+ * comparisons in one run. All members alike, no request under way. TUTTI_ERR_ALGORITHM, on all
+ * members, where this call cannot run so: message says why, and nothing has changed. Tries
+ * multicast first, if that is to come later (tutti_team_params.multicast_later), and plans the
+ * call, so that the first one takes no longer than the next. */
 TUTTI_API tutti_status tutti_team_force(tutti_team *team, const tutti_call *call,
                                         const char *algorithm, char *message,
                                         size_t message_bytes);
@@ -345,10 +350,10 @@ TUTTI_API tutti_status tutti_check_foreign(tutti_team *team, const char *label);
  * later one: its calls and theirs end with TUTTI_ERR_MEMORY and a message that says why. */
 TUTTI_API void tutti_team_give_up(tutti_team *team, const char *why);
 
-/* A call of the team that the embedder ran by itself on this member, since its arguments were wrong,
- * ended with an error. Where all members say so before the same call, nothing has happened. Where
- * others have gone through with that call here, members would be out of step from then on: all
- * calls end with TUTTI_ERR_MISMATCH instead. Found out in the next call of this member. */
+/* A call of the team that the embedder ran by itself on this member, since its arguments were
+ * wrong, ended with an error. Where all members say so before the same call, nothing has happened.
+ * Where others have gone through with that call here, members would be out of step from then on:
+ * all calls end with TUTTI_ERR_MISMATCH instead. Found out in the next call of this member. */
 TUTTI_API void tutti_team_rejected(tutti_team *team);
 
 /* The line that tells what the last error on this team was. */
@@ -373,12 +378,15 @@ typedef struct tutti_multicast_info {
     uint32_t returns;    /* and so often it came back: while it is there, reason says who it was */
     int carries;         /* 1: this process carries its host's packets; all that follows up to name
                             is 0 elsewhere */
-    int is_encrypted;    /* 0: packets are authenticated, but whoever joins the address reads them */
+    /* 0: packets are authenticated, but whoever joins the address reads them. */
+    int is_encrypted;
     uint64_t bytes_per_s; /* at which this host sends */
     uint64_t round_trip_ns;
-    uint64_t latency_ns;          /* one way, of the slowest host at its best; equal on all members, */
-    uint64_t message_latency_ns;  /* as what follows: messages between two hosts, which multicast has */
-    uint64_t message_bytes_per_s; /* to beat; 0: not measured */
+    /* One way, of the slowest host at its best; equal on all members, as what follows: messages
+     * between two hosts, which multicast has to beat; 0: not measured. */
+    uint64_t latency_ns;
+    uint64_t message_latency_ns;
+    uint64_t message_bytes_per_s;
     uint64_t data_packets; /* sent, repairs not counted */
     uint64_t repairs_to_one;
     uint64_t repairs_to_all;

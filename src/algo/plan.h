@@ -22,8 +22,9 @@
 //
 // Where the placement knows the switches, nodes take part in the order of a walk through them
 // (topo/switch_order.h): rings and chains pass each link once each way, trees are cut between
-// switches; algorithms that reach far take part in that order dealt out. Not where the order of ranks is to be kept and differs: operators that do not commute,
-// algorithms that fold from the left, blocks too long to be packed, Tuning::order.
+// switches; algorithms that reach far take part in that order dealt out. Not where the order of
+// ranks is to be kept and differs: operators that do not commute, algorithms that fold from the
+// left, blocks too long to be packed, Tuning::order.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The registry of algorithms: the record of each. An algorithm is a pure function from (shape,
-// rank) to a Program of one lane; algo/plan.h cuts vectors into lanes and puts the node level around it.
+// rank) to a Program of one lane; algo/plan.h cuts vectors into lanes and puts the node level
+// around it.
 #pragma once
 
 #include <array>

@@ -140,8 +140,9 @@ tutti_status tutti_fabric_find(const char* const* settings, size_t settings_coun
         const auto found = tutti::site::find_fabric(search.value());
         if (!found) return report(found.error(), message, message_bytes);
         if (found.value().file.size() >= file_bytes) {
-            return report({ErrorCode::kArgument, "the name of the cluster's description is too long"},
-                          message, message_bytes);
+            return report(
+                {ErrorCode::kArgument, "the name of the cluster's description is too long"},
+                message, message_bytes);
         }
         std::strcpy(file, found.value().file.c_str());
         return TUTTI_OK;

@@ -20,8 +20,8 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
   public:
-    Result(T value) : value_(std::move(value)) {}              // NOLINT(google-explicit-constructor)
-    Result(Error error) : error_(std::move(error)) {}          // NOLINT(google-explicit-constructor)
+    Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+    Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
     explicit operator bool() const { return value_.has_value(); }
     T& value() {
         TUTTI_ASSERT(value_.has_value(), "value of a failed Result");

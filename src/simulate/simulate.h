@@ -30,8 +30,8 @@ struct SimulationRequest {
     BackgroundLoad background = {};
     // Schedules of more rounds, of all ranks together, are simulated by law where they have rounds
     // that are alike (alike_rounds.h), all links have one latency, and there are neither data nor a
-    // background. Where latencies differ, a round's delay goes around a ring host by host, and a few
-    // rounds say nothing of the others.
+    // background. Where latencies differ, a round's delay goes around a ring host by host, and a
+    // few rounds say nothing of the others.
     uint64_t rounds_max = uint64_t{4} << 20;
     bool only_by_law = false;  // an error of code kOff where there is none
 };
@@ -46,8 +46,8 @@ struct SimulationResult {
     uint64_t memory_messages = 0;   // between ranks of one host that the schedule sends
     uint64_t memory_bytes = 0;
     std::vector<uint64_t> link_bytes;  // by link, see topo::Fabric::links; with the background's
-    // Of rounds that are alike some were simulated, and the others counted as the last of these. Then
-    // there is no rank_ns: what is seen of a few rounds holds for the slowest rank.
+    // Of rounds that are alike some were simulated, and the others counted as the last of these.
+    // Then there is no rank_ns: what is seen of a few rounds holds for the slowest rank.
     bool is_by_law = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a cluster's description that a job needs. One process of the job reads the file, which
-// may be another on each host or too long for all, and hands on the text of the part; all make the
-// same tree of it.
+// The part of a cluster's description that a job needs. One process of the job reads the file,
+// which may be another on each host or too long for all, and hands on the text of the part; all
+// make the same tree of it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks of a team share a node and, where that is known, which nodes share a switch. Plain data
-// that all members know alike; nodes are numbered in the order of their lowest ranks, or of the
-// walk through the switches. 12 bytes a rank and 4 a node, three times where switches are known.
+// Which ranks of a team share a node and, where that is known, which nodes share a switch. Plain
+// data that all members know alike; nodes are numbered in the order of their lowest ranks, or of
+// the walk through the switches. 12 bytes a rank and 4 a node, three times where switches are
+// known.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ struct SwitchTree {
         uint32_t parent = kNoNode;       // a lower number; kNoNode at the root, which is node 0
         Trunk up;                        // to the parent
         std::vector<uint32_t> switches;  // of the topology, ascending; several are merged
-        uint32_t chassis = kNoNode;      // in which all of them are, as a number; kNoNode: not known
+        uint32_t chassis = kNoNode;      // a number, in which all of them are; kNoNode: not known
     };
     struct Place {
         uint32_t node = 0;

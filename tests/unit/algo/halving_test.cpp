@@ -125,7 +125,8 @@ TEST(Halving, AlongTheSwitches) {
 
 // Daisy chains of many switches, and one that has most ranks: I1 to I3, with every root.
 TEST(Halving, LopsidedTreesStayShallow) {
-    for (const auto& [switches, each] : {std::pair(25U, 8U), std::pair(23U, 16U), std::pair(200U, 1U)}) {
+    for (const auto& [switches, each] :
+         {std::pair(25U, 8U), std::pair(23U, 16U), std::pair(200U, 1U)}) {
         topo::SwitchTree tree;
         for (uint32_t at = 0; at < switches; ++at) {
             tree.nodes.push_back({at == 0 ? topo::kNoNode : at - 1, {}, {}, topo::kNoNode});
@@ -138,7 +139,8 @@ TEST(Halving, LopsidedTreesStayShallow) {
             expect_intervals(p, root, &order);
             for (Rank rank = 0; rank < p; ++rank) {
                 uint32_t depth = 0;
-                for (Rank at = rank; at != root; ++depth) at = HalvingTree(p, root, at, &order).parent();
+                for (Rank at = rank; at != root; ++depth)
+                    at = HalvingTree(p, root, at, &order).parent();
                 EXPECT_LE(depth, 48U);
                 EXPECT_LE(HalvingTree(p, root, rank, &order).children(), 48U);
             }

@@ -21,7 +21,8 @@ struct Call {
 SimulationRequest request_of(const Call& call, const Placement& placement) {
     SimulationRequest request;
     request.algorithm = algo::find(call.collective, call.algorithm);
-    request.shape = {.collective = call.collective, .ranks = placement.ranks(), .bytes = call.bytes};
+    request.shape = {
+        .collective = call.collective, .ranks = placement.ranks(), .bytes = call.bytes};
     request.shape.element_bytes = 8;
     request.placement = &placement;
     request.has_data = false;

@@ -106,7 +106,8 @@ TEST_F(Part, OfACycleOfSwitches) {
         "[[switch]]\nname = \"s1\"\nhosts = \"n[4-7]\"\n"
         "[[switch]]\nname = \"s2\"\nhosts = \"n[8-11]\"\nswitches = \"s[1,3]\"\n"
         "[[switch]]\nname = \"s3\"\nhosts = \"n[12-15]\"\n";
-    const std::string on_spine = std::string(kFatTree) + "[[link]]\nfrom = \"spine0\"\nto = \"login\"\n";
+    const std::string on_spine =
+        std::string(kFatTree) + "[[link]]\nfrom = \"spine0\"\nto = \"login\"\n";
     const std::vector<std::string> hosts{"n0", "n4", "n8", "n1", "n5", "n9"};
     for (const std::string& text : {std::string(ring), on_spine + "[[host]]\nname = \"login\"\n"}) {
         std::vector<std::string> all = hosts;

@@ -125,7 +125,8 @@ TEST(SwitchOrder, EveryCutIsBetweenChildrenOfOneSwitch) {
 TEST(SwitchOrder, CutsNearTheMiddle) {
     // Leaves of 1, 31, 2 and 2.
     std::vector<uint32_t> leaf_of_host{0};
-    for (const uint32_t leaf : {1, 2, 3}) leaf_of_host.insert(leaf_of_host.end(), leaf == 1 ? 31 : 2, leaf);
+    for (const uint32_t leaf : {1, 2, 3})
+        leaf_of_host.insert(leaf_of_host.end(), leaf == 1 ? 31 : 2, leaf);
     const SwitchOrder order(two_levels(leaf_of_host));
     EXPECT_EQ(order.middle(0, 36), 32u);
     EXPECT_EQ(order.middle(0, 32), 1u);

@@ -22,7 +22,8 @@ inline SwitchTree random_switches(Prng& prng, uint32_t switches, uint32_t hosts)
             parent = tree.nodes[parent].parent;
         }
         const auto chassis = static_cast<uint32_t>(prng.below(6));
-        tree.nodes.push_back({parent, {1, 1'000'000'000, 0}, {at}, chassis < 3 ? chassis : kNoNode});
+        tree.nodes.push_back(
+            {parent, {1, 1'000'000'000, 0}, {at}, chassis < 3 ? chassis : kNoNode});
     }
     for (uint32_t host = 0; host < hosts; ++host) {
         tree.place_of_host.push_back({static_cast<uint32_t>(prng.below(switches)), {}});
@@ -35,7 +36,8 @@ inline SwitchTree two_levels(const std::vector<uint32_t>& leaf_of_host) {
     SwitchTree tree;
     tree.nodes.emplace_back();
     const uint32_t leaves = *std::max_element(leaf_of_host.begin(), leaf_of_host.end()) + 1;
-    for (uint32_t leaf = 0; leaf < leaves; ++leaf) tree.nodes.push_back({0, {1, 0, 0}, {}, kNoNode});
+    for (uint32_t leaf = 0; leaf < leaves; ++leaf)
+        tree.nodes.push_back({0, {1, 0, 0}, {}, kNoNode});
     for (const uint32_t leaf : leaf_of_host) tree.place_of_host.push_back({leaf + 1, {}});
     return tree;
 }
