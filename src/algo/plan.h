@@ -24,7 +24,8 @@
 // (topo/switch_order.h): rings and chains pass each link once each way, trees are cut between
 // switches; algorithms that reach far take part in that order dealt out. Not where the order of
 // ranks is to be kept and differs: operators that do not commute, algorithms that fold from the
-// left, blocks too long to be packed, Tuning::order.
+// left, blocks too long to be packed, Tuning::order. Ranks that are participants by themselves go
+// host after host along the same walk, where no blocks would be packed for it.
 #pragma once
 
 #include <memory>

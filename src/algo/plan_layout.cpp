@@ -36,21 +36,35 @@ struct Followed {
     const topo::SwitchOrder* switches = nullptr;
 };
 
-// The order of ranks is what some algorithms are for, and the only one that ranks by themselves
-// have.
+// The order of ranks is what some algorithms are for.
 Followed follow(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
                 const Placement& placement, const Tuning& tuning) {
     const Followed ranks{&placement, nullptr};
     const topo::OnSwitches* switches = placement.switches();
     if (switches == nullptr || tuning.order == Order::kRanks) return ranks;
     if (tuning.flat || keeps_ranks(algorithm)) return ranks;
-    const bool halves_well = std::has_single_bit(placement.nodes()) &&
-                             switches->order.nodes_min() == switches->order.nodes_max();
+    const topo::SwitchOrder& order = switches->order();
+    const bool halves_well =
+        std::has_single_bit(placement.nodes()) && order.nodes_min() == order.nodes_max();
     if (algorithm.reaches_far && !halves_well) return ranks;
-    const Followed along = algorithm.reaches_far
-                               ? Followed{&switches->dealt, nullptr}
-                               : Followed{&switches->placement, &switches->order};
+    const Followed along = algorithm.reaches_far ? Followed{&switches->dealt(), nullptr}
+                                                 : Followed{&switches->placement(), &order};
     return allows(algorithm, shape, node, *along.placement) ? along : ranks;
+}
+
+// Likewise of ranks by themselves, host after host. Not where their blocks would be packed for it:
+// that takes scratch for all of them, which is why some calls are flat. Nor of algorithms that
+// reach far, for which hosts and switches had to hold as many.
+Followed follow_flat(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
+                     const Placement& placement, const Tuning& tuning) {
+    const Followed ranks{&placement, nullptr};
+    const topo::OnSwitches* switches = placement.switches();
+    if (switches == nullptr || tuning.order == Order::kRanks) return ranks;
+    if (keeps_ranks(algorithm) || algorithm.reaches_far) return ranks;
+    if (has_blocks(shape.collective) && !algorithm.has_single_blocks) return ranks;
+    const topo::OnSwitches::Ranks& walk = switches->ranks();
+    if (!allows(algorithm, shape, node, walk.placement)) return ranks;
+    return {&walk.placement, &walk.order};
 }
 
 }  // namespace
@@ -60,10 +74,16 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     : shape(call), node(&node_layout(call.collective)), placement(&where), tuning(tuned) {
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
-    const Followed followed = follow(algorithm, shape, *node, where, tuned);
+    Followed followed = follow(algorithm, shape, *node, where, tuned);
+    is_flat = tuning.flat || algorithm.is_flat ||
+              must_be_flat(algorithm, shape, *node, *followed.placement);
+    if (is_flat && followed.switches == nullptr) {
+        followed = follow_flat(algorithm, shape, *node, where, tuned);
+        // Ranks that are nodes of their own are participants as nodes, unless they stand in order.
+        is_flat = followed.switches == nullptr || followed.placement->is_contiguous();
+    }
     placement = followed.placement;
     switches = followed.switches;
-    is_flat = tuning.flat || algorithm.is_flat || must_be_flat(algorithm, shape, *node, *placement);
     has_multicast = algorithm.has_multicast;
     if (!is_flat && has_blocks(shape.collective) && !placement->is_contiguous()) {
         has_blocks_by_rank = algorithm.has_single_blocks && placement->has_whole_nodes();

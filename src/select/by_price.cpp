@@ -52,7 +52,7 @@ Cluster cluster_of(const topo::Placement& placement, const price::ClusterParamet
     fabric.latency_ns = parameters.links.latency_ns;
     if (const topo::OnSwitches* several = placement.switches()) {
         // A tree that is no fabric, for its depth, is priced as one switch.
-        auto described = topo::fabric_of(several->tree, parameters.links);
+        auto described = topo::fabric_of(several->tree(), parameters.links);
         if (described) fabric = std::move(described.value());
     }
     return {price::Network::on(std::move(fabric), parameters), parameters.node};

@@ -25,11 +25,11 @@ bool fits_switches(const Rule& rule, const topo::Placement& placement) {
     const topo::OnSwitches* several = placement.switches();
     if (rule.switches || rule.hosts_per_switch) {
         if (!is_known || !fits(rule.switches, placement.switch_count())) return false;
-        const uint32_t least = several ? several->order.nodes_min() : placement.nodes();
-        const uint32_t most = several ? several->order.nodes_max() : placement.nodes();
+        const uint32_t least = several ? several->order().nodes_min() : placement.nodes();
+        const uint32_t most = several ? several->order().nodes_max() : placement.nodes();
         if (!fits(rule.hosts_per_switch, least) || !fits(rule.hosts_per_switch, most)) return false;
     }
-    const topo::Placement& walked = several ? several->placement : placement;
+    const topo::Placement& walked = several ? several->placement() : placement;
     return !rule.contiguous || *rule.contiguous == walked.is_contiguous();
 }
 

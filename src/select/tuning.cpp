@@ -137,7 +137,6 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
         return "leaders: where flat is set, every rank is its own";
     }
     const bool has_order = tuning.order != algo::Order::kSwitches;
-    if (tuning.flat && has_order) return "order: where flat is set, ranks stand in their own";
     if (one != nullptr && algo::keeps_ranks(*one) && has_order) {
         return "order: " + word + " " + std::string(algorithm) + " has that of ranks anyway";
     }

@@ -2,6 +2,7 @@
 #include "topo/placement.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -117,11 +118,35 @@ void Placement::set_switches(const SwitchTree& tree) {
     SwitchOrder order(tree);
     switch_count_ = order.leaves();
     if (switch_count_ < 2) return;
-    Placement walked(*this, order.nodes());
-    std::vector<uint32_t> dealt;
-    deal(order.nodes(), 0, 1, dealt);
-    switches_ = std::make_shared<const OnSwitches>(
-        OnSwitches{tree, std::move(order), std::move(walked), Placement(*this, dealt)});
+    switches_ = std::make_shared<const OnSwitches>(*this, tree, std::move(order));
+}
+
+OnSwitches::OnSwitches(const Placement& placement, const SwitchTree& tree, SwitchOrder order)
+    : tree_(tree), order_(std::move(order)), placement_(placement, order_.nodes()) {}
+
+const Placement& OnSwitches::dealt() const {
+    std::call_once(dealt_made_, [this] {
+        std::vector<uint32_t> positions(placement_.nodes());
+        std::iota(positions.begin(), positions.end(), 0u);
+        std::vector<uint32_t> dealt;
+        deal(positions, 0, 1, dealt);
+        dealt_.emplace(Placement(placement_, dealt));
+    });
+    return *dealt_;
+}
+
+const OnSwitches::Ranks& OnSwitches::ranks() const {
+    std::call_once(ranks_made_, [this] {
+        std::vector<uint32_t> sizes;
+        for (uint32_t node = 0; node < placement_.nodes(); ++node) {
+            sizes.push_back(static_cast<uint32_t>(placement_.members(node).size()));
+        }
+        const auto count = placement_.ranks();
+        const std::span<const uint32_t> walk(placement_.members_);
+        ranks_.emplace(Ranks{SwitchOrder(order_, sizes, walk),
+                             Placement(Placement::blocks(count, count), walk)});
+    });
+    return *ranks_;
 }
 
 }  // namespace tutti::topo

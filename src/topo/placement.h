@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which ranks of a team share a node and, where that is known, which nodes share a switch. Plain
 // data that all members know alike; nodes are numbered in the order of their lowest ranks, or of
-// the walk through the switches. 12 bytes a rank and 4 a node, three times where switches are
+// the walk through the switches. 12 bytes a rank and 4 a node, two to four times where switches are
 // known.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,7 +17,7 @@
 
 namespace tutti::topo {
 
-struct OnSwitches;
+class OnSwitches;
 
 class Placement {
   public:
@@ -52,6 +54,7 @@ class Placement {
     [[nodiscard]] uint32_t switch_count() const { return switch_count_; }
 
   private:
+    friend class OnSwitches;
     // order[i]: of the other one, the node that is number i here.
     Placement(const Placement& other, std::span<const uint32_t> order);
     void number_members(const std::vector<uint32_t>& sizes);
@@ -68,15 +71,35 @@ class Placement {
     uint32_t switch_count_ = 0;
 };
 
-// The same ranks on the same nodes, but the nodes numbered by position.
-struct OnSwitches {
-    SwitchTree tree;  // host i of it is node i of the placement that knows it
-    SwitchOrder order;
-    Placement placement;
-    // And by position dealt out, as cards are, to two halves, which are dealt out likewise: those
-    // that are half of all apart in this order are neighbours in the walk, and neighbours here are
-    // half of the walk apart.
-    Placement dealt;
+// The same ranks on the same nodes, but the nodes numbered by position. What few calls ask for is
+// made when one does first, by whichever thread.
+class OnSwitches {
+  public:
+    OnSwitches(const Placement& placement, const SwitchTree& tree, SwitchOrder order);
+
+    // Host i of it is node i of the placement that knows it.
+    [[nodiscard]] const SwitchTree& tree() const { return tree_; }
+    [[nodiscard]] const SwitchOrder& order() const { return order_; }
+    [[nodiscard]] const Placement& placement() const { return placement_; }
+    // By position dealt out, as cards are, to two halves, which are dealt out likewise: those that
+    // are half of all apart in this order are neighbours in the walk, and neighbours here are half
+    // of the walk apart.
+    [[nodiscard]] const Placement& dealt() const;
+    // Each rank as a node of its own, host after host by position, and the order of these.
+    struct Ranks {
+        SwitchOrder order;
+        Placement placement;
+    };
+    [[nodiscard]] const Ranks& ranks() const;
+
+  private:
+    SwitchTree tree_;
+    SwitchOrder order_;
+    Placement placement_;
+    mutable std::once_flag dealt_made_;
+    mutable std::optional<Placement> dealt_;
+    mutable std::once_flag ranks_made_;
+    mutable std::optional<Ranks> ranks_;
 };
 
 // By rank: its host, each of `hosts` hosts having one at least. As Placement::blocks has it.

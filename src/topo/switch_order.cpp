@@ -102,6 +102,34 @@ SwitchOrder::SwitchOrder(const SwitchTree& tree) {
     count_leaves(on);
 }
 
+SwitchOrder::SwitchOrder(const SwitchOrder& of_nodes, std::span<const uint32_t> sizes,
+                         std::span<const uint32_t> things)
+    : nodes_(things.begin(), things.end()), groups_(of_nodes.groups_) {
+    TUTTI_ASSERT(sizes.size() == of_nodes.nodes_.size(), "a size for each node");
+    std::vector<uint32_t> first;  // by position of a node
+    std::vector<uint32_t> on(groups_.size(), 0);
+    for (uint32_t position = 0, next = 0; position < sizes.size(); ++position) {
+        TUTTI_ASSERT(sizes[position] > 0, "a node holds something");
+        first.push_back(next);
+        next += sizes[position];
+    }
+    for (const uint32_t start : of_nodes.starts_) starts_.push_back(first[start]);
+    for (uint32_t position = 0; position < sizes.size(); ++position) {
+        const uint32_t parent = of_nodes.group_of_[position];
+        const auto group = static_cast<uint32_t>(groups_.size());
+        const auto begin = static_cast<uint32_t>(starts_.size());
+        groups_.push_back({parent, groups_[parent].depth + 1, begin, begin + sizes[position]});
+        on.push_back(sizes[position]);
+        for (uint32_t i = 0; i < sizes[position]; ++i) {
+            starts_.push_back(first[position] + i);
+            group_of_.push_back(group);
+        }
+    }
+    TUTTI_ASSERT(group_of_.size() == nodes_.size(), "all that the nodes hold");
+    is_identity_ = std::is_sorted(nodes_.begin(), nodes_.end());
+    count_leaves(on);
+}
+
 void SwitchOrder::count_leaves(std::span<const uint32_t> nodes_of_group) {
     nodes_min_ = static_cast<uint32_t>(nodes_.size());
     for (const uint32_t nodes : nodes_of_group) {

@@ -26,6 +26,10 @@ class SwitchOrder {
     // is such a walk, it stays. Switches of one chassis, of several that hang on one switch, are
     // together, as if they hung on one of their own. O(n log n) for n nodes and switches.
     explicit SwitchOrder(const SwitchTree& tree);
+    // One level further down: what the nodes hold, `sizes` of it by position and one at least, as
+    // if each node were a switch. `things`: its numbers, node after node by position. O(n).
+    SwitchOrder(const SwitchOrder& of_nodes, std::span<const uint32_t> sizes,
+                std::span<const uint32_t> things);
 
     // By position: the node.
     [[nodiscard]] std::span<const uint32_t> nodes() const { return nodes_; }

@@ -79,11 +79,13 @@ TEST_P(AlongSwitches, IsProvedOnAnyTree) {
             tuning.segment_bytes = shape.element_bytes * (1 + prng.below(7));
             tuning.leaders = static_cast<uint32_t>(prng.below(3));
         }
+        tuning.flat = tuning.leaders == 0 && prng.below(4) == 0;
         if (!plan_obstacle(algorithm, shape, job.placement, tuning).empty()) continue;
         followed += job.placement.switches() != nullptr ? 1 : 0;
         const Programs programs = make_plans(algorithm, shape, job.placement, tuning);
         check::Demands demands;
-        demands.left_fold = algorithm.folds_from_left && job.placement.nodes() == ranks;
+        demands.left_fold =
+            algorithm.folds_from_left && (tuning.flat || job.placement.nodes() == ranks);
         const check::Faults faults = check::prove(shape, job.placement, programs, demands);
         ASSERT_TRUE(faults.lines.empty())
             << "turn " << turn << ", " << shape.ranks << " ranks on " << job.placement.nodes()
@@ -120,8 +122,8 @@ TEST_P(AlongSwitches, IsProvedForStreamedBlocks) {
 
 INSTANTIATE_TEST_SUITE_P(All, AlongSwitches, testing::ValuesIn(pointers()), test_name);
 
-// What passes the link above each switch, up and down: messages and bytes of the whole call, and
-// the most messages of one step.
+// What passes the link above each switch, up and down: messages and bytes of the whole call. And
+// the most messages of one step, over these links and those of hosts.
 struct Passed {
     std::vector<uint64_t> messages;
     std::vector<uint64_t> bytes;
@@ -134,9 +136,13 @@ Passed passed(const Job& job, const Programs& programs) {
     result.bytes.resize(2 * job.tree.nodes.size());
     for (const auto& step : check::steps(job.placement, programs)) {
         std::vector<uint64_t> all(2 * job.tree.nodes.size());
+        std::vector<uint64_t> of_hosts(2 * job.placement.nodes());
         for (const check::Passage& passage : step) {
             const uint32_t from = job.placement.node_of(passage.sender);
             const uint32_t to = job.placement.node_of(passage.receiver);
+            if (from == to) continue;
+            ++of_hosts[2 * from];
+            ++of_hosts[2 * to + 1];
             std::vector<uint64_t> one(all.size());
             topo::test::add_message(job.tree, from, to, one);
             for (size_t i = 0; i < all.size(); ++i) {
@@ -145,16 +151,20 @@ Passed passed(const Job& job, const Programs& programs) {
                 result.bytes[i] += one[i] * passage.bytes;
             }
         }
+        all.insert(all.end(), of_hosts.begin(), of_hosts.end());
         result.in_a_step = std::max(result.in_a_step, *std::max_element(all.begin(), all.end()));
     }
     return result;
 }
 
-// Patarasuk, Yuan 2007, lemmas 4 and 5: rings, and chains, however ranks were dealt to hosts.
+// Patarasuk, Yuan 2007, lemmas 4 and 5: rings, and chains, however ranks were dealt to hosts; of
+// hosts and, every second time, of ranks by themselves, where there are several switches.
 TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
     Prng prng(5);
     const auto names = std::to_array<std::pair<tutti_collective, std::string_view>>(
-        {{TUTTI_ALLREDUCE, "ring"}, {TUTTI_ALLGATHER, "ring"}, {TUTTI_BCAST, "chain"},
+        {{TUTTI_ALLREDUCE, "ring"},
+         {TUTTI_ALLGATHER, "ring"},
+         {TUTTI_BCAST, "chain"},
          {TUTTI_REDUCE, "rotated_chain"}});
     for (int turn = 0; turn < 100; ++turn) {
         const auto hosts = static_cast<uint32_t>(2 + prng.below(20));
@@ -168,12 +178,13 @@ TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
             // A chain's segments follow each other by the same way.
             Tuning tuning;
             tuning.segment_bytes = has_root(collective) ? shape.bytes : 0;
+            tuning.flat = turn % 2 == 1 && job.placement.switches() != nullptr;
             const Programs programs =
                 make_plans(*find(collective, name), shape, job.placement, tuning);
             const Passed load = passed(job, programs);
             EXPECT_LE(load.in_a_step, 1u) << "turn " << turn << ' ' << name;
             // And the bytes over each of them are what lemma 1 has for one process, or less.
-            const uint64_t nodes = job.placement.nodes();
+            const uint64_t nodes = tuning.flat ? shape.ranks : job.placement.nodes();
             const uint64_t most = *std::max_element(load.bytes.begin(), load.bytes.end());
             if (collective == TUTTI_ALLREDUCE) {
                 EXPECT_LE(most, 2 * (nodes - 1) * (840 / nodes / 8 * 8 + 8));
@@ -182,6 +193,22 @@ TEST(SwitchLoad, RingsAndChainsAreFreeOfContention) {
             }
         }
     }
+}
+
+// Blocks too long to be packed: the ring of ranks goes host after host, though these were dealt out
+// in turn. What was asked to stay in the order of ranks does.
+TEST(SwitchLoad, LongBlocksGoHostAfterHost) {
+    Job job;
+    job.tree = topo::test::two_levels({0, 1, 0, 1});
+    job.placement = Placement::round_robin(12, 4);
+    job.placement.set_switches(job.tree);
+    const Shape shape = {
+        .collective = TUTTI_ALLGATHER, .ranks = 12, .bytes = kPackedBytesMax / 12 + 1};
+    const Algorithm& ring = *find(TUTTI_ALLGATHER, "ring");
+    EXPECT_EQ(passed(job, make_plans(ring, shape, job.placement, {})).in_a_step, 1u);
+    Tuning tuning;
+    tuning.order = Order::kRanks;
+    EXPECT_EQ(passed(job, make_plans(ring, shape, job.placement, tuning)).in_a_step, 6u);
 }
 
 // slack: of what the order of ranks loads, one part in so many.

@@ -134,6 +134,51 @@ TEST(SwitchOrder, CutsNearTheMiddle) {
     EXPECT_EQ(order.middle(32, 36), 34u);
 }
 
+// Ranks, host after host: as if each host were a switch with its ranks on it.
+TEST(SwitchOrder, OneLevelFurtherDown) {
+    Prng prng(8);
+    for (int turn = 0; turn < 200; ++turn) {
+        const auto hosts = static_cast<uint32_t>(2 + prng.below(12));
+        SwitchTree tree = random_switches(prng, static_cast<uint32_t>(2 + prng.below(8)), hosts);
+        // Chassis go by how many switches hang on one, and hosts are none.
+        for (SwitchTree::Node& node : tree.nodes) node.chassis = kNoNode;
+        std::vector<uint64_t> host_of_rank(hosts);
+        std::iota(host_of_rank.begin(), host_of_rank.end(), uint64_t{0});
+        while (prng.below(12) != 0) host_of_rank.push_back(prng.below(hosts));
+        Placement placement(host_of_rank);
+        placement.set_switches(tree);
+        if (placement.switches() == nullptr) continue;
+        SwitchTree deeper = tree;
+        deeper.place_of_host.clear();
+        for (const auto& place : tree.place_of_host) {
+            deeper.nodes.push_back({place.node, {1, 0, 0}, {}, kNoNode});
+        }
+        for (const uint64_t host : host_of_rank) {
+            const auto node = static_cast<uint32_t>(tree.nodes.size() + host);
+            deeper.place_of_host.push_back({node, {}});
+        }
+        const SwitchOrder expected(deeper);
+        const auto& [order, ranks] = placement.switches()->ranks();
+        EXPECT_TRUE(std::ranges::equal(order.nodes(), expected.nodes())) << turn;
+        EXPECT_EQ(order.is_identity(), expected.is_identity());
+        EXPECT_EQ(order.leaves(), hosts);
+        EXPECT_EQ(order.nodes_max(), expected.nodes_max());
+        EXPECT_EQ(order.nodes_min(), expected.nodes_min());
+        EXPECT_EQ(ranks.nodes(), ranks.ranks());
+        std::vector<std::pair<uint32_t, uint32_t>> open{{0, ranks.ranks()}};
+        while (!open.empty()) {
+            const auto [begin, end] = open.back();
+            open.pop_back();
+            EXPECT_EQ(ranks.members(begin)[0], order.nodes()[begin]);
+            if (end - begin < 2) continue;
+            const uint32_t middle = order.middle(begin, end);
+            ASSERT_EQ(middle, expected.middle(begin, end)) << turn;
+            open.emplace_back(begin, middle);
+            open.emplace_back(middle, end);
+        }
+    }
+}
+
 TEST(SwitchOrder, OfAPlacement) {
     const std::vector<uint64_t> node_of_rank{0, 0, 1, 1, 2, 2, 3, 3};
     Placement placement(node_of_rank);
@@ -141,7 +186,7 @@ TEST(SwitchOrder, OfAPlacement) {
     EXPECT_EQ(placement.switches(), nullptr);  // one alone
     placement.set_switches(two_levels({0, 1, 0, 1}));
     ASSERT_NE(placement.switches(), nullptr);
-    const Placement& walked = placement.switches()->placement;
+    const Placement& walked = placement.switches()->placement();
     EXPECT_FALSE(walked.is_contiguous());
     EXPECT_EQ(walked.node_of(4), 1u);
     EXPECT_EQ(walked.node_of(2), 2u);
@@ -150,7 +195,7 @@ TEST(SwitchOrder, OfAPlacement) {
     EXPECT_EQ(walked.index_on_node(5), 1u);
     EXPECT_TRUE(placement.is_contiguous());
     placement.set_switches(two_levels({1, 1, 0, 0}));
-    EXPECT_TRUE(placement.switches()->placement.is_contiguous());
+    EXPECT_TRUE(placement.switches()->placement().is_contiguous());
 }
 
 }  // namespace
