@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -272,6 +273,86 @@ TEST(SwitchLoad, DoublingCarriesEachBlockAcrossOnce) {
         const Algorithm& algorithm = *find(TUTTI_ALLGATHER, name);
         const Passed along = passed(job, make_plans(algorithm, shape, job.placement, {}));
         EXPECT_EQ(*std::max_element(along.bytes.begin(), along.bytes.end()), 80u) << name;
+    }
+}
+
+// Of a gather: the messages between switches, and the most of them that a block goes by, one after
+// the other.
+struct Crossings {
+    uint64_t all = 0;
+    uint64_t longest = 0;
+};
+
+Crossings crossings_of_gather(const Job& job, Rank root, Order order) {
+    Shape shape = {.collective = TUTTI_GATHER, .ranks = job.placement.ranks(), .bytes = 8};
+    shape.root = root;
+    Tuning tuning;
+    tuning.order = order;
+    const Algorithm& binomial = *find(TUTTI_GATHER, "binomial");
+    const Programs programs = make_plans(binomial, shape, job.placement, tuning);
+    const auto leaf_of = [&](Rank rank) {
+        return job.tree.place_of_host[job.placement.node_of(rank)].node;
+    };
+    Crossings found;
+    std::vector<uint64_t> longest(shape.ranks);  // of the blocks that a rank has
+    for (const auto& step : check::steps(job.placement, programs)) {
+        const std::vector<uint64_t> before = longest;
+        for (const check::Passage& passage : step) {
+            const bool crosses = leaf_of(passage.sender) != leaf_of(passage.receiver);
+            found.all += crosses ? 1 : 0;
+            uint64_t& here = longest[passage.receiver];
+            here = std::max(here, before[passage.sender] + (crosses ? 1 : 0));
+        }
+    }
+    found.longest = *std::max_element(longest.begin(), longest.end());
+    return found;
+}
+
+// A rank a host, `each` hosts a rack, who is where being drawn as --placement random:SEED draws it.
+Job in_racks(uint32_t racks, uint32_t each, uint64_t seed) {
+    const uint32_t hosts = racks * each;
+    std::vector<uint32_t> leaf_of_host;
+    for (const uint64_t host : topo::hosts_at_random(hosts, hosts, seed)) {
+        leaf_of_host.push_back(static_cast<uint32_t>(host) / each);
+    }
+    Job job;
+    job.placement = Placement::blocks(hosts, hosts);
+    job.tree = topo::test::two_levels(leaf_of_host);
+    job.placement.set_switches(job.tree);
+    return job;
+}
+
+// Kandalla, Subramoni, Panda 2010, section 4.2: along R switches a block crosses between them log R
+// times at most, and R - 1 messages do. Not knowing them, in each of log P steps at most.
+TEST(SwitchLoad, GatherCrossesLogOfTheSwitches) {
+    for (uint32_t racks = 2; racks <= 64; racks = racks < 8 ? racks + 1 : racks * 2) {
+        for (const uint32_t each : {1u, 5u, 8u}) {
+            SCOPED_TRACE(std::to_string(racks) + " racks of " + std::to_string(each));
+            const Job job = in_racks(racks, each, racks + each);
+            const Rank root = racks * each / 3;
+            const auto log_racks = static_cast<uint64_t>(std::bit_width(racks - 1));
+            const Crossings along = crossings_of_gather(job, root, Order::kSwitches);
+            EXPECT_EQ(along.all, racks - 1);
+            // The root's half may be the one with more racks: then one fewer.
+            EXPECT_LE(along.longest, log_racks);
+            if (std::has_single_bit(racks)) EXPECT_EQ(along.longest, log_racks);
+            const Crossings unaware = crossings_of_gather(job, root, Order::kRanks);
+            EXPECT_GE(unaware.all, along.all);
+            EXPECT_LE(unaware.longest, static_cast<uint64_t>(std::bit_width(racks * each - 1)));
+        }
+    }
+}
+
+// Of eight placements at random, together: what docs/algorithms/gather_binomial.md has as means.
+TEST(SwitchLoad, GatherThatKnowsNoSwitchesCrossesInMostSteps) {
+    const auto expected = std::to_array<std::pair<uint32_t, uint64_t>>(
+        {{2, 18}, {4, 35}, {8, 43}, {16, 53}, {32, 61}});
+    for (const auto& [racks, crossings] : expected) {
+        uint64_t sum = 0;
+        for (uint64_t seed = 1; seed <= 8; ++seed) {
+            sum += crossings_of_gather(in_racks(racks, 8, seed), 0, Order::kRanks).longest;
+        }
+        EXPECT_EQ(sum, crossings) << racks << " racks";
     }
 }
 
