@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/against.h"
 #include "cli/check_load.h"
+#include "cli/exports.h"
 #include "cli/fabric.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
@@ -24,7 +25,6 @@
 #include "explain/tree_drawing.h"
 #include "files/whole_file.h"
 #include "price/parameters.h"
-#include "sched/goal.h"
 #include "sched/text.h"
 #include "select/select.h"
 #include "site/site.h"
@@ -43,7 +43,9 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--svg", "FILE",
      "Draw it: ranks side by side, time downwards; with --fabric each step on the tree of "
      "switches"},
-    {"--goal", "FILE", "Write it in GOAL, for LogGOPSim"},
+    kGoalOption,
+    kSmpiOption,
+    kFreeCopiesOption,
     kAgainstOption,
 });
 
@@ -102,8 +104,6 @@ void print_choice(const Scenario& scenario, uint64_t bytes, const select::Choice
 
 // What `tutti simulate` takes copies and folds to cost.
 constexpr price::NodeParameters kCosts;
-constexpr double kCopyNsPerByte = 1e9 / static_cast<double>(kCosts.copy_bytes_per_s);
-constexpr double kReduceNsPerByte = 1e9 / static_cast<double>(kCosts.reduce_bytes_per_s);
 
 void print_way(const explain::NodeWay& way, bool runs_here, bool has_times) {
     const char* mark = runs_here && way.is_chosen ? "*" : " ";
@@ -213,24 +213,6 @@ Result<Done> write_drawing(const std::string& file, const Result<std::string>& t
     return wrong(fmt::format("--svg: {}: {}", printable(file), problem));
 }
 
-Result<Done> write_goal(const sched::Shape& shape, const topo::Placement& placement,
-                        const select::Choice& choice, const std::string& file) {
-    const auto wrong = [&](const std::string& what) {
-        return Error{ErrorCode::kArgument, "--goal: " + what};
-    };
-    const uint64_t operations =
-        explain::operations_about(*choice.algorithm, shape, placement, choice.tuning);
-    if (operations > kPrintedOperationsMax) {
-        return wrong(fmt::format("about {} operations; at most {} are written", operations,
-                                 kPrintedOperationsMax));
-    }
-    const auto programs = algo::make_plans(*choice.algorithm, shape, placement, choice.tuning);
-    const auto text = sched::print_goal(programs, kReduceNsPerByte, kCopyNsPerByte);
-    if (!text) return wrong(text.error().message);
-    const auto problem = files::write_whole(file, text.value());
-    return problem.empty() ? Result<Done>(Done{}) : wrong(file + ": " + problem);
-}
-
 // As the report tells them; 0 where they are not given.
 Result<sched::Speed> read_speed(const Words& words, std::string_view option) {
     const std::string* text = words.find(option);
@@ -295,7 +277,7 @@ Result<Done> explain(const Words& words) {
     const auto choice = scenario.choose(shape, placement, &on_node, cluster ? &*cluster : nullptr);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
-    for (const char* option : {"--schedule", "--svg", "--goal"}) {
+    for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {
         if (words.has(option) && !is_plan) {
             return Error{ErrorCode::kArgument, fmt::format("{}: nothing of ours is sent here ({})",
                                                            option, choice.value().reason)};
@@ -310,10 +292,8 @@ Result<Done> explain(const Words& words) {
             *file, drawing_of(words, read.value(), bytes, shape, placement, choice.value()));
         if (!drawn) return drawn.error();
     }
-    if (const std::string* file = words.find("--goal")) {
-        const auto written = write_goal(shape, placement, choice.value(), *file);
-        if (!written) return written.error();
-    }
+    const auto written = write_exports(words, named.value(), shape, placement, choice.value());
+    if (!written) return written.error();
     if (words.has("--schedule")) return print_schedule(scenario, shape, placement, choice.value());
     if (scenario.hosts == 1) {
         print_node_level(scenario, bytes, choice.value(), side);

@@ -19,6 +19,7 @@ namespace tutti::files {
 namespace {
 
 constexpr mode_t kNewFileMode = 0666;  // less what the umask takes
+constexpr mode_t kNewFolderMode = 0777;
 
 // The descriptor that such a name means. Opening the name anew would not share its place in the
 // file, and replacing the file would part it from whoever has it open.
@@ -115,6 +116,44 @@ Walk walk_to_private(const std::string& path) {
     return found;
 }
 
+// Where a folder that is not there yet is to be.
+Walk walk_to_new(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    Walk found = walk(path);
+    if (found.error == ENOENT || found.error == ENOTDIR) found.problem = "no such directory";
+    if (!found.is_good()) return found;
+    if (found.target.is_there || found.target.name.empty()) found.problem = "is there already";
+    return found;
+}
+
+std::string write_new(int folder, const NamedText& file) {
+    const int descriptor =
+        openat(folder, file.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
+    return descriptor < 0 ? std::strerror(errno) : write_and_close(descriptor, file.text);
+}
+
+// Under a name of its own, until all is there.
+std::string write_folder(const Target& target, std::span<const NamedText> texts) {
+    const int parent = target.folder.get();
+    const std::string partial = random_name(target.name + ".") + ".tmp";
+    if (mkdirat(parent, partial.c_str(), kNewFolderMode) != 0) return std::strerror(errno);
+    const Handle folder(
+        openat(parent, partial.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    std::string problem = folder.is_open() ? std::string() : std::strerror(errno);
+    for (const NamedText& file : texts) {
+        if (problem.empty()) problem = write_new(folder.get(), file);
+    }
+    if (problem.empty() && renameat(parent, partial.c_str(), parent, target.name.c_str()) != 0) {
+        problem = std::strerror(errno);
+    }
+    if (problem.empty()) return problem;
+    if (folder.is_open()) {
+        for (const NamedText& file : texts) unlinkat(folder.get(), file.name.c_str(), 0);
+    }
+    unlinkat(parent, partial.c_str(), AT_REMOVEDIR);
+    return problem;
+}
+
 }  // namespace
 
 std::string write_whole(const std::string& path, std::string_view text) {
@@ -129,7 +168,7 @@ std::string write_whole(const std::string& path, std::string_view text) {
         return std::strerror(EISDIR);
     }
     return is_special(target) || target.is_on_proc ? write_as_it_is(target, text)
-                                                 : replace(target, text);
+                                                   : replace(target, text);
 }
 
 std::string obstacle(const std::string& path) {
@@ -146,6 +185,18 @@ std::string obstacle(const std::string& path) {
     }
     if (is_special(target) || target.is_on_proc) return {};
     if (faccessat(target.folder.get(), ".", W_OK | X_OK, 0) == 0) return {};
+    return std::string("its directory: ") + std::strerror(errno);
+}
+
+std::string write_whole_folder(const std::string& path, std::span<const NamedText> texts) {
+    const Walk found = walk_to_new(path);
+    return found.is_good() ? write_folder(found.target, texts) : found.problem;
+}
+
+std::string folder_obstacle(const std::string& path) {
+    const Walk found = walk_to_new(path);
+    if (!found.is_good()) return found.problem;
+    if (faccessat(found.target.folder.get(), ".", W_OK | X_OK, 0) == 0) return {};
     return std::string("its directory: ") + std::strerror(errno);
 }
 

@@ -3,6 +3,7 @@
 // planted a link, a directory or a pipe in a place like /tmp, nothing is written (walk.h).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,18 @@ std::string write_whole(const std::string& path, std::string_view text);
 
 // What will keep write_whole from working, as far as can be told without writing, or empty.
 std::string obstacle(const std::string& path);
+
+struct NamedText {
+    std::string name;  // in its folder
+    std::string text;
+};
+
+// A new folder with these files: whole or not at all. Empty, or why not. Nothing may be there under
+// that name.
+std::string write_whole_folder(const std::string& path, std::span<const NamedText> texts);
+
+// As obstacle().
+std::string folder_obstacle(const std::string& path);
 
 // A new directory for this user alone. Empty, or why there is none. It is not made behind a
 // directory that another user has put where everybody may write.

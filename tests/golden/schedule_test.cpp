@@ -407,6 +407,40 @@ TEST_F(Transcript, ExplainWritesGoal) {
               0);
 }
 
+TEST_F(Transcript, ExplainWritesTraces) {
+    const Answer answer = tutti(
+        "explain allreduce --bytes 1K --ranks 4 --algorithm ring --smpi t/ --placement 1,0,3,2");
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.err, "");
+    const size_t p = 4;
+    size_t sends = 0;
+    for (size_t rank = 0; rank < p; ++rank) {
+        const std::string trace =
+            text_of(here() / "t" / ("rank-" + std::to_string(rank) + ".trace"));
+        const std::string send = std::to_string(rank) + " isend ";
+        for (size_t at = 0; (at = trace.find(send, at)) != std::string::npos; ++at) ++sends;
+    }
+    EXPECT_EQ(sends, p * 2 * (p - 1));  // Patarasuk and Yuan 2007
+    EXPECT_EQ(text_of(here() / "t/ranks.txt"),
+              "rank-0.trace\nrank-1.trace\nrank-2.trace\nrank-3.trace\n");
+    EXPECT_EQ(text_of(here() / "t/hostfile"), "h0\nh1\nh2\nh3\n");
+    EXPECT_NE(text_of(here() / "t/platform.xml").find("<host id=\"h3\""), std::string::npos);
+    // Whole or not at all, and in one line.
+    const std::string call = "explain barrier --ranks 4 --smpi ";
+    EXPECT_EQ(tutti(call + "t").err, "tutti: --smpi: t: is there already\n");
+    EXPECT_EQ(tutti(call + "no/t").err, "tutti: --smpi: no/t: no such directory\n");
+    EXPECT_EQ(tutti("explain barrier --ranks 600 --algorithm dissemination --smpi u").err,
+              "tutti: --smpi: 600 hosts; a platform has a route for every pair, and at most 512 "
+              "hosts here\n");
+    EXPECT_EQ(tutti("explain barrier --ranks 4 --multicast --algorithm gather_multicast --smpi u")
+                  .err.find("tutti: --smpi: rank 0, lane 0, round "),
+              0u);
+    EXPECT_EQ(tutti("explain barrier --ranks 4 --hosts 1 --smpi u").status, 2);
+    EXPECT_EQ(tutti("explain barrier --ranks 4 --free-copies").err,
+              "tutti: --free-copies: needs --smpi\n");
+    EXPECT_EQ(shell("ls").out, "t\n");
+}
+
 TEST_F(Transcript, CheckProvesAndCounts) {
     // 2 ranks on 1 and 2 hosts; 3 on 1, on 2 (in blocks and by turns), and on 3. Where ranks share
     // a host, a barrier is tried with the node level and without.

@@ -283,5 +283,20 @@ TEST_F(WholeFile, OddPaths) {
     fs::remove(file(longest));
 }
 
+TEST_F(WholeFile, AFolderIsWrittenWholeOrNotAtAll) {
+    const std::vector<NamedText> texts{{"a", "one"}, {"b", "two"}};
+    EXPECT_EQ(folder_obstacle(file("new/")), "");
+    EXPECT_EQ(write_whole_folder(file("new/"), texts), "");
+    EXPECT_EQ(text_of(file("new/b")), "two");
+    EXPECT_EQ(files(), 1);
+    EXPECT_EQ(write_whole_folder(file("new"), texts), "is there already");
+    EXPECT_EQ(folder_obstacle(file("new")), "is there already");
+    EXPECT_EQ(folder_obstacle(file("no/new")), "no such directory");
+    // The second of two files of one name cannot be made; nothing of the first one stays.
+    const std::vector<NamedText> twice{{"a", "one"}, {"a", "two"}};
+    EXPECT_EQ(write_whole_folder(file("other"), twice), std::strerror(EEXIST));
+    EXPECT_EQ(files(), 1);
+}
+
 }  // namespace
 }  // namespace tutti::files
