@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test nightly demo bench bench-peers bench-lab install tidy format clean \
+.PHONY: help setup build test nightly demo bench bench-peers bench-lab bench-scale install tidy format clean \
         asan-ubsan tsan coverage fuzz
 
 help: ## this list
@@ -47,6 +47,11 @@ bench-lab: ## the same, and multicast, on an emulated cluster of 16 hosts; as ro
 	@$(MAKE) --no-print-directory build
 	@tools/bench-lab $(BENCH_LAB)
 	@tools/bench-lab --table multicast $(BENCH_LAB)
+
+bench-scale: ## Tutti's schedules and SMPI's selectors, 64 to 1,024 ranks in SimGrid (BENCH_SCALE=--quick: a minute)
+	@tools/setup bench-scale
+	@$(MAKE) --no-print-directory build
+	@tools/bench-scale $(BENCH_SCALE)
 
 drawings: build ## docs/algorithms/*.svg, the schedules that the pages show
 	@tools/draw-algorithms

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long collectives take in SimGrid's SMPI: scale_bench NS_PER_KIB COLLECTIVE:BYTES...
+//
+// Plain MPI but for three calls of SMPI's own: all ranks begin a call at the same moment of virtual
+// time, as those of a replay do (nanosleep); buffers are shared by all ranks and hold nothing
+// sensible, so that a thousand of them fit into memory (SMPI_SHARED_MALLOC); folding costs
+// NS_PER_KIB nanoseconds a KiB (smpi_execute_flops on a host of 10^9 flops a second), where SMPI's
+// own operators cost nothing. A figure is the time from there until the last rank is done, of one
+// call, since virtual time is the same on every run. Rank 0 prints `COLLECTIVE BYTES SECONDS` for
+// each, and the root is rank 0.
+//
+// BYTES are those of MPI_Bcast's, MPI_Reduce's, MPI_Allreduce's buffer; of each rank's block in
+// gather, scatter, allgather. They are a multiple of 8.
+#include <math.h>
+#include <mpi.h>
+#include <smpi/smpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum collective { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, COLLECTIVES };
+static const char* const kNames[COLLECTIVES] = {"barrier", "bcast",   "reduce",   "allreduce",
+                                                "gather",  "scatter", "allgather"};
+
+struct cell {
+    enum collective collective;
+    int words;  // of 8 bytes
+};
+
+static int parse_cell(const char* text, struct cell* cell) {
+    const char* colon = strchr(text, ':');
+    if (!colon) return 0;
+    for (int i = 0; i < COLLECTIVES; ++i) {
+        if (strncmp(text, kNames[i], (size_t)(colon - text)) != 0 || kNames[i][colon - text]) {
+            continue;
+        }
+        char* end = NULL;
+        const long bytes = strtol(colon + 1, &end, 10);
+        cell->collective = (enum collective)i;
+        cell->words = (int)(bytes / 8);
+        return end != colon + 1 && !*end && bytes >= 0 && bytes % 8 == 0 && bytes <= 1 << 28;
+    }
+    return 0;
+}
+
+static int usage(const char* wrong) {
+    fprintf(stderr, "scale_bench: %s; usage: scale_bench NS_PER_KIB COLLECTIVE:BYTES...\n", wrong);
+    return 2;
+}
+
+// Set once, before ranks are there, and alike on all of them.
+static double fold_ns_per_word;
+
+static void fold(void* in, void* inout, int* words, MPI_Datatype* type) {
+    (void)in;
+    (void)inout;
+    (void)type;
+    const double ns = floor(*words * fold_ns_per_word);
+    if (ns > 0) smpi_execute_flops(ns);
+}
+
+static void make_call(const struct cell* cell, void* send, void* recv, MPI_Op op) {
+    const MPI_Comm world = MPI_COMM_WORLD;
+    const int words = cell->words;
+    switch (cell->collective) {
+        case BARRIER:
+            MPI_Barrier(world);
+            break;
+        case BCAST:
+            MPI_Bcast(recv, words, MPI_DOUBLE, 0, world);
+            break;
+        case REDUCE:
+            MPI_Reduce(send, recv, words, MPI_DOUBLE, op, 0, world);
+            break;
+        case ALLREDUCE:
+            MPI_Allreduce(send, recv, words, MPI_DOUBLE, op, world);
+            break;
+        case GATHER:
+            MPI_Gather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, 0, world);
+            break;
+        case SCATTER:
+            MPI_Scatter(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, 0, world);
+            break;
+        default:
+            MPI_Allgather(send, words, MPI_DOUBLE, recv, words, MPI_DOUBLE, world);
+    }
+}
+
+// From the common beginning until the last rank is done; at rank 0.
+static double measure(const struct cell* cell, int rank, int ranks, MPI_Op op) {
+    const enum collective what = cell->collective;
+    const size_t one = (size_t)cell->words * 8 + 8, all = one * (size_t)ranks;
+    const int is_root = rank == 0;
+    const size_t send_bytes = what == SCATTER && is_root ? all : one;
+    const size_t recv_bytes = what == ALLGATHER || (what == GATHER && is_root) ? all : one;
+    void* send = SMPI_SHARED_MALLOC(send_bytes);
+    void* recv = SMPI_SHARED_MALLOC(recv_bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double here = MPI_Wtime();
+    double latest = 0;
+    MPI_Allreduce(&here, &latest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    // Far enough that everybody has heard of it.
+    const double begin = latest + 1.0;
+    const double rest = begin - MPI_Wtime();
+    struct timespec time = {0, lround(rest * 1e9)};
+    if (time.tv_nsec >= 1000000000) time = (struct timespec){1, time.tv_nsec - 1000000000};
+    nanosleep(&time, NULL);  // SMPI's
+    make_call(cell, send, recv, op);
+    const double took = MPI_Wtime() - begin;
+    double longest = 0;
+    MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    SMPI_SHARED_FREE(send);
+    SMPI_SHARED_FREE(recv);
+    return longest;
+}
+
+// What SMPI does once, in the first call that asks who shares a host: a ring of all ranks.
+static void warm_up(int ranks, MPI_Op op) {
+    void* send = SMPI_SHARED_MALLOC((size_t)ranks * 8);
+    void* recv = SMPI_SHARED_MALLOC((size_t)ranks * 8);
+    for (int i = 0; i < COLLECTIVES; ++i) {
+        const struct cell cell = {(enum collective)i, 1};
+        make_call(&cell, send, recv, op);
+    }
+    SMPI_SHARED_FREE(send);
+    SMPI_SHARED_FREE(recv);
+}
+
+int main(int argc, char** argv) {
+    if (argc < 3) return usage("too few words");
+    fold_ns_per_word = atof(argv[1]) * 8 / 1024;
+    MPI_Init(&argc, &argv);
+    int rank = 0, ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Op op;
+    MPI_Op_create(fold, 1, &op);
+    warm_up(ranks, op);
+    for (int i = 2; i < argc; ++i) {
+        struct cell cell;
+        if (!parse_cell(argv[i], &cell)) return usage(argv[i]);
+        const double seconds = measure(&cell, rank, ranks, op);
+        if (rank != 0) continue;
+        printf("%s %d %.9f\n", kNames[cell.collective], cell.words * 8, seconds);
+        fflush(stdout);
+    }
+    MPI_Op_free(&op);
+    MPI_Finalize();
+    return 0;
+}
