@@ -10,14 +10,16 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "cli/saved_figures.h"
+#include "cli/scenario_words.h"
 
 namespace tutti::cli {
 namespace {
 
 using SavedRows = nlohmann::json;
 
-// More calls, bytes or seconds than a job has.
+// More calls, bytes or seconds of all together than a job has.
 constexpr double kMost = 1e18;
+constexpr double kSecondsMost = 1e9;
 
 std::optional<double> count_in(const SavedRows& entry, const char* key) {
     const auto found = entry.find(key);
@@ -33,9 +35,9 @@ bool is_word(const SavedRows& entry, const char* key, std::string_view word) {
 
 // As it runs, where it is the one that would be chosen.
 algo::Tuning tuning_of_run(const explain::Scenario& scenario, const sched::Shape& shape,
-                           const topo::Placement& placement, const select::Cluster& cluster,
+                           const topo::Placement& placement, select::Prices* chooses,
                            const algo::Algorithm& algorithm) {
-    const auto choice = scenario.choose(shape, placement, nullptr, &cluster);
+    const auto choice = scenario.choose(shape, placement, nullptr, chooses);
     return choice && choice.value().algorithm == &algorithm ? choice.value().tuning
                                                             : algo::Tuning{};
 }
@@ -43,13 +45,13 @@ algo::Tuning tuning_of_run(const explain::Scenario& scenario, const sched::Shape
 // Nothing where nobody knows its price.
 std::optional<uint64_t> predicted(const explain::Scenario& scenario,
                                   const topo::Placement& placement, const select::Cluster& cluster,
-                                  const MeasuredCalls& calls) {
+                                  select::Prices* chooses, const MeasuredCalls& calls) {
     const algo::Algorithm* algorithm = algo::find(scenario.collective, calls.algorithm);
     sched::Shape shape = scenario.shape(calls.mean_bytes);
     if (algorithm == nullptr) return std::nullopt;
     shape.has_multicast = algorithm->has_multicast;
     if (algorithm->has_multicast && cluster.network.multicast.mbit == 0) return std::nullopt;
-    const algo::Tuning tuning = tuning_of_run(scenario, shape, placement, cluster, *algorithm);
+    const algo::Tuning tuning = tuning_of_run(scenario, shape, placement, chooses, *algorithm);
     if (!algo::plan_obstacle(*algorithm, shape, placement, tuning).empty()) return std::nullopt;
     return select::predicted_ns(*algorithm, shape, placement, tuning, cluster);
 }
@@ -84,7 +86,8 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
         const auto seconds = count_in(row, "seconds");
         const auto algorithm = row.find("algorithm");
         const bool has_name = algorithm != row.end() && algorithm->is_string();
-        if (!has_name || !calls || !bytes || !seconds || *calls < 1) {
+        if (!has_name || !calls || !bytes || !seconds || *calls < 1 || *seconds > kSecondsMost ||
+            *bytes / *calls > static_cast<double>(kCallBytesMax)) {
             return Error{ErrorCode::kArgument, "a row of \"collectives\" is not whole"};
         }
         found.push_back({printable(algorithm->get<std::string>()), static_cast<uint64_t>(*calls),
@@ -95,7 +98,8 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
 }
 
 Result<Done> print_against(const Words& words, const explain::Scenario& scenario,
-                           const topo::Placement& placement, const select::Cluster& cluster) {
+                           const topo::Placement& placement, const select::Cluster& cluster,
+                           select::Prices* chooses) {
     const std::string* name = words.find(kAgainstOption.name);
     if (name == nullptr) return Done{};
     const auto wrong = [&](const Error& error) {
@@ -114,7 +118,7 @@ Result<Done> print_against(const Words& words, const explain::Scenario& scenario
     fmt::print("\n{:20} {:>9} {:>12} {:>10} {:>10} {:>9}\n", printable(*name), "calls", "bytes",
                "measured", "predicted", "off");
     for (const MeasuredCalls& calls : found.value()) {
-        print_calls(calls, predicted(scenario, placement, cluster, calls));
+        print_calls(calls, predicted(scenario, placement, cluster, chooses, calls));
     }
     fmt::print(
         "\nmeasured: the mean time of a rank inside a call, with what it waits there for others; "

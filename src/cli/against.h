@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/words.h"
 #include "explain/scenario.h"
-#include "select/predict.h"
+#include "select/by_price.h"
 
 namespace tutti::cli {
 
@@ -29,8 +29,10 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
                                                         std::string_view collective,
                                                         uint32_t ranks);
 
-// Prints them, where the option is there. An error is one line.
+// Prints them, where the option is there; chooses: nullptr where the built-in rules do. An error is
+// one line.
 Result<Done> print_against(const Words& words, const explain::Scenario& scenario,
-                           const topo::Placement& placement, const select::Cluster& cluster);
+                           const topo::Placement& placement, const select::Cluster& cluster,
+                           select::Prices* chooses);
 
 }  // namespace tutti::cli

@@ -80,7 +80,9 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
     for (const explain::Candidate& row : rows) print_row(row, has_multicasts);
     fmt::print(
         "\nrounds: messages of the longest chain that wait for each other. All else: of the "
-        "rank that has most.\ntime: predicted, all ranks beginning together (docs/price.md)\n");
+        "rank that has most.\ntime: predicted, all ranks beginning together (docs/price.md), by "
+        "the algorithm's own "
+        "tuning, of the chosen one as it runs; -: nothing tells how fast multicasts are\n");
     if (has_multicasts) {
         fmt::print("multicasts, bytes: what that rank sends so, once for all that receive it\n");
     }
@@ -273,8 +275,9 @@ Result<Done> explain(const Words& words) {
     const select::NodeCall on_node{side.team, side.call};
     const auto named = read_priced_fabric(words, read.value());
     if (!named) return named.error();
-    const auto cluster = choosing_cluster(words, named.value(), scenario);
-    const auto choice = scenario.choose(shape, placement, &on_node, cluster ? &*cluster : nullptr);
+    auto prices = choosing_prices(words, named.value(), scenario, placement);
+    select::Prices* const chooses = prices ? &*prices : nullptr;
+    const auto choice = scenario.choose(shape, placement, &on_node, chooses);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {
@@ -304,10 +307,9 @@ Result<Done> explain(const Words& words) {
     if (read.value().job.cluster && is_plan) {
         print_links(named.value(), shape, placement, choice.value());
     }
-    const select::Cluster priced{price::Network::on(named.value().fabric, named.value().parameters),
-                                 named.value().parameters.node};
+    const select::Cluster priced = priced_cluster(named.value());
     print_table(shape, placement, choice.value(), priced);
-    return print_against(words, scenario, placement, priced);
+    return print_against(words, scenario, placement, priced, chooses);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ constexpr auto kFabricOptions = std::to_array<OptionDoc>({
      "Of each host's link, or where --fabric says none (default: --parameters', or 100Gbit)"},
     {"--latency", "TIME", "From host to host over a switch, or likewise (default: 1us)"},
     {"--leaves", "N,N...", "Hosts on each leaf switch, under one switch (default: all on one)"},
-    {"--trunk", "RATE", "Of each leaf's link to that switch, each way (default: as --rate)"},
+    {"--trunk", "RATE",
+     "Of each leaf's link to that switch, each way (default: --parameters', or as --rate)"},
 });
 
 Result<uint64_t> read_rate(const Words& words, std::string_view name, uint64_t fallback) {
@@ -58,6 +59,7 @@ Result<topo::LinkDefaults> read_defaults(const Words& words, topo::LinkDefaults 
             return wrong_value("--latency", *text, "a time such as 1us or 1.5ms");
         }
         defaults.latency_ns = *time;
+        defaults.trunk_latency_ns = 0;
     }
     return defaults;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric on which `tutti simulate` runs a call and `tutti check` counts one, as their options
-// tell it: a described cluster, or a switch or two levels of them.
+// The fabric on which `tutti simulate` runs a call, `tutti explain` prices and `tutti check` counts
+// one, as their options tell it: a described cluster, or a switch or two levels of them.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "cli/job_words.h"
 #include "cli/words.h"
 #include "price/parameters.h"
+#include "select/predict.h"
 #include "topo/fabric.h"
 
 namespace tutti::cli {
@@ -26,6 +27,10 @@ struct NamedFabric {
     std::vector<std::string> switch_names;
     price::ClusterParameters parameters;  // of which links are in the fabric
 };
+// What it is to prices.
+inline select::Cluster priced_cluster(const NamedFabric& named) {
+    return {price::Network::on(named.fabric, named.parameters), named.parameters.node};
+}
 // others: hosts of the described cluster that are on the fabric behind the call's own. assumed:
 // what holds where there is no --parameters.
 Result<NamedFabric> read_fabric(const Words& words, const JobHosts& job,

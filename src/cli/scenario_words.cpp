@@ -127,16 +127,16 @@ Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& r
     return read_fabric(words, read.job, others, known ? *known : price::ClusterParameters{});
 }
 
-std::optional<select::Cluster> choosing_cluster(const Words& words, const NamedFabric& named,
-                                                const explain::Scenario& scenario) {
+std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,
+                                              const explain::Scenario& scenario,
+                                              const topo::Placement& placement) {
     if (words.has(kParametersOption.name)) {
-        return select::Cluster{price::Network::on(named.fabric, named.parameters),
-                               named.parameters.node};
+        return select::Prices(placement, priced_cluster(named));
     }
     // As a run has it.
     const auto& known = scenario.rules.parameters();
     if (!known) return std::nullopt;
-    return select::cluster_of(scenario.placement(), *known);
+    return select::Prices(placement, select::cluster_of(placement, *known));
 }
 
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,

@@ -35,9 +35,11 @@ Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
 // The cluster that its calls across hosts are priced on (--parameters, or those of its rules).
 Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& read,
                                        std::span<const uint32_t> others = {});
-// By which they are chosen; none where the built-in rules choose.
-std::optional<select::Cluster> choosing_cluster(const Words& words, const NamedFabric& named,
-                                                const explain::Scenario& scenario);
+// By which they are chosen; none where the built-in rules choose. The placement, which is the
+// scenario's, outlives it.
+std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,
+                                              const explain::Scenario& scenario,
+                                              const topo::Placement& placement);
 // What --bytes lists; one zero for a barrier.
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
                                          const explain::Scenario& scenario);

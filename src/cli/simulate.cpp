@@ -69,7 +69,6 @@ struct Conditions {
     NamedFabric named;
     uint64_t seed = 1;
     price::NodeParameters costs;
-    std::optional<select::Cluster> cluster;  // by which calls are chosen, if any
     simulate::BackgroundLoad background;
     std::string background_text;
 };
@@ -134,10 +133,9 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
 }
 
 Result<Done> simulate_one(const Scenario& scenario, const Conditions& around, uint64_t bytes,
-                          bool are_all) {
+                          bool are_all, select::Prices* prices) {
     const Run run{around, scenario.shape(bytes), scenario.placement()};
-    const select::Cluster* cluster = around.cluster ? &*around.cluster : nullptr;
-    const auto choice = scenario.choose(run.shape, run.placement, nullptr, cluster);
+    const auto choice = scenario.choose(run.shape, run.placement, nullptr, prices);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
     if (chosen.algorithm == nullptr && !are_all) {
@@ -170,7 +168,6 @@ Result<Conditions> read_conditions(const Words& words, const ReadScenario& read)
     if (!named) return named.error();
     around.named = std::move(named.value());
     around.costs = around.named.parameters.node;
-    around.cluster = choosing_cluster(words, around.named, read.scenario);
     around.background_text = background.value().text;
     around.background.bytes = background.value().bytes;
     // Behind those of the call.
@@ -213,11 +210,14 @@ Result<Done> simulate(const Words& words) {
                                             explain::tuning_of(node, scenario.settings, together));
         fmt::print("within a host: {}\n", node.text());
     }
+    const topo::Placement placement = scenario.placement();
+    auto prices = choosing_prices(words, around.named, scenario, placement);
     bool is_first = true;
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
         is_first = false;
-        const auto done = simulate_one(scenario, around, bytes, are_all);
+        const auto done =
+            simulate_one(scenario, around, bytes, are_all, prices ? &*prices : nullptr);
         if (!done) return done.error();
     }
     return Done{};

@@ -49,7 +49,7 @@ std::string Scenario::text(uint64_t bytes) const {
 
 Result<select::Choice> Scenario::choose(const sched::Shape& shape, const topo::Placement& placement,
                                         const select::NodeCall* on_node,
-                                        const select::Cluster* cluster) const {
+                                        select::Prices* prices) const {
     return select::choose({.rules = rules,
                            .settings = settings,
                            .shape = shape,
@@ -58,7 +58,7 @@ Result<select::Choice> Scenario::choose(const sched::Shape& shape, const topo::P
                            .forced = rules.forced(shape.collective),
                            .forced_by = forced_by,
                            .no_multicast = "see --multicast",
-                           .cluster = cluster,
+                           .prices = prices,
                            .on_node = on_node});
 }
 

@@ -311,11 +311,21 @@ uint64_t LaneWalk::further_ns(const Server& server) const {
     return all_ns > window_ns ? all_ns - window_ns : 0;
 }
 
+// Both of its parts, which one lane alone may leave waiting for each other.
+LaneWalk::Server LaneWalk::processor(Rank rank) const {
+    const Server& poster = posters_[rank];
+    const Server& mover = movers_[rank];
+    return {.begun_ns = std::min(poster.begun_ns, mover.begun_ns),
+            .busy_until_ns = std::max(poster.busy_until_ns, mover.busy_until_ns),
+            .load_ns = poster.load_ns + mover.load_ns};
+}
+
 uint64_t LaneWalk::further_ns() const {
     uint64_t most = further_ns(multicast_);
     for (const Server& link : links_) most = std::max(most, further_ns(link));
-    for (const Server& one : posters_) most = std::max(most, further_ns(one));
-    for (const Server& one : movers_) most = std::max(most, further_ns(one));
+    for (Rank rank = 0; rank < lanes_.participants; ++rank) {
+        most = std::max(most, further_ns(processor(rank)));
+    }
     // A participant holds a slot of its own from a lane's first message to its end.
     const uint64_t waiting = lanes_.count - std::min<uint64_t>(lanes_.count, lanes_.in_flight);
     for (const Participant& one : participants_) {

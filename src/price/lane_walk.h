@@ -137,6 +137,7 @@ class LaneWalk {
     };
     static uint64_t serve(Server& server, uint64_t ready_ns, uint64_t ns);
     [[nodiscard]] uint64_t further_ns(const Server& server) const;
+    [[nodiscard]] Server processor(sched::Rank rank) const;
     std::vector<Server> links_;
     // By participant: its processor, as it posts messages and as it folds and copies. Messages are
     // posted in between, so these are two.

@@ -48,14 +48,16 @@ struct LaneTimes {
     uint64_t all_ns = 0;
 };
 
-// At most about so many messages are followed, at 0.1 to 0.2 us each.
-inline constexpr uint64_t kFollowedMessagesMax = 1u << 14;
+// At most about so many messages are followed, of two operations each, at 0.1 to 0.2 us each.
+inline constexpr uint64_t kFollowedMessagesMax = 1u << 15;
 
 // None if there are more messages than that, multicasts counted by their ends.
 std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParameters& node,
                                         const Lanes& lanes);
-// By the rounds and bytes of one participant's program, of one lane, where there are too many
-// messages to follow.
-LaneTimes estimated_lanes(const Network& network, const sched::Program& program, uint64_t lanes);
+// By what one participant does, on the slowest host's link and with its longest way for each round:
+// where there are too many messages to follow. What waits for links between switches, or for other
+// participants, is not in it, so these times are for comparison with each other only.
+LaneTimes estimated_lanes(const Network& network, const NodeParameters& node, const Lanes& lanes,
+                          sched::Rank participant);
 
 }  // namespace tutti::price

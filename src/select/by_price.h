@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice among all algorithms by what they will take.
+// All algorithms by what they will take.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,16 +24,41 @@ struct Priced {
     uint64_t ns = 0;
 };
 
-// Whether an algorithm can run the call so, as all ranks know it.
-using CanRun = std::function<bool(const algo::Algorithm&, const algo::Tuning&)>;
-
-// Of every algorithm of the collective that can run the call the tuning with the lowest price, the
-// cheapest first; of those that cost the same the registry's first. Where nobody knows how fast
-// multicasts are, those that need them are left out.
+// Every algorithm of the collective that is right for the call, with a few tunings each, the
+// cheapest first; of those that cost the same the registry's first. None where one has too many
+// messages to be followed: an estimate does not see what a rank waits for, so it cannot be
+// compared. Where nobody knows how fast multicasts are, those that need them are left out.
 std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& placement,
-                             const Cluster& cluster, const CanRun& can_run);
+                             const Cluster& cluster);
 
-// "97 us; then rabenseifner 132 us, chain 175 us"
-std::string price_text(const std::vector<Priced>& priced);
+// Shapes whose sizes are near each other, and of whatever root, have one ranking: that of the next
+// size 2^k or 3 * 2^k, from root 0. So a program that never calls twice with one size prices some
+// tens of them.
+class Prices {
+  public:
+    // The placement outlives it.
+    Prices(const topo::Placement& placement, Cluster cluster)
+        : placement_(placement), cluster_(std::move(cluster)) {}
+
+    [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+    struct Ranking {
+        sched::Shape shape;  // that was priced
+        std::vector<Priced> priced;
+    };
+    // Valid until the next one is asked for.
+    const Ranking& of(const sched::Shape& shape);
+
+  private:
+    const topo::Placement& placement_;
+    Cluster cluster_;
+    std::vector<Ranking> known_;
+    size_t next_ = 0;  // to be forgotten
+};
+
+// The shape whose ranking holds for this one.
+sched::Shape size_class(sched::Shape shape);
+
+// "97 us; then rabenseifner 132 us, chain 175 us": the one that runs, and the next algorithms.
+std::string price_text(std::span<const Priced> priced, const Priced& chosen);
 
 }  // namespace tutti::select

@@ -20,8 +20,8 @@ using config::trouble;
 using config::Trouble;
 using price::ClusterParameters;
 
-// A rate below this takes times that no clock of ours has.
-constexpr uint64_t kBitsPerSecondMin = 1000;
+// Slower links take times that are too long to count.
+constexpr uint64_t kBitsPerSecondMin = price::kBitsPerMbit;
 // A second is more than any network takes for a message.
 constexpr uint64_t kTimeMax = 1'000'000'000;
 
@@ -54,8 +54,8 @@ bool set_bytes_per_s(uint64_t& target, std::string_view text) {
     return true;
 }
 
-constexpr std::string_view kTime = "a time such as \"1.5us\"";
-constexpr std::string_view kRate = "a rate such as \"97gbit\"";
+constexpr std::string_view kTime = "a time such as \"1.5us\", at most 1 s";
+constexpr std::string_view kRate = "a rate such as \"97gbit\", at least 1mbit";
 
 constexpr auto kKeys = std::to_array<Key>({
     {"latency", kTime, [](auto& p, auto text) { return set_time(p.links.latency_ns, text, 2); }},
@@ -74,7 +74,7 @@ constexpr auto kKeys = std::to_array<Key>({
     {"multicast_rate", kRate,
      [](auto& p, auto text) {
          uint64_t bits = 0;
-         if (!set_rate(bits, text) || bits < price::kBitsPerMbit) return false;
+         if (!set_rate(bits, text)) return false;
          p.multicast.mbit = bits / price::kBitsPerMbit;
          return true;
      }},
@@ -92,7 +92,7 @@ struct Percent {
     uint32_t ClusterParameters::*permille;
 };
 constexpr auto kPercents = std::to_array<Percent>({
-    {"payload_percent", 1, 100, &ClusterParameters::payload_permille},
+    {"payload_percent", 10, 100, &ClusterParameters::payload_permille},
     {"foreign_percent", 100, 10'000, &ClusterParameters::foreign_permille},
 });
 
@@ -166,6 +166,11 @@ Trouble read_parameters(const toml::node& node, ClusterParameters& parameters) {
     }
     for (const auto& [key, value] : in_order(*table)) {
         if (auto wrong = read_parameter(*key, *value, parameters, {})) return wrong;
+    }
+    const bool has_latency = parameters.multicast.latency_ns != 0;
+    if (has_latency != (parameters.multicast.mbit != 0)) {
+        return trouble(node, std::string("multicast_") + (has_latency ? "rate" : "latency") +
+                                 " is missing: of multicasts both are told, or neither");
     }
     return std::nullopt;
 }

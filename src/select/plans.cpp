@@ -24,7 +24,9 @@ Plans::Plans(const Grounds& grounds, const topo::Placement& placement, uint32_t 
     : grounds_(grounds), placement_(placement), rank_(rank) {
     plans_.reserve(kPlansMax);
     const auto& parameters = grounds_.rules.parameters();
-    if (parameters && placement.nodes() > 1) cluster_ = cluster_of(placement, *parameters);
+    if (parameters && placement.nodes() > 1) {
+        prices_.emplace(placement, cluster_of(placement, *parameters));
+    }
 }
 
 void Plans::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) const {
@@ -45,7 +47,7 @@ Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now
         .host_mpi = host && !has_lost ? host : "",
         .forced = force != 0 ? &forces_[force - 1] : grounds_.rules.forced(shape.collective),
         .no_multicast = now.obstacle,
-        .cluster = cluster_ ? &*cluster_ : nullptr};
+        .prices = prices_ ? &*prices_ : nullptr};
     auto choice = select::choose(question);
     if (choice || !has_lost) return choice;
     question.forced = nullptr;

@@ -74,7 +74,7 @@ class Plans {
 
     Grounds grounds_;
     const topo::Placement& placement_;
-    std::optional<Cluster> cluster_;
+    mutable std::optional<Prices> prices_;  // what a choice asks of them, they remember
     uint32_t rank_;
     std::vector<Plan> plans_;
     Plan* last_ = nullptr;  // found last: calls of one shape come in rows

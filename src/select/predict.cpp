@@ -66,7 +66,12 @@ Between between_nodes(const sched::Shape& shape, const topo::Placement& placemen
     return result;
 }
 
-price::LaneTimes lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
+struct Found {
+    price::LaneTimes times;
+    bool is_followed = false;
+};
+
+Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
     const price::Lanes priced{.participants = lane.shape.ranks,
                               .program = [&](sched::Rank i) { return lane.program(i); },
                               .host_of = lane.node_of,
@@ -74,21 +79,21 @@ price::LaneTimes lane_times(const algo::InnerLane& lane, const Cluster& cluster)
                               .in_flight = lane.lanes_in_flight,
                               .alike = lane.algorithm->alike(lane.shape)};
     const auto times = price::followed_lanes(cluster.network, cluster.node, priced);
-    if (times) return *times;
-    return price::estimated_lanes(cluster.network, *lane.program(lane.shape.root), lane.lanes);
+    if (times) return {*times, true};
+    return {price::estimated_lanes(cluster.network, cluster.node, priced, lane.shape.root), false};
 }
 
 }  // namespace
 
-uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                      const topo::Placement& placement, const algo::Tuning& tuning,
-                      const Cluster& cluster) {
+Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                   const topo::Placement& placement, const algo::Tuning& tuning,
+                   const Cluster& cluster) {
     if (algorithm.is_flat && algorithm.has_multicast && placement.members_max() > 1) {
         const Between nodes = between_nodes(shape, placement);
-        return predicted_ns(algorithm, nodes.shape, nodes.placement, tuning, cluster);
+        return predict(algorithm, nodes.shape, nodes.placement, tuning, cluster);
     }
     const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, tuning);
-    const price::LaneTimes times = lane_times(lane, cluster);
+    const auto [times, is_followed] = lane_times(lane, cluster);
     const bool is_shared = lane.shape.ranks < placement.ranks();
     const Around node =
         is_shared ? around(algorithm, shape, placement, tuning, cluster.node) : Around{};
@@ -96,7 +101,9 @@ uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shap
     const uint64_t first_ns = node.is_streamed
                                   ? node.before_ns + std::max(times.first_ns, node.behind_ns)
                                   : times.first_ns + around_ns;
-    return first_ns + std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * around_ns);
+    const uint64_t further_ns =
+        std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * around_ns);
+    return {first_ns + further_ns, is_followed};
 }
 
 uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,

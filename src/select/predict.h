@@ -18,15 +18,25 @@ struct Cluster {
     price::NodeParameters node;
 };
 
-// In ns. shape as in select::Question; the algorithm can run it.
+struct Prediction {
+    uint64_t ns = 0;
+    bool is_followed = false;  // else estimated
+};
+
+// shape as in select::Question; the algorithm can run it.
 //
 // A lane among the leaders is followed (price/lanes.h); what their nodes do around it (node
 // operations of the rank that has most) comes before and behind. Lanes are a pipeline: each further
 // one takes what its slowest part does. Schedules of more than price::kFollowedMessagesMax messages
-// a lane are not followed: there one participant's own rounds and bytes count.
-uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                      const topo::Placement& placement, const algo::Tuning& tuning,
-                      const Cluster& cluster);
+// a lane are estimated: there one participant's own rounds and bytes count.
+Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                   const topo::Placement& placement, const algo::Tuning& tuning,
+                   const Cluster& cluster);
+inline uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                             const topo::Placement& placement, const algo::Tuning& tuning,
+                             const Cluster& cluster) {
+    return predict(algorithm, shape, placement, tuning, cluster).ns;
+}
 
 // By the speeds that the shape knows, both, between hosts on one switch. What happens inside a
 // node is not in it.

@@ -54,7 +54,7 @@ struct Rule {
     std::optional<Range> switches;
     std::optional<Range> hosts_per_switch;  // of the fewest and of the most
     std::optional<bool> contiguous;         // the order of ranks is a walk along hosts and switches
-    std::vector<std::string> mpis;        // empty: any
+    std::vector<std::string> mpis;          // empty: any
     std::optional<bool> commutative;
     std::optional<bool> multicast;
     std::optional<Range> multicast_mbit;

@@ -27,10 +27,26 @@ using config::unknown_key;
 constexpr uint32_t kRulesMax = 1000;
 
 constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "parameters", "rule"});
-constexpr auto kRuleKeys = std::to_array<std::string_view>(
-    {"collective", "bytes", "ranks", "hosts", "ranks_per_host", "switches", "hosts_per_switch",
-     "contiguous", "mpi", "commutative", "multicast", "multicast_mbit", "algorithm", "segment",
-     "lanes", "leaders", "fan_in", "flat", "order", "why"});
+constexpr auto kRuleKeys = std::to_array<std::string_view>({"collective",
+                                                            "bytes",
+                                                            "ranks",
+                                                            "hosts",
+                                                            "ranks_per_host",
+                                                            "switches",
+                                                            "hosts_per_switch",
+                                                            "contiguous",
+                                                            "mpi",
+                                                            "commutative",
+                                                            "multicast",
+                                                            "multicast_mbit",
+                                                            "algorithm",
+                                                            "segment",
+                                                            "lanes",
+                                                            "leaders",
+                                                            "fan_in",
+                                                            "flat",
+                                                            "order",
+                                                            "why"});
 
 Trouble read_collectives(const toml::node& node, Rule& rule) {
     std::vector<std::string> words;

@@ -238,13 +238,16 @@ std::optional<Choice> first_rule(const Rules& rules, const Question& question, P
 }
 
 std::optional<Choice> cheapest(const Question& question, const Passed& passed) {
-    const auto can_run = [&](const algo::Algorithm& algorithm, const algo::Tuning& tuning) {
-        return obstacle(algorithm, tuning, question).empty();
-    };
-    const auto priced = by_price(question.shape, question.placement, *question.cluster, can_run);
-    if (priced.empty()) return std::nullopt;
-    return plan_choice(priced.front().algorithm, priced.front().tuning,
-                       "the lowest price: " + price_text(priced) + passed.text);
+    const auto& [shape, priced] = question.prices->of(question.shape);
+    for (const Priced& one : priced) {
+        if (!obstacle(*one.algorithm, one.tuning, question).empty()) continue;
+        const std::string as_for =
+            shape.bytes == question.shape.bytes ? "" : " as for " + format_bytes(shape.bytes);
+        return plan_choice(
+            one.algorithm, one.tuning,
+            "the lowest price" + as_for + ": " + price_text(priced, one) + passed.text);
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -267,7 +270,7 @@ Result<Choice> choose(const Question& question) {
         if (auto choice = first_rule(rules, question, passed)) return std::move(*choice);
     }
     if (is_built_in || rules.has_built_in_after()) {
-        if (question.cluster && !is_on_one_host) {
+        if (question.prices && !is_on_one_host) {
             if (auto choice = cheapest(question, passed)) return std::move(*choice);
         }
         if (auto choice = first_rule(Rules::built_in(), question, passed)) {

@@ -11,7 +11,7 @@
 #include "base/settings.h"
 #include "node/algorithms.h"
 #include "sched/shape.h"
-#include "select/predict.h"
+#include "select/by_price.h"
 #include "select/rules.h"
 #include "topo/placement.h"
 
@@ -65,7 +65,7 @@ struct Question {
     std::string_view forced_by = {};
     std::string_view no_multicast = {};
     // What calls across hosts cost, where parameters tell it (Rules::parameters); else nullptr.
-    const Cluster* cluster = nullptr;
+    Prices* prices = nullptr;
     // Whom node algorithms that are named are asked about, whether they can run; needed where the
     // placement has one host of several ranks.
     const NodeCall* on_node = nullptr;
@@ -82,7 +82,7 @@ struct Question {
 //      node:NAME cannot run the call.
 //   2. TUTTI_REPRODUCIBLE: reductions over several hosts run `chain`, flat, whatever rules say.
 //   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH.
-//   4. across hosts, where the cluster is known: the lowest price, instead of the built-in rules.
+//   4. across hosts, where prices are known: the lowest, before the built-in rules.
 //   5. no rule left: the host MPI; an error where there is none.
 Result<Choice> choose(const Question& question);
 

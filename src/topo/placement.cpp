@@ -114,15 +114,16 @@ void deal(std::span<const uint32_t> order, size_t first, size_t step, std::vecto
 
 void Placement::set_switches(const SwitchTree& tree) {
     TUTTI_ASSERT(tree.place_of_host.size() == nodes(), "a place for each node");
+    tree_ = std::make_shared<const SwitchTree>(tree);
     switches_.reset();
     SwitchOrder order(tree);
     switch_count_ = order.leaves();
     if (switch_count_ < 2) return;
-    switches_ = std::make_shared<const OnSwitches>(*this, tree, std::move(order));
+    switches_ = std::make_shared<const OnSwitches>(*this, std::move(order));
 }
 
-OnSwitches::OnSwitches(const Placement& placement, const SwitchTree& tree, SwitchOrder order)
-    : tree_(tree), order_(std::move(order)), placement_(placement, order_.nodes()) {}
+OnSwitches::OnSwitches(const Placement& placement, SwitchOrder order)
+    : order_(std::move(order)), placement_(placement, order_.nodes()) {}
 
 const Placement& OnSwitches::dealt() const {
     std::call_once(dealt_made_, [this] {

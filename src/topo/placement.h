@@ -50,6 +50,8 @@ class Placement {
     void set_switches(const SwitchTree& tree);
     // nullptr: not known, or one alone.
     [[nodiscard]] const OnSwitches* switches() const { return switches_.get(); }
+    // What set_switches() was told; nullptr: nothing.
+    [[nodiscard]] const SwitchTree* switch_tree() const { return tree_.get(); }
     // On which there are nodes; 0: not known.
     [[nodiscard]] uint32_t switch_count() const { return switch_count_; }
 
@@ -67,6 +69,7 @@ class Placement {
     bool has_whole_nodes_ = true;
     uint32_t members_max_ = 0;
     uint32_t members_min_ = 0;
+    std::shared_ptr<const SwitchTree> tree_;
     std::shared_ptr<const OnSwitches> switches_;
     uint32_t switch_count_ = 0;
 };
@@ -75,10 +78,8 @@ class Placement {
 // made when one does first, by whichever thread.
 class OnSwitches {
   public:
-    OnSwitches(const Placement& placement, const SwitchTree& tree, SwitchOrder order);
+    OnSwitches(const Placement& placement, SwitchOrder order);
 
-    // Host i of it is node i of the placement that knows it.
-    [[nodiscard]] const SwitchTree& tree() const { return tree_; }
     [[nodiscard]] const SwitchOrder& order() const { return order_; }
     [[nodiscard]] const Placement& placement() const { return placement_; }
     // By position dealt out, as cards are, to two halves, which are dealt out likewise: those that
@@ -93,7 +94,6 @@ class OnSwitches {
     [[nodiscard]] const Ranks& ranks() const;
 
   private:
-    SwitchTree tree_;
     SwitchOrder order_;
     Placement placement_;
     mutable std::once_flag dealt_made_;

@@ -34,15 +34,24 @@ struct Bed {
 };
 
 constexpr uint64_t kEager = 65536;
+// Of a processor for a message: that part of a latency.
+constexpr uint64_t kMessagePart = 8;
+
+const std::vector<algo::Tuning> kTunings = {{},
+                                            {.segment_bytes = 16u << 10, .lanes_in_flight = 8},
+                                            {.segment_bytes = 64u << 10, .lanes_in_flight = 8}};
 
 // How far the price is off, as a part of the simulated time.
 double error_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                const topo::Placement& placement, const topo::Fabric& fabric) {
+                const topo::Placement& placement, const algo::Tuning& tuning,
+                const topo::Fabric& fabric) {
     simulate::SimulationRequest request;
     request.algorithm = &algorithm;
     request.shape = shape;
     request.placement = &placement;
+    request.tuning = tuning;
     request.cluster.fabric = fabric;
+    request.cluster.overhead_ns = fabric.latency_ns / kMessagePart;
     request.cluster.eager_bytes_max = kEager;
     request.has_data = false;
     const auto simulated = simulate::run(request);
@@ -50,8 +59,9 @@ double error_of(const algo::Algorithm& algorithm, const sched::Shape& shape,
     if (!simulated) return 1;
     select::Cluster cluster;
     cluster.network.fabric = fabric;
+    cluster.network.message_ns = fabric.latency_ns / kMessagePart;
     cluster.network.eager_bytes_max = kEager;
-    const uint64_t price_ns = select::predicted_ns(algorithm, shape, placement, {}, cluster);
+    const uint64_t price_ns = select::predicted_ns(algorithm, shape, placement, tuning, cluster);
     return std::abs(static_cast<double>(price_ns) / static_cast<double>(simulated.value().time_ns) -
                     1);
 }
@@ -69,10 +79,14 @@ std::vector<double> errors_on(const Bed& bed) {
             shape.bytes = has_data(shape.collective) ? bytes : 0;
             shape.element_bytes = shape.bytes == 0 ? 1 : 8;
             if (has_blocks(shape.collective) && bytes > 16384) continue;
-            const double error = error_of(algorithm, shape, placement, fabric);
-            EXPECT_LE(error, 0.4) << collective_name(shape.collective) << ' ' << algorithm.name
-                                  << ' ' << bytes;
-            errors.push_back(error);
+            for (const algo::Tuning& tuning : kTunings) {
+                const bool is_cut = is_vector(shape.collective) && tuning.segment_bytes < bytes;
+                if (tuning.segment_bytes != 0 && !is_cut) continue;
+                const double error = error_of(algorithm, shape, placement, tuning, fabric);
+                EXPECT_LE(error, 0.4) << collective_name(shape.collective) << ' ' << algorithm.name
+                                      << ' ' << bytes << ' ' << tuning.segment_bytes;
+                errors.push_back(error);
+            }
         }
     }
     return errors;
@@ -90,7 +104,7 @@ TEST(Price, IsNearTheSimulatedTime) {
     std::sort(errors.begin(), errors.end());
     ASSERT_GT(errors.size(), 200u);
     EXPECT_LE(errors[errors.size() / 2], 0.01);
-    EXPECT_LE(errors[errors.size() * 9 / 10], 0.15);
+    EXPECT_LE(errors[errors.size() * 9 / 10], 0.2);
 }
 
 }  // namespace

@@ -70,13 +70,13 @@ def measure_bed(leaves, order, chosen, book, told):
                     runs.run_column(lab, column, place, cells, chosen, book, told)
                 for _, size in cells:
                     times = book.times.get((place, collective, size), {}).get(column.key)
-                    if not times:
+                    price = predicted(chosen.tutti, options, collective, size, algorithm)
+                    if not times or algorithm not in price:
                         continue
                     rows.append({"leaves": leaves, "order": order, "collective": collective,
                                  "bytes": size, "algorithm": algorithm,
                                  "ms": statistics.median(times),
-                                 "price_ms": predicted(chosen.tutti, options, collective, size,
-                                                       algorithm)[algorithm]})
+                                 "price_ms": price[algorithm]})
     return rows
 
 

@@ -110,7 +110,14 @@ TEST(Lanes, LongMessagesAskFirst) {
 
 TEST(Lanes, AnEstimateTakesOneRankForAll) {
     const sched::Shape shape = sched::shape_of(TUTTI_BCAST, 3, 8);
-    const LaneTimes times = estimated_lanes(network(3), *chain(shape)[1], 5);
+    const auto programs = chain(shape);
+    const std::vector<uint32_t> host_of = {0, 1, 2};
+    const Lanes lanes{
+        .participants = 3,
+        .program = [&](sched::Rank rank) { return sched::shortened(*programs[rank], {}, {}); },
+        .host_of = host_of,
+        .count = 5};
+    const LaneTimes times = estimated_lanes(network(3), {}, lanes, 1);
     EXPECT_EQ(times.first_ns, 2 * kLatency + 8);
     EXPECT_EQ(times.all_ns, 2 * kLatency + 5 * 8);
 }

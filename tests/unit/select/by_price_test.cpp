@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "algo/plan.h"
 #include "select/parameters.h"
 #include "select/select.h"
@@ -20,16 +22,18 @@ class ByPrice : public testing::Test {
         rules_ = std::move(parsed.value());
         shape_.ranks = placement_.ranks();
         cluster_ = cluster_of(placement_, *rules_.parameters());
+        prices_.emplace(placement_, cluster_);
         return select::choose({.rules = rules_,
                                .settings = settings_,
                                .shape = shape_,
                                .placement = placement_,
                                .host_mpi = "openmpi",
-                               .cluster = &cluster_});
+                               .prices = &*prices_});
     }
     Rules rules_;
     Settings settings_;
     Cluster cluster_;
+    std::optional<Prices> prices_;
     sched::Shape shape_{.collective = TUTTI_ALLREDUCE, .bytes = 8, .element_bytes = 8};
     Placement placement_ = Placement::blocks(16, 16);
 };
@@ -72,15 +76,15 @@ TEST_F(ByPrice, NoneIsCheaper) {
     }
 }
 
-TEST_F(ByPrice, BuiltInRulesDoNot) {
+TEST_F(ByPrice, BuiltInRulesComeBehind) {
     shape_.ranks = 16;
-    cluster_ = cluster_of(placement_, find_preset("infiniband-100g")->parameters);
+    prices_.emplace(placement_, cluster_of(placement_, find_preset("infiniband-100g")->parameters));
     const auto choice = select::choose({.rules = Rules::built_in(),
                                         .settings = settings_,
                                         .shape = shape_,
                                         .placement = placement_,
                                         .host_mpi = "openmpi",
-                                        .cluster = &cluster_});
+                                        .prices = &*prices_});
     ASSERT_TRUE(choice);
     EXPECT_TRUE(choice.value().reason.starts_with("the lowest price: ")) << choice.value().reason;
 }
@@ -108,6 +112,52 @@ TEST_F(ByPrice, WhatDoesNotFitIntoScratchIsNotChosen) {
     EXPECT_LE(algo::plan_scratch_bytes(*choice.value().algorithm, shape_, placement_,
                                        choice.value().tuning),
               settings_.scratch_bytes);
+}
+
+TEST_F(ByPrice, SizesNearEachOtherHaveOneRanking) {
+    Prices prices(placement_, cluster_of(placement_, find_preset("ranger")->parameters));
+    shape_.ranks = 16;
+    shape_.bytes = 1000;
+    shape_.root = 5;
+    const Prices::Ranking& first = prices.of(shape_);
+    EXPECT_EQ(first.shape.bytes, 1024u);
+    EXPECT_EQ(first.shape.root, 0u);
+    ASSERT_FALSE(first.priced.empty());
+    shape_.bytes = 800;
+    EXPECT_EQ(prices.of(shape_).priced.data(), first.priced.data());
+    shape_.bytes = 768;
+    EXPECT_EQ(prices.of(shape_).shape.bytes, 768u);
+    // Many sizes: the first is forgotten, and priced alike when it comes again.
+    for (uint64_t bytes = 8; bytes < 1u << 20; bytes += 8 + bytes / 4) {
+        shape_.bytes = bytes / 8 * 8;
+        EXPECT_GE(prices.of(shape_).shape.bytes, shape_.bytes);
+        EXPECT_LE(prices.of(shape_).shape.bytes, 2 * shape_.bytes);
+    }
+}
+
+// Hosts on one switch, of which a file says that its links are slow.
+TEST_F(ByPrice, ASwitchAloneHasItsRates) {
+    topo::SwitchTree tree;
+    tree.nodes.emplace_back();
+    tree.place_of_host.resize(16);
+    for (auto& place : tree.place_of_host) place.up.bits_per_s = 25'000'000;
+    placement_.set_switches(tree);
+    ASSERT_EQ(placement_.switches(), nullptr);
+    const Cluster cluster = cluster_of(placement_, {});
+    EXPECT_EQ(cluster.network.fabric.link_bits_per_s(0), 25'000'000u);
+}
+
+// What cannot be followed cannot be compared; rules choose.
+TEST_F(ByPrice, AmongThousandsOfHostsNothingIsPriced) {
+    placement_ = Placement::blocks(4096, 4096);
+    shape_.bytes = 64u << 10;
+    const auto choice = choose("parameters = \"infiniband-100g\"\n");
+    ASSERT_TRUE(choice);
+    EXPECT_TRUE(choice.value().reason.starts_with("built-in rule ")) << choice.value().reason;
+    placement_ = Placement::blocks(1024, 1024);
+    EXPECT_TRUE(choose("parameters = \"infiniband-100g\"\n")
+                    .value()
+                    .reason.starts_with("the lowest price"));
 }
 
 }  // namespace

@@ -71,11 +71,14 @@ TEST(Parameters, AMistakeIsALine) {
     EXPECT_EQ(complaint("[parameters]\nlatnecy = \"1us\"\n"),
               "cluster.toml:2:1: unknown key latnecy; did you mean latency?");
     EXPECT_EQ(complaint("[parameters]\nrate = \"0gbit\"\n"),
-              "cluster.toml:2:8: rate = \"0gbit\": expected a rate such as \"97gbit\"");
+              "cluster.toml:2:8: rate = \"0gbit\": expected a rate such as \"97gbit\", at least 1mbit");
     EXPECT_EQ(complaint("[parameters]\nlatency = 5\n"),
-              "cluster.toml:2:11: latency = 5: expected a time such as \"1.5us\"");
+              "cluster.toml:2:11: latency = 5: expected a time such as \"1.5us\", at most 1 s");
     EXPECT_EQ(complaint("[parameters]\nforeign_percent = 99\n"),
               "cluster.toml:2:19: foreign_percent = 99: expected a number from 100 to 10000");
+    EXPECT_EQ(complaint("[parameters]\nmulticast_rate = \"1gbit\"\n"),
+              "cluster.toml:1:1: multicast_latency is missing: of multicasts both are told, or "
+              "neither");
     EXPECT_NE(complaint("[parameters]\nlatency = \"1us\nrate"), "");
     EXPECT_TRUE(complaint("parameters = \"rangr\"\n")
                     .starts_with("cluster.toml:1:14: unknown preset rangr: ethernet-10g, "));
