@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "base/assert.h"
@@ -229,10 +230,11 @@ Exam::Marks Exam::mark(const topo::Fabric& fabric) const {
 
 // Two sets that have narrow links, one of which sent to the other, but not over a crowded link.
 bool Exam::is_unproven(const Marks& marks) const {
-    for (const auto& [one, other] : all_visits_) {
+    const std::set<std::pair<uint32_t, uint32_t>> left(visits_.begin(), visits_.end());
+    for (const auto& visit : all_visits_) {
+        const auto& [one, other] = visit;
         if (one > other || !sets_[one].is_crowded || !sets_[other].is_crowded) continue;
-        const auto left = std::find(visits_.begin(), visits_.end(), std::pair(one, other));
-        if (left == visits_.end() && !marks.between.contains({one, other})) return true;
+        if (!left.contains(visit) && !marks.between.contains(visit)) return true;
     }
     return false;
 }

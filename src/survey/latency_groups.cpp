@@ -26,8 +26,8 @@ struct Pair {
 };
 
 double symmetric(std::span<const uint64_t> times_ns, uint32_t hosts, uint32_t one, uint32_t other) {
-    const uint64_t there = times_ns[one * hosts + other];
-    const uint64_t back = times_ns[other * hosts + one];
+    const uint64_t there = times_ns[uint64_t{one} * hosts + other];
+    const uint64_t back = times_ns[uint64_t{other} * hosts + one];
     const uint64_t best = std::min(there, back);
     return best == kMissingNs ? kNoSpeed : static_cast<double>(best);
 }

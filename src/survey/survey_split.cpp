@@ -114,9 +114,10 @@ double Survey::within(const std::vector<uint32_t>& at) const {
     for (const Observation& seen : observations_) {
         for (size_t i = 0; i < seen.speeds.size(); ++i) {
             const auto [from, to] = seen.transfers[i];
-            if (seen.speeds[i] > 0 && at[from] != 0 && at[from] == at[to]) {
-                speeds.push_back(seen.speeds[i]);
-            }
+            if (at[from] == kNoSet || at[from] != at[to]) continue;
+            // Between hosts that are in none of a set's parts its narrow links may lie.
+            if (!sets_[at[from]].children.empty()) continue;
+            if (seen.speeds[i] > 0) speeds.push_back(seen.speeds[i]);
         }
     }
     return speeds.empty() ? 0 : median(std::move(speeds));
