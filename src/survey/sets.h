@@ -48,13 +48,14 @@ struct HostSpeeds {
     double usual = 0;
     std::vector<double> own;  // by host; 0: as usual
 };
-// Round trips by pair, kMissingNs where not known.
-struct RoundTrips {
-    uint32_t hosts = 0;
-    std::span<const uint64_t> times_ns;
+// What is known of a pair.
+struct RoundTrip {
+    Transfer who;
+    uint64_t time_ns = 0;
 };
 // A switch for each set, and one of its own, below the first, for each host that is in no innermost
 // set. Rates to four digits.
-topo::Fabric fabric_of(const HostSets& sets, const HostSpeeds& speeds, const RoundTrips& trips);
+topo::Fabric fabric_of(const HostSets& sets, const HostSpeeds& speeds,
+                       std::span<const RoundTrip> trips);
 
 }  // namespace tutti::survey

@@ -35,17 +35,17 @@ uint32_t meeting(const HostSets& sets, uint32_t one, uint32_t other) {
 }
 
 // By set: the median round trip between hosts whose ways meet on its switch; 0: none is known.
-std::vector<double> trips_over(const HostSets& sets, const RoundTrips& trips) {
-    const std::vector<uint32_t> at = innermost(sets, trips.hosts);
+std::vector<double> trips_over(const HostSets& sets, uint32_t hosts,
+                               std::span<const RoundTrip> trips) {
+    const std::vector<uint32_t> at = innermost(sets, hosts);
     std::vector<std::vector<double>> seen(sets.size());
-    for (uint32_t one = 0; one < trips.hosts; ++one) {
-        for (uint32_t other = 0; other < trips.hosts; ++other) {
-            const uint64_t time = trips.times_ns[one * trips.hosts + other];
-            if (time == kMissingNs || at[one] == kNoSet || at[other] == kNoSet) continue;
-            // A host that no innermost set has is not known to be near anybody.
-            if (!sets[at[one]].children.empty() || !sets[at[other]].children.empty()) continue;
-            seen[meeting(sets, at[one], at[other])].push_back(static_cast<double>(time));
-        }
+    for (const auto& [who, time_ns] : trips) {
+        const uint32_t one = at[who.from];
+        const uint32_t other = at[who.to];
+        // A host that no innermost set has is not known to be near anybody.
+        if (one == kNoSet || !sets[one].children.empty()) continue;
+        if (other == kNoSet || !sets[other].children.empty()) continue;
+        seen[meeting(sets, one, other)].push_back(static_cast<double>(time_ns));
     }
     std::vector<double> over;
     over.reserve(seen.size());
@@ -68,12 +68,13 @@ std::vector<uint64_t> latencies_up(const HostSets& sets, const std::vector<doubl
 
 }  // namespace
 
-topo::Fabric fabric_of(const HostSets& sets, const HostSpeeds& speeds, const RoundTrips& trips) {
+topo::Fabric fabric_of(const HostSets& sets, const HostSpeeds& speeds,
+                       std::span<const RoundTrip> trips) {
     const auto hosts = static_cast<uint32_t>(speeds.own.size());
     topo::Fabric fabric;
     if (speeds.usual > 0) fabric.host_bits_per_s = rounded(speeds.usual * kBitsPerByteNs);
     fabric.trunk_bits_per_s = fabric.host_bits_per_s;
-    const std::vector<double> over = trips_over(sets, trips);
+    const std::vector<double> over = trips_over(sets, hosts, trips);
     std::vector<double> near;
     for (uint32_t set = 0; set < sets.size(); ++set) {
         if (sets[set].children.empty() && over[set] > 0) near.push_back(over[set]);

@@ -18,8 +18,11 @@ constexpr uint32_t kLoneTrials = 3;
 constexpr uint32_t kLonePairsMax = 64;
 constexpr uint64_t kBytesStep = 16 << 10;
 constexpr uint32_t kSizeTries = 16;
-// A host none of whose transfers came in so many experiments is lost.
+// A host none of whose transfers came in so many experiments is lost; and when none at all came in
+// so many of round trips, that is enough of them.
 constexpr uint32_t kMissingMax = 3;
+
+bool is_missing(uint64_t time_ns) { return time_ns == kMissingNs; }
 
 // Round `round` of a tournament of an even number: everyone meets everyone else once in number - 1
 // rounds (the circle method). The last stays, the others go round.
@@ -34,11 +37,14 @@ Transfer match(uint32_t number, uint32_t round, uint32_t pair) {
 Survey::Survey(uint32_t hosts, const Limits& limits)
     : hosts_(hosts), limits_(limits), random_(limits.seed) {
     TUTTI_ASSERT(hosts > 0, "some hosts");
+    TUTTI_ASSERT(limits.bytes_min > 0, "a transfer has bytes");
+    TUTTI_ASSERT(limits.bytes_min <= limits.bytes_max, "bytes_min is within bytes_max");
     missing_in_a_row_.assign(hosts, 0);
+    met_.assign(hosts, 0);
+    answered_.assign(hosts, 0);
     best_.assign(hosts, 0);
     found_.is_lost.assign(hosts, false);
     found_.is_placed.assign(hosts, false);
-    for (auto& trips : trips_ns_) trips.assign(uint64_t{hosts} * hosts, kMissingNs);
     sets_.push_back({});
     if (hosts == 1) conclude(Found::Verdict::kOneSwitch, "one host");
 }
@@ -82,26 +88,23 @@ void Survey::take(std::span<const uint64_t> times_ns) {
     TUTTI_ASSERT(is_asked_, "something was asked for");
     TUTTI_ASSERT(times_ns.size() == experiment_.transfers.size(), "one by transfer");
     ++found_.experiments;
-    uint64_t longest_ns = 0;
-    for (const uint64_t time : times_ns) {
-        if (time != kMissingNs) longest_ns = std::max(longest_ns, time);
-    }
-    found_.longest_ns += longest_ns * std::max(1u, experiment_.round_trips);
+    count_longest(times_ns);
     trials_ns_.emplace_back(times_ns.begin(), times_ns.end());
-    if (trials_ns_.size() < trials_) return;
-    medians_ns_.clear();
-    for (size_t i = 0; i < times_ns.size(); ++i) {
-        std::vector<double> times;
-        for (const auto& trial : trials_ns_) {
-            if (trial[i] != kMissingNs)
-                times.push_back(static_cast<double>(std::max(trial[i], uint64_t{1})));
-        }
-        medians_ns_.push_back(2 * times.size() < trials_ + 1 ? kNoSpeed : median(std::move(times)));
+    const bool has_lost = count_missing(times_ns);
+    const bool is_silent = std::ranges::all_of(times_ns, is_missing);
+    if (has_lost && (stage_ == Stage::kSplit || stage_ == Stage::kExam)) {
+        // Its silence would be told of all groups, and takes long. That is no failed attempt.
+        trials_ns_.clear();
+        is_asked_ = false;
+        --attempts_;
+        return begin_splits();
     }
+    // What nobody answers is not repeated.
+    if (trials_ns_.size() < trials_ && !is_silent) return;
+    count_medians();
     if (stage_ == Stage::kSplit && trials_ > 1) count_spread();
     trials_ns_.clear();
     is_asked_ = false;
-    count_missing();
     switch (stage_) {
         case Stage::kTrips:
             return take_trips();
@@ -118,22 +121,51 @@ void Survey::take(std::span<const uint64_t> times_ns) {
     }
 }
 
-// A transfer that is missing speaks against both its ends, one that came for both. In the
-// tournament everyone has but one partner at a time; that is judged at its end.
-void Survey::count_missing() {
-    if (stage_ == Stage::kTrips) return;
+void Survey::count_medians() {
+    medians_ns_.clear();
+    for (size_t i = 0; i < experiment_.transfers.size(); ++i) {
+        std::vector<double> times;
+        for (const auto& trial : trials_ns_) {
+            if (is_missing(trial[i])) continue;
+            times.push_back(static_cast<double>(std::max(trial[i], uint64_t{1})));
+        }
+        medians_ns_.push_back(2 * times.size() < trials_ + 1 ? kNoSpeed : median(std::move(times)));
+    }
+}
+
+void Survey::count_longest(std::span<const uint64_t> times_ns) {
+    uint64_t longest_ns = 0;
+    for (const uint64_t time : times_ns) {
+        longest_ns =
+            std::max(longest_ns, is_missing(time) ? limits_.missing_ns
+                                                  : time * std::max(1u, experiment_.round_trips));
+    }
+    found_.longest_ns += longest_ns;
+}
+
+// A transfer that came speaks for both its ends. One that is missing speaks against an end only
+// where the other one has answered last: who meets the dead is not lost for it. Whether a host was
+// lost now.
+bool Survey::count_missing(std::span<const uint64_t> times_ns) {
     std::vector<uint8_t> came(hosts_);
     std::vector<uint8_t> failed(hosts_);
-    for (size_t i = 0; i < medians_ns_.size(); ++i) {
-        const Transfer& transfer = experiment_.transfers[i];
-        auto& seen = medians_ns_[i] < 0 ? failed : came;
-        seen[transfer.from] = seen[transfer.to] = 1;
+    for (size_t i = 0; i < times_ns.size(); ++i) {
+        const auto [from, to] = experiment_.transfers[i];
+        if (!is_missing(times_ns[i])) {
+            came[from] = came[to] = 1;
+            continue;
+        }
+        if (missing_in_a_row_[to] == 0) failed[from] = 1;
+        if (missing_in_a_row_[from] == 0) failed[to] = 1;
     }
+    bool has_lost = false;
     for (uint32_t host = 0; host < hosts_; ++host) {
         if (came[host]) missing_in_a_row_[host] = 0;
-        if (came[host] || !failed[host]) continue;
-        if (++missing_in_a_row_[host] >= kMissingMax) found_.is_lost[host] = true;
+        if (came[host] || !failed[host] || found_.is_lost[host]) continue;
+        if (++missing_in_a_row_[host] < kMissingMax) continue;
+        found_.is_lost[host] = has_lost = true;
     }
+    return has_lost;
 }
 
 // How much times of one and the same transfer differ, among those of others.
@@ -143,7 +175,7 @@ void Survey::count_spread() {
         uint64_t least = kMissingNs;
         uint64_t most = 0;
         for (const auto& trial : trials_ns_) {
-            if (trial[i] == kMissingNs) continue;
+            if (is_missing(trial[i])) continue;
             least = std::min(least, std::max(trial[i], uint64_t{1}));
             most = std::max(most, trial[i]);
         }
@@ -152,44 +184,45 @@ void Survey::count_spread() {
     if (!ratios.empty()) spreads_.push_back(median(std::move(ratios)));
 }
 
+uint32_t Survey::rounds() const {
+    const uint32_t all = hosts_ + hosts_ % 2 - 1;
+    return hosts_ > limits_.latency_hosts_max ? std::min(kFewRounds, all) : all;
+}
+
 void Survey::ask_trips() {
+    if (round_ == kPasses * rounds() || silent_in_a_row_ == kMissingMax) return end_trips();
     const uint32_t number = hosts_ + hosts_ % 2;
-    const uint32_t all = number - 1;
-    const uint32_t rounds = hosts_ > limits_.latency_hosts_max ? kFewRounds : all;
-    if (round_ == kPasses * rounds) return end_trips();
-    const uint32_t round = round_ % rounds;
     experiment_ = {Experiment::Kind::kRoundTrips, kTripBytes, limits_.round_trips, {}};
     for (uint32_t pair = 0; pair < number / 2; ++pair) {
-        const Transfer who = match(number, round, pair);
-        if (who.from < hosts_ && who.to < hosts_) experiment_.transfers.push_back(who);
+        const Transfer who = match(number, round_ % rounds(), pair);
+        if (who.from >= hosts_ || who.to >= hosts_) continue;
+        if (found_.is_lost[who.from] || found_.is_lost[who.to]) continue;
+        experiment_.transfers.push_back(who);
     }
     trials_ = 1;
-    is_asked_ = true;
+    is_asked_ = !experiment_.transfers.empty();
+    if (!is_asked_) ++round_;
 }
 
 void Survey::take_trips() {
-    const uint32_t rounds =
-        hosts_ > limits_.latency_hosts_max ? kFewRounds : hosts_ + hosts_ % 2 - 1;
-    auto& trips = trips_ns_[round_ / rounds];
+    std::vector<RoundTrip>& trips = trips_[round_ / rounds()];
+    const size_t known = trips.size();
     for (size_t i = 0; i < medians_ns_.size(); ++i) {
         const Transfer& who = experiment_.transfers[i];
-        if (medians_ns_[i] < 0) continue;
-        trips[who.from * hosts_ + who.to] = static_cast<uint64_t>(medians_ns_[i]);
+        const bool came = medians_ns_[i] >= 0;
+        for (const uint32_t host : {who.from, who.to}) {
+            ++met_[host];
+            answered_[host] += came ? 1 : 0;
+        }
+        if (came) trips.push_back({who, static_cast<uint64_t>(medians_ns_[i])});
     }
+    silent_in_a_row_ = trips.size() == known ? silent_in_a_row_ + 1 : 0;
     ++round_;
 }
 
 void Survey::end_trips() {
     for (uint32_t host = 0; host < hosts_; ++host) {
-        uint32_t came = 0;
-        for (uint32_t other = 0; other < hosts_; ++other) {
-            const uint64_t best =
-                std::min(trips_ns_[0][host * hosts_ + other], trips_ns_[0][other * hosts_ + host]);
-            came += best != kMissingNs ? 1 : 0;
-        }
-        const uint32_t met =
-            std::min(hosts_ - 1, hosts_ > limits_.latency_hosts_max ? kFewRounds : hosts_);
-        found_.is_lost[host] = 2 * came < met;
+        if (2 * answered_[host] < met_[host]) found_.is_lost[host] = true;
     }
     line_ = alive();
     if (line_.size() < 2) {
@@ -216,7 +249,7 @@ void Survey::ask_pair() {
 
 // Longer transfers, until they are long enough; another pair where one does not answer.
 void Survey::take_size() {
-    if (++found_.transfer_bytes > kSizeTries) {  // counts the tries until the size stands
+    if (++size_tries_ > kSizeTries) {
         return conclude(Found::Verdict::kCannotTell, "no transfer comes through");
     }
     if (medians_ns_[0] < 0 || medians_ns_[1] < 0) {

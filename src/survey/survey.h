@@ -39,9 +39,10 @@ struct Limits {
     // Beyond so many hosts round trips are measured for some pairs only, and make no groups.
     uint32_t latency_hosts_max = 256;
     // Then the survey ends, with nothing found: experiments, and the sum of their longest
-    // transfers.
+    // transfers, of which a missing one counts as missing_ns.
     uint32_t experiments_max = 20'000;
     uint64_t ns_max = 60'000'000'000;
+    uint64_t missing_ns = 5'000'000'000;
     uint64_t seed = 1;
 };
 
@@ -62,7 +63,7 @@ struct Found {
     uint32_t agreement_per_mille = 0;  // of fresh transfers that took what was foretold
     std::string reason;                // one line
     uint32_t experiments = 0;
-    uint64_t transfer_bytes = 0;  // of one transfer
+    uint64_t transfer_bytes = 0;  // of one transfer; 0: that was not found out
     uint64_t longest_ns = 0;      // sum of each experiment's longest time
 };
 
@@ -85,6 +86,7 @@ class Survey {
 
     [[nodiscard]] std::vector<uint32_t> alive() const;
     void ask_transfers(std::vector<Transfer> transfers, uint32_t trials);
+    [[nodiscard]] uint32_t rounds() const;
     void ask_trips();
     void end_trips();
     void ask_pair();
@@ -99,14 +101,17 @@ class Survey {
     void end_split(Split& split);
     void end_splits();
     [[nodiscard]] double within(const std::vector<uint32_t>& at) const;
+    [[nodiscard]] std::vector<uint64_t> square(std::span<const RoundTrip> trips) const;
     void take_exam();
     void end_exam();
     void try_again(const char* reason);
     void count_best(const Observation& seen);
     [[nodiscard]] HostSpeeds speeds() const;
     [[nodiscard]] topo::Fabric make_fabric(const HostSets& sets) const;
-    void count_missing();
+    void count_longest(std::span<const uint64_t> times_ns);
+    bool count_missing(std::span<const uint64_t> times_ns);
     void count_spread();
+    void count_medians();
     [[nodiscard]] double spread() const { return spreads_.empty() ? 1 : median(spreads_); }
     void conclude(Found::Verdict verdict, std::string reason);
 
@@ -121,8 +126,12 @@ class Survey {
     std::vector<double> medians_ns_;                // by transfer, kNoSpeed: missing
 
     uint32_t round_ = 0;
-    std::vector<uint64_t> trips_ns_[2];
+    std::vector<RoundTrip> trips_[2];  // by pass
+    std::vector<uint32_t> met_;        // by host: in so many round trips it took part,
+    std::vector<uint32_t> answered_;   // and of so many the times came
+    uint32_t silent_in_a_row_ = 0;
     std::vector<uint32_t> missing_in_a_row_;
+    uint32_t size_tries_ = 0;
     std::vector<uint32_t> line_;  // hosts by which pairs are taken
     uint64_t bytes_ = 0;
     std::vector<double> best_;  // by host: the most that it sent or received, bytes per nanosecond

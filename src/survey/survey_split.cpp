@@ -123,6 +123,15 @@ double Survey::within(const std::vector<uint32_t>& at) const {
     return speeds.empty() ? 0 : median(std::move(speeds));
 }
 
+// By pair, as latency_groups() wants them.
+std::vector<uint64_t> Survey::square(std::span<const RoundTrip> trips) const {
+    std::vector<uint64_t> times_ns(uint64_t{hosts_} * hosts_, kMissingNs);
+    for (const auto& [who, time_ns] : trips) {
+        times_ns[uint64_t{who.from} * hosts_ + who.to] = time_ns;
+    }
+    return times_ns;
+}
+
 void Survey::end_splits() {
     found_.is_by_load = sets_.size() > 1;
     if (is_doubtful_) return try_again("some transfers are slow together, but not by groups");
@@ -131,7 +140,7 @@ void Survey::end_splits() {
     simplify(sets_);
     const size_t by_load = sets_.size();
     if (hosts_ <= limits_.latency_hosts_max) {
-        refine(sets_, latency_groups(hosts_, trips_ns_[0], trips_ns_[1]));
+        refine(sets_, latency_groups(hosts_, square(trips_[0]), square(trips_[1])));
     }
     found_.is_by_latency = sets_.size() > by_load;
     const auto is_free = [](const HostSet& set) { return set.is_by_load && !set.is_crowded; };
@@ -186,7 +195,7 @@ HostSpeeds Survey::speeds() const {
 }
 
 topo::Fabric Survey::make_fabric(const HostSets& sets) const {
-    return fabric_of(sets, speeds(), {hosts_, trips_ns_[0]});
+    return fabric_of(sets, speeds(), trips_[0]);
 }
 
 void Survey::conclude(Found::Verdict verdict, std::string reason) {

@@ -84,13 +84,13 @@ TEST(Sets, AFabric) {
     HostSets sets = halves();
     sets[1].crossing = sets[2].crossing = 2;
     sets[2].hosts = range(4, 3);
-    std::vector<uint64_t> trips(64, kMissingNs);
+    std::vector<RoundTrip> trips;
     for (uint32_t one = 0; one < 8; ++one) {
         for (uint32_t other = one + 1; other < 8; ++other) {
-            trips[one * 8 + other] = one / 4 == other / 4 ? 4000 : 6000;
+            trips.push_back({{one, other}, one / 4 == other / 4 ? 4000u : 6000u});
         }
     }
-    const topo::Fabric fabric = fabric_of(sets, {1.25, std::vector<double>(8)}, {8, trips});
+    const topo::Fabric fabric = fabric_of(sets, {1.25, std::vector<double>(8)}, trips);
     EXPECT_EQ(fabric.hosts(), 8u);
     EXPECT_EQ(fabric.switches(), 4u);
     EXPECT_EQ(fabric.switch_of_host[7], 3u);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -325,19 +326,112 @@ TEST(Survey, NobodyAnswers) {
     EXPECT_TRUE(found.fabric.is_valid());
 }
 
-// A host that dies in the middle of it.
+// Those who meet them are not lost for it, nor is each meeting tried.
+TEST(Survey, AGroupNeverAnswers) {
+    Network network = leaves(std::vector<uint32_t>{5, 5, 5, 5}, 5);
+    for (uint32_t host = 5; host < 10; ++host) network.is_dead[host] = true;
+    Survey machine(network.hosts(), {});
+    Prng random(1);
+    std::vector<uint32_t> meetings(network.hosts());
+    while (const Experiment* experiment = machine.next()) {
+        for (const Transfer& who : experiment->transfers) {
+            ++meetings[who.from];
+            ++meetings[who.to];
+        }
+        machine.take(run(network, *experiment, random));
+    }
+    const Found& found = machine.found();
+    EXPECT_EQ(found.verdict, Verdict::kGroups) << told(network, found);
+    expect_true(network, found);
+    for (uint32_t host = 0; host < network.hosts(); ++host) {
+        EXPECT_EQ(found.is_lost[host], network.is_dead[host]) << host;
+        if (network.is_dead[host]) {
+            EXPECT_LE(meetings[host], 10u) << host;
+        }
+    }
+}
+
+// What answers with a few bytes may yet not transfer many.
+TEST(Survey, NoTransferComes) {
+    const Network network = leaves(std::vector<uint32_t>{4, 4}, 1);
+    Survey machine(network.hosts(), {});
+    Prng random(1);
+    while (const Experiment* experiment = machine.next()) {
+        std::vector<uint64_t> times = run(network, *experiment, random);
+        if (experiment->kind == Experiment::Kind::kTransfers)
+            times.assign(times.size(), kMissingNs);
+        machine.take(times);
+    }
+    EXPECT_EQ(machine.found().verdict, Verdict::kCannotTell);
+    EXPECT_EQ(machine.found().transfer_bytes, 0u);
+}
+
+// In each experiment another transfer is missing: no host is lost, but time is.
+TEST(Survey, MissingTransfersTakeTime) {
+    const Network network = leaves(std::vector<uint32_t>{5, 5, 5}, 5);
+    Survey machine(network.hosts(), {});
+    Prng random(1);
+    uint32_t missing = 0;
+    while (const Experiment* experiment = machine.next()) {
+        std::vector<uint64_t> times = run(network, *experiment, random);
+        times[random.below(times.size())] = kMissingNs;
+        ++missing;
+        machine.take(times);
+    }
+    const Limits limits;
+    EXPECT_EQ(machine.found().reason, "the time for measuring was over");
+    EXPECT_LE(missing, limits.ns_max / 5'000'000'000 + 1);
+    EXPECT_EQ(machine.found().is_lost, std::vector<bool>(15, false));
+    EXPECT_LE(machine.found().longest_ns, limits.ns_max + 5'000'000'000);
+}
+
+// A host that dies in the middle of it is found out where it still takes part, and then out of the
+// way of the others.
 TEST(Survey, AHostStopsAnswering) {
+    const Network whole = leaves(std::vector<uint32_t>{5, 5, 5}, 5);
+    uint32_t runs = 0;
+    uint32_t grouped = 0;
     for (uint32_t after = 30; after < 230; after += 20) {
-        Network network = leaves(std::vector<uint32_t>{5, 5, 5}, 5);
+        Network network = whole;
         Survey machine(network.hosts(), {});
         Prng random(after);
         uint32_t made = 0;
+        uint32_t unanswered = 0;
         while (const Experiment* experiment = machine.next()) {
             network.is_dead[7] = ++made > after;
+            if (network.is_dead[7] && experiment->transfers.size() > 2) {
+                for (const Transfer& who : experiment->transfers)
+                    unanswered += who.from == 7 ? 1 : 0;
+            }
             machine.take(run(network, *experiment, random));
         }
-        expect_true(network, machine.found());
-        expect_bounded(network, machine.found());
+        const Found& found = machine.found();
+        expect_true(network, found);
+        expect_bounded(network, found);
+        if (unanswered < 3) continue;
+        ++runs;
+        grouped += found.verdict == Verdict::kGroups ? 1 : 0;
+        EXPECT_TRUE(found.is_lost[7]) << after << told(network, found);
+        EXPECT_EQ(std::ranges::count(found.is_lost, true), 1) << after;
+        EXPECT_FALSE(found.is_placed[7]) << after;
+    }
+    RecordProperty("runs", static_cast<int>(runs));
+    RecordProperty("grouped", static_cast<int>(grouped));
+    EXPECT_GE(runs, 5u);
+    EXPECT_GE(grouped, runs - 1);
+}
+
+TEST(Survey, RejectsLimitsThatContradict) {
+    EXPECT_DEATH(Survey(4, {.bytes_min = 2 << 20, .bytes_max = 1 << 20}), "bytes_min");
+}
+
+// Of few hosts, too, whose tournament is shorter than that of many.
+TEST(Survey, FewRoundTripsOfFewHosts) {
+    for (const uint32_t hosts : {2u, 4u, 7u}) {
+        const Network network = leaves(std::vector<uint32_t>{hosts}, 1);
+        const Found found = survey(network, 1, {.latency_hosts_max = 1});
+        EXPECT_EQ(found.verdict, Verdict::kOneSwitch) << told(network, found);
+        EXPECT_GT(found.fabric.latency_ns, 10'000u);
     }
 }
 
