@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -39,15 +39,16 @@ struct Part {
 class Player {
   public:
     Player(BenchMpi& mpi, std::span<const uint32_t> rank_of_host, const SurveyTimes& times,
-           uint64_t bytes_max, Clock& clock)
-        : mpi_(mpi), rank_of_host_(rank_of_host), times_(times), clock_(clock) {
-        // Written once, so that no page is first touched while time is taken.
-        const size_t bytes = std::max<size_t>(bytes_max, sizeof(uint64_t));
-        send_.assign(bytes, std::byte{1});
-        receive_.assign(bytes, std::byte{0});
-    }
+           Clock& clock, SurveyBuffers& buffers)
+        : mpi_(mpi),
+          rank_of_host_(rank_of_host),
+          times_(times),
+          clock_(clock),
+          send_(buffers.send),
+          receive_(buffers.receive) {}
 
-    // Every rank: the order's times, the same on all; by transfer. kTooLong: none came.
+    // Every rank: the order's times, the same on all; by transfer. kTooLong: none came. An error on
+    // one is one on all.
     Result<std::vector<double>> play(const Order& order, std::span<const survey::Transfer> list) {
         Part part;
         const uint32_t own = mpi_.place().rank;
@@ -61,11 +62,19 @@ class Player {
                 part.received = i;
             }
         }
-        std::vector<double> ns(list.size(), 0);
+        if (part.to != kNobody || part.from != kNobody) {
+            TUTTI_ASSERT(order.bytes <= send_.size(), "what is sent lies in the buffer");
+            TUTTI_ASSERT(order.bytes <= receive_.size(), "what comes fits the buffer");
+        }
+        // The last one: who gave up, counted from 1; 0: nobody.
+        std::vector<double> ns(list.size() + 1, 0);
         const Result<Done> done =
             order.round_trips > 0 ? go_round(order, part, ns) : transfer(order.bytes, part, ns);
-        if (!done) return done.error();
+        if (!done) ns.back() = own + 1.0;
         mpi_.max_in_place(ns.data(), ns.size());
+        if (!done) return done.error();
+        if (ns.back() > 0) return gave_up(static_cast<uint32_t>(ns.back()) - 1);
+        ns.pop_back();
         return ns;
     }
 
@@ -92,14 +101,15 @@ class Player {
     // The sender of the pair begins and takes the times; the other one answers.
     Result<Done> go_round(const Order& order, const Part& part, std::vector<double>& ns) {
         mpi_.barrier();
+        const uint64_t start_ns = clock_.now_ns();
         std::vector<double> trips;
         for (uint32_t trip = 0; trip < order.round_trips; ++trip) {
-            const uint64_t start_ns = clock_.now_ns();
+            const uint64_t trip_ns = clock_.now_ns();
             if (part.to != kNobody) {
                 mpi_.start_send(kSend, send_.data(), order.bytes, part.to);
                 mpi_.start_recv(kReceive, receive_.data(), order.bytes, part.to);
                 if (!wait(kReceive, start_ns) || !wait(kSend, start_ns)) return late(part.to);
-                trips.push_back(counted(clock_.now_ns() - start_ns));
+                trips.push_back(counted(clock_.now_ns() - trip_ns));
             } else if (part.from != kNobody) {
                 mpi_.start_recv(kReceive, receive_.data(), order.bytes, part.from);
                 if (!wait(kReceive, start_ns)) return late(part.from);
@@ -125,6 +135,9 @@ class Player {
     [[nodiscard]] bool gives_up(uint64_t start_ns) const {
         return clock_.now_ns() - start_ns > times_.patience * times_.transfer_ns_max;
     }
+    [[nodiscard]] static Error gave_up(uint32_t rank) {
+        return {ErrorCode::kNetwork, fmt::format("rank {} gave up waiting for a message", rank)};
+    }
     [[nodiscard]] Error late(uint32_t peer) const {
         return {ErrorCode::kNetwork,
                 fmt::format("rank {}: nothing from or to rank {} for {} s", mpi_.place().rank, peer,
@@ -135,8 +148,8 @@ class Player {
     std::span<const uint32_t> rank_of_host_;
     const SurveyTimes& times_;
     Clock& clock_;
-    std::vector<std::byte> send_;
-    std::vector<std::byte> receive_;
+    std::vector<std::byte>& send_;
+    std::vector<std::byte>& receive_;
 };
 
 std::vector<uint64_t> as_times(const std::vector<double>& ns) {
@@ -152,17 +165,28 @@ std::vector<uint64_t> as_times(const std::vector<double>& ns) {
 
 Result<survey::Found> tune_groups(BenchMpi& mpi, std::span<const uint32_t> rank_of_host,
                                   const survey::Limits& limits, const SurveyTimes& times,
-                                  Clock& clock) {
+                                  Clock& clock, SurveyBuffers& buffers) {
     TUTTI_ASSERT(!rank_of_host.empty(), "a host has a rank");
+    const uint32_t own = mpi.place().rank;
     const uint32_t first = rank_of_host.front();
-    const bool decides = mpi.place().rank == first;
-    survey::Survey survey(static_cast<uint32_t>(rank_of_host.size()), limits);
-    Player player(mpi, rank_of_host, times, limits.bytes_max, clock);
+    std::optional<survey::Survey> survey;  // of the one that decides
+    if (own == first) {
+        survey::Limits counted = limits;
+        counted.missing_ns = std::max(limits.missing_ns, times.transfer_ns_max);
+        survey.emplace(static_cast<uint32_t>(rank_of_host.size()), counted);
+    }
+    if (std::ranges::find(rank_of_host, own) != rank_of_host.end()) {
+        // Written once, so that no page is first touched while time is taken.
+        const size_t bytes = std::max<size_t>(limits.bytes_max, sizeof(uint64_t));
+        buffers.send.assign(bytes, std::byte{1});
+        buffers.receive.assign(bytes, std::byte{0});
+    }
+    Player player(mpi, rank_of_host, times, clock, buffers);
     std::vector<survey::Transfer> list;
     for (;;) {
         Order order;
-        if (decides) {
-            if (const Experiment* next = survey.next()) {
+        if (survey) {
+            if (const Experiment* next = survey->next()) {
                 list = next->transfers;
                 order = {next->bytes, next->round_trips, static_cast<uint32_t>(list.size())};
             }
@@ -173,9 +197,9 @@ Result<survey::Found> tune_groups(BenchMpi& mpi, std::span<const uint32_t> rank_
         mpi.bcast(list.data(), list.size() * sizeof(survey::Transfer), first);
         const Result<std::vector<double>> ns = player.play(order, list);
         if (!ns) return ns.error();
-        if (decides) survey.take(as_times(ns.value()));
+        if (survey) survey->take(as_times(ns.value()));
     }
-    return survey.found();
+    return survey ? survey->found() : survey::Found();
 }
 
 }  // namespace tutti::cli
