@@ -99,8 +99,8 @@ class TraceWriter {
 
 Result<std::vector<std::string>> print_smpi(std::span<const std::unique_ptr<Program>> programs,
                                             const topo::Placement& placement,
-                                            const TraceCosts& costs) {
-    const auto graph = make_actions(programs, placement, costs);
+                                            const TraceCosts& costs, uint32_t actions_max) {
+    const auto graph = make_actions(programs, placement, costs, actions_max);
     if (!graph) return graph.error();
     const auto times = time_actions(graph.value(), placement, costs);
     if (!times) return times.error();

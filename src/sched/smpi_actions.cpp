@@ -18,6 +18,10 @@ constexpr uint64_t kRootFoldsBytesMax = 32 * 1024;
 constexpr size_t kRootFoldsMembersMax = 3;
 // Messages of one node operation from one rank to another.
 constexpr uint64_t kPartsOfNode = 2;
+// At most, of all together: an action waits for two others in most schedules. It is ten in those of
+// few actions whose rounds have many operations that all wait for those of the round before; 12
+// bytes each.
+constexpr uint64_t kNeedsOfAction = 4;
 
 // One more than the highest number of a message of a lane, and than that of a node operation.
 struct Numbers {
@@ -61,10 +65,11 @@ bool are_tags_small(const Numbers& numbers) {
 class RankActions {
   public:
     RankActions(ActionGraph& graph, const topo::Placement& placement, const TraceCosts& costs,
-                const Numbers& numbers, Rank rank)
+                const Numbers& numbers, uint32_t actions_max, Rank rank)
         : graph_(graph),
           costs_(costs),
           numbers_(numbers),
+          actions_max_(actions_max),
           rank_(rank),
           members_(placement.members(placement.node_of(rank))),
           own_index_(placement.index_on_node(rank)),
@@ -109,6 +114,8 @@ class RankActions {
                 if ((op.after >> j & 1) != 0) needs_.push_back(earlier_[j]);
             }
             done.push_back(is_node(op.kind) ? add_node(op) : add_own(op, lane));
+            // Before the next one: none has more parts than some for each rank of its host.
+            if (is_too_long()) return false;
         }
         older_joint_ = joint_;
         if (!done.empty()) {
@@ -119,6 +126,16 @@ class RankActions {
         }
         earlier_ = std::move(done);
         return true;
+    }
+
+    bool is_too_long() {
+        if (graph_.size() > actions_max_) {
+            error_ = "more than " + std::to_string(actions_max_) + " actions; no more are written";
+        } else if (graph_.need_count() > kNeedsOfAction * actions_max_) {
+            error_ = "actions wait for more than " + std::to_string(kNeedsOfAction * actions_max_) +
+                     " others; no more are written";
+        }
+        return !error_.empty();
     }
 
     // What is complete when the operation is.
@@ -261,6 +278,7 @@ class RankActions {
     ActionGraph& graph_;
     const TraceCosts& costs_;
     const Numbers& numbers_;
+    uint32_t actions_max_;
     Rank rank_;
     std::span<const uint32_t> members_;
     uint32_t own_index_;
@@ -283,6 +301,7 @@ Rank ActionGraph::rank_of(uint32_t action) const {
 
 uint32_t ActionGraph::add(ActionKind kind, uint64_t amount) {
     Action action;
+    TUTTI_ASSERT(actions_.size() < kNoAction, "an action has a number");
     action.kind = kind;
     action.amount = amount;
     actions_.push_back(action);
@@ -298,6 +317,7 @@ uint32_t ActionGraph::add_message(ActionKind kind, Rank peer, uint32_t tag, uint
 
 void ActionGraph::require(uint32_t later, uint32_t earlier) {
     if (earlier == kNoAction) return;
+    TUTTI_ASSERT(needs_.size() < kNoAction, "a need has a number");
     needs_.push_back({earlier, actions_[later].first_need});
     actions_[later].first_need = static_cast<uint32_t>(needs_.size()) - 1;
 }
@@ -330,7 +350,8 @@ bool ActionGraph::pair_messages(uint32_t& alone) {
 }
 
 Result<ActionGraph> make_actions(std::span<const std::unique_ptr<Program>> programs,
-                                 const topo::Placement& placement, const TraceCosts& costs) {
+                                 const topo::Placement& placement, const TraceCosts& costs,
+                                 uint32_t actions_max) {
     TUTTI_ASSERT(programs.size() == placement.ranks(), "a Program for each rank");
     const Numbers numbers = numbers_of(programs);
     if (!are_tags_small(numbers)) {
@@ -339,7 +360,7 @@ Result<ActionGraph> make_actions(std::span<const std::unique_ptr<Program>> progr
     ActionGraph graph;
     for (Rank rank = 0; rank < programs.size(); ++rank) {
         graph.begin_rank();
-        RankActions actions(graph, placement, costs, numbers, rank);
+        RankActions actions(graph, placement, costs, numbers, actions_max, rank);
         if (!actions.add(*programs[rank])) return Error{ErrorCode::kArgument, actions.error()};
     }
     uint32_t alone = kNoAction;

@@ -71,8 +71,10 @@ class ActionGraph {
     std::vector<uint32_t> first_of_rank_;
 };
 
+// An error, too, where these are more than `actions_max`, or wait for many times as many.
 Result<ActionGraph> make_actions(std::span<const std::unique_ptr<Program>> programs,
-                                 const topo::Placement& placement, const TraceCosts& costs);
+                                 const topo::Placement& placement, const TraceCosts& costs,
+                                 uint32_t actions_max);
 
 // When each action would begin if nobody else took its links, and be complete.
 struct ActionTimes {

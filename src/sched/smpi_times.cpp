@@ -99,7 +99,9 @@ class ActionClock {
     uint64_t after_earlier(uint32_t send, uint64_t bytes_ns) {
         const uint64_t pair = uint64_t{graph_[graph_[send].other].peer} << 32 | graph_[send].peer;
         std::vector<uint32_t>& earlier = sends_[pair];
-        const uint64_t under_way = 1 + 2 * costs_.message_ns / std::max<uint64_t>(bytes_ns, 1);
+        const uint64_t one_ns = std::max<uint64_t>(bytes_ns, 1);
+        const uint64_t under_way =
+            std::max<uint64_t>((2 * costs_.message_ns + one_ns - 1) / one_ns, 1);
         earlier.push_back(send);
         if (earlier.size() <= under_way) return 0;
         const uint32_t behind = earlier[earlier.size() - 1 - under_way];

@@ -72,6 +72,28 @@ TEST(Smpi, ALaneWaitsForItsSlot) {
               "0 finalize\n");
 }
 
+// At 0.08 ns a byte 25,000 bytes take twice the latency of 1,000 ns: one is under way at a time. Of
+// 24,980 two are.
+TEST(Smpi, NoMoreAreUnderWayThanKeepTheLinkFull) {
+    const auto trace_of = [](uint64_t bytes) {
+        const std::string one = std::to_string(bytes);
+        const auto lanes = [&](const std::string& message, const std::string& buffer) {
+            return message + buffer + "[0+" + one + "]\nlane 1\nround 0\n" + message + buffer +
+                   "[" + one + "+" + one + "]\n";
+        };
+        const Programs programs =
+            written(shape_of(TUTTI_BCAST, 2, 2 * bytes), {2, 2, 1, 0},
+                    {lanes("send 0 to 1 ", "output"), lanes("recv 0 from 0 ", "output")});
+        return traces_of(programs, alone(2))[0];
+    };
+    EXPECT_EQ(trace_of(25'000),
+              "0 init\n0 isend 1 0 25000\n0 wait 0 1 0\n0 isend 1 1 25000\n0 wait 0 1 1\n"
+              "0 finalize\n");
+    EXPECT_EQ(trace_of(24'980),
+              "0 init\n0 isend 1 0 24980\n0 isend 1 1 24980\n0 wait 0 1 0\n0 wait 0 1 1\n"
+              "0 finalize\n");
+}
+
 // A receive of no bytes would ask for the message's size, and block.
 TEST(Smpi, MessagesHaveAByteAtLeast) {
     const Programs programs = written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 0},
@@ -154,6 +176,29 @@ TEST(Smpi, TagsAreBelow31Bits) {
     const auto traces = print_smpi(programs, alone(2), kSlow);
     ASSERT_FALSE(traces);
     EXPECT_EQ(traces.error().message, "more messages than a trace has numbers for");
+}
+
+// Each of 64 members sends a slice to each other and folds what comes, in one operation.
+TEST(Smpi, ThePartsOfANodeCountToo) {
+    constexpr uint32_t p = 64;
+    const std::string reduce = " = input[0+65536] order 0\n";
+    std::vector<std::string> texts(p, "node_reduce root 0 -" + reduce);
+    texts[0] = "node_reduce root 0 output[0+65536]" + reduce;
+    const Programs programs = written(shape_of(TUTTI_REDUCE, p, 65536, 1), {1, 1, 1, 0}, texts);
+    const topo::Placement placement = topo::Placement::blocks(p, 1);
+    const uint32_t at_least = p * 3 * (p - 1);
+    EXPECT_EQ(print_smpi(programs, placement, kSlow, at_least).error().message,
+              "more than 12096 actions; no more are written");
+    EXPECT_TRUE(print_smpi(programs, placement, kSlow, at_least + 6 * p));
+    // Waiting takes memory, too.
+    std::string many;
+    for (uint32_t round = 0; round < 2; ++round) {
+        if (round > 0) many += "round 1\n";
+        for (uint32_t i = 0; i < 32; ++i) many += "copy scratch[0+8] = output[0+8]\n";
+    }
+    const Programs alone_there = written(shape_of(TUTTI_REDUCE, 1, 8), {1, 1, 2, 8}, {many});
+    EXPECT_EQ(print_smpi(alone_there, alone(1), kSlow, 100).error().message,
+              "actions wait for more than 400 others; no more are written");
 }
 
 TEST(Smpi, WhatNeverEndsIsRefused) {
