@@ -97,11 +97,10 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
     return found;
 }
 
-Result<Done> print_against(const Words& words, const explain::Scenario& scenario,
-                           const topo::Placement& placement, const select::Cluster& cluster,
-                           select::Prices* chooses) {
+Result<std::vector<MeasuredCalls>> read_against(const Words& words,
+                                                const explain::Scenario& scenario) {
     const std::string* name = words.find(kAgainstOption.name);
-    if (name == nullptr) return Done{};
+    if (name == nullptr) return std::vector<MeasuredCalls>{};
     const auto wrong = [&](const Error& error) {
         return Error{ErrorCode::kArgument, fmt::format("{}: {}: {}", kAgainstOption.name,
                                                        printable(*name), error.message)};
@@ -109,21 +108,28 @@ Result<Done> print_against(const Words& words, const explain::Scenario& scenario
     const auto text = read_report(*name);
     if (!text) return wrong(text.error());
     const std::string_view collective = collective_name(scenario.collective);
-    const auto found = parse_measured_calls(text.value(), collective, scenario.ranks);
+    auto found = parse_measured_calls(text.value(), collective, scenario.ranks);
     if (!found) return wrong(found.error());
     if (found.value().empty()) {
         return wrong({ErrorCode::kArgument, fmt::format("Tutti ran no {} of {} ranks there",
                                                         collective, scenario.ranks)});
     }
+    return found;
+}
+
+void print_against(const Words& words, const std::vector<MeasuredCalls>& all,
+                   const explain::Scenario& scenario, const topo::Placement& placement,
+                   const select::Cluster& cluster, select::Prices* chooses) {
+    const std::string* name = words.find(kAgainstOption.name);
+    if (name == nullptr) return;
     fmt::print("\n{:20} {:>9} {:>12} {:>10} {:>10} {:>9}\n", printable(*name), "calls", "bytes",
                "measured", "predicted", "off");
-    for (const MeasuredCalls& calls : found.value()) {
+    for (const MeasuredCalls& calls : all) {
         print_calls(calls, predicted(scenario, placement, cluster, chooses, calls));
     }
     fmt::print(
         "\nmeasured: the mean time of a rank inside a call, with what it waits there for others; "
         "bytes: the mean too.\n");
-    return Done{};
 }
 
 }  // namespace tutti::cli

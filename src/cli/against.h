@@ -29,10 +29,12 @@ Result<std::vector<MeasuredCalls>> parse_measured_calls(std::string_view text,
                                                         std::string_view collective,
                                                         uint32_t ranks);
 
-// Prints them, where the option is there; chooses: nullptr where the built-in rules do. An error is
-// one line.
-Result<Done> print_against(const Words& words, const explain::Scenario& scenario,
-                           const topo::Placement& placement, const select::Cluster& cluster,
-                           select::Prices* chooses);
+// Of the file behind the option; none where it is not there. An error is one line.
+Result<std::vector<MeasuredCalls>> read_against(const Words& words,
+                                                const explain::Scenario& scenario);
+// Where the option is there. chooses: nullptr where the built-in rules do.
+void print_against(const Words& words, const std::vector<MeasuredCalls>& all,
+                   const explain::Scenario& scenario, const topo::Placement& placement,
+                   const select::Cluster& cluster, select::Prices* chooses);
 
 }  // namespace tutti::cli

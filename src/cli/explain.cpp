@@ -23,7 +23,6 @@
 #include "explain/drawing.h"
 #include "explain/node_level.h"
 #include "explain/tree_drawing.h"
-#include "files/whole_file.h"
 #include "price/parameters.h"
 #include "sched/text.h"
 #include "select/select.h"
@@ -40,9 +39,7 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     kNodeFiguresOption,
     {"--message-speed", "TIME,RATE", "Likewise of messages between hosts: 2us,90gbit"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
-    {"--svg", "FILE",
-     "Draw it: ranks side by side, time downwards; with --fabric each step on the tree of "
-     "switches"},
+    kSvgOption,
     kGoalOption,
     kSmpiOption,
     kFreeCopiesOption,
@@ -162,21 +159,23 @@ void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Ch
         kCosts.reduce_bytes_per_s / 1'000'000'000);
 }
 
-Result<Done> print_schedule(const Scenario& scenario, const sched::Shape& shape,
+Result<Done> check_schedule(const Words& words, const sched::Shape& shape,
                             const topo::Placement& placement, const select::Choice& choice) {
+    if (!words.has("--schedule")) return Done{};
     const uint64_t operations =
         explain::operations_about(*choice.algorithm, shape, placement, choice.tuning);
-    if (operations > kPrintedOperationsMax) {
-        return Error{ErrorCode::kArgument,
-                     fmt::format("--schedule: about {} operations; at most {} are printed",
-                                 operations, kPrintedOperationsMax)};
-    }
-    for (uint32_t rank = 0; rank < scenario.ranks; ++rank) {
+    if (operations <= kPrintedOperationsMax) return Done{};
+    return wrong(fmt::format("--schedule: about {} operations; at most {} are printed", operations,
+                             kPrintedOperationsMax));
+}
+
+void print_schedule(const sched::Shape& shape, const topo::Placement& placement,
+                    const select::Choice& choice) {
+    for (uint32_t rank = 0; rank < shape.ranks; ++rank) {
         const auto program =
             algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning);
         fmt::print("{}", sched::print(*program, rank, shape));
     }
-    return Done{};
 }
 
 // Ranks side by side, or, where a file describes the cluster, on its tree of switches.
@@ -207,12 +206,21 @@ void print_links(const NamedFabric& named, const sched::Shape& shape,
                algo::make_plans(algorithm, shape, placement, choice.tuning));
 }
 
-// The file is written whole or not at all.
-Result<Done> write_drawing(const std::string& file, const Result<std::string>& text) {
-    if (!text) return wrong("--svg: " + text.error().message);
-    const std::string problem = files::write_whole(file, text.value());
-    if (problem.empty()) return Done{};
-    return wrong(fmt::format("--svg: {}: {}", printable(file), problem));
+// Before a long drawing is made for nothing, all that may be wrong; then all files, once there are
+// the texts of all.
+Result<Done> write_files(const Words& words, const ReadScenario& read, uint64_t bytes,
+                         const NamedFabric& named, const sched::Shape& shape,
+                         const topo::Placement& placement, const select::Choice& choice) {
+    if (auto done = check_exports(words); !done) return done;
+    if (auto done = check_schedule(words, shape, placement, choice); !done) return done;
+    auto exports = make_exports(words, named, shape, placement, choice);
+    if (!exports) return exports.error();
+    if (const std::string* file = words.find(kSvgOption.name)) {
+        auto text = drawing_of(words, read, bytes, shape, placement, choice);
+        if (!text) return wrong("--svg: " + text.error().message);
+        exports.value().files.push_back({kSvgOption.name, *file, std::move(text.value())});
+    }
+    return write_exports(words, exports.value());
 }
 
 // As the report tells them; 0 where they are not given.
@@ -286,18 +294,15 @@ Result<Done> explain(const Words& words) {
                                                            option, choice.value().reason)};
         }
     }
-    if (const std::string* file = words.find("--svg")) {
-        // Before a long drawing is made for nothing.
-        const std::string obstacle = files::obstacle(*file);
-        if (!obstacle.empty())
-            return wrong(fmt::format("--svg: {}: {}", printable(*file), obstacle));
-        const auto drawn = write_drawing(
-            *file, drawing_of(words, read.value(), bytes, shape, placement, choice.value()));
-        if (!drawn) return drawn.error();
-    }
-    const auto written = write_exports(words, named.value(), shape, placement, choice.value());
+    const auto measured_calls = read_against(words, scenario);
+    if (!measured_calls) return measured_calls.error();
+    const auto written =
+        write_files(words, read.value(), bytes, named.value(), shape, placement, choice.value());
     if (!written) return written.error();
-    if (words.has("--schedule")) return print_schedule(scenario, shape, placement, choice.value());
+    if (words.has("--schedule")) {
+        print_schedule(shape, placement, choice.value());
+        return Done{};
+    }
     if (scenario.hosts == 1) {
         print_node_level(scenario, bytes, choice.value(), side);
         return Done{};
@@ -309,7 +314,8 @@ Result<Done> explain(const Words& words) {
     }
     const select::Cluster priced = priced_cluster(named.value());
     print_table(shape, placement, choice.value(), priced);
-    return print_against(words, scenario, placement, priced, chooses);
+    print_against(words, measured_calls.value(), scenario, placement, priced, chooses);
+    return Done{};
 }
 
 }  // namespace

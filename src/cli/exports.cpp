@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "algo/plan.h"
 #include "base/text.h"
 #include "explain/cost.h"
-#include "files/whole_file.h"
 #include "price/parameters.h"
 #include "sched/goal.h"
 #include "sched/smpi.h"
@@ -21,7 +25,8 @@ namespace {
 
 double ns_per_byte(uint64_t bytes_per_s) { return 1e9 / static_cast<double>(bytes_per_s); }
 
-// GOAL has some six lines for an operation; an operation of a trace takes some 100 bytes of memory.
+// GOAL has some six lines for an operation. An operation is an action of traces or many: fewer
+// operations may still be too many actions (sched/smpi.h), which only making them tells.
 constexpr uint64_t kGoalOperationsMax = 1'000'000;
 constexpr uint64_t kSmpiOperationsMax = 4'000'000;
 
@@ -36,16 +41,12 @@ Result<algo::Programs> plans_to_write(const sched::Shape& shape, const topo::Pla
     return algo::make_plans(*choice.algorithm, shape, placement, choice.tuning);
 }
 
-Result<Done> write_goal(const sched::Shape& shape, const topo::Placement& placement,
-                        const select::Choice& choice, const price::NodeParameters& node,
-                        const std::string& file) {
+Result<std::string> goal_text(const sched::Shape& shape, const topo::Placement& placement,
+                              const select::Choice& choice, const price::NodeParameters& node) {
     const auto programs = plans_to_write(shape, placement, choice, kGoalOperationsMax);
     if (!programs) return programs.error();
-    const auto text = sched::print_goal(programs.value(), ns_per_byte(node.reduce_bytes_per_s),
-                                        ns_per_byte(node.copy_bytes_per_s));
-    if (!text) return text.error();
-    const auto problem = files::write_whole(file, text.value());
-    return problem.empty() ? Result<Done>(Done{}) : wrong(file + ": " + problem);
+    return sched::print_goal(programs.value(), ns_per_byte(node.reduce_bytes_per_s),
+                             ns_per_byte(node.copy_bytes_per_s));
 }
 
 // The slowest link of all says in which order messages come.
@@ -97,37 +98,71 @@ Result<std::vector<files::NamedText>> smpi_files(const Words& words, const Named
     return all;
 }
 
-Result<Done> write_smpi(const Words& words, const NamedFabric& named, const sched::Shape& shape,
-                        const topo::Placement& placement, const select::Choice& choice,
-                        const std::string& folder) {
-    // Before much is made for nothing.
-    std::string problem = files::folder_obstacle(folder);
-    if (problem.empty()) {
-        const auto all = smpi_files(words, named, shape, placement, choice);
-        if (!all) return all.error();
-        problem = files::write_whole_folder(folder, all.value());
-    }
-    return problem.empty() ? Result<Done>(Done{}) : wrong(printable(folder) + ": " + problem);
+Error of_option(std::string_view option, std::string_view problem) {
+    return wrong(fmt::format("{}: {}", option, problem));
 }
 
-Error of_option(const OptionDoc& option, const Error& error) {
-    return wrong(fmt::format("{}: {}", option.name, error.message));
+Error of_file(std::string_view option, const std::string& path, std::string_view problem) {
+    return of_option(option, fmt::format("{}: {}", printable(path), problem));
+}
+
+// Alike for names of the same place that are written alike. What is no file, such as /dev/null, is
+// of no place: several may be written to it.
+std::optional<std::string> place_of(const std::string& path) {
+    std::error_code fault;
+    if (std::filesystem::is_other(path, fault)) return std::nullopt;
+    std::string place = std::filesystem::path(path).lexically_normal();
+    while (place.size() > 1 && place.ends_with('/')) place.pop_back();
+    return place;
 }
 
 }  // namespace
 
-Result<Done> write_exports(const Words& words, const NamedFabric& named, const sched::Shape& shape,
-                           const topo::Placement& placement, const select::Choice& choice) {
-    if (const std::string* file = words.find(kGoalOption.name)) {
-        const auto done = write_goal(shape, placement, choice, named.parameters.node, *file);
-        if (!done) return of_option(kGoalOption, done.error());
-    }
-    if (const std::string* folder = words.find(kSmpiOption.name)) {
-        const auto done = write_smpi(words, named, shape, placement, choice, *folder);
-        if (!done) return of_option(kSmpiOption, done.error());
-    }
+Result<Done> check_exports(const Words& words) {
     if (words.has(kFreeCopiesOption.name) && !words.has(kSmpiOption.name)) {
-        return of_option(kFreeCopiesOption, wrong("needs --smpi"));
+        return of_option(kFreeCopiesOption.name, "needs --smpi");
+    }
+    std::map<std::string, std::string_view> option_of_place;
+    for (const std::string_view option : {kGoalOption.name, kSvgOption.name, kSmpiOption.name}) {
+        const std::string* path = words.find(option);
+        if (path == nullptr) continue;
+        const std::string problem =
+            option == kSmpiOption.name ? files::folder_obstacle(*path) : files::obstacle(*path);
+        if (!problem.empty()) return of_file(option, *path, problem);
+        const auto place = place_of(*path);
+        if (!place) continue;
+        const auto [other, is_new] = option_of_place.emplace(*place, option);
+        if (!is_new) return of_file(option, *path, fmt::format("{} names it, too", other->second));
+    }
+    return Done{};
+}
+
+Result<Exports> make_exports(const Words& words, const NamedFabric& named,
+                             const sched::Shape& shape, const topo::Placement& placement,
+                             const select::Choice& choice) {
+    Exports exports;
+    if (const std::string* path = words.find(kGoalOption.name)) {
+        auto text = goal_text(shape, placement, choice, named.parameters.node);
+        if (!text) return of_option(kGoalOption.name, text.error().message);
+        exports.files.push_back({kGoalOption.name, *path, std::move(text.value())});
+    }
+    if (words.has(kSmpiOption.name)) {
+        auto traces = smpi_files(words, named, shape, placement, choice);
+        if (!traces) return of_option(kSmpiOption.name, traces.error().message);
+        exports.traces = std::move(traces.value());
+    }
+    return exports;
+}
+
+Result<Done> write_exports(const Words& words, const Exports& exports) {
+    // The longest first: no room for it is no room for the others.
+    if (const std::string* folder = words.find(kSmpiOption.name)) {
+        const std::string problem = files::write_whole_folder(*folder, exports.traces);
+        if (!problem.empty()) return of_file(kSmpiOption.name, *folder, problem);
+    }
+    for (const Export& file : exports.files) {
+        const std::string problem = files::write_whole(file.path, file.text);
+        if (!problem.empty()) return of_file(file.option, file.path, problem);
     }
     return Done{};
 }

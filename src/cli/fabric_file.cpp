@@ -59,7 +59,10 @@ Result<topo::Topology> read_named_topology(std::string_view command, const Words
     return read_fabric_file(name.value());
 }
 
-bool is_number(std::string_view word) { return parse_count(word).has_value(); }
+bool is_number(std::string_view word) {
+    return !word.empty() &&
+           std::ranges::all_of(word, [](char letter) { return letter >= '0' && letter <= '9'; });
+}
 
 Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list) {
     if (list.starts_with('-')) return wrong_value(option, list, "hosts, such as n[0-7]");

@@ -21,7 +21,8 @@ Result<topo::Topology> read_fabric_file(const std::string& name);
 Result<topo::Topology> read_named_topology(std::string_view command, const Words& words,
                                            std::span<const std::string> others);
 
-// Whether what stands behind an option is a number of hosts, not their names.
+// Whether what stands behind an option is a number of hosts, not their names: all of it is digits,
+// however many.
 bool is_number(std::string_view word);
 // Names of hosts behind an option, each once.
 Result<std::vector<std::string>> read_host_names(std::string_view option, const std::string& list);

@@ -23,7 +23,7 @@ struct NamedText {
 };
 
 // A new folder with these files: whole or not at all. Empty, or why not. Nothing may be there under
-// that name.
+// that name, but a symbolic link to where nothing is: the folder is then made there.
 std::string write_whole_folder(const std::string& path, std::span<const NamedText> texts);
 
 // As obstacle().

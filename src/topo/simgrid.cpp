@@ -4,9 +4,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
+
 namespace tutti::topo {
 namespace {
 
+// XML has no control characters, not even as numbers.
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char letter : text) {
@@ -24,7 +27,7 @@ std::string escaped(std::string_view text) {
                 out += "&quot;";
                 break;
             default:
-                out += letter;
+                out += printable(std::string_view(&letter, 1));
         }
     }
     return out;

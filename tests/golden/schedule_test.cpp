@@ -620,6 +620,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "explain barrier --ranks 0", "--ranks=0: expected a number from 1 to 131072"},
         Wrong{"", "explain barrier --ranks 4 --hosts 5",
               "--hosts=5: expected a number from 1 to 4"},
+        Wrong{"", "explain barrier --ranks 4 --hosts 99999999999999999999",
+              "--hosts=99999999999999999999: expected a number from 1 to 4"},
         Wrong{"", "explain barrier --ranks 4 --bytes 8", "--bytes: barrier has none"},
         Wrong{"", "explain barrier --ranks 4 --root 1", "--root: barrier has none"},
         Wrong{"", "explain bcast --ranks 4", "explain: --bytes is missing"},

@@ -292,10 +292,16 @@ TEST_F(WholeFile, AFolderIsWrittenWholeOrNotAtAll) {
     EXPECT_EQ(write_whole_folder(file("new"), texts), "is there already");
     EXPECT_EQ(folder_obstacle(file("new")), "is there already");
     EXPECT_EQ(folder_obstacle(file("no/new")), "no such directory");
+    // As files are: where a link of one's own leads, though that is not there yet.
+    fs::create_symlink("behind", file("link"));
+    EXPECT_EQ(folder_obstacle(file("link")), "");
+    EXPECT_EQ(write_whole_folder(file("link"), texts), "");
+    EXPECT_EQ(text_of(file("behind/a")), "one");
+    EXPECT_EQ(folder_obstacle(file("link")), "is there already");
     // The second of two files of one name cannot be made; nothing of the first one stays.
     const std::vector<NamedText> twice{{"a", "one"}, {"a", "two"}};
     EXPECT_EQ(write_whole_folder(file("other"), twice), std::strerror(EEXIST));
-    EXPECT_EQ(files(), 1);
+    EXPECT_EQ(files(), 3);
 }
 
 }  // namespace

@@ -47,6 +47,14 @@ TEST(Simgrid, ASwitchWithTwoHosts) {
               "</platform>\n");
 }
 
+TEST(Simgrid, ControlCharactersAreNoXml) {
+    const std::vector<std::string> names{"a\n\x01\x7f"};
+    const auto platform = print_simgrid(Fabric::one_switch(1), {.count = 1, .names = names});
+    ASSERT_TRUE(platform);
+    EXPECT_NE(platform.value().find("value=\"a\\x0a\\x01\\x7f\""), std::string::npos)
+        << platform.value();
+}
+
 // Two leaves of two hosts, two links up from each: hosts 0 and 2 are reached over the first, 1 and
 // 3 over the second. The first way up of leaf 0 is link 8, of leaf 1 link 12.
 TEST(Simgrid, ParallelLinksGoByDestination) {
