@@ -128,9 +128,24 @@ static void warm_up(int ranks, MPI_Op op) {
     SMPI_SHARED_FREE(recv);
 }
 
+// Before ranks are there; the word that is wrong, or NULL.
+static const char* parse_words(int argc, char** argv) {
+    if (argc < 3) return "too few words";
+    char* end = NULL;
+    const double ns_per_kib = strtod(argv[1], &end);
+    // Not where it is no number, either.
+    if (end == argv[1] || *end || !(ns_per_kib >= 0 && ns_per_kib <= 1e9)) return argv[1];
+    fold_ns_per_word = ns_per_kib * 8 / 1024;
+    for (int i = 2; i < argc; ++i) {
+        struct cell cell;
+        if (!parse_cell(argv[i], &cell)) return argv[i];
+    }
+    return NULL;
+}
+
 int main(int argc, char** argv) {
-    if (argc < 3) return usage("too few words");
-    fold_ns_per_word = atof(argv[1]) * 8 / 1024;
+    const char* wrong = parse_words(argc, argv);
+    if (wrong) return usage(wrong);
     MPI_Init(&argc, &argv);
     int rank = 0, ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -140,7 +155,7 @@ int main(int argc, char** argv) {
     warm_up(ranks, op);
     for (int i = 2; i < argc; ++i) {
         struct cell cell;
-        if (!parse_cell(argv[i], &cell)) return usage(argv[i]);
+        if (!parse_cell(argv[i], &cell)) continue;  // not so: parse_words() has
         const double seconds = measure(&cell, rank, ranks, op);
         if (rank != 0) continue;
         printf("%s %d %.9f\n", kNames[cell.collective], cell.words * 8, seconds);

@@ -3,16 +3,21 @@
 import json
 import os
 import pathlib
+import runpy
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+TUTTI = ROOT / "build/bin/tutti"
 sys.path.insert(0, str(ROOT / "tools/bench-scale.d"))
 import picture  # noqa: E402  pylint: disable=wrong-import-position
 import places  # noqa: E402  pylint: disable=wrong-import-position
+import simulations  # noqa: E402  pylint: disable=wrong-import-position
 
 
 @pytest.mark.parametrize("words, line", [
@@ -21,6 +26,9 @@ import places  # noqa: E402  pylint: disable=wrong-import-position
     (["--trees", "x"], "argument --trees: 'x' is none of all, fat, 2:1"),
     (["--selectors", "x"], "argument --selectors: 'x' is none of all, mpich, ompi, mvapich2, impi"),
     (["--jobs", "0"], "--jobs: at least 1"),
+    (["--json", "/"], "/ is no file"),
+    (["--svg", "."], ". is no file"),
+    (["--json", "/nowhere/a"], "cannot write in /nowhere"),
     (["--build", "/nowhere"], "/nowhere/bin/tutti is not built; type make build"),
 ])
 def test_bad_words_get_one_line(words, line):
@@ -47,14 +55,82 @@ def test_the_drawing_has_a_square_for_each_call():
                        ["barrier", "bcast"], "title")
     assert svg.count("<rect") == 3 and ">1.50<" in svg and svg.endswith("</svg>\n")
 
+def test_no_part_of_a_file_stays(tmp_path):
+    (tmp_path / "a").mkdir()
+    with pytest.raises(OSError):
+        runpy.run_path(str(ROOT / "tools/bench-scale"))["write"](tmp_path / "a", "text")
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+
+
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="z" routing="Full"><host id="h0" speed="1Gf"/></zone>
+</platform>
+"""
+
+
+def begun_before_the_stop(monkeypatch, then):
+    """What run() makes of a process between whose start and RUNNING.add() all is stopped."""
+    stopped = threading.Event()
+    monkeypatch.setattr(simulations, "STOPPED", stopped)
+    popen = subprocess.Popen
+
+    def start(*words, **options):
+        child = popen(*words, **options)
+        then(child)
+        stopped.set()
+        return child
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    return simulations.run(["sleep", "20"], 20)
+
+
+def test_what_begins_while_all_is_stopped_ends(monkeypatch):
+    assert begun_before_the_stop(monkeypatch, lambda _: None) == (-signal.SIGKILL, "")
+
+
+def test_what_has_ended_by_itself_is_no_trouble(monkeypatch):
+    def end(child):
+        child.kill()
+        child.wait()
+    assert begun_before_the_stop(monkeypatch, end) == (-signal.SIGKILL, "")
+    monkeypatch.setattr(simulations, "STOPPED", threading.Event())
+    monkeypatch.setattr(simulations, "RUNNING", {2 ** 22 + 1})  # beyond all process ids
+    simulations.stop()
+
+
+@pytest.fixture(name="program", scope="module")
+def made_program():
+    if not shutil.which("smpicc"):
+        pytest.skip("no smpicc (Debian: libsimgrid-dev)")
+    return simulations.compile_program()
+
+
+@pytest.mark.parametrize("words, wrong", [
+    (["1", "bcast:8", "bcast:9"], "bcast:9"),
+    (["1", "bcast:8", "bcats:8"], "bcats:8"),
+    (["1x", "bcast:8"], "1x"),
+    (["nan", "bcast:8"], "nan"),
+    (["1"], "too few words"),
+])
+def test_the_program_looks_at_all_words_first(program, tmp_path, words, wrong):
+    (tmp_path / "platform.xml").write_text(PLATFORM)
+    (tmp_path / "hostfile").write_text("h0\n")
+    done = subprocess.run([str(word) for word in simulations.smpirun(
+        tmp_path, 1, [program, *words])], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0 and "bcast 8 " not in done.stdout
+    assert f"scale_bench: {wrong}; usage: scale_bench NS_PER_KIB" in done.stderr, done.stderr
+
 
 @pytest.mark.skipif(not shutil.which("smpicc"), reason="no smpicc (Debian: libsimgrid-dev)")
-@pytest.mark.skipif(not os.access(ROOT / "build/bin/tutti", os.X_OK), reason="tutti is not built")
+@pytest.mark.skipif(not TUTTI.exists(), reason=f"{TUTTI} is not built")
 def test_a_small_run(tmp_path):
     done = subprocess.run(
-        [ROOT / "tools/bench-scale", "--ranks", "16", "--trees", "2:1", "--placements", "random",
-         "--bytes", "8,65536", "--json", tmp_path / "a.json", "--svg", tmp_path / "a.svg"],
-        capture_output=True, text=True, check=False)
+        [ROOT / "tools/bench-scale", "--build", TUTTI.parents[1], "--ranks", "16,16", "--trees",
+         "2:1", "--placements", "random,random", "--bytes", "8,65536,8", "--seconds", "30",
+         "--json", tmp_path / "a.json", "--svg", tmp_path / "a.svg"],
+        capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "a.json").read_text())["rows"]
     assert len(rows) == 13 and all(row["ratio"] for row in rows), done.stderr

@@ -22,8 +22,8 @@ def square(x, y, ratio):
                 'stroke="#dddddd"/>']
     is_dark = ratio >= 2.0 or ratio < 0.5
     return [f'<rect x="{x}" y="{y}" width="{SQUARE - 2}" height="22" fill="{colour(ratio)}"/>',
-            text(x + SQUARE / 2 - 1, y + 15, f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}", 11,
-                 fill="#ffffff" if is_dark else "#222222")]
+            text(x + SQUARE / 2 - 1, y + 15, f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}",
+                 11, fill="#ffffff" if is_dark else "#222222")]
 
 
 def panel(left, top, title, rows, sizes, names):
@@ -49,7 +49,8 @@ def draw(panels, sizes, names, title):
     down = -(-len(panels) // across)
     parts = [text(GAP, 20, title, 13, "start")]
     for i, (name, rows) in enumerate(panels):
-        parts += panel(GAP + i % across * width, 34 + i // across * height, name, rows, sizes, names)
+        left, top = GAP + i % across * width, 34 + i // across * height
+        parts += panel(left, top, name, rows, sizes, names)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{GAP + across * width}" '
             f'height="{34 + down * height}" font-family="sans-serif">\n'
             '<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(parts) + "\n</svg>\n")

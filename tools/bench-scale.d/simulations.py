@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs of smpirun: an MPI program under a selector of SMPI, and a replay of Tutti's schedules."""
+import contextlib
 import os
 import re
 import shutil
@@ -62,6 +63,12 @@ def stop():
     """Ends all simulations that other threads run; none begins any more."""
     STOPPED.set()
     for child in list(RUNNING):
+        kill(child)
+
+
+def kill(child):
+    """All of its group; it may have ended by itself."""
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
 
 
@@ -80,11 +87,14 @@ def run(command, seconds, folder=None):
         return 127, str(error)
     with child:
         RUNNING.add(child.pid)
+        # Where stop() came before it was among these.
+        if STOPPED.is_set():
+            kill(child.pid)
         try:
             output, _ = child.communicate(timeout=seconds)
             return child.returncode, output
         except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
+            kill(child.pid)
             output, _ = child.communicate()
             return None, output
         finally:
@@ -141,7 +151,8 @@ def write_traces(chosen, place, cell, files, folder):
     parameters.toml."""
     collective, size = cell
     command = [chosen.tutti, "explain", collective, "--ranks", place.ranks, "--fabric",
-               files / "fabric.toml", "--hosts", place.hosts, "--placement", place.placement_word(), "--free-copies", "--smpi", folder]
+               files / "fabric.toml", "--hosts", place.hosts, "--placement",
+               place.placement_word(), "--free-copies", "--smpi", folder]
     command += [] if collective == "barrier" else ["--bytes", size]
     command += [] if chosen.rules else ["--parameters", files / "parameters.toml"]
     status, output = run(command, chosen.seconds)
