@@ -9,7 +9,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/bench-lab.d"))
+sys.path.insert(0, str(ROOT / "tools/lab.d"))
 import multicast  # noqa: E402  pylint: disable=wrong-import-position
+import prices  # noqa: E402  pylint: disable=wrong-import-position
 import runs  # noqa: E402  pylint: disable=wrong-import-position
 
 CHOSEN = types.SimpleNamespace(mpis=["openmpi", "mpich"], tutti_on=["openmpi"], quick=False)
@@ -17,9 +19,9 @@ LAB = types.SimpleNamespace(rate_bits=25_000_000, leaves="8,8", rate="25mbit")
 
 
 @pytest.mark.parametrize("words, line", [
-    (["--table", "x"], "argument --table: 'x': collectives, or multicast[:PART,...]"),
-    (["--table", "collectives:bcast"], "argument --table: 'collectives:bcast': collectives, or "
-     "multicast[:PART,...]"),
+    (["--table", "x"], "argument --table: 'x': collectives, prices, or multicast[:PART,...]"),
+    (["--table", "collectives:bcast"], "argument --table: 'collectives:bcast': collectives, "
+     "prices, or multicast[:PART,...]"),
     (["--table", "multicast:bcast,x"],
      "argument --table: 'x' is none of bcast, apart, loss, short, allgather, across, node, late"),
     (["--table", "multicast", "--leaves", "4"], "--leaves: the tables of multicast choose it"),
@@ -27,6 +29,9 @@ LAB = types.SimpleNamespace(rate_bits=25_000_000, leaves="8,8", rate="25mbit")
      "--ranks-per-host: the tables of multicast choose it"),
     (["--table", "multicast", "--tutti-on", "none"],
      "--tutti-on: the tables of multicast need an MPI that carries Tutti"),
+    (["--table", "prices", "--leaves", "4"], "--leaves: the tables of prices choose it"),
+    (["--table", "prices", "--tutti-on", "none"],
+     "--tutti-on: the tables of prices need an MPI that carries Tutti"),
     (["--rounds", "0"], "--rounds: at least 1"),
     (["--bytes", "12"], "argument --bytes: '12': every size is a multiple of 8 bytes"),
 ])
@@ -71,3 +76,30 @@ def test_every_part_has_multicast_and_something_to_run():
         assert len({column.key for column in columns}) == len(columns)
         for column in columns:
             assert any(cell[0] in column.collectives for cell in part.cells), (part, column)
+
+
+def price_row(algorithm, ms, price_ms, size=64 << 10):
+    return {"leaves": "8,8", "collective": "bcast", "bytes": size, "algorithm": algorithm,
+            "ms": ms, "price_ms": price_ms}
+
+
+def test_prices_are_judged_by_what_they_choose():
+    found = prices.summary([price_row("a", 100, 90), price_row("b", 200, 220),
+                            price_row("c", 10, 8, 1 << 10), price_row("d", 20, 7, 1 << 10),
+                            price_row("e", 10.5, 9, 1 << 10)])
+    assert found["off_median"] == pytest.approx(0.1) and found["long_cells"] == 2
+    assert (found["near_choices"], found["choices"]) == (1, 2)
+    # c and e are as fast as each other; of d the price is too low for both.
+    assert (found["short_pairs_right"], found["short_pairs"]) == (0, 2)
+
+
+@pytest.mark.parametrize("line, row", [
+    ("* ring                    30        30      120 KiB       60 KiB        0   97.46 us  around",
+     ("ring", "97.46", "us")),
+    ("  binomial                 -       768       12 MiB       12 MiB        0    3.18 ms  up",
+     ("binomial", "3.18", "ms")),
+    ("  multicast          cannot run this: needs a multicast route, which this team has not", None),
+])
+def test_rows_of_explain(line, row):
+    found = prices.ROW.match(line)
+    assert (found.groups() if found else None) == row
