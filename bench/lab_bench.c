@@ -21,14 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cell_words.h"
+
 enum { kSets = 2, kBatchesMin = 2, kBatchesMax = 40, kCallsMax = 1000, kPoison = 0xff };
 // A batch of short calls lasts at least this long, so that leaving the barrier at different
 // moments (a few milliseconds) does not show.
 static const double kBatchSeconds = 0.05;
-
-enum collective { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, COLLECTIVES };
-static const char* const kNames[COLLECTIVES] = {"barrier", "bcast",   "reduce",   "allreduce",
-                                                "gather",  "scatter", "allgather"};
 
 struct late {
     int rank;  // -1: nobody
@@ -64,22 +62,6 @@ static int parse_late(const char* text, struct late* late) {
     char end = 0;
     return sscanf(text, "late=%d:%lf%c", &late->rank, &late->ms, &end) == 2 && late->rank >= 0 &&
            late->ms >= 0 && late->ms <= 10000;
-}
-
-static int parse_cell(const char* text, struct cell* cell) {
-    const char* colon = strchr(text, ':');
-    if (!colon) return 0;
-    for (int i = 0; i < COLLECTIVES; ++i) {
-        if (strncmp(text, kNames[i], (size_t)(colon - text)) != 0 || kNames[i][colon - text]) {
-            continue;
-        }
-        char* end = NULL;
-        const long bytes = strtol(colon + 1, &end, 10);
-        cell->collective = (enum collective)i;
-        cell->words = (int)(bytes / 8);
-        return end != colon + 1 && !*end && bytes >= 0 && bytes % 8 == 0 && bytes <= 1 << 28;
-    }
-    return 0;
 }
 
 // What word `i` of the block of rank `owner` holds in a batch: whole numbers, whose sums are exact.
@@ -316,13 +298,13 @@ int main(int count, char** words) {
     const int is_apart = is_late || strcmp(words[2], "apart") == 0;
     const int first = is_apart ? 3 : 2;
     for (int i = first; i < count; ++i) {
-        if (!parse_cell(words[i], &cell)) return usage("bad COLLECTIVE:BYTES or late=RANK:MS");
+        if (!parse_cell(words[i], &cell.collective, &cell.words)) return usage("bad COLLECTIVE:BYTES or late=RANK:MS");
     }
     MPI_Init(&count, &words);
     cell.late = late;
     cell.is_apart = is_apart;
     for (int i = first; i < count; ++i) {
-        if (!parse_cell(words[i], &cell)) MPI_Abort(MPI_COMM_WORLD, 2);
+        if (!parse_cell(words[i], &cell.collective, &cell.words)) MPI_Abort(MPI_COMM_WORLD, 2);
         if (!warmed[cell.collective]++) warm_up(cell);
         open_cell(&cell);
         run_cell(&cell, seconds);

@@ -20,30 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum collective { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, COLLECTIVES };
-static const char* const kNames[COLLECTIVES] = {"barrier", "bcast",   "reduce",   "allreduce",
-                                                "gather",  "scatter", "allgather"};
+#include "cell_words.h"
 
 struct cell {
     enum collective collective;
     int words;  // of 8 bytes
 };
-
-static int parse_cell(const char* text, struct cell* cell) {
-    const char* colon = strchr(text, ':');
-    if (!colon) return 0;
-    for (int i = 0; i < COLLECTIVES; ++i) {
-        if (strncmp(text, kNames[i], (size_t)(colon - text)) != 0 || kNames[i][colon - text]) {
-            continue;
-        }
-        char* end = NULL;
-        const long bytes = strtol(colon + 1, &end, 10);
-        cell->collective = (enum collective)i;
-        cell->words = (int)(bytes / 8);
-        return end != colon + 1 && !*end && bytes >= 0 && bytes % 8 == 0 && bytes <= 1 << 28;
-    }
-    return 0;
-}
 
 static int usage(const char* wrong) {
     fprintf(stderr, "scale_bench: %s; usage: scale_bench NS_PER_KIB COLLECTIVE:BYTES...\n", wrong);
@@ -138,7 +120,7 @@ static const char* parse_words(int argc, char** argv) {
     fold_ns_per_word = ns_per_kib * 8 / 1024;
     for (int i = 2; i < argc; ++i) {
         struct cell cell;
-        if (!parse_cell(argv[i], &cell)) return argv[i];
+        if (!parse_cell(argv[i], &cell.collective, &cell.words)) return argv[i];
     }
     return NULL;
 }
@@ -155,7 +137,7 @@ int main(int argc, char** argv) {
     warm_up(ranks, op);
     for (int i = 2; i < argc; ++i) {
         struct cell cell;
-        if (!parse_cell(argv[i], &cell)) continue;  // not so: parse_words() has
+        if (!parse_cell(argv[i], &cell.collective, &cell.words)) continue;  // not so: parse_words() has
         const double seconds = measure(&cell, rank, ranks, op);
         if (rank != 0) continue;
         printf("%s %d %.9f\n", kNames[cell.collective], cell.words * 8, seconds);

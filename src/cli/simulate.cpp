@@ -75,8 +75,8 @@ struct Conditions {
 
 struct Run {
     const Conditions& around;
+    const topo::Placement& placement;
     sched::Shape shape;
-    topo::Placement placement;
 
     [[nodiscard]] Result<Done> print_row(const algo::Algorithm& algorithm,
                                          const algo::Tuning& tuning, bool is_chosen) const;
@@ -132,9 +132,10 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     return Done{};
 }
 
-Result<Done> simulate_one(const Scenario& scenario, const Conditions& around, uint64_t bytes,
-                          bool are_all, select::Prices* prices) {
-    const Run run{around, scenario.shape(bytes), scenario.placement()};
+Result<Done> simulate_one(const Scenario& scenario, const Conditions& around,
+                          const topo::Placement& placement, uint64_t bytes, bool are_all,
+                          select::Prices* prices) {
+    const Run run{around, placement, scenario.shape(bytes)};
     const auto choice = scenario.choose(run.shape, run.placement, nullptr, prices);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
@@ -201,7 +202,8 @@ Result<Done> simulate(const Words& words) {
     if (name && !are_all) {
         if (auto done = scenario.force(*name, "--algorithm"); !done) return done.error();
     }
-    const uint32_t together = scenario.placement().members_max();
+    const topo::Placement placement = scenario.placement();
+    const uint32_t together = placement.members_max();
     const auto measured = read_node_figures(words, together);
     if (!measured) return measured.error();
     if (measured.value()) {
@@ -210,14 +212,13 @@ Result<Done> simulate(const Words& words) {
                                             explain::tuning_of(node, scenario.settings, together));
         fmt::print("within a host: {}\n", node.text());
     }
-    const topo::Placement placement = scenario.placement();
     auto prices = choosing_prices(words, around.named, scenario, placement);
     bool is_first = true;
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
         is_first = false;
         const auto done =
-            simulate_one(scenario, around, bytes, are_all, prices ? &*prices : nullptr);
+            simulate_one(scenario, around, placement, bytes, are_all, prices ? &*prices : nullptr);
         if (!done) return done.error();
     }
     return Done{};

@@ -180,14 +180,15 @@ void LaneWalk::begin(End end, const Operation& op) {
             return post_multicast(end, op);
         case OperationKind::kReduce:
             take(movers_[rank], bytes_ns(op.to.bytes, node_.reduce_bytes_per_s));
-            return complete(end, end.ready_ns);
+            break;
         case OperationKind::kCopy:
             // Who calls in place, so that nothing is to be copied, is not known.
             take(movers_[rank], bytes_ns(op.to.bytes, node_.copy_bytes_per_s));
-            return complete(end, end.ready_ns);
+            break;
         default:
-            return complete(end, end.ready_ns);
+            break;
     }
+    complete(end, end.ready_ns);
 }
 
 void LaneWalk::post(const Key& key, const End& end, bool is_send, uint64_t bytes,
@@ -271,7 +272,7 @@ LaneWalk::Passed LaneWalk::pass(uint32_t from_host, uint32_t to_host, uint64_t b
 }
 
 void LaneWalk::depart(const Departure& departure) {
-    const Message message = messages_[departure.message];
+    Message& message = messages_[departure.message];
     const Passed passed =
         pass(lanes_.host_of[message.send.participant], lanes_.host_of[message.recv.participant],
              message.bytes, departure.at_ns);
@@ -279,10 +280,10 @@ void LaneWalk::depart(const Departure& departure) {
         Participant& one = participants_[end->participant];
         one.begun_ns = std::min(one.begun_ns, departure.at_ns);
     }
-    messages_[departure.message].come_ns = passed.come_ns;
+    message.come_ns = passed.come_ns;
     const bool is_eager = message.bytes <= network_.eager_bytes_max;
     complete(message.send, is_eager ? passed.left_ns : passed.come_ns);
-    if (message.recv.ready_ns != kNever) receive(messages_[departure.message]);
+    if (message.recv.ready_ns != kNever) receive(message);
 }
 
 // It has come, and its receive is posted.

@@ -2,40 +2,11 @@
 #include "price/lanes.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/amounts.h"
 #include "price/lane_walk.h"
 
 namespace tutti::price {
-
-Network Network::on(topo::Fabric fabric, const ClusterParameters& parameters) {
-    return {.fabric = std::move(fabric),
-            .message_ns = parameters.message_ns,
-            .eager_bytes_max = parameters.eager_bytes_max,
-            .payload_permille = parameters.payload_permille,
-            .foreign_permille = parameters.foreign_permille,
-            .multicast = parameters.multicast};
-}
-
-Network Network::measured(uint32_t hosts, const sched::Speed& message,
-                          const sched::Speed& multicast) {
-    Network network;
-    network.fabric = topo::Fabric::one_switch(hosts);
-    network.fabric.latency_ns = message.latency_ns;
-    network.fabric.host_bits_per_s = std::max<uint64_t>(message.mbit, 1) * kBitsPerMbit;
-    network.multicast = multicast;
-    return network;
-}
-
-std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParameters& node,
-                                        const Lanes& lanes) {
-    if (lanes.participants > kFollowedMessagesMax) return std::nullopt;
-    LaneWalk walk(network, node, lanes);
-    if (!walk.go()) return std::nullopt;
-    const uint64_t first_ns = walk.end_ns();
-    return LaneTimes{first_ns, first_ns + walk.further_ns()};
-}
 
 namespace {
 
@@ -88,6 +59,15 @@ uint64_t host_bits_per_s(const Network& network) {
 }
 
 }  // namespace
+
+std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParameters& node,
+                                        const Lanes& lanes) {
+    if (lanes.participants > kFollowedMessagesMax) return std::nullopt;
+    LaneWalk walk(network, node, lanes);
+    if (!walk.go()) return std::nullopt;
+    const uint64_t first_ns = walk.end_ns();
+    return LaneTimes{first_ns, first_ns + walk.further_ns()};
+}
 
 LaneTimes estimated_lanes(const Network& network, const NodeParameters& node, const Lanes& lanes,
                           sched::Rank participant) {

@@ -9,8 +9,8 @@
 // sends: all bytes at their rate, and one latency.
 //
 // What is left out against simulate/: a message takes all links of its way in the order in which it
-// sets out, and a participant's round begins when the one before it is complete. Of rounds that are
-// alike a few are followed, and the others take as long as the last of these.
+// sets out. Of rounds that are alike a few are followed, and the others take as long as the last of
+// these.
 #pragma once
 
 #include <array>

@@ -32,7 +32,6 @@ constexpr uint32_t kFewAtATime = 2;
 std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched::Shape& shape,
                                   const topo::Placement& placement) {
     std::vector<algo::Tuning> all{{}};
-    if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) return all;
     const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, {});
     if (lane.shape.ranks > kTunedParticipantsMax) return all;
     if (is_vector(shape.collective)) {
@@ -70,6 +69,7 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != shape.collective) continue;
         if (algorithm.has_multicast && cluster.network.multicast.mbit == 0) continue;
+        if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
         for (const algo::Tuning& tuning : tunings(algorithm, shape, placement)) {
             if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
             const Prediction found = predict(algorithm, shape, placement, tuning, cluster);

@@ -112,11 +112,11 @@ void deal(std::span<const uint32_t> order, size_t first, size_t step, std::vecto
 
 }  // namespace
 
-void Placement::set_switches(const SwitchTree& tree) {
+void Placement::set_switches(SwitchTree tree) {
     TUTTI_ASSERT(tree.place_of_host.size() == nodes(), "a place for each node");
-    tree_ = std::make_shared<const SwitchTree>(tree);
     switches_.reset();
     SwitchOrder order(tree);
+    tree_ = std::make_shared<const SwitchTree>(std::move(tree));
     switch_count_ = order.leaves();
     if (switch_count_ < 2) return;
     switches_ = std::make_shared<const OnSwitches>(*this, std::move(order));

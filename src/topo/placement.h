@@ -47,7 +47,7 @@ class Placement {
 
     // Node i is where tree.place_of_host[i] says. Nodes that are all on one switch are on none that
     // matters.
-    void set_switches(const SwitchTree& tree);
+    void set_switches(SwitchTree tree);
     // nullptr: not known, or one alone.
     [[nodiscard]] const OnSwitches* switches() const { return switches_.get(); }
     // What set_switches() was told; nullptr: nothing.
