@@ -75,11 +75,13 @@ spine[1-2] (2 switches)
 def missing():
     """Why there is no simulated fabric here, or an empty text."""
     path = f"{os.environ['PATH']}:/usr/sbin"
-    for tool in ("ibsim", "opensm", "ibnetdiscover"):
-        if not shutil.which(tool, path=path):
-            return f"{tool} is not installed (ibsim-utils, opensm, infiniband-diags)"
-    if not Path(SIMULATED).exists():
-        return "libumad2sim0 is not installed"
+    packages = {"ibsim": "ibsim-utils", "opensm": "opensm", "ibnetdiscover": "infiniband-diags"}
+    lacking = [package for tool, package in packages.items() if not shutil.which(tool, path=path)]
+    lacking += [] if Path(SIMULATED).exists() else [f"libumad2sim0 ({SIMULATED})"]
+    if lacking:
+        real = Path("/sys/class/infiniband").exists()
+        why = "; tools/setup leaves them out beside a real fabric" if real else ""
+        return f"not installed: {', '.join(lacking)}{why}"
     if os.geteuid() != 0:
         return "a network namespace wants root"
     return ""

@@ -68,6 +68,14 @@ def test_what_is_missing_is_installed(machine):
                for call in machine.calls())
 
 
+def test_a_fabric_is_simulated_only_where_there_is_none(machine):
+    """opensm is a service, which would manage a real one."""
+    assert machine.setup("test").returncode == 0
+    simulated = any("ibsim-utils libumad2sim0 opensm infiniband-diags" in call
+                    for call in machine.calls())
+    assert simulated != pathlib.Path("/sys/class/infiniband").exists()
+
+
 def one_line(done):
     assert done.returncode == 1
     lines = [line for line in done.stderr.splitlines() if "installing" not in line]
