@@ -238,6 +238,29 @@ static void one_reduce(Run* run, size_t count, int root, int is_all) {
     check_memory(&recv, busy, is_all ? "allreduce" : "reduce");
 }
 
+// The input is a block for each rank, the result this rank's. In place, all of them in `recv`, of
+// which the first is written.
+static void one_reduce_scatter(Run* run, size_t count) {
+    static Layout plain = {MPI_DATATYPE_NULL, {0, 4}, 8, 0, 8};
+    const int is_user = (int)(mix(run->key) % 3), in_place = (int)(mix(run->key + 1) % 2);
+    const Layout* layout = is_user == 1 ? &run->layouts[1] : &plain;
+    const MPI_Datatype type = is_user == 1 ? layout->type : MPI_INT;
+    const int elements = (int)(is_user == 1 ? count : count * kUnits), busy = draw_busy(run);
+    const size_t units = count * kUnits, first = units * (size_t)run->rank;
+    const size_t all = count * (size_t)run->size;
+    Memory send = make_memory(draw_place(run), layout, in_place ? 0 : all, draw_device(run));
+    Memory recv = make_memory(draw_place(run), layout, in_place ? all : count, draw_device(run));
+    for (size_t u = 0; u < all * kUnits; ++u)
+        set_unit(in_place ? &recv : &send, u, value_of(run->key, run->rank, u));
+    place_image(&send, busy);
+    place_image(&recv, busy);
+    MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : send.start, recv.start, elements, type,
+                             is_user ? run->op : MPI_SUM, MPI_COMM_WORLD);
+    for (size_t u = 0; u < units; ++u) set_unit(&recv, u, sum_of(run, first + u));
+    check_memory(&send, busy, "reduce_scatter_block, sent");
+    check_memory(&recv, busy, "reduce_scatter_block");
+}
+
 // Gather and allgather: the block of every rank in `all`, this rank's in `one`.
 static void one_gather(Run* run, size_t count, int root, int is_all) {
     const int receives = is_all || run->rank == root, busy = draw_busy(run);
@@ -314,6 +337,7 @@ static void one_of_each(Run* run, size_t count) {
     for (int i = 0; i < 3; ++i, ++run->key) {
         one_reduce(run, count, root, 0);
         one_reduce(run, count, root, 1);
+        one_reduce_scatter(run, count);
     }
     one_gather(run, count, root, 0);
     one_gather(run, count, root, 1);

@@ -15,7 +15,7 @@ NAMES = {"CUDA": "CUDA", "HIP": "HIP", "ZE": "Level Zero"}
 ON_ONE_NODE = ["--warmup=0"]
 ACROSS = [*ON_ONE_NODE, "--hosts=2", "--barrier=dissemination", "--bcast=binomial",
           "--reduce=binomial", "--allreduce=ring", "--gather=binomial", "--scatter=binomial",
-          "--allgather=ring"]
+          "--allgather=ring", "--reduce-scatter-block=direct"]
 
 
 def standin(kind):
