@@ -21,6 +21,7 @@
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
 #include "files/whole_file.h"
+#include "select/fingerprint.h"
 #include "site/site.h"
 
 namespace tutti::cli {
@@ -37,19 +38,6 @@ void say_wrong(const std::string& message) {
 
 // The first rank by the launcher's own count; also where there is no launcher.
 bool speaks_before_init() { return launched_rank().value_or(0) == 0; }
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-// "Open MPI v5.0.11, package: ..." and "MPICH Version: 4.0.2", cut to what tells them apart.
-std::string short_version(const std::string& text) {
-    std::string line = first_line(text);
-    line = line.substr(0, line.find(','));
-    std::replace(line.begin(), line.end(), '\t', ' ');
-    line.erase(
-        std::unique(line.begin(), line.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
-        line.end());
-    return line;
-}
 
 uint32_t cores() {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -183,7 +171,7 @@ std::string Session::misfit() const {
 }
 
 int Session::run(uint64_t warmup_calls) {
-    report_.library = short_version(mpi_.library_version());
+    report_.library = select::mpi_of(mpi_.library_version());
     report_.ranks = mpi_.place().size;
     report_.cores = cores();
     report_.has_tutti = mpi_.has_tutti();

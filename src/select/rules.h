@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/settings.h"
 #include "price/parameters.h"
+#include "select/fingerprint.h"
 
 namespace tutti::select {
 
@@ -98,6 +99,10 @@ class Rules {
     [[nodiscard]] const std::optional<price::ClusterParameters>& parameters() const {
         return parameters_;
     }
+    // Of a tuned file (docs/formats/tuned.md): what it was measured with; then it may describe the
+    // cluster's topology, too.
+    [[nodiscard]] const std::optional<Fingerprint>& tuned() const { return tuned_; }
+    [[nodiscard]] bool has_fabric() const { return has_fabric_; }
     // What goes before all rules for this collective; nullptr: nothing.
     [[nodiscard]] const Forced* forced(tutti_collective collective) const {
         const auto& one = forced_[collective];
@@ -112,6 +117,8 @@ class Rules {
     std::vector<Rule> rules_;
     bool has_built_in_after_ = false;
     std::optional<price::ClusterParameters> parameters_;
+    std::optional<Fingerprint> tuned_;
+    bool has_fabric_ = false;
     std::array<std::optional<Forced>, TUTTI_COLLECTIVE_COUNT> forced_;
 };
 

@@ -27,6 +27,11 @@ using config::unknown_key;
 constexpr uint32_t kRulesMax = 1000;
 
 constexpr auto kTopKeys = std::to_array<std::string_view>({"built_in", "parameters", "rule"});
+// Of a tuned file these, too; the topology is read by who wants it (topo/read).
+constexpr auto kTunedTopKeys = std::to_array<std::string_view>(
+    {"built_in", "parameters", "rule", "tuned", "rate", "latency", "switch", "link", "host"});
+constexpr auto kTunedKeys =
+    std::to_array<std::string_view>({"mpi", "hosts", "processor", "on", "about"});
 constexpr auto kRuleKeys = std::to_array<std::string_view>({"collective",
                                                             "bytes",
                                                             "ranks",
@@ -187,6 +192,40 @@ Trouble read_rules(const toml::node& node, std::vector<Rule>& rules) {
     return std::nullopt;
 }
 
+Trouble read_fingerprint(const toml::node& node, Fingerprint& tuned) {
+    const auto* table = node.as_table();
+    if (!table) return trouble(node, "what was tuned is written as [tuned]");
+    for (const auto& [key, value] : in_order(*table)) {
+        const std::string_view word = key->str();
+        const bool is_known = std::ranges::find(kTunedKeys, word) != kTunedKeys.end();
+        if (!is_known) return unknown_key(*key, kTunedKeys);
+        const auto* text = value->as_string();
+        const bool is_needed = word == "mpi" || word == "hosts";
+        if (!text || (is_needed && text->get().empty())) {
+            return trouble(*value, std::string(word) + ": expected a text, not " + shown(*value));
+        }
+        if (word == "mpi") tuned.mpi = text->get();
+        if (word == "hosts") tuned.hosts = text->get();
+        if (word == "processor") tuned.processor = text->get();
+    }
+    for (const std::string_view word : {"mpi", "hosts"}) {
+        if (table->contains(word)) continue;
+        return trouble(node,
+                       std::string(word) + " is missing: a tuned file names its MPI and hosts");
+    }
+    return std::nullopt;
+}
+
+// What a topology file says; `tuned` where the file has that table.
+Trouble read_other(const toml::key& key, bool is_tuned, bool& has_fabric) {
+    if (!is_tuned) return unknown_key(key, kTopKeys);
+    if (std::ranges::find(kTunedTopKeys, key.str()) == kTunedTopKeys.end()) {
+        return unknown_key(key, kTunedTopKeys);
+    }
+    has_fabric = has_fabric || key.str() == "switch" || key.str() == "host";
+    return std::nullopt;
+}
+
 }  // namespace
 
 Result<Rules> Rules::parse(std::string_view text, std::string file_name) {
@@ -207,8 +246,10 @@ Result<Rules> Rules::parse(std::string_view text, std::string file_name) {
             wrong = read_parameters(*node, rules.parameters_.emplace());
         } else if (key->str() == "rule") {
             wrong = read_rules(*node, rules.rules_);
+        } else if (key->str() == "tuned") {
+            wrong = read_fingerprint(*node, rules.tuned_.emplace());
         } else {
-            wrong = unknown_key(*key, kTopKeys);
+            wrong = read_other(*key, parsed.value().contains("tuned"), rules.has_fabric_);
         }
         if (wrong) return located(rules.source_, wrong->at, wrong->what);
     }

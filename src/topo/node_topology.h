@@ -65,6 +65,10 @@ struct Tree {
 // rank has more than `fan_in_max` children (at least 1; wide groups get inner nodes).
 Tree build_tree(const Groups& groups, uint32_t ranks, uint32_t fan_in_max);
 
+// The model that the first processor says it is ("AMD EPYC 7763 64-Core Processor"), as the kernel
+// tells it; empty where it does not. `root` is "/" except in tests.
+std::string processor_name(const std::string& root);
+
 // Processors that this process may use (sched_getaffinity).
 CpuSet affinity();
 

@@ -2,6 +2,7 @@
 // Our own format: docs/formats/topology.md.
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@ using config::Trouble;
 
 constexpr auto kFileKeys =
     std::to_array<std::string_view>({"rate", "latency", "switch", "link", "host"});
+// Of a tuned file (docs/formats/tuned.md) these, too: they are for others.
+constexpr auto kTunedFileKeys = std::to_array<std::string_view>(
+    {"rate", "latency", "switch", "link", "host", "tuned", "parameters", "rule", "built_in"});
 constexpr auto kSwitchKeys = std::to_array<std::string_view>(
     {"name", "hosts", "switches", "links", "rate", "latency", "rack", "chassis"});
 constexpr auto kLinkKeys =
@@ -108,12 +112,14 @@ class OwnReader {
 };
 
 Result<Topology> OwnReader::read(const toml::table& table) {
+    const std::span<const std::string_view> known =
+        table.contains("tuned") ? std::span<const std::string_view>(kTunedFileKeys) : kFileKeys;
     for (const auto& [key, node] : config::in_order(table)) {
         Trouble wrong;
         if (key->str() == "rate" || key->str() == "latency") {
             wrong = read_speed(*node, key->str(), usual_);
-        } else if (std::find(kFileKeys.begin(), kFileKeys.end(), key->str()) == kFileKeys.end()) {
-            wrong = config::unknown_key(*key, kFileKeys);
+        } else if (std::ranges::find(known, key->str()) == known.end()) {
+            wrong = config::unknown_key(*key, known);
         }
         if (wrong) return place(*wrong);
     }

@@ -101,6 +101,59 @@ TEST(RulesFile, ThePageIsUpToDate) {
     EXPECT_EQ(example.value().rules().size(), 2u);
 }
 
+constexpr const char* kTuned = R"(
+rate = "10Gbit"
+latency = "1us"
+
+[tuned]
+mpi = "Open MPI v4.1.4"
+hosts = "node#"
+on = "2026-11-26"
+
+[[rule]]
+collective = "bcast"
+algorithm = "host"
+
+[[switch]]
+name = "leaf0"
+hosts = "n[0-7]"
+
+[[link]]
+from = "leaf0"
+to = "n8"
+
+[[host]]
+name = "n8"
+)";
+
+TEST(TunedFile, IsRulesAndATopology) {
+    const auto parsed = Rules::parse(kTuned, "t.toml");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(parsed.value().tuned(), (Fingerprint{"Open MPI v4.1.4", "node#", ""}));
+    EXPECT_TRUE(parsed.value().has_fabric());
+    EXPECT_EQ(parsed.value().rules().size(), 1u);
+}
+
+TEST(TunedFile, NeedsNoTopology) {
+    const auto parsed = Rules::parse(
+        "[tuned]\nmpi = \"a\"\nhosts = \"b\"\nprocessor = \"c\"\nabout = \"\"", "t.toml");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(parsed.value().tuned(), (Fingerprint{"a", "b", "c"}));
+    EXPECT_FALSE(parsed.value().has_fabric());
+    EXPECT_FALSE(Rules::parse("", "r.toml").value().tuned());
+}
+
+// The page's example is right.
+TEST(TunedFile, ThePageIsUpToDate) {
+    std::ifstream file(TUTTI_TUNED_PAGE);
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    const size_t begin = page.find("```toml\n") + 8;
+    const auto example = Rules::parse(page.substr(begin, page.find("```\n", begin) - begin), "e");
+    ASSERT_TRUE(example) << example.error().message;
+    EXPECT_TRUE(example.value().tuned());
+    EXPECT_TRUE(example.value().has_fabric());
+}
+
 struct Wrong {
     const char* text;
     const char* complaint;
@@ -132,6 +185,21 @@ INSTANTIATE_TEST_SUITE_P(
                           "2:24: collective: expected a word or a list of words, not a list"},
                     Wrong{"[[rule]]\ncollective = []",
                           "2:14: collective: expected a word or a list of words, not a list"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Tuned, WrongRules,
+    testing::Values(Wrong{"tuned = 1", "1:9: what was tuned is written as [tuned]"},
+                    Wrong{"[tuned]\nmpi = \"a\"",
+                          "1:1: hosts is missing: a tuned file names its MPI and hosts"},
+                    Wrong{"[tuned]\nhosts = \"a\"",
+                          "1:1: mpi is missing: a tuned file names its MPI and hosts"},
+                    Wrong{"[tuned]\nmpi = \"\"", "2:7: mpi: expected a text, not \"\""},
+                    Wrong{"[tuned]\nprocessor = 1", "2:13: processor: expected a text, not 1"},
+                    Wrong{"[tuned]\nhots = \"a\"", "2:1: unknown key hots; did you mean hosts?"},
+                    Wrong{"[tuned]\nmpi = \"a\"\nhosts = \"b\"\n[[swich]]",
+                          "4:3: unknown key swich; did you mean switch?"},
+                    Wrong{"rate = \"1Gbit\"", "1:1: unknown key rate; did you mean rule?"},
+                    Wrong{"[[switch]]\nname = \"a\"", "1:3: unknown key switch"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Values, WrongRules,

@@ -59,6 +59,16 @@ TEST(OwnTopology, TheExampleOfThePage) {
               normal(topology.value()));
 }
 
+TEST(OwnTopology, MayStandInATunedFile) {
+    const auto topology = read_own(example_of("tuned.md", "toml"), "f.toml");
+    ASSERT_TRUE(topology) << topology.error().message;
+    EXPECT_EQ(topology.value().hosts.size(), 16u);
+    EXPECT_EQ(topology.value().switches.size(), 3u);
+    EXPECT_EQ(complaint("[tuned]\n[[rule]]\n[parameter]"),
+              "f.toml:3:2: unknown key parameter; did you mean parameters?");
+    EXPECT_EQ(complaint("[parameters]"), "f.toml:1:2: unknown key parameters");
+}
+
 TEST(OwnTopology, WhatIsWrongIsToldWithItsLine) {
     EXPECT_EQ(complaint(""), "f.toml:1: there is no host in this file");
     EXPECT_EQ(complaint("rate = \"fast\""),
