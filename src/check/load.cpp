@@ -2,6 +2,7 @@
 #include "check/load.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/amounts.h"
 #include "topo/multicast_tree.h"
@@ -24,6 +25,33 @@ class Links {
           tree_(fabric, hosts_of(placement)),
           load_(fabric.links()) {}
 
+    void add(std::span<const Passage> step) {
+        if (std::ranges::is_sorted(step, {}, pair_of)) {
+            add_sorted(step);
+            return;
+        }
+        std::vector<Passage> sorted(step.begin(), step.end());
+        std::ranges::sort(sorted, {}, pair_of);
+        add_sorted(sorted);
+    }
+    // Only these carry anything.
+    [[nodiscard]] std::vector<uint32_t>& loaded() { return loaded_; }
+    [[nodiscard]] const std::vector<Load>& load() const { return load_; }
+    void clear() {
+        for (const uint32_t link : loaded_) load_[link] = {};
+        loaded_.clear();
+    }
+
+  private:
+    static std::tuple<Rank, bool, Rank> pair_of(const Passage& one) {
+        return {one.sender, one.is_multicast, one.receiver};
+    }
+    void add_sorted(std::span<const Passage> step) {
+        for (size_t i = 0; i < step.size(); ++i) {
+            is_new_ = i == 0 || pair_of(step[i]) != pair_of(step[i - 1]);
+            add(step[i]);
+        }
+    }
     void add(const Passage& passage) {
         const uint32_t from = placement_.node_of(passage.sender);
         if (passage.is_multicast) {
@@ -36,18 +64,12 @@ class Links {
         const topo::LinkRoute route = topo::link_route(fabric_, from, to);
         for (uint32_t hop = 0; hop < route.hops(); ++hop) put(route[hop], passage.bytes);
     }
-    // Only these carry anything.
-    [[nodiscard]] std::vector<uint32_t>& loaded() { return loaded_; }
-    [[nodiscard]] const std::vector<Load>& load() const { return load_; }
-    void clear() {
-        for (const uint32_t link : loaded_) load_[link] = {};
-        loaded_.clear();
-    }
-
-  private:
     void put(uint32_t link, uint64_t bytes) {
-        if (load_[link].messages++ == 0) loaded_.push_back(link);
-        load_[link].bytes += bytes;
+        Load& load = load_[link];
+        if (load.messages == 0) loaded_.push_back(link);
+        ++load.messages;
+        load.pairs += is_new_ ? 1 : 0;
+        load.bytes += bytes;
     }
     void add_multicast(uint32_t link, uint64_t bytes) {
         put(link, bytes);
@@ -57,6 +79,7 @@ class Links {
     const topo::Fabric& fabric_;
     const topo::Placement& placement_;
     topo::MulticastTree tree_;
+    bool is_new_ = true;      // the pair whose message is added
     std::vector<Load> load_;  // by link
     std::vector<uint32_t> loaded_;
 };
@@ -74,14 +97,14 @@ LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
     result.bytes.resize(fabric.links());
     Links links(fabric, placement);
     for (size_t number = 0; number < steps.size(); ++number) {
-        for (const Passage& passage : steps[number]) links.add(passage);
+        links.add(steps[number]);
         std::sort(links.loaded().begin(), links.loaded().end());
         for (const uint32_t link : links.loaded()) {
             const Load& load = links.load()[link];
             result.bytes[link] += load.bytes;
-            result.extra += load.messages - 1;
-            if (load.messages <= result.messages) continue;
-            result.messages = load.messages;
+            result.extra += load.pairs - 1;
+            if (load.pairs <= result.pairs) continue;
+            result.pairs = load.pairs;
             result.step = number;
             result.link = link;
         }
@@ -93,7 +116,7 @@ LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
 std::vector<Load> step_load(const topo::Fabric& fabric, const topo::Placement& placement,
                             std::span<const Passage> step) {
     Links links(fabric, placement);
-    for (const Passage& passage : step) links.add(passage);
+    links.add(step);
     return links.load();
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The load of a fabric's links: how many messages of one step share each of them. Where that is
-// one everywhere, the schedule is free of contention (Patarasuk, Yuan 2007, lemmas 4 and 5: a ring
-// in the order of a walk through the tree of switches is).
+// The load of a fabric's links: how many ranks' messages of one step share each of them. Where that
+// is one pair of a sender and a receiver everywhere, the schedule is free of contention (Patarasuk,
+// Yuan 2007, lemmas 4 and 5: a ring in the order of a walk through the tree of switches is). Two
+// segments from one rank to another do not contend: they come one after the other, as one message
+// of both lengths would.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +21,10 @@
 namespace tutti::check {
 
 struct LinkLoad {
-    uint64_t messages = 0;        // the most that share a link in a step; a multicast counts as one
-    size_t step = 0;              // the first step in which so many do, and the lowest such link
-    uint32_t link = 0;            // in Fabric's numbers
-    uint64_t extra = 0;           // of all steps and links: messages beyond the first one
+    uint64_t pairs = 0;  // the most that share a link in a step; a multicaster counts as one
+    size_t step = 0;     // the first step in which so many do, and the lowest such link
+    uint32_t link = 0;   // in Fabric's numbers
+    uint64_t extra = 0;  // of all steps and links: pairs beyond the first one
     std::vector<uint64_t> bytes;  // by link, of all steps
 };
 
@@ -34,6 +36,7 @@ LinkLoad link_load(const topo::Fabric& fabric, const topo::Placement& placement,
 
 // What one link carries.
 struct Load {
+    uint64_t pairs = 0;  // of sender and receiver
     uint64_t messages = 0;
     uint64_t bytes = 0;
 };

@@ -125,9 +125,9 @@ bool Table::print_row(const algo::Algorithm& algorithm) const {
         return false;
     }
     const Busiest found = busiest_of(named.fabric, shape, placement, programs);
-    fmt::print("  {:<18} {:>7} {:>9} {:>14} {:>14} {:>8}  {}\n", algorithm.name,
-               found.load.messages, found.load.extra, found.bytes, found.least.bytes,
-               ratio_text(found), found.bytes == 0 ? "-" : name_of(named, found.link));
+    fmt::print("  {:<18} {:>7} {:>9} {:>14} {:>14} {:>8}  {}\n", algorithm.name, found.load.pairs,
+               found.load.extra, found.bytes, found.least.bytes, ratio_text(found),
+               found.bytes == 0 ? "-" : name_of(named, found.link));
     return true;
 }
 
@@ -208,24 +208,24 @@ Result<int> check_on_fabric(const Words& words,
         are_right &= check_collective(named.value(), call.value(), *bytes, is_wanted);
     }
     fmt::print(
-        "\nshared: the most messages of a step on one link; 1: free of contention. extra: of all "
-        "steps and links,\nthe messages beyond the first. bytes: on the link that takes longest "
-        "for its own. at least: so many pass\nsome link in any schedule. ratio: of the times that "
-        "both take.\n");
+        "\nshared: the most pairs of ranks with messages on one link in a step; 1: free of "
+        "contention. extra: of all\nsteps and links, the pairs beyond the first. bytes: on the "
+        "link that takes longest for its own. at least: so\nmany pass some link in any schedule. "
+        "ratio: of the times that both take.\n");
     return are_right ? 0 : 1;
 }
 
 void print_load(const NamedFabric& named, const sched::Shape& shape,
                 const topo::Placement& placement, const algo::Programs& programs) {
     const Busiest found = busiest_of(named.fabric, shape, placement, programs);
-    if (found.load.messages <= 1) {
-        fmt::print("links: no two messages of a step share one\n");
+    if (found.load.pairs <= 1) {
+        fmt::print("links: no two pairs of ranks share one in a step\n");
     } else {
-        fmt::print("links: up to {} messages of a step share one (step {}, {})\n",
-                   found.load.messages, found.load.step, name_of(named, found.load.link));
+        fmt::print("links: up to {} pairs of ranks share one in a step (step {}, {})\n",
+                   found.load.pairs, found.load.step, name_of(named, found.load.link));
     }
     if (named.switch_names.empty()) return;
-    fmt::print("extra: {} messages beyond the first, of all steps and links\n", found.load.extra);
+    fmt::print("extra: {} pairs beyond the first, of all steps and links\n", found.load.extra);
     if (found.bytes == 0) return;
     fmt::print("bytes: {} on the busiest link ({}); {} pass some link in any schedule\n",
                found.bytes, name_of(named, found.link), found.least.bytes);

@@ -37,18 +37,18 @@ constexpr int kGap = 28;       // between two trees
 constexpr int kLetterWidth = 8;
 constexpr size_t kSwitchLetters = 12;
 
-// By messages on a link: none, one, two, more. Told apart by people who see few colours, too
-// (Okabe, Ito 2008).
+// By pairs of ranks with messages on a link: none, one, two, more. Told apart by people who see few
+// colours, too (Okabe, Ito 2008).
 constexpr auto kLoadColours =
     std::to_array<std::string_view>({"#cccccc", "#0072b2", "#e69f00", "#d55e00"});
 
-std::string_view load_colour(uint64_t messages) {
-    return kLoadColours[std::min<uint64_t>(messages, kLoadColours.size() - 1)];
+std::string_view load_colour(uint64_t pairs) {
+    return kLoadColours[std::min<uint64_t>(pairs, kLoadColours.size() - 1)];
 }
 
 // One way of the links above a host or switch.
 struct Way {
-    uint64_t most = 0;  // messages on one of the links side by side
+    uint64_t most = 0;  // pairs of ranks on one of the links side by side
     uint64_t messages = 0;
     uint64_t bytes = 0;
 };
@@ -134,7 +134,7 @@ class TreeDrawing : Svg {
     void put_legend() {
         int x = kMargin;
         const auto words = std::to_array<std::string_view>(
-            {"no message", "one message", "two on one link", "more on one link"});
+            {"no message", "one pair's", "two on one link", "more on one link"});
         for (size_t load = 0; load < words.size(); ++load) {
             put(R"(<path d="M{} 46h18" stroke="{}" stroke-width="3"/>)", x, kLoadColours[load]);
             put(R"(<text x="{}" y="50">{}</text>)", x + 24, words[load]);
@@ -146,7 +146,7 @@ class TreeDrawing : Svg {
     void put_step(size_t step, int left, int top) {
         load_ = check::step_load(fabric_, placement_, steps_[step]);
         uint64_t most = 0;
-        for (const check::Load& one : load_) most = std::max(most, one.messages);
+        for (const check::Load& one : load_) most = std::max(most, one.pairs);
         put(R"(<text x="{}" y="{}" font-weight="bold">step {}</text>)", left, top + 12, step);
         put(R"(<text x="{}" y="{}" fill="#555555">at most {} on a link</text>)", left + 48,
             top + 12, most);
@@ -163,7 +163,7 @@ class TreeDrawing : Svg {
         Way way;
         for (uint32_t number = 0; number < links; ++number) {
             const check::Load& one = load_[first_link + 2 * number];
-            way.most = std::max(way.most, one.messages);
+            way.most = std::max(way.most, one.pairs);
             way.messages += one.messages;
             way.bytes += one.bytes;
         }
@@ -282,9 +282,9 @@ Result<std::string> draw_on_tree(const std::string& title, const algo::Algorithm
     const algo::Programs programs = algo::make_plans(algorithm, shape, hosts.placement, tuning);
     const auto steps = check::steps(hosts.placement, programs);
     const uint64_t extra = check::link_load(hosts.fabric, hosts.placement, steps).extra;
-    const std::string load = extra == 0
-                                 ? "no two messages of a step share a link"
-                                 : fmt::format("{} messages beyond the first on a link", extra);
+    const std::string load =
+        extra == 0 ? "no two pairs of ranks share a link in a step"
+                   : fmt::format("{} pairs of ranks beyond the first on a link", extra);
     return tree_drawing(
         fmt::format("{} {}: {} steps, {}", algorithm.name, title, steps.size(), load), hosts,
         steps);

@@ -86,9 +86,9 @@ TEST_F(OnFabric, ParallelLinksCarryOneMessageEach) {
                       shared     extra          bytes       at least    ratio  busiest link
   pairwise                 2         4           2048           1536     1.33  from n0
 
-shared: the most messages of a step on one link; 1: free of contention. extra: of all steps and links,
-the messages beyond the first. bytes: on the link that takes longest for its own. at least: so many pass
-some link in any schedule. ratio: of the times that both take.
+shared: the most pairs of ranks with messages on one link in a step; 1: free of contention. extra: of all
+steps and links, the pairs beyond the first. bytes: on the link that takes longest for its own. at least: so
+many pass some link in any schedule. ratio: of the times that both take.
 )");
     const Answer apart = tutti("check pairwise allreduce --bytes 1K --fabric two.toml");
     EXPECT_NE(apart.out.find("  pairwise                 1         0           2048"),
@@ -119,14 +119,14 @@ TEST_F(OnFabric, CheckTellsTheLoadOfAFile) {
     (void)shell("\"$T\" explain allreduce --bytes 1K --ranks 4 --algorithm ring --schedule >s.txt");
     EXPECT_EQ(tutti("check --file s.txt --fabric one.toml").out,
               R"(proved: 4 ranks on 4 hosts
-links: no two messages of a step share one
-extra: 0 messages beyond the first, of all steps and links
+links: no two pairs of ranks share one in a step
+extra: 0 pairs beyond the first, of all steps and links
 bytes: 1536 on the busiest link (from n0); 1536 pass some link in any schedule
 )");
     const Answer across = tutti("check --file s.txt --fabric one.toml --placement n0,n2,n1,n3");
     EXPECT_EQ(across.out, R"(proved: 4 ranks on 4 hosts
-links: up to 2 messages of a step share one (step 0, up from leaf0)
-extra: 24 messages beyond the first, of all steps and links
+links: up to 2 pairs of ranks share one in a step (step 0, up from leaf0)
+extra: 24 pairs beyond the first, of all steps and links
 bytes: 3072 on the busiest link (up from leaf0); 1536 pass some link in any schedule
 )");
 }
@@ -142,13 +142,13 @@ TEST_F(OnFabric, ExplainDrawsEachStepOnTheTree) {
 runs:  ring
 why:   forced by --algorithm
 on:    one.toml, 3 switches
-links: no two messages of a step share one
-extra: 0 messages beyond the first, of all steps and links
+links: no two pairs of ranks share one in a step
+extra: 0 pairs beyond the first, of all steps and links
 bytes: 1536 on the busiest link (from n0); 1536 pass some link in any schedule)");
     const std::string text = text_of(here() / "a.svg");
     const std::string title =
         "<title>ring allreduce of 1 KiB, 4 ranks on 4 hosts, one.toml, 3 switches: 6 steps, no two "
-        "messages of a step share a link</title>";
+        "pairs of ranks share a link in a step</title>";
     EXPECT_NE(text.find(title), std::string::npos) << text.substr(0, 500);
     EXPECT_NE(text.find(">step 5</text>"), std::string::npos);
     EXPECT_EQ(text.find(">step 6</text>"), std::string::npos);

@@ -337,12 +337,13 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
 TEST_F(Transcript, CheckTellsWhichLinksAreShared) {
     (void)shell("\"$T\" explain allgather --bytes 8 --ranks 6 --algorithm ring --schedule >s.txt");
     EXPECT_EQ(tutti("check --file s.txt --leaves 3,3").out,
-              "proved: 6 ranks on 6 hosts\nlinks: no two messages of a step share one\n");
+              "proved: 6 ranks on 6 hosts\nlinks: no two pairs of ranks share one in a step\n");
     (void)shell(
         "\"$T\" explain allreduce --bytes 8 --ranks 8 --algorithm pairwise --schedule >s.txt");
-    EXPECT_EQ(tutti("check --file s.txt --leaves 4,4").out,
-              "proved: 8 ranks on 8 hosts\nlinks: up to 4 messages of a step share one (step 2, up "
-              "from switch 0)\n");
+    EXPECT_EQ(
+        tutti("check --file s.txt --leaves 4,4").out,
+        "proved: 8 ranks on 8 hosts\nlinks: up to 4 pairs of ranks share one in a step (step 2, up "
+        "from switch 0)\n");
     EXPECT_EQ(tutti("check --file s.txt --leaves 4,5").err,
               "tutti: --leaves=4,5: expected 8 hosts together\n");
 }

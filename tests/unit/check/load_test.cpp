@@ -33,7 +33,7 @@ Programs circle(const std::vector<uint32_t>& order) {
 TEST(Load, AWalkThroughTheTreeIsFreeOfContention) {
     const Fabric fabric = Fabric::leaves(std::vector<uint32_t>{2, 3, 1});
     const LinkLoad load = link_load(fabric, sched::alone(6), circle({0, 1, 2, 3, 4, 5}));
-    EXPECT_EQ(load.messages, 1u);
+    EXPECT_EQ(load.pairs, 1u);
     EXPECT_EQ(load.extra, 0u);
 }
 
@@ -41,7 +41,7 @@ TEST(Load, AWalkThroughTheTreeIsFreeOfContention) {
 TEST(Load, ACircleThatChangesTheLeafEachTimeIsNot) {
     const Fabric fabric = Fabric::leaves(std::vector<uint32_t>{3, 3});
     const LinkLoad load = link_load(fabric, sched::alone(6), circle({0, 3, 1, 4, 2, 5}));
-    EXPECT_EQ(load.messages, 3u);
+    EXPECT_EQ(load.pairs, 3u);
     EXPECT_EQ(load.step, 0u);
     EXPECT_EQ(link_text(fabric, load.link), "up from switch 0");
     EXPECT_EQ(load.extra, 2 * 2 * 2u) << "two switches, two ways, two beyond the first";
@@ -53,7 +53,7 @@ TEST(Load, ACircleThatChangesTheLeafEachTimeIsNot) {
 TEST(Load, WithinAHostNothingIsLoaded) {
     const auto placement = topo::Placement::blocks(4, 2);
     const LinkLoad load = link_load(Fabric::one_switch(2), placement, circle({0, 1, 2, 3}));
-    EXPECT_EQ(load.messages, 1u);
+    EXPECT_EQ(load.pairs, 1u);
     EXPECT_EQ(load.extra, 0u);
 }
 
@@ -65,9 +65,31 @@ TEST(Load, AMulticastPassesEachLinkOnce) {
          "recv_multicast from 0 output[0+8] order 0\n"});
     const Fabric fabric = Fabric::leaves(std::vector<uint32_t>{2, 2});
     const LinkLoad load = link_load(fabric, sched::alone(4), programs);
-    EXPECT_EQ(load.messages, 1u);
+    EXPECT_EQ(load.pairs, 1u);
     EXPECT_EQ(load.extra, 0u);
     EXPECT_EQ(load.bytes, (std::vector<uint64_t>{8, 0, 0, 8, 0, 8, 0, 8, 8, 0, 0, 8, 0, 0}));
+}
+
+// Two segments of one pair come one after the other; another pair's stands in their way.
+TEST(Load, SegmentsOfOnePairShareNothing) {
+    const Fabric fabric = Fabric::leaves(std::vector<uint32_t>{2, 2});
+    const std::vector<std::vector<Passage>> steps{
+        {{0, 2, 8, 0}, {0, 2, 8, 1}, {0, 2, 8, 2}},
+        {{0, 2, 8, 0}, {1, 3, 8, 0}, {0, 2, 8, 1}},
+        {{0, 0, 8, 0, 0, true}, {0, 0, 8, 1, 0, true}, {0, 2, 8}},
+    };
+    const LinkLoad load = link_load(fabric, sched::alone(4), steps);
+    EXPECT_EQ(load.pairs, 2u);
+    EXPECT_EQ(load.step, 1u);
+    // Up and down in step 1; from host 0, up, down and to host 2 in step 2.
+    EXPECT_EQ(load.extra, 2u + 4);
+    const auto first = step_load(fabric, sched::alone(4), steps[0]);
+    const auto second = step_load(fabric, sched::alone(4), steps[1]);
+    EXPECT_EQ(first[8].pairs, 1u);
+    EXPECT_EQ(first[8].messages, 3u);
+    EXPECT_EQ(first[8].bytes, 24u);
+    EXPECT_EQ(second[8].pairs, 2u);
+    EXPECT_EQ(second[8].messages, 3u);
 }
 
 TEST(Load, KnowsParallelLinks) {
