@@ -14,6 +14,7 @@
 #include <fstream>
 #include <set>
 
+#include "arena/xpmem.h"
 #include "base/memory_file.h"
 #include "base/text.h"
 #include "node/kernels/kernels.h"
@@ -126,6 +127,14 @@ std::string file_limit_text() {
     return format_bytes(limit.rlim_cur) + " (ulimit -f): a larger segment goes to the host MPI";
 }
 
+// As a context opens it.
+std::string xpmem_text(SingleCopyChoice single_copy) {
+    const auto library = arena::XpmemLibrary::open();
+    if (!library) return "off, " + library.error().message;
+    if (single_copy == SingleCopyChoice::kXpmem) return "works";
+    return "off, works with TUTTI_SINGLE_COPY=xpmem";
+}
+
 }  // namespace
 
 std::vector<Fact> processor_facts() {
@@ -134,12 +143,13 @@ std::vector<Fact> processor_facts() {
             {"kernels", node::isa_name(node::best_isa(IsaChoice::kAuto))}};
 }
 
-std::vector<Fact> memory_facts() {
+std::vector<Fact> memory_facts(SingleCopyChoice single_copy) {
     return {{"memory", headroom_text()},
             {"memfd", memfd_text()},
             {"/proc/PID/fd", proc_text()},
             {"file size limit", file_limit_text()},
-            {"/dev/shm", dev_shm_text()}};
+            {"/dev/shm", dev_shm_text()},
+            {"XPMEM", xpmem_text(single_copy)}};
 }
 
 }  // namespace tutti::cli

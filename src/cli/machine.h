@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
+
 namespace tutti::cli {
 
 struct Fact {
@@ -15,6 +17,6 @@ struct Fact {
 // Processors, caches, instruction set.
 std::vector<Fact> processor_facts();
 // Shared memory: how much, and whether the ways that Tutti uses to share it work here.
-std::vector<Fact> memory_facts();
+std::vector<Fact> memory_facts(SingleCopyChoice single_copy);
 
 }  // namespace tutti::cli

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+
 #include "base/settings.h"
 #include "golden/transcript.h"
 #include "tutti/tutti.h"
@@ -38,6 +40,16 @@ TEST_F(Transcript, InfoHasItsSections) {
          {"build\n", "machine\n", "shared memory\n", "speed between two processors\n",
           "libraries\n", "MPI launchers on PATH\n", "fabric\n", "settings\n", "switched off\n"}) {
         EXPECT_NE(answer.out.find(title), std::string::npos) << title;
+    }
+}
+
+TEST_F(Transcript, InfoSaysWhyThereIsNoXpmem) {
+    if (std::filesystem::exists("/dev/xpmem")) GTEST_SKIP() << "this machine has it";
+    const std::string line =
+        "  XPMEM             off, no XPMEM: /dev/xpmem: No such file or directory\n";
+    for (const char* setting : {"", "TUTTI_SINGLE_COPY=xpmem"}) {
+        const Answer answer = tutti("info", setting);
+        EXPECT_NE(answer.out.find(line), std::string::npos) << answer.out;
     }
 }
 
