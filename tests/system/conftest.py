@@ -1,10 +1,50 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fixtures of the system tests: `mpi` is every MPI of this machine, in turn."""
+"""Fixtures of the system tests: `mpi` is every MPI of this machine, in turn; and what make test
+runs of tests that have many cases under many MPIs."""
+import collections
+
 import pytest
 
 import harness
 
 MPIS = harness.all_mpis()
+
+
+FIXTURES = ("mpi", "debian_mpi", "one_of_each", "mpi4py")
+
+
+def of_the_short_tier(found):
+    """What make test runs of a test that has several cases under several MPIs, a list of (name, case):
+    the cases are dealt to the MPIs in turn, so that each runs once and each MPI runs some. What is
+    not installed gets one, to be skipped by name. Under TESTS_LONG (make nightly) all run."""
+    cases = list(dict.fromkeys(case for _, case in found))
+    names = list(dict.fromkeys(name for name, _ in found))
+    here = [name for name in names if not MPIS[name].missing()]
+    kept = {(name, cases[0]) for name in names if name not in here}
+    for i in range(max(len(here), len(cases)) if here else 0):
+        # Each round begins one further on: every second case is often of one kind.
+        kept.add((here[(i + i // len(here)) % len(here)], cases[i % len(cases)]))
+    return kept
+
+
+@pytest.hookimpl(trylast=True)  # behind -k, which may leave one MPI
+def pytest_collection_modifyitems(config, items):
+    """Takes away what is not of this tier. A case is what the test's id says beside the MPI."""
+    if harness.LONG:
+        return
+    tests, places = collections.defaultdict(list), {}
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        name = next((parameters[fixture] for fixture in FIXTURES if fixture in parameters), None)
+        if name:
+            places[item] = (name, item.callspec.id.replace(name, ""))
+            tests[item.path, item.originalname].append(places[item])
+    kept = {test: of_the_short_tier(found) for test, found in tests.items()}
+    left = {item for item, place in places.items()
+            if place not in kept[item.path, item.originalname]}
+    if left:
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
 
 
 def usable(name):

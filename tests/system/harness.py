@@ -23,6 +23,7 @@ WORK = ROOT / "build" / "systest"
 PEERS = ROOT / "build" / "peers"
 TUTTI = pathlib.Path(os.environ.get("SYSTEST_TUTTI", ROOT / "build" / "bin" / "tutti")).resolve()
 BARE = os.environ.get("SYSTEST_BARE") == "1"
+LONG = bool(os.environ.get("TESTS_LONG"))  # make nightly
 # Generous: the machine may be busy with something else. A run that hangs is what they are for.
 TIMEOUT_S = 90
 

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One choice for all: what may differ between ranks changes neither the plan nor the results."""
-import os
-
 import pytest
 
-from harness import BARE, expect_taken_over
+from harness import BARE, LONG, expect_taken_over
 
 COLLECTIVES = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather")
-SEEDS = range(1, 31 if os.environ.get("TESTS_LONG") else 4)
+SEEDS = range(1, 31 if LONG else 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TUTTI_VERIFY: calls that the host MPI runs too; a wrong result is found, a right one never is."""
-import os
-
 import pytest
 
-from harness import BARE
+from harness import BARE, LONG
 
 pytestmark = pytest.mark.skipif(BARE, reason="nothing is verified without Tutti")
 
-LONG = bool(os.environ.get("TESTS_LONG"))  # make nightly
 CLEAN = ["moves", "layouts", "reductions", "reduce_scatter", "user_ops", "verify"]
 MARKED = ["MPI_Allreduce of double, sum, 616 bytes;", "MPI_Reduce of int32, maximum, 308 bytes, root",
           "MPI_Bcast, 308 bytes, root", "MPI_Gather, 308 bytes a block, root",

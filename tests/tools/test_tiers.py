@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What make test leaves to make nightly: repetitions under other MPIs, never a test, case or MPI."""
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SYSTEM = ROOT / "tests/system"
+
+
+@pytest.fixture(name="tiers", scope="module")
+def rules_of_the_tiers():
+    sys.path.insert(0, str(SYSTEM))
+    spec = importlib.util.spec_from_file_location("tiers", SYSTEM / "conftest.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(name="installed")
+def all_but(tiers, monkeypatch):
+    def install(*missing):
+        for name, mpi in tiers.MPIS.items():
+            monkeypatch.setattr(mpi, "missing", lambda name=name: name in missing)
+        return [name for name in tiers.MPIS if name not in missing]
+    return install
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 7, 32])
+def test_each_case_runs_and_each_mpi(tiers, installed, count):
+    names, cases = installed(), list(range(count))
+    kept = tiers.of_the_short_tier([(name, case) for name in names for case in cases])
+    assert {name for name, _ in kept} == set(names) and {case for _, case in kept} == set(cases)
+    assert len(kept) == max(count, len(names))
+
+
+def test_what_is_not_installed_is_dealt_nothing_and_told(tiers, installed):
+    names = installed("pypi-impi", "pypi-mpich")
+    kept = tiers.of_the_short_tier([(name, case) for name in tiers.MPIS for case in range(7)])
+    assert {case for name, case in kept if name in names} == set(range(7))
+    assert len([name for name, _ in kept if name not in names]) == 2
+
+
+def test_every_second_case_is_not_always_the_same_mpis(tiers, installed):
+    installed()
+    two = ("debian-openmpi", "debian-mpich")
+    kept = tiers.of_the_short_tier([(name, case) for name in two for case in range(8)])
+    for name in two:
+        assert {case % 2 for mpi, case in kept if mpi == name} == {0, 1}
+
+
+def collected(tiers, environment, *words):
+    """By test: what (MPI, case) would run."""
+    told = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q",
+                           "--collect-only", *words], cwd=ROOT, capture_output=True, text=True,
+                          check=False, env={**{name: value for name, value in os.environ.items()
+                                               if name != "TESTS_LONG"}, **environment}).stdout
+    found = {}
+    for test, case in re.findall(r"^(tests/system/\w+\.py::\w+)(.*)$", told, re.MULTILINE):
+        name = next((name for name in tiers.MPIS if name in case), "")
+        found.setdefault(test, set()).add((name, case.replace(name, "")))
+    return found
+
+
+def test_nothing_is_lost(tiers):
+    short, long = collected(tiers, {}, SYSTEM), collected(tiers, {"TESTS_LONG": "1"}, SYSTEM)
+    assert short.keys() == long.keys() and len(short) > 200
+    for test, everything in long.items():
+        assert short[test] <= everything or "same_plan" in test  # whose cases are seeds
+        assert {name for name, _ in short[test]} == {name for name, _ in everything}, test
+    without_seeds = [test for test in long if "same_plan" not in test]
+    for test in without_seeds:
+        assert {case for _, case in short[test]} == {case for _, case in long[test]}, test
+    assert sum(map(len, short.values())) < 0.75 * sum(len(long[test]) for test in without_seeds)
+
+
+def test_one_mpi_that_is_asked_for_runs_all_its_cases(tiers):
+    file = SYSTEM / "test_behaviour.py"
+    words = [file, "-k", "test_ranks_that_disagree and debian-mpich"]
+    short, long = collected(tiers, {}, *words), collected(tiers, {"TESTS_LONG": "1"}, *words)
+    assert short == long and len(next(iter(short.values()))) > 5
