@@ -20,11 +20,11 @@ test: ## sets the machine up, builds, runs every test; ends in "N passed, N fail
 	@tools/setup test
 	@tools/test
 
-nightly: ## the same at length, a soak, every table of figures; as root, some 7 hours; ends in one line, too
+nightly: ## the same at length, a soak, every table of figures; as root, some 8 hours; goes on where it ended
 	@tools/setup test
 	@tools/setup tidy
 	@tools/setup bench-lab
-	@tools/test --nightly
+	@tools/test --nightly $(NIGHTLY)
 
 demo: ## an unmodified MPI program and the benchmark, under the bare MPI and under Tutti
 	@tools/setup demo

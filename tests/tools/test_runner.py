@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -147,6 +148,7 @@ def test_the_night_runs_at_length(runner, tmp_path, monkeypatch, nightly, unit, 
 
 def test_all_stages_of_a_tier_run_and_are_summed_up(runner, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(runner, "LOGS", tmp_path)
+    monkeypatch.setattr(runner, "FIGURES", tmp_path / "nightly")
     monkeypatch.delenv("TEST_SECONDS", raising=False)
     for name in list(runner.NIGHTLY_STAGES):
         monkeypatch.setitem(runner.NIGHTLY_STAGES, name,
@@ -159,6 +161,124 @@ def test_all_stages_of_a_tier_run_and_are_summed_up(runner, tmp_path, monkeypatc
     assert night[0] == "nightly: ends within 10.0 hours"
     assert night[-1] == f"{len(runner.NIGHTLY_STAGES)} passed, 0 failed, 0 skipped"
     assert runner.main(["frobnicate"]) == 2
+
+
+class Nights:
+    """Nights of three stages in a repository of their own; `becomes` says how the stages end."""
+
+    def __init__(self, runner, folder):
+        self.runner, self.folder, self.ran = runner, folder, []
+        self.becomes = {"unit": "passed", "soak": "failed", "fuzz": "skipped"}
+        self.git("init", "-q")
+        self.commit("one")
+
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words],
+                       cwd=self.folder, check=True)
+
+    def commit(self, text):
+        (self.folder / "file").write_text(text)
+        self.git("add", "file")
+        self.git("commit", "-q", "-m", text)
+
+    def stage(self, name):
+        def run(_runner, _log):
+            self.ran.append(name)
+            if self.becomes[name] == "cut off":
+                raise KeyboardInterrupt
+            return [self.runner.Case(f"{name}: one", self.becomes[name], "because")]
+        return run
+
+    def run(self, *words):
+        """Which stages ran, and the exit status."""
+        self.ran.clear()
+        status = self.runner.main(["--nightly", *words])
+        return self.ran, status
+
+
+@pytest.fixture
+def nights(runner, tmp_path, monkeypatch):
+    root = tmp_path / "tree"
+    root.mkdir()
+    monkeypatch.setattr(runner, "ROOT", root)
+    monkeypatch.setattr(runner, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(runner, "FIGURES", tmp_path / "nightly")
+    monkeypatch.delenv("FUZZ_SECONDS", raising=False)
+    found = Nights(runner, root)
+    monkeypatch.setattr(runner, "NIGHTLY_STAGES", {name: found.stage(name) for name in found.becomes})
+    return found
+
+
+def last_line(capsys):
+    return capsys.readouterr().out.splitlines()[-1]
+
+
+def test_a_night_goes_on_where_it_ended(nights, capsys):
+    assert nights.run() == (["unit", "soak", "fuzz"], 1)
+    assert last_line(capsys) == "1 passed, 1 failed, 1 skipped"
+    nights.becomes["soak"] = "passed"
+    assert nights.run() == (["soak", "fuzz"], 0)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if "not run again" in line] == ["unit"]
+    assert lines[-1] == "2 passed, 0 failed, 1 skipped"
+    # Asked for by name it has passed as well; only --again runs it.
+    assert nights.run("unit") == ([], 0)
+    assert last_line(capsys) == "1 passed, 0 failed, 0 skipped"
+    assert nights.run("--again") == (["unit", "soak", "fuzz"], 0)
+    assert nights.runner.main(["--again"]) == 2
+
+
+def test_what_passed_elsewhere_has_not_passed_here(nights, monkeypatch, capsys):
+    nights.becomes = dict.fromkeys(nights.becomes, "passed")
+    everything = list(nights.becomes)
+    assert nights.run() == (everything, 0) and nights.run() == ([], 0)
+    monkeypatch.setenv("FUZZ_SECONDS", "1")
+    assert nights.run() == (everything, 0)
+    nights.commit("two")
+    assert nights.run() == (everything, 0) and nights.run() == ([], 0)
+    capsys.readouterr()
+    (nights.folder / "file").write_text("three")
+    for _ in range(2):
+        assert nights.run() == (everything, 0)
+        assert "nightly: what passes now is not kept" in capsys.readouterr().out
+    # Nor does it count later for the commit whose files it had not.
+    nights.git("checkout", "-q", "file")
+    assert nights.run() == (everything, 0)
+
+
+def test_what_is_changed_in_the_midst_of_a_stage(nights):
+    nights.becomes = {"unit": "passed"}
+
+    def run(*_):
+        (nights.folder / "file").write_text("changed")
+        return nights.stage("unit")(None, None)
+    nights.runner.NIGHTLY_STAGES = {"unit": run}
+    assert nights.run() == (["unit"], 0)
+    nights.git("checkout", "-q", "file")
+    nights.runner.NIGHTLY_STAGES = {"unit": nights.stage("unit")}
+    assert nights.run() == (["unit"], 0) and nights.run() == ([], 0)
+
+
+def test_a_stage_that_is_cut_off_has_not_passed(nights):
+    nights.becomes = dict.fromkeys(nights.becomes, "passed")
+    nights.run()
+    nights.becomes["soak"] = "cut off"
+    with pytest.raises(KeyboardInterrupt):
+        nights.run("--again")
+    nights.becomes["soak"] = "passed"
+    assert nights.run() == (["soak"], 0)
+
+
+def test_the_nights_tables(runner, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "FIGURES", tmp_path)
+    monkeypatch.setattr(runner, "why_no_lab", lambda: None)
+    monkeypatch.setattr(runner.shutil, "which", lambda _: "/usr/bin/smpicc")
+    recorder = Recorder()
+    for stage in (runner.stage_bench_lab, runner.stage_bench_scale):
+        assert {case.outcome for case in stage(recorder, tmp_path / "log")} == {"passed"}
+    kept = [command[-1] for command, _ in recorder.asked if command[0].startswith("tools/bench")]
+    assert kept == [f"{tmp_path}/{name}.json" for name in (
+        "lab-collectives", "lab-multicast", "lab-prices", "scale")]
 
 
 @pytest.mark.parametrize("status, outcome", [(0, "passed"), (1, "failed"), (3, "skipped")])
