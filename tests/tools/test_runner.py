@@ -2,22 +2,68 @@
 """tools/test counts what really happened."""
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "test"
 
 
-@pytest.fixture(scope="module")
-def runner():
+@pytest.fixture(scope="module", name="script")
+def tools_test():
     sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader("tutti_test_runner", str(SCRIPT))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def runner(script, monkeypatch):
+    """Builds nothing beside its stages."""
+    monkeypatch.setattr(script.Ahead, "start", lambda *_: None)
+    return script
+
+
+@pytest.mark.parametrize("stages, has_clang, targets", [
+    (["system", "tsan", "asan-ubsan", "fuzz", "fresh"], True,
+     ["tsan_tests", "all_tests", "fuzz_targets"]),
+    (["system", "tsan", "asan-ubsan", "fuzz"], False, ["tsan_tests"]),
+    (["system", "fuzz"], True, ["fuzz_targets"]),
+    (["tsan", "asan-ubsan", "fuzz"], True, []),
+    (["system"], True, []),
+])
+def test_later_stages_are_built_ahead(script, tmp_path, stages, has_clang, targets):
+    ahead = script.Ahead(tmp_path, tmp_path / "log", "2", has_clang)
+    assert [command.split()[-1] for command in ahead.commands(stages)] == targets
+
+
+def test_what_is_built_ahead_ends_with_the_stage(script, tmp_path, monkeypatch):
+    """At no other's expense; and a stage that ends in an exception leaves nothing running."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "cmake").write_text(f"#!/bin/sh\nchrt -p $$ >{tmp_path}/begun\nsleep 60\n"
+                                f"touch {tmp_path}/done\n")
+    (bin_ / "cmake").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin_}:{os.environ['PATH']}")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "LOGS", tmp_path)
+
+    def system(*_):
+        while not (tmp_path / "begun").exists() or not (tmp_path / "begun").read_text():
+            time.sleep(0.05)
+        raise KeyboardInterrupt
+    monkeypatch.setitem(script.NIGHTLY_STAGES, "system", system)
+    with pytest.raises(KeyboardInterrupt):
+        script.run_all(script.Runner(60), ["system", "tsan"], None)
+    assert "SCHED_IDLE" in (tmp_path / "begun").read_text() and not (tmp_path / "done").exists()
+    pid = (tmp_path / "begun").read_text().split("pid ")[1].split("'")[0]
+    state = pathlib.Path(f"/proc/{pid}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
 
 
 CTEST = """<?xml version="1.0"?>
