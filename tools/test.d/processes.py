@@ -37,7 +37,7 @@ def stop(child):
 
 
 class Ahead:
-    """Builds for later stages, beside one that leaves three quarters of the processors' time. They
+    """Builds for later stages, beside one that leaves some two thirds of the processors' time. They
     take what nobody else wants, and end with that stage: what is not done by then, or fails, the
     stages themselves build, and tell."""
 
