@@ -142,7 +142,8 @@ typedef struct tutti_context_params {
  * `settings` of the job's own, which win, as tutti_context_create() wants them. One process of a
  * job asks and hands them to all, as the file may be another on each host. TUTTI_ERR_OFF: the site
  * has switched Tutti off for this program; TUTTI_ERR_ARGUMENT: its file is broken, which does the
- * same. Then the settings say so, and message says why. */
+ * same. Then the settings say so, and message says why. With TUTTI_OK it may name what of the site's
+ * is left out since the job's own contradict it. */
 TUTTI_API tutti_status tutti_site_settings(const char *const *settings, size_t settings_count,
                                            void (*take)(void *user, const char *entry), void *user,
                                            char *message, size_t message_bytes);

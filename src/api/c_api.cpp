@@ -123,7 +123,10 @@ tutti_status tutti_site_settings(const char* const* settings, size_t settings_co
         const auto merged =
             tutti::site::merge(tutti::site::read_site(), tutti::site::own_program(), own);
         for (const std::string& entry : merged.entries) take(user, entry.c_str());
-        if (merged.off.empty()) return TUTTI_OK;
+        if (merged.off.empty()) {
+            tell(merged.left_out, message, message_bytes);
+            return TUTTI_OK;
+        }
         const ErrorCode code = merged.is_broken ? ErrorCode::kArgument : ErrorCode::kOff;
         return report({code, merged.off}, message, message_bytes);
     };

@@ -2,7 +2,6 @@
 #include "cli/explain.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -26,7 +25,6 @@
 #include "price/parameters.h"
 #include "sched/text.h"
 #include "select/select.h"
-#include "site/site.h"
 
 namespace tutti::cli {
 namespace {
@@ -252,8 +250,7 @@ Result<Done> read_speeds(const Words& words, sched::Shape& shape) {
 }
 
 Result<Done> explain(const Words& words) {
-    auto read = read_scenario("explain", words,
-                              site::merge(site::read_site(), "", tutti_entries(environ)).entries);
+    auto read = read_scenario("explain", words, settings_in_force());
     if (!read) return read.error();
     Scenario& scenario = read.value().scenario;
     scenario.has_multicast = words.has("--multicast");

@@ -112,14 +112,16 @@ std::vector<Fact> launcher_facts() {
 }
 
 // Each setting as it is in force for programs that are started here, and who says so.
-std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Site& site) {
+std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Site& site,
+                                const site::Merged& merged) {
     std::vector<Fact> facts;
     for (const SettingDoc& doc : setting_docs()) {
         std::string text = fmt::format("default: {}", doc.fallback);
         const auto value = [](const std::string& entry) {
             return printable(entry.substr(entry.find('=') + 1));
         };
-        if (const site::Default* given = site.find(doc.variable)) {
+        const site::Default* given = site.find(doc.variable);
+        if (given && std::ranges::find(merged.entries, given->entry) != merged.entries.end()) {
             text = fmt::format("{} ({}:{})", value(given->entry), site.file, given->line);
         }
         for (const std::string& entry : own) {
@@ -131,7 +133,7 @@ std::vector<Fact> setting_facts(std::span<const std::string> own, const site::Si
     return facts;
 }
 
-std::vector<Fact> site_facts(const site::Site& site) {
+std::vector<Fact> site_facts(const site::Site& site, const site::Merged& merged) {
     if (site.file.empty()) return {{"file", fmt::format("none ({})", site::site_file())}};
     std::vector<Fact> facts{{"file", site.file}};
     if (!site.why.empty()) facts.push_back({"why", site.why});
@@ -139,6 +141,7 @@ std::vector<Fact> site_facts(const site::Site& site) {
         facts.push_back(
             {fmt::format("line {}", one.line), fmt::format("denied: {}", printable(one.pattern))});
     }
+    if (!merged.left_out.empty()) facts.push_back({"left out", merged.left_out});
     return facts;
 }
 
@@ -190,7 +193,8 @@ int info_main(std::span<const std::string> words) {
         return 2;
     }
     const auto own = tutti_entries(environ);
-    const auto settings = parse_settings(site::merge(site, "", own).entries);
+    const auto merged = site::merge(site, "", own);
+    const auto settings = parse_settings(merged.entries);
     if (!settings) {
         fmt::print(stderr, "tutti: {}\n", settings.error().message);
         return 2;
@@ -205,9 +209,9 @@ int info_main(std::span<const std::string> words) {
     print_facts("speed between two processors", speed_facts(settings.value()));
     print_facts("libraries", library_facts());
     print_facts("MPI launchers on PATH", launcher_facts());
-    print_facts("site", site_facts(site.value()));
+    print_facts("site", site_facts(site.value(), merged));
     print_facts("fabric", fabric_facts());
-    print_facts("settings", setting_facts(own, site.value()));
+    print_facts("settings", setting_facts(own, site.value(), merged));
     print_facts("switched off", switched_off(settings.value()));
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "cli/scenario_words.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/parameter_words.h"
 #include "select/by_price.h"
+#include "site/site.h"
 
 namespace tutti::cli {
 
@@ -106,6 +108,12 @@ Result<Done> read_settings(const Words& words, std::span<const std::string> envi
 }
 
 }  // namespace
+
+std::vector<std::string> settings_in_force() {
+    site::Merged merged = site::merge(site::read_site(), "", tutti_entries(environ));
+    if (!merged.left_out.empty()) fmt::print(stderr, "tutti: {}\n", merged.left_out);
+    return std::move(merged.entries);
+}
 
 std::span<const OptionDoc> scenario_options() { return kScenarioOptions; }
 

@@ -28,6 +28,8 @@ struct ReadScenario {
     explain::Scenario scenario;
     JobHosts job;  // its hosts, in full
 };
+// What the site and the environment say; a default of the site's that is left out is told.
+std::vector<std::string> settings_in_force();
 // environment: the settings in force, as for `tutti run`. --algorithm is for the caller, see
 // force().
 Result<ReadScenario> read_scenario(std::string_view command, const Words& words,

@@ -2,7 +2,6 @@
 #include "cli/simulate.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +23,6 @@
 #include "price/node_speed.h"
 #include "select/select.h"
 #include "simulate/simulate.h"
-#include "site/site.h"
 
 namespace tutti::cli {
 namespace {
@@ -182,8 +180,7 @@ Result<Conditions> read_conditions(const Words& words, const ReadScenario& read)
 }
 
 Result<Done> simulate(const Words& words) {
-    auto read = read_scenario("simulate", words,
-                              site::merge(site::read_site(), "", tutti_entries(environ)).entries);
+    auto read = read_scenario("simulate", words, settings_in_force());
     if (!read) return read.error();
     Scenario& scenario = read.value().scenario;
     scenario.has_multicast = words.has("--multicast");

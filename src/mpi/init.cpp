@@ -77,6 +77,8 @@ std::vector<std::string> with_site(const std::vector<std::string>& own) {
         print_line((std::string("everything stays with the host MPI: ") + why).c_str());
     } else if (status == TUTTI_ERR_OFF && wants_report) {
         print_line((std::string("no report: ") + why).c_str());
+    } else if (status == TUTTI_OK && why[0] != '\0') {
+        print_line(why);
     }
     return entries;
 }

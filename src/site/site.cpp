@@ -49,6 +49,14 @@ std::string value_text(const toml::node& node) {
     return {};
 }
 
+// What is wrong with these together; empty where nothing is.
+std::string fault_of(std::span<const std::string> entries) {
+    const auto settings = parse_settings(entries);
+    if (!settings) return settings.error().message;
+    const auto rules = select::load_rules(settings.value());
+    return rules ? std::string() : rules.error().message;
+}
+
 Trouble read_default(const toml::key& key, const toml::node& node, Site& site) {
     const std::string name(key.str());
     std::vector<std::string_view> known;
@@ -83,11 +91,8 @@ Trouble read_defaults(const toml::node& node, Site& site) {
     // What they say together, and of algorithms and rules.
     std::vector<std::string> entries;
     for (const Default& one : site.defaults) entries.push_back(one.entry);
-    const auto settings = parse_settings(entries);
-    if (!settings) return config::trouble(node, settings.error().message);
-    if (const auto rules = select::load_rules(settings.value()); !rules) {
-        return config::trouble(node, rules.error().message);
-    }
+    const std::string fault = fault_of(entries);
+    if (!fault.empty()) return config::trouble(node, fault);
     return std::nullopt;
 }
 
@@ -123,6 +128,26 @@ bool matches(const std::string& pattern, const std::string& program) {
     const bool is_path = pattern.find('/') != std::string::npos;
     const std::string name = is_path ? program : program.substr(program.rfind('/') + 1);
     return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+// Those of the defaults that go with the job's own variables, each with those before it. What is
+// wrong with the job's own is the user's to mend: then all are kept.
+std::vector<Default> fitting(const Site& site, std::vector<Default> defaults,
+                             std::vector<std::string> own, std::string& left_out) {
+    std::vector<std::string> all = own;
+    for (const Default& one : defaults) all.push_back(one.entry);
+    if (fault_of(all).empty() || !fault_of(own).empty()) return defaults;
+    std::erase_if(defaults, [&](const Default& one) {
+        own.push_back(one.entry);
+        const std::string fault = fault_of(own);
+        if (fault.empty()) return false;
+        own.pop_back();
+        left_out += (left_out.empty() ? "" : "; ") + printable(site.file) + ":" +
+                    std::to_string(one.line) + ": " + printable(one.entry) +
+                    " is left out of this job (" + fault + ")";
+        return true;
+    });
+    return defaults;
 }
 
 Error cannot_read(const std::string& file) {
@@ -188,19 +213,27 @@ Merged merge(const Result<Site>& site, std::string_view program, std::span<const
     Merged result;
     result.is_broken = !site;
     result.off = site ? site.value().denial(program) : site.error().message;
-    std::string names;
-    for (const Default& one : site ? site.value().defaults : std::vector<Default>()) {
-        const bool is_own = std::ranges::any_of(own, [&](const std::string& entry) {
+    std::vector<std::string> kept;
+    // Nobody but the site's file says what the site says.
+    std::ranges::copy_if(own, std::back_inserter(kept), [](const std::string& entry) {
+        return !entry.starts_with("TUTTI_SITE_");
+    });
+    std::vector<Default> defaults;
+    if (result.off.empty()) defaults = site.value().defaults;
+    std::erase_if(defaults, [&](const Default& one) {
+        return std::ranges::any_of(own, [&](const std::string& entry) {
             return name_of(entry) == name_of(one.entry) && name_of(entry).size() + 1 < entry.size();
         });
-        if (is_own || !result.off.empty()) continue;
+    });
+    if (!defaults.empty()) {
+        defaults = fitting(site.value(), std::move(defaults), kept, result.left_out);
+    }
+    std::string names;
+    for (const Default& one : defaults) {
         result.entries.push_back(one.entry);
         names += (names.empty() ? "" : ",") + std::string(name_of(one.entry));
     }
-    // Nobody but the site's file says what the site says.
-    std::ranges::copy_if(own, std::back_inserter(result.entries), [](const std::string& entry) {
-        return !entry.starts_with("TUTTI_SITE_");
-    });
+    std::ranges::move(kept, std::back_inserter(result.entries));
     if (!names.empty()) result.entries.push_back("TUTTI_SITE_NAMES=" + names);
     if (!result.off.empty()) result.entries.push_back("TUTTI_SITE_OFF=" + result.off);
     return result;

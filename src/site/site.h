@@ -52,6 +52,8 @@ struct Merged {
     std::vector<std::string> entries;
     std::string off;         // why everything goes to the host, or empty
     bool is_broken = false;  // because the file is
+    // Which defaults its own variables contradict, with their places and why; or empty.
+    std::string left_out;
 };
 Merged merge(const Result<Site>& site, std::string_view program, std::span<const std::string> own);
 

@@ -46,6 +46,15 @@ def test_variables_and_options_beat_defaults(debian_mpi):
     assert names and all(name.startswith("binomial") for name in names), outcome.report.rows
 
 
+def test_a_default_that_a_variable_contradicts_is_left_out(debian_mpi):
+    site = under('[settings]\nTUTTI_HOSTS = 3\nTUTTI_ALLREDUCE = "ring"\n')
+    outcome = debian_mpi.launch("simple", 3, 8, wrap=site, options=["--reproducible=1"]).passed()
+    lines = outcome.lines()
+    assert len(lines) == 1, str(outcome)
+    assert "/etc/tutti/settings.toml:3: TUTTI_ALLREDUCE=ring is left out" in lines[0], str(outcome)
+    assert outcome.report.calls("tutti", "allreduce") > 0, outcome.report.rows
+
+
 @pytest.mark.parametrize("text, words", [
     ("enabled = false\n", "for all programs by /etc/tutti/settings.toml:1"),
     ('why = "too old"\ndeny = ["simp?e"]\n', "/simple by /etc/tutti/settings.toml:2 (too old)"),
@@ -90,6 +99,10 @@ def test_info_names_origins():
     broken = run_command([*under("enabled = 1\n"), TUTTI, "info"])
     assert broken.status == 2 and broken.out == "", str(broken)
     assert broken.err.startswith("tutti: /etc/tutti/settings.toml:1:11: enabled: expected"), broken
+    site = under('[settings]\nTUTTI_ALLREDUCE = "ring"\n')
+    outcome = run_command([*site, TUTTI, "info"], env={"TUTTI_REPRODUCIBLE": "1"})
+    assert outcome.status == 0 and "ring (/etc" not in outcome.out, str(outcome)
+    assert "/etc/tutti/settings.toml:2: TUTTI_ALLREDUCE=ring is left out" in outcome.out, str(outcome)
     off = run_command([*under("enabled = false\n"), TUTTI, "info"], env={"TUTTI": "on"})
     assert "switched off for all programs by /etc/tutti/settings.toml:1" in off.out, str(off)
 

@@ -46,6 +46,39 @@ TEST(Site, DefaultsAreBelowTheVariables) {
     EXPECT_EQ(site.value().find("TUTTI_CHUNK"), nullptr);
 }
 
+std::vector<std::string> merged_with(const std::string& text, std::vector<std::string> own,
+                                     std::string& left_out) {
+    const auto site = parse(text);
+    EXPECT_TRUE(site) << site.error().message;
+    Merged merged = merge(site, "/bin/app", own);
+    left_out = merged.left_out;
+    return merged.entries;
+}
+
+using Entries = std::vector<std::string>;
+
+TEST(Site, ADefaultThatAVariableContradictsIsLeftOut) {
+    std::string left_out;
+    const std::string forced =
+        "[settings]\nTUTTI_STALL = 5\nTUTTI_ALLREDUCE = \"ring\"\nTUTTI_REDUCE = \"binomial\"\n";
+    EXPECT_EQ(merged_with(forced, {"TUTTI_REPRODUCIBLE=1"}, left_out),
+              (Entries{"TUTTI_STALL=5", "TUTTI_REPRODUCIBLE=1", "TUTTI_SITE_NAMES=TUTTI_STALL"}));
+    EXPECT_EQ(left_out,
+              "s.toml:3: TUTTI_ALLREDUCE=ring is left out of this job (TUTTI_ALLREDUCE=ring: under "
+              "TUTTI_REPRODUCIBLE only chain may run); s.toml:4: TUTTI_REDUCE=binomial is left out of "
+              "this job (TUTTI_REDUCE=binomial: under TUTTI_REPRODUCIBLE only chain may run)");
+    EXPECT_EQ(merged_with("[settings]\nTUTTI_REPRODUCIBLE = true\n", {"TUTTI_ALLREDUCE=ring"},
+                          left_out),
+              (Entries{"TUTTI_ALLREDUCE=ring"}));
+    EXPECT_EQ(left_out,
+              "s.toml:2: TUTTI_REPRODUCIBLE=1 is left out of this job (TUTTI_ALLREDUCE=ring: under "
+              "TUTTI_REPRODUCIBLE only chain may run)");
+    // The user's own mistake is the user's, and stays.
+    EXPECT_EQ(merged_with("[settings]\nTUTTI_STALL = 5\n", {"TUTTI_BCAST=rnig"}, left_out),
+              (Entries{"TUTTI_STALL=5", "TUTTI_BCAST=rnig", "TUTTI_SITE_NAMES=TUTTI_STALL"}));
+    EXPECT_EQ(left_out, "");
+}
+
 TEST(Site, TheSwitchBeatsEverything) {
     const auto site = parse("why = \"maintenance\"\nenabled = false\n[settings]\nTUTTI = \"on\"\n");
     ASSERT_TRUE(site) << site.error().message;
