@@ -27,6 +27,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "explain --help", "explain allreduce --bytes 1M --ranks 4",
                     "explain bcast --bytes 8 --ranks 8 --hosts 1", "check --help",
                     "check ring --ranks 2..4", "simulate --help", "simulate barrier --ranks 4",
+                    "fabric --help", "fabric " TUTTI_GENERATED "/two_leaves.toml",
+                    "fabric --toml " TUTTI_GENERATED "/two_leaves.toml",
+                    "fabric --hosts 2 --ranks 4 " TUTTI_GENERATED "/two_leaves.toml",
+                    "generate --help",
+                    "generate allreduce --fabric " TUTTI_GENERATED "/two_leaves.toml",
                     // More than a buffer of output, so that a write fails in the middle.
                     "explain allreduce --bytes 1M --ranks 16 --schedule"),
     [](const auto& one) { return "Case" + std::to_string(one.index); });
