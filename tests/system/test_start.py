@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness import BARE, PRELOAD, TUTTI
+from harness import BARE, LONG, PRELOAD, TUTTI
 
 of_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti that starts")
 
@@ -80,17 +80,28 @@ def test_another_version_on_one_rank(mpi, rank, tmp_path):
 
 
 @of_tutti
-@pytest.mark.parametrize("rank", [0, 1])
-def test_no_memory_at_the_start_of_one_rank(mpi, rank):
-    """Whichever of Tutti's allocations is the first to fail, and when all fail from there on."""
+@pytest.mark.parametrize("rank, has_fabric", [(0, False), (1, False), (0, True), (1, True)])
+def test_no_memory_at_the_start_of_one_rank(mpi, rank, has_fabric, tmp_path):
+    """Whichever of Tutti's allocations is the first to fail, and when all fail from there on. With
+    a file that describes the cluster all go without that where one rank cannot have it."""
+    options = []
+    if has_fabric:
+        file = tmp_path / "fabric.toml"
+        file.write_text('[[switch]]\nname = "a"\nhosts = "pretended-host-[0-1]"\n'
+                        '[[switch]]\nname = "b"\nhosts = "pretended-host-2"\n'
+                        '[[switch]]\nname = "c"\nswitches = "a,b"\n')
+        options = ["--hosts=3", f"--fabric={file}"]
     shim = mpi.compile("scarce", shared=True)
     arm = f"LD_PRELOAD=$LD_PRELOAD:{shim}; export LD_PRELOAD"
-    outcome = launch(mpi, rank, arm, env={"SCARCE_FROM": "0", "SCARCE_COUNT": "0"}).passed()
+    outcome = launch(mpi, rank, arm, options=options,
+                     env={"SCARCE_FROM": "0", "SCARCE_COUNT": "0"}).passed()
     said = [line for line in outcome.err.splitlines() if "allocations of Tutti" in line]
     allocations = int(said[0].split()[-1])
     assert allocations > 20, str(outcome)
-    for first in (1, allocations // 8, allocations - 2):
-        outcome = launch(mpi, rank, arm, env={"SCARCE_FROM": str(first), "SCARCE_COUNT": "100000"})
+    some = (1, allocations // 8, allocations - 2)
+    for first in range(1, allocations + 1) if LONG else some:
+        outcome = launch(mpi, rank, arm, options=options,
+                         env={"SCARCE_FROM": str(first), "SCARCE_COUNT": "100000"})
         outcome.passed()
         # `tutti run` hears of the missing report where there was memory to tell it; and what only a
         # line for people was for may fail unseen.
