@@ -20,6 +20,7 @@
 #include "cli/settings_page.h"
 #include "cli/speeds.h"
 #include "site/fabric_search.h"
+#include "topo/read/read.h"
 #include "site/site.h"
 #include "tutti/tutti.h"
 
@@ -145,14 +146,25 @@ std::vector<Fact> site_facts(const site::Site& site, const site::Merged& merged)
     return facts;
 }
 
+// What runs read, who know no YAML (docs/formats/topology.md), and what the command does.
 std::vector<Fact> fabric_facts() {
-    const auto search = site::own_fabric_search();
+    auto search = site::own_fabric_search();
     if (!search) return {{"file", search.error().message}};
-    const auto found = site::find_fabric(search.value());
-    if (!found) return {{"file", found.error().message}};
-    if (found.value().file.empty()) return {{"file", "none (see tutti fabric --help)"}};
-    return {{"file", fmt::format("{} ({}); tutti fabric shows it", printable(found.value().file),
-                                 found.value().origin)}};
+    const auto shown = site::find_fabric(search.value());
+    if (!shown) return {{"file", shown.error().message}};
+    const std::string file = shown.value().file;
+    if (file.empty()) return {{"file", "none (see tutti fabric --help)"}};
+    const std::string origin = fmt::format("({}); tutti fabric shows it", shown.value().origin);
+    std::vector<Fact> facts{{"file", fmt::format("{} {}", printable(file), origin)}};
+    search.value().reads_yaml = false;
+    const auto read = site::find_fabric(search.value());
+    if (read && read.value().file != file) {
+        const std::string other = printable(read.value().file);
+        facts.push_back({"runs", fmt::format("read {}, and no YAML", other)});
+    } else if (topo::has_name_of_yaml(file)) {
+        facts.push_back({"runs", "read no YAML; tutti fabric --toml prints what they do read"});
+    }
+    return facts;
 }
 
 // What a person should know before a run; empty where all is on.

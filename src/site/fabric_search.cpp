@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "base/settings.h"
@@ -52,8 +53,9 @@ Result<FoundFabric> find_fabric(const FabricSearch& search) {
     }
     if (found.size() == 1) return FoundFabric{found[0], "the site's"};
     if (search.slurm_conf.empty()) return FoundFabric{};
-    for (const char* name : {"topology.yaml", "topology.conf"}) {
-        if (!search.reads_yaml && std::string_view(name).ends_with(".yaml")) continue;
+    auto names = std::to_array({"topology.yaml", "topology.conf"});
+    if (!search.reads_yaml) std::swap(names[0], names[1]);
+    for (const char* name : names) {
         const std::string folder = folder_of(search.slurm_conf);
         const std::string file = folder.empty() ? name : folder + "/" + name;
         std::error_code fault;

@@ -179,6 +179,18 @@ TEST_F(FabricCommand, WhereTheFileIsFound) {
     const Answer info = tutti("info", slurm);
     EXPECT_NE(info.out.find("/slurm/topology.conf (beside SLURM_CONF); tutti fabric shows it\n"),
               std::string::npos);
+    EXPECT_EQ(info.out.find("YAML"), std::string::npos);
+    write("slurm/topology.yaml", "- topology: x\n");
+    const Answer both = tutti("info", slurm);
+    EXPECT_NE(both.out.find("/slurm/topology.yaml (beside SLURM_CONF); tutti fabric shows it\n"),
+              std::string::npos);
+    EXPECT_NE(both.out.find("/slurm/topology.conf, and no YAML\n"), std::string::npos) << both.out;
+    std::filesystem::remove(here() / "slurm/topology.conf");
+    const Answer yaml = tutti("info", slurm);
+    EXPECT_NE(yaml.out.find("  runs              read no YAML; tutti fabric --toml prints what "
+                            "they do read\n"),
+              std::string::npos)
+        << yaml.out;
     EXPECT_NE(tutti("info", "TUTTI_FABRIC=f.toml").out.find("f.toml (environment)\n"),
               std::string::npos);
     const Answer none = tutti("fabric", "env -u SLURM_CONF -u TUTTI_FABRIC");

@@ -88,6 +88,20 @@ def test_wrong_files_are_one_line(openmpi, fabric, tmp_path, text, name, words):
     assert len(outcome.lines()) == 1 and words in outcome.lines()[0], str(outcome)
 
 
+def test_slurms_yaml_is_not_passed_over_in_silence(openmpi, fabric):
+    file = fabric("- topology: x\n", "topology.yaml")
+    slurm = file.replace("topology.yaml", "slurm.conf")
+    outcome = openmpi.launch("simple", 4, options=["--hosts=4"], env={"SLURM_CONF": slurm}).passed()
+    assert "fabric" not in outcome.report.data
+    assert outcome.lines() == [f"tutti: switches: {file}:1: runs read no YAML; "
+                               "tutti fabric FILE --toml prints what they do read"], str(outcome)
+    fabric("SwitchName=a Nodes=pretended-host-[0-1]\nSwitchName=b Nodes=pretended-host-[2-3]\n"
+           "SwitchName=c Switches=a,b\n", "topology.conf")
+    outcome = openmpi.launch("simple", 4, options=["--hosts=4"], env={"SLURM_CONF": slurm}).passed()
+    assert outcome.report.data["fabric"]["switches"] == 2
+    assert not outcome.lines(), str(outcome)
+
+
 def test_the_sites_own_file_and_off(debian_mpi):
     """Found without being named; and one that a user does without."""
     site = under("")

@@ -5,9 +5,12 @@
 
 namespace tutti::topo {
 
+bool has_name_of_yaml(std::string_view file_name) {
+    return file_name.ends_with(".yaml") || file_name.ends_with(".yml");
+}
+
 bool is_yaml(std::string_view text, const std::string& file_name) {
-    const bool is_named_so = file_name.ends_with(".yaml") || file_name.ends_with(".yml");
-    return is_named_so && !is_ib_cache(text) && !is_ib_text(text);
+    return has_name_of_yaml(file_name) && !is_ib_cache(text) && !is_ib_text(text);
 }
 
 Result<Topology> read_plain_topology(std::string_view text, const std::string& file_name) {
@@ -19,7 +22,7 @@ Result<Topology> read_plain_topology(std::string_view text, const std::string& f
     if (file_name.ends_with(".conf")) return read_slurm_conf(text, file_name);
     if (is_yaml(text, file_name)) {
         return topology_error(file_name, 1,
-                              "runs read no YAML; tutti fabric --toml makes of it what they do");
+                              "runs read no YAML; tutti fabric FILE --toml prints what they do read");
     }
     if (file_name.ends_with(".json")) return read_lab_state(text, file_name);
     return read_own(text, file_name);

@@ -22,6 +22,8 @@ std::string print_own(const Topology& topology);
 
 // Slurm's topology.conf and topology.yaml: docs/formats/slurm.md.
 Result<Topology> read_slurm_conf(std::string_view text, const std::string& file_name);
+bool has_name_of_yaml(std::string_view file_name);
+// By its name, and not what others print.
 bool is_yaml(std::string_view text, const std::string& file_name);
 Result<Topology> read_slurm_yaml(std::string_view text, const std::string& file_name);
 

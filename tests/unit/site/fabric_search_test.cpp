@@ -45,9 +45,6 @@ TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
     write("slurm/topology.yaml");
     EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
-    search_.reads_yaml = false;
-    EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
-    search_.reads_yaml = true;
     for (const char* end : {"toml~", "toml.0123456789abcdef.tmp", "toml.bak", "yaml.dpkg-old"}) {
         write(std::string("site/fabric.") + end);
     }
@@ -60,6 +57,17 @@ TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), "a (TUTTI_FABRIC)");
     search_.setting = "off";
     EXPECT_EQ(found(), " ()");
+}
+
+// YAML is found where there is nothing else: whoever does not read it is to say so.
+TEST_F(FabricFile, WhoReadsNoYamlTakesTheOther) {
+    search_.reads_yaml = false;
+    write("slurm/topology.yaml");
+    EXPECT_EQ(found(), "slurm/topology.yaml (beside SLURM_CONF)");
+    write("slurm/topology.conf");
+    EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
+    write("site/fabric.yaml");
+    EXPECT_EQ(found(), "site/fabric.yaml (the site's)");
 }
 
 TEST_F(FabricFile, TwoOfTheSiteAreAnError) {

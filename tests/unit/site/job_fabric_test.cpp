@@ -149,7 +149,7 @@ TEST_F(Part, WrongFilesAreOneLine) {
     EXPECT_EQ(complaint("cut.toml").substr(0, 10), "cut.toml:8");
     write("slurm.yaml", "- topology: a\n");
     EXPECT_EQ(complaint("slurm.yaml"),
-              "slurm.yaml:1: runs read no YAML; tutti fabric --toml makes of it what they do");
+              "slurm.yaml:1: runs read no YAML; tutti fabric FILE --toml prints what they do read");
     ASSERT_EQ(system(("mkfifo " + folder_ + "/pipe").c_str()), 0);
     EXPECT_NE(complaint("pipe"), "(read)");  // and does not wait for a writer
 }
