@@ -23,13 +23,14 @@
 namespace tutti::node {
 namespace {
 
-// Read at a time and rank: stays in a second-level cache with its fellows.
+// Read at a time and rank. All of a step's pieces are at most kReadBytesMax, and stay in a
+// second-level cache.
 constexpr size_t kPieceBytes = 64 * 1024;
-constexpr size_t kRoomBytes = 512 * 1024;
 
-// Bytes of one rank's piece, whole elements.
+// Bytes of one rank's piece, whole elements: of many ranks' large elements one is more than that.
 size_t fold_piece_bytes(const Team& team, size_t element) {
-    const size_t bytes = std::min(kPieceBytes, kRoomBytes / team.size);
+    const size_t others = std::max(team.size, 2u) - 1;
+    const size_t bytes = std::min(kPieceBytes, kReadBytesMax / others);
     return std::max(bytes / element, size_t{1}) * element;
 }
 

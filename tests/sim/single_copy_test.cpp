@@ -522,6 +522,62 @@ TEST(SingleCopy, ABroadcastCrossesEachLevelOnce) {
     }
 }
 
+// The most bytes that a step reads, in calls of 3 * kReadBytesMax.
+class StepMemory final : public node::PeerMemory {
+  public:
+    explicit StepMemory(size_t& step) : step_(step) {}
+    bool read(node::Rank rank, std::byte* out, uint64_t address, size_t bytes) override {
+        step_ += bytes;
+        return memory_.read(rank, out, address, bytes);
+    }
+
+  private:
+    size_t& step_;
+    OwnMemory memory_;
+};
+
+size_t most_read_in_a_step(tutti_collective kind, uint32_t count) {
+    constexpr size_t kChunk = 4096;
+    SimTeam team = single_team(count, kChunk, nullptr);
+    team.patience_polls = UINT64_MAX;
+    const simulate::SimSlice memory(count, kChunk);
+    std::vector<node::Team> ranks;
+    std::vector<node::Op> ops(count);
+    Exchange exchange({kind, 0, 3 * node::kReadBytesMax, Fold::kXorU64, 1}, count);
+    size_t step = 0;
+    for (uint32_t rank = 0; rank < count; ++rank) {
+        ranks.push_back(sim_rank(team, memory, rank));
+        ranks[rank].peers = std::make_shared<StepMemory>(step);
+        node::start(ranks[rank], ops[rank], exchange.node_call(rank));
+    }
+    size_t most = 0;
+    std::vector<bool> is_done(count);
+    for (int i = 0; i < 2000; ++i) {
+        for (uint32_t rank = 0; rank < count; ++rank) {
+            if (is_done[rank]) continue;
+            step = 0;
+            is_done[rank] = node::step(ranks[rank], ops[rank]) == Step::kDone;
+            most = std::max(most, step);
+        }
+    }
+    EXPECT_EQ(exchange.check(), "") << count;
+    return most;
+}
+
+TEST(SingleCopy, AStepReadsNoMoreThanItMay) {
+    for (const tutti_collective kind :
+         {TUTTI_BCAST, TUTTI_GATHER, TUTTI_SCATTER, TUTTI_ALLGATHER}) {
+        EXPECT_EQ(most_read_in_a_step(kind, 6), node::kReadBytesMax);
+    }
+    // Pieces of 64 KiB of each other rank, up to four of them; then less, in whole elements of 8.
+    EXPECT_EQ(most_read_in_a_step(TUTTI_REDUCE, 3), 2 * 64u * 1024);
+    EXPECT_EQ(most_read_in_a_step(TUTTI_ALLREDUCE, 4), 3 * 64u * 1024);
+    EXPECT_EQ(most_read_in_a_step(TUTTI_ALLREDUCE, 5), node::kReadBytesMax);
+    EXPECT_EQ(most_read_in_a_step(TUTTI_ALLREDUCE, 6), 5 * 52'424u);
+    EXPECT_EQ(most_read_in_a_step(TUTTI_ALLREDUCE, 12), 11 * 23'824u);
+    EXPECT_EQ(most_read_in_a_step(TUTTI_ALLREDUCE, 48), 47 * 5'576u);
+}
+
 // A reader that comes late holds nobody: the giver has left by then, as far as its ring holds the
 // data.
 TEST(SingleCopy, ALateReaderHoldsNobody) {
