@@ -5,10 +5,13 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/fabric_file.h"
+#include "cli/job_words.h"
 #include "cli/words.h"
 #include "files/whole_file.h"
 #include "generate/allreduce.h"
@@ -27,7 +30,8 @@ constexpr auto kGenerateOptions = std::to_array<OptionDoc>({
     {"--hosts", "N|LIST",
      "The job's hosts in the order of its ranks, as n[0-7],login, or the first N (default: all)"},
     {"--ranks-per-host", "N", "Ranks on each of them (default: 1)"},
-    {"--placement", "WORD", "block: neighbours share a host (default); round-robin: they do not"},
+    {"--placement", "WORD",
+     "block: neighbours share a host (default); round-robin; random:SEED; or a host for each rank"},
     {"--name", "NAME",
      "The function is tutti_allreduce_NAME (default: after the description's file)"},
     {"-o", "FILE", "Write there, not to standard output"},
@@ -43,7 +47,6 @@ constexpr std::string_view kGenerateSummary =
 // What the words ask for, apart from the cluster.
 struct Request {
     uint64_t ranks_per_host = 1;
-    bool is_round_robin = false;
     std::string name;  // empty: after the file
 };
 
@@ -52,12 +55,6 @@ Result<Request> read_request(const Words& words) {
     const auto ranks = words.count("--ranks-per-host", 1, 1, kRanksPerHostMax);
     if (!ranks) return ranks.error();
     request.ranks_per_host = ranks.value();
-    if (const std::string* word = words.find("--placement")) {
-        if (*word != "block" && *word != "round-robin") {
-            return wrong_value("--placement", *word, "block or round-robin");
-        }
-        request.is_round_robin = *word == "round-robin";
-    }
     if (const std::string* name = words.find("--name")) {
         constexpr size_t kNameMax = 64;
         if (generate::identifier_of(*name) != *name || name->size() > kNameMax) {
@@ -74,24 +71,96 @@ std::string name_of_file(const std::string& source) {
     return name.empty() ? "cluster" : name;
 }
 
-generate::Labels labels_of(const explain::FabricView& view, const Request& request,
-                           const Words& words, std::span<const std::string> arguments) {
+// Of a job that is told of in words.
+struct Job {
+    std::shared_ptr<const topo::Topology> topology;
+    explain::FabricView view;            // of that
+    std::vector<uint64_t> host_of_rank;  // numbers of the view's hosts
+    std::string ranks;                   // who is where, for people
+};
+
+bool is_listed(const Words& words) {
+    const std::string* word = words.find("--placement");
+    return word && !is_way_of_placing(*word);
+}
+
+Result<uint64_t> hosts_told(const Words& words, const topo::Topology& topology) {
+    const std::string* list = words.find("--hosts");
+    if (!list) return topology.hosts.size();
+    const auto names = is_number(*list)
+                           ? first_hosts(words, "--hosts", topology, topology.hosts.size())
+                           : read_host_names("--hosts", *list);
+    if (!names) return names.error();
+    return names.value().size();
+}
+
+Result<uint32_t> ranks_told(const Words& words, const topo::Topology& topology,
+                            uint64_t ranks_per_host) {
+    if (is_listed(words)) {
+        if (words.has("--ranks-per-host")) {
+            return wrong("--ranks-per-host: --placement tells the host of each rank");
+        }
+        const auto names = topo::expand_hostlist(*words.find("--placement"), topo::kHostsMax);
+        // What is no list is told by whoever reads it.
+        return names ? static_cast<uint32_t>(names.value().size()) : 1;
+    }
+    const auto hosts = hosts_told(words, topology);
+    if (!hosts) return hosts.error();
+    const uint64_t count = hosts.value() * ranks_per_host;
+    if (count > kRingRanksMax) {
+        return wrong(fmt::format("generate: {} ranks on each of {} hosts are more than {}",
+                                 ranks_per_host, hosts.value(), kRingRanksMax));
+    }
+    return static_cast<uint32_t>(count);
+}
+
+std::string ranks_text(const Words& words, const JobHosts& job, uint64_t ranks_per_host) {
+    const std::string hosts = explain::counted(job.hosts, "host", "hosts");
+    if (is_listed(words)) return fmt::format("N = {} on {}, as listed", job.ranks, hosts);
+    std::string dealt = job.placed.empty() ? "block by block" : job.placed;
+    if (ranks_per_host == 1 && !job.placed.starts_with("random")) dealt = "rank after rank";
+    if (job.hosts == 1 && ranks_per_host > 1) dealt.clear();
+    return fmt::format("{} on each of {} in this order{}{}; N = {}", ranks_per_host, hosts,
+                       dealt.empty() ? "" : ", ", dealt, job.ranks);
+}
+
+Result<Job> read_job(const Words& words, const Request& request) {
+    auto topology = read_named_topology("generate", words, std::span(words.others()).subspan(1));
+    if (!topology) return topology.error();
+    auto tree = topo::make_switch_tree(topology.value());
+    if (!tree) return tree.error();
+    const auto ranks = ranks_told(words, topology.value(), request.ranks_per_host);
+    if (!ranks) return ranks.error();
+    const auto hosts = read_job_hosts(
+        words, ranks.value(),
+        DescribedCluster{std::make_shared<const topo::Topology>(std::move(topology.value())),
+                         std::move(tree.value())});
+    if (!hosts) return hosts.error();
+    const DescribedCluster& cluster = *hosts.value().cluster;
+    Job job{
+        cluster.topology,
+        explain::view_at(*cluster.topology, cluster.tree, hosts.value().names, hosts.value().found),
+        {},
+        ranks_text(words, hosts.value(), request.ranks_per_host)};
+    const topo::Placement placement = hosts.value().placement();
+    for (uint32_t rank = 0; rank < ranks.value(); ++rank) {
+        job.host_of_rank.push_back(placement.node_of(rank));
+    }
+    return job;
+}
+
+generate::Labels labels_of(const Job& job, const Request& request, const Words& words,
+                           std::span<const std::string> arguments) {
+    const explain::FabricView& view = job.view;
     generate::Labels labels;
     labels.name = request.name.empty() ? name_of_file(view.topology.source) : request.name;
     const std::string* file = words.find("-o");
     labels.file = file ? std::filesystem::path(*file).filename().string() : labels.name + ".c";
     labels.command = {"tutti", "generate"};
     labels.command.insert(labels.command.end(), arguments.begin(), arguments.end());
-    const uint64_t hosts = view.names.size();
-    std::string ranks = hosts == 1               ? ""
-                        : request.is_round_robin ? ", round-robin"
-                                                 : ", block by block";
-    if (request.ranks_per_host == 1) ranks = ", rank after rank";
     labels.origin = {"Cluster: " + view.topology.source,
                      fmt::format("Hosts:   {}", topo::fold_hostlist(view.names)),
-                     fmt::format("Ranks:   {} on each of {} in this order{}; N = {}",
-                                 request.ranks_per_host, explain::counted(hosts, "host", "hosts"),
-                                 ranks, hosts * request.ranks_per_host)};
+                     "Ranks:   " + job.ranks};
     labels.hosts = view.names;
     for (uint32_t node = 0; node < view.tree.nodes.size(); ++node) {
         labels.nodes.push_back(explain::name_of_node(view, node));
@@ -102,25 +171,11 @@ generate::Labels labels_of(const explain::FabricView& view, const Request& reque
 Result<std::string> source_of(const Words& words, std::span<const std::string> arguments) {
     const auto request = read_request(words);
     if (!request) return request.error();
-    const auto topology =
-        read_named_topology("generate", words, std::span(words.others()).subspan(1));
-    if (!topology) return topology.error();
-    const auto tree = topo::make_switch_tree(topology.value());
-    if (!tree) return tree.error();
-    const auto view = view_of_hosts(topology.value(), tree.value(), words);
-    if (!view) return view.error();
-    const auto hosts = static_cast<uint32_t>(view.value().names.size());
-    const uint64_t count = hosts * request.value().ranks_per_host;
-    if (count > kRingRanksMax) {
-        return wrong(fmt::format("generate: {} ranks on each of {} hosts are more than {}",
-                                 request.value().ranks_per_host, hosts, kRingRanksMax));
-    }
-    const auto ranks = static_cast<uint32_t>(count);
-    const auto ring = generate::make_ring(
-        view.value().tree, request.value().is_round_robin ? topo::hosts_by_turns(ranks, hosts)
-                                                          : topo::hosts_in_blocks(ranks, hosts));
-    return generate::allreduce_source(view.value().tree, ring,
-                                      labels_of(view.value(), request.value(), words, arguments));
+    const auto job = read_job(words, request.value());
+    if (!job) return job.error();
+    const auto ring = generate::make_ring(job.value().view.tree, job.value().host_of_rank);
+    return generate::allreduce_source(job.value().view.tree, ring,
+                                      labels_of(job.value(), request.value(), words, arguments));
 }
 
 Result<Done> generate_file(const Words& words, std::span<const std::string> arguments) {

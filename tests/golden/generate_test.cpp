@@ -97,6 +97,31 @@ TEST_F(Generate, SomeHostsInTheirOrder) {
     EXPECT_NE(answer.out.find("{\n    0, 3, 1, 4, 2\n}"), std::string::npos) << answer.out;
 }
 
+// n0, n2 and n4 hang on leaf0, n1 and n3 on leaf1; hosts come in the order of their lowest ranks.
+TEST_F(Generate, AnyPlacement) {
+    const std::string call = "generate allreduce two_leaves.toml --placement ";
+    const Answer listed = tutti(call + "n3,n0,n0,n4,n3,n1");
+    EXPECT_EQ(listed.err, "");
+    EXPECT_NE(listed.out.find("{\n    0, 4, 5, 1, 2, 3\n}"), std::string::npos) << listed.out;
+    EXPECT_NE(listed.out.find(" * Ranks:   N = 6 on 4 hosts, as listed\n"), std::string::npos);
+    EXPECT_NE(listed.out.find("-> n3 (0,4) -> n1 (5)\n"), std::string::npos);
+    const Answer numbers = tutti(call + "3,0,0,4,3,1");
+    EXPECT_EQ(numbers.out.substr(numbers.out.find("int tutti")),
+              listed.out.substr(listed.out.find("int tutti")));
+    // The one that has no rank is left out, and a line says so.
+    const Answer some = tutti(call + "n1,n0 --hosts n0,n1,n2");
+    EXPECT_EQ(some.err, "tutti: --hosts: left out, without a rank: n2\n");
+    EXPECT_NE(some.out.find("{\n    0, 1\n}"), std::string::npos);
+    const Answer drawn = tutti(call + "random:7 --ranks-per-host 3");
+    EXPECT_EQ(drawn.err, "");
+    EXPECT_NE(drawn.out.find(" * Ranks:   3 on each of 5 hosts in this order, random:7; N = 15\n"),
+              std::string::npos)
+        << drawn.out;
+    EXPECT_EQ(drawn.out, tutti(call + "random:7 --ranks-per-host 3").out);
+    EXPECT_NE(drawn.out.substr(drawn.out.find("int tutti")),
+              tutti(call + "random:8 --ranks-per-host 3").out.substr(drawn.out.find("int tutti")));
+}
+
 TEST_F(Generate, WhatIsWrongIsOneLine) {
     EXPECT_EQ(complaint("").err, "tutti: generate: which collective? There is allreduce\n");
     EXPECT_EQ(complaint("bcast").err,
@@ -111,7 +136,15 @@ TEST_F(Generate, WhatIsWrongIsOneLine) {
     EXPECT_EQ(complaint("allreduce two_leaves.toml --ranks-per-host 0").err,
               "tutti: --ranks-per-host=0: expected a number from 1 to 4096\n");
     EXPECT_EQ(complaint("allreduce two_leaves.toml --placement random").err,
-              "tutti: --placement=random: expected block or round-robin\n");
+              "tutti: --placement=random: expected block, round-robin, random:SEED or the host of "
+              "each rank; did you mean random:SEED?\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --placement n0,n[1-").err,
+              "tutti: --placement=n0,n[1-: expected block, round-robin, random:SEED or the host of "
+              "each rank\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --placement n0,n1 --ranks-per-host 2").err,
+              "tutti: --ranks-per-host: --placement tells the host of each rank\n");
+    EXPECT_EQ(complaint("allreduce two_leaves.toml --ranks-per-host 4096 --hosts h[1-1000]").err,
+              "tutti: generate: 4096 ranks on each of 1000 hosts are more than 1048576\n");
     EXPECT_EQ(complaint("allreduce two_leaves.toml --name a-b").err,
               "tutti: --name=a-b: expected letters, digits and _, at most 64\n");
     for (const char* empty : {"--name ''", "--name=", "--name"}) {

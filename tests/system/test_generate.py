@@ -42,6 +42,8 @@ CASES = [
     ("one_switch", "f.toml", switch("s", "n[0-3]"), [], 4),
     ("two_leaves", "f.toml", LEAVES, ["--ranks-per-host=2"], 8),
     ("round_robin", "f.toml", LEAVES, ["--ranks-per-host=2", "--placement=round-robin"], 8),
+    ("at_random", "f.toml", LEAVES, ["--ranks-per-host=2", "--placement=random:3"], 8),
+    ("as_listed", "f.toml", LEAVES, ["--placement=n2,n0,n0,n3,n2"], 5),
     ("hosts_backwards", "f.toml", LEAVES, ["--hosts=n3,n0,n2,n1"], 4),
     ("a_host_that_is_not_there", "f.toml", LEAVES, ["--hosts=n0,x,n3", "--ranks-per-host=2"], 6),
     ("chain", "f.toml", CHAIN, [], 5),
