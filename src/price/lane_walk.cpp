@@ -31,7 +31,7 @@ LaneWalk::LaneWalk(const Network& network, const NodeParameters& node, const Lan
       node_(node),
       lanes_(lanes),
       participants_(lanes.participants),
-      links_(network.fabric.links()),
+      links_(network),
       posters_(lanes.participants),
       movers_(lanes.participants) {
     for (Rank rank = 0; rank < lanes.participants; ++rank) {
@@ -213,15 +213,28 @@ void LaneWalk::post(const Key& key, const End& end, bool is_send, uint64_t bytes
     }
 }
 
-// When the answer to a request is back at the sender.
-uint64_t LaneWalk::asked_ns(const Message& message) const {
+uint64_t LaneWalk::way_ns(const Message& message) const {
     const uint32_t from = lanes_.host_of[message.send.participant];
     const uint32_t to = lanes_.host_of[message.recv.participant];
-    const uint64_t way_ns =
-        from == to
-            ? node_.flag_ns
-            : topo::route_latency_ns(network_.fabric, topo::link_route(network_.fabric, from, to));
-    return std::max(message.send.ready_ns + way_ns, message.recv.ready_ns) + way_ns;
+    if (from == to) return node_.flag_ns;
+    return topo::route_latency_ns(network_.fabric, topo::link_route(network_.fabric, from, to));
+}
+
+// When the answer to a request is back at the sender.
+uint64_t LaneWalk::asked_ns(const Message& message) const {
+    const uint64_t ns = way_ns(message);
+    return std::max(message.send.ready_ns + ns, message.recv.ready_ns) + ns;
+}
+
+// The same where the answer waits behind a long message on its way. Whose departure comes first,
+// if only by its number, is not held up: so one of two that ask each other goes first.
+uint64_t LaneWalk::answered_ns(Message& message, uint64_t at_ns) const {
+    if (message.has_waited) return at_ns;
+    message.has_waited = true;
+    const auto found = leaving_until_ns_.find(
+        {lanes_.host_of[message.recv.participant], lanes_.host_of[message.send.participant], 0});
+    if (found == leaving_until_ns_.end()) return at_ns;
+    return std::max(at_ns, found->second + way_ns(message));
 }
 
 void LaneWalk::post_multicast(const End& end, const Operation& op) {
@@ -237,17 +250,6 @@ void LaneWalk::post_multicast(const End& end, const Operation& op) {
     for (const End& one : all.ends) complete(one, come_ns);
 }
 
-uint64_t LaneWalk::on_link_ns(uint32_t link, uint64_t bytes) {
-    const uint64_t rate = network_.fabric.link_bits_per_s(link);
-    if (bytes != last_bytes_ || rate != last_rate_) {
-        last_bytes_ = bytes;
-        last_rate_ = rate;
-        last_ns_ = bits_ns(bytes, network_.payload_bits_per_s(rate));
-    }
-    if (network_.foreign_permille == 1000 || network_.fabric.is_host_link(link)) return last_ns_;
-    return last_ns_ * network_.foreign_permille / 1000;
-}
-
 LaneWalk::Passed LaneWalk::pass(uint32_t from_host, uint32_t to_host, uint64_t bytes,
                                 uint64_t at_ns) {
     if (from_host == to_host) {
@@ -259,29 +261,35 @@ LaneWalk::Passed LaneWalk::pass(uint32_t from_host, uint32_t to_host, uint64_t b
     uint64_t tail_ns = at_ns;
     uint64_t left_ns = at_ns;
     for (uint32_t hop = 0; hop < route.hops(); ++hop) {
-        Server& link = links_[route[hop]];
-        head_ns = std::max(head_ns, link.busy_until_ns);
-        const uint64_t end_ns = serve(link, head_ns, on_link_ns(route[hop], bytes));
-        link.busy_until_ns = std::max(end_ns, tail_ns);
-        if (hop == 0) left_ns = link.busy_until_ns;
+        const Links::Passage passage = links_.pass(route[hop], head_ns, tail_ns, bytes);
+        if (hop == 0) left_ns = passage.end_ns;
         const uint64_t latency_ns = network_.fabric.link_latency_ns(route[hop]);
-        head_ns += latency_ns;
-        tail_ns = link.busy_until_ns + latency_ns;
+        head_ns = passage.begin_ns + latency_ns;
+        tail_ns = passage.end_ns + latency_ns;
     }
     return {left_ns, tail_ns};
 }
 
 void LaneWalk::depart(const Departure& departure) {
     Message& message = messages_[departure.message];
-    const Passed passed =
-        pass(lanes_.host_of[message.send.participant], lanes_.host_of[message.recv.participant],
-             message.bytes, departure.at_ns);
+    const uint32_t from = lanes_.host_of[message.send.participant];
+    const uint32_t to = lanes_.host_of[message.recv.participant];
+    const bool is_eager = message.bytes <= network_.eager_bytes_max;
+    const bool is_in_turn = network_.long_in_turn && !is_eager && from != to;
+    if (is_in_turn) {
+        const uint64_t at_ns = answered_ns(message, departure.at_ns);
+        if (at_ns > departure.at_ns) {
+            departures_.push({at_ns, departures_count_++, departure.message});
+            return;
+        }
+    }
+    const Passed passed = pass(from, to, message.bytes, departure.at_ns);
+    if (is_in_turn) leaving_until_ns_[{from, to, 0}] = passed.left_ns;
     for (const End* end : {&message.send, &message.recv}) {
         Participant& one = participants_[end->participant];
         one.begun_ns = std::min(one.begun_ns, departure.at_ns);
     }
     message.come_ns = passed.come_ns;
-    const bool is_eager = message.bytes <= network_.eager_bytes_max;
     complete(message.send, is_eager ? passed.left_ns : passed.come_ns);
     if (message.recv.ready_ns != kNever) receive(message);
 }
@@ -303,13 +311,24 @@ void LaneWalk::complete(const End& end, uint64_t at_ns) {
     queue(end.participant);
 }
 
-// Rounds that are left out load it as the others do, for as long.
-uint64_t LaneWalk::further_ns(const Server& server) const {
-    if (server.load_ns == 0) return 0;
-    const uint64_t load_ns = server.load_ns * whole_rounds_ / std::max<uint64_t>(rounds_, 1);
-    const uint64_t window_ns = server.busy_until_ns - server.begun_ns + left_out_ns();
-    const uint64_t all_ns = lanes_.count * load_ns;
-    return all_ns > window_ns ? all_ns - window_ns : 0;
+// What so many lanes take there beyond one lane's time. Rounds that are left out load it as the
+// others do, for as long.
+uint64_t LaneWalk::lacking_ns(const Work& work, uint64_t lanes) const {
+    if (work.load_ns == 0) return 0;
+    const uint64_t load_ns = work.load_ns * whole_rounds_ / std::max<uint64_t>(rounds_, 1);
+    const uint64_t had_ns = work.window_ns + left_out_ns() + work.burst_ns;
+    const uint64_t all_ns = lanes * load_ns;
+    return all_ns > had_ns ? all_ns - had_ns : 0;
+}
+
+// The rounds that were followed may have passed within bursts; all of them do not.
+uint64_t LaneWalk::unpaid_ns() const {
+    if (gaps_.empty() || network_.burst_bytes == 0) return 0;
+    uint64_t most = 0;
+    for (uint32_t link = 0; link < links_.count(); ++link) {
+        most = std::max(most, lacking_ns(links_.work(link), 1));
+    }
+    return most;
 }
 
 // Both of its parts, which one lane alone may leave waiting for each other.
@@ -322,10 +341,13 @@ LaneWalk::Server LaneWalk::processor(Rank rank) const {
 }
 
 uint64_t LaneWalk::further_ns() const {
-    uint64_t most = further_ns(multicast_);
-    for (const Server& link : links_) most = std::max(most, further_ns(link));
+    uint64_t most = lacking_ns(multicast_.work(), lanes_.count);
+    for (uint32_t link = 0; link < links_.count(); ++link) {
+        most = std::max(most, lacking_ns(links_.work(link), lanes_.count));
+    }
+    most = less_ns(most, unpaid_ns());
     for (Rank rank = 0; rank < lanes_.participants; ++rank) {
-        most = std::max(most, further_ns(processor(rank)));
+        most = std::max(most, lacking_ns(processor(rank).work(), lanes_.count));
     }
     // A participant holds a slot of its own from a lane's first message to its end.
     const uint64_t waiting = lanes_.count - std::min<uint64_t>(lanes_.count, lanes_.in_flight);

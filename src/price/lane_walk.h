@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "price/lanes.h"
+#include "price/links.h"
 
 namespace tutti::price {
 
@@ -20,7 +21,7 @@ class LaneWalk {
     bool go();
 
     // Until all participants are done.
-    [[nodiscard]] uint64_t end_ns() const { return end_ns_ + left_out_ns(); }
+    [[nodiscard]] uint64_t end_ns() const { return end_ns_ + left_out_ns() + unpaid_ns(); }
     // What all further lanes add.
     [[nodiscard]] uint64_t further_ns() const;
 
@@ -62,6 +63,7 @@ class LaneWalk {
         uint64_t bytes = 0;
         uint64_t fold_ns = 0;
         uint64_t come_ns = kNever;
+        bool has_waited = false;  // its answer, for what goes to its sender
     };
     struct Key {
         sched::Rank from;
@@ -88,15 +90,18 @@ class LaneWalk {
 
     void shorten();
     [[nodiscard]] uint64_t left_out_ns() const;
+    [[nodiscard]] uint64_t unpaid_ns() const;
     void queue(sched::Rank rank);
     void advance(sched::Rank rank);
     void load(Participant& one, uint64_t round, Live& into);
     void begin_ready(sched::Rank rank);
     void begin(End end, const sched::Operation& op);
     void post(const Key& key, const End& end, bool is_send, uint64_t bytes, uint64_t fold_ns);
+    [[nodiscard]] uint64_t way_ns(const Message& message) const;
     [[nodiscard]] uint64_t asked_ns(const Message& message) const;
     void post_multicast(const End& end, const sched::Operation& op);
     void depart(const Departure& departure);
+    [[nodiscard]] uint64_t answered_ns(Message& message, uint64_t at_ns) const;
     // When the last byte has left, and when it has come.
     struct Passed {
         uint64_t left_ns;
@@ -105,7 +110,6 @@ class LaneWalk {
     Passed pass(uint32_t from_host, uint32_t to_host, uint64_t bytes, uint64_t at_ns);
     void receive(const Message& message);
     void complete(const End& end, uint64_t at_ns);
-    [[nodiscard]] uint64_t on_link_ns(uint32_t link, uint64_t bytes);
 
     const Network& network_;
     const NodeParameters& node_;
@@ -127,27 +131,29 @@ class LaneWalk {
     std::unordered_map<uint64_t, Multicast> multicasts_;
     std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
     uint64_t departures_count_ = 0;
+    // With long_in_turn: by hosts, until when long messages leave for the other.
+    std::unordered_map<Key, uint64_t, KeyHash> leaving_until_ns_;
     std::vector<sched::Rank> queue_;    // to whom something happened
     std::vector<uint64_t> round_ends_;  // by rounds: when the last one had completed so many
-    // A link or a processor.
+    // A processor, or all multicasts.
     struct Server {
         uint64_t begun_ns = kNever;
         uint64_t busy_until_ns = 0;
         uint64_t load_ns = 0;
+        [[nodiscard]] Work work() const {
+            if (load_ns == 0) return {};
+            return {.load_ns = load_ns, .window_ns = busy_until_ns - begun_ns};
+        }
     };
     static uint64_t serve(Server& server, uint64_t ready_ns, uint64_t ns);
-    [[nodiscard]] uint64_t further_ns(const Server& server) const;
+    [[nodiscard]] uint64_t lacking_ns(const Work& work, uint64_t lanes) const;
     [[nodiscard]] Server processor(sched::Rank rank) const;
-    std::vector<Server> links_;
+    Links links_;
     // By participant: its processor, as it posts messages and as it folds and copies. Messages are
     // posted in between, so these are two.
     std::vector<Server> posters_;
     std::vector<Server> movers_;
     Server multicast_;
-    // Most messages are as long as the one before.
-    uint64_t last_bytes_ = 0;
-    uint64_t last_rate_ = 0;
-    uint64_t last_ns_ = 0;
 };
 
 }  // namespace tutti::price

@@ -55,7 +55,7 @@ uint64_t host_bits_per_s(const Network& network) {
     for (uint32_t host = 0; host < network.fabric.hosts(); ++host) {
         least = std::min(least, network.fabric.link_bits_per_s(2 * host));
     }
-    return network.payload_bits_per_s(least);
+    return least;
 }
 
 }  // namespace
@@ -85,9 +85,15 @@ LaneTimes estimated_lanes(const Network& network, const NodeParameters& node, co
         share.rounds += share.messages > before ? 1 : 0;
     }
     const auto whole = [&](uint64_t amount) { return read == 0 ? 0 : amount * rounds / read; };
-    const uint64_t bytes = whole(std::max(share.sent_bytes, share.received_bytes));
-    const uint64_t moving_ns = bits_ns(bytes, host_bits_per_s(network)) +
-                               whole(share.messages) * network.message_ns +
+    const uint64_t bits_per_s = host_bits_per_s(network);
+    const uint64_t most = whole(std::max(share.sent_bytes, share.received_bytes));
+    const uint64_t both = whole(std::min(share.sent_bytes, share.received_bytes));
+    const auto rated_ns = [&](uint64_t bytes) {
+        return bits_ns(bytes, network.payload_bits_per_s(bits_per_s));
+    };
+    const uint64_t link_ns = rated_ns(most) + network.stretch_ns(rated_ns(both));
+    const uint64_t burst_ns = bits_ns(network.burst_bytes, bits_per_s);
+    const uint64_t moving_ns = whole(share.messages) * network.message_ns +
                                network.multicast_ns(whole(share.multicast_bytes)) +
                                bytes_ns(whole(share.folded_bytes), node.reduce_bytes_per_s) +
                                bytes_ns(whole(share.copied_bytes), node.copy_bytes_per_s);
@@ -95,7 +101,8 @@ LaneTimes estimated_lanes(const Network& network, const NodeParameters& node, co
     const uint64_t ways = whole(share.rounds) + (share.asking > 0 ? 2 * whole(share.rounds) : 0);
     const uint64_t latency_ns =
         share.multicast_bytes > 0 ? network.multicast.latency_ns : ways * share.way_ns;
-    return {latency_ns + moving_ns, latency_ns + lanes.count * moving_ns};
+    return {latency_ns + moving_ns + less_ns(link_ns, burst_ns),
+            latency_ns + lanes.count * moving_ns + less_ns(lanes.count * link_ns, burst_ns)};
 }
 
 }  // namespace tutti::price

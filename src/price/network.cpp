@@ -11,6 +11,9 @@ Network Network::on(topo::Fabric fabric, const ClusterParameters& parameters) {
             .eager_bytes_max = parameters.eager_bytes_max,
             .payload_permille = parameters.payload_permille,
             .foreign_permille = parameters.foreign_permille,
+            .burst_bytes = parameters.burst_bytes,
+            .both_ways_permille = parameters.both_ways_permille,
+            .long_in_turn = parameters.long_in_turn,
             .multicast = parameters.multicast};
 }
 

@@ -24,12 +24,21 @@ struct Network {
     uint32_t payload_permille = 1000;
     // What is between switches takes so much longer; in thousandths.
     uint32_t foreign_permille = 1000;
+    // ClusterParameters has these too.
+    uint64_t burst_bytes = 0;
+    uint32_t both_ways_permille = 1000;
+    bool long_in_turn = false;
     // From one host to all, what authenticates and places them included.
     sched::Speed multicast = {};
 
     [[nodiscard]] uint64_t payload_bits_per_s(uint64_t link_bits_per_s) const {
         if (payload_permille == 1000) return link_bits_per_s;
         return std::max<uint64_t>(link_bits_per_s / 1000 * payload_permille, 1);
+    }
+    // What comes to the time for which both ways of a host's link are busy.
+    [[nodiscard]] uint64_t stretch_ns(uint64_t both_ns) const {
+        const uint64_t permille = both_ways_permille - 1000;
+        return both_ns / 1000 * permille + both_ns % 1000 * permille / 1000;
     }
     [[nodiscard]] uint64_t multicast_ns(uint64_t bytes) const {
         return bits_ns(bytes, std::max<uint64_t>(multicast.mbit, 1) * kBitsPerMbit);

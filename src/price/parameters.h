@@ -30,6 +30,14 @@ struct ClusterParameters {
     // The factor alpha of Kandalla, Subramoni, Panda 2010, section 4: messages take so much longer
     // between switches, for foreign traffic; in thousandths.
     uint32_t foreign_permille = 1000;
+    // What every link lets pass at once when it was idle for long enough, headers included: its
+    // rate is that of a token bucket.
+    uint64_t burst_bytes = 0;
+    // Messages take so much longer on a host's link while its other way is busy; in thousandths.
+    uint32_t both_ways_permille = 1000;
+    // Of two hosts that send each other long messages one sends first, then the other: the answer
+    // waits behind the data, as on one TCP connection.
+    bool long_in_turn = false;
     // From one host to all, what authenticates and places them included; none: as is not known.
     sched::Speed multicast = {};
     NodeParameters node = {};

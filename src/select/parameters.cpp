@@ -24,6 +24,8 @@ using price::ClusterParameters;
 constexpr uint64_t kBitsPerSecondMin = price::kBitsPerMbit;
 // A second is more than any network takes for a message.
 constexpr uint64_t kTimeMax = 1'000'000'000;
+// More than any shaper's bucket holds; a time at every rate above.
+constexpr uint64_t kBurstMax = uint64_t{1} << 30;
 
 // What a key sets; what it expects, where it could not.
 struct Key {
@@ -46,6 +48,13 @@ bool set_rate(uint64_t& target, std::string_view text) {
     return true;
 }
 
+bool set_bytes(uint64_t& target, std::string_view text, uint64_t most = UINT64_MAX) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes || *bytes > most) return false;
+    target = *bytes;
+    return true;
+}
+
 // Within a node rates are written as those of links are, and counted in bytes.
 bool set_bytes_per_s(uint64_t& target, std::string_view text) {
     uint64_t bits = 0;
@@ -55,6 +64,7 @@ bool set_bytes_per_s(uint64_t& target, std::string_view text) {
 }
 
 constexpr std::string_view kTime = "a time such as \"1.5us\", at most 1 s";
+constexpr std::string_view kBytes = "a number of bytes such as \"64K\"";
 constexpr std::string_view kRate = "a rate such as \"97gbit\", at least 1mbit";
 
 constexpr auto kKeys = std::to_array<Key>({
@@ -63,12 +73,9 @@ constexpr auto kKeys = std::to_array<Key>({
     {"hop", kTime, [](auto& p, auto text) { return set_time(p.links.trunk_latency_ns, text, 1); }},
     {"trunk", kRate, [](auto& p, auto text) { return set_rate(p.links.trunk_bits_per_s, text); }},
     {"message", kTime, [](auto& p, auto text) { return set_time(p.message_ns, text, 0); }},
-    {"eager", "a number of bytes such as \"64K\"",
-     [](auto& p, auto text) {
-         const auto bytes = parse_bytes(text);
-         if (bytes) p.eager_bytes_max = *bytes;
-         return bytes.has_value();
-     }},
+    {"eager", kBytes, [](auto& p, auto text) { return set_bytes(p.eager_bytes_max, text); }},
+    {"burst", "a number of bytes such as \"20K\", at most 1G",
+     [](auto& p, auto text) { return set_bytes(p.burst_bytes, text, kBurstMax); }},
     {"multicast_latency", kTime,
      [](auto& p, auto text) { return set_time(p.multicast.latency_ns, text, 1); }},
     {"multicast_rate", kRate,
@@ -94,12 +101,16 @@ struct Percent {
 constexpr auto kPercents = std::to_array<Percent>({
     {"payload_percent", 10, 100, &ClusterParameters::payload_permille},
     {"foreign_percent", 100, 10'000, &ClusterParameters::foreign_permille},
+    {"both_ways_percent", 100, 10'000, &ClusterParameters::both_ways_permille},
 });
+
+constexpr std::string_view kInTurn = "long_in_turn";
 
 Trouble unknown(const toml::key& key, std::span<const std::string_view> beside) {
     std::vector<std::string_view> known(beside.begin(), beside.end());
     for (const Key& one : kKeys) known.push_back(one.name);
     for (const Percent& one : kPercents) known.push_back(one.name);
+    known.push_back(kInTurn);
     return config::unknown_key(key, known);
 }
 
@@ -119,6 +130,14 @@ Trouble read_parameter(const toml::key& key, const toml::node& node, ClusterPara
                        std::span<const std::string_view> beside) {
     const auto percent = std::ranges::find(kPercents, key.str(), &Percent::name);
     if (percent != kPercents.end()) return read_percent(node, *percent, parameters);
+    if (key.str() == kInTurn) {
+        if (const auto value = node.value_exact<bool>()) {
+            parameters.long_in_turn = *value;
+            return std::nullopt;
+        }
+        return trouble(
+            node, std::string(kInTurn) + " = " + config::shown(node) + ": expected true or false");
+    }
     const auto known = std::ranges::find(kKeys, key.str(), &Key::name);
     if (known == kKeys.end()) return unknown(key, beside);
     const auto* text = node.as_string();

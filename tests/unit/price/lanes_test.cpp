@@ -7,6 +7,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sched/shortened.h"
@@ -23,7 +24,8 @@ Network network(uint32_t hosts) {
 }
 
 std::optional<LaneTimes> times_of(const Network& network, const sched::Programs& programs,
-                                  uint64_t count = 1, uint32_t in_flight = 1) {
+                                  uint64_t count = 1, uint32_t in_flight = 1,
+                                  sched::Stretch alike = {}) {
     std::vector<uint32_t> host_of(programs.size());
     std::iota(host_of.begin(), host_of.end(), 0);
     const auto program = [&](sched::Rank rank) {
@@ -33,7 +35,8 @@ std::optional<LaneTimes> times_of(const Network& network, const sched::Programs&
                       .program = program,
                       .host_of = host_of,
                       .count = count,
-                      .in_flight = in_flight};
+                      .in_flight = in_flight,
+                      .alike = {alike}};
     return followed_lanes(network, {}, lanes);
 }
 
@@ -108,6 +111,95 @@ TEST(Lanes, LongMessagesAskFirst) {
     EXPECT_EQ(times_of(works, programs)->first_ns, 2 * (10 + kLatency + 8));
 }
 
+// What a link saves within its burst it saves once: many messages pass at the rate.
+TEST(Lanes, ABurstPassesAtOnce) {
+    const auto programs = chain(sched::shape_of(TUTTI_BCAST, 3, 8));
+    Network bucket = network(3);
+    bucket.burst_bytes = 8;
+    EXPECT_EQ(times_of(bucket, programs)->first_ns, 2 * kLatency);
+    EXPECT_EQ(times_of(bucket, programs, 10, 10)->all_ns, 2 * kLatency + 9 * 8);
+    bucket.burst_bytes = 5;
+    EXPECT_EQ(times_of(bucket, programs)->first_ns, 2 * (kLatency + 3));
+    const auto from_root =
+        sched::written(sched::shape_of(TUTTI_BCAST, 3, 100), {1, 1, 1, 0},
+                       {"send 0 to 1 output[0+100]\nsend 1 to 2 output[0+100]\n",
+                        "recv 0 from 0 output[0+100]\n", "recv 1 from 0 output[0+100]\n"});
+    bucket.burst_bytes = 130;
+    EXPECT_EQ(times_of(bucket, from_root)->first_ns, kLatency + 2 * 100 - 130);
+    // Of the rate, headers included.
+    bucket.payload_permille = 500;
+    EXPECT_EQ(times_of(bucket, from_root)->first_ns, kLatency + 2 * 200 - 130);
+}
+
+// Two hosts send each other 3000 bytes 40 times, each time what has come. 1000 bytes of the burst
+// go in each of the first rounds, since a latency has let 2000 come back; then the rate is all.
+TEST(Lanes, ABurstRunsOut) {
+    sched::Lines bodies(2);
+    for (int k = 0; k < 40; ++k) {
+        for (int rank = 0; rank < 2; ++rank) {
+            bodies[rank] += k == 0 ? "" : "round " + std::to_string(k) + "\n";
+            bodies[rank] += "send " + std::to_string(k) + " to " + std::to_string(1 - rank) +
+                            (k % 2 == 0 ? " output[0+3000]\n" : " output[3000+3000]\n");
+            bodies[rank] += "recv " + std::to_string(k) + " from " + std::to_string(1 - rank) +
+                            (k % 2 == 0 ? " output[3000+3000]\n" : " output[0+3000]\n");
+        }
+    }
+    const auto programs =
+        sched::written(sched::shape_of(TUTTI_ALLREDUCE, 2, 6000), {1, 1, 40, 0}, bodies);
+    Network bucket = network(2);
+    EXPECT_EQ(times_of(bucket, programs)->first_ns, 40 * (kLatency + 3000));
+    bucket.burst_bytes = 42'000;
+    EXPECT_EQ(times_of(bucket, programs)->first_ns, 40 * kLatency);
+    bucket.burst_bytes = 20'000;
+    const uint64_t rated_ns = kLatency + 40 * 3000 - 20'000;
+    EXPECT_EQ(times_of(bucket, programs)->first_ns, rated_ns);
+    // And where four rounds are followed, all within the burst.
+    EXPECT_EQ(times_of(bucket, programs, 1, 1, {0, 40})->first_ns, rated_ns);
+    EXPECT_EQ(times_of(bucket, programs, 3, 3, {0, 40})->all_ns, rated_ns + 2 * 40 * 3000);
+}
+
+sched::Programs exchange(uint64_t bytes) {
+    const std::string area = " output[0+" + std::to_string(bytes) + "]\n";
+    return sched::written(sched::shape_of(TUTTI_BCAST, 2, bytes), {1, 1, 1, 0},
+                          {"send 0 to 1" + area + "recv 0 from 1" + area,
+                           "send 0 to 0" + area + "recv 0 from 0" + area});
+}
+
+// From when the first byte comes on, half a latency after the first one left, both ways are busy.
+TEST(Lanes, BothWaysOfALinkTakeLonger) {
+    constexpr uint64_t kBytes = 10'000;
+    const auto programs = exchange(kBytes);
+    Network slower = network(2);
+    EXPECT_EQ(times_of(slower, programs)->first_ns, kLatency + kBytes);
+    slower.both_ways_permille = 1500;
+    EXPECT_EQ(times_of(slower, programs)->first_ns,
+              kLatency + kBytes + (kBytes - kLatency / 2) / 2);
+    EXPECT_EQ(times_of(slower, programs, 10, 10)->all_ns, kLatency + 10 * kBytes * 3 / 2);
+    // One way at a time.
+    const auto there = chain(sched::shape_of(TUTTI_BCAST, 3, 8));
+    EXPECT_EQ(times_of(slower, there)->first_ns, times_of(network(3), there)->first_ns);
+}
+
+// The second one's answer waits behind the first one's message, and then has its way to go.
+TEST(Lanes, LongMessagesGoInTurn) {
+    Network turns = network(2);
+    turns.eager_bytes_max = 999;
+    EXPECT_EQ(times_of(turns, exchange(1000))->first_ns, 3 * kLatency + 1000);
+    turns.long_in_turn = true;
+    EXPECT_EQ(times_of(turns, exchange(1000))->first_ns, 3 * kLatency + 1000 + kLatency + 1000);
+    EXPECT_EQ(times_of(turns, exchange(999))->first_ns, kLatency + 999);
+    // To others they do not.
+    Network three = network(3);
+    three.eager_bytes_max = 999;
+    three.long_in_turn = true;
+    const auto ring =
+        sched::written(sched::shape_of(TUTTI_BCAST, 3, 1000), {1, 1, 1, 0},
+                       {"send 0 to 1 output[0+1000]\nrecv 0 from 2 output[0+1000]\n",
+                        "send 0 to 2 output[0+1000]\nrecv 0 from 0 output[0+1000]\n",
+                        "send 0 to 0 output[0+1000]\nrecv 0 from 1 output[0+1000]\n"});
+    EXPECT_EQ(times_of(three, ring)->first_ns, 3 * kLatency + 1000);
+}
+
 TEST(Lanes, AnEstimateTakesOneRankForAll) {
     const sched::Shape shape = sched::shape_of(TUTTI_BCAST, 3, 8);
     const auto programs = chain(shape);
@@ -120,6 +212,12 @@ TEST(Lanes, AnEstimateTakesOneRankForAll) {
     const LaneTimes times = estimated_lanes(network(3), {}, lanes, 1);
     EXPECT_EQ(times.first_ns, 2 * kLatency + 8);
     EXPECT_EQ(times.all_ns, 2 * kLatency + 5 * 8);
+    Network other = network(3);
+    other.both_ways_permille = 1500;
+    EXPECT_EQ(estimated_lanes(other, {}, lanes, 1).all_ns, 2 * kLatency + 5 * 12);
+    other.burst_bytes = 20;
+    EXPECT_EQ(estimated_lanes(other, {}, lanes, 1).first_ns, 2 * kLatency);
+    EXPECT_EQ(estimated_lanes(other, {}, lanes, 1).all_ns, 2 * kLatency + 5 * 12 - 20);
 }
 
 TEST(Lanes, MulticastsCostOneLatencyAndTheirBytes) {

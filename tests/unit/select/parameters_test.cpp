@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "price/network.h"
 #include "select/rules.h"
 
 namespace tutti::select {
@@ -23,6 +24,9 @@ message = "200ns"
 eager = "16K"
 payload_percent = 95
 foreign_percent = 150
+burst = "20K"
+both_ways_percent = 130
+long_in_turn = true
 multicast_latency = "20us"
 multicast_rate = "900mbit"
 flag = "70ns"
@@ -41,6 +45,13 @@ fold = "40gbit"
     EXPECT_EQ(found.eager_bytes_max, 16u << 10);
     EXPECT_EQ(found.payload_permille, 950u);
     EXPECT_EQ(found.foreign_permille, 1500u);
+    EXPECT_EQ(found.burst_bytes, 20u << 10);
+    EXPECT_EQ(found.both_ways_permille, 1300u);
+    EXPECT_TRUE(found.long_in_turn);
+    const price::Network network = price::Network::on(topo::Fabric::one_switch(2), found);
+    EXPECT_EQ(network.burst_bytes, 20u << 10);
+    EXPECT_EQ(network.both_ways_permille, 1300u);
+    EXPECT_TRUE(network.long_in_turn);
     EXPECT_EQ(found.multicast, (sched::Speed{20'000, 900}));
     EXPECT_EQ(found.node, (price::NodeParameters{70, 10'000'000'000u, 5'000'000'000u}));
 }
@@ -50,6 +61,9 @@ TEST(Parameters, WhatIsLeftOutIsAssumed) {
     ASSERT_TRUE(parsed);
     EXPECT_EQ(parsed.value().parameters()->links.latency_ns, 5000u);
     EXPECT_EQ(parsed.value().parameters()->links.bits_per_s, topo::LinkDefaults{}.bits_per_s);
+    EXPECT_EQ(parsed.value().parameters()->burst_bytes, 0u);
+    EXPECT_EQ(parsed.value().parameters()->both_ways_permille, 1000u);
+    EXPECT_FALSE(parsed.value().parameters()->long_in_turn);
 }
 
 TEST(Parameters, RulesStandBesideThem) {
@@ -70,12 +84,20 @@ TEST(Parameters, AMistakeIsALine) {
               "cluster.toml:1:14: parameters are written as [parameters], or are a preset's name");
     EXPECT_EQ(complaint("[parameters]\nlatnecy = \"1us\"\n"),
               "cluster.toml:2:1: unknown key latnecy; did you mean latency?");
-    EXPECT_EQ(complaint("[parameters]\nrate = \"0gbit\"\n"),
-              "cluster.toml:2:8: rate = \"0gbit\": expected a rate such as \"97gbit\", at least 1mbit");
+    EXPECT_EQ(
+        complaint("[parameters]\nrate = \"0gbit\"\n"),
+        "cluster.toml:2:8: rate = \"0gbit\": expected a rate such as \"97gbit\", at least 1mbit");
     EXPECT_EQ(complaint("[parameters]\nlatency = 5\n"),
               "cluster.toml:2:11: latency = 5: expected a time such as \"1.5us\", at most 1 s");
     EXPECT_EQ(complaint("[parameters]\nforeign_percent = 99\n"),
               "cluster.toml:2:19: foreign_percent = 99: expected a number from 100 to 10000");
+    EXPECT_EQ(complaint("[parameters]\nboth_ways_percent = 99\n"),
+              "cluster.toml:2:21: both_ways_percent = 99: expected a number from 100 to 10000");
+    EXPECT_EQ(
+        complaint("[parameters]\nburst = \"2G\"\n"),
+        "cluster.toml:2:9: burst = \"2G\": expected a number of bytes such as \"20K\", at most 1G");
+    EXPECT_EQ(complaint("[parameters]\nlong_in_turn = 1\n"),
+              "cluster.toml:2:16: long_in_turn = 1: expected true or false");
     EXPECT_EQ(complaint("[parameters]\nmulticast_rate = \"1gbit\"\n"),
               "cluster.toml:1:1: multicast_latency is missing: of multicasts both are told, or "
               "neither");
