@@ -32,6 +32,8 @@ LAB = types.SimpleNamespace(rate_bits=25_000_000, leaves="8,8", rate="25mbit")
     (["--table", "prices", "--leaves", "4"], "--leaves: the tables of prices choose it"),
     (["--table", "prices", "--tutti-on", "none"],
      "--tutti-on: the tables of prices need an MPI that carries Tutti"),
+    (["--again", "kept.json"], "--again: is of the table of prices"),
+    (["--table", "prices", "--again", "/no/kept.json"], "--again: cannot read /no/kept.json"),
     (["--rounds", "0"], "--rounds: at least 1"),
     (["--bytes", "12"], "argument --bytes: '12': every size is a multiple of 8 bytes"),
 ])
@@ -91,6 +93,25 @@ def test_prices_are_judged_by_what_they_choose():
     assert (found["near_choices"], found["choices"]) == (1, 2)
     # c and e are as fast as each other; of d the price is too low for both.
     assert (found["short_pairs_right"], found["short_pairs"]) == (0, 2)
+
+
+def test_prices_of_an_earlier_table(monkeypatch):
+    """Of each bed with its own latency, though its lab is gone."""
+    asked = []
+
+    def predicted(_, options, collective, size, algorithm):
+        told = pathlib.Path(options[options.index("--parameters") + 1]).read_text()
+        asked.append((told.splitlines()[1], options[options.index("--hosts") + 1], collective, size))
+        return {algorithm: 42}
+    monkeypatch.setattr(prices, "predicted", predicted)
+    hosts = [{"name": f"h{i}", "leaf": i // 2} for i in range(4)]
+    kept = {"rows": [price_row("a", 100, 90)], "labs": [
+        {"leaves": "8,8", "order": "across", "latency_ns": 7,
+         "state": {"hosts": hosts, "leaves": [2, 2]}},
+        {"leaves": "4", "order": "leaves", "latency_ns": 8, "state": {"hosts": hosts, "leaves": [4]}}]}
+    rows, _ = prices.priced_again(kept, "tutti")
+    assert [(row["ms"], row["price_ms"]) for row in rows] == [(100, 42)]
+    assert asked == [('latency = "7ns"', "h0,h2,h1,h3", "bcast", 64 << 10)]
 
 
 @pytest.mark.parametrize("line, row", [
