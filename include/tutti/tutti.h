@@ -241,6 +241,9 @@ typedef struct tutti_team_params {
      * of blocking collectives. Where memory is short such teams may share some: a node may have
      * thousands of them. */
     int in_turn;
+    /* Not 0: this member cannot keep a team. It takes part so that all hear of it; nobody gets
+     * one. */
+    int cannot;
 } tutti_team_params;
 #define TUTTI_REQUESTS_MAX 64
 

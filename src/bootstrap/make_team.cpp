@@ -115,6 +115,7 @@ class TeamMaker {
 
 // All that a team of any kind takes beside its node's part and its way to other nodes.
 Report TeamMaker::prepare() {
+    if (params_.cannot) return report_of_no_memory();
     nodes_.reserve(params_.size);
     team_ = std::make_unique<engine::Team>(context_, params_,
                                            context_.settings().check && params_.size > 1);

@@ -21,12 +21,14 @@ void link_state(CommState& state) {
     state.link = &front.states;
     if (state.next != nullptr) state.next->link = &state.next;
     front.states = &state;
+    front.unattached += state.is_attached ? 0 : 1;
 }
 
 void unlink_state(CommState& state) {
     const std::lock_guard lock(front.mutex_states);
     *state.link = state.next;
     if (state.next != nullptr) state.next->link = state.link;
+    front.unattached -= state.is_attached ? 0 : 1;
 }
 
 void note_multicast(MulticastLog& log, const CommState& state) {
@@ -138,16 +140,33 @@ void look_at(CommState& state) {
     }
 }
 
+CommState* find_unattached(abi::Comm comm) {
+    if (front.unattached.load(std::memory_order_relaxed) == 0) return nullptr;
+    const std::lock_guard lock(front.mutex_states);
+    CommState* state = front.states;
+    while (state != nullptr && (state->is_attached || !(state->comm == comm))) state = state->next;
+    return state;
+}
+
+// Where the host does not take it, which other ranks do not see, the state counts on all the same:
+// this rank has to be there when they make the team, and says then that it can have none. The host
+// is asked again in each call.
 CommState* attach_state(abi::Comm comm) {
     const HostGuard guard;
-    auto state = std::make_unique<CommState>();
-    state->comm = comm;
-    look_at(*state);
-    if (front.host.comm_set_attr(comm, front.comm_key, state.get()) != abi::kSuccess) {
-        return nullptr;
+    CommState* state = find_unattached(comm);
+    if (state == nullptr) {
+        auto made = std::make_unique<CommState>();
+        made->comm = comm;
+        look_at(*made);
+        state = made.release();
+        link_state(*state);
     }
-    link_state(*state);
-    return state.release();
+    if (front.host.comm_set_attr(comm, front.comm_key, state) == abi::kSuccess) {
+        const std::lock_guard lock(front.mutex_states);
+        state->is_attached = true;
+        --front.unattached;
+    }
+    return state;
 }
 
 std::string name_of(abi::Comm comm) {
@@ -203,6 +222,7 @@ void make_team(CommState& state, bool is_apart) {
     params.multicast_later = 1;
     // Its blocking collectives come in such an order, if MPI allows the program at all.
     params.in_turn = front.is_serial ? 1 : 0;
+    params.cannot = state.is_attached ? 0 : 1;
     char message[512] = {};
     const tutti_status status =
         tutti_team_create(front.context, &params, &state.team, message, sizeof message);
@@ -225,7 +245,7 @@ CommState* find_state_slow(abi::Comm comm) {
     const uint64_t generation = front.generation.load(std::memory_order_acquire);
     CommState* state = attribute_of(comm);
     if (state == nullptr) state = attach_state(comm);
-    if (state == nullptr) return nullptr;
+    if (!state->is_attached) return state;  // not to be kept: nobody says when it is gone
     thread.comm = comm;
     thread.comm_generation = generation;
     thread.state = state;

