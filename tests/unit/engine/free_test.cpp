@@ -101,6 +101,24 @@ TEST(EndOfATeam, WaitsForNobodyWhoMissesSomething) {
     EXPECT_EQ(first.turns() + second.turns(), 0);
 }
 
+// A limit (docs/plan.md): who has freed the team before it knew of the failure takes no part, so the
+// others learn neither from when on to do without multicast nor what it had sent.
+TEST(EndOfATeam, WhoFreedItBeforeTheFailureIsWaitedFor) {
+    test::Mailbox mailbox(2);
+    Rank first(mailbox, 0);
+    Rank second(mailbox, 1);
+    first.end();
+    EXPECT_TRUE(first.is_gone());
+    first.fail(0);
+    second.fail(1);
+    for (int turn = 0; turn < 100; ++turn) {
+        first.attend();
+        EXPECT_EQ(second.inter_node().decide(), transport::State::kPending);
+    }
+    EXPECT_GT(mailbox.under_way(), 0u);
+    second.inter_node().drop_multicast("for a test");  // its end would wait
+}
+
 size_t bytes_in_use() {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
