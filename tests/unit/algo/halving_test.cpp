@@ -92,33 +92,43 @@ TEST(Halving, FewStepsForMillions) {
     EXPECT_GE(tree.own().end - tree.own().begin, 1U);
 }
 
-// I1, I3 and I4, for any tree of switches and any root.
+// I4: of the ranks below a switch its leader alone has its parent elsewhere.
+void expect_leaders(const topo::SwitchTree& tree, const topo::SwitchOrder& order, Rank root) {
+    const auto p = static_cast<Rank>(order.nodes().size());
+    std::vector<Rank> parents;
+    for (Rank rank = 0; rank < p; ++rank) {
+        parents.push_back(HalvingTree(p, root, rank, &order).parent());
+    }
+    for (uint32_t at = 0; at < tree.nodes.size(); ++at) {
+        const auto below = [&](Rank i) {
+            return topo::test::is_below(tree, tree.place_of_host[order.nodes()[i]].node, at);
+        };
+        uint32_t leaders = 0;
+        Rank first = p;
+        for (Rank rank = 0; rank < p; ++rank) {
+            if (!below(rank)) continue;
+            first = std::min(first, rank);
+            if (rank != root && below(parents[rank])) continue;
+            ++leaders;
+            EXPECT_EQ(rank, below(root) ? root : first);
+        }
+        EXPECT_EQ(leaders, first < p ? 1U : 0U);
+    }
+}
+
+// I1, I3 and I4, for any tree of switches and any root. Every tenth tree is a large one.
 TEST(Halving, AlongTheSwitches) {
     Prng prng(2);
     for (int turn = 0; turn < 200; ++turn) {
-        const auto p = static_cast<Rank>(1 + prng.below(40));
-        const topo::SwitchTree tree =
-            topo::test::random_switches(prng, static_cast<uint32_t>(1 + prng.below(12)), p);
+        const bool is_large = turn % 10 == 9;
+        const auto p = static_cast<Rank>(1 + prng.below(is_large ? 2000 : 40));
+        const topo::SwitchTree tree = topo::test::random_switches(
+            prng, static_cast<uint32_t>(1 + prng.below(is_large ? 200 : 12)), p);
         const topo::SwitchOrder order(tree);
         const auto root = static_cast<Rank>(prng.below(p));
         SCOPED_TRACE(testing::Message() << "turn " << turn);
         expect_intervals(p, root, &order);
-        for (uint32_t at = 0; at < tree.nodes.size(); ++at) {
-            const auto below = [&](Rank i) {
-                return topo::test::is_below(tree, tree.place_of_host[order.nodes()[i]].node, at);
-            };
-            uint32_t leaders = 0;
-            Rank first = p;
-            for (Rank rank = 0; rank < p; ++rank) {
-                if (!below(rank)) continue;
-                first = std::min(first, rank);
-                const Rank parent = HalvingTree(p, root, rank, &order).parent();
-                if (rank != root && below(parent)) continue;
-                ++leaders;
-                EXPECT_EQ(rank, below(root) ? root : first);
-            }
-            EXPECT_EQ(leaders, first < p ? 1U : 0U);
-        }
+        expect_leaders(tree, order, root);
         if (testing::Test::HasFailure()) return;
     }
 }
