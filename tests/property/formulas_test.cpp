@@ -129,6 +129,20 @@ TEST(Formulas, BarrierTree) {
     }
 }
 
+TEST(Formulas, BarrierBinomial) {
+    for_every_p(TUTTI_BARRIER, "binomial", [](const Shape& shape, const Totals& all) {
+        // Fan-in 1 of the tree's: ceil(log2 N) levels each way, section 4.1.3.
+        EXPECT_LE(all.steps, 2 * ceil_log2(shape.ranks));
+        if (std::has_single_bit(shape.ranks)) {
+            EXPECT_EQ(all.steps, 2 * floor_log2(shape.ranks));
+        }
+        EXPECT_EQ(all.messages, 2 * (uint64_t{shape.ranks} - 1));
+        // The root's, one to each of its children.
+        EXPECT_EQ(all.messages_sent, std::max<uint64_t>(ceil_log2(shape.ranks), 1));
+        EXPECT_EQ(all.bytes, 0U);
+    });
+}
+
 // Kini 2003, sections 4.1.3 and 5.2.2: as many levels up, one step down.
 TEST(Formulas, GatherMulticast) {
     for (const uint32_t l : {1U, 3U, 7U, 15U}) {

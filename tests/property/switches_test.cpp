@@ -383,5 +383,27 @@ TEST(SwitchLoad, TreesComeToEachSwitchOnce) {
     }
 }
 
+// The same tree up and down: R - 1 messages between R switches each way.
+TEST(SwitchLoad, ABarrierCrossesToEachSwitchOnce) {
+    for (uint32_t racks = 2; racks <= 64; racks = racks < 8 ? racks + 1 : racks * 2) {
+        for (const uint32_t each : {1u, 5u, 8u}) {
+            const Job job = in_racks(racks, each, racks + each);
+            const Shape shape = {.collective = TUTTI_BARRIER, .ranks = job.placement.ranks()};
+            const Programs programs =
+                make_plans(*find(TUTTI_BARRIER, "binomial"), shape, job.placement, {});
+            uint64_t crossings = 0;
+            for (const auto& step : check::steps(job.placement, programs)) {
+                for (const check::Passage& passage : step) {
+                    const auto leaf_of = [&](Rank rank) {
+                        return job.tree.place_of_host[job.placement.node_of(rank)].node;
+                    };
+                    crossings += leaf_of(passage.sender) != leaf_of(passage.receiver) ? 1 : 0;
+                }
+            }
+            EXPECT_EQ(crossings, 2 * (racks - 1)) << racks << " racks of " << each;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace tutti::algo
