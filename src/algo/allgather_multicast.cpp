@@ -64,6 +64,7 @@ Algorithm allgather_multicast() {
             .summary = "blocks by multicast in turn: every link carries each once",
             .obstacle = unless_multicast,
             .make = make<AllgatherMulticast>,
+            .steps = passing_steps,
             .has_fan_in = true,
             .has_pieces = true,
             .segment_bytes_max = sched::kMulticastBytesMax,

@@ -92,6 +92,7 @@ Algorithm allgather_ring() {
             .alike = [](const Shape& shape) -> AlikeRounds {
                 return {{{0, shape.ranks - uint64_t{1}}}};
             },
+            .steps = passing_steps,
             .has_single_blocks = true,
             .has_pieces = true};
 }

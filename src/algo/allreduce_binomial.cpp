@@ -63,6 +63,8 @@ Algorithm allreduce_binomial() {
             .summary = "segments up a binomial tree and down again",
             .make = make<AllreduceBinomial>,
             .scratch_bytes = reduce_binomial_scratch,
+            .steps = [](const Shape& shape,
+                        const Tuning& tuning) { return 2 * doubling_steps(shape, tuning); },
             .segment_bytes = kChainSegment,
             .lanes_in_flight = kReturningLanes};
 }

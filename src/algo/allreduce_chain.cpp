@@ -66,6 +66,8 @@ Algorithm allreduce_chain() {
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return shape.ranks == 1 ? 0 : align_up(shape.bytes);
             },
+            .steps = [](const Shape& shape,
+                        const Tuning& tuning) { return 2 * passing_steps(shape, tuning); },
             .segment_bytes = kChainSegment,
             .lanes_in_flight = kReturningLanes,
             .folds_from_left = true};

@@ -110,6 +110,8 @@ Algorithm allreduce_gather_multicast() {
             .scratch_bytes = [](const Shape& shape, const Tuning& tuning) -> uint64_t {
                 return landing_bytes(GatherTree(shape.ranks, 0, tuning), shape.bytes);
             },
+            .steps = [](const Shape& shape,
+                        const Tuning& tuning) { return tree_levels(shape.ranks, tuning) + 1; },
             .segment_bytes = sched::kMulticastBytesMax,
             .has_fan_in = true,
             .segment_bytes_max = sched::kMulticastBytesMax,

@@ -89,6 +89,7 @@ Algorithm allreduce_multicast() {
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return ring_fold_scratch(shape);
             },
+            .steps = passing_steps,
             .segment_bytes = kRingSegment,
             .has_fan_in = true,
             .fan_in_max = sched::kMulticastsInFlightMax,

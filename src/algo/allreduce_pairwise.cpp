@@ -108,7 +108,8 @@ Algorithm allreduce_pairwise() {
             .make = make<AllreducePairwise>,
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return shape.ranks == 1 ? 0 : 2 * align_up(shape.bytes);
-            }};
+            },
+            .steps = pair_steps};
 }
 
 }  // namespace tutti::algo

@@ -144,7 +144,11 @@ Algorithm allreduce_rabenseifner() {
                 if (!std::has_single_bit(shape.ranks)) return align_up(shape.bytes);
                 const uint64_t elements = shape.bytes / shape.element_bytes;
                 return align_up((elements + 1) / 2 * shape.element_bytes);
-            }};
+            },
+            .steps =
+                [](const Shape& shape, const Tuning& tuning) {
+                    return pair_steps(shape, tuning) + floor_log2(shape.ranks);
+                }};
 }
 
 }  // namespace tutti::algo

@@ -94,6 +94,8 @@ Algorithm allreduce_ring() {
                 const uint64_t half = shape.ranks - uint64_t{1};
                 return {{{0, half}, {half, half}}};
             },
+            .steps = [](const Shape& shape,
+                        const Tuning& tuning) { return 2 * passing_steps(shape, tuning); },
             .segment_bytes = kRingSegment};
 }
 

@@ -60,7 +60,10 @@ Algorithm barrier_binomial() {
     return {.name = BarrierBinomial::kName,
             .collective = TUTTI_BARRIER,
             .summary = "up and down a binomial tree, along the switches",
-            .make = make<BarrierBinomial>};
+            .make = make<BarrierBinomial>,
+            .steps = [](const Shape& shape, const Tuning& tuning) {
+                return 2 * doubling_steps(shape, tuning);
+            }};
 }
 
 }  // namespace tutti::algo

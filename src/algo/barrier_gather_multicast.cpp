@@ -58,6 +58,8 @@ Algorithm barrier_gather_multicast() {
             .summary = "up a tree of settable fan-in, then one multicast",
             .obstacle = unless_multicast,
             .make = make<BarrierGatherMulticast>,
+            .steps = [](const Shape& shape,
+                        const Tuning& tuning) { return tree_levels(shape.ranks, tuning) + 1; },
             .has_fan_in = true,
             .has_multicast = true};
 }

@@ -61,7 +61,8 @@ Algorithm barrier_pairwise() {
     return {.name = BarrierPairwise::kName,
             .collective = TUTTI_BARRIER,
             .summary = "pairs at distances that double; two steps more unless p = 2^k",
-            .make = make<BarrierPairwise>};
+            .make = make<BarrierPairwise>,
+            .steps = pair_steps};
 }
 
 }  // namespace tutti::algo

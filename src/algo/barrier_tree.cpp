@@ -71,6 +71,8 @@ Algorithm barrier_tree() {
             .collective = TUTTI_BARRIER,
             .summary = "up and down a tree of settable fan-in",
             .make = make<BarrierTree>,
+            .steps = [](const Shape& shape,
+                        const Tuning& tuning) { return 2 * tree_levels(shape.ranks, tuning); },
             .has_fan_in = true};
 }
 

@@ -57,6 +57,7 @@ Algorithm bcast_chain() {
             .collective = TUTTI_BCAST,
             .summary = "segments along a chain: every link carries each byte once",
             .make = make<BcastChain>,
+            .steps = passing_steps,
             .segment_bytes = kChainSegment};
 }
 

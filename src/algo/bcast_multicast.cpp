@@ -57,6 +57,7 @@ Algorithm bcast_multicast() {
             .summary = "segments by multicast: every link carries each byte once",
             .obstacle = unless_one_multicast,
             .make = make<BcastMulticast>,
+            .steps = one_step,
             .segment_bytes = sched::kMulticastBytesMax,
             .lanes_in_flight = kMulticastLanes,
             .segment_bytes_max = sched::kMulticastBytesMax,

@@ -104,7 +104,10 @@ Algorithm bcast_scatter_allgather() {
     return {.name = BcastScatterAllgather::kName,
             .collective = TUTTI_BCAST,
             .summary = "pieces down a binomial tree, then around a ring",
-            .make = make<BcastScatterAllgather>};
+            .make = make<BcastScatterAllgather>,
+            .steps = [](const Shape& shape, const Tuning& tuning) {
+                return doubling_steps(shape, tuning) + passing_steps(shape, tuning);
+            }};
 }
 
 }  // namespace tutti::algo

@@ -68,6 +68,7 @@ Algorithm gather_direct() {
             .summary = "every rank sends to the root",
             .obstacle = if_block_too_long,
             .make = make<GatherDirect>,
+            .steps = one_step,
             .has_single_blocks = true,
             .has_fan_in = true};
 }

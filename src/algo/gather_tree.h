@@ -23,6 +23,13 @@ namespace tutti::algo {
 // What the source found best (section 4.4.2, 16 nodes of InfiniBand).
 inline constexpr uint32_t kFanInDefault = 7;
 
+inline uint64_t tree_levels(uint64_t ranks, const Tuning& tuning) {
+    const uint64_t base = uint64_t{tuning.fan_in == 0 ? kFanInDefault : tuning.fan_in} + 1;
+    uint64_t levels = 0;
+    for (uint64_t reached = 1; reached < ranks; reached *= base) ++levels;
+    return levels;
+}
+
 class GatherTree {
   public:
     GatherTree(Rank ranks, Rank rank, const Tuning& tuning)

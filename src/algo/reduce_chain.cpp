@@ -12,6 +12,7 @@ Algorithm reduce_chain() {
                 return std::make_unique<ReduceChain>(shape, rank, false);
             },
             .scratch_bytes = reduce_chain_scratch,
+            .steps = [](const Shape& shape, const Tuning&) -> uint64_t { return shape.ranks; },
             .segment_bytes = kChainSegment,
             .lanes_in_flight = kReturningLanes,
             .folds_from_left = true};

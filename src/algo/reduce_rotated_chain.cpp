@@ -13,6 +13,7 @@ Algorithm reduce_rotated_chain() {
                 return std::make_unique<ReduceChain>(shape, rank, true);
             },
             .scratch_bytes = reduce_chain_scratch,
+            .steps = passing_steps,
             .segment_bytes = kChainSegment};
 }
 

@@ -137,6 +137,7 @@ Algorithm reduce_scatter_block_direct() {
                 const uint64_t piece = scattered_piece(shape, tuning);
                 return align_up((shape.ranks - 1) * std::min(piece, longest_block(shape)));
             },
+            .steps = one_step,
             .has_fan_in = true,
             .has_pieces = true,
             .folds_from_left = true};

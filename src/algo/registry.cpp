@@ -23,6 +23,12 @@ const Algorithm& left_fold(tutti_collective collective) {
     return *found;
 }
 
+uint64_t doubling_steps(const Shape& shape, const Tuning&) { return ceil_log2(shape.ranks); }
+uint64_t pair_steps(const Shape& shape, const Tuning&) {
+    return floor_log2(shape.ranks) + (std::has_single_bit(shape.ranks) ? 0 : 2);
+}
+uint64_t passing_steps(const Shape& shape, const Tuning&) { return shape.ranks - uint64_t{1}; }
+
 std::string_view unless_commutative(const Shape& shape) {
     if (shape.is_commutative) return {};
     return "needs an operator that commutes";

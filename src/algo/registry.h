@@ -46,6 +46,15 @@ inline uint64_t no_scratch(const Shape&, const Tuning&) { return 0; }
 using AlikeRounds = std::array<sched::Stretch, 2>;
 inline AlikeRounds none_alike(const Shape&) { return {}; }
 
+// Laws of the longest chain of messages that wait for each other in a lane, p participants.
+inline uint64_t one_step(const Shape&, const Tuning&) { return 1; }
+// ceil(log2 p)
+uint64_t doubling_steps(const Shape& shape, const Tuning& tuning);
+// floor(log2 p), and 2 more where p is no power of two (algo/pairs.h).
+uint64_t pair_steps(const Shape& shape, const Tuning& tuning);
+// p - 1
+uint64_t passing_steps(const Shape& shape, const Tuning& tuning);
+
 // An algorithm's record, which stands in its own file.
 struct Algorithm {
     std::string_view name;
@@ -61,6 +70,10 @@ struct Algorithm {
     // Its law, for those who price long schedules: in these rounds each participant does the same
     // with the same peers, but for what does not divide. Of the shape that make() gets.
     AlikeRounds (*alike)(const Shape& shape) = none_alike;
+    // Likewise: the longest chain of messages that wait for each other, at most, for those who
+    // price schedules that are too long to be followed. What a participant posts at once counts
+    // once.
+    uint64_t (*steps)(const Shape& shape, const Tuning& tuning) = doubling_steps;
     // Cut vectors this long into segments when nothing else is said; 0: leave them whole.
     uint64_t segment_bytes = 0;
     // Its longest messages go from one half of the participants to the other. It follows the walk

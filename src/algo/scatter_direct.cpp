@@ -68,6 +68,7 @@ Algorithm scatter_direct() {
             .summary = "the root sends to every rank",
             .obstacle = if_block_too_long,
             .make = make<ScatterDirect>,
+            .steps = one_step,
             .has_single_blocks = true,
             .has_fan_in = true};
 }

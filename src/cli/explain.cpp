@@ -47,6 +47,12 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
 // Longer schedules are for programs, not for people.
 constexpr uint64_t kPrintedOperationsMax = 1'000'000;
 
+// Where it was not followed in time.
+std::string_view mark_of(select::Method method) {
+    if (method == select::Method::kFollowed) return "";
+    return method == select::Method::kExtrapolated ? "~" : "?";
+}
+
 void print_row(const explain::Candidate& row, bool has_multicasts) {
     const char* mark = row.is_chosen ? "*" : " ";
     if (!row.obstacle.empty()) {
@@ -61,7 +67,8 @@ void print_row(const explain::Candidate& row, bool has_multicasts) {
         fmt::print("{:>10} {:>12} ", most.multicasts_sent, format_bytes(most.multicast_bytes_sent));
     }
     fmt::print("{:>12} {:>8} {:>10}  {}\n", format_bytes(most.reduced_bytes), most.node_operations,
-               row.ns ? format_duration(*row.ns) : "-", row.algorithm->summary);
+               row.ns ? fmt::format("{}{}", mark_of(row.method), format_duration(*row.ns)) : "-",
+               row.algorithm->summary);
 }
 
 void print_table(const sched::Shape& shape, const topo::Placement& placement,
@@ -78,6 +85,15 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
         "rank that has most.\ntime: predicted, all ranks beginning together (docs/price.md), by "
         "the algorithm's own "
         "tuning, of the chosen one as it runs; -: nothing tells how fast multicasts are\n");
+    const auto is_any = [&rows](select::Method method) {
+        return std::ranges::any_of(rows, [&](const auto& row) { return row.method == method; });
+    };
+    if (is_any(select::Method::kExtrapolated)) {
+        fmt::print("~: extrapolated from few hosts (docs/price.md, Many hosts)\n");
+    }
+    if (is_any(select::Method::kEstimated)) {
+        fmt::print("?: estimated by one rank's work; nothing is chosen by it\n");
+    }
     if (has_multicasts) {
         fmt::print("multicasts, bytes: what that rank sends so, once for all that receive it\n");
     }

@@ -13,14 +13,16 @@ Comparison compare(const sched::Shape& shape, const topo::Placement& placement,
         if (one.collective != shape.collective) continue;
         const bool is_chosen = choice.algorithm == &one;
         const algo::Tuning tuning = is_chosen ? choice.tuning : algo::Tuning{};
-        Candidate candidate{
-            &one, is_chosen, algo::plan_obstacle(one, shape, placement, tuning), {}, {}};
+        Candidate candidate{&one, is_chosen, algo::plan_obstacle(one, shape, placement, tuning),
+                            {},   {},        {}};
         if (candidate.obstacle.empty()) {
             candidate.cost = cost_of(one, shape, placement, tuning);
             result.are_followed &= candidate.cost.is_followed;
             result.has_multicasts |= candidate.cost.most.multicasts_sent != 0;
             if (!one.has_multicast || cluster.network.multicast.mbit != 0) {
-                candidate.ns = select::predicted_ns(one, shape, placement, tuning, cluster);
+                const auto found = select::predict(one, shape, placement, tuning, cluster);
+                candidate.ns = found.ns;
+                candidate.method = found.method;
             }
         }
         result.candidates.push_back(candidate);

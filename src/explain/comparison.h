@@ -22,6 +22,7 @@ struct Candidate {
     std::string_view obstacle;  // why it cannot run this; then it has no cost
     price::Cost cost;
     std::optional<uint64_t> ns;  // predicted; none: nothing tells how fast multicasts are
+    select::Method method = select::Method::kFollowed;  // how
 };
 
 struct Comparison {

@@ -73,7 +73,7 @@ uint64_t LaneWalk::left_out_ns() const {
     return sum;
 }
 
-bool LaneWalk::go() {
+bool LaneWalk::go(uint64_t messages_max) {
     for (Rank rank = 0; rank < lanes_.participants; ++rank) {
         Participant& one = participants_[rank];
         load(one, 0, one.older);
@@ -85,7 +85,7 @@ bool LaneWalk::go() {
             const Rank rank = queue_.back();
             queue_.pop_back();
             advance(rank);
-            if (operations_ > 2 * kFollowedMessagesMax) return false;
+            if (operations_ > 2 * messages_max) return false;
         }
         if (departures_.empty()) break;
         const Departure next = departures_.top();

@@ -17,13 +17,14 @@ class LaneWalk {
   public:
     LaneWalk(const Network& network, const NodeParameters& node, const Lanes& lanes);
 
-    // False where there are more than kFollowedMessagesMax messages, of two operations each.
-    bool go();
+    // False where there are more messages than that, of two operations each.
+    bool go(uint64_t messages_max);
 
     // Until all participants are done.
     [[nodiscard]] uint64_t end_ns() const { return end_ns_ + left_out_ns() + unpaid_ns(); }
     // What all further lanes add.
     [[nodiscard]] uint64_t further_ns() const;
+    [[nodiscard]] uint64_t operations() const { return operations_; }
 
   private:
     static constexpr uint64_t kNever = UINT64_MAX;

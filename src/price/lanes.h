@@ -46,6 +46,7 @@ struct Lanes {
 struct LaneTimes {
     uint64_t first_ns = 0;  // one lane alone
     uint64_t all_ns = 0;
+    uint64_t operations = 0;  // that were followed, two a message
 };
 
 // At most about so many messages are followed, of two operations each, at 0.1 to 0.2 us each.
@@ -53,7 +54,8 @@ inline constexpr uint64_t kFollowedMessagesMax = 1u << 15;
 
 // None if there are more messages than that, multicasts counted by their ends.
 std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParameters& node,
-                                        const Lanes& lanes);
+                                        const Lanes& lanes,
+                                        uint64_t messages_max = kFollowedMessagesMax);
 // By what one participant does, on the slowest host's link and with its longest way for each round:
 // where there are too many messages to follow. What waits for links between switches, or for other
 // participants, is not in it, so these times are for comparison with each other only.

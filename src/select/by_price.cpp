@@ -14,8 +14,11 @@ namespace tutti::select {
 namespace {
 
 // A price takes 10 to 100 us among so many participants and grows with them; beyond, each algorithm
-// has its own tuning only.
+// has its own tuning only, and the cheapest the others too.
 constexpr uint32_t kTunedParticipantsMax = 64;
+// What takes so many times the best price at least is not priced: among many hosts prices are
+// extrapolated, and off by less.
+constexpr uint64_t kLeftOut = 2;
 // Rankings that a team remembers: sizes of some collectives.
 constexpr size_t kRankingsMax = 64;
 
@@ -29,11 +32,14 @@ constexpr auto kPieces = std::to_array<Pieces>(
 constexpr uint64_t kBlockPieceBytes = 16u << 10;
 constexpr uint32_t kFewAtATime = 2;
 
-std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched::Shape& shape,
-                                  const topo::Placement& placement) {
+bool are_many(const algo::Algorithm& algorithm, const sched::Shape& shape,
+              const topo::Placement& placement) {
+    return algo::inner_lane(algorithm, shape, placement, {}).shape.ranks > kTunedParticipantsMax;
+}
+
+// The algorithm's own first.
+std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched::Shape& shape) {
     std::vector<algo::Tuning> all{{}};
-    const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, {});
-    if (lane.shape.ranks > kTunedParticipantsMax) return all;
     if (is_vector(shape.collective)) {
         for (const auto& [segment_bytes, lanes] : kPieces) {
             const bool is_allowed =
@@ -49,6 +55,22 @@ std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched:
     return all;
 }
 
+void tune_the_first(const sched::Shape& shape, const topo::Placement& placement,
+                    const Cluster& cluster, std::vector<Priced>& all) {
+    if (all.empty()) return;
+    const algo::Algorithm& algorithm = *all.front().algorithm;
+    if (!are_many(algorithm, shape, placement)) return;
+    const uint64_t best_ns = all.front().ns;
+    for (const algo::Tuning& tuning : tunings(algorithm, shape)) {
+        // Of trees of few at a time the levels are too coarse to grow by a law.
+        if (tuning == algo::Tuning{} || tuning.fan_in != 0) continue;
+        if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
+        if (least_ns(algorithm, shape, placement, tuning, cluster) > best_ns) continue;
+        const Prediction found = predict(algorithm, shape, placement, tuning, cluster);
+        if (found.method != Method::kEstimated) all.push_back({&algorithm, tuning, found.ns});
+    }
+}
+
 }  // namespace
 
 Cluster cluster_of(const topo::Placement& placement, const price::ClusterParameters& parameters) {
@@ -60,25 +82,47 @@ Cluster cluster_of(const topo::Placement& placement, const price::ClusterParamet
         auto described = topo::fabric_of(*tree, parameters.links);
         if (described) fabric = std::move(described.value());
     }
-    return {price::Network::on(std::move(fabric), parameters), parameters.node};
+    Cluster cluster{price::Network::on(std::move(fabric), parameters), parameters.node};
+    cluster.outline = price::outline_of(cluster.network.fabric);
+    return cluster;
 }
 
 std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& placement,
                              const Cluster& cluster) {
-    std::vector<Priced> all;
+    std::vector<Priced> all;  // first the least that it can take
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != shape.collective) continue;
         if (algorithm.has_multicast && cluster.network.multicast.mbit == 0) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
-        for (const algo::Tuning& tuning : tunings(algorithm, shape, placement)) {
+        const bool has_its_own_only = are_many(algorithm, shape, placement);
+        for (const algo::Tuning& tuning : tunings(algorithm, shape)) {
+            if (has_its_own_only && tuning != algo::Tuning{}) continue;
             if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
-            const Prediction found = predict(algorithm, shape, placement, tuning, cluster);
-            if (!found.is_followed) return {};
-            all.push_back({&algorithm, tuning, found.ns});
+            all.push_back(
+                {&algorithm, tuning, least_ns(algorithm, shape, placement, tuning, cluster)});
         }
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Priced& a, const Priced& b) { return a.ns < b.ns; });
+    const auto is_cheaper = [](const Priced& a, const Priced& b) { return a.ns < b.ns; };
+    std::vector<Priced*> order;
+    for (Priced& one : all) order.push_back(&one);
+    std::ranges::stable_sort(order,
+                             [&](const Priced* a, const Priced* b) { return is_cheaper(*a, *b); });
+    uint64_t best_ns = UINT64_MAX;
+    for (Priced* one : order) {
+        const bool can_win = one->ns / kLeftOut <= best_ns;
+        Prediction found{.method = Method::kEstimated};
+        if (can_win) found = predict(*one->algorithm, shape, placement, one->tuning, cluster);
+        if (found.method == Method::kEstimated) {
+            one->algorithm = nullptr;
+            continue;
+        }
+        one->ns = found.ns;
+        best_ns = std::min(best_ns, found.ns);
+    }
+    std::erase_if(all, [](const Priced& one) { return one.algorithm == nullptr; });
+    std::stable_sort(all.begin(), all.end(), is_cheaper);
+    tune_the_first(shape, placement, cluster, all);
+    std::stable_sort(all.begin(), all.end(), is_cheaper);
     return all;
 }
 

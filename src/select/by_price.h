@@ -24,10 +24,12 @@ struct Priced {
     uint64_t ns = 0;
 };
 
-// Every algorithm of the collective that is right for the call, with a few tunings each, the
-// cheapest first; of those that cost the same the registry's first. None where one has too many
-// messages to be followed: an estimate does not see what a rank waits for, so it cannot be
-// compared. Where nobody knows how fast multicasts are, those that need them are left out.
+// The algorithms of the collective that are right for the call, with a few tunings each, the
+// cheapest first; of those that cost the same the registry's first. Among more than 64 participants
+// each has its own tuning only, the cheapest the others too. Left out are those that can only be
+// estimated (an estimate does not see what a rank waits for, so it cannot be compared), those that
+// take at least twice the best price, and where nobody knows how fast multicasts are, those that
+// need them.
 std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& placement,
                              const Cluster& cluster);
 

@@ -6,6 +6,7 @@
 #include "algo/plan.h"
 #include "price/lanes.h"
 #include "price/node_part.h"
+#include "select/many_hosts.h"
 
 namespace tutti::select {
 namespace {
@@ -66,9 +67,13 @@ Between between_nodes(const sched::Shape& shape, const topo::Placement& placemen
     return result;
 }
 
+price::Outline outline_in(const Cluster& cluster) {
+    return cluster.outline ? *cluster.outline : price::outline_of(cluster.network.fabric);
+}
+
 struct Found {
     price::LaneTimes times;
-    bool is_followed = false;
+    Method method = Method::kFollowed;
 };
 
 Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
@@ -78,12 +83,29 @@ Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
                               .count = lane.lanes,
                               .in_flight = lane.lanes_in_flight,
                               .alike = lane.algorithm->alike(lane.shape)};
+    if (lane.shape.ranks > kFollowedParticipantsMax) {
+        const auto times = extrapolated_lanes(lane, cluster, outline_in(cluster));
+        if (times) return {*times, Method::kExtrapolated};
+    }
     const auto times = price::followed_lanes(cluster.network, cluster.node, priced);
-    if (times) return {*times, true};
-    return {price::estimated_lanes(cluster.network, cluster.node, priced, lane.shape.root), false};
+    if (times) return {*times, Method::kFollowed};
+    return {price::estimated_lanes(cluster.network, cluster.node, priced, lane.shape.root),
+            Method::kEstimated};
 }
 
 }  // namespace
+
+uint64_t least_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                  const topo::Placement& placement, const algo::Tuning& tuning,
+                  const Cluster& cluster) {
+    if (algorithm.is_flat && algorithm.has_multicast && placement.members_max() > 1) {
+        const Between nodes = between_nodes(shape, placement);
+        return least_ns(algorithm, nodes.shape, nodes.placement, tuning, cluster);
+    }
+    if (placement.nodes() <= kFollowedParticipantsMax) return 0;
+    const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, tuning);
+    return least_lanes_ns(lane, cluster, outline_in(cluster));
+}
 
 Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
                    const topo::Placement& placement, const algo::Tuning& tuning,
@@ -93,7 +115,7 @@ Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
         return predict(algorithm, nodes.shape, nodes.placement, tuning, cluster);
     }
     const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, tuning);
-    const auto [times, is_followed] = lane_times(lane, cluster);
+    const auto [times, method] = lane_times(lane, cluster);
     const bool is_shared = lane.shape.ranks < placement.ranks();
     const Around node =
         is_shared ? around(algorithm, shape, placement, tuning, cluster.node) : Around{};
@@ -103,7 +125,7 @@ Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
                                   : times.first_ns + around_ns;
     const uint64_t further_ns =
         std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * around_ns);
-    return {first_ns + further_ns, is_followed};
+    return {first_ns + further_ns, method, times.operations};
 }
 
 uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "algo/registry.h"
 #include "price/network.h"
+#include "price/outline.h"
 #include "price/parameters.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
@@ -16,19 +18,30 @@ namespace tutti::select {
 struct Cluster {
     price::Network network;
     price::NodeParameters node;
+    // Of the network's fabric; made when asked for where it is not there.
+    std::optional<price::Outline> outline = {};
+};
+
+enum class Method : uint8_t {
+    kFollowed,
+    kExtrapolated,  // select/many_hosts.h
+    kEstimated
 };
 
 struct Prediction {
     uint64_t ns = 0;
-    bool is_followed = false;  // else estimated
+    Method method = Method::kFollowed;
+    uint64_t operations = 0;  // that were followed
 };
 
 // shape as in select::Question; the algorithm can run it.
 //
 // A lane among the leaders is followed (price/lanes.h); what their nodes do around it (node
 // operations of the rank that has most) comes before and behind. Lanes are a pipeline: each further
-// one takes what its slowest part does. Schedules of more than price::kFollowedMessagesMax messages
-// a lane are estimated: there one participant's own rounds and bytes count.
+// one takes what its slowest part does. Among more than kFollowedParticipantsMax participants a
+// lane is extrapolated (select/many_hosts.h). What can be neither, as it has more than
+// price::kFollowedMessagesMax messages a lane, is estimated: there one participant's own rounds and
+// bytes count.
 Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
                    const topo::Placement& placement, const algo::Tuning& tuning,
                    const Cluster& cluster);
@@ -37,6 +50,11 @@ inline uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shap
                              const Cluster& cluster) {
     return predict(algorithm, shape, placement, tuning, cluster).ns;
 }
+
+// A time that it will not be below, found sooner; 0 where none is known.
+uint64_t least_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                  const topo::Placement& placement, const algo::Tuning& tuning,
+                  const Cluster& cluster);
 
 // By the speeds that the shape knows, both, between hosts on one switch. What happens inside a
 // node is not in it.

@@ -451,6 +451,27 @@ TEST(Formulas, ReduceScatterBlockDirect) {
     });
 }
 
+// Long schedules are priced by it (select/many_hosts.h). What is posted at once counts once there:
+// direct's receives, which are more than two rounds, and multicasts, of which some are under way.
+TEST(Formulas, NoChainIsLongerThanTheLaw) {
+    for (const Algorithm& algorithm : algorithms()) {
+        if (algorithm.name == "direct" || algorithm.name == "multicast") continue;
+        for (const Rank p : rank_counts()) {
+            if (p == 1) continue;
+            Shape shape = {.collective = algorithm.collective, .ranks = p, .has_multicast = true};
+            if (has_data(shape.collective)) shape.bytes = uint64_t{24} * p;
+            SCOPED_TRACE(testing::Message() << algorithm.name << ", " << p << " ranks");
+            const uint64_t law = algorithm.steps(shape, {});
+            const Totals all = totals(algorithm, shape);
+            EXPECT_LE(all.steps, law);
+            // The scatter's rounds and the ring's overlap.
+            if (p == 64 && algorithm.name != "scatter_allgather") {
+                EXPECT_EQ(all.steps, law);
+            }
+        }
+    }
+}
+
 TEST(Formulas, BlocksOfUnequalNodes) {
     for (Rank p = 2; p <= 19; ++p) {
         const topo::Placement nodes = unequal_nodes(p);

@@ -68,9 +68,10 @@ TEST_F(Predicting, ARingSendsEverythingTwice) {
     shape_.bytes = 8000;
     tuning_.segment_bytes = 8000;
     EXPECT_EQ(predict("ring"), 14 * (kLatency + 1000) + 7 * kFold * 1000 / 1000);
-    // By law: eight of 1998 rounds are followed.
+    // From 12 and 24 hosts (select/many_hosts.h).
     hosts_ = 1000;
-    EXPECT_EQ(predict("ring"), 1998 * (kLatency + 8) + 999 * kFold * 8 / 1000);
+    const auto ns = static_cast<double>(1998 * (kLatency + 8) + 999 * kFold * 8 / 1000);
+    EXPECT_NEAR(static_cast<double>(predict("ring")), ns, ns / 100);
 }
 
 // Kandalla, Subramoni, Panda 2010, section 4.2, where bytes take no time: 16 hosts on 4 switches.
