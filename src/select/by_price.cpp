@@ -60,6 +60,8 @@ void tune_the_first(const sched::Shape& shape, const topo::Placement& placement,
     if (all.empty()) return;
     const algo::Algorithm& algorithm = *all.front().algorithm;
     if (!are_many(algorithm, shape, placement)) return;
+    // In lanes its scatters and rings meet on links otherwise among many than among few.
+    if (algorithm.collective == TUTTI_BCAST && algorithm.name == "scatter_allgather") return;
     const uint64_t best_ns = all.front().ns;
     for (const algo::Tuning& tuning : tunings(algorithm, shape)) {
         // Of trees of few at a time the levels are too coarse to grow by a law.
