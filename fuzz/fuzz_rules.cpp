@@ -48,6 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     if (rules) {
         choose_by(rules.value(), collective, data[0]);
         choose_by(rules.value(), collective, 1u << 20);
+        auto own = Rules::parse("", "own.toml");
+        own.value().follow_with(rules.value());
+        choose_by(own.value(), collective, data[0]);
     } else {
         demand_one_line(rules.error().message);
         demand(rules.error().message.starts_with("rules.toml:"));

@@ -147,6 +147,16 @@ typedef struct tutti_context_params {
 TUTTI_API tutti_status tutti_site_settings(const char *const *settings, size_t settings_count,
                                            void (*take)(void *user, const char *entry), void *user,
                                            char *message, size_t message_bytes);
+/* Which tuned file fits this process's host and host MPI (docs/formats/tuned.md), which is what
+ * MPI_Get_library_version() says; settings as tutti_site_settings() gave them. `take` gets the
+ * settings that tell it and its text, to stand behind them; none where there is no file, or
+ * everything is off. One process of a job asks and hands them to all. On success message may hold a
+ * line, too: which file is not used, and why. TUTTI_ERR_ARGUMENT: TUTTI_TUNED names one that is not
+ * there or broken. */
+TUTTI_API tutti_status tutti_tuned_find(const char *const *settings, size_t settings_count,
+                                        const char *library_version,
+                                        void (*take)(void *user, const char *entry), void *user,
+                                        char *message, size_t message_bytes);
 /* Which file describes the cluster, as docs/formats/topology.md has it; settings as
  * tutti_site_settings() gave them. `file` is empty where there is none. One process of a job
  * asks. */

@@ -16,6 +16,7 @@
 #include "site/fabric_search.h"
 #include "site/job_fabric.h"
 #include "site/site.h"
+#include "site/tuned_search.h"
 
 using tutti::Error;
 using tutti::ErrorCode;
@@ -129,6 +130,22 @@ tutti_status tutti_site_settings(const char* const* settings, size_t settings_co
         }
         const ErrorCode code = merged.is_broken ? ErrorCode::kArgument : ErrorCode::kOff;
         return report({code, merged.off}, message, message_bytes);
+    };
+    return guarded(ask, message, message_bytes);
+}
+
+tutti_status tutti_tuned_find(const char* const* settings, size_t settings_count,
+                              const char* library_version,
+                              void (*take)(void* user, const char* entry), void* user,
+                              char* message, size_t message_bytes) {
+    tell("", message, message_bytes);
+    const auto ask = [&]() -> tutti_status {
+        const std::vector<std::string> held(settings, settings + settings_count);
+        const auto found = tutti::site::tuned_entries(held, library_version);
+        if (!found) return report(found.error(), message, message_bytes);
+        for (const std::string& entry : found.value().entries) take(user, entry.c_str());
+        tell(found.value().remark, message, message_bytes);
+        return TUTTI_OK;
     };
     return guarded(ask, message, message_bytes);
 }

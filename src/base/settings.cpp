@@ -245,6 +245,12 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "docs/formats/rules.md. Rank 0's file holds for all."},
      [](Settings& s, std::string_view v) { return set_text(s.rules_file, v); },
      [](const Settings& s) { return shown(s.rules_file); }},
+    {{"TUTTI_TUNED", "--tuned", "FILE", "$XDG_CONFIG_HOME/tutti/tuned*.toml, or /etc/tutti's",
+      "What `tutti tune` has measured on this cluster with this MPI; counts behind TUTTI_RULES and "
+      "before the built-in rules. `off`: none. See docs/formats/tuned.md. Rank 0's file holds for "
+      "all."},
+     [](Settings& s, std::string_view v) { return set_text(s.tuned_file, v); },
+     [](const Settings& s) { return shown(s.tuned_file); }},
     {{"TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
       "Memory of one rank that the schedule of a call may use beside the program's buffers; rules "
       "whose algorithm would need more are passed over."},
@@ -386,6 +392,14 @@ constexpr auto kLastEntries = std::to_array<Entry>({
       "Internal: why rank 0's site wants everything to go to the host MPI."},
      [](Settings& s, std::string_view v) { return set_text(s.site_off, v); },
      [](const Settings& s) { return shown(s.site_off); }},
+    {{"TUTTI_TUNED_NAME", "", "FILE|off", "found by rank 0",
+      "Internal: the tuned file that rank 0 took."},
+     [](Settings& s, std::string_view v) { return set_text(s.tuned_name, v); },
+     [](const Settings& s) { return shown(s.tuned_name); }},
+    {{"TUTTI_TUNED_TEXT", "", "RULES", "read by rank 0",
+      "Internal: what rank 0 read in it, as it hands it to all ranks."},
+     [](Settings& s, std::string_view v) { return set_text(s.tuned_text, v); },
+     [](const Settings& s) { return shown(s.tuned_text); }},
 });
 
 constexpr auto kEntries = [] {

@@ -60,6 +60,9 @@ struct Settings {
     std::string site_names;                // internal: which of these the site gave
     std::string site_off;                  // internal: why the site wants everything off, or empty
     std::string rules_text;                // internal: what rank 0 read in rules_file
+    std::string tuned_file;                // empty: found by itself; "off": none
+    std::string tuned_name;                // internal: which one rank 0 took; "off": none
+    std::string tuned_text;                // internal: what rank 0 read in it
     uint64_t scratch_bytes = 64ull << 20;  // of one rank, for the plans of one team
     std::array<std::string, TUTTI_COLLECTIVE_COUNT>
         forced;                  // by tutti_collective: an algorithm, "host", or empty

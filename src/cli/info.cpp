@@ -19,9 +19,11 @@
 #include "cli/process.h"
 #include "cli/settings_page.h"
 #include "cli/speeds.h"
+#include "select/rules.h"
 #include "site/fabric_search.h"
 #include "topo/read/read.h"
 #include "site/site.h"
+#include "site/tuned_search.h"
 #include "tutti/tutti.h"
 
 namespace tutti::cli {
@@ -167,6 +169,30 @@ std::vector<Fact> fabric_facts() {
     return facts;
 }
 
+// Those that MPI_Init would look at, in its order; which one fits, the MPI decides.
+std::vector<Fact> tuned_facts(const Settings& settings) {
+    if (settings.tuned_file == "off") return {{"file", "none, by TUTTI_TUNED"}};
+    const auto search =
+        site::tuned_search(settings, getenv("XDG_CONFIG_HOME"), getenv("HOME"));
+    std::vector<std::string> files{settings.tuned_file};
+    if (settings.tuned_file.empty()) files = site::tuned_files(search);
+    std::vector<Fact> facts;
+    for (const std::string& file : files) {
+        Settings of_file;
+        of_file.tuned_file = file;
+        const auto tuned = select::load_tuned(of_file);
+        if (!tuned) {
+            facts.push_back({"broken", tuned.error().message});
+            continue;
+        }
+        const select::Fingerprint& is_for = *tuned.value()->tuned();
+        facts.push_back({"file", fmt::format("{}, for {} on {}", printable(file),
+                                             printable(is_for.mpi), printable(is_for.hosts))});
+    }
+    if (!facts.empty()) return facts;
+    return {{"file", fmt::format("none (tuned*.toml in {})", fmt::join(search.folders, ", "))}};
+}
+
 // What a person should know before a run; empty where all is on.
 std::vector<Fact> switched_off(const Settings& settings) {
     std::vector<Fact> facts;
@@ -223,6 +249,7 @@ int info_main(std::span<const std::string> words) {
     print_facts("MPI launchers on PATH", launcher_facts());
     print_facts("site", site_facts(site.value(), merged));
     print_facts("fabric", fabric_facts());
+    print_facts("tuned", tuned_facts(settings.value()));
     print_facts("settings", setting_facts(own, site.value(), merged));
     print_facts("switched off", switched_off(settings.value()));
     return 0;

@@ -33,6 +33,7 @@ constexpr auto kScenarioOptions = std::to_array<OptionDoc>({
      "This algorithm, not the one chosen: ring:segment=64K, node:small on one host"},
     {"--mpi", "NAME", "The host MPI, for rules that name it: openmpi, mpich, impi"},
     {"--rules", "FILE", "Rules that are tried before the built-in ones"},
+    {"--tuned", "FILE", "What tutti tune wrote, whatever cluster it is for; behind --rules"},
     {"--non-commutative", "", "The operator does not commute"},
 });
 
@@ -93,6 +94,11 @@ Result<Done> read_settings(const Words& words, std::span<const std::string> envi
     if (const std::string* file = words.find("--rules")) {
         scenario.settings.rules_file = *file;
         scenario.settings.rules_text.clear();
+    }
+    if (const std::string* file = words.find("--tuned")) {
+        scenario.settings.tuned_file = *file;
+        scenario.settings.tuned_name.clear();
+        scenario.settings.tuned_text.clear();
     }
     if (const std::string* mpi = words.find("--mpi")) {
         const auto& known = select::kHostMpiNames;

@@ -73,6 +73,12 @@ std::string host_version() {
     return version;
 }
 
+// What all go by, or an empty text.
+std::string tuned_file() {
+    const char* name = tutti_context_setting(front.context, "TUTTI_TUNED_NAME");
+    return name == nullptr || strcmp(name, "off") == 0 ? "" : name;
+}
+
 StagedRecord staged_here() {
     StagedRecord record{};
     record.calls = front.staged.calls.load(std::memory_order_relaxed);
@@ -119,7 +125,8 @@ void finish_report(const char* target, const VerifyTotals& verify) {
                           verify,
                           tutti_context_no_single_copy(front.context),
                           nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records()),
-                          switches};
+                          switches,
+                          tuned_file()};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

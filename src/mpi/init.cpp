@@ -21,6 +21,7 @@
 #include "mpi/front.h"
 #include "mpi/host_calls.h"
 #include "mpi/p2p.h"
+#include "mpi/tuned.h"
 #include "mpi/verify.h"
 
 namespace tutti::mpi {
@@ -93,7 +94,7 @@ std::vector<std::string> own_of(std::vector<std::string> held) {
     std::erase_if(held, [&](const std::string& one) {
         const std::string name = one.substr(0, one.find('='));
         return one.starts_with(kRulesText) || one.starts_with("TUTTI_SITE_") ||
-               names.find("," + name + ",") != std::string::npos;
+               one.starts_with("TUTTI_TUNED_") || names.find("," + name + ",") != std::string::npos;
     });
     return held;
 }
@@ -228,7 +229,11 @@ Meeting meet(Trouble& trouble) {
     std::string text;
     attempt(trouble, [&] {
         meeting.mine = tutti_variables(environ);
-        if (front.world_rank == 0) text = join_entries(with_rules(with_site(meeting.mine)));
+        if (front.world_rank == 0) {
+            std::vector<std::string> entries = with_rules(with_site(meeting.mine));
+            add_tuned(entries, trouble);
+            text = join_entries(entries);
+        }
         meeting.host = host_hash();
         const auto ranks = static_cast<size_t>(front.world_size);
         meeting.hosts = std::make_unique<uint64_t[]>(ranks);

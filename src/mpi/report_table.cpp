@@ -173,6 +173,7 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
                 (head.switches.switches == 1 ? " switch" : " switches") + ", as " +
                 head.switches.file + " has them\n";
     }
+    if (!head.tuned.empty()) text += "tutti: tuned by " + head.tuned + "\n";
     if (head.staged.calls > 0) {
         text += "tutti: device memory (" + head.staged.runtimes + ") was staged on " +
                 std::to_string(head.staged.ranks) + " of " + ranks + ": " +
@@ -207,6 +208,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
                           {"hosts", head.switches.hosts},
                           {"switches", head.switches.switches}};
     }
+    if (!head.tuned.empty()) json["tuned"] = head.tuned;
     if (head.staged.calls > 0) {
         json["device_memory"] = {{"runtimes", head.staged.runtimes},
                                  {"ranks", head.staged.ranks},

@@ -78,6 +78,7 @@ struct ReportHead {
     std::string no_single_copy = {};  // why, on rank 0's node; or empty
     std::vector<NodeRecord> nodes = {};
     KnownSwitches switches = {};
+    std::string tuned = {};  // the tuned file's name, or empty
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

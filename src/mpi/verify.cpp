@@ -181,8 +181,9 @@ void remember_settings(const std::vector<std::string>& settings) {
     if (!front.verify.is_on) return;
     std::string text;
     for (const std::string& entry : settings) {
-        constexpr const char* kUntold[] = {"TUTTI_VERIFY=", "TUTTI_REPORT",
-                                           "TUTTI_RULES_TEXT=", "TUTTI_SITE_"};
+        constexpr const char* kUntold[] = {"TUTTI_VERIFY=",     "TUTTI_REPORT",
+                                           "TUTTI_RULES_TEXT=", "TUTTI_SITE_",
+                                           "TUTTI_TUNED_NAME=", "TUTTI_TUNED_TEXT="};
         const auto begins = [&](const char* start) { return entry.starts_with(start); };
         if (std::any_of(std::begin(kUntold), std::end(kUntold), begins)) continue;
         text += (text.empty() ? "" : " ") + entry;

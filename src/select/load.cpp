@@ -40,13 +40,13 @@ Result<ForcedByCollective> parse_all_forced(const Settings& settings) {
     return all;
 }
 
-Result<std::string> read_file(const std::string& name) {
+Result<std::string> read_file(const std::string& name, const char* what) {
     struct Close {
         void operator()(std::FILE* file) const { (void)std::fclose(file); }
     };
     const auto cannot = [&] {
         return Error{ErrorCode::kArgument,
-                     "rules file " + printable(name) + ": " + std::strerror(errno)};
+                     std::string(what) + " file " + printable(name) + ": " + std::strerror(errno)};
     };
     const std::unique_ptr<std::FILE, Close> file(std::fopen(name.c_str(), "rbe"));
     if (!file) return cannot();
@@ -57,15 +57,33 @@ Result<std::string> read_file(const std::string& name) {
     return text;
 }
 
-Result<Rules> rules_of(const Settings& settings) {
+// The user's own, if there are any.
+Result<std::optional<Rules>> own_rules(const Settings& settings) {
+    const auto parsed = [](std::string_view text,
+                           const std::string& name) -> Result<std::optional<Rules>> {
+        auto rules = Rules::parse(text, name);
+        if (!rules) return rules.error();
+        return std::optional(std::move(rules.value()));
+    };
     if (!settings.rules_text.empty()) {
-        return Rules::parse(settings.rules_text,
-                            settings.rules_file.empty() ? "TUTTI_RULES_TEXT" : settings.rules_file);
+        return parsed(settings.rules_text,
+                      settings.rules_file.empty() ? "TUTTI_RULES_TEXT" : settings.rules_file);
     }
-    if (settings.rules_file.empty()) return Rules::built_in();
-    const auto text = read_file(settings.rules_file);
+    if (settings.rules_file.empty()) return std::optional<Rules>();
+    const auto text = read_file(settings.rules_file, "rules");
     if (!text) return text.error();
-    return Rules::parse(text.value(), settings.rules_file);
+    return parsed(text.value(), settings.rules_file);
+}
+
+Result<Rules> rules_of(const Settings& settings) {
+    auto own = own_rules(settings);
+    if (!own) return own.error();
+    auto tuned = load_tuned(settings);
+    if (!tuned) return tuned.error();
+    if (own.value() && tuned.value()) own.value()->follow_with(std::move(*tuned.value()));
+    if (own.value()) return std::move(*own.value());
+    if (tuned.value()) return std::move(*tuned.value());
+    return Rules::built_in();
 }
 
 }  // namespace
@@ -80,6 +98,29 @@ const Rules& Rules::built_in() {
         return result;
     }();
     return rules;
+}
+
+Result<Rules> parse_tuned(std::string_view text, std::string file_name) {
+    auto rules = Rules::parse(text, std::move(file_name));
+    if (!rules || rules.value().tuned()) return rules;
+    return Error{ErrorCode::kArgument, printable(rules.value().source()) +
+                                           ":1:1: no tuned file: it does not say [tuned]"};
+}
+
+Result<std::optional<Rules>> load_tuned(const Settings& settings) {
+    std::string name = settings.tuned_name;
+    std::string text = settings.tuned_text;
+    if (text.empty()) {
+        const bool is_named = !settings.tuned_file.empty() && settings.tuned_file != "off";
+        if (!name.empty() || !is_named) return std::optional<Rules>();
+        name = settings.tuned_file;
+        auto read = read_file(name, "tuned");
+        if (!read) return read.error();
+        text = std::move(read.value());
+    }
+    auto rules = parse_tuned(text, name.empty() ? "TUTTI_TUNED_TEXT" : name);
+    if (!rules) return rules.error();
+    return std::optional(std::move(rules.value()));
 }
 
 Result<Rules> load_rules(const Settings& settings) {

@@ -2,6 +2,7 @@
 #include "select/rules.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/text.h"
@@ -46,6 +47,15 @@ std::optional<Range> parse_range(std::string_view text, bool in_bytes) {
     }
     if (range.low > range.high) return std::nullopt;
     return range;
+}
+
+void Rules::follow_with(Rules tuned) {
+    if (!has_built_in_after_) return;
+    own_count_ = rules_.size();
+    tuned_source_ = std::move(tuned.source_);
+    std::ranges::move(tuned.rules_, std::back_inserter(rules_));
+    has_built_in_after_ = tuned.has_built_in_after_;
+    if (!parameters_) parameters_ = tuned.parameters_;
 }
 
 std::string describe(const Rule& rule) {

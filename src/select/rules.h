@@ -90,6 +90,14 @@ class Rules {
 
     // Where these come from, for messages: "built-in", or the file's name.
     [[nodiscard]] const std::string& source() const { return source_; }
+    // The same of one of them; others may have followed.
+    [[nodiscard]] const std::string& source_of(const Rule& rule) const {
+        const auto index = static_cast<size_t>(&rule - rules_.data());
+        return index < own_count_ ? source_ : tuned_source_;
+    }
+    // Puts those of a tuned file behind these, and takes what parameters these do not tell. Not
+    // where these are all.
+    void follow_with(Rules tuned);
     // In the order in which they are tried.
     [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
     // Whether the built-in rules follow where none of these fits.
@@ -115,6 +123,8 @@ class Rules {
   private:
     std::string source_;
     std::vector<Rule> rules_;
+    size_t own_count_ = std::numeric_limits<size_t>::max();  // the others are a tuned file's
+    std::string tuned_source_;
     bool has_built_in_after_ = false;
     std::optional<price::ClusterParameters> parameters_;
     std::optional<Fingerprint> tuned_;
@@ -122,9 +132,15 @@ class Rules {
     std::array<std::optional<Forced>, TUTTI_COLLECTIVE_COUNT> forced_;
 };
 
+// The text of a tuned file: rules that say what they were measured with.
+Result<Rules> parse_tuned(std::string_view text, std::string file_name);
+// Of these settings: Settings::tuned_text if it is there, else the file Settings::tuned_file.
+Result<std::optional<Rules>> load_tuned(const Settings& settings);
+
 // What holds under these settings: Settings::rules_text if it is there, else the file
-// Settings::rules_file, else the built-in rules alone; and the algorithms of Settings::forced.
-// Their text is parsed here and nowhere else: a mistake in it is an error, before any in the rules.
+// Settings::rules_file; behind them those of the tuned file; without either the built-in rules
+// alone; and the algorithms of Settings::forced. Their text is parsed here and nowhere else: a
+// mistake in it is an error, before any in the rules. Nobody looks whether the tuned file fits.
 Result<Rules> load_rules(const Settings& settings);
 
 }  // namespace tutti::select

@@ -158,7 +158,7 @@ bool are_built_in(const Rules& rules) {
 std::string name_of(const Rules& rules, const Rule& rule) {
     const std::string number = "rule " + std::to_string(rule.number);
     if (are_built_in(rules)) return "built-in " + number;
-    return number + " of " + printable(rules.source());
+    return number + " of " + printable(rules.source_of(rule));
 }
 
 // The next rule that Tutti would run by messages.

@@ -81,7 +81,8 @@ struct Question {
 //      team of one host, where no message is sent, only `host` and node:NAME count; over several,
 //      node:NAME cannot run the call.
 //   2. TUTTI_REPRODUCIBLE: reductions over several hosts run `chain`, flat, whatever rules say.
-//   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH.
+//   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH: the
+//      user's, then the tuned file's, then the built-in ones.
 //   4. across hosts, where prices are known: the lowest, before the built-in rules.
 //   5. no rule left: the host MPI; an error where there is none.
 Result<Choice> choose(const Question& question);

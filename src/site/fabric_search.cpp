@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "base/text.h"
+#include "site/tuned_search.h"
 
 namespace tutti::site {
 namespace {
@@ -52,16 +53,17 @@ Result<FoundFabric> find_fabric(const FabricSearch& search) {
                                                " are both there; name one, or set TUTTI_FABRIC"};
     }
     if (found.size() == 1) return FoundFabric{found[0], "the site's"};
-    if (search.slurm_conf.empty()) return FoundFabric{};
     auto names = std::to_array({"topology.yaml", "topology.conf"});
     if (!search.reads_yaml) std::swap(names[0], names[1]);
     for (const char* name : names) {
+        if (search.slurm_conf.empty()) break;
         const std::string folder = folder_of(search.slurm_conf);
         const std::string file = folder.empty() ? name : folder + "/" + name;
         std::error_code fault;
         if (std::filesystem::exists(file, fault)) return FoundFabric{file, "beside SLURM_CONF"};
     }
-    return FoundFabric{};
+    if (search.tuned_file.empty()) return FoundFabric{};
+    return FoundFabric{search.tuned_file, "the tuned file"};
 }
 
 Result<FabricSearch> fabric_search(const Result<Site>& site, std::span<const std::string> own,
@@ -69,8 +71,12 @@ Result<FabricSearch> fabric_search(const Result<Site>& site, std::span<const std
     if (!site) return site.error();
     const auto settings = parse_settings(merge(site, "", own).entries);
     if (!settings) return settings.error();
-    return FabricSearch{settings.value().fabric_file, folder_of(std::string(site_file())),
-                        slurm ? slurm : ""};
+    auto tuned = tuned_fabric(settings.value());
+    if (!tuned) return tuned.error();
+    return FabricSearch{.setting = settings.value().fabric_file,
+                        .site_folder = folder_of(std::string(site_file())),
+                        .slurm_conf = slurm ? slurm : "",
+                        .tuned_file = std::move(tuned.value())};
 }
 
 Result<FabricSearch> own_fabric_search() {

@@ -30,9 +30,9 @@ constexpr size_t kDenialsMax = 1000;
 constexpr auto kTopKeys = std::to_array<std::string_view>({"enabled", "why", "deny", "settings"});
 
 // What only one run or one process can know.
-constexpr auto kNotForSites =
-    std::to_array<std::string_view>({"TUTTI_REPORT_MARK", "TUTTI_MPI_LIBRARY", "TUTTI_RULES_TEXT",
-                                     "TUTTI_SITE_NAMES", "TUTTI_SITE_OFF"});
+constexpr auto kNotForSites = std::to_array<std::string_view>(
+    {"TUTTI_REPORT_MARK", "TUTTI_MPI_LIBRARY", "TUTTI_RULES_TEXT", "TUTTI_SITE_NAMES",
+     "TUTTI_SITE_OFF", "TUTTI_TUNED_NAME", "TUTTI_TUNED_TEXT"});
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 

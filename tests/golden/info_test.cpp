@@ -38,7 +38,8 @@ TEST_F(Transcript, InfoHasItsSections) {
     EXPECT_EQ(answer.err, "");
     for (const char* title :
          {"build\n", "machine\n", "shared memory\n", "speed between two processors\n",
-          "libraries\n", "MPI launchers on PATH\n", "fabric\n", "settings\n", "switched off\n"}) {
+          "libraries\n", "MPI launchers on PATH\n", "fabric\n", "tuned\n", "settings\n",
+          "switched off\n"}) {
         EXPECT_NE(answer.out.find(title), std::string::npos) << title;
     }
 }

@@ -45,6 +45,9 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_REPORT_MARK=/tmp/m",
                                             "TUTTI_RULES=r.toml",
                                             "TUTTI_RULES_TEXT=[[rule]]",
+                                            "TUTTI_TUNED=t.toml",
+                                            "TUTTI_TUNED_NAME=/t.toml",
+                                            "TUTTI_TUNED_TEXT=[tuned]",
                                             "TUTTI_SCRATCH=1M",
                                             "TUTTI_BARRIER=b",
                                             "TUTTI_BCAST=c",
@@ -87,6 +90,9 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.report_mark, "/tmp/m");
     EXPECT_EQ(s.rules_file, "r.toml");
     EXPECT_EQ(s.rules_text, "[[rule]]");
+    EXPECT_EQ(s.tuned_file, "t.toml");
+    EXPECT_EQ(s.tuned_name, "/t.toml");
+    EXPECT_EQ(s.tuned_text, "[tuned]");
     EXPECT_EQ(s.scratch_bytes, 1u << 20);
     const decltype(s.forced) forced{"b", "c", "d", "e:flat", "f", "g", "h", "i"};
     EXPECT_EQ(s.forced, forced);
@@ -189,6 +195,9 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_REPORT_MARK", {}},
         {"TUTTI_RULES", {}},
         {"TUTTI_RULES_TEXT", {}},
+        {"TUTTI_TUNED", {}},
+        {"TUTTI_TUNED_NAME", {}},
+        {"TUTTI_TUNED_TEXT", {}},
         {"TUTTI_SITE_NAMES", {}},
         {"TUTTI_SITE_OFF", {}},
         {"TUTTI_SINGLE_COPY", {"1", "yes"}},

@@ -154,7 +154,13 @@ TEST(Report, SaysWhereDeviceMemoryWasStaged) {
               std::string::npos)
         << text;
     EXPECT_EQ(report_text({"MPI X", 4, "", {}}, rows).find("device"), std::string::npos);
+    ReportHead tuned{"MPI X", 4, "", {}};
+    tuned.tuned = "/t.toml";
+    EXPECT_NE(report_text(tuned, rows).find("tutti: tuned by /t.toml\n"), std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(report_json(tuned, rows))["tuned"], "/t.toml");
+    EXPECT_EQ(text.find("tuned"), std::string::npos);
     const auto json = nlohmann::json::parse(report_json({"MPI X", 4, "", staged}, rows));
+    EXPECT_FALSE(json.contains("tuned"));
     EXPECT_EQ(json["device_memory"]["staged"], 6);
     EXPECT_FALSE(
         nlohmann::json::parse(report_json({"MPI X", 4, "", {}}, rows)).contains("device_memory"));

@@ -51,6 +51,42 @@ TEST_F(ByPrice, TheCheapestRuns) {
     EXPECT_NE(choice.value().algorithm->name, "binomial");
 }
 
+// The user's rules, the tuned file's, the prices; whose parameters these are does not matter.
+TEST_F(ByPrice, BehindTheTunedFilesRules) {
+    const auto tuned = [](const std::string& text) {
+        return Rules::parse("[tuned]\nmpi = \"a\"\nhosts = \"b\"\n" + text, "tuned.toml").value();
+    };
+    const std::string parameters = "[parameters]\nlatency = \"1us\"\nrate = \"100gbit\"\n";
+    const std::string rule = "[[rule]]\ncollective = \"allreduce\"\n";
+    const auto reason = [&](const std::string& user, const std::string& of_tuned) {
+        rules_ = Rules::parse(user, "mine.toml").value();
+        rules_.follow_with(tuned(of_tuned));
+        shape_.ranks = placement_.ranks();
+        prices_.reset();
+        if (const auto& known = rules_.parameters()) {
+            prices_.emplace(placement_, cluster_of(placement_, *known));
+        }
+        const auto choice = select::choose({.rules = rules_,
+                                            .settings = settings_,
+                                            .shape = shape_,
+                                            .placement = placement_,
+                                            .host_mpi = "openmpi",
+                                            .prices = prices_ ? &*prices_ : nullptr});
+        return choice ? choice.value().reason : choice.error().message;
+    };
+    const std::string chain = rule + "algorithm = \"chain\"\n";
+    const std::string ring = rule + "bytes = \"..4K\"\nalgorithm = \"ring\"\nwhy = \"measured\"\n";
+    EXPECT_EQ(reason(chain, ring), "rule 1 of mine.toml (allreduce)");
+    EXPECT_EQ(reason(parameters, ring), "rule 1 of tuned.toml (allreduce, up to 4 KiB): measured");
+    EXPECT_EQ(reason(parameters, rule + "bytes = \"4K..\"\nalgorithm = \"host\"\n" + ring),
+              "rule 2 of tuned.toml (allreduce, up to 4 KiB): measured");
+    shape_.bytes = 1u << 20;
+    EXPECT_TRUE(reason("", ring).starts_with("built-in rule "));
+    EXPECT_TRUE(reason("", ring + parameters).starts_with("the lowest price: "));
+    EXPECT_TRUE(reason(parameters, ring).starts_with("the lowest price: "));
+    EXPECT_EQ(reason("built_in = false\n" + parameters, ring), "no rule fits");
+}
+
 // Bytes cost ever more against messages, so a long vector's algorithm is never one of whole
 // vectors, whatever the preset; and of all that can run none is cheaper.
 TEST_F(ByPrice, NoneIsCheaper) {

@@ -342,6 +342,65 @@ TEST_F(LoadRules, TheTextOfRankZeroGoesBeforeTheFile) {
     EXPECT_EQ(rules.error().message, "/only/rank/0/has.toml:2:1: unknown key x");
 }
 
+std::string tuned_text(const std::string& more) {
+    return "[tuned]\nmpi = \"a\"\nhosts = \"b\"\n" + more;
+}
+constexpr const char* kTunedRule = "[[rule]]\ncollective = \"barrier\"\nalgorithm = \"tree\"\n";
+
+TEST_F(LoadRules, OfATunedFile) {
+    settings_.tuned_file = file(tuned_text(kTunedRule));
+    const auto rules = load_rules(settings_);
+    ASSERT_TRUE(rules) << rules.error().message;
+    EXPECT_EQ(rules.value().source(), settings_.tuned_file);
+    EXPECT_TRUE(rules.value().has_built_in_after());
+    settings_.tuned_file = "off";
+    EXPECT_EQ(load_rules(settings_).value().source(), "built-in");
+    settings_.tuned_file = "/only/rank/0/has.toml";
+    settings_.tuned_name = "off";
+    EXPECT_EQ(load_rules(settings_).value().source(), "built-in");
+    settings_.tuned_name = "/found/tuned.toml";
+    settings_.tuned_text = tuned_text("zzz = 1\n");
+    EXPECT_EQ(load_rules(settings_).error().message, "/found/tuned.toml:4:1: unknown key zzz");
+    settings_.tuned_text = kTunedRule;
+    EXPECT_EQ(load_rules(settings_).error().message,
+              "/found/tuned.toml:1:1: no tuned file: it does not say [tuned]");
+    settings_ = Settings();
+    settings_.tuned_file = (root_ / "none.toml").string();
+    EXPECT_EQ(load_rules(settings_).error().message,
+              "tuned file " + settings_.tuned_file + ": No such file or directory");
+}
+
+TEST_F(LoadRules, ATunedFilesStandBehindTheUsers) {
+    settings_.rules_text = "[[rule]]\ncollective = \"bcast\"\nalgorithm = \"chain\"\n";
+    settings_.tuned_name = "t.toml";
+    settings_.tuned_text = "parameters = \"ethernet-10g\"\n" + tuned_text(kTunedRule);
+    auto rules = load_rules(settings_);
+    ASSERT_TRUE(rules) << rules.error().message;
+    ASSERT_EQ(rules.value().rules().size(), 2u);
+    const Rules copy = rules.value();
+    EXPECT_EQ(copy.source_of(copy.rules()[0]), "TUTTI_RULES_TEXT");
+    EXPECT_EQ(copy.source_of(copy.rules()[1]), "t.toml");
+    EXPECT_EQ(copy.rules()[1].number, 1u);
+    ASSERT_TRUE(copy.parameters());
+    const uint64_t tuned_bits = copy.parameters()->links.bits_per_s;
+    // The user's parameters go before the tuned file's.
+    settings_.rules_text += "[parameters]\nrate = \"3gbit\"\n";
+    rules = load_rules(settings_);
+    EXPECT_EQ(rules.value().parameters()->links.bits_per_s, 3'000'000'000u);
+    EXPECT_NE(tuned_bits, 3'000'000'000u);
+    // Where the user says that nothing follows, nothing does.
+    settings_.rules_text = "built_in = false\n";
+    rules = load_rules(settings_);
+    EXPECT_TRUE(rules.value().rules().empty());
+    EXPECT_FALSE(rules.value().parameters());
+    EXPECT_FALSE(rules.value().has_built_in_after());
+    settings_.rules_text = "built_in = true\n";
+    settings_.tuned_text = "built_in = false\n" + tuned_text(kTunedRule);
+    rules = load_rules(settings_);
+    EXPECT_EQ(rules.value().rules().size(), 1u);
+    EXPECT_FALSE(rules.value().has_built_in_after());
+}
+
 TEST_F(LoadRules, AFileThatCannotBeRead) {
     settings_.rules_file = (root_ / "none.toml").string();
     const auto none = load_rules(settings_);

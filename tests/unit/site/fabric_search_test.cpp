@@ -41,6 +41,8 @@ class FabricFile : public testing::Test {
 
 TEST_F(FabricFile, InItsOrder) {
     EXPECT_EQ(found(), " ()");
+    search_.tuned_file = "tuned.toml";
+    EXPECT_EQ(found(), "tuned.toml (the tuned file)");
     write("slurm/topology.conf");
     EXPECT_EQ(found(), "slurm/topology.conf (beside SLURM_CONF)");
     write("slurm/topology.yaml");
@@ -93,6 +95,8 @@ TEST_F(FabricFile, NothingAnywhere) {
     search_.slurm_conf.clear();
     search_.site_folder = root_ + "/none";
     EXPECT_EQ(found(), " ()");
+    search_.tuned_file = "tuned.toml";
+    EXPECT_EQ(found(), "tuned.toml (the tuned file)");
 }
 
 }  // namespace
