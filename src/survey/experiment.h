@@ -20,10 +20,12 @@ struct Experiment {
     enum class Kind : uint8_t {
         kTransfers,   // the time of each: from the common start until its last byte has come
         kRoundTrips,  // the median of so many round trips between the two; each host is in one pair
+        kPosts,    // the median of what so many messages, one after the other, hold up their sender
+        kUnasked,  // until a message that nobody asks for has left; missing: it waits to be asked
     };
     Kind kind = Kind::kTransfers;
     uint64_t bytes = 0;
-    uint32_t round_trips = 0;
+    uint32_t round_trips = 0;  // or messages
     std::vector<Transfer> transfers;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A survey over messages between threads, in virtual time: each rank has its own, which a barrier
 // sets to the latest of all, and a message to when it comes. So times do not depend on the machine.
-#include "cli/tune_groups.h"
+#include "cli/experiments.h"
 
 #include <gtest/gtest.h>
 
@@ -21,6 +21,7 @@ namespace {
 
 constexpr uint32_t kRanks = 8;
 constexpr uint32_t kNobody = UINT32_MAX;
+constexpr uint32_t kHosts = 6;
 // Ranks 1 and 6 share a host with another.
 const std::vector<uint32_t> kRankOfHost{0, 2, 3, 4, 5, 7};
 
@@ -170,12 +171,20 @@ Outcome tune(const Way& way) {
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
         threads.emplace_back([&, rank] {
             ThreadMpi mpi(room, rank);
-            auto made = tune_groups(mpi, kRankOfHost, limits, {}, mpi, outcome.buffers[rank]);
-            if (made) {
-                outcome.found[rank] = made.value();
-            } else {
-                outcome.errors[rank] = made.error().message;
+            Experiments experiments(mpi, kRankOfHost, limits.bytes_max, {}, mpi,
+                                    outcome.buffers[rank]);
+            if (!experiments.decides()) {
+                const auto served = experiments.serve();
+                if (!served) outcome.errors[rank] = served.error().message;
+                return;
             }
+            auto made = find_groups(experiments, kHosts, limits, {});
+            if (!made) {
+                outcome.errors[rank] = made.error().message;
+                return;
+            }
+            experiments.end();
+            outcome.found[rank] = made.value();
         });
     }
     for (std::thread& thread : threads) thread.join();
@@ -192,7 +201,7 @@ uint64_t near_and_far(uint32_t from, uint32_t to, size_t bytes) {
 }
 
 // Were times of one pair taken for another's, near and far would make no groups.
-TEST(TuneGroups, FindsWhoIsNear) {
+TEST(Experiments, FindsWhoIsNear) {
     const Outcome outcome = tune(near_and_far);
     EXPECT_EQ(outcome.errors, std::vector<std::string>(kRanks));
     const survey::Found& found = outcome.found[0];
@@ -213,7 +222,7 @@ TEST(TuneGroups, FindsWhoIsNear) {
 }
 
 // Only those who send and receive need buffers, and only one a survey.
-TEST(TuneGroups, RanksWithoutAPartHaveNoBuffers) {
+TEST(Experiments, RanksWithoutAPartHaveNoBuffers) {
     const Outcome outcome = tune(near_and_far);
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
         const bool has_part = std::ranges::find(kRankOfHost, rank) != kRankOfHost.end();
@@ -224,7 +233,7 @@ TEST(TuneGroups, RanksWithoutAPartHaveNoBuffers) {
 }
 
 // Transfers of a host take 6 s: they are missing, and it is lost.
-TEST(TuneGroups, SlowTransfersAreMissing) {
+TEST(Experiments, SlowTransfersAreMissing) {
     const Outcome outcome = tune([](uint32_t from, uint32_t to, size_t bytes) {
         const bool is_slow = bytes > sizeof(uint64_t) && (from == 7 || to == 7);
         return near_and_far(from, to, bytes) + (is_slow ? 6 * kNsPerSecond : 0);
@@ -236,7 +245,7 @@ TEST(TuneGroups, SlowTransfersAreMissing) {
 }
 
 // A transfer that is lost: its receiver says whose it was, the others that it gave up.
-TEST(TuneGroups, AllGiveUpWithOne) {
+TEST(Experiments, AllGiveUpWithOne) {
     const Outcome outcome =
         tune([](uint32_t from, uint32_t to, size_t bytes) -> std::optional<uint64_t> {
             if (from == 3 && bytes > sizeof(uint64_t)) return {};
@@ -260,7 +269,7 @@ TEST(TuneGroups, AllGiveUpWithOne) {
 }
 
 // Of a round trip both wait, for the message and for the answer.
-TEST(TuneGroups, AllGiveUpWithTwo) {
+TEST(Experiments, AllGiveUpWithTwo) {
     const Outcome outcome =
         tune([](uint32_t from, uint32_t to, size_t bytes) -> std::optional<uint64_t> {
             if (std::min(from, to) == 2 && std::max(from, to) == 5) return {};
@@ -274,7 +283,7 @@ TEST(TuneGroups, AllGiveUpWithTwo) {
 }
 
 // Each round trip takes 4 s, all of them a minute.
-TEST(TuneGroups, PatienceIsForAllRoundTripsOfAnExperiment) {
+TEST(Experiments, PatienceIsForAllRoundTripsOfAnExperiment) {
     const Outcome outcome = tune([](uint32_t, uint32_t, size_t) { return 2 * kNsPerSecond; });
     for (const std::string& error : outcome.errors) EXPECT_NE(error, "");
 }

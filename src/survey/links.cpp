@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "survey/links.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace tutti::survey {
+namespace {
+
+constexpr uint32_t kPairs = 3;  // of each kind, one after the other
+constexpr uint32_t kShortTrips = 50;
+constexpr uint32_t kLongTrips = 3;
+constexpr uint32_t kPosted = 50;
+constexpr uint64_t kShortBytes = 8;
+// Transfers are as long as take this time: long against round trips and bursts.
+constexpr uint64_t kLongNs = 20'000'000;
+constexpr uint64_t kLongBytesMin = 64u << 10;
+constexpr uint64_t kUnaskedBytesMin = 256;
+constexpr uint64_t kUnaskedBytesMax = 1u << 20;
+// Of a message: its MPI's own words, where a limit counts them too.
+constexpr uint64_t kEnvelopeBytes = 256;
+constexpr uint64_t kBurstBytesMin = 4u << 10;
+// What is full carries less than this share of what could come.
+constexpr double kFull = 0.8;
+constexpr double kNoise = 1.05;
+
+// The first error ends all.
+class Links {
+  public:
+    Links(const topo::Fabric& fabric, const Make& make) : fabric_(fabric), make_(make) {}
+    Result<LinkFigures> measure();
+
+  private:
+    std::vector<uint64_t> times(Experiment::Kind kind, uint64_t bytes, uint32_t trips,
+                                std::vector<Transfer> transfers);
+    double one_way_ns(uint64_t bytes, uint32_t trips, const std::vector<Transfer>& pairs);
+    void measure_short();
+    void measure_long();
+    void measure_burst();
+    void measure_both_ways();
+    void measure_eager();
+    void measure_between(const std::vector<uint32_t>& some, const std::vector<uint32_t>& others);
+
+    const topo::Fabric& fabric_;
+    const Make& make_;
+    std::vector<Transfer> near_;
+    LinkFigures figures_;
+    std::optional<Error> error_;
+    double one_way_ns_ = 0;  // of a few bytes
+    uint64_t bytes_ = 0;     // of what is long
+    double half_ns_ = 0;     // of half of it, one way
+    double bytes_per_ns_ = 0;
+};
+
+// kPairs of neighbours in this order, as far as there are.
+std::vector<Transfer> pairs_of(const std::vector<uint32_t>& hosts) {
+    std::vector<Transfer> pairs;
+    for (size_t i = 0; i + 1 < hosts.size() && pairs.size() < kPairs; i += 2) {
+        pairs.push_back({hosts[i], hosts[i + 1]});
+    }
+    return pairs;
+}
+
+uint64_t whole(double value) { return static_cast<uint64_t>(std::max(value, 0.0) + 0.5); }
+
+std::vector<uint64_t> Links::times(Experiment::Kind kind, uint64_t bytes, uint32_t trips,
+                                   std::vector<Transfer> transfers) {
+    std::vector<uint64_t> none(transfers.size(), kMissingNs);
+    if (error_ || transfers.empty()) return none;
+    auto made = make_({kind, bytes, trips, std::move(transfers)});
+    if (made) return std::move(made.value());
+    error_ = made.error();
+    return none;
+}
+
+// The median of the pairs, each by itself. Without an answer an error.
+double Links::one_way_ns(uint64_t bytes, uint32_t trips, const std::vector<Transfer>& pairs) {
+    std::vector<double> ways;
+    for (const Transfer& pair : pairs) {
+        const uint64_t ns = times(Experiment::Kind::kRoundTrips, bytes, trips, {pair}).front();
+        if (ns != kMissingNs) ways.push_back(static_cast<double>(ns) / 2);
+    }
+    if (!ways.empty()) return median(std::move(ways));
+    if (!error_) error_ = Error{ErrorCode::kNetwork, "no pair of hosts answered each other"};
+    return 1;
+}
+
+void Links::measure_short() {
+    one_way_ns_ = one_way_ns(kShortBytes, kShortTrips, near_);
+    std::vector<double> posts;
+    for (const Transfer& pair : near_) {
+        const uint64_t ns = times(Experiment::Kind::kPosts, kShortBytes, kPosted, {pair}).front();
+        if (ns != kMissingNs) posts.push_back(static_cast<double>(ns));
+    }
+    // A round trip has both, and the message is not there before it has left.
+    const double post = posts.empty() ? 0 : std::min(median(std::move(posts)), one_way_ns_ / 2);
+    figures_.post_ns = whole(post);
+    figures_.latency_ns = std::max<uint64_t>(whole(one_way_ns_ - post), 1);
+}
+
+void Links::measure_long() {
+    double ns = 0;
+    for (bytes_ = kLongBytesMin;; bytes_ *= 2) {
+        ns = one_way_ns(bytes_, kLongTrips, near_);
+        if (error_ || ns >= kLongNs || bytes_ >= kLinkBytesMax) break;
+    }
+    half_ns_ = one_way_ns(bytes_ / 2, kLongTrips, near_);
+    const auto half = static_cast<double>(bytes_) / 2;
+    bytes_per_ns_ = ns > half_ns_ ? half / (ns - half_ns_) : 2 * half / ns;
+    figures_.bits_per_s = whole(bytes_per_ns_ * 8e9);
+}
+
+// What comes sooner than by the rate passed at once. Believed where as many bytes alone come in
+// less than half of the time of theirs.
+void Links::measure_burst() {
+    const double waits = figures_.eager_bytes < bytes_ / 2 ? 3 : 1;  // a request and its answer
+    const double sooner =
+        static_cast<double>(bytes_) / 2 - (half_ns_ - waits * one_way_ns_) * bytes_per_ns_;
+    if (sooner < kBurstBytesMin || sooner > static_cast<double>(bytes_) / 4) return;
+    const uint64_t burst = whole(sooner);
+    const double ns = one_way_ns(burst, kLongTrips, near_);
+    if (ns - one_way_ns_ < sooner / bytes_per_ns_ / 2) figures_.burst_bytes = burst;
+}
+
+void Links::measure_both_ways() {
+    std::vector<double> factors;
+    for (const Transfer& pair : near_) {
+        const uint64_t one = times(Experiment::Kind::kTransfers, bytes_, 0, {pair}).front();
+        const auto both =
+            times(Experiment::Kind::kTransfers, bytes_, 0, {pair, {pair.to, pair.from}});
+        if (one == kMissingNs || both[0] == kMissingNs || both[1] == kMissingNs) continue;
+        factors.push_back(static_cast<double>(std::max(both[0], both[1])) /
+                          static_cast<double>(one));
+    }
+    if (factors.empty()) return;
+    const double factor = median(std::move(factors));
+    if (factor > kNoise) figures_.both_ways_permille = static_cast<uint32_t>(whole(factor * 1000));
+}
+
+void Links::measure_eager() {
+    const auto leaves = [&](uint64_t bytes) {
+        return times(Experiment::Kind::kUnasked, bytes, 1, {near_.front()}).front() != kMissingNs;
+    };
+    uint64_t bytes = kUnaskedBytesMin;
+    while (bytes <= kUnaskedBytesMax && leaves(bytes)) bytes *= 2;
+    const uint64_t almost = bytes - kEnvelopeBytes;
+    if (bytes > kUnaskedBytesMax) {
+        figures_.eager_bytes = kUnaskedBytesMax;
+    } else {
+        figures_.eager_bytes = bytes > kUnaskedBytesMin && leaves(almost) ? almost : bytes / 2;
+    }
+}
+
+// Hosts of two switches.
+void Links::measure_between(const std::vector<uint32_t>& some,
+                            const std::vector<uint32_t>& others) {
+    const size_t most = std::min(some.size(), others.size());
+    std::vector<Transfer> across;
+    for (size_t i = 0; i < most; ++i) across.push_back({some[i], others[i]});
+    const std::vector<Transfer> few(
+        across.begin(), across.begin() + static_cast<ptrdiff_t>(std::min<size_t>(most, kPairs)));
+    const topo::LinkRoute route = topo::link_route(fabric_, some.front(), others.front());
+    const uint32_t hops = std::max(route.hops(), 3u) - 2;  // the other two are the hosts' own
+    const double far_ns = one_way_ns(kShortBytes, kShortTrips, few);
+    figures_.hop_ns = std::max<uint64_t>(whole((far_ns - one_way_ns_) / hops), 1);
+
+    const auto ns = times(Experiment::Kind::kTransfers, bytes_, 0, across);
+    if (std::ranges::find(ns, kMissingNs) != ns.end()) return;
+    const auto longest = static_cast<double>(*std::ranges::max_element(ns));
+    const double carried = static_cast<double>(most * bytes_) / longest;
+    const double possible = static_cast<double>(most) * bytes_per_ns_;
+    // Transfers of hosts that follow each other take parallel links in turn.
+    const auto links = static_cast<double>(
+        std::min<size_t>(most, fabric_.links_up(fabric_.switch_of_host[some.front()])));
+    figures_.is_trunk_full = carried < kFull * possible;
+    figures_.trunk_bits_per_s = whole((figures_.is_trunk_full ? carried : possible) / links * 8e9);
+}
+
+Result<LinkFigures> Links::measure() {
+    std::vector<std::vector<uint32_t>> leaves(fabric_.switches());
+    for (uint32_t host = 0; host < fabric_.hosts(); ++host) {
+        leaves[fabric_.switch_of_host[host]].push_back(host);
+    }
+    std::erase_if(leaves, [](const auto& leaf) { return leaf.empty(); });
+    std::ranges::stable_sort(leaves, std::greater<>(), &std::vector<uint32_t>::size);
+    near_ = pairs_of(leaves.front());
+    // Where no two hosts share a switch, near is what is nearest.
+    if (near_.empty()) near_.push_back({leaves[0].front(), leaves[1].front()});
+    measure_short();
+    measure_long();
+    measure_eager();
+    measure_burst();
+    measure_both_ways();
+    if (leaves.size() > 1 && leaves.front().size() > 1) measure_between(leaves[0], leaves[1]);
+    if (error_) return *error_;
+    return figures_;
+}
+
+}  // namespace
+
+Result<LinkFigures> measure_links(const topo::Fabric& fabric, const Make& make) {
+    return Links(fabric, make).measure();
+}
+
+}  // namespace tutti::survey
