@@ -116,6 +116,13 @@ std::string format_duration(uint64_t ns) {
     return std::string(digits.data(), last).append(kUnits[unit]);
 }
 
+std::string bytes_word(uint64_t bytes) {
+    constexpr std::string_view kUnits = "KMG";
+    size_t unit = 0;
+    for (; unit < kUnits.size() && bytes != 0 && bytes % 1024 == 0; ++unit) bytes /= 1024;
+    return std::to_string(bytes) + std::string(kUnits.substr(unit == 0 ? 3 : unit - 1, 1));
+}
+
 std::string format_bytes(uint64_t bytes) {
     constexpr std::string_view kUnits[] = {" B", " KiB", " MiB", " GiB"};
     size_t unit = 0;

@@ -22,6 +22,8 @@ std::optional<uint64_t> parse_rate(std::string_view text);
 std::optional<uint64_t> parse_duration(std::string_view text);
 // 1500 -> "1.5 us", 629145600 -> "629.1 ms": four digits, for people.
 std::string format_duration(uint64_t ns);
+// 65536 -> "64K", 1000 -> "1000": what parse_bytes() reads.
+std::string bytes_word(uint64_t bytes);
 // 65536 -> "64 KiB", 1000 -> "1000 B": exact, never rounded.
 std::string format_bytes(uint64_t bytes);
 // Text of somebody else's for a message: one line whatever is in it, and not endless.

@@ -44,14 +44,6 @@ uint32_t cores() {
     return online > 0 ? static_cast<uint32_t>(online) : 1;
 }
 
-// Half of what this node has free: the page cache and the MPI want some, too.
-uint64_t memory_for_buffers() {
-    const long pages = sysconf(_SC_AVPHYS_PAGES);
-    const long page_bytes = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page_bytes <= 0) return 1ull << 30;
-    return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) / 2;
-}
-
 std::vector<std::string> algorithms_of(tutti_collective collective, const std::string& choice) {
     if (choice.empty()) return {};
     if (choice != "all") return {choice};
@@ -76,16 +68,6 @@ std::vector<CellOrder> orders(const BenchOptions& options) {
         }
     }
     return all;
-}
-
-// The first calls on a communicator go to the host, and the same number on every rank.
-void warm_up(BenchMpi& mpi, uint64_t warmup_calls, uint64_t& number) {
-    constexpr uint64_t kMore = 8;
-    uint64_t calls = std::min<uint64_t>(warmup_calls, 100'000) + kMore;
-    mpi.bcast(&calls, sizeof calls, 0);
-    const Batch batch{TUTTI_BARRIER, 0, number, number, calls};
-    number += calls;
-    mpi.run(mpi.has_tutti() ? Side::kTutti : Side::kHost, false, batch, BatchBuffers{});
 }
 
 class Session {

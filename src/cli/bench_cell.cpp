@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/bench_cell.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,6 +20,9 @@ constexpr double kBatchSeconds = 200e-6;
 // Where ranks outnumber cores, they start a batch tens of microseconds apart.
 constexpr double kCrowdedBatchSeconds = 1e-3;
 constexpr uint64_t kCallsMax = 1u << 17;
+// Of a brief cell; calls that take so long vary little from one to the next.
+constexpr uint64_t kBriefRounds = 3;
+constexpr double kLongSeconds = 50e-3;
 // From here on a call is mostly moving data, and where that data lies decides. A batch then sends
 // every buffer once, just written, as a program does; sent again unchanged, it would lie clean in
 // the cache that both cores share.
@@ -39,7 +44,7 @@ class CellRun {
         : mpi_(mpi), page_(page), order_(order), number_(number), place_(mpi.place()) {
         sides_.push_back({Side::kHost, {}, {}, 1, {}});
         if (!mpi.has_tutti()) return;
-        sides_.push_back({Side::kTutti, {}, {}, 1, {}});
+        if (!order.is_brief) sides_.push_back({Side::kTutti, {}, {}, 1, {}});
         for (const std::string& algorithm : order.algorithms) {
             sides_.push_back({Side::kTutti, algorithm, {}, 1, {}});
         }
@@ -192,6 +197,7 @@ void CellRun::calibrate(SideState& state) {
     while (state.calls < calls_max) {
         double seconds = run_batch(state, state.calls);
         mpi_.max_in_place(&seconds, 1);
+        if (order_.is_brief && seconds >= kLongSeconds) state.seconds.push_back(seconds);
         if (seconds >= enough) return;
         const double wanted =
             static_cast<double>(state.calls) * 1.25 * enough / std::max(seconds, 1e-9);
@@ -203,14 +209,21 @@ void CellRun::calibrate(SideState& state) {
 // Rank 0 decides for all, since clocks differ.
 bool CellRun::go_on(double start, uint64_t done) {
     const bool has_time = order_.paper || now_seconds() - start < order_.seconds;
-    unsigned char more = done < order_.batches_max && (done < kBenchBatchesMin || has_time);
+    const uint64_t least = order_.is_brief ? kBriefRounds : kBenchBatchesMin;
+    unsigned char more = done < order_.batches_max && (done < least || has_time);
     mpi_.bcast(&more, 1, 0);
     return more != 0;
 }
 
 void CellRun::measure() {
     const double start = now_seconds();
-    for (uint64_t done = 0; go_on(start, done); ++done) {
+    uint64_t done = 0;
+    if (std::ranges::all_of(sides_, [](const SideState& state) {
+            return !state.refused.empty() || !state.seconds.empty();
+        })) {
+        done = 1;
+    }
+    for (; go_on(start, done); ++done) {
         // Who comes first changes, so that neither always finds the other's traces in the caches.
         for (size_t i = 0; i < sides_.size(); ++i) {
             SideState& state = sides_[(i + done) % sides_.size()];
@@ -272,7 +285,7 @@ Result<Cell> CellRun::run() {
     if (!cell.skipped.empty()) return cell;
     for (SideState& state : sides_) {
         choose(state);
-        if (!state.refused.empty()) continue;
+        if (!state.refused.empty() || order_.is_brief) continue;
         if (order_.collective == TUTTI_BARRIER) {
             check_barriers(state);
         } else {
@@ -299,6 +312,22 @@ Result<Cell> CellRun::run() {
 double quantile(const std::vector<double>& sorted, double share) {
     const double position = std::ceil(share * static_cast<double>(sorted.size())) - 1;
     return sorted[static_cast<size_t>(std::max(position, 0.0))];
+}
+
+uint64_t memory_for_buffers() {
+    const long pages = sysconf(_SC_AVPHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_bytes <= 0) return 1ull << 30;
+    return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) / 2;
+}
+
+void warm_up(BenchMpi& mpi, uint64_t warmup_calls, uint64_t& number) {
+    constexpr uint64_t kMore = 8;
+    uint64_t calls = std::min<uint64_t>(warmup_calls, 100'000) + kMore;
+    mpi.bcast(&calls, sizeof calls, 0);
+    const Batch batch{TUTTI_BARRIER, 0, number, number, calls};
+    number += calls;
+    mpi.run(mpi.has_tutti() ? Side::kTutti : Side::kHost, false, batch, BatchBuffers{});
 }
 
 Result<Cell> measure_cell(BenchMpi& mpi, SharedPage& page, const CellOrder& order,

@@ -27,6 +27,9 @@ struct CellOrder {
     std::optional<LateRank> late = {};
     bool fresh = false;  // buffers: each used by one call, and in no cache when it begins
     bool paper = false;  // kPaperRuns' method
+    // For those who have little time: only the named algorithms beside the host's own, three
+    // rounds, and every call that is made counts where it is long.
+    bool is_brief = false;
 };
 
 // Microseconds a call, over the batches; a batch counts with its slowest rank, or where one rank is
@@ -63,6 +66,13 @@ struct Cell {
 
 // The value at the given share (0 to 1) of sorted values, none of them interpolated.
 double quantile(const std::vector<double>& sorted, double share);
+
+// Half of what this node has free: the page cache and the MPI want some, too.
+uint64_t memory_for_buffers();
+
+// Collective. The first calls on a communicator go to the host, the same number on every rank:
+// these are made here. Numbers as measure_cell() has them.
+void warm_up(BenchMpi& mpi, uint64_t warmup_calls, uint64_t& next_number);
 
 // Collective. Numbers seeds and calls through the whole run: every cell starts where the former
 // ended. A wrong result is an error on every rank, with the message of the lowest wrong rank.

@@ -9,6 +9,7 @@
 #include <climits>
 #include <string_view>
 
+#include "arena/process.h"
 #include "mpi/abi/abi.h"
 #include "mpi/abi/bench_force.h"
 
@@ -188,6 +189,14 @@ class Measured final : public BenchMpi {
         return text;
     }
 
+    std::string host_name() override {
+        std::array<char, 256> name{};
+        if (const auto ask = found<decltype(&tutti_bench_host)>("tutti_bench_host")) {
+            ask(name.data(), name.size());
+        }
+        return name[0] != '\0' ? std::string(name.data()) : arena::host_name();
+    }
+
     double run(Side side, bool is_apart, const Batch& batch, const BatchBuffers& buffers) override {
         const Calls calls{side == Side::kHost ? host_ : program_,
                           host_,
@@ -237,6 +246,13 @@ class Measured final : public BenchMpi {
         must(host_.allreduce(reinterpret_cast<void*>(abi_.in_place), values,
                              static_cast<int>(count), handles_.type[mpi::abi::kTypeDouble],
                              handles_.op[mpi::abi::kOpMax], handles_.comm_world));
+    }
+
+    void gather_all(const void* own, size_t bytes, void* all) override {
+        TUTTI_ASSERT(bytes <= INT_MAX, "control messages are small");
+        const auto type = handles_.type[mpi::abi::kTypeByte];
+        const int count = static_cast<int>(bytes);
+        must(host_.allgather(own, count, type, all, count, type, handles_.comm_world));
     }
 
     void start_send(uint32_t number, const void* data, size_t bytes, uint32_t to) override {

@@ -25,6 +25,8 @@ class BenchMpi {
     // Whether MPI_Barrier is Tutti's here; otherwise only Side::kHost may be run.
     [[nodiscard]] virtual bool has_tutti() const = 0;
     virtual std::string library_version() = 0;
+    // Of this process, as Tutti has it.
+    virtual std::string host_name() = 0;
 
     // Makes the calls of the batch; seconds on this rank. The stamps are written as it goes. After
     // force() of an algorithm that is_apart, on the communicator of those.
@@ -40,6 +42,8 @@ class BenchMpi {
     virtual void barrier() = 0;
     virtual void bcast(void* data, size_t bytes, uint32_t root) = 0;
     virtual void max_in_place(double* values, size_t count) = 0;
+    // all: place().size times as many bytes, by rank.
+    virtual void gather_all(const void* own, size_t bytes, void* all) = 0;
     // Messages of the host's, for what is measured between pairs: each has a number below
     // kMessagesMax, which is free again when it is done. Between two ranks they come in order.
     static constexpr uint32_t kMessagesMax = 2;

@@ -25,6 +25,7 @@
 #include "cli/options.h"
 #include "cli/run.h"
 #include "cli/simulate.h"
+#include "cli/tune.h"
 #include "tutti/tutti.h"
 
 namespace {
@@ -36,6 +37,8 @@ constexpr std::string_view kHelp =
     "  tutti run [options] -- COMMAND...   run a command (mpirun -n 4 ./app); its MPI programs use "
     "Tutti\n"
     "  tutti bench COLLECTIVE|all ...      measure the host MPI and Tutti; an MPI program itself\n"
+    "  tutti tune [-- mpirun ...]          measure this cluster, write which algorithm runs which "
+    "call\n"
     "  tutti explain COLLECTIVE ...        which algorithm runs a call, why, what others would "
     "cost\n"
     "  tutti check [ALGORITHM...]          prove schedules over ranks, hosts, roots and sizes\n"
@@ -51,7 +54,7 @@ struct Command {
     int (*main)(std::span<const std::string> words);
 };
 
-// `bench` is an MPI program and wants main's own arguments.
+// `bench` and `tune` are MPI programs and want main's own arguments.
 constexpr auto kCommands = std::to_array<Command>({{"run", tutti::cli::run_main},
                                                    {"info", tutti::cli::info_main},
                                                    {"explain", tutti::cli::explain_main},
@@ -88,8 +91,14 @@ int help_main(const std::vector<std::string>& words) {
         fmt::print("{}", tutti::cli::bench_usage());
         return 0;
     }
+    if (words[0] == "tune") {
+        std::string tune = "tune";
+        std::string help = "--help";
+        std::array<char*, 3> own{tune.data(), help.data(), nullptr};
+        return tutti::cli::tune_main(2, own.data());
+    }
     auto known = command_names();
-    known.emplace_back("bench");
+    known.insert(known.end(), {"bench", "tune"});
     return complain(tutti::cli::unknown_word("help page", words[0], known));
 }
 
@@ -112,7 +121,7 @@ int dispatch(const std::string& word, const std::vector<std::string>& rest) {
         return complain(tutti::cli::unknown_word("option", word, kOptions));
     }
     auto known = command_names();
-    known.insert(known.end(), {"bench", "help"});
+    known.insert(known.end(), {"bench", "tune", "help"});
     return complain(tutti::cli::unknown_word("command", word, known));
 }
 
@@ -147,6 +156,7 @@ int run(int argc, char** argv) {
         return complain({tutti::ErrorCode::kArgument, "no command given; try tutti help"});
     }
     if (std::string_view(argv[1]) == "bench") return tutti::cli::bench_main(argc - 1, argv + 1);
+    if (std::string_view(argv[1]) == "tune") return tutti::cli::tune_main(argc - 1, argv + 1);
     return dispatch(argv[1], {argv + 2, argv + argc});
 }
 

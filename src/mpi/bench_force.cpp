@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpi/comm_state.h"
+#include "mpi/front.h"
 
 namespace tutti::mpi {
 namespace {
@@ -47,4 +48,11 @@ extern "C" int tutti_bench_force(uintptr_t comm, int collective, uint64_t bytes,
 extern "C" void tutti_bench_apart(uintptr_t comm) {
     using namespace tutti::mpi;
     if (CommState* state = find_state({comm})) settle_apart(*state);
+}
+
+extern "C" void tutti_bench_host(char* name, size_t name_bytes) {
+    name[0] = '\0';
+    if (tutti::mpi::front.context != nullptr) {
+        tutti_context_host(tutti::mpi::front.context, name, name_bytes);
+    }
 }

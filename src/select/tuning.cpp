@@ -146,4 +146,18 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
     return std::nullopt;
 }
 
+std::vector<std::pair<std::string, std::string>> tuning_words(const algo::Tuning& tuning) {
+    std::vector<std::pair<std::string, std::string>> words;
+    const auto add = [&](const char* key, uint32_t value) {
+        if (value != 0) words.emplace_back(key, std::to_string(value));
+    };
+    if (tuning.segment_bytes != 0) words.emplace_back("segment", bytes_word(tuning.segment_bytes));
+    add("lanes", tuning.lanes_in_flight);
+    add("leaders", tuning.leaders);
+    add("fan_in", tuning.fan_in);
+    if (tuning.flat) words.emplace_back("flat", "true");
+    if (tuning.order == algo::Order::kRanks) words.emplace_back("order", "ranks");
+    return words;
+}
+
 }  // namespace tutti::select

@@ -17,3 +17,7 @@ extern "C" [[gnu::visibility("default")]] int tutti_bench_force(uintptr_t comm, 
 
 // On `comm`, which has seen no collective yet, each rank counts as a host of its own. Collective.
 extern "C" [[gnu::visibility("default")]] void tutti_bench_apart(uintptr_t comm);
+
+// The host that this process is on, as the cluster's description would name it: the real one, or
+// that which TUTTI_HOSTS pretends. Empty where Tutti is off.
+extern "C" [[gnu::visibility("default")]] void tutti_bench_host(char* name, size_t name_bytes);

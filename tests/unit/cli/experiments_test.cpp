@@ -70,6 +70,8 @@ class ThreadMpi final : public BenchMpi, public Clock {
     double run(Side, bool, const Batch&, const BatchBuffers&) override { return 0; }
     std::string force(tutti_collective, uint64_t, const std::string&) override { return {}; }
     void finalize() override {}
+    std::string host_name() override { return {}; }
+    void gather_all(const void*, size_t, void*) override {}
 
     void barrier() override {
         std::unique_lock lock(room_.mutex);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/tune.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/bench_host.h"
+#include "cli/launch.h"
+#include "cli/libraries.h"
+#include "cli/process.h"
+#include "cli/run.h"
+#include "cli/tune_job.h"
+#include "cli/words.h"
+#include "files/whole_file.h"
+
+namespace tutti::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kSecondsMin = 5;
+constexpr uint64_t kSecondsMax = 3600;
+constexpr uint64_t kSecondsUsual = 120;
+// Of the time, for the job that measures links and looks for switches.
+constexpr uint64_t kLinksShare = 3;
+
+constexpr auto kTuneOptions = std::to_array<OptionDoc>({
+    {"-o", "FILE", "Write there (default: tuned.toml in $XDG_CONFIG_HOME/tutti, ~/.config/tutti)"},
+    {"--seconds", "N", "About so long in all (default: 120)"},
+});
+// What the jobs are told beside these.
+constexpr auto kJobOptions = std::to_array<OptionDoc>({
+    {"--job", "links|calls", "internal"},
+    {"--into", "FILE", "internal"},
+    {"--from", "FILE", "internal"},
+    {"--seconds", "N", "internal"},
+    {"--terminal", "", "internal"},
+});
+
+constexpr std::string_view kTuneSummary =
+    "Measures this cluster and its MPI, and writes what follows: what messages take, which hosts\n"
+    "share a switch where no file tells it, and rules that say which algorithm runs which call, "
+    "or\n"
+    "that the host MPI's own does. Programs that run under Tutti later find the file by "
+    "themselves\n"
+    "(docs/formats/tuned.md). Behind -- stands the launcher as for a program on all hosts of the\n"
+    "allocation, with as many ranks as programs will have, but without a program.";
+
+int say_wrong_use(const std::string& message, int status = kTuneUsage) {
+    fmt::print(stderr, "tutti tune: {}\n", message);
+    return status;
+}
+
+std::string environment_word(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value ? value : "";
+}
+
+// Where a tuned file is found by itself.
+Result<std::string> usual_file() {
+    std::string folder = environment_word("XDG_CONFIG_HOME");
+    if (folder.empty()) {
+        folder = environment_word("HOME");
+        if (folder.empty()) return wrong("HOME is not set: say where to write, by -o FILE");
+        folder += "/.config";
+    }
+    folder += "/tutti";
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return wrong(printable(folder) + ": " + error.message());
+    return folder + "/tuned.toml";
+}
+
+// Ranks may start in another directory.
+Result<std::string> output_file(const Words& words) {
+    const std::string* named = words.find("-o");
+    const auto file = named ? Result<std::string>(*named) : usual_file();
+    if (!file) return file;
+    if (const auto problem = files::obstacle(file.value()); !problem.empty()) {
+        return wrong(printable(file.value()) + ": " + problem);
+    }
+    std::error_code error;
+    return fs::absolute(file.value(), error).lexically_normal().string();
+}
+
+// Between the two jobs; gone when this process is done.
+class Between {
+  public:
+    explicit Between(const std::string& output)
+        : file_(fmt::format("{}.{}.links", output, getpid())) {}
+    Between(const Between&) = delete;
+    Between& operator=(const Between&) = delete;
+    ~Between() { unlink(file_.c_str()); }
+    [[nodiscard]] const std::string& file() const { return file_; }
+
+  private:
+    std::string file_;
+};
+
+// What stands behind "--"; without it the first launcher on PATH, which knows its allocation.
+Result<std::vector<std::string>> launcher_words(std::span<const std::string> behind) {
+    const std::string path = environment_word("PATH");
+    if (behind.empty()) {
+        const auto found = first_launcher(path);
+        if (!found) {
+            return wrong("no mpirun on PATH; name the launcher: tutti tune -- mpirun -n 64");
+        }
+        return std::vector<std::string>{found->file};
+    }
+    if (!find_program(behind.front(), path)) {
+        return wrong(printable(behind.front()) + ": no such program");
+    }
+    return std::vector<std::string>(behind.begin(), behind.end());
+}
+
+int run_job(const std::vector<std::string>& launcher, const TuneOptions& options) {
+    std::vector<std::string> words;
+    if (!options.from.empty()) {
+        words.push_back("--tuned=" + options.from);
+        // Tried before it is known whether it wins.
+        if (environment_word("TUTTI_MCAST").empty()) words.emplace_back("--mcast=on");
+    }
+    words.emplace_back("--");
+    words.insert(words.end(), launcher.begin(), launcher.end());
+    words.insert(words.end(), {own_path(), "tune", "--job=" + options.job, "--into=" + options.into,
+                               fmt::format("--seconds={}", options.seconds)});
+    if (!options.from.empty()) words.push_back("--from=" + options.from);
+    if (options.has_terminal) words.emplace_back("--terminal");
+    return run_main(words);
+}
+
+int tune_cluster(const Words& words, std::span<const std::string> behind) {
+    if (!words.others().empty()) {
+        return say_wrong_use(
+            fmt::format("unexpected word {}; the launcher stands behind --: tutti tune -- mpirun "
+                        "-n 64",
+                        printable(words.others().front())));
+    }
+    const auto seconds = words.count("--seconds", kSecondsUsual, kSecondsMin, kSecondsMax);
+    if (!seconds) return say_wrong_use(seconds.error().message);
+    const auto launcher = launcher_words(behind);
+    if (!launcher) return say_wrong_use(launcher.error().message);
+    const auto output = output_file(words);
+    if (!output) return say_wrong_use(output.error().message);
+
+    const Between between(output.value());
+    const bool has_terminal = isatty(STDERR_FILENO) != 0;
+    const uint64_t for_links = std::max<uint64_t>(seconds.value() / kLinksShare, 1);
+    int status = run_job(launcher.value(), {"links", between.file(), "", for_links, has_terminal});
+    if (status == 0) {
+        status = run_job(launcher.value(), {"calls", output.value(), between.file(),
+                                            seconds.value() - for_links, has_terminal});
+    }
+    if (status != 0) {
+        return say_wrong_use(fmt::format("ended with status {}; {} was not written", status,
+                                         printable(output.value())),
+                             status);
+    }
+    fmt::print("written     {}\n", printable(output.value()));
+    return 0;
+}
+
+Result<TuneOptions> job_options(const Words& words) {
+    TuneOptions options;
+    const auto text = [&](std::string_view name) {
+        const std::string* value = words.find(name);
+        return value ? *value : std::string();
+    };
+    options.job = text("--job");
+    options.into = text("--into");
+    options.from = text("--from");
+    options.has_terminal = words.has("--terminal");
+    if (options.job != "links" && options.job != "calls")
+        return wrong_value("--job", options.job, "links or calls");
+    const auto seconds = words.count("--seconds", 1, 1, kSecondsMax);
+    if (!seconds) return seconds.error();
+    options.seconds = seconds.value();
+    return options;
+}
+
+int tune_words(int argc, char** argv) {
+    const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
+    const bool is_job = !all.empty() && all.front().starts_with("--job");
+    const auto split = std::ranges::find(all, "--");
+    const std::vector<std::string> own(all.begin(), split);
+    if (is_job) {
+        const auto words = Words::parse("tune", own, kJobOptions);
+        const auto options = words ? job_options(words.value()) : words.error();
+        return options ? tune_job_main(options.value(), argc, argv)
+                       : say_wrong_use(options.error().message);
+    }
+    const auto words = Words::parse("tune", own, kTuneOptions);
+    if (!words) return say_wrong_use(words.error().message);
+    if (words.value().wants_help()) {
+        fmt::print("{}",
+                   help_text(kTuneSummary, "tutti tune [options] [-- LAUNCHER...]", kTuneOptions));
+        return 0;
+    }
+    if (launched_rank()) {
+        if (launched_rank().value() != 0) return kTuneUsage;
+        return say_wrong_use("it starts the job itself: tutti tune -- mpirun ...");
+    }
+    const std::vector<std::string> behind(split == all.end() ? split : split + 1, all.end());
+    return tune_cluster(words.value(), behind);
+}
+
+}  // namespace
+
+int tune_main(int argc, char** argv) {
+    try {
+        return tune_words(argc, argv);
+    } catch (const std::exception& error) {
+        return say_wrong_use(error.what(), kTuneFailed);
+    }
+}
+
+}  // namespace tutti::cli

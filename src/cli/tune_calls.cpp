@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The host MPI's own calls beside the likeliest algorithms, the shortest first, as long as there is
+// time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "base/text.h"
+#include "cli/bench_cell.h"
+#include "cli/tune_job.h"
+#include "files/whole_file.h"
+#include "select/rules.h"
+#include "topo/read/read.h"
+#include "tune/plan.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr uint64_t kWarmupCalls = 16;
+// Of a cell with short calls, so that they are told from what disturbs them.
+constexpr double kCellSecondsMax = 0.6;
+constexpr uint64_t kBatchesMax = 25;
+// What a cell of calls that are so long takes, in calls of each side: see CellOrder::is_brief.
+constexpr double kLongCalls = 4;
+// Neither a price nor the host's own time is known beforehand.
+constexpr double kDoubt = 2;
+constexpr size_t kTextBytesMax = 1024;
+
+double seconds_of(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+class CallsJob {
+  public:
+    explicit CallsJob(TuneJob& job) : job_(job), start_ns_(job.clock.now_ns()), page_(job.mpi) {}
+    Result<Done> run();
+
+  private:
+    std::string plan();
+    [[nodiscard]] double left() const {
+        return static_cast<double>(job_.options.seconds) -
+               seconds_of(job_.clock.now_ns() - start_ns_);
+    }
+    [[nodiscard]] uint32_t next_call(uint32_t at) const;
+    CellOrder order_of(uint32_t at);
+    Result<Done> measure(uint32_t at);
+    void take(const tune::PlannedCall& call, const Cell& cell);
+    void note_multicasts();
+    [[nodiscard]] std::string write();
+    void tell() const;
+
+    TuneJob& job_;
+    const uint64_t start_ns_;
+    SharedPage page_;
+    uint64_t number_ = 0;
+    // Of rank 0.
+    std::vector<tune::PlannedCall> calls_;
+    tune::Tuned tuned_;
+    std::vector<tune::MeasuredCall> measured_;
+    double slower_ = 1;  // than predicted calls were
+};
+
+// What the first job wrote, and the calls that follow from it. Why not, or an empty text.
+std::string CallsJob::plan() {
+    const std::string& name = job_.options.from;
+    std::ifstream file(name);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) return printable(name) + ": rank 0, on " + job_.hosts.front() + ", cannot read it";
+    const auto rules = select::Rules::parse(text, name);
+    if (!rules) return rules.error().message;
+    tuned_ = job_.tuned();
+    tuned_.parameters = rules.value().parameters();
+    if (rules.value().has_fabric()) {
+        auto switches = topo::read_own(text, name);
+        if (!switches) return switches.error().message;
+        tuned_.switches = std::move(switches.value());
+    }
+    if (job_.placement.nodes() > 1) {
+        const auto tree = job_.described(tuned_.switches ? name : "");
+        if (!tree) return tree.error().message;
+        if (tree.value()) job_.placement.set_switches(*tree.value());
+    }
+    calls_ = tune::plan_calls(
+        job_.placement,
+        select::cluster_of(job_.placement, tuned_.parameters.value_or(price::ClusterParameters())));
+    return {};
+}
+
+// The first from there on that there is time for; their number: none. Calls are in the order of
+// their length.
+uint32_t CallsJob::next_call(uint32_t at) const {
+    const auto all = static_cast<uint32_t>(calls_.size());
+    if (at >= all) return all;
+    const auto sides = static_cast<double>(calls_[at].candidates.size() + 1);
+    const double seconds = seconds_of(calls_[at].ns) * slower_ * kLongCalls * sides;
+    return seconds < left() ? at : all;
+}
+
+// All ranks measure the same.
+CellOrder CallsJob::order_of(uint32_t at) {
+    struct {
+        tutti_collective collective = TUTTI_BARRIER;
+        uint64_t bytes = 0;
+        double seconds = 0;
+        double silence = 0;
+        std::array<char, kTextBytesMax> algorithms{};
+    } told;
+    if (job_.speaks) {
+        const tune::PlannedCall& call = calls_[at];
+        told.collective = call.collective;
+        told.bytes = call.bytes;
+        const auto cells = static_cast<double>(calls_.size() - at);
+        told.seconds = std::clamp(left() / 2 / cells, 0.05, kCellSecondsMax);
+        told.silence =
+            kTuneSilenceSeconds + 10 * kDoubt * seconds_of(call.ns) * slower_ * kLongCalls;
+        std::string names;
+        for (const tune::Candidate& one : call.candidates) {
+            names += (names.empty() ? "" : " ") + one.text();
+        }
+        names.copy(told.algorithms.data(), told.algorithms.size() - 1);
+    }
+    job_.mpi.bcast(&told, sizeof told, 0);
+    job_.is_alive(told.silence);
+    CellOrder order{.collective = told.collective,
+                    .bytes = told.bytes,
+                    .batches_max = kBatchesMax,
+                    .seconds = told.seconds,
+                    .memory_bytes = memory_for_buffers()};
+    order.is_brief = true;
+    for (const std::string_view name : split(told.algorithms.data(), ' ')) {
+        order.algorithms.emplace_back(name);
+    }
+    return order;
+}
+
+Result<Done> CallsJob::measure(uint32_t at) {
+    const uint64_t begun_ns = job_.clock.now_ns();
+    const auto cell = measure_cell(job_.mpi, page_, order_of(at), number_);
+    if (!cell) return cell.error();
+    if (!job_.speaks) return Done{};
+    const tune::PlannedCall& call = calls_[at];
+    take(call, cell.value());
+    const double expected =
+        seconds_of(call.ns) * kLongCalls * static_cast<double>(call.candidates.size() + 1);
+    // Short calls take as long as a cell does.
+    if (expected > kCellSecondsMax) {
+        slower_ = std::max(seconds_of(job_.clock.now_ns() - begun_ns) / expected, 0.25);
+    }
+    return Done{};
+}
+
+void CallsJob::take(const tune::PlannedCall& call, const Cell& cell) {
+    if (!cell.skipped.empty()) return;
+    tune::MeasuredCall& measured = measured_.emplace_back(
+        tune::MeasuredCall{call.collective, call.bytes, cell.host.p50_us, {}});
+    for (size_t i = 0; i < cell.algorithms.size() && i < call.candidates.size(); ++i) {
+        if (!cell.algorithms[i].refused.empty()) continue;
+        measured.ours.push_back({call.candidates[i], cell.algorithms[i].times.p50_us});
+    }
+}
+
+// A broadcast's times are what one multicast takes.
+void CallsJob::note_multicasts() {
+    if (!tuned_.parameters) return;
+    double few_us = 0;
+    double most_us = 0;
+    uint64_t most = 0;
+    for (const tune::MeasuredCall& call : measured_) {
+        if (call.collective != TUTTI_BCAST) continue;
+        for (const tune::Timed& one : call.ours) {
+            if (one.candidate.algorithm != "multicast") continue;
+            if (few_us == 0) few_us = one.us;
+            most_us = one.us;
+            most = call.bytes;
+        }
+    }
+    if (most_us <= few_us || few_us <= 0) return;
+    tuned_.parameters->multicast.latency_ns = static_cast<uint64_t>(few_us * 1000);
+    const double mbit = static_cast<double>(most) * 8 / (most_us - few_us);
+    tuned_.parameters->multicast.mbit = std::max<uint64_t>(static_cast<uint64_t>(mbit), 1);
+}
+
+std::string CallsJob::write() {
+    std::ranges::stable_sort(measured_, {}, &tune::MeasuredCall::bytes);
+    note_multicasts();
+    tuned_.rules = tune::rules_of(measured_, job_.shape());
+    const std::string& name = job_.options.into;
+    const std::string problem = files::write_whole(name, tune::tuned_text(tuned_));
+    if (problem.empty()) return {};
+    return fmt::format("{}: rank 0, on {}, cannot write there: {}", printable(name),
+                       job_.hosts.front(), problem);
+}
+
+void CallsJob::tell() const {
+    const auto hosts_own = std::ranges::count_if(
+        tuned_.rules, [](const select::Rule& rule) { return rule.algorithm == select::kHostMpi; });
+    std::string text = fmt::format("calls       {} of {} measured in {:.0f} s", measured_.size(),
+                                   calls_.size(), seconds_of(job_.clock.now_ns() - start_ns_));
+    if (measured_.size() < calls_.size()) text += "; the others take too long or too much memory";
+    job_.say(text);
+    job_.say(fmt::format("rules       {}, of which {} leave calls to the host MPI",
+                         tuned_.rules.size(), hosts_own));
+}
+
+Result<Done> CallsJob::run() {
+    job_.is_alive(kTuneSilenceSeconds);
+    if (!job_.mpi.has_tutti()) return Error{ErrorCode::kArgument, "Tutti is not here"};
+    if (const auto planned = job_.agree(job_.speaks ? plan() : ""); !planned) return planned;
+    warm_up(job_.mpi, kWarmupCalls, number_);
+    for (uint32_t at = 0;; ++at) {
+        uint32_t all = 0;
+        if (job_.speaks) {
+            all = static_cast<uint32_t>(calls_.size());
+            at = next_call(at);
+            if (at < all) {
+                job_.show_progress(fmt::format("{} of {}: {} of {} ...", at + 1, all,
+                                               collective_name(calls_[at].collective),
+                                               format_bytes(calls_[at].bytes)));
+            }
+        }
+        unsigned char more = at < all ? 1 : 0;
+        job_.mpi.bcast(&more, 1, 0);
+        if (more == 0) break;
+        if (const auto done = measure(at); !done) return done;
+    }
+    if (job_.speaks && measured_.empty())
+        return job_.agree("no call could be measured in this time");
+    const auto written = job_.agree(job_.speaks ? write() : "");
+    if (written) tell();
+    return written;
+}
+
+}  // namespace
+
+Result<Done> tune_calls(TuneJob& job) { return CallsJob(job).run(); }
+
+}  // namespace tutti::cli

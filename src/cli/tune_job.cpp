@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/tune_job.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+#include "arena/process.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "cli/bench_host.h"
+#include "explain/fabric_text.h"
+#include "site/fabric_search.h"
+#include "site/site.h"
+#include "topo/node_topology.h"
+
+namespace tutti::cli {
+namespace {
+
+// Rank 0 says first that nothing goes on; the others, should its host be the one that is gone.
+constexpr unsigned kOthersWaitSeconds = 5;
+
+class TuneClock final : public Clock {
+  public:
+    uint64_t now_ns() override {
+        using namespace std::chrono;
+        return static_cast<uint64_t>(
+            duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+                .count());
+    }
+};
+
+Clock& tune_clock() {
+    static TuneClock clock;
+    return clock;
+}
+
+void say_failed(const std::string& message) {
+    const std::string line = "tutti tune: " + message + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void end_what_hangs(int) {
+    constexpr std::string_view kLine =
+        "tutti tune: nothing goes on: is a host gone? The job is ended, no file was written\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, kLine.data(), kLine.size());
+    _exit(kTuneFailed);
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    localtime_r(&now, &parts);
+    return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+struct Whereabouts {
+    uint64_t node = 0;
+    std::array<char, 256> name{};
+};
+
+std::vector<Whereabouts> whereabouts(BenchMpi& mpi) {
+    Whereabouts own;
+    const std::string name = mpi.host_name();
+    name.copy(own.name.data(), own.name.size() - 1);
+    own.node = arena::hash_text(name, arena::node_hash());
+    std::vector<Whereabouts> all(mpi.place().size);
+    mpi.gather_all(&own, sizeof own, all.data());
+    return all;
+}
+
+topo::Placement placement_of(const std::vector<Whereabouts>& all) {
+    std::vector<uint64_t> nodes;
+    nodes.reserve(all.size());
+    for (const Whereabouts& one : all) nodes.push_back(one.node);
+    return topo::Placement(nodes);
+}
+
+}  // namespace
+
+TuneJob::TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options)
+    : mpi(host_mpi),
+      options(own_options),
+      clock(tune_clock()),
+      speaks(mpi.place().rank == 0),
+      placement(topo::Placement::blocks(mpi.place().size, 1)) {
+    const auto all = whereabouts(mpi);
+    placement = placement_of(all);
+    for (uint32_t node = 0; node < placement.nodes(); ++node) {
+        rank_of_host.push_back(placement.members(node).front());
+        hosts.emplace_back(all[rank_of_host.back()].name.data());
+    }
+}
+
+tune::JobShape TuneJob::shape() const {
+    const bool is_even = placement.members_min() == placement.members_max();
+    return {.ranks = placement.ranks(),
+            .hosts = placement.nodes(),
+            .ranks_per_host = is_even ? placement.members_max() : 0,
+            .is_contiguous = placement.is_contiguous()};
+}
+
+std::string TuneJob::text() const {
+    const uint32_t most = placement.members_max();
+    std::string text = explain::counted(placement.nodes(), "host", "hosts") + ", ";
+    if (most != placement.members_min()) text += fmt::format("{} to ", placement.members_min());
+    return text + explain::counted(most, "rank", "ranks") + " a host";
+}
+
+tune::Tuned TuneJob::tuned() const {
+    tune::Tuned tuned;
+    tuned.fingerprint = {select::mpi_of(mpi.library_version()), select::hosts_of(hosts),
+                         select::processor_of(topo::processor_name("/"))};
+    tuned.on = today();
+    tuned.about = text();
+    return tuned;
+}
+
+void TuneJob::say(const std::string& line) const {
+    if (!speaks) return;
+    show_progress("");
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+}
+
+void TuneJob::show_progress(const std::string& line) const {
+    if (!speaks || !options.has_terminal) return;
+    fmt::print(stderr, "\r\033[K{}", line);
+    std::fflush(stderr);
+}
+
+void TuneJob::is_alive(double seconds) const {
+    struct sigaction action {};
+    action.sa_handler = end_what_hangs;
+    sigaction(SIGALRM, &action, nullptr);
+    alarm(static_cast<unsigned>(seconds) + 1 + (speaks ? 0 : kOthersWaitSeconds));
+}
+
+Result<Done> TuneJob::agree(const std::string& problem) const {
+    std::array<char, 512> line{};
+    if (speaks) problem.copy(line.data(), line.size() - 1);
+    mpi.bcast(line.data(), line.size(), 0);
+    if (line[0] == '\0') return Done{};
+    return Error{ErrorCode::kArgument, line.data()};
+}
+
+Result<std::optional<topo::SwitchTree>> TuneJob::described(const std::string& file) const {
+    std::string name = file;
+    if (name.empty()) {
+        const auto search = site::own_fabric_search();
+        if (!search) return search.error();
+        const auto found = site::find_fabric(search.value());
+        if (!found) return found.error();
+        name = found.value().file;
+    }
+    if (name.empty()) return std::optional<topo::SwitchTree>();
+    const auto part = site::fabric_part(name, hosts);
+    if (!part) return part.error();
+    if (part.value().text.empty()) return std::optional<topo::SwitchTree>();
+    const auto fabric = site::parse_fabric_part(part.value().text);
+    if (!fabric) return fabric.error();
+    std::vector<uint32_t> found;
+    found.reserve(hosts.size());
+    for (const std::string& host : hosts) found.push_back(fabric.value().find(host));
+    return std::optional(topo::restrict_tree(fabric.value().tree, found));
+}
+
+int tune_job_main(const TuneOptions& options, int argc, char** argv) {
+    const bool speaks_before_init = launched_rank().value_or(0) == 0;
+    const auto settings =
+        parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
+    const std::string library = settings ? settings.value().mpi_library : "";
+    const auto host = load_host(library, ancestors());
+    if (!host) {
+        if (speaks_before_init) say_failed(host.error().message);
+        return kTuneUsage;
+    }
+    auto mpi = start_bench_mpi(host.value(), &argc, &argv);
+    if (!mpi) {
+        if (speaks_before_init) say_failed(mpi.error().message);
+        return kTuneFailed;
+    }
+    TuneJob job(*mpi.value(), options);
+    const Result<Done> done = options.job == "links" ? tune_links(job) : tune_calls(job);
+    job.show_progress("");
+    if (!done) {
+        if (job.speaks) say_failed(done.error().message);
+        // Messages may be under way still.
+        std::fflush(nullptr);
+        _exit(kTuneFailed);
+    }
+    mpi.value()->finalize();
+    return 0;
+}
+
+}  // namespace tutti::cli

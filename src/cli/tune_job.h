@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two jobs of `tutti tune`, one after the other: the first measures what messages take and
+// finds the switches, the second times calls by what the first found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/bench_mpi.h"
+#include "site/job_fabric.h"
+#include "topo/placement.h"
+#include "tune/file.h"
+#include "tune/rules.h"
+
+namespace tutti::cli {
+
+inline constexpr int kTuneFailed = 1;
+inline constexpr int kTuneUsage = 2;
+// Without a word for so long, beside what is expected to take time, a job is ended.
+inline constexpr double kTuneSilenceSeconds = 60;
+
+struct TuneOptions {
+    std::string job;   // "links" or "calls"
+    std::string into;  // the file that rank 0 writes
+    std::string from;  // "calls": what "links" wrote
+    uint64_t seconds = 0;
+    bool has_terminal = false;  // lines about progress may be overwritten
+};
+
+// A job as all of its ranks know it.
+class TuneJob {
+  public:
+    // Collective.
+    TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options);
+
+    BenchMpi& mpi;
+    const TuneOptions& options;
+    Clock& clock;
+    const bool speaks;
+    topo::Placement placement;
+    std::vector<std::string> hosts;      // by node
+    std::vector<uint32_t> rank_of_host;  // by node: its first
+
+    [[nodiscard]] tune::JobShape shape() const;
+    // "16 hosts, 2 ranks a host"
+    [[nodiscard]] std::string text() const;
+    // The head of the file: what is measured with, and today.
+    [[nodiscard]] tune::Tuned tuned() const;
+    // One line on standard output, by the one who speaks.
+    void say(const std::string& line) const;
+    void show_progress(const std::string& line) const;
+    // Whoever has not come here again within so many seconds ends the job: something hangs.
+    void is_alive(double seconds) const;
+    // What rank 0 says, to all: why it cannot go on, or an empty text.
+    Result<Done> agree(const std::string& problem) const;
+    // Of the description that `file` is, or that the site has; rank 0 alone. None where nobody
+    // describes these hosts.
+    [[nodiscard]] Result<std::optional<topo::SwitchTree>> described(const std::string& file) const;
+};
+
+// Collective. An error is the same line on all ranks.
+Result<Done> tune_links(TuneJob& job);
+Result<Done> tune_calls(TuneJob& job);
+
+// The job itself; `argv` as main has it.
+int tune_job_main(const TuneOptions& options, int argc, char** argv);
+
+}  // namespace tutti::cli

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What messages take between this job's hosts, and which switches these hang on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/bench_limits.h"
+#include "cli/experiments.h"
+#include "cli/tune_job.h"
+#include "files/whole_file.h"
+#include "node/kernels/kernels.h"
+#include "topo/fabric_of_tree.h"
+
+namespace tutti::cli {
+namespace {
+
+constexpr uint64_t kMoved = 64u << 10;  // bytes, of which a copy and a folding are timed
+constexpr uint32_t kFoldings = 50;
+// Fewer hosts have no switches that a survey could tell.
+constexpr uint32_t kSurveyedMin = 4;
+// Of the time that there is.
+constexpr uint64_t kSurveyShare = 3;
+
+// Bytes per second of a sum of doubles, the fastest of some.
+uint64_t fold_bytes_per_s(Clock& clock) {
+    const node::Kernel fold =
+        node::find_kernel(TUTTI_DOUBLE, TUTTI_SUM, node::best_isa(IsaChoice::kAuto));
+    std::vector<double> left(kMoved / sizeof(double), 1);
+    std::vector<double> right(left);
+    uint64_t best_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < kFoldings; ++i) {
+        const uint64_t start_ns = clock.now_ns();
+        fold(left.data(), left.data(), right.data(), left.size());
+        best_ns = std::min(best_ns, clock.now_ns() - start_ns);
+    }
+    return kMoved * kNsPerSecond / std::max<uint64_t>(best_ns, 1);
+}
+
+// Collective; on rank 0.
+price::NodeParameters node_parameters(TuneJob& job) {
+    price::NodeParameters node;
+    SharedPage page(job.mpi);
+    if (const auto flag = page.flag_us(job.mpi)) {
+        node.flag_ns = std::max<uint64_t>(static_cast<uint64_t>(*flag * 1000), 1);
+    }
+    if (!job.speaks) return node;
+    node.copy_bytes_per_s =
+        static_cast<uint64_t>(static_cast<double>(kMoved) * 1e6 / std::max(copy_us(kMoved), 1e-3));
+    node.reduce_bytes_per_s = fold_bytes_per_s(job.clock);
+    return node;
+}
+
+// "4 with 4, 4, 4 and 4 hosts", at most some.
+std::string groups_text(const topo::Fabric& fabric) {
+    constexpr size_t kToldMax = 16;
+    std::vector<uint32_t> sizes = fabric.hosts_of_switch();
+    std::erase(sizes, 0u);
+    const size_t all = sizes.size();
+    sizes.resize(std::min(all, kToldMax));
+    return fmt::format("{} with {}{} hosts", all, fmt::join(sizes, ", "),
+                       all > kToldMax ? " ..." : "");
+}
+
+// What the survey said, for people.
+std::string survey_text(const survey::Found& found) {
+    switch (found.verdict) {
+        case survey::Found::Verdict::kGroups:
+            return groups_text(found.fabric) + ", found by measuring";
+        case survey::Found::Verdict::kOneSwitch:
+            return "one, as far as can be measured";
+        default:
+            return "cannot be told by measuring: " + found.reason;
+    }
+}
+
+class LinksJob {
+  public:
+    explicit LinksJob(TuneJob& job) : job_(job), hosts_(job.placement.nodes()) {}
+    Result<Done> run();
+
+  private:
+    std::string read_description();
+    Result<Done> decide();
+    Result<Done> find_switches();
+    Result<Done> measure();
+    [[nodiscard]] std::string write() const;
+
+    TuneJob& job_;
+    const uint32_t hosts_;
+    SurveyBuffers buffers_;
+    std::optional<Experiments> experiments_;
+    tune::Tuned tuned_;
+    topo::Fabric fabric_;  // as far as known
+    bool is_described_ = false;
+};
+
+// A description goes before what can be measured. What is wrong with it, or an empty text.
+std::string LinksJob::read_description() {
+    const auto described = job_.described("");
+    if (!described) return described.error().message;
+    if (!described.value()) return {};
+    const auto fabric = topo::fabric_of(*described.value(), {});
+    if (!fabric) return fabric.error().message;
+    fabric_ = fabric.value();
+    is_described_ = true;
+    return {};
+}
+
+Result<Done> LinksJob::find_switches() {
+    if (is_described_) {
+        job_.say("switches    " + groups_text(fabric_) + ", as described");
+        return Done{};
+    }
+    if (hosts_ < kSurveyedMin) return Done{};
+    job_.show_progress("looking for switches ...");
+    survey::Limits limits;
+    limits.ns_max = job_.options.seconds * kNsPerSecond / kSurveyShare;
+    const auto found = find_groups(*experiments_, hosts_, limits, {});
+    if (!found) return found.error();
+    job_.say("switches    " + survey_text(found.value()));
+    if (found.value().verdict != survey::Found::Verdict::kGroups) return Done{};
+    fabric_ = found.value().fabric;
+    auto topology = tune::topology_of(fabric_, job_.hosts);
+    if (!topology) return topology.error();
+    tuned_.switches = std::move(topology.value());
+    return Done{};
+}
+
+Result<Done> LinksJob::measure() {
+    job_.show_progress("measuring links ...");
+    const auto figures = survey::measure_links(
+        fabric_, [&](const survey::Experiment& one) { return experiments_->make(one); });
+    if (!figures) return figures.error();
+    const survey::LinkFigures& f = figures.value();
+    tuned_.parameters = tune::parameters_of(f, *tuned_.parameters);
+    std::string text =
+        fmt::format("links       {}, {:.4g} Mbit/s, {} a message, eager up to {}",
+                    format_duration(f.latency_ns), static_cast<double>(f.bits_per_s) / 1e6,
+                    format_duration(f.post_ns), format_bytes(f.eager_bytes));
+    if (f.burst_bytes != 0) text += fmt::format(", bursts of {} B", f.burst_bytes);
+    if (f.both_ways_permille > 1000) {
+        text += fmt::format(", both ways {:.2f}x", f.both_ways_permille / 1000.0);
+    }
+    job_.say(text);
+    if (f.hop_ns != 0) {
+        job_.say(fmt::format("between     {} more a link, {}{:.4g} Mbit/s each",
+                             format_duration(f.hop_ns), f.is_trunk_full ? "" : "at least ",
+                             static_cast<double>(f.trunk_bits_per_s) / 1e6));
+    }
+    return Done{};
+}
+
+Result<Done> LinksJob::decide() {
+    if (const auto done = find_switches(); !done) return done;
+    return measure();
+}
+
+std::string LinksJob::write() const {
+    const std::string problem = files::write_whole(job_.options.into, tune::tuned_text(tuned_));
+    return problem.empty() ? ""
+                           : fmt::format("{}: rank 0, on {}, cannot write there: {}",
+                                         printable(job_.options.into), job_.hosts.front(), problem);
+}
+
+Result<Done> LinksJob::run() {
+    // What hangs is ended; a survey has its own limit, and waits for single transfers.
+    job_.is_alive(kTuneSilenceSeconds + static_cast<double>(job_.options.seconds));
+    tuned_ = job_.tuned();
+    job_.say(fmt::format("job         {}; {}", job_.text(), tuned_.fingerprint.mpi));
+    if (hosts_ > 1) {
+        fabric_ = topo::Fabric::one_switch(hosts_);
+        const auto read = job_.agree(job_.speaks ? read_description() : "");
+        if (!read) return read;
+    }
+    const price::NodeParameters node = node_parameters(job_);
+    if (hosts_ > 1) {
+        tuned_.parameters.emplace().node = node;
+        experiments_.emplace(job_.mpi, job_.rank_of_host, survey::Limits().bytes_max, SurveyTimes{},
+                             job_.clock, buffers_);
+        if (!experiments_->decides()) {
+            if (const auto served = experiments_->serve(); !served) return served;
+        } else {
+            // The others have the same error, or are ended with this rank.
+            if (const auto done = decide(); !done) return done;
+            experiments_->end();
+        }
+    }
+    return job_.agree(job_.speaks ? write() : "");
+}
+
+}  // namespace
+
+Result<Done> tune_links(TuneJob& job) { return LinksJob(job).run(); }
+
+}  // namespace tutti::cli

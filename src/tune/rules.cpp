@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tune/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/collectives.h"
+#include "base/text.h"
+
+namespace tutti::tune {
+namespace {
+
+constexpr size_t kToldMax = 3;  // sizes in one rule's reason
+
+struct Winner {
+    const MeasuredCall* call = nullptr;
+    Candidate candidate;
+    double us = 0;
+};
+
+Winner winner_of(const MeasuredCall& call) {
+    Winner winner{&call, {std::string(select::kHostMpi)}, call.host_us};
+    const auto best = std::ranges::min_element(call.ours, {}, &Timed::us);
+    if (best != call.ours.end() && best->us <= kHostWins * call.host_us) {
+        winner.candidate = best->candidate;
+        winner.us = best->us;
+    }
+    return winner;
+}
+
+std::string time_text(double us) {
+    return format_duration(static_cast<uint64_t>(std::max(us, 0.0) * 1000 + 0.5));
+}
+
+// "97 us, host MPI 132 us": of the host's own the best of ours.
+std::string times_text(const Winner& winner) {
+    if (winner.candidate.algorithm != select::kHostMpi) {
+        return fmt::format("{}, host MPI {}", time_text(winner.us),
+                           time_text(winner.call->host_us));
+    }
+    const auto best = std::ranges::min_element(winner.call->ours, {}, &Timed::us);
+    const std::string host = time_text(winner.call->host_us);
+    if (best == winner.call->ours.end()) return host;
+    return fmt::format("{}, {} {}", host, best->candidate.algorithm, time_text(best->us));
+}
+
+std::string why(std::span<const Winner> winners) {
+    std::string text = "measured";
+    if (winners.front().call->collective == TUTTI_BARRIER) {
+        return text + ": " + times_text(winners.front());
+    }
+    // The ends of the range, and what lies between as far as there is room.
+    const size_t step = std::max<size_t>(1, (winners.size() + kToldMax - 1) / kToldMax);
+    for (size_t i = 0; i < winners.size(); i += step) {
+        text += fmt::format("{} at {} {}", i == 0 ? ":" : ";", format_bytes(winners[i].call->bytes),
+                            times_text(winners[i]));
+    }
+    return text;
+}
+
+uint64_t half_way(uint64_t low, uint64_t high) {
+    return static_cast<uint64_t>(std::sqrt(static_cast<double>(low) * static_cast<double>(high)));
+}
+
+select::Range exactly(uint64_t value) { return {value, value}; }
+
+select::Rule rule_of(std::span<const Winner> winners, const MeasuredCall* next,
+                     const JobShape& job) {
+    const MeasuredCall& last = *winners.back().call;
+    select::Rule rule;
+    rule.collectives[last.collective] = true;
+    rule.ranks = exactly(job.ranks);
+    rule.hosts = exactly(job.hosts);
+    if (job.hosts > 1) rule.contiguous = job.is_contiguous;
+    if (job.hosts > 1 && job.ranks_per_host != 0) {
+        rule.ranks_per_host = exactly(job.ranks_per_host);
+    }
+    if (next) rule.bytes = select::Range{0, half_way(last.bytes, next->bytes)};
+    rule.algorithm = winners.front().candidate.algorithm;
+    rule.tuning = winners.front().candidate.tuning;
+    rule.why = why(winners);
+    return rule;
+}
+
+std::string range_text(const select::Range& range, bool in_bytes) {
+    const auto word = [&](uint64_t value) {
+        return in_bytes ? bytes_word(value) : fmt::format("{}", value);
+    };
+    if (range.low == range.high) return word(range.low);
+    const std::string low = range.low == 0 ? "" : word(range.low);
+    const std::string high = range.high == select::Range().high ? "" : word(range.high);
+    return fmt::format("\"{}..{}\"", low, high);
+}
+
+}  // namespace
+
+std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured, const JobShape& job) {
+    std::vector<select::Rule> rules;
+    for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
+        std::vector<Winner> winners;
+        for (const MeasuredCall& call : measured) {
+            if (call.collective == one) winners.push_back(winner_of(call));
+        }
+        std::ranges::sort(winners, {}, [](const Winner& winner) { return winner.call->bytes; });
+        for (size_t begin = 0; begin < winners.size();) {
+            size_t end = begin + 1;
+            while (end < winners.size() && winners[end].candidate == winners[begin].candidate) {
+                ++end;
+            }
+            const MeasuredCall* next = end < winners.size() ? winners[end].call : nullptr;
+            rules.push_back(rule_of(std::span(winners).subspan(begin, end - begin), next, job));
+            begin = end;
+        }
+    }
+    return rules;
+}
+
+std::string rule_text(const select::Rule& rule) {
+    std::vector<std::string_view> collectives;
+    for (size_t one = 0; one < rule.collectives.size(); ++one) {
+        if (rule.collectives[one]) collectives.push_back(kCollectiveNames[one]);
+    }
+    std::string text =
+        fmt::format("[[rule]]\ncollective = \"{}\"\n", fmt::join(collectives, "\", \""));
+    const auto add = [&](const char* key, const std::optional<select::Range>& range) {
+        if (!range) return;
+        text += fmt::format("{} = {}\n", key, range_text(*range, std::string_view(key) == "bytes"));
+    };
+    add("bytes", rule.bytes);
+    add("ranks", rule.ranks);
+    add("hosts", rule.hosts);
+    add("ranks_per_host", rule.ranks_per_host);
+    if (rule.contiguous) text += fmt::format("contiguous = {}\n", *rule.contiguous);
+    text += fmt::format("algorithm = \"{}\"\n", rule.algorithm);
+    for (const auto& [key, value] : select::tuning_words(rule.tuning)) {
+        const bool is_word = key == "segment" || key == "order";  // "flat" is a switch
+        text += is_word ? fmt::format("{} = \"{}\"\n", key, value)
+                        : fmt::format("{} = {}\n", key, value);
+    }
+    return text + fmt::format("why = \"{}\"\n", rule.why);
+}
+
+}  // namespace tutti::tune

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules out of what was measured.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "select/rules.h"
+#include "tune/plan.h"
+
+namespace tutti::tune {
+
+struct Timed {
+    Candidate candidate;
+    double us = 0;
+};
+
+// One call, all measured in turn.
+struct MeasuredCall {
+    tutti_collective collective = TUTTI_BARRIER;
+    uint64_t bytes = 0;
+    double host_us = 0;
+    std::vector<Timed> ours;  // of those that could run
+};
+
+// The job that measured.
+struct JobShape {
+    uint32_t ranks = 1;
+    uint32_t hosts = 1;
+    uint32_t ranks_per_host = 0;  // 0: not the same on all
+    bool is_contiguous = true;
+};
+
+// The host MPI's own stays where it is faster by more than this: closer times change their order
+// from one run to the next.
+inline constexpr double kHostWins = 1.03;
+
+// For this shape of job, by collective and then by size. From one measured size to the next where
+// another won, the winner changes half-way (their geometric mean); what is shorter or longer than
+// all is as the nearest.
+std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured, const JobShape& job);
+
+// As TOML, with an end of line.
+std::string rule_text(const select::Rule& rule);
+
+}  // namespace tutti::tune
