@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "algo/plan.h"
 #include "base/collectives.h"
 #include "base/settings.h"
 #include "select/rules.h"
@@ -48,10 +49,11 @@ void add_built_in(PlannedCall& call, const sched::Shape& shape, const topo::Plac
     add(call.candidates, {std::string(choice.value().algorithm->name), choice.value().tuning});
 }
 
-void add_multicasts(PlannedCall& call, const sched::Shape& shape) {
+void add_multicasts(PlannedCall& call, const sched::Shape& shape,
+                    const topo::Placement& placement) {
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != shape.collective || !algorithm.has_multicast) continue;
-        if (!algorithm.obstacle(shape).empty()) continue;
+        if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
         add(call.candidates, {std::string(algorithm.name)});
     }
 }
@@ -68,7 +70,7 @@ PlannedCall plan_call(sched::Shape shape, const topo::Placement& placement,
     add_by_price(call, priced);
     add_built_in(call, shape, placement);
     shape.has_multicast = true;
-    add_multicasts(call, shape);
+    add_multicasts(call, shape, placement);
     return call;
 }
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tutti tune` under real launchers; hosts are pretended ones."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import tomllib
+
+import pytest
+
+from harness import BARE, TUTTI, clean_environment, end_marked, run_command
+
+pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to tune")
+
+SECONDS = "--seconds=9"
+
+
+def launcher(mpi, ranks):
+    return [str(word) for word in (mpi.launcher, *mpi.flags, "-n", ranks)]
+
+
+def tune(mpi, ranks, *options, hosts="4", env=None):
+    variables = {"TUTTI_MCAST": "off", **({"TUTTI_HOSTS": hosts} if hosts else {}), **(env or {})}
+    return run_command([TUTTI, "tune", *options, "--", *launcher(mpi, ranks)], env=variables)
+
+
+def read(file):
+    return tomllib.loads(pathlib.Path(file).read_text())
+
+
+def test_writes_what_programs_run_by(mpi, tmp_path):
+    """From nothing to a file, and a program that runs by it."""
+    file = tmp_path / "tuned.toml"
+    outcome = tune(mpi, 4, f"-o={file}", SECONDS)
+    assert outcome.status == 0, outcome
+    assert f"written     {file}" in outcome.out, outcome
+    assert os.listdir(tmp_path) == ["tuned.toml"]
+    tuned = read(file)
+    assert tuned["tuned"]["hosts"] == "pretended-host-#"
+    assert tuned["tuned"]["about"] == "4 hosts, 1 rank a host"
+    assert {"latency", "rate", "message", "eager", "flag", "copy", "fold"} <= tuned["parameters"].keys()
+    rules = tuned["rule"]
+    assert len({rule["collective"] for rule in rules}) >= 7, rules
+    for rule in rules:
+        assert (rule["ranks"], rule["hosts"], rule["ranks_per_host"]) == (4, 4, 1)
+        assert rule["why"].startswith("measured: ")
+    ran = mpi.launch("perturb", 4, options=["--hosts=4", f"--tuned={file}"]).passed()
+    assert not ran.lines(), ran
+    told = subprocess.run([str(TUTTI), "explain", "allreduce", "--bytes=8", "--ranks=4",
+                           "--hosts=4", f"--tuned={file}"],
+                          text=True, capture_output=True, check=True).stdout
+    assert "measured: " in told, told
+
+
+def test_on_one_host_the_node_level_and_the_host(openmpi, tmp_path):
+    file = tmp_path / "tuned.toml"
+    outcome = tune(openmpi, 2, f"-o={file}", SECONDS, hosts=None)
+    assert outcome.status == 0, outcome
+    tuned = read(file)
+    assert "parameters" not in tuned
+    assert {rule["algorithm"] for rule in tuned["rule"]} <= {"node", "host"}
+    assert {rule["hosts"] for rule in tuned["rule"]} == {1}
+    openmpi.launch("simple", 2, options=[f"--tuned={file}"]).passed()
+
+
+def test_found_by_itself(openmpi, tmp_path):
+    """Without -o it goes where runs look."""
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    outcome = tune(openmpi, 2, SECONDS, hosts="2", env=env)
+    assert outcome.status == 0, outcome
+    assert os.listdir(tmp_path / "tutti") == ["tuned.toml"]
+
+
+@pytest.mark.parametrize("after_s", [0.2, 1.5, 4])
+def test_an_interrupt_leaves_the_former_file(openmpi, tmp_path, after_s):
+    file = tmp_path / "tuned.toml"
+    file.write_text("# mine\n")
+    mark = f"{os.getpid()}-{after_s}"
+    env = clean_environment({"TUTTI_HOSTS": "4", "SYSTEST_RUN": mark})
+    command = [str(TUTTI), "tune", f"-o={file}", "--seconds=30", "--", *launcher(openmpi, 4)]
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, start_new_session=True)
+    try:
+        time.sleep(after_s)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        stayed = end_marked(f"SYSTEST_RUN={mark}", patience_s=20)
+    assert process.returncode != 0
+    assert f"{file} was not written" in err, err
+    assert file.read_text() == "# mine\n"
+    assert os.listdir(tmp_path) == ["tuned.toml"]
+    assert stayed == 0
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--second=3"], "tutti tune: unknown option --second; did you mean --seconds?"),
+    (["--seconds=1"], "tutti tune: --seconds=1: expected a number from 5 to 3600"),
+    (["mpirun"], "tutti tune: unexpected word mpirun; the launcher stands behind --"),
+    (["-o=/nowhere/t.toml"], "tutti tune: /nowhere/t.toml: No such file or directory"),
+    (["-o=t.toml", "--", "nolauncher"], "tutti tune: nolauncher: no such program"),
+])
+def test_bad_words(words, message, tmp_path):
+    outcome = run_command([str(TUTTI), "tune", *words], cwd=tmp_path)
+    assert outcome.status == 2
+    assert [line for line in outcome.err.splitlines() if line][-1].startswith(message), outcome
+    assert not os.listdir(tmp_path)
+
+
+def test_a_broken_description_is_one_line(openmpi, tmp_path):
+    bad = tmp_path / "fabric.toml"
+    bad.write_text("[[switch]]\nnam = 1\n")
+    outcome = tune(openmpi, 4, f"-o={tmp_path / 't.toml'}", SECONDS, env={"TUTTI_FABRIC": str(bad)})
+    assert outcome.status != 0
+    assert f"{bad}:2:" in outcome.err, outcome
+    assert not (tmp_path / "t.toml").exists()
+
+
+def test_started_as_a_program_it_says_how(openmpi):
+    outcome = openmpi.launch(TUTTI, 2, "tune", with_report=False)
+    assert outcome.status != 0
+    assert "it starts the job itself: tutti tune -- mpirun ..." in outcome.err, outcome

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tune/rules.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::tune {
+namespace {
+
+constexpr JobShape kJob{.ranks = 16, .hosts = 8, .ranks_per_host = 2};
+
+MeasuredCall call(tutti_collective collective, uint64_t bytes, double host_us,
+                  std::vector<Timed> ours) {
+    return {collective, bytes, host_us, std::move(ours)};
+}
+
+std::string text_of(const std::vector<MeasuredCall>& calls, const JobShape& job = kJob) {
+    std::string text;
+    for (const select::Rule& rule : rules_of(calls, job)) text += rule_text(rule);
+    return text;
+}
+
+const Candidate kRing{"ring"};
+const Candidate kPieces{"ring", {.segment_bytes = 64 << 10, .lanes_in_flight = 4}};
+const Candidate kChain{"chain", {.flat = true, .order = algo::Order::kRanks}};
+
+TEST(TunedRules, FromOneWinnerToTheNextHalfWay) {
+    EXPECT_EQ(text_of({call(TUTTI_ALLREDUCE, 1 << 20, 900, {{kRing, 800}, {kPieces, 700}}),
+                       call(TUTTI_ALLREDUCE, 1 << 10, 20, {{kRing, 40}}),
+                       call(TUTTI_ALLREDUCE, 64 << 10, 90, {{kRing, 95}, {kPieces, 50}})}),
+              "[[rule]]\n"
+              "collective = \"allreduce\"\n"
+              "bytes = \"..8K\"\n"
+              "ranks = 16\n"
+              "hosts = 8\n"
+              "ranks_per_host = 2\n"
+              "contiguous = true\n"
+              "algorithm = \"host\"\n"
+              "why = \"measured: at 1 KiB 20 us, ring 40 us\"\n"
+              "[[rule]]\n"
+              "collective = \"allreduce\"\n"
+              "ranks = 16\n"
+              "hosts = 8\n"
+              "ranks_per_host = 2\n"
+              "contiguous = true\n"
+              "algorithm = \"ring\"\n"
+              "segment = \"64K\"\n"
+              "lanes = 4\n"
+              "why = \"measured: at 64 KiB 50 us, host MPI 90 us; at 1 MiB 700 us, host MPI 900 "
+              "us\"\n");
+}
+
+TEST(TunedRules, TheHostsOwnStaysWhereItIsFasterByMoreThanNoise) {
+    const auto first = [](double ours_us) {
+        const std::vector<MeasuredCall> calls{
+            call(TUTTI_BCAST, 8, 100, {{Candidate{"binomial"}, ours_us}})};
+        return rules_of(calls, kJob).front().algorithm;
+    };
+    EXPECT_EQ(first(99), "binomial");
+    EXPECT_EQ(first(100 * kHostWins), "binomial");
+    EXPECT_EQ(first(100 * kHostWins + 1), "host");
+}
+
+TEST(TunedRules, WhatCouldNotRunLeavesItToTheHost) {
+    EXPECT_EQ(text_of({call(TUTTI_BARRIER, 0, 7, {})}, {.ranks = 4, .hosts = 1}),
+              "[[rule]]\ncollective = \"barrier\"\nranks = 4\nhosts = 1\nalgorithm = \"host\"\n"
+              "why = \"measured: 7 us\"\n");
+}
+
+// Everything that a rule may say comes back from its text.
+TEST(TunedRules, AreReadAsTheyWereWritten) {
+    const std::vector<MeasuredCall> calls{
+        call(TUTTI_BCAST, 8, 100, {{kChain, 9}}), call(TUTTI_BCAST, 128, 100, {{kRing, 200}}),
+        call(TUTTI_GATHER, 8, 5, {{Candidate{"direct", {.fan_in = 2}}, 4}})};
+    const JobShape job{.ranks = 17, .hosts = 8, .ranks_per_host = 0, .is_contiguous = false};
+    const auto rules = rules_of(calls, job);
+    const auto read = select::Rules::parse(text_of(calls, job), "t");
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read.value().rules().size(), rules.size());
+    for (size_t i = 0; i < rules.size(); ++i) {
+        const select::Rule& one = read.value().rules()[i];
+        EXPECT_EQ(one.collectives, rules[i].collectives);
+        EXPECT_EQ(one.bytes, rules[i].bytes);
+        EXPECT_EQ(one.ranks, rules[i].ranks);
+        EXPECT_EQ(one.hosts, rules[i].hosts);
+        EXPECT_EQ(one.ranks_per_host, rules[i].ranks_per_host);
+        EXPECT_EQ(one.contiguous, rules[i].contiguous);
+        EXPECT_EQ(one.algorithm, rules[i].algorithm);
+        EXPECT_EQ(one.tuning, rules[i].tuning);
+        EXPECT_EQ(one.why, rules[i].why);
+    }
+}
+
+}  // namespace
+}  // namespace tutti::tune
