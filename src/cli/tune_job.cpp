@@ -62,13 +62,15 @@ std::string today() {
 
 struct Whereabouts {
     uint64_t node = 0;
-    std::array<char, 256> name{};
+    std::array<char, 256> name{};     // in the cluster's description
+    std::array<char, 256> machine{};  // the real one's, where hosts are pretended
 };
 
 std::vector<Whereabouts> whereabouts(BenchMpi& mpi) {
     Whereabouts own;
     const std::string name = mpi.host_name();
     name.copy(own.name.data(), own.name.size() - 1);
+    arena::host_name().copy(own.machine.data(), own.machine.size() - 1);
     own.node = arena::hash_text(name, arena::node_hash());
     std::vector<Whereabouts> all(mpi.place().size);
     mpi.gather_all(&own, sizeof own, all.data());
@@ -95,6 +97,7 @@ TuneJob::TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options)
     for (uint32_t node = 0; node < placement.nodes(); ++node) {
         rank_of_host.push_back(placement.members(node).front());
         hosts.emplace_back(all[rank_of_host.back()].name.data());
+        machines_.emplace_back(all[rank_of_host.back()].machine.data());
     }
 }
 
@@ -115,7 +118,7 @@ std::string TuneJob::text() const {
 
 tune::Tuned TuneJob::tuned() const {
     tune::Tuned tuned;
-    tuned.fingerprint = {select::mpi_of(mpi.library_version()), select::hosts_of(hosts),
+    tuned.fingerprint = {select::mpi_of(mpi.library_version()), select::hosts_of(machines_),
                          select::processor_of(topo::processor_name("/"))};
     tuned.on = today();
     tuned.about = text();

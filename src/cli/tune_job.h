@@ -61,6 +61,9 @@ class TuneJob {
     // Of the description that `file` is, or that the site has; rank 0 alone. None where nobody
     // describes these hosts.
     [[nodiscard]] Result<std::optional<topo::SwitchTree>> described(const std::string& file) const;
+
+  private:
+    std::vector<std::string> machines_;  // by node: its real name
 };
 
 // Collective. An error is the same line on all ranks.

@@ -28,7 +28,8 @@ price::ClusterParameters unusual() {
     p.burst_bytes = 19'990;
     p.both_ways_permille = 1340;
     p.multicast = {.latency_ns = 88'000, .mbit = 19};
-    p.node = {.flag_ns = 63, .copy_bytes_per_s = 7'654'000'000, .reduce_bytes_per_s = 4'321'000'000};
+    p.node = {
+        .flag_ns = 63, .copy_bytes_per_s = 7'654'000'000, .reduce_bytes_per_s = 4'321'000'000};
     return p;
 }
 

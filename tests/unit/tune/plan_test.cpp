@@ -13,8 +13,8 @@ namespace {
 
 std::vector<PlannedCall> plan(uint32_t ranks, uint32_t hosts) {
     const topo::Placement placement = topo::Placement::blocks(ranks, hosts);
-    return plan_calls(placement, select::cluster_of(
-                                     placement, select::find_preset("ethernet-10g")->parameters));
+    return plan_calls(
+        placement, select::cluster_of(placement, select::find_preset("ethernet-10g")->parameters));
 }
 
 TEST(PlanCalls, EveryCollectiveOfEverySizeTheShortestFirst) {
@@ -43,10 +43,9 @@ TEST(PlanCalls, FewBesideTheHostsOwn) {
             return algo::find(call.collective, one.algorithm)->has_multicast;
         });
         EXPECT_LE(call.candidates.size() - static_cast<size_t>(multicasts), 4u);
-        EXPECT_EQ(multicasts > 0, call.collective == TUTTI_BARRIER ||
-                                      call.collective == TUTTI_BCAST ||
-                                      call.collective == TUTTI_ALLREDUCE ||
-                                      call.collective == TUTTI_ALLGATHER)
+        EXPECT_EQ(multicasts > 0,
+                  call.collective == TUTTI_BARRIER || call.collective == TUTTI_BCAST ||
+                      call.collective == TUTTI_ALLREDUCE || call.collective == TUTTI_ALLGATHER)
             << collective_name(call.collective) << ' ' << call.bytes;
     }
 }
