@@ -55,13 +55,15 @@ struct Experiments::Part {
 };
 
 Experiments::Experiments(BenchMpi& mpi, std::span<const uint32_t> rank_of_host, uint64_t bytes_max,
-                         const SurveyTimes& times, Clock& clock, SurveyBuffers& buffers)
+                         const SurveyTimes& times, Clock& clock, SurveyBuffers& buffers,
+                         std::function<void()> before_each)
     : mpi_(mpi),
       rank_of_host_(rank_of_host),
       times_(times),
       clock_(clock),
       send_(buffers.send),
-      receive_(buffers.receive) {
+      receive_(buffers.receive),
+      before_each_(std::move(before_each)) {
     TUTTI_ASSERT(!rank_of_host.empty(), "a host has a rank");
     if (std::ranges::find(rank_of_host, mpi.place().rank) == rank_of_host.end()) return;
     // Written once, so that no page is first touched while time is taken.
@@ -120,6 +122,7 @@ Experiments::Part Experiments::part_of(std::span<const survey::Transfer> list) c
 // on all.
 Result<std::vector<double>> Experiments::play(const Order& order,
                                               std::span<const survey::Transfer> list) {
+    before_each_();
     const Part part = part_of(list);
     if (part.to != kNobody || part.from != kNobody) {
         TUTTI_ASSERT(order.bytes <= send_.size(), "what is sent lies in the buffer");

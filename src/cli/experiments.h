@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -34,9 +35,11 @@ struct SurveyBuffers {
 // holds up all others in the MPI's own calls.
 class Experiments {
   public:
-    // bytes_max: of a transfer.
-    Experiments(BenchMpi& mpi, std::span<const uint32_t> rank_of_host, uint64_t bytes_max,
-                const SurveyTimes& times, Clock& clock, SurveyBuffers& buffers);
+    // bytes_max: of a transfer. before_each: is called on all ranks before each experiment.
+    Experiments(
+        BenchMpi& mpi, std::span<const uint32_t> rank_of_host, uint64_t bytes_max,
+        const SurveyTimes& times, Clock& clock, SurveyBuffers& buffers,
+        std::function<void()> before_each = [] {});
 
     [[nodiscard]] bool decides() const { return mpi_.place().rank == rank_of_host_.front(); }
     // By transfer: its time, or survey::kMissingNs.
@@ -64,6 +67,7 @@ class Experiments {
     Clock& clock_;
     std::vector<std::byte>& send_;
     std::vector<std::byte>& receive_;
+    std::function<void()> before_each_;
 };
 
 // A whole survey, by the one that decides.

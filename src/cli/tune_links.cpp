@@ -165,8 +165,8 @@ std::string LinksJob::write() const {
 }
 
 Result<Done> LinksJob::run() {
-    // What hangs is ended; a survey has its own limit, and waits for single transfers.
-    job_.is_alive(kTuneSilenceSeconds + static_cast<double>(job_.options.seconds));
+    const auto is_alive = [this] { job_.is_alive(kTuneSilenceSeconds); };
+    is_alive();
     tuned_ = job_.tuned();
     job_.say(fmt::format("job         {}; {}", job_.text(), tuned_.fingerprint.mpi));
     if (hosts_ > 1) {
@@ -178,7 +178,7 @@ Result<Done> LinksJob::run() {
     if (hosts_ > 1) {
         tuned_.parameters.emplace().node = node;
         experiments_.emplace(job_.mpi, job_.rank_of_host, survey::Limits().bytes_max, SurveyTimes{},
-                             job_.clock, buffers_);
+                             job_.clock, buffers_, is_alive);
         if (!experiments_->decides()) {
             if (const auto served = experiments_->serve(); !served) return served;
         } else {
