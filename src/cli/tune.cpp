@@ -126,7 +126,7 @@ Result<std::vector<std::string>> launcher_words(std::span<const std::string> beh
 int run_job(const std::vector<std::string>& launcher, const TuneOptions& options) {
     std::vector<std::string> words;
     if (!options.from.empty()) {
-        words.push_back("--rules=" + options.from);
+        words.push_back("--tuned=" + options.from);
         // Tried before it is known whether it wins.
         if (environment_word("TUTTI_MCAST").empty()) words.emplace_back("--mcast=on");
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algo/plan.h"
+#include "base/amounts.h"
 #include "base/collectives.h"
 #include "base/settings.h"
 #include "select/rules.h"
@@ -58,15 +59,27 @@ void add_multicasts(PlannedCall& call, const sched::Shape& shape,
     }
 }
 
+// What no algorithm goes below: whoever has most takes it in, over its link or from its node.
+uint64_t least_ns(const sched::Shape& shape, const topo::Placement& placement,
+                  const select::Cluster& cluster) {
+    const uint64_t bytes = has_blocks(shape.collective) ? shape.all_blocks_bytes() : shape.bytes;
+    if (placement.nodes() == 1) {
+        return cluster.node.flag_ns + bits_ns(bytes, 8 * cluster.node.copy_bytes_per_s);
+    }
+    return cluster.network.fabric.latency_ns +
+           bits_ns(bytes,
+                   cluster.network.payload_bits_per_s(cluster.network.fabric.link_bits_per_s(0)));
+}
+
 PlannedCall plan_call(sched::Shape shape, const topo::Placement& placement,
                       const select::Cluster& cluster) {
-    PlannedCall call{shape.collective, shape.bytes, {}, shape.bytes};
+    PlannedCall call{shape.collective, shape.bytes, {}, least_ns(shape, placement, cluster)};
     if (placement.nodes() == 1) {
         call.candidates.push_back({std::string(select::kNodeLevel)});
         return call;
     }
     const auto priced = select::by_price(shape, placement, cluster);
-    if (!priced.empty()) call.ns = priced.front().ns;
+    if (!priced.empty()) call.ns = std::max(call.ns, priced.front().ns);
     add_by_price(call, priced);
     add_built_in(call, shape, placement);
     shape.has_multicast = true;

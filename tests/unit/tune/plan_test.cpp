@@ -36,6 +36,15 @@ TEST(PlanCalls, CandidatesDifferAndCanBeForced) {
     }
 }
 
+// A call that has no price, or a wrong one, is not taken for a short one.
+TEST(PlanCalls, NoneIsShorterThanItsBytesTake) {
+    for (const PlannedCall& call : plan(16, 16)) {
+        const uint64_t blocks = has_blocks(call.collective) ? 16 : 1;
+        EXPECT_GE(call.ns, call.bytes * blocks * 8 / 10) << collective_name(call.collective);
+    }
+    for (const PlannedCall& call : plan(4, 1)) EXPECT_GE(call.ns, call.bytes / 8);
+}
+
 // At most three by price, what the built-in rules choose, and what multicasts.
 TEST(PlanCalls, FewBesideTheHostsOwn) {
     for (const PlannedCall& call : plan(16, 16)) {
