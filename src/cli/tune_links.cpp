@@ -143,6 +143,7 @@ Result<Done> LinksJob::measure() {
     if (f.both_ways_permille > 1000) {
         text += fmt::format(", both ways {:.2f}x", f.both_ways_permille / 1000.0);
     }
+    if (f.long_in_turn) text += ", long messages in turn";
     job_.say(text);
     if (f.hop_ns != 0) {
         job_.say(fmt::format("between     {} more a link, {}{:.4g} Mbit/s each",

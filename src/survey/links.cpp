@@ -9,6 +9,7 @@ namespace tutti::survey {
 namespace {
 
 constexpr uint32_t kPairs = 3;  // of each kind, one after the other
+constexpr size_t kCircle = 4;   // hosts that send to the next one each
 constexpr uint32_t kShortTrips = 50;
 constexpr uint32_t kLongTrips = 3;
 constexpr uint32_t kPosted = 50;
@@ -24,6 +25,8 @@ constexpr uint64_t kBurstBytesMin = 4u << 10;
 // What is full carries less than this share of what could come.
 constexpr double kFull = 0.8;
 constexpr double kNoise = 1.05;
+// An exchange takes so much longer than a shift: one message waits for the other.
+constexpr double kInTurn = 1.25;
 constexpr double kBothWaysMax = 10;  // more is no link's doing
 
 // The first error ends all.
@@ -35,7 +38,7 @@ class Links {
   private:
     std::vector<uint64_t> times(Experiment::Kind kind, uint64_t bytes, uint32_t trips,
                                 std::vector<Transfer> transfers);
-    double one_way_ns(uint64_t bytes, uint32_t trips, const std::vector<Transfer>& pairs);
+    double one_way_ns(uint64_t bytes, const std::vector<Transfer>& pairs);
     double transfer_ns(const std::vector<Transfer>& at_once);
     void measure_short();
     void measure_long();
@@ -47,6 +50,7 @@ class Links {
     const topo::Fabric& fabric_;
     const Make& make_;
     std::vector<Transfer> near_;
+    std::vector<uint32_t> circle_;  // some hosts of one switch
     LinkFigures figures_;
     std::optional<Error> error_;
     double one_way_ns_ = 0;  // of a few bytes
@@ -76,11 +80,18 @@ std::vector<uint64_t> Links::times(Experiment::Kind kind, uint64_t bytes, uint32
     return none;
 }
 
-// The median of the pairs, each by itself. Without an answer an error.
-double Links::one_way_ns(uint64_t bytes, uint32_t trips, const std::vector<Transfer>& pairs) {
+// The median of the pairs, each by itself. Of short messages a pair's is the median of its trips;
+// of long ones the fastest, as all that can be in their way makes them slower. Without an answer an
+// error.
+double Links::one_way_ns(uint64_t bytes, const std::vector<Transfer>& pairs) {
+    const bool is_short = bytes == kShortBytes;
     std::vector<double> ways;
     for (const Transfer& pair : pairs) {
-        const uint64_t ns = times(Experiment::Kind::kRoundTrips, bytes, trips, {pair}).front();
+        uint64_t ns = kMissingNs;
+        for (uint32_t trial = 0; trial < (is_short ? 1 : kLongTrips); ++trial) {
+            const uint32_t trips = is_short ? kShortTrips : 1;
+            ns = std::min(ns, times(Experiment::Kind::kRoundTrips, bytes, trips, {pair}).front());
+        }
         if (ns != kMissingNs) ways.push_back(static_cast<double>(ns) / 2);
     }
     if (!ways.empty()) return median(std::move(ways));
@@ -89,7 +100,7 @@ double Links::one_way_ns(uint64_t bytes, uint32_t trips, const std::vector<Trans
 }
 
 void Links::measure_short() {
-    one_way_ns_ = one_way_ns(kShortBytes, kShortTrips, near_);
+    one_way_ns_ = one_way_ns(kShortBytes, near_);
     std::vector<double> posts;
     for (const Transfer& pair : near_) {
         const uint64_t ns = times(Experiment::Kind::kPosts, kShortBytes, kPosted, {pair}).front();
@@ -104,10 +115,10 @@ void Links::measure_short() {
 void Links::measure_long() {
     double ns = 0;
     for (bytes_ = kLongBytesMin;; bytes_ *= 2) {
-        ns = one_way_ns(bytes_, kLongTrips, near_);
+        ns = one_way_ns(bytes_, near_);
         if (error_ || ns >= kLongNs || bytes_ >= kLinkBytesMax) break;
     }
-    half_ns_ = one_way_ns(bytes_ / 2, kLongTrips, near_);
+    half_ns_ = one_way_ns(bytes_ / 2, near_);
     const auto half = static_cast<double>(bytes_) / 2;
     bytes_per_ns_ = ns > half_ns_ ? half / (ns - half_ns_) : 2 * half / ns;
     figures_.bits_per_s = whole(bytes_per_ns_ * 8e9);
@@ -121,7 +132,7 @@ void Links::measure_burst() {
         static_cast<double>(bytes_) / 2 - (half_ns_ - waits * one_way_ns_) * bytes_per_ns_;
     if (sooner < kBurstBytesMin || sooner > static_cast<double>(bytes_) / 4) return;
     const uint64_t burst = whole(sooner);
-    const double ns = one_way_ns(burst, kLongTrips, near_);
+    const double ns = one_way_ns(burst, near_);
     if (ns - one_way_ns_ < sooner / bytes_per_ns_ / 2) figures_.burst_bytes = burst;
 }
 
@@ -138,16 +149,24 @@ double Links::transfer_ns(const std::vector<Transfer>& at_once) {
     return best;
 }
 
+// In a circle of hosts each sends to the next, so both ways of all links are full; in an exchange
+// between two the MPI may also make one wait for the other. Two hosts alone do not tell which.
 void Links::measure_both_ways() {
-    std::vector<double> factors;
-    for (const Transfer& pair : near_) {
-        const double one = transfer_ns({pair});
-        const double both = transfer_ns({pair, {pair.to, pair.from}});
-        if (one > 0 && both > 0) factors.push_back(both / one);
+    const double one = transfer_ns({near_.front()});
+    const double exchange = transfer_ns({near_.front(), {near_.front().to, near_.front().from}});
+    if (one <= 0 || exchange <= 0) return;
+    double both = exchange / one;
+    if (circle_.size() > 2) {
+        std::vector<Transfer> shift;
+        for (size_t i = 0; i < circle_.size(); ++i) {
+            shift.push_back({circle_[i], circle_[(i + 1) % circle_.size()]});
+        }
+        const double in_circle = transfer_ns(shift) / one;
+        figures_.long_in_turn = both > kInTurn * std::max(in_circle, 1.0);
+        both = in_circle;
     }
-    if (factors.empty()) return;
-    const double factor = std::min(median(std::move(factors)), kBothWaysMax);
-    if (factor > kNoise) figures_.both_ways_permille = static_cast<uint32_t>(whole(factor * 1000));
+    both = std::min(both, kBothWaysMax);
+    if (both > kNoise) figures_.both_ways_permille = static_cast<uint32_t>(whole(both * 1000));
 }
 
 void Links::measure_eager() {
@@ -174,7 +193,7 @@ void Links::measure_between(const std::vector<uint32_t>& some,
         across.begin(), across.begin() + static_cast<ptrdiff_t>(std::min<size_t>(most, kPairs)));
     const topo::LinkRoute route = topo::link_route(fabric_, some.front(), others.front());
     const uint32_t hops = std::max(route.hops(), 3u) - 2;  // the other two are the hosts' own
-    const double far_ns = one_way_ns(kShortBytes, kShortTrips, few);
+    const double far_ns = one_way_ns(kShortBytes, few);
     figures_.hop_ns = std::max<uint64_t>(whole((far_ns - one_way_ns_) / hops), 1);
 
     const double longest = transfer_ns(across);
@@ -196,6 +215,8 @@ Result<LinkFigures> Links::measure() {
     std::erase_if(leaves, [](const auto& leaf) { return leaf.empty(); });
     std::ranges::stable_sort(leaves, std::greater<>(), &std::vector<uint32_t>::size);
     near_ = pairs_of(leaves.front());
+    circle_ = leaves.front();
+    circle_.resize(std::min(circle_.size(), kCircle));
     // Where no two hosts share a switch, near is what is nearest.
     if (near_.empty()) near_.push_back({leaves[0].front(), leaves[1].front()});
     measure_short();

@@ -26,6 +26,8 @@ struct LinkFigures {
     uint64_t burst_bytes = 0;
     // While both ways of a host's link are full, each takes so much of its time; in thousandths.
     uint32_t both_ways_permille = 1000;
+    // Of two hosts that send each other long messages one sends first, then the other.
+    bool long_in_turn = false;
     // Of each link between switches; 0: the fabric has no two switches with hosts.
     uint64_t hop_ns = 0;
     uint64_t trunk_bits_per_s = 0;

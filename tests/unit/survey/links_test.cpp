@@ -19,6 +19,7 @@ struct Formulas {
     uint64_t eager_bytes = 64 << 10;
     double burst_bytes = 0;
     double both_ways = 1;
+    double in_turn = 1;
     std::vector<uint32_t> silent = {};
     uint64_t longest_bytes = 0;
 
@@ -32,10 +33,11 @@ struct Formulas {
         return waits * way_ns(who) + slower * paced / bytes_per_ns;
     }
     [[nodiscard]] double transfer_ns(const Experiment& made, const Transfer& who) const {
-        const auto is_back = [&](const Transfer& other) {
-            return other.from == who.to && other.to == who.from;
-        };
-        double slower = std::ranges::any_of(made.transfers, is_back) ? both_ways : 1;
+        double slower = 1;
+        for (const Transfer& other : made.transfers) {
+            if (other.from == who.to && other.to == who.from) slower = both_ways * in_turn;
+            if (other.from == who.to || other.to == who.from) slower = std::max(slower, both_ways);
+        }
         const bool is_far = fabric.switch_of_host[who.from] != fabric.switch_of_host[who.to];
         const double share = trunk_bytes_per_ns / static_cast<double>(made.transfers.size());
         if (is_far) slower = std::max(slower, bytes_per_ns / share);
@@ -92,7 +94,22 @@ TEST(MeasureLinks, OfShapedLinks) {
     expect_near(figures.burst_bytes, 20000, 0.02);
     EXPECT_NEAR(figures.both_ways_permille, 1500, 15);
     EXPECT_EQ(figures.eager_bytes, (64u << 10) - 256);
+    EXPECT_FALSE(figures.long_in_turn);
     EXPECT_LE(network.longest_bytes, 128u << 10);  // no minutes at 24 Mbit/s
+}
+
+TEST(MeasureLinks, AnExchangeOfWhichOneWaitsForTheOther) {
+    Formulas network;
+    network.both_ways = 1.2;
+    network.in_turn = 1.7;
+    const LinkFigures figures = network.measured();
+    EXPECT_NEAR(figures.both_ways_permille, 1200, 12);
+    EXPECT_TRUE(figures.long_in_turn);
+    // Two hosts alone do not tell.
+    network.fabric = topo::Fabric::one_switch(2);
+    const LinkFigures two = network.measured();
+    EXPECT_NEAR(two.both_ways_permille, 2040, 20);
+    EXPECT_FALSE(two.long_in_turn);
 }
 
 TEST(MeasureLinks, BetweenSwitches) {
