@@ -47,6 +47,7 @@ class CallsJob {
     Result<Done> measure(uint32_t at);
     void take(const tune::PlannedCall& call, const Cell& cell);
     void note_multicasts();
+    void keep_former(const std::string& name);
     [[nodiscard]] std::string write();
     void tell() const;
 
@@ -58,7 +59,8 @@ class CallsJob {
     std::vector<tune::PlannedCall> calls_;
     tune::Tuned tuned_;
     std::vector<tune::MeasuredCall> measured_;
-    double slower_ = 1;  // than predicted calls were
+    size_t measured_rules_ = 0;  // of tuned_.rules the first
+    double slower_ = 1;          // than predicted calls were
 };
 
 // What the first job wrote, and the calls that follow from it. Why not, or an empty text.
@@ -181,11 +183,24 @@ void CallsJob::note_multicasts() {
     tuned_.parameters->multicast.mbit = std::max<uint64_t>(static_cast<uint64_t>(mbit), 1);
 }
 
+// What was measured by jobs of other shapes. What is there and no tuned file goes.
+void CallsJob::keep_former(const std::string& name) {
+    std::ifstream file(name);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto former = select::Rules::parse(text, name);
+    if (!former) return;
+    for (select::Rule& rule : tune::kept_rules(former.value(), tuned_.fingerprint, job_.shape())) {
+        tuned_.rules.push_back(std::move(rule));
+    }
+}
+
 std::string CallsJob::write() {
     std::ranges::stable_sort(measured_, {}, &tune::MeasuredCall::bytes);
     note_multicasts();
-    tuned_.rules = tune::rules_of(measured_, job_.shape());
     const std::string& name = job_.options.into;
+    tuned_.rules = tune::rules_of(measured_, job_.shape());
+    measured_rules_ = tuned_.rules.size();
+    keep_former(name);
     const std::string problem = files::write_whole(name, tune::tuned_text(tuned_));
     if (problem.empty()) return {};
     return fmt::format("{}: rank 0, on {}, cannot write there: {}", printable(name),
@@ -194,13 +209,18 @@ std::string CallsJob::write() {
 
 void CallsJob::tell() const {
     const auto hosts_own = std::ranges::count_if(
-        tuned_.rules, [](const select::Rule& rule) { return rule.algorithm == select::kHostMpi; });
+        std::span(tuned_.rules).first(measured_rules_),
+        [](const select::Rule& rule) { return rule.algorithm == select::kHostMpi; });
     std::string text = fmt::format("calls       {} of {} measured in {:.0f} s", measured_.size(),
                                    calls_.size(), seconds_of(job_.clock.now_ns() - start_ns_));
     if (measured_.size() < calls_.size()) text += "; the others take too long or too much memory";
     job_.say(text);
-    job_.say(fmt::format("rules       {}, of which {} leave calls to the host MPI",
-                         tuned_.rules.size(), hosts_own));
+    text = fmt::format("rules       {}, of which {} leave calls to the host MPI", measured_rules_,
+                       hosts_own);
+    if (tuned_.rules.size() > measured_rules_) {
+        text += fmt::format("; {} stay, of other jobs", tuned_.rules.size() - measured_rules_);
+    }
+    job_.say(text);
 }
 
 Result<Done> CallsJob::run() {

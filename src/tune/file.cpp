@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/toml_text.h"
 #include "price/network.h"
 #include "topo/read/read.h"
 #include "tune/rules.h"
@@ -36,15 +37,6 @@ std::string time(uint64_t ns) {
 }
 
 std::string bytes(uint64_t value) { return fmt::format("\"{}\"", bytes_word(value)); }
-
-std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    for (const char letter : text) {
-        if (letter == '"' || letter == '\\') result += '\\';
-        result += letter;
-    }
-    return result + '"';
-}
 
 std::string parameters_text(const price::ClusterParameters& p) {
     std::string text = "[parameters]\n";
@@ -132,8 +124,10 @@ std::string tuned_text(const Tuned& tuned) {
         switches = "\n" + own.substr(tables);
     }
     text += fmt::format("\n[tuned]\nmpi = {}\nhosts = {}\nprocessor = {}\non = {}\nabout = {}\n",
-                        quoted(tuned.fingerprint.mpi), quoted(tuned.fingerprint.hosts),
-                        quoted(tuned.fingerprint.processor), quoted(tuned.on), quoted(tuned.about));
+                        config::toml_string(tuned.fingerprint.mpi),
+                        config::toml_string(tuned.fingerprint.hosts),
+                        config::toml_string(tuned.fingerprint.processor),
+                        config::toml_string(tuned.on), config::toml_string(tuned.about));
     if (tuned.parameters) text += "\n" + parameters_text(*tuned.parameters);
     for (const select::Rule& rule : tuned.rules) text += "\n" + rule_text(rule);
     return text + switches;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/collectives.h"
 #include "base/text.h"
+#include "config/toml_text.h"
 
 namespace tutti::tune {
 namespace {
@@ -66,24 +68,6 @@ uint64_t half_way(uint64_t low, uint64_t high) {
 
 select::Range exactly(uint64_t value) { return {value, value}; }
 
-select::Rule rule_of(std::span<const Winner> winners, const MeasuredCall* next,
-                     const JobShape& job) {
-    const MeasuredCall& last = *winners.back().call;
-    select::Rule rule;
-    rule.collectives[last.collective] = true;
-    rule.ranks = exactly(job.ranks);
-    rule.hosts = exactly(job.hosts);
-    if (job.hosts > 1) rule.contiguous = job.is_contiguous;
-    if (job.hosts > 1 && job.ranks_per_host != 0) {
-        rule.ranks_per_host = exactly(job.ranks_per_host);
-    }
-    if (next) rule.bytes = select::Range{0, half_way(last.bytes, next->bytes)};
-    rule.algorithm = winners.front().candidate.algorithm;
-    rule.tuning = winners.front().candidate.tuning;
-    rule.why = why(winners);
-    return rule;
-}
-
 std::string range_text(const select::Range& range, bool in_bytes) {
     const auto word = [&](uint64_t value) {
         return in_bytes ? bytes_word(value) : fmt::format("{}", value);
@@ -92,6 +76,40 @@ std::string range_text(const select::Range& range, bool in_bytes) {
     const std::string low = range.low == 0 ? "" : word(range.low);
     const std::string high = range.high == select::Range().high ? "" : word(range.high);
     return fmt::format("\"{}..{}\"", low, high);
+}
+
+// `"ring"`, `["gather", "scatter"]`
+std::string words_text(const std::vector<std::string_view>& words) {
+    const std::string all = fmt::format("\"{}\"", fmt::join(words, "\", \""));
+    return words.size() == 1 ? all : "[" + all + "]";
+}
+
+// A rule about all calls of a job of this shape.
+select::Rule rule_of_shape(const JobShape& job) {
+    select::Rule rule;
+    rule.ranks = exactly(job.ranks);
+    rule.hosts = exactly(job.hosts);
+    if (job.hosts > 1) rule.contiguous = job.is_contiguous;
+    if (job.hosts > 1 && job.ranks_per_host != 0) {
+        rule.ranks_per_host = exactly(job.ranks_per_host);
+    }
+    return rule;
+}
+
+select::Rule rule_of(std::span<const Winner> winners, const MeasuredCall* next,
+                     const JobShape& job) {
+    const MeasuredCall& last = *winners.back().call;
+    select::Rule rule = rule_of_shape(job);
+    rule.collectives[last.collective] = true;
+    if (next) rule.bytes = select::Range{0, half_way(last.bytes, next->bytes)};
+    rule.algorithm = winners.front().candidate.algorithm;
+    rule.tuning = winners.front().candidate.tuning;
+    rule.why = why(winners);
+    return rule;
+}
+
+auto about(const select::Rule& rule) {
+    return std::tuple(rule.ranks, rule.hosts, rule.ranks_per_host, rule.contiguous);
 }
 
 }  // namespace
@@ -117,29 +135,53 @@ std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured, const
     return rules;
 }
 
+std::vector<select::Rule> kept_rules(const select::Rules& former,
+                                     const select::Fingerprint& fingerprint, const JobShape& job) {
+    std::vector<select::Rule> kept;
+    if (former.tuned() != fingerprint) return kept;
+    for (const select::Rule& rule : former.rules()) {
+        if (about(rule) != about(rule_of_shape(job))) kept.push_back(rule);
+    }
+    return kept;
+}
+
 std::string rule_text(const select::Rule& rule) {
+    std::string text = "[[rule]]\n";
+    const auto add = [&](const char* key, const std::string& value) {
+        text += fmt::format("{} = {}\n", key, value);
+    };
+    const auto add_range = [&](const char* key, const std::optional<select::Range>& range) {
+        if (range) add(key, range_text(*range, std::string_view(key) == "bytes"));
+    };
+    const auto add_switch = [&](const char* key, const std::optional<bool>& value) {
+        if (value) add(key, *value ? "true" : "false");
+    };
     std::vector<std::string_view> collectives;
     for (size_t one = 0; one < rule.collectives.size(); ++one) {
         if (rule.collectives[one]) collectives.push_back(kCollectiveNames[one]);
     }
-    std::string text =
-        fmt::format("[[rule]]\ncollective = \"{}\"\n", fmt::join(collectives, "\", \""));
-    const auto add = [&](const char* key, const std::optional<select::Range>& range) {
-        if (!range) return;
-        text += fmt::format("{} = {}\n", key, range_text(*range, std::string_view(key) == "bytes"));
-    };
-    add("bytes", rule.bytes);
-    add("ranks", rule.ranks);
-    add("hosts", rule.hosts);
-    add("ranks_per_host", rule.ranks_per_host);
-    if (rule.contiguous) text += fmt::format("contiguous = {}\n", *rule.contiguous);
-    text += fmt::format("algorithm = \"{}\"\n", rule.algorithm);
-    for (const auto& [key, value] : select::tuning_words(rule.tuning)) {
-        const bool is_word = key == "segment" || key == "order";  // "flat" is a switch
-        text += is_word ? fmt::format("{} = \"{}\"\n", key, value)
-                        : fmt::format("{} = {}\n", key, value);
+    add("collective", words_text(collectives));
+    add_range("bytes", rule.bytes);
+    add_range("ranks", rule.ranks);
+    add_range("hosts", rule.hosts);
+    add_range("ranks_per_host", rule.ranks_per_host);
+    add_range("switches", rule.switches);
+    add_range("hosts_per_switch", rule.hosts_per_switch);
+    add_switch("contiguous", rule.contiguous);
+    if (!rule.mpis.empty()) {
+        add("mpi", words_text(std::vector<std::string_view>(rule.mpis.begin(), rule.mpis.end())));
     }
-    return text + fmt::format("why = \"{}\"\n", rule.why);
+    add_switch("commutative", rule.commutative);
+    add_switch("multicast", rule.multicast);
+    add_range("multicast_mbit", rule.multicast_mbit);
+    const std::string own = rule.node_algorithm ? ":" + *rule.node_algorithm : "";
+    add("algorithm", fmt::format("\"{}{}\"", rule.algorithm, own));
+    for (const auto& [key, value] : select::tuning_words(rule.tuning)) {
+        const bool is_word = key == "segment" || key == "order";
+        add(key.c_str(), is_word ? fmt::format("\"{}\"", value) : value);
+    }
+    if (!rule.why.empty()) add("why", config::toml_string(rule.why));
+    return text;
 }
 
 }  // namespace tutti::tune

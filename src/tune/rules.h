@@ -42,7 +42,12 @@ inline constexpr double kHostWins = 1.03;
 // all is as the nearest.
 std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured, const JobShape& job);
 
-// As TOML, with an end of line.
+// Of an earlier file those about jobs of another shape, if it was measured with the same: so one
+// file grows job by job.
+std::vector<select::Rule> kept_rules(const select::Rules& former,
+                                     const select::Fingerprint& fingerprint, const JobShape& job);
+
+// As TOML, with an end of line; what Rules::parse() reads as the same rule.
 std::string rule_text(const select::Rule& rule);
 
 }  // namespace tutti::tune

@@ -6,11 +6,14 @@
 #include <tuple>
 #include <vector>
 
+#include "config/toml_text.h"
 #include "topo/read/hostlist.h"
 #include "topo/read/read.h"
 
 namespace tutti::topo {
 namespace {
+
+using config::toml_string;
 
 // The value that occurs most often among what is known.
 template <class Value>
@@ -26,15 +29,6 @@ uint64_t usual_of(const Topology& topology, const Value& value) {
                                              [&](const auto& link) { return value(link) != 0; })
                ? most->first
                : 0;
-}
-
-std::string quoted(const std::string& text) {
-    std::string result = "\"";
-    for (const char letter : text) {
-        if (letter == '"' || letter == '\\') result += '\\';
-        result += letter;
-    }
-    return result + '"';
 }
 
 std::string rate_text(uint64_t bits) {
@@ -96,7 +90,7 @@ void print_hosts(const Topology& topology, std::string& text) {
         for (; end < topology.hosts.size() && adapters_of(end) == adapters; ++end) {
             names.push_back(topology.hosts[end].name);
         }
-        text += "\n[[host]]\nname = " + quoted(fold_hostlist(names)) + "\n";
+        text += "\n[[host]]\nname = " + toml_string(fold_hostlist(names)) + "\n";
         if (adapters != 0) text += "adapters = " + std::to_string(adapters) + "\n";
         first = end;
     }
@@ -117,18 +111,18 @@ std::string print_own(const Topology& topology) {
     auto next = bundles.begin();
     for (uint32_t at = 0; at < topology.switches.size(); ++at) {
         const Topology::Switch& one = topology.switches[at];
-        text += "\n[[switch]]\nname = " + quoted(one.name) + "\n";
-        if (!one.rack.empty()) text += "rack = " + quoted(one.rack) + "\n";
-        if (!one.chassis.empty()) text += "chassis = " + quoted(one.chassis) + "\n";
+        text += "\n[[switch]]\nname = " + toml_string(one.name) + "\n";
+        if (!one.rack.empty()) text += "rack = " + toml_string(one.rack) + "\n";
+        if (!one.chassis.empty()) text += "chassis = " + toml_string(one.chassis) + "\n";
         std::string links;
         for (; next != bundles.end() && next->first.from == hosts + at; ++next) {
             const auto& [bundle, names] = *next;
-            const std::string list = quoted(fold_hostlist(names)) + "\n";
+            const std::string list = toml_string(fold_hostlist(names)) + "\n";
             if (bundle.count == 1 && bundle.bits_per_s == rate && bundle.latency_ns == latency) {
                 text += (bundle.are_hosts ? "hosts = " : "switches = ") + list;
                 continue;
             }
-            links += "\n[[link]]\nfrom = " + quoted(one.name) + "\nto = " + list;
+            links += "\n[[link]]\nfrom = " + toml_string(one.name) + "\nto = " + list;
             if (bundle.count > 1) links += "count = " + std::to_string(bundle.count) + "\n";
             if (bundle.bits_per_s != rate) links += "rate = " + rate_text(bundle.bits_per_s) + "\n";
             if (bundle.latency_ns != latency) {

@@ -90,5 +90,41 @@ TEST(TunedRules, AreReadAsTheyWereWritten) {
     }
 }
 
+// Whatever people write in one.
+TEST(TunedRules, OfPeopleAreWrittenAsTheyWereRead) {
+    const std::string text =
+        "[[rule]]\ncollective = [\"gather\", \"scatter\"]\nbytes = \"1K..64K\"\nranks = 16\n"
+        "hosts = \"2..\"\nranks_per_host = \"..4\"\nswitches = 2\nhosts_per_switch = 4\n"
+        "contiguous = false\nmpi = [\"openmpi\", \"impi\"]\nmulticast = true\n"
+        "multicast_mbit = \"100..\"\nalgorithm = \"direct\"\nfan_in = 2\nwhy = \"\\\"so\\\"\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nhosts = 1\nalgorithm = \"node:small\"\n"
+        "[[rule]]\ncollective = \"allreduce\"\ncommutative = true\nalgorithm = \"ring\"\n"
+        "segment = \"64K\"\nlanes = 4\nleaders = 2\norder = \"ranks\"\n";
+    const auto read = select::Rules::parse(text, "t");
+    ASSERT_TRUE(read) << read.error().message;
+    std::string written;
+    for (const select::Rule& rule : read.value().rules()) written += rule_text(rule);
+    EXPECT_EQ(written, text);
+}
+
+TEST(TunedRules, OfOtherJobsStay) {
+    const auto rule = [](const char* more) {
+        return std::string("[[rule]]\ncollective = \"bcast\"\n") + more + "algorithm = \"host\"\n";
+    };
+    const std::string own = "ranks = 16\nhosts = 8\nranks_per_host = 2\ncontiguous = true\n";
+    const auto read = select::Rules::parse(
+        "[tuned]\nmpi = \"m\"\nhosts = \"n#\"\nprocessor = \"p\"\n" + rule(own.c_str()) +
+            rule("ranks = 32\nhosts = 16\nranks_per_host = 2\ncontiguous = true\n") +
+            rule("ranks = 16\nhosts = 8\nranks_per_host = 2\ncontiguous = false\n"),
+        "t");
+    ASSERT_TRUE(read) << read.error().message;
+    const auto kept = kept_rules(read.value(), {"m", "n#", "p"}, kJob);
+    ASSERT_EQ(kept.size(), 2u);
+    EXPECT_EQ(kept[0].ranks, (select::Range{32, 32}));
+    EXPECT_EQ(kept[1].contiguous, false);
+    EXPECT_TRUE(kept_rules(read.value(), {"another", "n#", "p"}, kJob).empty());
+    EXPECT_TRUE(kept_rules(select::Rules::built_in(), {"m", "n#", "p"}, kJob).empty());
+}
+
 }  // namespace
 }  // namespace tutti::tune
