@@ -125,8 +125,9 @@ Result<std::vector<std::string>> launcher_words(std::span<const std::string> beh
 
 int run_job(const std::vector<std::string>& launcher, const TuneOptions& options) {
     std::vector<std::string> words;
+    // A former file, of this cluster or of another one, has no part in it.
+    words.push_back("--tuned=" + (options.from.empty() ? "off" : options.from));
     if (!options.from.empty()) {
-        words.push_back("--tuned=" + options.from);
         // Tried before it is known whether it wins.
         if (environment_word("TUTTI_MCAST").empty()) words.emplace_back("--mcast=on");
     }

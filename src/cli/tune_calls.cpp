@@ -128,7 +128,7 @@ CellOrder CallsJob::order_of(uint32_t at) {
                     .bytes = told.bytes,
                     .batches_max = kBatchesMax,
                     .seconds = told.seconds,
-                    .memory_bytes = memory_for_buffers()};
+                    .memory_bytes = job_.memory_bytes()};
     order.is_brief = true;
     for (const std::string_view name : split(told.algorithms.data(), ' ')) {
         order.algorithms.emplace_back(name);

@@ -10,10 +10,12 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <map>
 
 #include "arena/process.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "explain/fabric_text.h"
 #include "site/fabric_search.h"
@@ -62,6 +64,7 @@ std::string today() {
 
 struct Whereabouts {
     uint64_t node = 0;
+    uint64_t kernel = 0;              // hosts of a test bed have one together, and its memory
     std::array<char, 256> name{};     // in the cluster's description
     std::array<char, 256> machine{};  // the real one's, where hosts are pretended
 };
@@ -71,6 +74,7 @@ std::vector<Whereabouts> whereabouts(BenchMpi& mpi) {
     const std::string name = mpi.host_name();
     name.copy(own.name.data(), own.name.size() - 1);
     arena::host_name().copy(own.machine.data(), own.machine.size() - 1);
+    own.kernel = arena::machine_hash();
     own.node = arena::hash_text(name, arena::node_hash());
     std::vector<Whereabouts> all(mpi.place().size);
     mpi.gather_all(&own, sizeof own, all.data());
@@ -94,6 +98,10 @@ TuneJob::TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options)
       placement(topo::Placement::blocks(mpi.place().size, 1)) {
     const auto all = whereabouts(mpi);
     placement = placement_of(all);
+    std::map<uint64_t, uint32_t> on_kernel;
+    for (const Whereabouts& one : all) {
+        neighbours_ = std::max(neighbours_, ++on_kernel[one.kernel]);
+    }
     for (uint32_t node = 0; node < placement.nodes(); ++node) {
         rank_of_host.push_back(placement.members(node).front());
         hosts.emplace_back(all[rank_of_host.back()].name.data());
@@ -114,6 +122,10 @@ std::string TuneJob::text() const {
     std::string text = explain::counted(placement.nodes(), "host", "hosts") + ", ";
     if (most != placement.members_min()) text += fmt::format("{} to ", placement.members_min());
     return text + explain::counted(most, "rank", "ranks") + " a host";
+}
+
+uint64_t TuneJob::memory_bytes() const {
+    return memory_for_buffers() / neighbours_ * placement.ranks();
 }
 
 tune::Tuned TuneJob::tuned() const {

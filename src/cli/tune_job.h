@@ -49,6 +49,9 @@ class TuneJob {
     [[nodiscard]] tune::JobShape shape() const;
     // "16 hosts, 2 ranks a host"
     [[nodiscard]] std::string text() const;
+    // For the buffers of all ranks together, if each has what the fullest machine has for its
+    // ranks.
+    [[nodiscard]] uint64_t memory_bytes() const;
     // The head of the file: what is measured with, and today.
     [[nodiscard]] tune::Tuned tuned() const;
     // One line on standard output, by the one who speaks.
@@ -63,6 +66,7 @@ class TuneJob {
     [[nodiscard]] Result<std::optional<topo::SwitchTree>> described(const std::string& file) const;
 
   private:
+    uint32_t neighbours_ = 1;            // ranks on one machine, at most
     std::vector<std::string> machines_;  // by node: its real name
 };
 

@@ -20,8 +20,8 @@ constexpr uint64_t kMoved = 64u << 10;  // bytes, of which a copy and a folding 
 constexpr uint32_t kFoldings = 50;
 // Fewer hosts have no switches that a survey could tell.
 constexpr uint32_t kSurveyedMin = 4;
-// Of the time that there is.
-constexpr uint64_t kSurveyShare = 3;
+// Of the time that there is; what links take is measured in some seconds.
+constexpr double kSurveyShare = 0.8;
 
 // Bytes per second of a sum of doubles, the fastest of some.
 uint64_t fold_bytes_per_s(Clock& clock) {
@@ -116,7 +116,8 @@ Result<Done> LinksJob::find_switches() {
     if (hosts_ < kSurveyedMin) return Done{};
     job_.show_progress("looking for switches ...");
     survey::Limits limits;
-    limits.ns_max = job_.options.seconds * kNsPerSecond / kSurveyShare;
+    limits.ns_max = static_cast<uint64_t>(static_cast<double>(job_.options.seconds * kNsPerSecond) *
+                                          kSurveyShare);
     const auto found = find_groups(*experiments_, hosts_, limits, {});
     if (!found) return found.error();
     job_.say("switches    " + survey_text(found.value()));
