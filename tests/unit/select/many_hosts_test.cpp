@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "select/by_price.h"
@@ -167,7 +168,10 @@ TEST(ManyHosts, PricesAreNearTheFollowedOnes) {
 }
 
 // Half a minute; with the test above, the figures of docs/price.md.
-TEST(ManyHosts, DISABLED_AmongAThousand) {
+constexpr const char* kAtLength = "a table that takes half a minute: TESTS_LONG";
+
+TEST(ManyHosts, AmongAThousand) {
+    if (std::getenv("TESTS_LONG") == nullptr) GTEST_SKIP() << kAtLength;
     const auto fast = parameters_of("infiniband-100g");
     const auto slow = parameters_of("ethernet-10g");
     const auto blocks = Hosts::kInBlocks;
@@ -189,7 +193,8 @@ TEST(ManyHosts, DISABLED_AmongAThousand) {
     }
 }
 
-TEST(ManyHosts, DISABLED_TimeAmongFourThousand) {
+TEST(ManyHosts, TimeAmongFourThousand) {
+    if (std::getenv("TESTS_LONG") == nullptr) GTEST_SKIP() << kAtLength;
     const Placement placement = placement_on(4096, 32, 16, Hosts::kInBlocks);
     const Cluster cluster = cluster_of(placement, parameters_of("infiniband-100g"));
     for (const auto collective : {TUTTI_BCAST, TUTTI_REDUCE, TUTTI_ALLREDUCE, TUTTI_GATHER,
