@@ -110,6 +110,13 @@ def both_places():
                    ("B", job, [cell(FAR, 3.0)]), ("A", job, [cell(FAR, 4.0, 6.0)]))
 
 
+def test_goals_by_size():
+    def least(size):
+        return peer_book.goal_of(2, "reduce", size)[0]
+    assert [least(size << 10) for size in (1, 8, 16, 256, 512, 1024)] == [
+        2.0, 2.0, 1 / 1.3, 1 / 1.3, 1.3, 1.3]
+
+
 def test_each_place_is_compared_with_itself():
     rows = both_places().rows()
     assert [(row["regime"], row["best_peer"], row["ratio"], row["verdict"]) for row in rows] == [
@@ -124,7 +131,7 @@ def test_each_place_has_its_table_and_counts():
     far = lines.index("reused buffers, cores far (flag latency 0.25 to 0.26 us)")
     assert near < far
     assert lines[near + 3].split() == ["2", "bcast", "1", "KiB", "1.000", "1.200", "0.500",
-                                       "0.500", "2.00", "2.00", "2.0", "-", "yes"]
+                                       "0.500", "2.00", "2.00", "2.00", "-", "yes"]
     assert lines[near + 5:near + 7] == [
         "1 of 1 goals met",
         "0 of 1 calls (a cell on an MPI) slower than that MPI's own by more than 10%"]
