@@ -139,6 +139,7 @@ tutti_status tutti_tuned_find(const char* const* settings, size_t settings_count
                               void (*take)(void* user, const char* entry), void* user,
                               char* message, size_t message_bytes) {
     tell("", message, message_bytes);
+    if (library_version == nullptr) return TUTTI_ERR_ARGUMENT;
     const auto ask = [&]() -> tutti_status {
         const std::vector<std::string> held(settings, settings + settings_count);
         const auto found = tutti::site::tuned_entries(held, library_version);

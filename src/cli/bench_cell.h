@@ -27,8 +27,9 @@ struct CellOrder {
     std::optional<LateRank> late = {};
     bool fresh = false;  // buffers: each used by one call, and in no cache when it begins
     bool paper = false;  // kPaperRuns' method
-    // For those who have little time: only the named algorithms beside the host's own, three
-    // rounds, and every call that is made counts where it is long.
+    // For those who have little time: only the named algorithms beside the host's own, few roots,
+    // three rounds, of which the first says how long calls take and counts where they are long; no
+    // calls that are only checked, but for barriers.
     bool is_brief = false;
 };
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <climits>
@@ -62,13 +63,14 @@ int for_each_call(const Calls& calls, const Stamps& put_stamps, const Body& body
     int status = 0;
     uint64_t call = calls.batch.first_call;
     size_t k = call % buffers;
-    uint32_t root = static_cast<uint32_t>(call % calls.place.size);
+    const uint32_t roots = std::min(calls.batch.roots, calls.place.size);
+    uint32_t root = root_of(calls.batch, call, calls.place.size);
     for (uint64_t i = 0; i < calls.batch.calls; ++i, ++call) {
         const Turn turn{call, root, calls.buffers.send[k], calls.buffers.recv[k]};
         if (!stamped) put_stamps(turn);
         status |= body(turn);
         if (calls.batch.has_barriers) status |= calls.host.barrier(calls.comm);
-        if (++root == calls.place.size) root = 0;
+        if (++root == roots) root = 0;
         if (++k == buffers) k = 0;
     }
     return status;

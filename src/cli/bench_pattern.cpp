@@ -51,11 +51,11 @@ std::optional<Uses> uses_of(const Batch& batch, uint64_t buffer, uint64_t count)
     return Uses{first, first + rounds * count};
 }
 
-bool is_root_of(const Uses& uses, const RankOfSize& place, uint64_t count) {
+bool is_root_of(const Batch& batch, const Uses& uses, const RankOfSize& place, uint64_t count) {
     const uint64_t cycle = count * place.size;
     const uint64_t end = std::min(uses.last, uses.first + cycle);
     for (uint64_t call = uses.first; call <= end; call += count) {
-        if (call % place.size == place.rank) return true;
+        if (root_of(batch, call, place.size) == place.rank) return true;
     }
     return false;
 }
@@ -69,7 +69,7 @@ uint64_t number_of(tutti_collective collective, uint32_t rank, uint32_t block, u
 // One block of this rank's result.
 std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Uses& uses,
                                   const RankOfSize& place, uint32_t block, const double* result) {
-    const auto root = static_cast<uint32_t>(uses.last % place.size);
+    const auto root = root_of(batch, uses.last, place.size);
     const Collective& what = facts(batch.collective);
     const Origin from = origin(batch.collective, place.rank, root, place.size, block);
     double first = 0;
@@ -78,7 +78,7 @@ std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Use
         first += stamp(uses.last, what.input.holds == Holds::kAll ? from.block : r);
         // Later broadcasts of the batch pass on what the first one left, under a new stamp.
         const bool passes_on = what.in_place == InPlace::kAlways;
-        const auto source = passes_on ? static_cast<uint32_t>(uses.first % place.size) : r;
+        const auto source = passes_on ? root_of(batch, uses.first, place.size) : r;
         base += base_value(batch.seed, buffer,
                            number_of(batch.collective, source, from.block, place.size));
     }
@@ -87,7 +87,7 @@ std::optional<Wrong> check_result(const Batch& batch, uint32_t buffer, const Use
 
 std::optional<Wrong> check_buffer(const Batch& batch, uint32_t buffer, const Uses& uses,
                                   const RankOfSize& place, const double* recv) {
-    const auto root = static_cast<uint32_t>(uses.last % place.size);
+    const auto root = root_of(batch, uses.last, place.size);
     const uint32_t blocks = output_blocks(batch.collective, place.rank, root, place.size);
     for (uint32_t block = 0; block < blocks; ++block) {
         const uint64_t offset = block * batch.elements;
@@ -117,11 +117,12 @@ void fill(const Batch& batch, const RankOfSize& place, const BatchBuffers& buffe
         if (what.in_place == InPlace::kAlways) {
             // Not only at the root: a broadcast that does nothing must leave something wrong.
             fill_block(buffers.recv[k], batch.elements, base_value(batch.seed, k, place.rank));
-            const bool is_first_root = uses->first % place.size == place.rank;
+            const bool is_first_root = root_of(batch, uses->first, place.size) == place.rank;
             if (is_first_root) buffers.recv[k][0] = stamp(uses->first, place.rank);
             continue;
         }
-        if (what.input.on == On::kRoot && !is_root_of(*uses, place, buffers.count())) continue;
+        if (what.input.on == On::kRoot && !is_root_of(batch, *uses, place, buffers.count()))
+            continue;
         const bool has_all = what.input.holds == Holds::kAll;
         const uint32_t blocks = has_all ? place.size : 1;
         for (uint32_t block = 0; block < blocks; ++block) {
@@ -140,8 +141,8 @@ std::optional<Mismatch> verify(const Batch& batch, const RankOfSize& place,
         if (!uses) continue;
         const auto wrong = check_buffer(batch, k, *uses, place, buffers.recv[k]);
         if (wrong) {
-            return Mismatch{uses->last, static_cast<uint32_t>(uses->last % place.size),
-                            wrong->element, buffers.recv[k][wrong->element], wrong->expected};
+            return Mismatch{uses->last, root_of(batch, uses->last, place.size), wrong->element,
+                            buffers.recv[k][wrong->element], wrong->expected};
         }
     }
     return std::nullopt;

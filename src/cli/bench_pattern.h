@@ -7,6 +7,7 @@
 // enough for sums of them to be exact.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -26,20 +27,25 @@ struct BatchBuffers {
     std::vector<double*> recv;
 };
 
-// A run of calls on all ranks. Call i has root i % size and buffer i % count.
+// A run of calls on all ranks. Call i has root i % size (or roots) and buffer i % count.
 struct Batch {
     tutti_collective collective;
     uint64_t elements;  // doubles in one block
     uint64_t seed;      // differs from batch to batch
     uint64_t first_call;
     uint64_t calls;
-    bool has_barriers = false;  // the host's, after each call
+    bool has_barriers = false;    // the host's, after each call
+    uint32_t roots = UINT32_MAX;  // so many ranks are roots in turn, at most
 };
 
 struct RankOfSize {
     uint32_t rank;
     uint32_t size;
 };
+
+inline uint32_t root_of(const Batch& batch, uint64_t call, uint32_t size) {
+    return static_cast<uint32_t>(call % std::min(batch.roots, size));
+}
 
 inline double stamp(uint64_t call, uint64_t origin) {
     return static_cast<double>((call % 1021) * 4096 + origin % 4096);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "base/text.h"
 #include "cli/bench_host.h"
 #include "cli/launch.h"
@@ -22,6 +24,8 @@
 #include "cli/tune_job.h"
 #include "cli/words.h"
 #include "files/whole_file.h"
+#include "site/site.h"
+#include "site/tuned_search.h"
 
 namespace tutti::cli {
 namespace {
@@ -43,6 +47,7 @@ constexpr auto kJobOptions = std::to_array<OptionDoc>({
     {"--job", "links|calls", "internal"},
     {"--into", "FILE", "internal"},
     {"--from", "FILE", "internal"},
+    {"--former", "FILE", "internal"},
     {"--seconds", "N", "internal"},
     {"--terminal", "", "internal"},
 });
@@ -66,19 +71,28 @@ std::string environment_word(const char* variable) {
     return value ? value : "";
 }
 
+site::TunedSearch own_search() {
+    return site::tuned_search({}, std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
+}
+
 // Where a tuned file is found by itself.
 Result<std::string> usual_file() {
-    std::string folder = environment_word("XDG_CONFIG_HOME");
-    if (folder.empty()) {
-        folder = environment_word("HOME");
-        if (folder.empty()) return wrong("HOME is not set: say where to write, by -o FILE");
-        folder += "/.config";
-    }
-    folder += "/tutti";
+    const auto search = own_search();
+    // The last one is the site's.
+    if (search.folders.size() < 2) return wrong("HOME is not set: say where to write, by -o FILE");
+    const std::string& folder = search.folders.front();
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) return wrong(printable(folder) + ": " + error.message());
     return folder + "/tuned.toml";
+}
+
+// Runs take the first file that fits.
+void tell_what_comes_before(const std::string& output) {
+    const auto files = site::tuned_files(own_search());
+    const auto own = std::ranges::find(files, output);
+    if (own == files.end() || own == files.begin()) return;
+    fmt::print("before it   {} is tried\n", printable(files.front()));
 }
 
 // Ranks may start in another directory.
@@ -90,6 +104,9 @@ Result<std::string> output_file(const Words& words) {
         return wrong(printable(file.value()) + ": " + problem);
     }
     std::error_code error;
+    if (fs::exists(file.value(), error) && !fs::is_regular_file(file.value(), error)) {
+        return wrong(printable(file.value()) + ": no file");
+    }
     return fs::absolute(file.value(), error).lexically_normal().string();
 }
 
@@ -123,19 +140,39 @@ Result<std::vector<std::string>> launcher_words(std::span<const std::string> beh
     return std::vector<std::string>(behind.begin(), behind.end());
 }
 
+// What would slow Tutti's calls alone, or forbid some of them, in a job that measures.
+void leave_out_settings() {
+    constexpr auto kLeftOut = std::to_array<const char*>(
+        {"TUTTI", "TUTTI_CHECK", "TUTTI_VERIFY", "TUTTI_STALL", "TUTTI_REPRODUCIBLE",
+         "TUTTI_WARMUP", "TUTTI_REPORT", "TUTTI_RULES", "TUTTI_FAULTS"});
+    for (const char* variable : kLeftOut) {
+        if (environment_word(variable).empty()) continue;
+        fmt::print(stderr, "tutti tune: {} is left out while it measures\n", variable);
+        unsetenv(variable);
+    }
+}
+
+// By the user or by the site.
+bool says_multicast() {
+    const auto merged = site::merge(site::read_site(), "", tutti_entries(environ));
+    return std::ranges::any_of(
+        merged.entries, [](const std::string& entry) { return entry.starts_with("TUTTI_MCAST="); });
+}
+
 int run_job(const std::vector<std::string>& launcher, const TuneOptions& options) {
     std::vector<std::string> words;
     // A former file, of this cluster or of another one, has no part in it.
     words.push_back("--tuned=" + (options.from.empty() ? "off" : options.from));
     if (!options.from.empty()) {
         // Tried before it is known whether it wins.
-        if (environment_word("TUTTI_MCAST").empty()) words.emplace_back("--mcast=on");
+        if (!says_multicast()) words.emplace_back("--mcast=on");
     }
     words.emplace_back("--");
     words.insert(words.end(), launcher.begin(), launcher.end());
     words.insert(words.end(), {own_path(), "tune", "--job=" + options.job, "--into=" + options.into,
                                fmt::format("--seconds={}", options.seconds)});
     if (!options.from.empty()) words.push_back("--from=" + options.from);
+    if (!options.former.empty()) words.push_back("--former=" + options.former);
     if (options.has_terminal) words.emplace_back("--terminal");
     return run_main(words);
 }
@@ -154,13 +191,28 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
     const auto output = output_file(words);
     if (!output) return say_wrong_use(output.error().message);
 
+    leave_out_settings();
     const Between between(output.value());
-    const bool has_terminal = isatty(STDERR_FILENO) != 0;
-    const uint64_t for_links = std::max<uint64_t>(seconds.value() / kLinksShare, 1);
-    int status = run_job(launcher.value(), {"links", between.file(), "", for_links, has_terminal});
+    TuneOptions options;
+    options.has_terminal = isatty(STDERR_FILENO) != 0;
+    options.job = "links";
+    options.into = between.file();
+    if (!words.has("-o")) options.former = output.value();
+    options.seconds = std::max<uint64_t>(seconds.value() / kLinksShare, 1);
+    const auto start = std::chrono::steady_clock::now();
+    int status = run_job(launcher.value(), options);
     if (status == 0) {
-        status = run_job(launcher.value(), {"calls", output.value(), between.file(),
-                                            seconds.value() - for_links, has_terminal});
+        // What is left, and half of all at least; starting a job takes some, too.
+        const auto took = std::chrono::duration_cast<std::chrono::seconds>(
+            std::chrono::steady_clock::now() - start);
+        const uint64_t gone = std::min(static_cast<uint64_t>(took.count()), seconds.value() / 2);
+        options = {.job = "calls",
+                   .into = output.value(),
+                   .former = {},
+                   .from = between.file(),
+                   .seconds = seconds.value() - gone,
+                   .has_terminal = options.has_terminal};
+        status = run_job(launcher.value(), options);
     }
     if (status != 0) {
         return say_wrong_use(fmt::format("ended with status {}; {} was not written", status,
@@ -168,6 +220,7 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
                              status);
     }
     fmt::print("written     {}\n", printable(output.value()));
+    tell_what_comes_before(output.value());
     return 0;
 }
 
@@ -180,6 +233,7 @@ Result<TuneOptions> job_options(const Words& words) {
     options.job = text("--job");
     options.into = text("--into");
     options.from = text("--from");
+    options.former = text("--former");
     options.has_terminal = words.has("--terminal");
     if (options.job != "links" && options.job != "calls")
         return wrong_value("--job", options.job, "links or calls");
@@ -207,7 +261,10 @@ int tune_words(int argc, char** argv) {
                    help_text(kTuneSummary, "tutti tune [options] [-- LAUNCHER...]", kTuneOptions));
         return 0;
     }
-    if (launched_rank()) {
+    // A batch script of Slurm's has a rank, too, but is in no step.
+    const bool is_rank = launched_rank() && (std::getenv("SLURM_PROCID") == nullptr ||
+                                             std::getenv("SLURM_STEP_ID") != nullptr);
+    if (is_rank) {
         if (launched_rank().value() != 0) return kTuneUsage;
         return say_wrong_use("it starts the job itself: tutti tune -- mpirun ...");
     }

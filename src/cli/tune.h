@@ -4,7 +4,7 @@
 
 namespace tutti::cli {
 
-// argv[0] is the word "tune". Starts jobs of itself, with kTuneJobOption, in which it is an MPI
+// argv[0] is the word "tune". Starts jobs of itself, with --job, in which it is an MPI
 // program. Returns the exit status.
 int tune_main(int argc, char** argv);
 

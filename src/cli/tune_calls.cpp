@@ -8,10 +8,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "cli/bench_cell.h"
 #include "cli/tune_job.h"
-#include "files/whole_file.h"
 #include "select/rules.h"
 #include "topo/read/read.h"
 #include "tune/plan.h"
@@ -26,10 +26,15 @@ constexpr uint64_t kBatchesMax = 25;
 // What a cell of calls that are so long takes, in calls of each side: see CellOrder::is_brief.
 constexpr double kLongCalls = 4;
 // Neither a price nor the host's own time is known beforehand.
-constexpr double kDoubt = 2;
+constexpr double kDoubt = 4;
 constexpr size_t kTextBytesMax = 1024;
 
 double seconds_of(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+// Of all sides of a cell together.
+double expected_seconds(const tune::PlannedCall& call) {
+    return seconds_of(call.ns) * kLongCalls * static_cast<double>(call.candidates.size() + 1);
+}
 
 class CallsJob {
   public:
@@ -42,12 +47,12 @@ class CallsJob {
         return static_cast<double>(job_.options.seconds) -
                seconds_of(job_.clock.now_ns() - start_ns_);
     }
-    [[nodiscard]] uint32_t next_call(uint32_t at) const;
+    uint32_t next_call(uint32_t at);
     CellOrder order_of(uint32_t at);
     Result<Done> measure(uint32_t at);
     void take(const tune::PlannedCall& call, const Cell& cell);
     void note_multicasts();
-    void keep_former(const std::string& name);
+    void keep_former();
     [[nodiscard]] std::string write();
     void tell() const;
 
@@ -60,7 +65,11 @@ class CallsJob {
     tune::Tuned tuned_;
     std::vector<tune::MeasuredCall> measured_;
     size_t measured_rules_ = 0;  // of tuned_.rules the first
-    double slower_ = 1;          // than predicted calls were
+    std::vector<tune::PlannedCall> left_out_;
+    // Than predicted calls of each collective were.
+    std::vector<double> slower_ = std::vector<double>(TUTTI_COLLECTIVE_COUNT, 1);
+    bool has_run_ = false;  // some candidate
+    std::string refused_;   // why the first of those that could not
 };
 
 // What the first job wrote, and the calls that follow from it. Why not, or an empty text.
@@ -89,14 +98,13 @@ std::string CallsJob::plan() {
     return {};
 }
 
-// The first from there on that there is time for; their number: none. Calls are in the order of
-// their length.
-uint32_t CallsJob::next_call(uint32_t at) const {
-    const auto all = static_cast<uint32_t>(calls_.size());
-    if (at >= all) return all;
-    const auto sides = static_cast<double>(calls_[at].candidates.size() + 1);
-    const double seconds = seconds_of(calls_[at].ns) * slower_ * kLongCalls * sides;
-    return seconds < left() ? at : all;
+// The first from there on that there is time for; their number: none.
+uint32_t CallsJob::next_call(uint32_t at) {
+    for (; at < calls_.size(); ++at) {
+        if (expected_seconds(calls_[at]) * slower_[calls_[at].collective] < left()) break;
+        left_out_.push_back(calls_[at]);
+    }
+    return at;
 }
 
 // All ranks measure the same.
@@ -115,15 +123,16 @@ CellOrder CallsJob::order_of(uint32_t at) {
         const auto cells = static_cast<double>(calls_.size() - at);
         told.seconds = std::clamp(left() / 2 / cells, 0.05, kCellSecondsMax);
         told.silence =
-            kTuneSilenceSeconds + 10 * kDoubt * seconds_of(call.ns) * slower_ * kLongCalls;
+            kTuneSilenceSeconds + kDoubt * expected_seconds(call) * slower_[call.collective];
         std::string names;
         for (const tune::Candidate& one : call.candidates) {
             names += (names.empty() ? "" : " ") + one.text();
         }
+        TUTTI_ASSERT(names.size() < kTextBytesMax, "candidates are few");
         names.copy(told.algorithms.data(), told.algorithms.size() - 1);
     }
     job_.mpi.bcast(&told, sizeof told, 0);
-    job_.is_alive(told.silence);
+    job_.expect_word_within(told.silence);
     CellOrder order{.collective = told.collective,
                     .bytes = told.bytes,
                     .batches_max = kBatchesMax,
@@ -143,21 +152,27 @@ Result<Done> CallsJob::measure(uint32_t at) {
     if (!job_.speaks) return Done{};
     const tune::PlannedCall& call = calls_[at];
     take(call, cell.value());
-    const double expected =
-        seconds_of(call.ns) * kLongCalls * static_cast<double>(call.candidates.size() + 1);
+    const double took = seconds_of(job_.clock.now_ns() - begun_ns);
     // Short calls take as long as a cell does.
-    if (expected > kCellSecondsMax) {
-        slower_ = std::max(seconds_of(job_.clock.now_ns() - begun_ns) / expected, 0.25);
+    if (took > 2 * kCellSecondsMax) {
+        slower_[call.collective] = std::max(took / expected_seconds(call), 0.25);
     }
     return Done{};
 }
 
 void CallsJob::take(const tune::PlannedCall& call, const Cell& cell) {
-    if (!cell.skipped.empty()) return;
+    if (!cell.skipped.empty()) {
+        left_out_.push_back(call);
+        return;
+    }
     tune::MeasuredCall& measured = measured_.emplace_back(
         tune::MeasuredCall{call.collective, call.bytes, cell.host.p50_us, {}});
     for (size_t i = 0; i < cell.algorithms.size() && i < call.candidates.size(); ++i) {
-        if (!cell.algorithms[i].refused.empty()) continue;
+        if (const std::string& why = cell.algorithms[i].refused; !why.empty()) {
+            if (refused_.empty()) refused_ = why;
+            continue;
+        }
+        has_run_ = true;
         measured.ours.push_back({call.candidates[i], cell.algorithms[i].times.p50_us});
     }
 }
@@ -184,7 +199,8 @@ void CallsJob::note_multicasts() {
 }
 
 // What was measured by jobs of other shapes. What is there and no tuned file goes.
-void CallsJob::keep_former(const std::string& name) {
+void CallsJob::keep_former() {
+    const std::string& name = job_.options.into;
     std::ifstream file(name);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const auto former = select::Rules::parse(text, name);
@@ -195,16 +211,14 @@ void CallsJob::keep_former(const std::string& name) {
 }
 
 std::string CallsJob::write() {
+    if (measured_.empty()) return "no call could be measured in this time";
+    if (!has_run_) return "Tutti could run no call: " + refused_;
     std::ranges::stable_sort(measured_, {}, &tune::MeasuredCall::bytes);
     note_multicasts();
-    const std::string& name = job_.options.into;
-    tuned_.rules = tune::rules_of(measured_, job_.shape());
+    tuned_.rules = tune::rules_of(measured_, left_out_, job_.shape());
     measured_rules_ = tuned_.rules.size();
-    keep_former(name);
-    const std::string problem = files::write_whole(name, tune::tuned_text(tuned_));
-    if (problem.empty()) return {};
-    return fmt::format("{}: rank 0, on {}, cannot write there: {}", printable(name),
-                       job_.hosts.front(), problem);
+    keep_former();
+    return job_.write(tuned_);
 }
 
 void CallsJob::tell() const {
@@ -224,7 +238,7 @@ void CallsJob::tell() const {
 }
 
 Result<Done> CallsJob::run() {
-    job_.is_alive(kTuneSilenceSeconds);
+    job_.expect_word_within(kTuneSilenceSeconds);
     if (!job_.mpi.has_tutti()) return Error{ErrorCode::kArgument, "Tutti is not here"};
     if (const auto planned = job_.agree(job_.speaks ? plan() : ""); !planned) return planned;
     warm_up(job_.mpi, kWarmupCalls, number_);
@@ -244,8 +258,6 @@ Result<Done> CallsJob::run() {
         if (more == 0) break;
         if (const auto done = measure(at); !done) return done;
     }
-    if (job_.speaks && measured_.empty())
-        return job_.agree("no call could be measured in this time");
     const auto written = job_.agree(job_.speaks ? write() : "");
     if (written) tell();
     return written;

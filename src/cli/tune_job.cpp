@@ -18,6 +18,7 @@
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
 #include "explain/fabric_text.h"
+#include "files/whole_file.h"
 #include "site/fabric_search.h"
 #include "site/site.h"
 #include "topo/node_topology.h"
@@ -60,6 +61,13 @@ std::string today() {
     std::tm parts{};
     localtime_r(&now, &parts);
     return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+void arm(double seconds, bool speaks) {
+    struct sigaction action {};
+    action.sa_handler = end_what_hangs;
+    sigaction(SIGALRM, &action, nullptr);
+    alarm(static_cast<unsigned>(seconds) + 1 + (speaks ? 0 : kOthersWaitSeconds));
 }
 
 struct Whereabouts {
@@ -111,10 +119,13 @@ TuneJob::TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options)
 
 tune::JobShape TuneJob::shape() const {
     const bool is_even = placement.members_min() == placement.members_max();
+    // As rules ask it: along the walk through the switches, where they are known.
+    const topo::OnSwitches* switches = placement.switches();
+    const topo::Placement& walked = switches ? switches->placement() : placement;
     return {.ranks = placement.ranks(),
             .hosts = placement.nodes(),
             .ranks_per_host = is_even ? placement.members_max() : 0,
-            .is_contiguous = placement.is_contiguous()};
+            .is_contiguous = walked.is_contiguous()};
 }
 
 std::string TuneJob::text() const {
@@ -150,11 +161,13 @@ void TuneJob::show_progress(const std::string& line) const {
     std::fflush(stderr);
 }
 
-void TuneJob::is_alive(double seconds) const {
-    struct sigaction action {};
-    action.sa_handler = end_what_hangs;
-    sigaction(SIGALRM, &action, nullptr);
-    alarm(static_cast<unsigned>(seconds) + 1 + (speaks ? 0 : kOthersWaitSeconds));
+void TuneJob::expect_word_within(double seconds) const { arm(seconds, speaks); }
+
+std::string TuneJob::write(const tune::Tuned& tuned) const {
+    const std::string problem = files::write_whole(options.into, tune::tuned_text(tuned));
+    if (problem.empty()) return {};
+    return fmt::format("{}: rank 0, on {}, cannot write there: {}", printable(options.into),
+                       hosts.front(), problem);
 }
 
 Result<Done> TuneJob::agree(const std::string& problem) const {
@@ -196,6 +209,7 @@ int tune_job_main(const TuneOptions& options, int argc, char** argv) {
         if (speaks_before_init) say_failed(host.error().message);
         return kTuneUsage;
     }
+    arm(kTuneSilenceSeconds, speaks_before_init);
     auto mpi = start_bench_mpi(host.value(), &argc, &argv);
     if (!mpi) {
         if (speaks_before_init) say_failed(mpi.error().message);
@@ -206,12 +220,13 @@ int tune_job_main(const TuneOptions& options, int argc, char** argv) {
     job.show_progress("");
     if (!done) {
         if (job.speaks) say_failed(done.error().message);
-        // Messages may be under way still.
         std::fflush(nullptr);
-        _exit(kTuneFailed);
+        // Then messages may be under way still.
+        if (done.error().code == ErrorCode::kNetwork) _exit(kTuneFailed);
     }
+    alarm(0);
     mpi.value()->finalize();
-    return 0;
+    return done ? 0 : kTuneFailed;
 }
 
 }  // namespace tutti::cli

@@ -25,9 +25,10 @@ inline constexpr int kTuneUsage = 2;
 inline constexpr double kTuneSilenceSeconds = 60;
 
 struct TuneOptions {
-    std::string job;   // "links" or "calls"
-    std::string into;  // the file that rank 0 writes
-    std::string from;  // "calls": what "links" wrote
+    std::string job;     // "links" or "calls"
+    std::string into;    // the file that rank 0 writes
+    std::string former;  // that is there already, and is to be of the same cluster; or empty
+    std::string from;    // "calls": what "links" wrote
     uint64_t seconds = 0;
     bool has_terminal = false;  // lines about progress may be overwritten
 };
@@ -58,7 +59,9 @@ class TuneJob {
     void say(const std::string& line) const;
     void show_progress(const std::string& line) const;
     // Whoever has not come here again within so many seconds ends the job: something hangs.
-    void is_alive(double seconds) const;
+    void expect_word_within(double seconds) const;
+    // Rank 0 alone: why not, or an empty text.
+    [[nodiscard]] std::string write(const tune::Tuned& tuned) const;
     // What rank 0 says, to all: why it cannot go on, or an empty text.
     Result<Done> agree(const std::string& problem) const;
     // Of the description that `file` is, or that the site has; rank 0 alone. None where nobody

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/bench_limits.h"
 #include "cli/experiments.h"
 #include "cli/tune_job.h"
-#include "files/whole_file.h"
 #include "node/kernels/kernels.h"
 #include "topo/fabric_of_tree.h"
 
@@ -85,7 +86,7 @@ class LinksJob {
     Result<Done> decide();
     Result<Done> find_switches();
     Result<Done> measure();
-    [[nodiscard]] std::string write() const;
+    [[nodiscard]] std::string read_former() const;
 
     TuneJob& job_;
     const uint32_t hosts_;
@@ -159,17 +160,24 @@ Result<Done> LinksJob::decide() {
     return measure();
 }
 
-std::string LinksJob::write() const {
-    const std::string problem = files::write_whole(job_.options.into, tune::tuned_text(tuned_));
-    return problem.empty() ? ""
-                           : fmt::format("{}: rank 0, on {}, cannot write there: {}",
-                                         printable(job_.options.into), job_.hosts.front(), problem);
+// Another cluster's, or another MPI's, is not written over unless it is named.
+std::string LinksJob::read_former() const {
+    if (job_.options.former.empty()) return {};
+    std::ifstream file(job_.options.former);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto rules = select::Rules::parse(text, job_.options.former);
+    if (!rules || !rules.value().tuned()) return {};
+    const std::string other = select::difference(*rules.value().tuned(), tuned_.fingerprint);
+    if (other.empty()) return {};
+    return fmt::format("{}: {}; name a file by -o", printable(job_.options.former), other);
 }
 
 Result<Done> LinksJob::run() {
-    const auto is_alive = [this] { job_.is_alive(kTuneSilenceSeconds); };
+    const auto is_alive = [this] { job_.expect_word_within(kTuneSilenceSeconds); };
     is_alive();
     tuned_ = job_.tuned();
+    const auto former = job_.agree(job_.speaks ? read_former() : "");
+    if (!former) return former;
     job_.say(fmt::format("job         {}; {}", job_.text(), tuned_.fingerprint.mpi));
     if (hosts_ > 1) {
         fabric_ = topo::Fabric::one_switch(hosts_);
@@ -189,7 +197,7 @@ Result<Done> LinksJob::run() {
             experiments_->end();
         }
     }
-    return job_.agree(job_.speaks ? write() : "");
+    return job_.agree(job_.speaks ? job_.write(tuned_) : "");
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ Result<Forced> parse_forced(tutti_collective collective, std::string_view text) 
         return wrong(std::move(*unknown));
     }
     if (forced.algorithm == kNodeLevel) {
-        if (colon != std::string_view::npos) forced.node_algorithm = text.substr(colon + 1);
+        if (colon == std::string_view::npos) return forced;
+        forced.node_algorithm = text.substr(colon + 1);
         if (auto unknown = unknown_node_algorithm(collective, forced.node_algorithm)) {
             return wrong(std::move(*unknown));
         }

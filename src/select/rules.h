@@ -69,7 +69,7 @@ struct Rule {
 // A name with options: what TUTTI_ALLREDUCE and --algorithm hold.
 struct Forced {
     std::string algorithm;
-    std::string node_algorithm;  // of kNodeLevel
+    std::string node_algorithm;  // of kNodeLevel; empty: its own choice
     algo::Tuning tuning;
     bool operator==(const Forced&) const = default;
 };

@@ -54,6 +54,9 @@ bool fits(const Rule& rule, const Question& question) {
     return question.is_on_one_host() ? !is_network : rule.algorithm != kNodeLevel;
 }
 
+constexpr std::string_view kOneHostOnly =
+    "node algorithms run teams on one host, this one has more";
+
 // Why this cannot run the call, or an empty text.
 std::string obstacle(const algo::Algorithm& algorithm, const algo::Tuning& tuning,
                      const Question& question) {
@@ -75,7 +78,7 @@ std::string obstacle(const algo::Algorithm& algorithm, const algo::Tuning& tunin
 // The same of the node level's.
 std::string obstacle(const node::Algorithm& algorithm, const Question& question) {
     if (!question.is_on_one_host()) {
-        return "node algorithms run teams on one host, this one has more";
+        return std::string(kOneHostOnly);
     }
     if (question.placement.ranks() == 1 || !question.on_node) return {};
     const std::string_view what =
@@ -119,6 +122,10 @@ Result<Choice> forced_choice(const Forced& forced, const Question& question) {
     if (forced.algorithm == kHostMpi) {
         if (auto why = host_obstacle(question); !why.empty()) return cannot(why);
         return Choice{.runs = Runs::kHost, .reason = "forced by " + by};
+    }
+    if (forced.algorithm == kNodeLevel && forced.node_algorithm.empty()) {
+        if (!question.is_on_one_host()) return cannot(std::string(kOneHostOnly));
+        return node_choice(nullptr, "forced by " + by);
     }
     if (forced.algorithm == kNodeLevel) {
         const auto* one = node::find(question.shape.collective, forced.node_algorithm);

@@ -27,7 +27,7 @@ constexpr double kFull = 0.8;
 constexpr double kNoise = 1.05;
 // An exchange takes so much longer than a shift: one message waits for the other.
 constexpr double kInTurn = 1.25;
-constexpr double kBothWaysMax = 10;  // more is no link's doing
+constexpr double kBothWaysMax = 2.2;  // one way at a time takes twice as long; more is no link's
 
 // The first error ends all.
 class Links {
@@ -120,7 +120,9 @@ void Links::measure_long() {
     }
     half_ns_ = one_way_ns(bytes_ / 2, near_);
     const auto half = static_cast<double>(bytes_) / 2;
-    bytes_per_ns_ = ns > half_ns_ ? half / (ns - half_ns_) : 2 * half / ns;
+    // What a few bytes take is far less than half of it, so the rate is less than twice this.
+    const double least = 2 * half / ns;
+    bytes_per_ns_ = ns > half_ns_ ? std::min(half / (ns - half_ns_), 2 * least) : least;
     figures_.bits_per_s = whole(bytes_per_ns_ * 8e9);
 }
 
@@ -162,11 +164,12 @@ void Links::measure_both_ways() {
             shift.push_back({circle_[i], circle_[(i + 1) % circle_.size()]});
         }
         const double in_circle = transfer_ns(shift) / one;
+        if (in_circle <= 0) return;
         figures_.long_in_turn = both > kInTurn * std::max(in_circle, 1.0);
         both = in_circle;
     }
-    both = std::min(both, kBothWaysMax);
-    if (both > kNoise) figures_.both_ways_permille = static_cast<uint32_t>(whole(both * 1000));
+    if (both > kNoise && both <= kBothWaysMax)
+        figures_.both_ways_permille = static_cast<uint32_t>(whole(both * 1000));
 }
 
 void Links::measure_eager() {

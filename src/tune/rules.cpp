@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "base/collectives.h"
@@ -96,16 +97,26 @@ select::Rule rule_of_shape(const JobShape& job) {
     return rule;
 }
 
-select::Rule rule_of(std::span<const Winner> winners, const MeasuredCall* next,
+select::Rule rule_of(std::span<const Winner> winners, const select::Range& bytes,
                      const JobShape& job) {
-    const MeasuredCall& last = *winners.back().call;
     select::Rule rule = rule_of_shape(job);
-    rule.collectives[last.collective] = true;
-    if (next) rule.bytes = select::Range{0, half_way(last.bytes, next->bytes)};
+    rule.collectives[winners.front().call->collective] = true;
+    if (bytes != select::Range()) rule.bytes = bytes;
     rule.algorithm = winners.front().candidate.algorithm;
     rule.tuning = winners.front().candidate.tuning;
     rule.why = why(winners);
     return rule;
+}
+
+// The shortest that was left out of those longer than this.
+std::optional<uint64_t> next_left_out(std::span<const PlannedCall> left_out,
+                                      const MeasuredCall& longest) {
+    std::optional<uint64_t> next;
+    for (const PlannedCall& call : left_out) {
+        if (call.collective != longest.collective || call.bytes <= longest.bytes) continue;
+        next = std::min(next.value_or(call.bytes), call.bytes);
+    }
+    return next;
 }
 
 auto about(const select::Rule& rule) {
@@ -114,7 +125,8 @@ auto about(const select::Rule& rule) {
 
 }  // namespace
 
-std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured, const JobShape& job) {
+std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured,
+                                   std::span<const PlannedCall> left_out, const JobShape& job) {
     std::vector<select::Rule> rules;
     for (int one = 0; one < TUTTI_COLLECTIVE_COUNT; ++one) {
         std::vector<Winner> winners;
@@ -122,13 +134,18 @@ std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured, const
             if (call.collective == one) winners.push_back(winner_of(call));
         }
         std::ranges::sort(winners, {}, [](const Winner& winner) { return winner.call->bytes; });
+        select::Range bytes;
         for (size_t begin = 0; begin < winners.size();) {
             size_t end = begin + 1;
             while (end < winners.size() && winners[end].candidate == winners[begin].candidate) {
                 ++end;
             }
-            const MeasuredCall* next = end < winners.size() ? winners[end].call : nullptr;
-            rules.push_back(rule_of(std::span(winners).subspan(begin, end - begin), next, job));
+            const MeasuredCall& last = *winners[end - 1].call;
+            std::optional<uint64_t> next = next_left_out(left_out, last);
+            if (end < winners.size()) next = winners[end].call->bytes;
+            bytes.high = next ? half_way(last.bytes, *next) : select::Range().high;
+            rules.push_back(rule_of(std::span(winners).subspan(begin, end - begin), bytes, job));
+            bytes.low = bytes.high + 1;
             begin = end;
         }
     }

@@ -38,9 +38,11 @@ struct JobShape {
 inline constexpr double kHostWins = 1.03;
 
 // For this shape of job, by collective and then by size. From one measured size to the next where
-// another won, the winner changes half-way (their geometric mean); what is shorter or longer than
-// all is as the nearest.
-std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured, const JobShape& job);
+// another won, the winner changes half-way (their geometric mean), and half-way to a longer size
+// that was left out the rules end. What is shorter or longer than all that there was is as the
+// nearest.
+std::vector<select::Rule> rules_of(std::span<const MeasuredCall> measured,
+                                   std::span<const PlannedCall> left_out, const JobShape& job);
 
 // Of an earlier file those about jobs of another shape, if it was measured with the same: so one
 // file grows job by job.

@@ -11,7 +11,7 @@ import tomllib
 
 import pytest
 
-from harness import BARE, TUTTI, clean_environment, end_marked, run_command
+from harness import BARE, LONG, TUTTI, clean_environment, end_marked, run_command
 
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to tune")
 
@@ -31,6 +31,15 @@ def read(file):
     return tomllib.loads(pathlib.Path(file).read_text())
 
 
+def assert_tells_both_sides(rule):
+    """Something of Tutti's ran beside the host MPI's own."""
+    assert rule["why"].startswith("measured: "), rule
+    if rule["algorithm"] == "host":
+        assert "host MPI" not in rule["why"] and ", " in rule["why"], rule
+    else:
+        assert ", host MPI " in rule["why"], rule
+
+
 def test_writes_what_programs_run_by(mpi, tmp_path):
     """From nothing to a file, and a program that runs by it."""
     file = tmp_path / "tuned.toml"
@@ -46,7 +55,7 @@ def test_writes_what_programs_run_by(mpi, tmp_path):
     assert len({rule["collective"] for rule in rules}) >= 7, rules
     for rule in rules:
         assert (rule["ranks"], rule["hosts"], rule["ranks_per_host"]) == (4, 4, 1)
-        assert rule["why"].startswith("measured: ")
+        assert_tells_both_sides(rule)
     ran = mpi.launch("perturb", 4, options=["--hosts=4", f"--tuned={file}"]).passed()
     assert not ran.lines(), ran
     # The first rule of a collective is about its shortest calls.
@@ -65,6 +74,9 @@ def test_on_one_host_the_node_level_and_the_host(openmpi, tmp_path):
     assert "parameters" not in tuned
     assert {rule["algorithm"] for rule in tuned["rule"]} <= {"node", "host"}
     assert {rule["hosts"] for rule in tuned["rule"]} == {1}
+    for rule in tuned["rule"]:
+        assert_tells_both_sides(rule)
+        assert rule["algorithm"] == "node" or ", node " in rule["why"], rule
     openmpi.launch("simple", 2, options=[f"--tuned={file}"]).passed()
 
 
@@ -76,7 +88,37 @@ def test_found_by_itself(openmpi, tmp_path):
     assert os.listdir(tmp_path / "tutti") == ["tuned.toml"]
 
 
-@pytest.mark.parametrize("after_s", [0.2, 1.5, 4])
+def test_another_clusters_file_is_not_written_over(openmpi, tmp_path):
+    (tmp_path / "tutti").mkdir()
+    file = tmp_path / "tutti" / "tuned.toml"
+    text = '[tuned]\nmpi = "Open MPI v0.1"\nhosts = "n#"\n'
+    file.write_text(text)
+    outcome = tune(openmpi, 2, SECONDS, hosts="2", env={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert outcome.status != 0
+    assert f"tutti tune: {file}: it is for Open MPI v0.1, this is " in outcome.err, outcome
+    assert file.read_text() == text
+    assert os.listdir(file.parent) == ["tuned.toml"]
+
+
+def test_rules_of_other_jobs_stay(openmpi, tmp_path):
+    file = tmp_path / "tuned.toml"
+    for ranks in (2, 3):
+        outcome = tune(openmpi, ranks, f"-o={file}", "--seconds=5", hosts=str(ranks))
+        assert outcome.status == 0, outcome
+    assert "stay, of other jobs" in outcome.out, outcome
+    assert {rule["ranks"] for rule in read(file)["rule"]} == {2, 3}
+
+
+def test_settings_that_would_slow_one_side_are_left_out(openmpi, tmp_path):
+    report = tmp_path / "report.json"
+    outcome = tune(openmpi, 2, f"-o={tmp_path / 't.toml'}", "--seconds=5", hosts="2",
+                   env={"TUTTI_CHECK": "1", "TUTTI_REPORT": str(report)})
+    assert outcome.status == 0, outcome
+    assert "tutti tune: TUTTI_CHECK is left out while it measures" in outcome.err.splitlines()
+    assert not report.exists()
+
+
+@pytest.mark.parametrize("after_s", [0, 1.5, 4])
 def test_an_interrupt_leaves_the_former_file(openmpi, tmp_path, after_s):
     file = tmp_path / "tuned.toml"
     file.write_text("# mine\n")
@@ -86,6 +128,7 @@ def test_an_interrupt_leaves_the_former_file(openmpi, tmp_path, after_s):
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, start_new_session=True)
     try:
+        assert process.stdout.readline().startswith("job ")
         time.sleep(after_s)
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)
@@ -125,3 +168,29 @@ def test_started_as_a_program_it_says_how(openmpi):
     outcome = openmpi.launch(TUTTI, 2, "tune", with_report=False)
     assert outcome.status != 0
     assert "it starts the job itself: tutti tune -- mpirun ..." in outcome.err, outcome
+
+
+def test_a_batch_script_of_slurm_is_no_rank():
+    outcome = run_command([TUTTI, "tune", "--seconds=1"], env={"SLURM_PROCID": "0"})
+    assert "--seconds=1: expected a number" in outcome.err, outcome
+
+
+@pytest.mark.skipif(not LONG, reason="waits a minute: TESTS_LONG")
+def test_what_hangs_is_ended(openmpi, tmp_path):
+    file = tmp_path / "t.toml"
+    mark = f"{os.getpid()}-hang"
+    env = clean_environment({"TUTTI_HOSTS": "4", "SYSTEST_RUN": mark})
+    command = [str(TUTTI), "tune", f"-o={file}", "--seconds=30", "--", *launcher(openmpi, 4)]
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, start_new_session=True)
+    try:
+        assert process.stdout.readline().startswith("job ")
+        ranks = subprocess.run(["pgrep", "-f", f"tune --job=links --into={file}"], text=True,
+                               capture_output=True, check=True).stdout.split()
+        os.kill(int(ranks[-1]), signal.SIGSTOP)
+        _, err = process.communicate(timeout=100)
+    finally:
+        end_marked(f"SYSTEST_RUN={mark}", patience_s=20)
+    assert process.returncode != 0
+    assert "nothing goes on: is a host gone?" in err, err
+    assert not file.exists()

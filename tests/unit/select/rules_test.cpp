@@ -81,7 +81,8 @@ TEST(Forced, SaysWhatIsWrong) {
     EXPECT_EQ(complaint(TUTTI_BCAST, "chain:order=hosts"),
               "order=hosts: expected ranks or switches");
     EXPECT_EQ(complaint(TUTTI_BCAST, "host:flat"), "host takes no options");
-    EXPECT_EQ(complaint(TUTTI_BCAST, "node"),
+    EXPECT_EQ(complaint(TUTTI_BCAST, "node"), "(accepted)");
+    EXPECT_EQ(complaint(TUTTI_BCAST, "node:"),
               "node: which of its algorithms? node:small, node:tree, node:pipeline, "
               "node:single");
 }

@@ -15,7 +15,7 @@ MeasuredCall call(tutti_collective collective, uint64_t bytes, double host_us,
 
 std::string text_of(const std::vector<MeasuredCall>& calls, const JobShape& job = kJob) {
     std::string text;
-    for (const select::Rule& rule : rules_of(calls, job)) text += rule_text(rule);
+    for (const select::Rule& rule : rules_of(calls, {}, job)) text += rule_text(rule);
     return text;
 }
 
@@ -38,6 +38,7 @@ TEST(TunedRules, FromOneWinnerToTheNextHalfWay) {
               "why = \"measured: at 1 KiB 20 us, ring 40 us\"\n"
               "[[rule]]\n"
               "collective = \"allreduce\"\n"
+              "bytes = \"8193..\"\n"
               "ranks = 16\n"
               "hosts = 8\n"
               "ranks_per_host = 2\n"
@@ -53,11 +54,23 @@ TEST(TunedRules, TheHostsOwnStaysWhereItIsFasterByMoreThanNoise) {
     const auto first = [](double ours_us) {
         const std::vector<MeasuredCall> calls{
             call(TUTTI_BCAST, 8, 100, {{Candidate{"binomial"}, ours_us}})};
-        return rules_of(calls, kJob).front().algorithm;
+        return rules_of(calls, {}, kJob).front().algorithm;
     };
     EXPECT_EQ(first(99), "binomial");
     EXPECT_EQ(first(100 * kHostWins), "binomial");
     EXPECT_EQ(first(100 * kHostWins + 1), "host");
+}
+
+// Half-way to what there was no time for the rules end: there calls go by price.
+TEST(TunedRules, EndWhereNothingWasMeasured) {
+    const std::vector<MeasuredCall> calls{call(TUTTI_BCAST, 1 << 10, 9, {{kRing, 5}})};
+    const std::vector<PlannedCall> left_out{{TUTTI_BCAST, 64 << 10, {}, 0},
+                                            {TUTTI_BCAST, 4 << 10, {}, 0},
+                                            {TUTTI_BCAST, 8, {}, 0},
+                                            {TUTTI_REDUCE, 2 << 10, {}, 0}};
+    const auto rules = rules_of(calls, left_out, kJob);
+    ASSERT_EQ(rules.size(), 1u);
+    EXPECT_EQ(rules[0].bytes, (select::Range{0, 2 << 10}));
 }
 
 TEST(TunedRules, WhatCouldNotRunLeavesItToTheHost) {
@@ -72,7 +85,7 @@ TEST(TunedRules, AreReadAsTheyWereWritten) {
         call(TUTTI_BCAST, 8, 100, {{kChain, 9}}), call(TUTTI_BCAST, 128, 100, {{kRing, 200}}),
         call(TUTTI_GATHER, 8, 5, {{Candidate{"direct", {.fan_in = 2}}, 4}})};
     const JobShape job{.ranks = 17, .hosts = 8, .ranks_per_host = 0, .is_contiguous = false};
-    const auto rules = rules_of(calls, job);
+    const auto rules = rules_of(calls, {}, job);
     const auto read = select::Rules::parse(text_of(calls, job), "t");
     ASSERT_TRUE(read) << read.error().message;
     ASSERT_EQ(read.value().rules().size(), rules.size());
