@@ -130,7 +130,7 @@ def test_an_interrupt_leaves_the_former_file(openmpi, tmp_path, after_s):
     try:
         assert process.stdout.readline().startswith("job ")
         time.sleep(after_s)
-        os.killpg(process.pid, signal.SIGINT)
+        os.kill(process.pid, signal.SIGINT)  # it hands it on, once
         _, err = process.communicate(timeout=60)
     finally:
         stayed = end_marked(f"SYSTEST_RUN={mark}", patience_s=20)
