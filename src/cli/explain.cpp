@@ -85,8 +85,8 @@ void print_table(const sched::Shape& shape, const topo::Placement& placement,
         "rank that has most.\ntime: predicted, all ranks beginning together (docs/price.md), by "
         "the algorithm's own "
         "tuning, of the chosen one as it runs; -: nothing tells how fast multicasts are\n");
-    const auto is_any = [&rows](select::Method method) {
-        return std::ranges::any_of(rows, [&](const auto& row) { return row.method == method; });
+    const auto is_any = [&all = rows](select::Method method) {
+        return std::ranges::any_of(all, [&](const auto& row) { return row.method == method; });
     };
     if (is_any(select::Method::kExtrapolated)) {
         fmt::print("~: extrapolated from few hosts (docs/price.md, Many hosts)\n");
