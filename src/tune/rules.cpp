@@ -73,7 +73,8 @@ std::string range_text(const select::Range& range, bool in_bytes) {
     const auto word = [&](uint64_t value) {
         return in_bytes ? bytes_word(value) : fmt::format("{}", value);
     };
-    if (range.low == range.high) return word(range.low);
+    // "64K" is no number of TOML's.
+    if (range.low == range.high) return in_bytes ? '"' + word(range.low) + '"' : word(range.low);
     const std::string low = range.low == 0 ? "" : word(range.low);
     const std::string high = range.high == select::Range().high ? "" : word(range.high);
     return fmt::format("\"{}..{}\"", low, high);

@@ -110,7 +110,7 @@ TEST(TunedRules, OfPeopleAreWrittenAsTheyWereRead) {
         "hosts = \"2..\"\nranks_per_host = \"..4\"\nswitches = 2\nhosts_per_switch = 4\n"
         "contiguous = false\nmpi = [\"openmpi\", \"impi\"]\nmulticast = true\n"
         "multicast_mbit = \"100..\"\nalgorithm = \"direct\"\nfan_in = 2\nwhy = \"\\\"so\\\"\"\n"
-        "[[rule]]\ncollective = \"bcast\"\nhosts = 1\nalgorithm = \"node:small\"\n"
+        "[[rule]]\ncollective = \"bcast\"\nbytes = \"64K\"\nhosts = 1\nalgorithm = \"node:small\"\n"
         "[[rule]]\ncollective = \"allreduce\"\ncommutative = true\nalgorithm = \"ring\"\n"
         "segment = \"64K\"\nlanes = 4\nleaders = 2\norder = \"ranks\"\n";
     const auto read = select::Rules::parse(text, "t");
