@@ -102,6 +102,11 @@ Error system_error(const std::string& what) {
 
 }  // namespace
 
+std::string environment_text(const char* name) {
+    const char* value = getenv(name);
+    return value ? value : "";
+}
+
 std::optional<std::string> find_program(std::string_view word, std::string_view path) {
     if (word.empty()) return std::nullopt;
     if (word.find('/') != std::string_view::npos) {

@@ -11,6 +11,9 @@
 
 namespace tutti::cli {
 
+// A variable's value; empty where it is not set.
+std::string environment_text(const char* name);
+
 // The file that `word` starts: as it stands where it has a slash, else the first executable of that
 // name on `path` (colon separated). Nothing where there is none.
 std::optional<std::string> find_program(std::string_view word, std::string_view path);

@@ -26,11 +26,6 @@ namespace fs = std::filesystem;
 constexpr int kUsageStatus = 2;
 constexpr int kNotFoundStatus = 127;  // As a shell's.
 
-std::string environment_text(const char* name) {
-    const char* value = getenv(name);
-    return value ? value : "";
-}
-
 int complain(std::string_view message, int status = kUsageStatus) {
     fmt::print(stderr, "tutti: {}\n", message);
     return status;

@@ -49,7 +49,6 @@ constexpr auto kJobOptions = std::to_array<OptionDoc>({
     {"--from", "FILE", "internal"},
     {"--former", "FILE", "internal"},
     {"--seconds", "N", "internal"},
-    {"--terminal", "", "internal"},
 });
 
 constexpr std::string_view kTuneSummary =
@@ -64,11 +63,6 @@ constexpr std::string_view kTuneSummary =
 int say_wrong_use(const std::string& message, int status = kTuneUsage) {
     fmt::print(stderr, "tutti tune: {}\n", message);
     return status;
-}
-
-std::string environment_word(const char* variable) {
-    const char* value = std::getenv(variable);
-    return value ? value : "";
 }
 
 site::TunedSearch own_search() {
@@ -126,7 +120,7 @@ class Between {
 
 // What stands behind "--"; without it the first launcher on PATH, which knows its allocation.
 Result<std::vector<std::string>> launcher_words(std::span<const std::string> behind) {
-    const std::string path = environment_word("PATH");
+    const std::string path = environment_text("PATH");
     if (behind.empty()) {
         const auto found = first_launcher(path);
         if (!found) {
@@ -146,7 +140,7 @@ void leave_out_settings() {
         {"TUTTI", "TUTTI_CHECK", "TUTTI_VERIFY", "TUTTI_STALL", "TUTTI_REPRODUCIBLE",
          "TUTTI_WARMUP", "TUTTI_REPORT", "TUTTI_RULES", "TUTTI_FAULTS"});
     for (const char* variable : kLeftOut) {
-        if (environment_word(variable).empty()) continue;
+        if (environment_text(variable).empty()) continue;
         fmt::print(stderr, "tutti tune: {} is left out while it measures\n", variable);
         unsetenv(variable);
     }
@@ -173,7 +167,6 @@ int run_job(const std::vector<std::string>& launcher, const TuneOptions& options
                                fmt::format("--seconds={}", options.seconds)});
     if (!options.from.empty()) words.push_back("--from=" + options.from);
     if (!options.former.empty()) words.push_back("--former=" + options.former);
-    if (options.has_terminal) words.emplace_back("--terminal");
     return run_main(words);
 }
 
@@ -194,7 +187,6 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
     leave_out_settings();
     const Between between(output.value());
     TuneOptions options;
-    options.has_terminal = isatty(STDERR_FILENO) != 0;
     options.job = "links";
     options.into = between.file();
     if (!words.has("-o")) options.former = output.value();
@@ -210,8 +202,7 @@ int tune_cluster(const Words& words, std::span<const std::string> behind) {
                    .into = output.value(),
                    .former = {},
                    .from = between.file(),
-                   .seconds = seconds.value() - gone,
-                   .has_terminal = options.has_terminal};
+                   .seconds = seconds.value() - gone};
         status = run_job(launcher.value(), options);
     }
     if (status != 0) {
@@ -234,7 +225,6 @@ Result<TuneOptions> job_options(const Words& words) {
     options.into = text("--into");
     options.from = text("--from");
     options.former = text("--former");
-    options.has_terminal = words.has("--terminal");
     if (options.job != "links" && options.job != "calls")
         return wrong_value("--job", options.job, "links or calls");
     const auto seconds = words.count("--seconds", 1, 1, kSecondsMax);

@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 
 #include "base/assert.h"
 #include "base/text.h"
 #include "cli/bench_cell.h"
+#include "cli/fabric_file.h"
 #include "cli/tune_job.h"
 #include "select/rules.h"
-#include "topo/read/read.h"
 #include "tune/plan.h"
 
 namespace tutti::cli {
@@ -75,15 +73,12 @@ class CallsJob {
 // What the first job wrote, and the calls that follow from it. Why not, or an empty text.
 std::string CallsJob::plan() {
     const std::string& name = job_.options.from;
-    std::ifstream file(name);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) return printable(name) + ": rank 0, on " + job_.hosts.front() + ", cannot read it";
-    const auto rules = select::Rules::parse(text, name);
-    if (!rules) return rules.error().message;
+    const auto rules = read_rules_file(name);
+    if (!rules) return "rank 0, on " + job_.hosts.front() + ": " + rules.error().message;
     tuned_ = job_.tuned();
     tuned_.parameters = rules.value().parameters();
     if (rules.value().has_fabric()) {
-        auto switches = topo::read_own(text, name);
+        auto switches = read_fabric_file(name);
         if (!switches) return switches.error().message;
         tuned_.switches = std::move(switches.value());
     }
@@ -200,10 +195,7 @@ void CallsJob::note_multicasts() {
 
 // What was measured by jobs of other shapes. What is there and no tuned file goes.
 void CallsJob::keep_former() {
-    const std::string& name = job_.options.into;
-    std::ifstream file(name);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto former = select::Rules::parse(text, name);
+    const auto former = read_rules_file(job_.options.into);
     if (!former) return;
     for (select::Rule& rule : tune::kept_rules(former.value(), tuned_.fingerprint, job_.shape())) {
         tuned_.rules.push_back(std::move(rule));

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <map>
@@ -17,32 +16,18 @@
 #include "base/text.h"
 #include "cli/bench_cell.h"
 #include "cli/bench_host.h"
+#include "cli/text_file.h"
 #include "explain/fabric_text.h"
 #include "files/whole_file.h"
 #include "site/fabric_search.h"
 #include "site/site.h"
-#include "topo/node_topology.h"
+#include "site/tuned_search.h"
 
 namespace tutti::cli {
 namespace {
 
 // Rank 0 says first that nothing goes on; the others, should its host be the one that is gone.
 constexpr unsigned kOthersWaitSeconds = 5;
-
-class TuneClock final : public Clock {
-  public:
-    uint64_t now_ns() override {
-        using namespace std::chrono;
-        return static_cast<uint64_t>(
-            duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-                .count());
-    }
-};
-
-Clock& tune_clock() {
-    static TuneClock clock;
-    return clock;
-}
 
 void say_failed(const std::string& message) {
     const std::string line = "tutti tune: " + message + "\n";
@@ -98,12 +83,12 @@ topo::Placement placement_of(const std::vector<Whereabouts>& all) {
 
 }  // namespace
 
-TuneJob::TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options)
+TuneJob::TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal)
     : mpi(host_mpi),
       options(own_options),
-      clock(tune_clock()),
       speaks(mpi.place().rank == 0),
-      placement(topo::Placement::blocks(mpi.place().size, 1)) {
+      placement(topo::Placement::blocks(mpi.place().size, 1)),
+      has_terminal_(has_terminal) {
     const auto all = whereabouts(mpi);
     placement = placement_of(all);
     std::map<uint64_t, uint32_t> on_kernel;
@@ -141,8 +126,8 @@ uint64_t TuneJob::memory_bytes() const {
 
 tune::Tuned TuneJob::tuned() const {
     tune::Tuned tuned;
-    tuned.fingerprint = {select::mpi_of(mpi.library_version()), select::hosts_of(machines_),
-                         select::processor_of(topo::processor_name("/"))};
+    tuned.fingerprint = site::own_fingerprint(mpi.library_version());
+    tuned.fingerprint.hosts = select::hosts_of(machines_);
     tuned.on = today();
     tuned.about = text();
     return tuned;
@@ -156,7 +141,7 @@ void TuneJob::say(const std::string& line) const {
 }
 
 void TuneJob::show_progress(const std::string& line) const {
-    if (!speaks || !options.has_terminal) return;
+    if (!speaks || !has_terminal_) return;
     fmt::print(stderr, "\r\033[K{}", line);
     std::fflush(stderr);
 }
@@ -168,6 +153,12 @@ std::string TuneJob::write(const tune::Tuned& tuned) const {
     if (problem.empty()) return {};
     return fmt::format("{}: rank 0, on {}, cannot write there: {}", printable(options.into),
                        hosts.front(), problem);
+}
+
+Result<select::Rules> read_rules_file(const std::string& name) {
+    const auto text = read_text_file(name, select::kRulesTextBytesMax);
+    if (!text) return text.error();
+    return select::Rules::parse(text.value(), name);
 }
 
 Result<Done> TuneJob::agree(const std::string& problem) const {
@@ -204,7 +195,8 @@ int tune_job_main(const TuneOptions& options, int argc, char** argv) {
     const auto settings =
         parse_settings(site::merge(site::read_site(), "", tutti_entries(environ)).entries);
     const std::string library = settings ? settings.value().mpi_library : "";
-    const auto host = load_host(library, ancestors());
+    const auto above = ancestors();
+    const auto host = load_host(library, above);
     if (!host) {
         if (speaks_before_init) say_failed(host.error().message);
         return kTuneUsage;
@@ -215,7 +207,7 @@ int tune_job_main(const TuneOptions& options, int argc, char** argv) {
         if (speaks_before_init) say_failed(mpi.error().message);
         return kTuneFailed;
     }
-    TuneJob job(*mpi.value(), options);
+    TuneJob job(*mpi.value(), options, errors_reach_terminal(above));
     const Result<Done> done = options.job == "links" ? tune_links(job) : tune_calls(job);
     job.show_progress("");
     if (!done) {

@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/result.h"
 #include "cli/bench_mpi.h"
+#include "engine/context.h"
+#include "select/rules.h"
 #include "site/job_fabric.h"
 #include "topo/placement.h"
 #include "tune/file.h"
@@ -30,18 +31,17 @@ struct TuneOptions {
     std::string former;  // that is there already, and is to be of the same cluster; or empty
     std::string from;    // "calls": what "links" wrote
     uint64_t seconds = 0;
-    bool has_terminal = false;  // lines about progress may be overwritten
 };
 
 // A job as all of its ranks know it.
 class TuneJob {
   public:
     // Collective.
-    TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options);
+    TuneJob(BenchMpi& host_mpi, const TuneOptions& own_options, bool has_terminal);
 
     BenchMpi& mpi;
     const TuneOptions& options;
-    Clock& clock;
+    engine::RealClock clock;
     const bool speaks;
     topo::Placement placement;
     std::vector<std::string> hosts;      // by node
@@ -69,9 +69,12 @@ class TuneJob {
     [[nodiscard]] Result<std::optional<topo::SwitchTree>> described(const std::string& file) const;
 
   private:
+    const bool has_terminal_;            // lines about progress may be overwritten
     uint32_t neighbours_ = 1;            // ranks on one machine, at most
     std::vector<std::string> machines_;  // by node: its real name
 };
+
+Result<select::Rules> read_rules_file(const std::string& name);
 
 // Collective. An error is the same line on all ranks.
 Result<Done> tune_links(TuneJob& job);

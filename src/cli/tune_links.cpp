@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "base/text.h"
@@ -163,9 +161,7 @@ Result<Done> LinksJob::decide() {
 // Another cluster's, or another MPI's, is not written over unless it is named.
 std::string LinksJob::read_former() const {
     if (job_.options.former.empty()) return {};
-    std::ifstream file(job_.options.former);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto rules = select::Rules::parse(text, job_.options.former);
+    const auto rules = read_rules_file(job_.options.former);
     if (!rules || !rules.value().tuned()) return {};
     const std::string other = select::difference(*rules.value().tuned(), tuned_.fingerprint);
     if (other.empty()) return {};

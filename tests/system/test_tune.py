@@ -27,6 +27,14 @@ def tune(mpi, ranks, *options, hosts="4", env=None):
     return run_command([TUTTI, "tune", *options, "--", *launcher(mpi, ranks)], env=variables)
 
 
+def start(mpi, file, mark):
+    """A tune of four pretended hosts that is long enough to be disturbed."""
+    return subprocess.Popen(
+        [str(TUTTI), "tune", f"-o={file}", "--seconds=30", "--", *launcher(mpi, 4)],
+        env=clean_environment({"TUTTI_HOSTS": "4", "SYSTEST_RUN": mark}), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+
 def read(file):
     return tomllib.loads(pathlib.Path(file).read_text())
 
@@ -123,10 +131,7 @@ def test_an_interrupt_leaves_the_former_file(openmpi, tmp_path, after_s):
     file = tmp_path / "tuned.toml"
     file.write_text("# mine\n")
     mark = f"{os.getpid()}-{after_s}"
-    env = clean_environment({"TUTTI_HOSTS": "4", "SYSTEST_RUN": mark})
-    command = [str(TUTTI), "tune", f"-o={file}", "--seconds=30", "--", *launcher(openmpi, 4)]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, start_new_session=True)
+    process = start(openmpi, file, mark)
     try:
         assert process.stdout.readline().startswith("job ")
         time.sleep(after_s)
@@ -179,10 +184,7 @@ def test_a_batch_script_of_slurm_is_no_rank():
 def test_what_hangs_is_ended(openmpi, tmp_path):
     file = tmp_path / "t.toml"
     mark = f"{os.getpid()}-hang"
-    env = clean_environment({"TUTTI_HOSTS": "4", "SYSTEST_RUN": mark})
-    command = [str(TUTTI), "tune", f"-o={file}", "--seconds=30", "--", *launcher(openmpi, 4)]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, start_new_session=True)
+    process = start(openmpi, file, mark)
     try:
         assert process.stdout.readline().startswith("job ")
         ranks = subprocess.run(["pgrep", "-f", f"tune --job=links --into={file}"], text=True,
