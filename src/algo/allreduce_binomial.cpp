@@ -29,9 +29,9 @@ Shape as(tutti_collective collective, const Shape& shape) {
 
 class AllreduceBinomial final : public Program {
   public:
-    AllreduceBinomial(const Shape& shape, Rank rank)
-        : up_(as(TUTTI_REDUCE, shape), rank),
-          down_(as(TUTTI_BCAST, shape), rank),
+    AllreduceBinomial(const Shape& shape, Rank rank, const Tuning& tuning)
+        : up_(as(TUTTI_REDUCE, shape), rank, tuning),
+          down_(as(TUTTI_BCAST, shape), rank, tuning),
           rounds_up_(up_.extent().rounds) {}
 
     static constexpr std::string_view kName = "binomial";
@@ -66,6 +66,7 @@ Algorithm allreduce_binomial() {
             .steps = [](const Shape& shape,
                         const Tuning& tuning) { return 2 * doubling_steps(shape, tuning); },
             .segment_bytes = kChainSegment,
+            .has_fan_in = true,
             .lanes_in_flight = kReturningLanes};
 }
 

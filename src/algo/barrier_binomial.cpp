@@ -25,7 +25,8 @@ namespace {
 
 class BarrierBinomial final : public Program {
   public:
-    BarrierBinomial(const Shape& shape, Rank rank) : tree_(shape, rank), c_(tree_.children()) {}
+    BarrierBinomial(const Shape& shape, Rank rank, const Tuning& tuning)
+        : tree_(shape, rank, tuning), c_(tree_.children()) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }
@@ -61,9 +62,9 @@ Algorithm barrier_binomial() {
             .collective = TUTTI_BARRIER,
             .summary = "up and down a binomial tree, along the switches",
             .make = make<BarrierBinomial>,
-            .steps = [](const Shape& shape, const Tuning& tuning) {
-                return 2 * doubling_steps(shape, tuning);
-            }};
+            .steps = [](const Shape& shape,
+                        const Tuning& tuning) { return 2 * doubling_steps(shape, tuning); },
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

@@ -7,7 +7,8 @@ Algorithm bcast_binomial() {
     return {.name = BcastBinomial::kName,
             .collective = TUTTI_BCAST,
             .summary = "whole vectors down a binomial tree",
-            .make = make<BcastBinomial>};
+            .make = make<BcastBinomial>,
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

@@ -4,6 +4,7 @@
 // Source: Kini 2003, section 3.2 (the multi-stage broadcast of the figure there); the tree is
 // that of algo/halving.h. Letters: p ranks, n bytes.
 //
+// Tuning::fan_in 4 or 8 makes two or three levels one (algo/halving.h).
 // Every rank receives from its parent, then sends to its children, the largest subtree first.
 // Depth ceil(log2 p); each rank but the root receives n bytes, the root sends ceil(log2 p) n.
 //
@@ -23,7 +24,8 @@ namespace tutti::algo {
 
 class BcastBinomial final : public Program {
   public:
-    BcastBinomial(const Shape& shape, Rank rank) : tree_(shape, rank), n_(shape.bytes) {}
+    BcastBinomial(const Shape& shape, Rank rank, const Tuning& tuning)
+        : tree_(shape, rank, tuning), n_(shape.bytes) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }

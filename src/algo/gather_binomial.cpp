@@ -7,6 +7,7 @@
 //
 // Every rank collects the blocks of the interval that it leads, then sends them to its parent in
 // one message. They stand one behind the other for every root, so nothing is ever rearranged.
+// Tuning::fan_in 4 or 8 makes two or three levels one (algo/halving.h).
 // Depth ceil(log2 p); the root receives ceil(log2 p) messages and (p - 1) n bytes, and all blocks
 // together cross links up to log2 p / 2 times as often as in the direct algorithm.
 //
@@ -23,8 +24,8 @@ namespace {
 
 class GatherBinomial final : public Program {
   public:
-    GatherBinomial(const Shape& shape, Rank rank)
-        : shape_(shape), tree_(shape, rank), rank_(rank) {}
+    GatherBinomial(const Shape& shape, Rank rank, const Tuning& tuning)
+        : shape_(shape), tree_(shape, rank, tuning), rank_(rank) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }
@@ -71,9 +72,10 @@ Algorithm gather_binomial() {
             .summary = "subtrees' blocks together up a binomial tree",
             .obstacle = if_subtree_too_long,
             .make = make<GatherBinomial>,
-            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
-                return align_up(largest_subtree_bytes(shape));
-            }};
+            .scratch_bytes = [](const Shape& shape, const Tuning& tuning) -> uint64_t {
+                return align_up(largest_subtree_bytes(shape, tuning));
+            },
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

@@ -14,6 +14,12 @@
 // below each of them, for any tree of switches. A switch's leader is the root, if that is below it,
 // else its first rank.
 //
+// With Tuning::fan_in 4 or 8 two or three levels of halving are one: who would lead within such a
+// group of levels has the group's top for its parent, so the tree is flatter, and a leader has 3 or
+// 7 children for each group. (A k-nomial tree for k = 4 and 8; the name is that of other
+// libraries.) What hangs on another switch than the group's is not cut further within the group, so
+// that its leader stays its only one.
+//
 // Why: a subtree is always an interval of ranks. So a subtree's blocks stand one behind the other
 // in the buffer of all blocks, for every root; partial results cover intervals, so that the order
 // of operands can be kept; and only one message crosses from one half of the machines to the other.
@@ -24,7 +30,8 @@
 // Invariants (tests/unit/algo/halving_test.cpp):
 //   I1  every rank but the root has one parent; a rank's interval is itself and its children's
 //   I2  no rank is deeper than ceil(log2 p), none has more children than that; with switches, than
-//       kDepthMax, and mostly by one or two for each level of them
+//       kDepthMax, and mostly by one or two for each level of them. With l levels in one, the depth
+//       is ceil(ceil(log2 p) / l), but for switches, and kDepthMax holds for children
 //   I3  child(j)'s interval adjoins what child(j + 1) and later ones and the rank itself cover
 //   I4  of the ranks below a switch only its leader has a parent that is not below it, unless the
 //       tree of switches is so deep and lopsided that I2 would not hold
@@ -34,6 +41,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "algo/registry.h"
 #include "sched/program.h"
 #include "sched/shape.h"
 
@@ -48,11 +56,15 @@ struct Interval {
 class HalvingTree {
   public:
     // Of the shape's participants, around its root.
-    HalvingTree(const sched::Shape& shape, sched::Rank rank)
-        : HalvingTree(shape.ranks, shape.root, rank, shape.switches) {}
-    // O(log p), and with switches O(log p) times their levels.
+    HalvingTree(const sched::Shape& shape, sched::Rank rank, const Tuning& tuning = {})
+        : HalvingTree(shape.ranks, shape.root, rank, shape.switches, levels_of(tuning)) {}
+    // O(log p), and with switches O(log p) times their levels. levels: of halving in one.
     HalvingTree(sched::Rank p, sched::Rank root, sched::Rank rank,
-                const topo::SwitchOrder* switches = nullptr);
+                const topo::SwitchOrder* switches = nullptr, uint32_t levels = 1);
+    static constexpr uint32_t kLevelsMax = 3;
+    static uint32_t levels_of(const Tuning& tuning) {
+        return tuning.fan_in >= 8 ? 3 : tuning.fan_in >= 4 ? 2 : 1;
+    }
 
     [[nodiscard]] bool is_root() const { return parent_ == own_.leader; }
     [[nodiscard]] bool is_leaf() const { return children_ == 0; }
@@ -61,7 +73,7 @@ class HalvingTree {
     // What this rank leads, itself included.
     [[nodiscard]] const Interval& own() const { return own_; }
     [[nodiscard]] uint32_t children() const { return children_; }
-    // Largest interval first.
+    // The farthest interval first, which is the largest where levels are one by one.
     [[nodiscard]] const Interval& child(uint32_t j) const { return child_[j]; }
 
   private:
@@ -69,6 +81,7 @@ class HalvingTree {
     // a daisy chain of many switches is halved further down. A round takes as many messages.
     static constexpr uint32_t kDepthMax = 48;
     static_assert(kDepthMax < sched::kRoundOpsMax);
+    class Cutter;
     Interval own_;
     sched::Rank parent_ = 0;
     uint32_t children_ = 0;
@@ -84,6 +97,6 @@ inline uint64_t interval_bytes(const sched::Shape& shape, const Interval& interv
 std::string_view if_subtree_too_long(const sched::Shape& shape);
 
 // The most bytes that a rank other than the root has to hold for others, its own block included.
-uint64_t largest_subtree_bytes(const sched::Shape& shape);
+uint64_t largest_subtree_bytes(const sched::Shape& shape, const Tuning& tuning);
 
 }  // namespace tutti::algo

@@ -8,7 +8,8 @@ Algorithm reduce_binomial() {
             .collective = TUTTI_REDUCE,
             .summary = "whole vectors up a binomial tree, in the order of ranks",
             .make = make<ReduceBinomial>,
-            .scratch_bytes = reduce_binomial_scratch};
+            .scratch_bytes = reduce_binomial_scratch,
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

@@ -26,8 +26,8 @@ namespace tutti::algo {
 
 class ReduceBinomial final : public Program {
   public:
-    ReduceBinomial(const Shape& shape, Rank rank)
-        : tree_(shape, rank), n_(shape.bytes), c_(tree_.children()) {}
+    ReduceBinomial(const Shape& shape, Rank rank, const Tuning& tuning)
+        : tree_(shape, rank, tuning), n_(shape.bytes), c_(tree_.children()) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }

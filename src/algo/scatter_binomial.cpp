@@ -23,8 +23,8 @@ namespace {
 
 class ScatterBinomial final : public Program {
   public:
-    ScatterBinomial(const Shape& shape, Rank rank)
-        : shape_(shape), tree_(shape, rank), rank_(rank) {}
+    ScatterBinomial(const Shape& shape, Rank rank, const Tuning& tuning)
+        : shape_(shape), tree_(shape, rank, tuning), rank_(rank) {}
 
     static constexpr std::string_view kName = "binomial";
     [[nodiscard]] std::string_view name() const override { return kName; }
@@ -74,9 +74,10 @@ Algorithm scatter_binomial() {
             .summary = "subtrees' blocks together down a binomial tree",
             .obstacle = if_subtree_too_long,
             .make = make<ScatterBinomial>,
-            .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
-                return align_up(largest_subtree_bytes(shape));
-            }};
+            .scratch_bytes = [](const Shape& shape, const Tuning& tuning) -> uint64_t {
+                return align_up(largest_subtree_bytes(shape, tuning));
+            },
+            .has_fan_in = true};
 }
 
 }  // namespace tutti::algo

@@ -140,16 +140,21 @@ void SwitchOrder::count_leaves(std::span<const uint32_t> nodes_of_group) {
     }
 }
 
-uint32_t SwitchOrder::middle(uint32_t begin, uint32_t end) const {
-    TUTTI_ASSERT(begin + 1 < end && end <= nodes_.size(), "something to cut");
+uint32_t SwitchOrder::switch_of(uint32_t begin, uint32_t end) const {
     uint32_t low = group_of_[begin];
     uint32_t high = group_of_[end - 1];
     while (low != high) {
         uint32_t& deeper = groups_[low].depth >= groups_[high].depth ? low : high;
         deeper = groups_[deeper].parent;
     }
-    const auto from = starts_.begin() + groups_[low].first;
-    const auto to = starts_.begin() + groups_[low].end;
+    return low;
+}
+
+uint32_t SwitchOrder::middle(uint32_t begin, uint32_t end) const {
+    TUTTI_ASSERT(begin + 1 < end && end <= nodes_.size(), "something to cut");
+    const Group& lowest = groups_[switch_of(begin, end)];
+    const auto from = starts_.begin() + lowest.first;
+    const auto to = starts_.begin() + lowest.end;
     const auto first = std::lower_bound(from, to, begin);
     const auto last = std::lower_bound(first, to, end);
     TUTTI_ASSERT(last - first > 1 && *first == begin, "what some children of one switch hold");

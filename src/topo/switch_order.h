@@ -45,6 +45,9 @@ class SwitchOrder {
     // children of one switch hold, hosts or switches; so are both parts. Of the borders between
     // these children it is the one nearest to the middle, the later of two. O(levels + log n).
     [[nodiscard]] uint32_t middle(uint32_t begin, uint32_t end) const;
+    // The lowest switch that has all of [begin, end) below, not empty: a number that is the same
+    // for the same switch. O(levels).
+    [[nodiscard]] uint32_t switch_of(uint32_t begin, uint32_t end) const;
 
   private:
     // What hangs on one switch, or on those of a chassis.

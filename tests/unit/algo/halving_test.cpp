@@ -15,10 +15,11 @@ namespace {
 using sched::Rank;
 
 // I1, I3: every rank's interval is itself and its children's, adjoining, largest first.
-void expect_intervals(Rank p, Rank root, const topo::SwitchOrder* switches = nullptr) {
+void expect_intervals(Rank p, Rank root, const topo::SwitchOrder* switches = nullptr,
+                      uint32_t levels = 1) {
     std::vector<Rank> parents(p, 0);
     for (Rank rank = 0; rank < p; ++rank) {
-        const HalvingTree tree(p, root, rank, switches);
+        const HalvingTree tree(p, root, rank, switches, levels);
         EXPECT_EQ(tree.is_root(), rank == root);
         EXPECT_EQ(tree.own().leader, rank);
         Rank begin = rank;
@@ -28,7 +29,7 @@ void expect_intervals(Rank p, Rank root, const topo::SwitchOrder* switches = nul
             ASSERT_TRUE(child.end == begin || child.begin == end) << rank << " child " << j;
             begin = std::min(begin, child.begin);
             end = std::max(end, child.end);
-            const HalvingTree below(p, root, child.leader, switches);
+            const HalvingTree below(p, root, child.leader, switches, levels);
             EXPECT_EQ(below.parent(), rank);
             EXPECT_EQ(below.own().begin, child.begin);
             EXPECT_EQ(below.own().end, child.end);
@@ -44,7 +45,7 @@ TEST(Halving, IntervalsOfAllRanksAndRoots) {
     for (Rank p = 1; p <= 33; ++p) {
         for (Rank root = 0; root < p; ++root) {
             SCOPED_TRACE(testing::Message() << "p " << p << " root " << root);
-            expect_intervals(p, root);
+            for (const uint32_t levels : {1U, 2U, 3U}) expect_intervals(p, root, nullptr, levels);
             if (testing::Test::HasFailure()) return;
         }
     }
@@ -66,6 +67,25 @@ TEST(Halving, DepthAndChildrenAreLogarithmic) {
             }
         }
     }
+}
+
+// Of 2^k ranks from rank 0, l bits of the number are one level.
+TEST(Halving, SeveralLevelsInOne) {
+    for (const uint32_t levels : {2U, 3U}) {
+        const Rank group = (1U << levels) - 1;
+        for (Rank rank = 1; rank < 64; ++rank) {
+            Rank low = 0;
+            while ((rank >> low & group) == 0) low += levels;
+            EXPECT_EQ(HalvingTree(64, 0, rank, nullptr, levels).parent(), rank & ~(group << low));
+        }
+        EXPECT_EQ(HalvingTree(64, 0, 0, nullptr, levels).children(), group * (6 / levels));
+    }
+    // The farthest first, on both sides of the root.
+    const HalvingTree root(8, 2, 2, nullptr, 3);
+    std::vector<Rank> leaders;
+    for (uint32_t j = 0; j < root.children(); ++j) leaders.push_back(root.child(j).leader);
+    EXPECT_EQ(leaders, (std::vector<Rank>{7, 6, 5, 4, 0, 1, 3}));
+    EXPECT_LE(HalvingTree(4'000'000'000U, 0, 0, nullptr, 3).children(), 48U);
 }
 
 TEST(Halving, IsTheBinomialTreeForPowersOfTwo) {
@@ -93,11 +113,12 @@ TEST(Halving, FewStepsForMillions) {
 }
 
 // I4: of the ranks below a switch its leader alone has its parent elsewhere.
-void expect_leaders(const topo::SwitchTree& tree, const topo::SwitchOrder& order, Rank root) {
+void expect_leaders(const topo::SwitchTree& tree, const topo::SwitchOrder& order, Rank root,
+                    uint32_t levels) {
     const auto p = static_cast<Rank>(order.nodes().size());
     std::vector<Rank> parents;
     for (Rank rank = 0; rank < p; ++rank) {
-        parents.push_back(HalvingTree(p, root, rank, &order).parent());
+        parents.push_back(HalvingTree(p, root, rank, &order, levels).parent());
     }
     for (uint32_t at = 0; at < tree.nodes.size(); ++at) {
         const auto below = [&](Rank i) {
@@ -127,8 +148,9 @@ TEST(Halving, AlongTheSwitches) {
         const topo::SwitchOrder order(tree);
         const auto root = static_cast<Rank>(prng.below(p));
         SCOPED_TRACE(testing::Message() << "turn " << turn);
-        expect_intervals(p, root, &order);
-        expect_leaders(tree, order, root);
+        const uint32_t levels = 1 + turn % 3;
+        expect_intervals(p, root, &order, levels);
+        expect_leaders(tree, order, root, levels);
         if (testing::Test::HasFailure()) return;
     }
 }
@@ -146,7 +168,7 @@ TEST(Halving, LopsidedTreesStayShallow) {
         const Rank p = switches * each;
         for (Rank root = 0; root < p; root += 7) {
             SCOPED_TRACE(testing::Message() << switches << " switches, root " << root);
-            expect_intervals(p, root, &order);
+            for (const uint32_t levels : {1U, 2U, 3U}) expect_intervals(p, root, &order, levels);
             for (Rank rank = 0; rank < p; ++rank) {
                 uint32_t depth = 0;
                 for (Rank at = rank; at != root; ++depth)
