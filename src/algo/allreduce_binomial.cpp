@@ -67,6 +67,7 @@ Algorithm allreduce_binomial() {
                         const Tuning& tuning) { return 2 * doubling_steps(shape, tuning); },
             .segment_bytes = kChainSegment,
             .has_fan_in = true,
+            .has_levels = true,
             .lanes_in_flight = kReturningLanes};
 }
 

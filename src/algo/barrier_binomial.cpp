@@ -64,7 +64,8 @@ Algorithm barrier_binomial() {
             .make = make<BarrierBinomial>,
             .steps = [](const Shape& shape,
                         const Tuning& tuning) { return 2 * doubling_steps(shape, tuning); },
-            .has_fan_in = true};
+            .has_fan_in = true,
+            .has_levels = true};
 }
 
 }  // namespace tutti::algo

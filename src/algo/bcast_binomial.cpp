@@ -8,7 +8,8 @@ Algorithm bcast_binomial() {
             .collective = TUTTI_BCAST,
             .summary = "whole vectors down a binomial tree",
             .make = make<BcastBinomial>,
-            .has_fan_in = true};
+            .has_fan_in = true,
+            .has_levels = true};
 }
 
 }  // namespace tutti::algo

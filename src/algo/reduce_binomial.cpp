@@ -9,7 +9,8 @@ Algorithm reduce_binomial() {
             .summary = "whole vectors up a binomial tree, in the order of ranks",
             .make = make<ReduceBinomial>,
             .scratch_bytes = reduce_binomial_scratch,
-            .has_fan_in = true};
+            .has_fan_in = true,
+            .has_levels = true};
 }
 
 }  // namespace tutti::algo

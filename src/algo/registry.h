@@ -84,6 +84,8 @@ struct Algorithm {
     bool has_single_blocks = false;
     // Whether it heeds Tuning::fan_in.
     bool has_fan_in = false;
+    // Then it is the tree of algo/halving.h, of which 4 and 8 make two and three levels one.
+    bool has_levels = false;
     // Whether its blocks are cut by Tuning::segment_bytes (allgather).
     bool has_pieces = false;
     // Lanes in flight when nothing else is said and segments are short; 0: as many as suit the node

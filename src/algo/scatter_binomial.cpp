@@ -77,7 +77,8 @@ Algorithm scatter_binomial() {
             .scratch_bytes = [](const Shape& shape, const Tuning& tuning) -> uint64_t {
                 return align_up(largest_subtree_bytes(shape, tuning));
             },
-            .has_fan_in = true};
+            .has_fan_in = true,
+            .has_levels = true};
 }
 
 }  // namespace tutti::algo

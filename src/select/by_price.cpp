@@ -31,6 +31,9 @@ constexpr auto kPieces = std::to_array<Pieces>(
     {{4u << 10, 8}, {16u << 10, 8}, {64u << 10, 8}, {256u << 10, 4}, {1u << 20, 4}});
 constexpr uint64_t kBlockPieceBytes = 16u << 10;
 constexpr uint32_t kFewAtATime = 2;
+// A flatter tree saves latency, and its leaders send more.
+constexpr auto kFlatterTrees = std::to_array<uint32_t>({4, 8});
+constexpr uint64_t kFlatterBytesMax = 16u << 10;
 
 bool are_many(const algo::Algorithm& algorithm, const sched::Shape& shape,
               const topo::Placement& placement) {
@@ -49,8 +52,11 @@ std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched:
         }
     } else if (algorithm.has_pieces && shape.bytes > kBlockPieceBytes) {
         all.push_back({.segment_bytes = kBlockPieceBytes});
-    } else if (algorithm.has_fan_in) {
+    } else if (algorithm.has_fan_in && !algorithm.has_levels) {
         all.push_back({.fan_in = kFewAtATime});
+    }
+    if (algorithm.has_levels && shape.bytes <= kFlatterBytesMax) {
+        for (const uint32_t fan_in : kFlatterTrees) all.push_back({.fan_in = fan_in});
     }
     return all;
 }

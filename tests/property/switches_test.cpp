@@ -81,6 +81,7 @@ TEST_P(AlongSwitches, IsProvedOnAnyTree) {
             tuning.leaders = static_cast<uint32_t>(prng.below(3));
         }
         tuning.flat = tuning.leaders == 0 && prng.below(4) == 0;
+        if (algorithm.has_levels) tuning.fan_in = turn % 3 == 0 ? 0 : turn % 3 * 4;
         if (!plan_obstacle(algorithm, shape, job.placement, tuning).empty()) continue;
         followed += job.placement.switches() != nullptr ? 1 : 0;
         const Programs programs = make_plans(algorithm, shape, job.placement, tuning);

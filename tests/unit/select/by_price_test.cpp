@@ -140,6 +140,21 @@ TEST_F(ByPrice, NothingIsPricedWhereTheHostIsWanted) {
     EXPECT_EQ(choice.value().runs, Runs::kHost);
 }
 
+// Where start-up is all that counts, levels of a tree are one; where each message costs its sender
+// as much, they are not.
+TEST_F(ByPrice, ATreeIsAsFlatAsMessagesAreCheap) {
+    placement_ = Placement::blocks(64, 64);
+    shape_ = {.collective = TUTTI_BCAST, .bytes = 8};
+    auto choice =
+        choose("[parameters]\nlatency = \"10us\"\nrate = \"100gbit\"\nmessage = \"1ns\"\n");
+    ASSERT_TRUE(choice) << choice.error().message;
+    EXPECT_EQ(choice.value().algorithm->name, "binomial");
+    EXPECT_EQ(choice.value().tuning.fan_in, 8u);
+    choice = choose("[parameters]\nlatency = \"1us\"\nrate = \"100gbit\"\nmessage = \"9us\"\n");
+    ASSERT_TRUE(choice) << choice.error().message;
+    EXPECT_EQ(choice.value().tuning.fan_in, 0u);
+}
+
 TEST_F(ByPrice, WhatDoesNotFitIntoScratchIsNotChosen) {
     shape_.bytes = 16u << 20;
     settings_.scratch_bytes = 64u << 10;
