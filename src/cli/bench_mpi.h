@@ -46,7 +46,7 @@ class BenchMpi {
     virtual void gather_all(const void* own, size_t bytes, void* all) = 0;
     // Messages of the host's, for what is measured between pairs: each has a number below
     // kMessagesMax, which is free again when it is done. Between two ranks they come in order.
-    static constexpr uint32_t kMessagesMax = 2;
+    static constexpr uint32_t kMessagesMax = 256;
     virtual void start_send(uint32_t number, const void* data, size_t bytes, uint32_t to) = 0;
     virtual void start_recv(uint32_t number, void* data, size_t bytes, uint32_t from) = 0;
     virtual bool is_done(uint32_t number) = 0;

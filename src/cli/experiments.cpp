@@ -138,8 +138,10 @@ Result<std::vector<double>> Experiments::play(const Order& order,
                 return post(order, part, ns);
             case Experiment::Kind::kUnasked:
                 return send_unasked(order, part, ns);
+            case Experiment::Kind::kStreams:
+                return transfer(order, part, survey::kPieceBytes, ns);
             default:
-                return transfer(order, part, ns);
+                return transfer(order, part, order.bytes, ns);
         }
     };
     const Result<Done> done = run();
@@ -151,20 +153,30 @@ Result<std::vector<double>> Experiments::play(const Order& order,
     return ns;
 }
 
-Result<Done> Experiments::transfer(const Order& order, const Part& part, std::vector<double>& ns) {
-    if (part.from != kNobody) mpi_.start_recv(kReceive, receive_.data(), order.bytes, part.from);
+Result<Done> Experiments::transfer(const Order& order, const Part& part, uint64_t piece,
+                                   std::vector<double>& ns) {
+    const auto pieces = static_cast<uint32_t>((order.bytes + piece - 1) / piece);
+    TUTTI_ASSERT(2 * pieces <= BenchMpi::kMessagesMax, "each piece has a number");
+    const auto length = [&](uint32_t i) { return std::min(piece, order.bytes - i * piece); };
+    const uint32_t sends = part.to == kNobody ? 0 : pieces;
+    const uint32_t receives = part.from == kNobody ? 0 : pieces;
+    for (uint32_t i = 0; i < receives; ++i) {
+        mpi_.start_recv(2 * i + kReceive, receive_.data() + i * piece, length(i), part.from);
+    }
     mpi_.barrier();
     const uint64_t start_ns = clock_.now_ns();
-    if (part.to != kNobody) mpi_.start_send(kSend, send_.data(), order.bytes, part.to);
-    bool is_sent = part.to == kNobody;
-    bool is_received = part.from == kNobody;
-    while (!is_sent || !is_received) {
-        if (!is_received && mpi_.is_done(kReceive)) {
-            is_received = true;
+    for (uint32_t i = 0; i < sends; ++i) {
+        mpi_.start_send(2 * i + kSend, send_.data() + i * piece, length(i), part.to);
+    }
+    uint32_t sent = 0;
+    uint32_t received = 0;
+    while (sent < sends || received < receives) {
+        if (received < receives && mpi_.is_done(2 * received + kReceive) &&
+            ++received == receives) {
             ns[part.received] = counted(clock_.now_ns() - start_ns);
         }
-        if (!is_sent) is_sent = mpi_.is_done(kSend);
-        if (gives_up(start_ns)) return late(is_received ? part.to : part.from);
+        if (sent < sends && mpi_.is_done(2 * sent + kSend)) ++sent;
+        if (gives_up(start_ns)) return late(received == receives ? part.to : part.from);
         std::this_thread::yield();
     }
     return Done{};

@@ -52,7 +52,8 @@ class Experiments {
     struct Part;
     Result<std::vector<double>> play(const Order& order, std::span<const survey::Transfer> list);
     [[nodiscard]] Part part_of(std::span<const survey::Transfer> list) const;
-    Result<Done> transfer(const Order& order, const Part& part, std::vector<double>& ns);
+    Result<Done> transfer(const Order& order, const Part& part, uint64_t piece,
+                          std::vector<double>& ns);
     Result<Done> go_round(const Order& order, const Part& part, std::vector<double>& ns);
     Result<Done> post(const Order& order, const Part& part, std::vector<double>& ns);
     Result<Done> send_unasked(const Order& order, const Part& part, std::vector<double>& ns);

@@ -34,13 +34,13 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kSecondsMin = 5;
 constexpr uint64_t kSecondsMax = 3600;
-constexpr uint64_t kSecondsUsual = 120;
+constexpr uint64_t kSecondsUsual = 110;
 // Of the time, for the job that measures links and looks for switches.
 constexpr uint64_t kLinksShare = 3;
 
 constexpr auto kTuneOptions = std::to_array<OptionDoc>({
     {"-o", "FILE", "Write there (default: tuned.toml in $XDG_CONFIG_HOME/tutti, ~/.config/tutti)"},
-    {"--seconds", "N", "About so long in all (default: 120)"},
+    {"--seconds", "N", "About so long in all (default: 110)"},
 });
 // What the jobs are told beside these.
 constexpr auto kJobOptions = std::to_array<OptionDoc>({

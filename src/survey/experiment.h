@@ -18,7 +18,10 @@ struct Transfer {
 // one.
 struct Experiment {
     enum class Kind : uint8_t {
-        kTransfers,   // the time of each: from the common start until its last byte has come
+        kTransfers,  // the time of each: from the common start until its last byte has come
+        // The same in pieces of kPieceBytes that all begin at once. The answer to a long message's
+        // request can wait behind all that the receiver itself sends; then only the first pieces'.
+        kStreams,
         kRoundTrips,  // the median of so many round trips between the two; each host is in one pair
         kPosts,    // the median of what so many messages, one after the other, hold up their sender
         kUnasked,  // until a message that nobody asks for has left; missing: it waits to be asked
@@ -28,6 +31,8 @@ struct Experiment {
     uint32_t round_trips = 0;  // or messages
     std::vector<Transfer> transfers;
 };
+
+inline constexpr uint64_t kPieceBytes = 32u << 10;
 
 // Instead of a time: that transfer did not end in time.
 inline constexpr uint64_t kMissingNs = UINT64_MAX;

@@ -235,7 +235,7 @@ void Survey::end_trips() {
 }
 
 void Survey::ask_transfers(std::vector<Transfer> transfers, uint32_t trials) {
-    experiment_ = {Experiment::Kind::kTransfers, bytes_, 0, std::move(transfers)};
+    experiment_ = {Experiment::Kind::kStreams, bytes_, 0, std::move(transfers)};
     trials_ = trials;
     is_asked_ = true;
 }

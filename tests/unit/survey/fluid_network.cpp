@@ -141,7 +141,7 @@ double Network::crowding(uint32_t at) const {
 }
 
 std::vector<uint64_t> run(const Network& network, const Experiment& experiment, Prng& random) {
-    if (experiment.kind == Experiment::Kind::kTransfers) return flow(network, experiment, random);
+    if (experiment.kind == Experiment::Kind::kStreams) return flow(network, experiment, random);
     std::vector<uint64_t> times;
     for (const Transfer& who : experiment.transfers) {
         if (network.is_dead[who.from] || network.is_dead[who.to]) {

@@ -358,7 +358,7 @@ TEST(Survey, NoTransferComes) {
     Prng random(1);
     while (const Experiment* experiment = machine.next()) {
         std::vector<uint64_t> times = run(network, *experiment, random);
-        if (experiment->kind == Experiment::Kind::kTransfers)
+        if (experiment->kind == Experiment::Kind::kStreams)
             times.assign(times.size(), kMissingNs);
         machine.take(times);
     }
