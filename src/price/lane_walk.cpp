@@ -237,16 +237,40 @@ uint64_t LaneWalk::answered_ns(Message& message, uint64_t at_ns) const {
     return std::max(at_ns, found->second + way_ns(message));
 }
 
+// The links on the ways from a host to all others.
+const std::vector<uint32_t>& LaneWalk::links_from(uint32_t host) {
+    std::vector<uint32_t>& links = links_from_[host];
+    if (!links.empty()) return links;
+    for (const uint32_t other : lanes_.host_of) {
+        if (other == host) continue;
+        const topo::LinkRoute route = topo::link_route(network_.fabric, host, other);
+        for (uint32_t hop = 0; hop < route.hops(); ++hop) links.push_back(route[hop]);
+    }
+    std::ranges::sort(links);
+    links.erase(std::ranges::unique(links).begin(), links.end());
+    return links;
+}
+
 void LaneWalk::post_multicast(const End& end, const Operation& op) {
     Multicast& cast = multicasts_[op.order];
     cast.ends.push_back(end);
     cast.ready_ns = std::max(cast.ready_ns, end.ready_ns);
-    if (op.kind == OperationKind::kMulticast) cast.bytes = op.left.bytes;
+    if (op.kind == OperationKind::kMulticast) {
+        cast.bytes = op.left.bytes;
+        cast.host = lanes_.host_of[end.participant];
+    }
     if (cast.ends.size() != lanes_.participants) return;
-    const uint64_t ns = network_.multicast_ns(cast.bytes);
-    const uint64_t come_ns = serve(multicast_, cast.ready_ns, ns) + network_.multicast.latency_ns;
     const Multicast all = std::move(cast);
     multicasts_.erase(op.order);
+    const uint64_t ns = network_.multicast_ns(all.bytes);
+    const uint64_t sent_ns = serve(multicast_, all.ready_ns, ns);
+    // Links that messages take, too.
+    uint64_t passed_ns = sent_ns;
+    for (const uint32_t link : links_from(all.host)) {
+        const uint64_t bytes = network_.multicast_bytes_on(link, all.bytes);
+        passed_ns = std::max(passed_ns, links_.pass(link, sent_ns - ns, sent_ns, bytes).end_ns);
+    }
+    const uint64_t come_ns = passed_ns + network_.multicast.latency_ns;
     for (const End& one : all.ends) complete(one, come_ns);
 }
 

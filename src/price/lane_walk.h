@@ -77,6 +77,7 @@ class LaneWalk {
     };
     struct Multicast {
         std::vector<End> ends;
+        uint32_t host = 0;
         uint64_t bytes = 0;
         uint64_t ready_ns = 0;
     };
@@ -100,6 +101,7 @@ class LaneWalk {
     void post(const Key& key, const End& end, bool is_send, uint64_t bytes, uint64_t fold_ns);
     [[nodiscard]] uint64_t way_ns(const Message& message) const;
     [[nodiscard]] uint64_t asked_ns(const Message& message) const;
+    const std::vector<uint32_t>& links_from(uint32_t host);
     void post_multicast(const End& end, const sched::Operation& op);
     void depart(const Departure& departure);
     [[nodiscard]] uint64_t answered_ns(Message& message, uint64_t at_ns) const;
@@ -130,6 +132,7 @@ class LaneWalk {
     std::vector<Message> messages_;
     std::unordered_map<Key, uint32_t, KeyHash> open_;
     std::unordered_map<uint64_t, Multicast> multicasts_;
+    std::unordered_map<uint32_t, std::vector<uint32_t>> links_from_;  // by host
     std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
     uint64_t departures_count_ = 0;
     // With long_in_turn: by hosts, until when long messages leave for the other.

@@ -43,6 +43,12 @@ struct Network {
     [[nodiscard]] uint64_t multicast_ns(uint64_t bytes) const {
         return bits_ns(bytes, std::max<uint64_t>(multicast.mbit, 1) * kBitsPerMbit);
     }
+    // What a multicast is to a link that other messages take, too. Its rate was measured, so it is
+    // never longer there.
+    [[nodiscard]] uint64_t multicast_bytes_on(uint32_t link, uint64_t bytes) const {
+        const uint64_t mbit = payload_bits_per_s(fabric.link_bits_per_s(link)) / kBitsPerMbit;
+        return mbit < multicast.mbit ? bytes * mbit / multicast.mbit : bytes;
+    }
 
     // On this fabric, whatever the parameters say of links.
     static Network on(topo::Fabric fabric, const ClusterParameters& parameters);

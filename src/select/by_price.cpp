@@ -43,7 +43,9 @@ bool are_many(const algo::Algorithm& algorithm, const sched::Shape& shape,
 // The algorithm's own first.
 std::vector<algo::Tuning> tunings(const algo::Algorithm& algorithm, const sched::Shape& shape) {
     std::vector<algo::Tuning> all{{}};
-    if (is_vector(shape.collective)) {
+    if (is_vector(shape.collective) && !algorithm.has_multicast) {
+        // Multicasts are pieces of segments already, as long as they may be; many short ones take
+        // what no price has.
         for (const auto& [segment_bytes, lanes] : kPieces) {
             const bool is_allowed =
                 algorithm.segment_bytes_max == 0 || segment_bytes <= algorithm.segment_bytes_max;

@@ -233,5 +233,20 @@ TEST(Lanes, MulticastsCostOneLatencyAndTheirBytes) {
     EXPECT_EQ(times_of(network(2), programs, 3)->all_ns, 30'000 + 3 * 8 * 100u);
 }
 
+// Rank 1's link carries both what rank 0 multicasts and what rank 2 sends.
+TEST(Lanes, MulticastsTakeTheLinksOfMessages) {
+    const sched::Shape shape = sched::shape_of(TUTTI_BCAST, 3, 1000);
+    const sched::Programs programs = sched::written(
+        shape, {1, 1, 1, 0, 1},
+        {"multicast input[0+500] order 0\n",
+         "recv_multicast from 0 output[0+500] order 0\nrecv 0 from 2 output[0+1000]\n",
+         "recv_multicast from 0 output[0+500] order 0\nsend 0 to 1 output[0+1000]\n"});
+    Network fast = network(3);
+    fast.multicast.mbit = 8000;  // as fast as links are
+    EXPECT_EQ(times_of(fast, programs)->first_ns, 30'000 + 500);
+    // In one lane alone that link is busy from 0 to 2000, with a pause.
+    EXPECT_EQ(times_of(fast, programs, 10, 10)->all_ns, 30'000 + 500 + 10 * 1500 - 2000);
+}
+
 }  // namespace
 }  // namespace tutti::price
