@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A tree over the members of a call, by number. Whoever hangs below a member is a stretch of
+// numbers that begins with its own, so that what members have in common with their neighbours keeps
+// the order of a fold.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tutti::adapt {
+
+// Members `first` ... `end` - 1.
+struct Stretch {
+    uint32_t first = 0;
+    uint32_t end = 0;
+    [[nodiscard]] uint32_t size() const { return end - first; }
+    bool operator==(const Stretch&) const = default;
+};
+
+// One member's place. O(depth) to find.
+struct Place {
+    uint32_t member = 0;
+    Stretch below;                   // with itself
+    std::optional<uint32_t> parent;  // none: the top
+    std::vector<Stretch> children;   // each begins with the child
+
+    // The parent is neighbour 0 where there is one; children follow in order.
+    [[nodiscard]] uint32_t neighbours() const {
+        return static_cast<uint32_t>(children.size()) + (parent ? 1 : 0);
+    }
+    [[nodiscard]] uint32_t neighbour(uint32_t number) const;
+    // Which neighbour that member is; it is one.
+    [[nodiscard]] uint32_t number_of(uint32_t member) const;
+};
+
+// Up to fan_in children each, as even as can be; members > member, fan_in > 0. With fan_in of
+// members - 1 it is a star.
+Place place_in_tree(uint32_t members, uint32_t fan_in, uint32_t member);
+
+}  // namespace tutti::adapt
