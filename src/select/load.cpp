@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/read_whole.h"
 #include "base/text.h"
 #include "sched/shape.h"
 #include "select/rules.h"
@@ -40,21 +39,12 @@ Result<ForcedByCollective> parse_all_forced(const Settings& settings) {
     return all;
 }
 
+// Of a longer one so much that it is seen to be longer.
 Result<std::string> read_file(const std::string& name, const char* what) {
-    struct Close {
-        void operator()(std::FILE* file) const { (void)std::fclose(file); }
-    };
-    const auto cannot = [&] {
-        return Error{ErrorCode::kArgument,
-                     std::string(what) + " file " + printable(name) + ": " + std::strerror(errno)};
-    };
-    const std::unique_ptr<std::FILE, Close> file(std::fopen(name.c_str(), "rbe"));
-    if (!file) return cannot();
-    // One more than is allowed, so that a longer file is seen to be longer, whatever it is.
-    std::string text(kRulesTextBytesMax + 1, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    if (std::ferror(file.get()) != 0) return cannot();
-    return text;
+    auto text = read_whole(name, kRulesTextBytesMax);
+    if (text) return std::move(*text);
+    return Error{ErrorCode::kArgument,
+                 std::string(what) + " file " + printable(name) + ": " + std::strerror(errno)};
 }
 
 // The user's own, if there are any.

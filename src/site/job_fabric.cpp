@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "site/job_fabric.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/read_whole.h"
 #include "base/text.h"
-#include "site/read_whole.h"
 #include "topo/read/hostlist.h"
 #include "topo/read/read.h"
 
@@ -16,10 +13,7 @@ namespace tutti::site {
 namespace {
 
 Result<topo::Topology> read_file(const std::string& name) {
-    // Not to wait for a writer, should it be a pipe.
-    const Fd file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    const auto text = file.get() < 0 ? std::nullopt
-                                     : read_whole(file.get(), topo::kTopologyBytesMax);
+    const auto text = read_whole(name, topo::kTopologyBytesMax);
     if (!text) return Error{ErrorCode::kArgument, printable(name) + ": cannot be read"};
     return topo::read_plain_topology(*text, name);
 }
@@ -38,10 +32,9 @@ Result<topo::Topology> topology_of(const topo::SwitchTree& part, const topo::Top
     const auto link = [&](topo::TopologyBuilder::End below, uint32_t node,
                           const topo::Trunk& trunk) {
         const uint32_t count = std::clamp(trunk.links, 1u, topo::kParallelMax);
-        return builder.add_link(below, {false, node},
-                                {.count = count,
-                                 .bits_per_s = trunk.bits_per_s,
-                                 .latency_ns = trunk.latency_ns});
+        return builder.add_link(
+            below, {false, node},
+            {.count = count, .bits_per_s = trunk.bits_per_s, .latency_ns = trunk.latency_ns});
     };
     for (uint32_t node = 1; node < part.nodes.size(); ++node) {
         const topo::SwitchTree::Node& one = part.nodes[node];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "site/site.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,12 +13,11 @@
 #include <cstring>
 #include <iterator>
 
-#include "base/fd.h"
+#include "base/read_whole.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "config/toml_reading.h"
 #include "select/rules.h"
-#include "site/read_whole.h"
 
 namespace tutti::site {
 namespace {
@@ -198,13 +196,8 @@ std::string_view site_file() { return TUTTI_SITE_FILE; }
 
 Result<Site> read_site() {
     const std::string name(site_file());
-    // Not to wait for a writer, should it be a pipe.
-    const Fd file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (file.get() < 0) {
-        if (errno == ENOENT || errno == ENOTDIR) return Site{};
-        return cannot_read(name);
-    }
-    const auto text = read_whole(file.get(), kFileBytesMax);
+    const auto text = read_whole(name, kFileBytesMax);
+    if (!text && (errno == ENOENT || errno == ENOTDIR)) return Site{};
     if (!text) return cannot_read(name);
     return Site::parse(*text, name);
 }

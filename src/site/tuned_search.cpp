@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "site/tuned_search.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,10 +12,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/read_whole.h"
 #include "base/text.h"
 #include "select/rules.h"
-#include "site/read_whole.h"
 #include "site/site.h"
 #include "topo/node_topology.h"
 
@@ -27,10 +25,7 @@ Result<std::string> read_tuned(const std::string& name) {
     const auto cannot = [&](const char* why) {
         return Error{ErrorCode::kArgument, "tuned file " + printable(name) + ": " + why};
     };
-    // Not to wait for a writer, should it be a pipe.
-    const Fd file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    const auto text =
-        file.get() < 0 ? std::nullopt : read_whole(file.get(), select::kRulesTextBytesMax);
+    const auto text = read_whole(name, select::kRulesTextBytesMax);
     if (!text) return cannot(std::strerror(errno));
     // Settings, as which it travels, end there.
     if (text->find('\0') != std::string::npos) return cannot("a null character is in it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules file: what is read, and that whatever is wrong is told with its place.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -411,6 +412,13 @@ TEST_F(LoadRules, AFileThatCannotBeRead) {
     const auto directory = load_rules(settings_);
     ASSERT_FALSE(directory);
     EXPECT_EQ(directory.error().message, "rules file " + root_.string() + ": Is a directory");
+    // Nobody writes to it.
+    settings_.rules_file = (root_ / "pipe").string();
+    ASSERT_EQ(mkfifo(settings_.rules_file.c_str(), 0600), 0);
+    const auto pipe = load_rules(settings_);
+    ASSERT_FALSE(pipe);
+    EXPECT_EQ(pipe.error().message,
+              "rules file " + settings_.rules_file + ": Operation not supported");
 }
 
 TEST_F(LoadRules, AForcedAlgorithmIsLookedAtToo) {
