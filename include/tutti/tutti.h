@@ -228,7 +228,8 @@ typedef struct tutti_team_params {
     int (*allgather)(void *user, const void *in, void *out, size_t bytes);
     void *allgather_user;
     const char *name; /* for messages; may be NULL */
-    /* NULL: no team across nodes. NULL on all members alike. The struct is copied. */
+    /* NULL: no team across nodes. NULL on all members alike. The struct is copied; its functions
+     * may be called until the context is destroyed. */
     const tutti_p2p *p2p;
     const uint32_t *peers; /* p2p's numbers of the members; copied. NULL: their ranks in the team */
     /* Not 0: each member counts as a host of its own, whatever it shares with others. To

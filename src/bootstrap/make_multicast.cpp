@@ -285,7 +285,6 @@ Result<Done> MulticastMaker::share_ring() {
 }
 
 Report MulticastMaker::join_group() {
-    process_.tidy();
     carrier::JoinParams params;
     params.group_address = grant_.address;
     params.key = grant_.key;
@@ -296,6 +295,7 @@ Report MulticastMaker::join_group() {
     params.bytes_per_s = context_.settings().mcast.bits_per_s / 8;
     params.seed = arena::random_token();
     std::byte* const memory = multicast::ring_memory(*slice_);
+    params.memory = multicast::carriers_share(slice_);
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
@@ -361,7 +361,7 @@ Report MulticastMaker::look_around(Finding& finding) {
 
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
-    multicast::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_, ring_.ranks};
+    multicast::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_};
     made_.route = std::make_unique<multicast::TeamMulticast>(process_, std::move(parts), all_.rank,
                                                              placement_, inter_node_.transport());
     membership_ = nullptr;
@@ -446,6 +446,7 @@ Result<Done> MulticastMaker::probe() {
 }
 
 Result<multicast::MulticastOutcome> MulticastMaker::make() {
+    context_.tidy();  // rings of teams that were freed
     using Round = Result<Done> (MulticastMaker::*)();
     for (const Round round : {&MulticastMaker::introduce, &MulticastMaker::share_ring,
                               &MulticastMaker::join, &MulticastMaker::probe}) {

@@ -54,6 +54,7 @@ bool Control::hear_node() {
 void Control::listen(const node::Call* call, node::Op* op) {
     // What this rank waits for may be a rank that needs this one to go on in another team.
     members_.context.process_multicast().attend_all();
+    members_.context.tidy();
     if (members_.is_broken() || hear_node()) return;
     hear_far(call);
     if (op && op->is_lost) return lose_memory(*op);

@@ -288,6 +288,7 @@ bool InterNode::retire(bool is_sound) {
     {
         const std::lock_guard lock(multicast_mutex_);
         is_sound_ = is_sound;
+        if (multicast_.route) multicast_.route->leave();
     }
     if (is_over()) {
         withdraw();
@@ -311,12 +312,12 @@ bool InterNode::is_over() {
     return is_sound_ && !notes_.is_busy() && !owes_multicasts();
 }
 
-// After a failure: others may come for what they miss of this rank's.
+// Others may come for what they miss of this rank's, as long as they have not freed the team too.
 bool InterNode::owes_multicasts() {
     if (!multicast_.route) return false;
     const auto held = hold();
-    transport::carrier::Route& route = multicast_.route->route();
-    return route.has_failed() && route.step() == transport::State::kPending;
+    if (polls_) multicast_.route->poll();
+    return multicast_.route->route().is_needed();
 }
 
 void InterNode::tell_others(const notes::Note& note) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "node/slice.h"
 #include "transport/fabrics/fabrics.h"
 
 namespace tutti::multicast {
@@ -29,25 +28,7 @@ Result<Carrier*> ProcessMulticast::open(const Settings& all, uint32_t process) {
         return opened.error();
     }
     carrier_ = std::move(opened.value());
-    put_away_.reserve(settings.teams);  // a group is put away where nothing may fail
     return carrier_.get();
-}
-
-void ProcessMulticast::put_away(CarriedGroup group) {
-    const std::lock_guard lock(mutex_);
-    put_away_.push_back(std::move(group));
-}
-
-void ProcessMulticast::tidy() {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(put_away_, [&](const CarriedGroup& group) {
-        auto& header = *reinterpret_cast<node::SliceHeader*>(group.slice->base());
-        if (header.detached.load(std::memory_order_acquire) < group.ranks) return false;
-        if (!carrier_->leave(group.membership)) return false;
-        // The carrier was the last to use the slice.
-        header.detached.fetch_add(1, std::memory_order_release);
-        return true;
-    });
 }
 
 void ProcessMulticast::remember_failure(std::vector<uint64_t> hosts, std::string reason) {

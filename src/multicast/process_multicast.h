@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one process has for the hardware multicast of all its teams: the carrier, opened with the
-// first of them, and the groups whose teams are gone here.
+// first of them, and who has to be helped on after a failure.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "arena/arena.h"
 #include "base/result.h"
 #include "base/settings.h"
 #include "sched/shape.h"
 #include "transport/carrier/carrier.h"
 
 namespace tutti::multicast {
-
-// A group in the hands of the process that carries it for its node.
-struct CarriedGroup {
-    transport::carrier::Membership* membership = nullptr;
-    // The node's ring stands in it, behind a node::SliceHeader.
-    std::shared_ptr<arena::Mapping> slice;
-    uint32_t ranks = 0;  // of the node
-};
 
 // A team that may have to go on by messages when its group fails. All its ranks take part in that
 // (transport/carrier/recovery.h), also those that have left the call in which others still wait,
@@ -49,11 +40,6 @@ class ProcessMulticast {
     Result<transport::carrier::Carrier*> open(const Settings& settings, uint32_t process);
     // nullptr before open().
     [[nodiscard]] transport::carrier::Carrier* carrier() const { return carrier_.get(); }
-
-    // The team is gone on this rank. Its group goes when the team is gone on all ranks of the node:
-    // the last one's data may still be in the ring. Looked after by the next call of tidy().
-    void put_away(CarriedGroup group);
-    void tidy();
 
     // A group of these hosts, or of more, would fail like an earlier one did: another probe would
     // only take time. After a few failures nothing is tried any more. Hosts by number, in any
@@ -96,7 +82,6 @@ class ProcessMulticast {
     static constexpr size_t kReasonsMax = 16;
 
     std::mutex mutex_;
-    std::vector<CarriedGroup> put_away_;  // outlives the carrier, which uses the slices
     std::unique_ptr<transport::carrier::Carrier> carrier_;
     std::optional<Error> error_;
     std::vector<Failure> failures_;

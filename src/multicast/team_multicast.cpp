@@ -2,6 +2,7 @@
 #include "multicast/team_multicast.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "node/slice.h"
 
@@ -26,7 +27,19 @@ void add_figures(mcast::GroupCounters& sum, const mcast::GroupCounters& one) {
     sum.packets_malformed += one.packets_malformed;
 }
 
+node::SliceHeader& header_of(const arena::Mapping& slice) {
+    return *reinterpret_cast<node::SliceHeader*>(slice.base());
+}
+
 }  // namespace
+
+std::shared_ptr<void> carriers_share(std::shared_ptr<arena::Mapping> slice) {
+    std::byte* const base = slice->base();
+    const auto leave = [slice = std::move(slice)](std::byte*) {
+        arena::leave_slice(header_of(*slice));
+    };
+    return {base, leave};
+}
 
 std::byte* ring_memory(const arena::Mapping& slice) { return slice.base() + node::kPageBytes; }
 
@@ -46,23 +59,22 @@ TeamMulticast::TeamMulticast(ProcessMulticast& process, Parts parts, uint32_t ra
         ring(), *waker, carrier::RouteParams{rank, member_of_rank_, &network});
 }
 
+// One that came to nothing while its team was made has not left.
 TeamMulticast::~TeamMulticast() {
     route_.reset();
-    leave(1);
-    if (carries()) process_.put_away({parts_.membership, parts_.slice, parts_.ranks_on_node});
-    process_.tidy();
-}
-
-void TeamMulticast::leave(uint32_t users) {
-    auto& header = *reinterpret_cast<node::SliceHeader*>(parts_.slice->base());
-    header.detached.fetch_add(users, std::memory_order_release);
+    drop();
+    arena::leave_slice(header_of(*parts_.slice));
 }
 
 void TeamMulticast::drop() {
-    if (!carries()) return;
-    process_.carrier()->drop(parts_.membership);
-    parts_.membership = nullptr;
-    leave(1);  // the carrier, too, has done with the slice
+    if (carries()) process_.carrier()->drop(std::exchange(parts_.membership, nullptr));
+}
+
+// From the route's word on the carrier may be through with the group at any time. What earlier ones
+// have left behind goes here and not later, for it may take the system long.
+void TeamMulticast::leave() {
+    if (std::exchange(parts_.membership, nullptr)) process_.carrier()->tidy();
+    route_->leave();
 }
 
 void TeamMulticast::retire() {

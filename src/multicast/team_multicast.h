@@ -37,6 +37,10 @@ class TeamMulticast;
 // Where the ring stands in a slice: behind the node::SliceHeader.
 std::byte* ring_memory(const arena::Mapping& slice);
 
+// The carrier's share in the slice (transport::carrier::JoinParams::memory): keeps it, and leaves
+// it at the end.
+std::shared_ptr<void> carriers_share(std::shared_ptr<arena::Mapping> slice);
+
 // How making it went.
 struct MulticastOutcome {
     std::unique_ptr<TeamMulticast> route;
@@ -63,7 +67,6 @@ class TeamMulticast {
         std::shared_ptr<arena::Mapping> slice;
         Fd wake_fd;                                            // of a rank that does not carry
         transport::carrier::Membership* membership = nullptr;  // of the one that does
-        uint32_t ranks_on_node = 1;
     };
     // network: the way on when the group has failed; outlives this.
     TeamMulticast(ProcessMulticast& process, Parts parts, uint32_t rank,
@@ -79,6 +82,9 @@ class TeamMulticast {
 
     // Nobody has used it nor will: the group goes at once.
     void drop();
+    // The team is freed on this rank; waits for nobody. The group goes by itself when the others
+    // have left as well, and this should stay until the route is not needed any more.
+    void leave();
     // The group has failed for all members and nobody misses anything: it goes at once. describe()
     // still says what it did.
     void retire();
@@ -102,7 +108,6 @@ class TeamMulticast {
 
   private:
     [[nodiscard]] transport::carrier::Ring ring() const;
-    void leave(uint32_t users);
 
     ProcessMulticast& process_;
     Parts parts_;

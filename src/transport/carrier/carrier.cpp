@@ -45,8 +45,8 @@ class DatagramCarrier final : public Carrier, private Waker, private Service::Wo
     Waker& waker() override { return *this; }
 
     Result<Membership*> join(const JoinParams& params) override;
-    bool leave(Membership* membership) override;
     void drop(Membership* membership) override;
+    void tidy() override;
     uint32_t lingering() override;
 
     void start_probe(Membership* membership) override;
@@ -90,7 +90,7 @@ class DatagramCarrier final : public Carrier, private Waker, private Service::Wo
     std::mutex mutex_;
     std::unique_ptr<Datagrams> datagrams_;
     std::vector<std::unique_ptr<Membership>> groups_;
-    // Of groups that are gone, until the next one joins or a rank leaves one.
+    // Of groups that are gone, until the next one joins or a rank tidies.
     std::vector<std::unique_ptr<Way>> to_leave_;
     std::mutex ways_mutex_;  // before mutex_; the thread never takes it
     // Under ways_mutex_: groups go where no memory may be left.
@@ -196,20 +196,6 @@ void DatagramCarrier::admit(const JoinParams& params, std::unique_ptr<Membership
     follow_up();
 }
 
-// What ranks have filled last the service may not have looked at yet.
-bool DatagramCarrier::leave(Membership* membership) {
-    if (is_child()) return true;
-    const Lock changing(ways_mutex_);
-    leave_ways();
-    const Lock lock(mutex_);
-    const uint64_t now_ns = Service::now_ns();
-    membership->advance(now_ns);
-    const bool is_drained = membership->client()->is_drained();
-    if (is_drained) membership->start_leaving(now_ns);
-    follow_up();
-    return is_drained;
-}
-
 void DatagramCarrier::drop(Membership* membership) {
     if (is_child()) return;
     const Lock changing(ways_mutex_);
@@ -218,6 +204,12 @@ void DatagramCarrier::drop(Membership* membership) {
         remove(membership);
         follow_up();
     }
+    leave_ways();
+}
+
+void DatagramCarrier::tidy() {
+    if (is_child()) return;
+    const Lock changing(ways_mutex_);
     leave_ways();
 }
 

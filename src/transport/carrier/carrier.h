@@ -51,7 +51,10 @@ struct JoinParams {
     uint32_t window_packets = 256;  // at most; fewer if a member holds fewer
     uint64_t bytes_per_s = 0;       // 0: as set_rate() says later
     uint64_t seed = 1;
-    // Made under the lock, with the group's only team open; destroyed by leave().
+    // What the client works on besides; let go of when it is gone, which the carrier decides.
+    std::shared_ptr<void> memory;
+    // Made under the lock, with the group's only team open. When it has left, the group lingers
+    // until nobody needs it, then is gone; nothing is asked of it meanwhile.
     std::function<std::unique_ptr<Client>(mcast::Group&)> make_client;
 };
 
@@ -105,11 +108,11 @@ class Carrier {
 
     // Errors: no place, no memory, no way to the others, the address cannot be had.
     virtual Result<Membership*> join(const JoinParams& params) = 0;
-    // No rank of this node uses it any more. False: the group has not taken all that they have
-    // sent; once more later. Else the client is gone, and the group lingers until nobody needs it.
-    virtual bool leave(Membership* membership) = 0;
-    // For a group that not all have joined, or that nobody has used: it goes at once.
+    // For a group that not all have joined, or that nobody uses any more, and whose client has not
+    // left: it goes at once.
     virtual void drop(Membership* membership) = 0;
+    // Gives back what groups that are gone have left in the system.
+    virtual void tidy() = 0;
     // Groups that linger: once no process writes any more and this is 0 everywhere, nobody misses
     // this carrier.
     [[nodiscard]] virtual uint32_t lingering() = 0;

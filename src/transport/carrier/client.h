@@ -14,8 +14,11 @@ class Client {
     virtual ~Client() = default;
     // Moves what can be moved, both ways; after packets came in and after others asked for it.
     virtual void advance(uint64_t now_ns) = 0;
-    // After advance(): the group has taken all that is to be sent, or never will.
-    [[nodiscard]] virtual bool is_drained() const = 0;
+    // After advance(): no rank here writes or reads any more, and the group has taken all that was
+    // to be sent, or never will.
+    [[nodiscard]] virtual bool has_left() const = 0;
+    // Then, the last call: nobody reads or writes any more on any node.
+    virtual void end() = 0;
     // From now on others must wake the carrier. False: there is something to do after all.
     virtual bool may_sleep() = 0;
     // After may_sleep(): a rank of this client is about to sleep in the service's stead, and must

@@ -36,6 +36,8 @@ Feed::~Feed() {
 
 void Feed::advance(uint64_t now_ns) {
     now_ns_ = now_ns;
+    // Before the look at what ranks filled: who has left fills nothing later.
+    left_seen_ = ring_.header().left.load(std::memory_order_seq_cst);
     if (is_frozen_) return;
     // Also after a failure: what this node has acknowledged must be readable here.
     finish_posts(now_ns);
@@ -54,6 +56,12 @@ void Feed::advance(uint64_t now_ns) {
     // What was in the pool may have been the whole of it.
     finish_posts(now_ns);
     if (is_closed_ && to_write_count_ == 0) group_.end_writing(now_ns);
+}
+
+// Ranks that have left wait for this or for the failure. Of a ring that is frozen they take part in
+// the recovery, for the sake of ranks that know less.
+void Feed::end() {
+    if (!is_frozen_) ring_.end();
 }
 
 // What ranks have filled still goes, on the detour. They may not have counted all of it yet.
@@ -200,18 +208,22 @@ void Feed::watch_waits(uint64_t now_ns) {
 
 // First the word, then a last look; ranks do it the other way round, all sequentially consistent.
 bool Feed::may_sleep() {
-    if (is_frozen_) return true;
     RingHeader& header = ring_.header();
-    const bool wants_slots = group_.pooled_packets() > 0;
+    const bool wants_slots = !is_frozen_ && group_.pooled_packets() > 0;
     header.sleep.store(wants_slots ? RingHeader::kWakeIfFilledOrFreed : RingHeader::kWakeIfFilled,
                        std::memory_order_seq_cst);
-    const bool is_idle =
-        header.filled.load(std::memory_order_seq_cst) == filled_seen_ &&
-        header.waits.load(std::memory_order_seq_cst) == waits_seen_ &&
-        (!wants_slots || header.freed.load(std::memory_order_seq_cst) == freed_seen_) &&
-        is_closed_ == group_.given_up().has_value() && !group_.failure();
+    const bool is_idle = header.left.load(std::memory_order_seq_cst) == left_seen_ &&
+                         (is_frozen_ || has_seen_all(wants_slots));
     if (!is_idle) header.sleep.store(RingHeader::kAwake, std::memory_order_seq_cst);
     return is_idle;
+}
+
+bool Feed::has_seen_all(bool wants_slots) const {
+    const RingHeader& header = ring_.header();
+    return header.filled.load(std::memory_order_seq_cst) == filled_seen_ &&
+           header.waits.load(std::memory_order_seq_cst) == waits_seen_ &&
+           (!wants_slots || header.freed.load(std::memory_order_seq_cst) == freed_seen_) &&
+           is_closed_ == group_.given_up().has_value() && !group_.failure();
 }
 
 void Feed::wake_for_all() {

@@ -35,7 +35,10 @@ class Feed final : public Client {
     Feed& operator=(const Feed&) = delete;
 
     void advance(uint64_t now_ns) override;
-    [[nodiscard]] bool is_drained() const override { return is_frozen_ || to_write_count_ == 0; }
+    [[nodiscard]] bool has_left() const override {
+        return left_seen_ == ring_.header().ranks && (is_frozen_ || to_write_count_ == 0);
+    }
+    void end() override;
     bool may_sleep() override;
     void wake_for_all() override;
     void wake_up() override;
@@ -60,6 +63,7 @@ class Feed final : public Client {
     void post_free(uint64_t now_ns);
     void move_on(SlotWork& place);
     void watch_waits(uint64_t now_ns);
+    [[nodiscard]] bool has_seen_all(bool wants_slots) const;
 
     Ring ring_;
     mcast::Group& group_;
@@ -79,6 +83,7 @@ class Feed final : public Client {
     uint64_t filled_seen_ = 0;
     uint64_t freed_seen_ = UINT64_MAX;
     uint32_t waits_seen_ = 0;
+    uint32_t left_seen_ = 0;
     bool has_freed_ = false;
     std::vector<bool> waits_for_;  // by member
     bool is_closed_ = false;

@@ -17,8 +17,6 @@ constexpr mcast::MessageName kBye{kByeTeam, 0, 0, 0};
 // In which it answers for others whose acknowledgements pass through it: ten of the slowest
 // heartbeats, each of which asks again.
 constexpr uint64_t kAnswerNs = 1'000 * mcast::kMillisecond;
-// Whoever needs something of this member says so several times a second.
-constexpr uint64_t kQuietNs = 30'000 * mcast::kMillisecond;
 
 mcast::Params group_params(const JoinParams& join, const Path& path) {
     mcast::Params params;
@@ -63,7 +61,7 @@ Membership::Membership(const JoinParams& params, const Path& path,
       has_bye_(params.members.size()),
       byes_left_(static_cast<uint32_t>(params.members.size()) - 1) {
     sink_ = [this](std::span<const std::byte> packet) {
-        if (group_->on_packet(now_ns_, packet, arrival_ns_)) heard_ns_ = now_ns_;
+        group_->on_packet(now_ns_, packet, arrival_ns_);
     };
     for (const uint32_t team : {kRingTeam, kByeTeam}) {
         const auto opened = group_->open_team(team);
@@ -125,8 +123,10 @@ void Membership::advance(uint64_t now_ns) {
         arrival_ns_ = now_ns;
         faults_->release(now_ns, sink_);
     }
-    if (client_) client_->advance(now_ns);
+    // Byes first: with the last of them no failure matters that came behind it.
     if (must_look_) look_for_byes(now_ns);
+    if (client_) client_->advance(now_ns);
+    if (!is_leaving_ && client_ && client_->has_left()) start_leaving(now_ns);
     if (is_leaving_) advance_leaving(now_ns);
     group_->tick(now_ns);
 }
@@ -134,6 +134,8 @@ void Membership::advance(uint64_t now_ns) {
 uint64_t Membership::next_deadline() const {
     uint64_t next = group_->next_deadline();
     if (faults_) next = std::min(next, faults_->next_ns());
+    // It goes with its last notice.
+    if (is_leaving_ && group_->failure() && next == mcast::kNever) return 0;
     return std::min(next, over_ns_);
 }
 
@@ -145,33 +147,33 @@ size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast:
 
 void Membership::start_leaving(uint64_t now_ns) {
     is_leaving_ = true;
-    client_.reset();
-    group_->close_team(now_ns, kRingTeam);
     bye_ = {kBye, bye_data_, 0, false};
-    heard_ns_ = now_ns;
-    must_look_ = true;
-    advance_leaving(now_ns);
+    if (byes_left_ == 0) end_client(now_ns);
+}
+
+// All members have left: nobody is in a call of the team, nor will be.
+void Membership::end_client(uint64_t now_ns) {
+    client_->end();
+    client_.reset();
+    memory_.reset();
+    group_->close_team(now_ns, kRingTeam);
 }
 
 void Membership::advance_leaving(uint64_t now_ns) {
     if (group_->failure()) {
-        // What is left of the notices, then nothing.
+        // The client may not know yet. Then what is left of the notices, and nothing more.
+        if (client_) client_->advance(now_ns);
         if (group_->next_deadline() == mcast::kNever) over_ns_ = now_ns;
         return;
     }
     if (group_->given_up()) {
-        // Nobody waits for byes; others may still need this member until all is at its place.
-        group_->end_writing(now_ns);
-        over_ns_ = heard_ns_ + kQuietNs;
+        // Others may still need this member until all is at its place.
+        if (!client_) group_->end_writing(now_ns);
         return;
     }
     if (!bye_.is_taken) group_->write(now_ns, bye_);
     is_done_ = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
-    if (!is_done_) {
-        over_ns_ = heard_ns_ + kQuietNs;
-    } else if (over_ns_ == mcast::kNever || over_ns_ > now_ns + kAnswerNs) {
-        over_ns_ = now_ns + kAnswerNs;
-    }
+    if (is_done_) over_ns_ = std::min(over_ns_, now_ns + kAnswerNs);
 }
 
 // For whoever leaves next, so nobody is waited for who may leave much later. A bye must not stay in
@@ -191,6 +193,7 @@ void Membership::look_for_byes(uint64_t now_ns) {
         group_->release(now_ns, bye_post_);
         post_bye(now_ns);
     }
+    if (is_leaving_ && client_ && byes_left_ == 0) end_client(now_ns);
 }
 
 }  // namespace tutti::transport::carrier

@@ -2,11 +2,12 @@
 // One group of a carrier: the protocol's machine, its client, and where its packets go. Under the
 // carrier's lock.
 //
-// Source: ours. A group outlives its client, since others may still need this member (docs/
-// protocol/multicast.md, "Leaving"): it says bye in a message of its own, and is over when it has
-// all members' byes, all have acknowledged its own, and a second has passed in which it answered
-// for the others; when it has failed and said so; or when nobody has been heard for long. Given up
-// it says no bye, but stays until it has failed: others may need what it wrote.
+// Source: ours; docs/protocol/multicast.md, "Leaving". When its client has left, the member says
+// bye in a message of its own. Until it has all members' byes the client stays: the group may still
+// fail, and ranks elsewhere then need those here. The group itself outlives the client: it is over
+// when all have acknowledged its own bye and a second has passed in which it answered for the
+// others, or when it has failed and said so. Given up it says no bye, but stays until it has
+// failed: others may need what it wrote.
 #pragma once
 
 #include <array>
@@ -45,8 +46,11 @@ class Membership {
     mcast::Group& group() { return *group_; }
     [[nodiscard]] uint64_t faults() const;
 
-    void make_client(const JoinParams& params) { client_ = params.make_client(*group_); }
-    // None when it is leaving.
+    void make_client(const JoinParams& params) {
+        memory_ = params.memory;
+        client_ = params.make_client(*group_);
+    }
+    // None when all members have left.
     Client* client() { return client_.get(); }
 
     void start_probe(uint64_t now_ns);
@@ -61,7 +65,7 @@ class Membership {
     // Writes the next packet with its code, and to whom it goes.
     size_t next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to);
 
-    void start_leaving(uint64_t now_ns);
+    // Its client has left; whoever has joined must not use it any more, for it goes by itself.
     [[nodiscard]] bool is_leaving() const { return is_leaving_; }
     // Left by all, and all know: it only answers once more for those who have not heard it.
     [[nodiscard]] bool is_done() const { return is_done_; }
@@ -69,11 +73,14 @@ class Membership {
 
   private:
     Membership(const JoinParams& params, const Path& path, std::unique_ptr<mcast::Group> group);
+    void start_leaving(uint64_t now_ns);
     void advance_leaving(uint64_t now_ns);
+    void end_client(uint64_t now_ns);
     void post_bye(uint64_t now_ns);
     void look_for_byes(uint64_t now_ns);
 
     std::unique_ptr<mcast::Group> group_;
+    std::shared_ptr<void> memory_;  // the client's; goes after it
     std::unique_ptr<Client> client_;
     Key key_;
     std::unique_ptr<Way> way_;
@@ -84,7 +91,6 @@ class Membership {
     PacketFaults::Sink sink_;
     uint64_t now_ns_ = 0;      // of the packet being handled
     uint64_t arrival_ns_ = 0;  // the same
-    uint64_t heard_ns_ = 0;
 
     bool is_leaving_ = false;
     bool is_done_ = false;

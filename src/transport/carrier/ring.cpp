@@ -122,6 +122,13 @@ bool Ring::leave(RingSlot& slot, uint64_t number, uint32_t share) const {
     return true;
 }
 
+// What the rank filled and read comes before, for the service that sees it.
+bool Ring::leave_team() const {
+    const uint32_t before = header().left.fetch_add(1, std::memory_order_seq_cst);
+    TUTTI_ASSERT(before < header().ranks, "a rank leaves once");
+    return must_wake();
+}
+
 bool Ring::must_wake() const {
     return header().sleep.load(std::memory_order_seq_cst) != RingHeader::kAwake;
 }
@@ -179,6 +186,11 @@ void Ring::close(mcast::Member dead) const {
             word.compare_exchange_strong(state, state | kClosed, std::memory_order_seq_cst);
     }
     header().bell.ring();
+}
+
+void Ring::end() const {
+    TUTTI_ASSERT(!is_frozen(), "who waits in a frozen ring has others' part to wait for");
+    header().is_ended.store(1, std::memory_order_release);
 }
 
 void Ring::freeze() const {

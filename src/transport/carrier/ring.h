@@ -72,6 +72,12 @@ struct RingHeader {
     alignas(kLine) std::atomic<uint64_t> freed{0};
     // Changes of waiters().
     alignas(kLine) std::atomic<uint32_t> waits{0};
+    // Ranks here that have freed the team: they neither send nor receive any more, but still look
+    // at `failure`, until `is_ended`.
+    std::atomic<uint32_t> left{0};
+    // 1 when the ranks of all nodes have left, as this node knows: nobody misses anything, and the
+    // group's failure is no concern of theirs any more.
+    std::atomic<uint32_t> is_ended{0};
     // Where ranks sleep that wait for a slot: to become full, or free.
     Bell bell;
     // 1 when the probe before first use is over. Written by the rank that carries, which then
@@ -115,6 +121,13 @@ class Ring {
     [[nodiscard]] std::byte* data(uint64_t number) const;
     // The caller has read it. True if it was the last and the service wants to know.
     [[nodiscard]] bool release(uint64_t number) const;
+    // The caller has done with all numbers, and the team is gone there. True if the service sleeps
+    // and wants to know.
+    [[nodiscard]] bool leave_team() const;
+    // After leave_team(): as RingHeader says.
+    [[nodiscard]] bool is_ended() const {
+        return header().is_ended.load(std::memory_order_acquire) != 0;
+    }
     // The service sleeps and wants to know of what the caller just filled.
     [[nodiscard]] bool must_wake() const;
     // Ranks here that wait for something of a member, and have for long: then its silence counts.
@@ -144,6 +157,8 @@ class Ring {
     void close(mcast::Member dead) const;
     // Closed, and nothing comes from other nodes any more either; what is full stays readable.
     void freeze() const;
+    // The ranks of all nodes have left. Not of a ring that is frozen.
+    void end() const;
 
   private:
     [[nodiscard]] RingSlot& slot(uint64_t number) const;

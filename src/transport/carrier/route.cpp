@@ -163,6 +163,12 @@ void Route::watch_all(bool is_wanted) {
     if (is_wanted && ring_.must_wake()) wake();
 }
 
+// Of a team that was broken something may be under way, which nobody waits for any more.
+void Route::leave() {
+    for (Posted& posted : posted_) end_wait(posted);
+    if (ring_.leave_team()) wake();
+}
+
 // ---------------------------------------------------------------- after a failure
 
 void Route::begin_call(uint64_t call) {

@@ -6,8 +6,9 @@
 //
 //     begin_call(call) when it plans a call with multicast; where is_undecided(), it first goes on
 //         with step() until is_decided(), and plans calls from calls_end() on without;
-//     step() once a turn of its wait loop, in every call of the team and, before the team is freed,
-//         until it is done: others may miss what this rank sent;
+//     step() once a turn of its wait loop, in every call of the team, and now and then elsewhere:
+//         others may miss what this rank sent;
+//     leave() when the team is freed, and step() from time to time until nobody needs it any more;
 //     watch_all(true) when a call has lasted long: a node that waits for no multicast may not know
 //         that the others have given the group up.
 #pragma once
@@ -80,6 +81,12 @@ class Route final : public Multicast {
     }
     // The service finds out whether all nodes are there, until this is false again.
     void watch_all(bool is_wanted);
+    // Once: the team is freed here. What was posted is complete, or never will be.
+    void leave();
+    // After that others may come for what they miss of this rank's, or will if the group fails.
+    [[nodiscard]] bool is_needed() {
+        return has_failed() ? step() == State::kPending : !ring_.is_ended();
+    }
     [[nodiscard]] const RouteCounters& counters() const { return counters_; }
 
   private:

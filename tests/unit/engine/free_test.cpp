@@ -40,20 +40,31 @@ class Rank {
         new (slice_->base()) node::SliceHeader{};
         transport::carrier::Ring::format(multicast::ring_memory(*slice_), kRing);
         multicast::MulticastOutcome outcome;
-        outcome.route = std::make_unique<multicast::TeamMulticast>(
+        auto made = std::make_unique<multicast::TeamMulticast>(
             context_->process_multicast(),
-            multicast::TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr, 1}, rank,
+            multicast::TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr}, rank,
             inter_node_->placement(), inter_node_->transport());
+        route_ = &made->route();
+        outcome.route = std::move(made);
         inter_node_->set_multicast(std::move(outcome));
         inter_node_->attach(nullptr);
     }
     // Its group fails.
     void fail(uint32_t rank) {
-        const transport::carrier::Ring ring(multicast::ring_memory(*slice_));
-        ring.close(static_cast<mcast::Member>(1 - rank));
-        ring.freeze();
+        ring().close(static_cast<mcast::Member>(1 - rank));
+        ring().freeze();
+    }
+    // Its group learns that all members have left.
+    void hear_byes() { ring().end(); }
+    [[nodiscard]] bool has_left() const { return ring().header().left.load() == 1; }
+    // A multicast that nobody has confirmed.
+    void send(uint64_t number, const std::vector<std::byte>& data) {
+        auto filled = ring().fill(number, 0, data.data(), data.size());
+        EXPECT_EQ(filled, transport::carrier::Ring::Fill::kDone);
     }
     [[nodiscard]] InterNode& inter_node() { return *inter_node_; }
+    // Until the end.
+    [[nodiscard]] transport::carrier::Route& route() { return *route_; }
     // As the end of a team does it.
     void end() {
         if (!inter_node_->retire(true)) context_->keep(std::move(inter_node_));
@@ -73,9 +84,14 @@ class Rank {
     [[nodiscard]] int turns() const { return turns_; }
 
   private:
+    [[nodiscard]] transport::carrier::Ring ring() const {
+        return transport::carrier::Ring(multicast::ring_memory(*slice_));
+    }
+
     int turns_ = 0;
     std::unique_ptr<Context> context_;
     std::unique_ptr<InterNode> inter_node_;
+    transport::carrier::Route* route_ = nullptr;
     std::shared_ptr<arena::Mapping> slice_;
 };
 
@@ -101,22 +117,58 @@ TEST(EndOfATeam, WaitsForNobodyWhoMissesSomething) {
     EXPECT_EQ(first.turns() + second.turns(), 0);
 }
 
-// A limit (docs/plan.md): who has freed the team before it knew of the failure takes no part, so the
-// others learn neither from when on to do without multicast nor what it had sent.
-TEST(EndOfATeam, WhoFreedItBeforeTheFailureIsWaitedFor) {
+// Who has freed the team before it knew of the failure takes its part all the same: the others
+// learn from when on to do without multicast, and get what they miss of what it had sent.
+TEST(EndOfATeam, WhoFreedItBeforeTheFailureTakesItsPart) {
     test::Mailbox mailbox(2);
     Rank first(mailbox, 0);
     Rank second(mailbox, 1);
+    const std::vector<std::byte> sent(100, std::byte{7});
+    first.send(0, sent);
     first.end();
-    EXPECT_TRUE(first.is_gone());
+    EXPECT_TRUE(first.has_left());
+    for (int turn = 0; turn < 10; ++turn) first.attend();
+    EXPECT_FALSE(first.is_gone()) << "the group may still fail";
     first.fail(0);
     second.fail(1);
+    // The call in which it was sent.
+    transport::Ticket ticket;
+    std::vector<std::byte> got(100);
+    transport::carrier::Route& route = second.route();
+    route.begin_call(1);
+    route.recv_multicast(0, 0, got.data(), got.size(), ticket);
     for (int turn = 0; turn < 100; ++turn) {
         first.attend();
-        EXPECT_EQ(second.inter_node().decide(), transport::State::kPending);
+        second.inter_node().decide();
     }
-    EXPECT_GT(mailbox.under_way(), 0u);
-    second.inter_node().drop_multicast("for a test");  // its end would wait
+    EXPECT_EQ(route.test(ticket), transport::State::kDone);
+    EXPECT_EQ(got, sent);
+    EXPECT_EQ(second.inter_node().decide(), transport::State::kDone);
+    first.attend();
+    EXPECT_TRUE(first.is_gone());
+    second.end();
+    EXPECT_TRUE(second.is_gone());
+    EXPECT_EQ(mailbox.under_way(), 0u);
+}
+
+// It stays no longer than until all have freed it.
+TEST(EndOfATeam, IsOverWhenAllHaveLeft) {
+    test::Mailbox mailbox(2);
+    Rank first(mailbox, 0);
+    first.end();
+    EXPECT_FALSE(first.is_gone());
+    EXPECT_EQ(first.turns(), 0) << "it waits for nobody";
+    first.attend();
+    EXPECT_FALSE(first.is_gone());
+    first.hear_byes();
+    first.attend();
+    EXPECT_TRUE(first.is_gone());
+    // Known already when the team is freed.
+    Rank second(mailbox, 1);
+    second.hear_byes();
+    second.end();
+    EXPECT_TRUE(second.is_gone());
+    EXPECT_EQ(mailbox.under_way(), 0u);
 }
 
 size_t bytes_in_use() {

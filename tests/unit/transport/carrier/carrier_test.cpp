@@ -246,7 +246,8 @@ TEST(Carrier, SeveralGroupsShareTheSockets) {
     const std::vector<Address> members{one.carrier(0).address(), one.carrier(1).address()};
     class Quiet : public Client {
         void advance(uint64_t) override {}
-        [[nodiscard]] bool is_drained() const override { return true; }
+        [[nodiscard]] bool has_left() const override { return false; }
+        void end() override {}
         bool may_sleep() override { return true; }
         void wake_for_all() override {}
         void wake_up() override {}
@@ -311,15 +312,12 @@ TEST(Carrier, WhatWasSentBeforeLeavingArrives) {
         for (uint64_t number = 0; number < count; ++number) {
             ASSERT_EQ(cluster.ring(0).fill(number, 0, data.data(), data.size()), Ring::Fill::kDone);
         }
-        const bool is_more_than_a_window = count > 1;
-        EXPECT_EQ(cluster.carrier(0).leave(cluster.membership(0)), !is_more_than_a_window);
+        cluster.leave(0);
         for (uint64_t number = 0; number < count; ++number) {
             ASSERT_TRUE(eventually([&] { return cluster.ring(1).has(number); })) << number;
         }
-        if (is_more_than_a_window) {
-            EXPECT_TRUE(cluster.carrier(0).leave(cluster.membership(0)));
-        }
-        EXPECT_EQ(cluster.carrier(0).lingering(), 1u);
+        EXPECT_TRUE(eventually([&] { return cluster.carrier(0).lingering() == 1; }));
+        EXPECT_FALSE(cluster.ring(0).is_ended());
     }
 }
 
@@ -335,6 +333,32 @@ TEST(Carrier, LeavesWhenNobodyNeedsIt) {
     for (uint32_t i = 0; i < cluster.size(); ++i) {
         EXPECT_TRUE(cluster.wait([&] { return cluster.carrier(i).lingering() == 0; })) << i;
     }
+}
+
+// Hosts 0 and 1 have freed the team, and wait for nobody; then host 2 gives the group up. Their
+// rings freeze, so their ranks can take their part in what follows.
+TEST(Carrier, AGroupThatFailsFreezesTheRingsOfThoseWhoHaveLeft) {
+    ClusterParams params = on_port(20'120, 3);
+    params.carrier.has_thread = false;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_EQ(exchange(cluster, 0, 3), "");
+    cluster.leave(0);
+    cluster.leave(1);
+    EXPECT_TRUE(cluster.wait(
+        [&] { return cluster.carrier(0).lingering() + cluster.carrier(1).lingering() == 2; }));
+    cluster.membership(2)->group().give_up(Service::now_ns(), 0);
+    for (uint32_t host = 0; host < 3; ++host) {
+        EXPECT_TRUE(cluster.wait([&] { return cluster.ring(host).is_frozen(); })) << host;
+        EXPECT_FALSE(cluster.ring(host).is_ended()) << host;
+    }
+    for (const uint32_t host : {0, 1}) {
+        EXPECT_TRUE(cluster.wait([&] { return cluster.is_ring_free(host); })) << host;
+        EXPECT_EQ(cluster.carrier(host).lingering(), 0u);
+    }
+    EXPECT_FALSE(cluster.is_ring_free(2)) << "its rank has not left";
+    cluster.leave(2);
+    EXPECT_TRUE(cluster.wait([&] { return cluster.is_ring_free(2); }));
 }
 
 TEST(Carrier, BadInterfaces) {

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -132,9 +135,20 @@ class Cluster {
         });
     }
 
+    bool is_ring_free(uint32_t host) { return hosts_[host].is_ring_free(); }
+    // On one host; its group goes when nobody needs it.
+    void leave(uint32_t host) { routes_[host]->leave(); }
     void leave() {
+        for (uint32_t host = 0; host < size(); ++host) leave(host);
+        // The carriers use the rings until then.
+        EXPECT_TRUE(wait([&] {
+            return std::all_of(hosts_.begin(), hosts_.end(),
+                               [](const Host& host) { return host.is_ring_free(); });
+        }));
+        for (uint32_t host = 0; host < size(); ++host) {
+            EXPECT_TRUE(ring(host).is_ended() || ring(host).is_frozen()) << host;
+        }
         routes_.clear();
-        for (Host& host : hosts_) host.carrier->leave(host.membership);
     }
 
   private:
@@ -144,7 +158,10 @@ class Cluster {
         std::unique_ptr<std::byte, void (*)(void*)> ring{nullptr, &std::free};
         Fd pipe;
         std::unique_ptr<Waker> waker;
+        std::shared_ptr<std::atomic<bool>> has_ring = std::make_shared<std::atomic<bool>>(false);
 
+        // The carrier has done with it.
+        [[nodiscard]] bool is_ring_free() const { return !has_ring->load(); }
         Host(std::unique_ptr<Carrier> opened, Membership*, std::nullptr_t, Fd, std::nullptr_t)
             : carrier(std::move(opened)) {}
         Host(Host&&) = default;
@@ -168,6 +185,8 @@ class Cluster {
         join.members = addresses;
         join.bytes_per_s = params_.bytes_per_s;
         join.seed = index + 1;
+        host.has_ring->store(true);
+        join.memory = {host.ring.get(), [has = host.has_ring](void*) { has->store(false); }};
         join.make_client = [&host](mcast::Group& group) {
             return std::make_unique<Feed>(Ring(host.ring.get()), group);
         };

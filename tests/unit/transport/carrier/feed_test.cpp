@@ -374,6 +374,56 @@ TEST_F(FeedTest, AWaitThatEndsAccusesNobody) {
     EXPECT_FALSE(nodes_[0]->group->failure());
 }
 
+// The node has left when all its ranks have and the group has taken all that they filled.
+TEST_F(FeedTest, ANodeLeavesWithItsLastRank) {
+    make(4, 4);
+    Ticket ticket;
+    Node& node = *nodes_[0];
+    run(now_ns_ + kMs);
+    is_cut_ = true;
+    ASSERT_EQ(send(0, 0, kMulticastBytesMax, ticket), State::kDone);  // more than the window
+    EXPECT_TRUE(receive(1, 0, 0, kMulticastBytesMax));
+    const int before = node.waker.wakes;
+    routes_[1]->leave();
+    EXPECT_EQ(node.waker.wakes, before + 1);
+    run(now_ns_ + 10 * kMs);
+    EXPECT_FALSE(node.feed->has_left());
+    routes_[0]->leave();
+    EXPECT_EQ(node.waker.wakes, before + 2);
+    run(now_ns_ + 10 * kMs);
+    EXPECT_FALSE(node.feed->has_left()) << "the group has not taken all";
+    is_cut_ = false;
+    run(now_ns_ + 300 * kMs);
+    EXPECT_TRUE(node.feed->has_left());
+    EXPECT_FALSE(nodes_[1]->feed->has_left());
+    // Others may still miss something, until all have left.
+    EXPECT_TRUE(routes_[0]->is_needed());
+    node.feed->end();
+    EXPECT_FALSE(routes_[0]->is_needed());
+    EXPECT_FALSE(routes_[1]->is_needed());
+}
+
+// The service of a ring that is frozen is woken by who leaves, and by nothing else.
+TEST_F(FeedTest, RanksLeaveAFrozenRing) {
+    make(4, 64);
+    Node& node = *nodes_[0];
+    node.group->give_up(now_ns_, 1);
+    is_cut_ = true;
+    run(now_ns_ + 20'000 * kMs);
+    ASSERT_TRUE(node.ring.is_frozen());
+    EXPECT_FALSE(node.feed->has_left());
+    const int before = node.waker.wakes;
+    for (Rank rank : {0, 1}) routes_[rank]->leave();
+    EXPECT_EQ(node.waker.wakes, before + 2);
+    EXPECT_FALSE(node.feed->may_sleep());
+    node.feed->advance(now_ns_);
+    EXPECT_TRUE(node.feed->may_sleep());
+    EXPECT_TRUE(node.feed->has_left());
+    // Whoever knows less needs the ranks here.
+    node.feed->end();
+    EXPECT_FALSE(node.ring.is_ended());
+}
+
 TEST_F(FeedTest, ADestroyedFeedLeavesTheGroupNothing) {
     make(4, 64);
     Ticket ticket;

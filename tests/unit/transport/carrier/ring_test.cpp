@@ -226,5 +226,18 @@ TEST_F(RingTest, ARouteSleepsForWhatMovesIt) {
     EXPECT_EQ(route.awaited(), 0u);
 }
 
+TEST_F(RingTest, RanksLeaveOneByOneAndSeeTheEnd) {
+    ring_.header().sleep = RingHeader::kAwake;
+    EXPECT_FALSE(ring_.leave_team());
+    ring_.header().sleep = RingHeader::kWakeIfFilled;
+    EXPECT_TRUE(ring_.leave_team());
+    EXPECT_TRUE(ring_.leave_team());
+    EXPECT_EQ(ring_.header().left, 3u);
+    EXPECT_FALSE(ring_.is_ended());
+    ring_.end();
+    EXPECT_TRUE(ring_.is_ended());
+    EXPECT_FALSE(ring_.is_frozen());
+}
+
 }  // namespace
 }  // namespace tutti::transport::carrier

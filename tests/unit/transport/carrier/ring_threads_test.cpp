@@ -44,6 +44,7 @@ size_t length_of(uint64_t number) { return Prng(number + 1000).below(3000); }
 struct Wire {
     std::vector<std::unique_ptr<class Service>> services;
     std::atomic<bool> is_cut = false;
+    std::atomic<uint32_t> left = 0;  // nodes
 };
 
 class Service final : public Waker {
@@ -78,12 +79,13 @@ class Service final : public Waker {
     }
     void run() {
         for (;;) {
-            feed_->wake_up();
+            if (feed_) feed_->wake_up();
             receive();
             group_->tick(clock_ns());
-            feed_->advance(clock_ns());
+            if (feed_) feed_->advance(clock_ns());
+            if (feed_) leave();
             send();
-            if (!feed_->may_sleep()) continue;
+            if (feed_ && !feed_->may_sleep()) continue;
             std::unique_lock lock(mutex_);
             if (is_stopped_) return;
             if (!is_woken_ && packets_.empty()) sleep(lock);
@@ -92,6 +94,18 @@ class Service final : public Waker {
     }
 
   private:
+    // In place of byes, a word that all nodes see.
+    void leave() {
+        if (!has_left_ && !group_->given_up() && feed_->has_left()) {
+            has_left_ = true;
+            if (++wire_.left == kMembers) {
+                for (const auto& other : wire_.services) other->wake();
+            }
+        }
+        if (wire_.left < kMembers) return;
+        feed_->end();
+        feed_.reset();
+    }
     void sleep(std::unique_lock<std::mutex>& lock) {
         const uint64_t due_ns = group_->next_deadline();
         const uint64_t now_ns = clock_ns();
@@ -139,6 +153,7 @@ class Service final : public Waker {
     std::deque<std::vector<std::byte>> packets_;
     bool is_woken_ = false;
     bool is_stopped_ = false;
+    bool has_left_ = false;
 };
 
 struct Flight {
@@ -202,7 +217,42 @@ TEST(RingThreads, RanksAndServicesOfThreeNodes) {
     run_nodes(wire, {}, [](Service& service, Rank rank) {
         Route route(service.ring(), service, {rank, kMemberOf});
         carry_out(route, rank, [](uint64_t) {});
+        // Each when it is done; until all are, a failure would need it.
+        route.leave();
+        while (route.is_needed()) std::this_thread::yield();
     });
+    for (const auto& service : wire.services) EXPECT_TRUE(service->ring().is_ended());
+}
+
+// Near the end nothing comes through any more. Ranks of two nodes may have freed the team when they
+// find out; they take their part all the same.
+TEST(RingThreads, WhoHasLeftTakesItsPart) {
+    mcast::Timing timing;
+    timing.ask_ns_first = 20 * mcast::kMillisecond;
+    timing.ask_ns_again = 10 * mcast::kMillisecond;
+    Wire wire;
+    test::Mailbox mailbox(static_cast<uint32_t>(kMemberOf.size()));
+    run_nodes(wire, timing, [&](Service& service, Rank rank) {
+        P2p network(mailbox.callbacks(rank), 0);
+        Route route(service.ring(), service, {rank, kMemberOf, &network});
+        const bool is_late = kMemberOf[rank] == kMembers - 1;
+        carry_out(route, rank, [&](uint64_t number) {
+            const uint64_t stop = kMessages - kInFlight;
+            route.watch_all(number >= stop && !route.has_failed());
+            if (is_late && number == stop) {
+                wire.is_cut = true;
+                while (!route.has_failed()) std::this_thread::yield();
+            }
+            if (number < kMessages) route.begin_call(number);
+            route.step();
+        });
+        route.leave();
+        route.watch_all(true);
+        while (route.is_needed()) std::this_thread::yield();
+        EXPECT_TRUE(route.has_failed());
+        EXPECT_TRUE(route.is_decided());
+    });
+    EXPECT_EQ(mailbox.under_way(), 0u);
 }
 
 // In the midst nothing comes through any more. All find out by themselves, and go on by messages.
