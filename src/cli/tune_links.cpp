@@ -143,6 +143,9 @@ Result<Done> LinksJob::measure() {
     if (f.both_ways_permille > 1000) {
         text += fmt::format(", both ways {:.2f}x", f.both_ways_permille / 1000.0);
     }
+    if (f.long_both_ways_permille > 1000) {
+        text += fmt::format(", of long messages {:.2f}x", f.long_both_ways_permille / 1000.0);
+    }
     if (f.long_in_turn) text += ", long messages in turn";
     job_.say(text);
     if (f.hop_ns != 0) {

@@ -247,7 +247,7 @@ const std::vector<uint32_t>& LaneWalk::links_from(uint32_t host) {
         for (uint32_t hop = 0; hop < route.hops(); ++hop) links.push_back(route[hop]);
     }
     std::ranges::sort(links);
-    links.erase(std::ranges::unique(links).begin(), links.end());
+    links.erase(std::unique(links.begin(), links.end()), links.end());
     return links;
 }
 
@@ -268,7 +268,8 @@ void LaneWalk::post_multicast(const End& end, const Operation& op) {
     uint64_t passed_ns = sent_ns;
     for (const uint32_t link : links_from(all.host)) {
         const uint64_t bytes = network_.multicast_bytes_on(link, all.bytes);
-        passed_ns = std::max(passed_ns, links_.pass(link, sent_ns - ns, sent_ns, bytes).end_ns);
+        passed_ns =
+            std::max(passed_ns, links_.pass(link, sent_ns - ns, sent_ns, bytes, false).end_ns);
     }
     const uint64_t come_ns = passed_ns + network_.multicast.latency_ns;
     for (const End& one : all.ends) complete(one, come_ns);
@@ -285,7 +286,8 @@ LaneWalk::Passed LaneWalk::pass(uint32_t from_host, uint32_t to_host, uint64_t b
     uint64_t tail_ns = at_ns;
     uint64_t left_ns = at_ns;
     for (uint32_t hop = 0; hop < route.hops(); ++hop) {
-        const Links::Passage passage = links_.pass(route[hop], head_ns, tail_ns, bytes);
+        const Links::Passage passage =
+            links_.pass(route[hop], head_ns, tail_ns, bytes, bytes > network_.eager_bytes_max);
         if (hop == 0) left_ns = passage.end_ns;
         const uint64_t latency_ns = network_.fabric.link_latency_ns(route[hop]);
         head_ns = passage.begin_ns + latency_ns;

@@ -40,7 +40,7 @@ LaneTimes estimated_lanes(const Network& network, const NodeParameters& node, co
     };
     const uint64_t both = std::min(share.sent_bytes, share.received_bytes);
     const uint64_t link_ns = rated_ns(std::max(share.sent_bytes, share.received_bytes)) +
-                             network.stretch_ns(rated_ns(both));
+                             network.stretch_ns(rated_ns(both), share.asking > 0);
     const uint64_t burst_ns = bits_ns(network.burst_bytes, bits_per_s);
     const uint64_t moving_ns = share.messages * network.message_ns +
                                network.multicast_ns(share.multicast_bytes) +

@@ -24,7 +24,8 @@ uint64_t Links::rated_ns(uint32_t link, uint64_t bytes) {
     return last_ns_ * network_.foreign_permille / 1000;
 }
 
-Links::Passage Links::pass(uint32_t link, uint64_t head_ns, uint64_t tail_ns, uint64_t bytes) {
+Links::Passage Links::pass(uint32_t link, uint64_t head_ns, uint64_t tail_ns, uint64_t bytes,
+                           bool is_long) {
     Link& one = links_[link];
     const uint64_t ns = rated_ns(link, bytes);
     const uint64_t saved_ns = burst_ns(link);
@@ -39,9 +40,10 @@ Links::Passage Links::pass(uint32_t link, uint64_t head_ns, uint64_t tail_ns, ui
     uint64_t end_ns = std::max(alone_ns, tail_ns);
     one.full_ns = std::max(one.full_ns, end_ns);
     one.load_ns += ns;
+    one.has_long |= is_long;
     one.begun_ns = std::min(one.begun_ns, begin_ns);
     if (has_both_ways(link)) {
-        const uint64_t more_ns = stretched_ns(link, {begin_ns, end_ns}, end_ns - alone_ns);
+        const uint64_t more_ns = stretched_ns(link, {begin_ns, end_ns}, end_ns - alone_ns, is_long);
         one.full_ns += more_ns;
         end_ns += more_ns;
     }
@@ -51,7 +53,7 @@ Links::Passage Links::pass(uint32_t link, uint64_t head_ns, uint64_t tail_ns, ui
 
 // While both ways are busy each takes longer: what both still carry there. How much later this
 // message ends; those on the other way that have not begun are moved.
-uint64_t Links::stretched_ns(uint32_t link, Passage passage, uint64_t waited_ns) {
+uint64_t Links::stretched_ns(uint32_t link, Passage passage, uint64_t waited_ns, bool is_long) {
     Link& own = links_[link];
     Link& other = links_[link ^ 1];
     if (passage.begin_ns > own.end_ns) {
@@ -60,7 +62,7 @@ uint64_t Links::stretched_ns(uint32_t link, Passage passage, uint64_t waited_ns)
     }
     const uint64_t both_ns = less_ns(std::min(passage.end_ns, other.end_ns),
                                      std::max(passage.begin_ns, other.busy_from_ns));
-    const uint64_t more_ns = network_.stretch_ns(both_ns);
+    const uint64_t more_ns = network_.stretch_ns(both_ns, is_long);
     // Who waits for its bytes is not slower for it.
     own.waited_ns += less_ns(waited_ns, more_ns);
     const uint64_t moved_ns = less_ns(more_ns, other.waited_ns);
@@ -77,7 +79,7 @@ Work Links::work(uint32_t link) const {
         .load_ns = own.load_ns, .window_ns = own.end_ns - own.begun_ns, .burst_ns = burst_ns(link)};
     if (has_both_ways(link)) {
         const uint64_t both_ns = std::min(own.load_ns, links_[link ^ 1].load_ns);
-        work.load_ns += network_.stretch_ns(both_ns);
+        work.load_ns += network_.stretch_ns(both_ns, own.has_long);
     }
     return work;
 }

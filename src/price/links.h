@@ -33,8 +33,8 @@ class Links {
         uint64_t begin_ns;
         uint64_t end_ns;
     };
-    // Whose first byte comes at head_ns, the last at tail_ns.
-    Passage pass(uint32_t link, uint64_t head_ns, uint64_t tail_ns, uint64_t bytes);
+    // Whose first byte comes at head_ns, the last at tail_ns. is_long: it waited for its receive.
+    Passage pass(uint32_t link, uint64_t head_ns, uint64_t tail_ns, uint64_t bytes, bool is_long);
 
     [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(links_.size()); }
     // The load as if both ways of a host's link were busy together as far as they can be: among
@@ -53,6 +53,7 @@ class Links {
         // that time for bytes that came slower than it passes them.
         uint64_t busy_from_ns = 0;
         uint64_t waited_ns = 0;
+        bool has_long = false;
     };
 
     [[nodiscard]] uint64_t rated_ns(uint32_t link, uint64_t bytes);
@@ -60,9 +61,9 @@ class Links {
         return bursts_ns_.empty() ? 0 : bursts_ns_[link];
     }
     [[nodiscard]] bool has_both_ways(uint32_t link) const {
-        return network_.both_ways_permille != 1000 && network_.fabric.is_host_link(link);
+        return network_.has_both_ways() && network_.fabric.is_host_link(link);
     }
-    uint64_t stretched_ns(uint32_t link, Passage passage, uint64_t waited_ns);
+    uint64_t stretched_ns(uint32_t link, Passage passage, uint64_t waited_ns, bool is_long);
 
     const Network& network_;
     std::vector<Link> links_;

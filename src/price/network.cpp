@@ -13,6 +13,7 @@ Network Network::on(topo::Fabric fabric, const ClusterParameters& parameters) {
             .foreign_permille = parameters.foreign_permille,
             .burst_bytes = parameters.burst_bytes,
             .both_ways_permille = parameters.both_ways_permille,
+            .long_both_ways_permille = parameters.long_both_ways_permille,
             .long_in_turn = parameters.long_in_turn,
             .multicast = parameters.multicast};
 }

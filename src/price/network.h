@@ -27,6 +27,7 @@ struct Network {
     // ClusterParameters has these too.
     uint64_t burst_bytes = 0;
     uint32_t both_ways_permille = 1000;
+    uint32_t long_both_ways_permille = 0;
     bool long_in_turn = false;
     // From one host to all, what authenticates and places them included.
     sched::Speed multicast = {};
@@ -35,9 +36,13 @@ struct Network {
         if (payload_permille == 1000) return link_bits_per_s;
         return std::max<uint64_t>(link_bits_per_s / 1000 * payload_permille, 1);
     }
+    [[nodiscard]] bool has_both_ways() const {
+        return both_ways_permille != 1000 || long_both_ways_permille > 1000;
+    }
     // What comes to the time for which both ways of a host's link are busy.
-    [[nodiscard]] uint64_t stretch_ns(uint64_t both_ns) const {
-        const uint64_t permille = both_ways_permille - 1000;
+    [[nodiscard]] uint64_t stretch_ns(uint64_t both_ns, bool is_long) const {
+        const bool has_own = is_long && long_both_ways_permille != 0;
+        const uint64_t permille = (has_own ? long_both_ways_permille : both_ways_permille) - 1000;
         return both_ns / 1000 * permille + both_ns % 1000 * permille / 1000;
     }
     [[nodiscard]] uint64_t multicast_ns(uint64_t bytes) const {

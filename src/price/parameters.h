@@ -35,6 +35,9 @@ struct ClusterParameters {
     uint64_t burst_bytes = 0;
     // Messages take so much longer on a host's link while its other way is busy; in thousandths.
     uint32_t both_ways_permille = 1000;
+    // The same of messages that wait for their receive, whose answers may wait behind what its rank
+    // sends itself; 0: as the others.
+    uint32_t long_both_ways_permille = 0;
     // Of two hosts that send each other long messages one sends first, then the other: the answer
     // waits behind the data, as on one TCP connection.
     bool long_in_turn = false;

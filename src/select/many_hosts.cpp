@@ -186,6 +186,7 @@ price::Network weightless(const price::Network& network) {
     light.fabric.set_switch_links(
         std::vector<topo::Trunk>(light.fabric.switches(), topo::Trunk{1, 0, 0}));
     light.payload_permille = light.foreign_permille = light.both_ways_permille = 1000;
+    light.long_both_ways_permille = 0;
     light.burst_bytes = 0;
     light.multicast.mbit = kAtOnce / price::kBitsPerMbit;
     return light;

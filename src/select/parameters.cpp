@@ -102,6 +102,7 @@ constexpr auto kPercents = std::to_array<Percent>({
     {"payload_percent", 10, 100, &ClusterParameters::payload_permille},
     {"foreign_percent", 100, 10'000, &ClusterParameters::foreign_permille},
     {"both_ways_percent", 100, 10'000, &ClusterParameters::both_ways_permille},
+    {"long_both_ways_percent", 100, 10'000, &ClusterParameters::long_both_ways_permille},
 });
 
 constexpr std::string_view kInTurn = "long_in_turn";

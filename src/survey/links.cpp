@@ -2,6 +2,7 @@
 #include "survey/links.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -39,7 +40,12 @@ class Links {
     std::vector<uint64_t> times(Experiment::Kind kind, uint64_t bytes, uint32_t trips,
                                 std::vector<Transfer> transfers);
     double one_way_ns(uint64_t bytes, const std::vector<Transfer>& pairs);
-    double transfer_ns(const std::vector<Transfer>& at_once);
+    struct Trial {
+        double longest_ns;
+        double mean_ns;
+    };
+    std::vector<Trial> trials(Experiment::Kind kind, const std::vector<Transfer>& at_once);
+    double transfer_ns(Experiment::Kind kind, const std::vector<Transfer>& at_once);
     void measure_short();
     void measure_long();
     void measure_burst();
@@ -138,38 +144,59 @@ void Links::measure_burst() {
     if (ns - one_way_ns_ < sooner / bytes_per_ns_ / 2) figures_.burst_bytes = burst;
 }
 
-// The fastest of some, so that nothing else is in the way.
-double Links::transfer_ns(const std::vector<Transfer>& at_once) {
-    double best = 0;
+// By trial: when the last has come, and what they take on average; without those that miss one.
+std::vector<Links::Trial> Links::trials(Experiment::Kind kind,
+                                        const std::vector<Transfer>& at_once) {
+    std::vector<Trial> all;
     for (uint32_t trial = 0; trial < kLongTrips; ++trial) {
-        const auto ns = times(Experiment::Kind::kTransfers, bytes_, 0, at_once);
-        const uint64_t longest = *std::ranges::max_element(ns);
-        if (longest == kMissingNs) continue;
-        const auto took = static_cast<double>(longest);
-        best = best == 0 ? took : std::min(best, took);
+        const auto ns = times(kind, bytes_, 0, at_once);
+        if (std::ranges::count(ns, kMissingNs) > 0) continue;
+        const double sum = std::accumulate(ns.begin(), ns.end(), 0.0);
+        all.push_back({static_cast<double>(*std::ranges::max_element(ns)),
+                       sum / static_cast<double>(ns.size())});
     }
-    return best;
+    return all;
 }
 
-// In a circle of hosts each sends to the next, so both ways of all links are full; in an exchange
-// between two the MPI may also make one wait for the other. Two hosts alone do not tell which.
+// The fastest of some, so that nothing else is in the way.
+double Links::transfer_ns(Experiment::Kind kind, const std::vector<Transfer>& at_once) {
+    const std::vector<Trial> all = trials(kind, at_once);
+    return all.empty() ? 0 : std::ranges::min(all, {}, &Trial::longest_ns).longest_ns;
+}
+
+// In a circle of hosts each sends to the next, so both ways of all links are full. Pieces show what
+// the links make of it. Of whole messages an answer may wait or not, as it happens; and in an
+// exchange between two always one waits for the other. Two hosts alone do not tell which.
 void Links::measure_both_ways() {
-    const double one = transfer_ns({near_.front()});
-    const double exchange = transfer_ns({near_.front(), {near_.front().to, near_.front().from}});
-    if (one <= 0 || exchange <= 0) return;
-    double both = exchange / one;
-    if (circle_.size() > 2) {
-        std::vector<Transfer> shift;
-        for (size_t i = 0; i < circle_.size(); ++i) {
-            shift.push_back({circle_[i], circle_[(i + 1) % circle_.size()]});
-        }
-        const double in_circle = transfer_ns(shift) / one;
-        if (in_circle <= 0) return;
-        figures_.long_in_turn = both > kInTurn * std::max(in_circle, 1.0);
-        both = in_circle;
+    constexpr auto kWhole = Experiment::Kind::kTransfers;
+    constexpr auto kPieces = Experiment::Kind::kStreams;
+    const Transfer there = near_.front();
+    const std::vector<Transfer> exchange{there, {there.to, there.from}};
+    const double one = transfer_ns(kWhole, {there});
+    const double one_in_pieces = transfer_ns(kPieces, {there});
+    const double both = transfer_ns(kWhole, exchange);
+    if (one <= 0 || one_in_pieces <= 0 || both <= 0) return;
+    std::vector<Transfer> shift;
+    for (size_t i = 0; i < circle_.size(); ++i) {
+        shift.push_back({circle_[i], circle_[(i + 1) % circle_.size()]});
     }
-    if (both > kNoise && both <= kBothWaysMax)
-        figures_.both_ways_permille = static_cast<uint32_t>(whole(both * 1000));
+    const bool is_circle = circle_.size() > 2;
+    const std::vector<Transfer>& full = is_circle ? shift : exchange;
+    const auto permille = [](double slower) {
+        const bool is_seen = slower > kNoise && slower <= kBothWaysMax;
+        return is_seen ? static_cast<uint32_t>(whole(slower * 1000)) : 1000;
+    };
+    figures_.both_ways_permille = permille(transfer_ns(kPieces, full) / one_in_pieces);
+    const std::vector<Trial> wholes = trials(kWhole, full);
+    if (wholes.empty()) return;
+    double mean_ns = 0;
+    for (const Trial& trial : wholes) {
+        mean_ns += trial.mean_ns / static_cast<double>(wholes.size());
+    }
+    figures_.long_in_turn = is_circle && both > kInTurn * std::max(mean_ns, one);
+    const uint32_t of_long = permille(mean_ns / one);
+    const double noisy = kNoise * figures_.both_ways_permille;
+    if (of_long > noisy) figures_.long_both_ways_permille = of_long;
 }
 
 void Links::measure_eager() {
@@ -199,7 +226,7 @@ void Links::measure_between(const std::vector<uint32_t>& some,
     const double far_ns = one_way_ns(kShortBytes, few);
     figures_.hop_ns = std::max<uint64_t>(whole((far_ns - one_way_ns_) / hops), 1);
 
-    const double longest = transfer_ns(across);
+    const double longest = transfer_ns(Experiment::Kind::kTransfers, across);
     if (longest == 0) return;
     const double carried = static_cast<double>(most * bytes_) / longest;
     const double possible = static_cast<double>(most) * bytes_per_ns_;

@@ -26,6 +26,9 @@ struct LinkFigures {
     uint64_t burst_bytes = 0;
     // While both ways of a host's link are full, each takes so much of its time; in thousandths.
     uint32_t both_ways_permille = 1000;
+    // The same of long messages, on average: the answers to their requests may wait; 0: as the
+    // others.
+    uint32_t long_both_ways_permille = 0;
     // Of two hosts that send each other long messages one sends first, then the other.
     bool long_in_turn = false;
     // Of each link between switches; 0: the fabric has no two switches with hosts.

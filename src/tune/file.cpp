@@ -53,6 +53,9 @@ std::string parameters_text(const price::ClusterParameters& p) {
     if (p.both_ways_permille > 1000) {
         add("both_ways_percent", fmt::format("{}", (p.both_ways_permille + 5) / 10));
     }
+    if (p.long_both_ways_permille > 1000) {
+        add("long_both_ways_percent", fmt::format("{}", (p.long_both_ways_permille + 5) / 10));
+    }
     if (p.long_in_turn) add("long_in_turn", "true");
     if (p.multicast.mbit != 0) {
         add("multicast_latency", time(p.multicast.latency_ns));
@@ -77,6 +80,7 @@ price::ClusterParameters parameters_of(const survey::LinkFigures& figures,
     parameters.eager_bytes_max = figures.eager_bytes;
     parameters.burst_bytes = figures.burst_bytes;
     parameters.both_ways_permille = figures.both_ways_permille;
+    parameters.long_both_ways_permille = figures.long_both_ways_permille;
     parameters.long_in_turn = figures.long_in_turn;
     return parameters;
 }

@@ -175,6 +175,14 @@ TEST(Lanes, BothWaysOfALinkTakeLonger) {
     EXPECT_EQ(times_of(slower, programs)->first_ns,
               kLatency + kBytes + (kBytes - kLatency / 2) / 2);
     EXPECT_EQ(times_of(slower, programs, 10, 10)->all_ns, kLatency + 10 * kBytes * 3 / 2);
+    // Only of messages that ask first, two ways before they set out.
+    Network long_ones = network(2);
+    long_ones.eager_bytes_max = kBytes - 1;
+    long_ones.long_both_ways_permille = 1500;
+    EXPECT_EQ(times_of(long_ones, programs)->first_ns,
+              3 * kLatency + kBytes + (kBytes - kLatency / 2) / 2);
+    long_ones.eager_bytes_max = kBytes;
+    EXPECT_EQ(times_of(long_ones, programs)->first_ns, kLatency + kBytes);
     // One way at a time.
     const auto there = chain(sched::shape_of(TUTTI_BCAST, 3, 8));
     Network three = network(3);

@@ -26,6 +26,7 @@ payload_percent = 95
 foreign_percent = 150
 burst = "20K"
 both_ways_percent = 130
+long_both_ways_percent = 150
 long_in_turn = true
 multicast_latency = "20us"
 multicast_rate = "900mbit"
@@ -51,6 +52,7 @@ fold = "40gbit"
     const price::Network network = price::Network::on(topo::Fabric::one_switch(2), found);
     EXPECT_EQ(network.burst_bytes, 20u << 10);
     EXPECT_EQ(network.both_ways_permille, 1300u);
+    EXPECT_EQ(network.long_both_ways_permille, 1500u);
     EXPECT_TRUE(network.long_in_turn);
     EXPECT_EQ(found.multicast, (sched::Speed{20'000, 900}));
     EXPECT_EQ(found.node, (price::NodeParameters{70, 10'000'000'000u, 5'000'000'000u}));

@@ -20,6 +20,7 @@ struct Formulas {
     double burst_bytes = 0;
     double both_ways = 1;
     double in_turn = 1;
+    double waiting = 1;  // of long messages whose answer waits
     std::vector<uint32_t> silent = {};
     uint64_t longest_bytes = 0;
 
@@ -34,9 +35,15 @@ struct Formulas {
     }
     [[nodiscard]] double transfer_ns(const Experiment& made, const Transfer& who) const {
         double slower = 1;
+        const bool asks = made.kind == Experiment::Kind::kTransfers && made.bytes > eager_bytes;
         for (const Transfer& other : made.transfers) {
-            if (other.from == who.to && other.to == who.from) slower = both_ways * in_turn;
-            if (other.from == who.to || other.to == who.from) slower = std::max(slower, both_ways);
+            if (other.from == who.to && other.to == who.from)
+                slower = both_ways * (asks ? in_turn : 1);
+            if (other.from == who.to || other.to == who.from) {
+                // Of every second one the answer waits.
+                const bool waits = asks && who.from % 2 == 0;
+                slower = std::max(slower, both_ways * (waits ? waiting : 1));
+            }
         }
         const bool is_far = fabric.switch_of_host[who.from] != fabric.switch_of_host[who.to];
         const double share = trunk_bytes_per_ns / static_cast<double>(made.transfers.size());
@@ -105,11 +112,24 @@ TEST(MeasureLinks, AnExchangeOfWhichOneWaitsForTheOther) {
     const LinkFigures figures = network.measured();
     EXPECT_NEAR(figures.both_ways_permille, 1200, 12);
     EXPECT_TRUE(figures.long_in_turn);
+    EXPECT_EQ(figures.long_both_ways_permille, 0u);
     // Two hosts alone do not tell.
     network.fabric = topo::Fabric::one_switch(2);
     const LinkFigures two = network.measured();
-    EXPECT_NEAR(two.both_ways_permille, 2040, 20);
+    EXPECT_NEAR(two.both_ways_permille, 1200, 12);
+    EXPECT_NEAR(two.long_both_ways_permille, 2040, 20);
     EXPECT_FALSE(two.long_in_turn);
+}
+
+TEST(MeasureLinks, AnswersThatWaitAtTimes) {
+    Formulas network;
+    network.both_ways = 1.1;
+    network.in_turn = 2;
+    network.waiting = 2;
+    const LinkFigures figures = network.measured();
+    EXPECT_NEAR(figures.both_ways_permille, 1100, 12);
+    EXPECT_NEAR(figures.long_both_ways_permille, 1650, 16);
+    EXPECT_TRUE(figures.long_in_turn);
 }
 
 TEST(MeasureLinks, BetweenSwitches) {

@@ -27,6 +27,7 @@ price::ClusterParameters unusual() {
     p.eager_bytes_max = 65280;
     p.burst_bytes = 19'990;
     p.both_ways_permille = 1340;
+    p.long_both_ways_permille = 1560;
     p.long_in_turn = true;
     p.multicast = {.latency_ns = 88'000, .mbit = 19};
     p.node = {
@@ -50,6 +51,7 @@ TEST(TunedFile, ParametersComeBack) {
     EXPECT_EQ(p.eager_bytes_max, 65280u);
     EXPECT_EQ(p.burst_bytes, 19'990u);
     EXPECT_EQ(p.both_ways_permille, 1340u);
+    EXPECT_EQ(p.long_both_ways_permille, 1560u);
     EXPECT_TRUE(p.long_in_turn);
     EXPECT_EQ(p.multicast, all.parameters->multicast);
     EXPECT_EQ(p.node.flag_ns, 63u);
