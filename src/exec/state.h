@@ -20,14 +20,10 @@
 #include <string>
 #include <vector>
 
+#include "exec/combine.h"
 #include "exec/executor.h"
 
 namespace tutti::exec {
-
-// A user's operator leaves its result where its right operand stood. Where it is wanted in place of
-// the left one, it passes through a space of so many bytes.
-inline constexpr size_t kUserBytes = 64 * 1024;
-static_assert(kUserBytes >= TUTTI_ELEMENT_BYTES_MAX);
 
 inline constexpr uint64_t kScratchAlign = 64;
 constexpr uint64_t aligned(uint64_t bytes) {
@@ -157,7 +153,6 @@ struct Executor::State {
     bool poll_messages();
     bool step_work();
     uint64_t work_piece(Ref ref, uint64_t bytes_max);
-    void fold(std::byte* to, const std::byte* left, const std::byte* right, size_t bytes);
     void count_node(const node::Call& next);
     bool start_node();
     bool step_node();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exec/combine.h"
 #include "exec/state.h"
 
 namespace tutti::exec {
@@ -16,21 +17,6 @@ using sched::OperationKind;
 constexpr size_t kStepBytes = 256 * 1024;
 
 }  // namespace
-
-void Executor::State::fold(std::byte* to, const std::byte* left, const std::byte* right,
-                           size_t bytes) {
-    const node::Reducer& reducer = arguments.reducer;
-    const size_t count = bytes / reducer.element_bytes;
-    if (reducer.kernel) return reducer.kernel(to, left, right, count);
-    if (to == left) {
-        std::memcpy(user_space.get(), right, bytes);
-        reducer.user_fn(reducer.user, left, user_space.get(), count);
-        std::memcpy(to, user_space.get(), bytes);
-        return;
-    }
-    if (to != right) std::memcpy(to, right, bytes);
-    reducer.user_fn(reducer.user, left, to, count);
-}
 
 // Does the next piece and gives its bytes.
 uint64_t Executor::State::work_piece(Ref ref, uint64_t bytes_max) {
@@ -56,7 +42,7 @@ uint64_t Executor::State::work_piece(Ref ref, uint64_t bytes_max) {
         const uint64_t limit = is_user ? (to == left ? kUserBytes : bytes) : bytes_max;
         const uint64_t element = reducer.element_bytes;
         bytes = std::min(bytes, std::max(limit / element, uint64_t{1}) * element);
-        fold(to, left, at(slot, operation.right) + from, bytes);
+        combine(reducer, user_space.get(), to, left, at(slot, operation.right) + from, bytes);
         totals.reduced_bytes += bytes;
     }
     from += bytes;
