@@ -212,9 +212,9 @@ typedef struct tutti_p2p {
      * *peer; a receive would be complete soon. May be NULL, or lie beyond struct_bytes: then ranks
      * do not learn that another one gave up, and stall reports know less. */
     int (*probe)(void *user, uint32_t tag, uint32_t *peer, int *there);
-    /* Of a receive that is not done, when its call has failed. *done = 1: nothing will be written
-     * to its memory any more, and *request is gone; 0: that cannot be, since the message is on its
-     * way there. May be NULL, or lie beyond struct_bytes: then the buffers of a call that failed
+    /* Of a receive that is not done, when its call has failed or begins anew. *done = 1: no message
+     * has come or will, and *request is gone; 2: it has come before, and *request is its bytes; 0:
+     * it is on its way there. May be NULL, or lie beyond struct_bytes: then the buffers of a call that failed
      * are the embedder's again only when its messages have come or never will. */
     int (*cancel)(void *user, void **request, int *done);
 } tutti_p2p;

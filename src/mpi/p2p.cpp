@@ -37,13 +37,7 @@ int recv(void*, void* data, size_t bytes, uint32_t peer, uint32_t tag, void** ha
 }
 
 // A message that was cut has more bytes than anybody waits for.
-int test(void*, void** handle, int* done) {
-    if (front.host_ended.load(std::memory_order_relaxed)) return 1;
-    *done = 0;
-    if (!front.active.load(std::memory_order_acquire)) return 0;
-    const HostGuard guard;
-    abi::Request request = to_request(*handle);
-    abi::Status message{};
+int tested(abi::Request& request, abi::Status& message, void** handle, int* done) {
     int status = front.host.test(&request, done, &message);
     *handle = to_handle(request);
     uintptr_t bytes = front.abi.received_bytes(message, front.host, front.handles);
@@ -61,6 +55,16 @@ int test(void*, void** handle, int* done) {
     return abi::kSuccess;
 }
 
+int test(void*, void** handle, int* done) {
+    if (front.host_ended.load(std::memory_order_relaxed)) return 1;
+    *done = 0;
+    if (!front.active.load(std::memory_order_acquire)) return 0;
+    const HostGuard guard;
+    abi::Request request = to_request(*handle);
+    abi::Status message{};
+    return tested(request, message, handle, done);
+}
+
 // A receive that has met its message cannot be cancelled, and is complete when that has come.
 int cancel(void*, void** handle, int* done) {
     *done = 0;
@@ -69,8 +73,11 @@ int cancel(void*, void** handle, int* done) {
     abi::Request request = to_request(*handle);
     abi::Status message{};
     int status = front.host.cancel(&request);
-    if (status == abi::kSuccess) status = front.host.test(&request, done, &message);
-    *handle = to_handle(request);
+    if (status == abi::kSuccess) status = tested(request, message, handle, done);
+    int is_cancelled = 0;
+    if (status != abi::kSuccess || *done == 0) return status;
+    status = front.host.test_cancelled(&message, &is_cancelled);
+    if (is_cancelled != 0) *done = 1;
     return status;
 }
 

@@ -62,6 +62,7 @@ struct Disagreement {
     bool has_word = false;
     Rank peer = 0;
     CallWord word;  // of the peer; without its kind
+    bool is_short = false;  // it had no word, and fewer bytes than were waited for
 };
 
 // One team's end at one rank. Used by one thread at a time. Nothing waits or allocates, once a
@@ -86,6 +87,19 @@ class Transport {
     // Of a pending receive that nobody waits for any more: nothing is written to its memory from
     // here on, if that can be had. The ticket is not to be tested again.
     virtual void cancel(Ticket& ticket) { static_cast<void>(ticket); }
+    // Whether a call may give back its receives and begin anew: set_aside() and make_up() do it.
+    [[nodiscard]] virtual bool can_set_aside() const { return false; }
+    // A receive as it was posted, which its call wants no more; it is pending, or has shown that
+    // ranks disagree, by a word or as too little came. What has come for it, or will, is for the
+    // next receive of that name. kPending: ask again, a message is on its way to `data`.
+    [[nodiscard]] virtual State set_aside(Rank peer, const MessageId& id, const std::byte* data,
+                                          size_t bytes, Ticket& ticket) {
+        static_cast<void>(peer), static_cast<void>(id), static_cast<void>(data);
+        static_cast<void>(bytes), static_cast<void>(ticket);
+        return State::kFailed;
+    }
+    // A disagreement is none: nothing has failed.
+    virtual void make_up() {}
     // One line that says what failed, after kFailed.
     [[nodiscard]] virtual std::string error() const = 0;
     // Whether that is why.

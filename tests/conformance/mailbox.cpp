@@ -6,12 +6,13 @@
 
 namespace tutti::test {
 
-Mailbox::Mailbox(uint32_t ranks, size_t eager_bytes_max) : eager_bytes_max_(eager_bytes_max) {
+Mailbox::Mailbox(uint32_t ranks, size_t eager_bytes_max, uint32_t tag_max)
+    : eager_bytes_max_(eager_bytes_max), tag_max_(tag_max) {
     for (uint32_t rank = 0; rank < ranks; ++rank) users_.push_back({this, rank});
 }
 
 tutti_p2p Mailbox::callbacks(uint32_t rank) {
-    return {sizeof(tutti_p2p), &users_[rank], kTagMax, send, recv, test, probe, cancel};
+    return {sizeof(tutti_p2p), &users_[rank], tag_max_, send, recv, test, probe, cancel};
 }
 
 int Mailbox::send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
@@ -37,7 +38,7 @@ void Mailbox::match(Request& send, Request& recv) {
 
 int Mailbox::post(const Request& request, void** handle) {
     const std::lock_guard lock(mutex_);
-    if (request.tag > kTagMax || std::max(request.from, request.to) >= users_.size()) return 1;
+    if (request.tag > tag_max_ || std::max(request.from, request.to) >= users_.size()) return 1;
     Request* posted = take(request);
     *handle = posted;
     const auto other = std::find_if(waiting_.begin(), waiting_.end(), [&](const Request* first) {
@@ -94,7 +95,8 @@ int Mailbox::cancel(void* user, void** request, int* done) {
     auto* posted = static_cast<Request*>(*request);
     std::erase(self.waiting_, posted);
     self.release(*posted);
-    *done = 1;
+    *done = posted->is_done ? 2 : 1;
+    if (posted->is_done) *request = reinterpret_cast<void*>(posted->received);
     return 0;
 }
 

@@ -16,13 +16,12 @@ namespace tutti::test {
 
 class Mailbox {
   public:
-    explicit Mailbox(uint32_t ranks, size_t eager_bytes_max = 0);
+    explicit Mailbox(uint32_t ranks, size_t eager_bytes_max = 0, uint32_t tag_max = (1 << 20) - 1);
     // For the process that is `rank`.
     tutti_p2p callbacks(uint32_t rank);
     [[nodiscard]] size_t under_way() const { return waiting_.size(); }
 
   private:
-    static constexpr uint32_t kTagMax = (1 << 20) - 1;
     struct Request {
         uint32_t from = 0;
         uint32_t to = 0;
@@ -54,6 +53,7 @@ class Mailbox {
     static void match(Request& send, Request& recv);
 
     size_t eager_bytes_max_;
+    uint32_t tag_max_;
     std::mutex mutex_;
     std::vector<User> users_;
     std::deque<Request> requests_;

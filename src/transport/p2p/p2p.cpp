@@ -43,7 +43,7 @@ bool P2p::is_worded(const MessageId& id, size_t bytes) {
 uint32_t P2p::tag_of(const MessageId& id, size_t bytes) const {
     TUTTI_ASSERT(id.slot < kSlotsMax, "the slot has a tag");
     if (is_worded(id, bytes) || id.slot == kRecoverySlot) return first_tag_ + id.slot;
-    return first_tag_ + kSlotsMax + id.word.kind % kinds_ * kRecoverySlot + id.slot;
+    return long_tag(id.slot, id.word.kind);
 }
 
 // There is room for all of them when they come back.
@@ -98,6 +98,7 @@ void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ti
     ticket.state = State::kFailed;
     if (failure_ != Failure::kNone) return;
     const uint32_t tag = tag_of(id, bytes);
+    if (!aside_.empty() && take_aside(peer, tag, id.word, data, bytes, ticket)) return;
     size_t room = bytes;
     if (is_worded(id, bytes)) {
         Parcel* parcel = take_parcel(ticket, id.word);
@@ -115,7 +116,8 @@ void P2p::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ti
 State P2p::wrong_size(const Ticket& ticket, size_t bytes) {
     const auto peer = static_cast<Rank>(ticket.number);
     received_bytes_ = bytes;
-    disagreement_ = {true, false, peer, {}};
+    const bool is_short = !ticket.parcel && bytes < ticket.bytes;
+    disagreement_ = {true, false, peer, {}, is_short};
     return fail(Failure::kSize, 0, peer, ticket.bytes);
 }
 
@@ -134,6 +136,7 @@ State P2p::receive_parcel(Ticket& ticket, bool is_known, size_t bytes) {
             return State::kDone;
         }
         if (!is_same) {
+            received_bytes_ = there;
             disagreement_ = {true, true, peer, {word[0], word[1], 0}};
             return fail(Failure::kWord, 0, peer, ticket.bytes);
         }
@@ -156,12 +159,15 @@ State P2p::test(Ticket& ticket) {
         return ticket.state = fail(Failure::kTest, outcome, static_cast<Rank>(ticket.number), 0);
     }
     if (is_done == 0) return State::kPending;
-    const auto bytes = reinterpret_cast<uintptr_t>(ticket.handle);
-    ticket.state = ticket.bytes == kNoBytes ? State::kDone : received(ticket, is_done == 2, bytes);
+    complete(ticket, is_done == 2, reinterpret_cast<uintptr_t>(ticket.handle));
+    return ticket.state;
+}
+
+void P2p::complete(Ticket& ticket, bool is_known, size_t bytes) {
+    ticket.state = ticket.bytes == kNoBytes ? State::kDone : received(ticket, is_known, bytes);
     if (ticket.parcel && ticket.state == State::kDone) {
         free_.push_back(static_cast<Parcel*>(ticket.parcel));
     }
-    return ticket.state;
 }
 
 // What comes into a parcel never reaches anybody's memory. What cannot be cancelled is as if

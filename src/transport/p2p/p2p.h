@@ -32,6 +32,9 @@ class P2p final : public Transport {
     // number of rank r, must outlive this; empty: the rank itself.
     P2p(const tutti_p2p& callbacks, uint32_t first_tag, std::span<const uint32_t> peers = {},
         uint32_t kinds = 1);
+    ~P2p() override;
+    P2p(const P2p&) = delete;
+    P2p& operator=(const P2p&) = delete;
 
     void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
               Ticket& ticket) override;
@@ -39,6 +42,16 @@ class P2p final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
+    [[nodiscard]] bool can_set_aside() const override { return callbacks_.cancel != nullptr; }
+    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
+                                  size_t bytes, Ticket& ticket) override;
+    void make_up() override;
+    // A short message of `slot` that has come and that nobody has asked for yet is set aside: its
+    // word says of which call it is. Nothing is there where there is none.
+    Disagreement take_stray(uint32_t slot);
+    // Whether a long one of this slot and kind has come that nobody has asked for; from `peer`. Not
+    // where that cannot be told from those of the kind `other`.
+    bool find_stray(uint32_t slot, uint32_t kind, uint32_t other, Rank& peer);
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
@@ -51,6 +64,17 @@ class P2p final : public Transport {
         std::byte* target = nullptr;  // of a receive
         std::array<std::byte, kWordedBytesMax + kWordBytes> bytes;
     };
+    // A receive that was set aside, and what has come for it.
+    struct Aside {
+        Rank peer = 0;
+        uint32_t tag = 0;
+        Parcel* parcel = nullptr;  // of a short one
+        void* handle = nullptr;    // while it has not come
+        bool has_come = false;
+        bool is_known = true;  // how much
+        size_t bytes = 0;
+        std::vector<std::byte> data{};  // of a long one
+    };
     // Of a ticket's bytes: a send.
     static constexpr size_t kNoBytes = SIZE_MAX;
 
@@ -62,6 +86,14 @@ class P2p final : public Transport {
     void make_parcels();
     [[nodiscard]] static bool is_worded(const MessageId& id, size_t bytes);
     [[nodiscard]] uint32_t tag_of(const MessageId& id, size_t bytes) const;
+    [[nodiscard]] uint32_t long_tag(uint32_t slot, uint32_t kind) const {
+        return first_tag_ + kSlotsMax + kind % kinds_ * kRecoverySlot + slot;
+    }
+    [[nodiscard]] Rank rank_of(uint32_t number) const;
+    bool take_aside(Rank peer, uint32_t tag, const CallWord& word, std::byte* data, size_t bytes,
+                    Ticket& ticket);
+    void complete(Ticket& ticket, bool is_known, size_t bytes);
+    bool stop(Aside& aside);
     State received(Ticket& ticket, bool is_known, size_t bytes);
     State wrong_size(const Ticket& ticket, size_t bytes);
     State receive_parcel(Ticket& ticket, bool is_known, size_t bytes);
@@ -82,7 +114,8 @@ class P2p final : public Transport {
     int outcome_ = 0;
     Rank failed_peer_ = 0;
     size_t failed_bytes_ = 0;
-    size_t received_bytes_ = 0;  // kSize
+    size_t received_bytes_ = 0;  // kSize and kWord
+    std::vector<Aside> aside_;   // of one name, in the order in which they were posted
 };
 
 }  // namespace tutti::transport

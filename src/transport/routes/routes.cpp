@@ -26,6 +26,17 @@ State Routes::test(Ticket& ticket) {
     return state;
 }
 
+bool Routes::can_set_aside() const {
+    bool can = true;
+    for (uint8_t i = 0; i < count_; ++i) can = can && ways_[i]->can_set_aside();
+    return can;
+}
+
+void Routes::make_up() {
+    for (uint8_t i = 0; i < count_; ++i) ways_[i]->make_up();
+    has_failed_ = false;
+}
+
 void Routes::poll() {
     for (uint8_t i = 0; i < count_; ++i) ways_[i]->poll();
 }

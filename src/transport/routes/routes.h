@@ -37,6 +37,12 @@ class Routes final : public Transport {
     }
     State test(Ticket& ticket) override;
     void cancel(Ticket& ticket) override { ways_[ticket.way]->cancel(ticket); }
+    [[nodiscard]] bool can_set_aside() const override;
+    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
+                                  size_t bytes, Ticket& ticket) override {
+        return ways_[ticket.way]->set_aside(peer, id, data, bytes, ticket);
+    }
+    void make_up() override;
     void poll() override;
     void expose(std::span<std::byte> memory) override;
     void conceal(std::span<std::byte> memory) override;

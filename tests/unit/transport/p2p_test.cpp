@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -32,6 +33,7 @@ class Words : public ::testing::Test {
         sender_.send(1, id_of(senders), in.data(), sent, send);
         receiver_.recv(0, id_of(receivers), out_.data(), wanted, recv);
         const State state = receiver_.test(recv);
+        failed_ = recv;
         EXPECT_EQ(sender_.test(send), state == State::kPending ? State::kPending : State::kDone);
         return state;
     }
@@ -42,6 +44,7 @@ class Words : public ::testing::Test {
     P2p sender_{mailbox_.callbacks(0), 100, {}, 30};
     P2p receiver_{mailbox_.callbacks(1), 100, {}, 30};
     std::vector<std::byte> out_;
+    Ticket failed_;  // the last receive, where it has
 };
 
 TEST_F(Words, OfOneCallLetDataPass) {
@@ -89,6 +92,67 @@ TEST_F(Words, AreFoundInLongerMessages) {
 TEST_F(Words, OfOtherCallsBeforeAreFound) {
     EXPECT_EQ(pass(8, {5, 6, 7}, 8, {5, 3, 7}), State::kFailed);
     EXPECT_EQ(receiver_.disagreement().word, (CallWord{5, 6, 0}));
+}
+
+// A call that was another one to its sender begins anew as that: what it has got is not lost.
+TEST_F(Words, WhatWasSetAsideIsForTheNextReceive) {
+    EXPECT_EQ(pass(8, {5, 6, 7}, 16, {4, 6, 7}), State::kFailed);
+    const std::vector<std::byte> in(8, std::byte{9});
+    std::vector<std::byte> out(8, std::byte{0});
+    Ticket again, send;
+    ASSERT_TRUE(receiver_.can_set_aside());
+    EXPECT_EQ(receiver_.set_aside(0, id_of({4, 6, 7}), out_.data(), 16, failed_), State::kDone);
+    receiver_.make_up();
+    EXPECT_FALSE(receiver_.disagreement().is_there);
+    receiver_.recv(0, id_of({5, 6, 7}), out.data(), 8, again);
+    EXPECT_EQ(receiver_.test(again), State::kDone);
+    EXPECT_EQ(out, std::vector<std::byte>(8, std::byte{7}));
+    receiver_.recv(0, id_of({5, 6, 7}), out.data(), 8, again);
+    sender_.send(1, id_of({5, 6, 7}), in.data(), 8, send);
+    EXPECT_EQ(receiver_.test(again), State::kDone);
+    EXPECT_EQ(sender_.test(send), State::kDone);
+    EXPECT_EQ(out, in);
+}
+
+TEST_F(Words, WhatIsSetAsideUnmetIsMetByTheNextReceive) {
+    const std::vector<std::byte> in(kLong, std::byte{9});
+    std::vector<std::byte> out(kLong, std::byte{0});
+    for (const size_t bytes : {size_t{8}, kLong}) {
+        for (const bool has_come : {false, true}) {
+            Ticket posted, again, send;
+            receiver_.recv(0, id_of({4, 6, 7}), out.data(), bytes, posted);
+            if (has_come) sender_.send(1, id_of({4, 6, 7}), in.data(), bytes, send);
+            const State set = receiver_.set_aside(0, id_of({4, 6, 7}), out.data(), bytes, posted);
+            EXPECT_EQ(set, State::kDone);
+            std::fill(out.begin(), out.end(), std::byte{0});
+            if (!has_come) sender_.send(1, id_of({4, 6, 7}), in.data(), bytes, send);
+            receiver_.recv(0, id_of({4, 6, 7}), out.data(), bytes, again);
+            EXPECT_EQ(receiver_.test(again), State::kDone);
+            EXPECT_EQ(sender_.test(send), State::kDone);
+            EXPECT_EQ(std::count(out.begin(), out.end(), std::byte{9}), static_cast<int>(bytes));
+        }
+    }
+    EXPECT_EQ(mailbox_.under_way(), 0u);
+}
+
+TEST_F(Words, WhatNobodyHasAskedForTellsItsWord) {
+    const std::vector<std::byte> in(kLong, std::byte{9});
+    std::vector<std::byte> out(8, std::byte{0});
+    Ticket send, other, recv;
+    EXPECT_FALSE(receiver_.take_stray(3).is_there);
+    sender_.send(1, id_of({5, 6, 7}), in.data(), 8, send);
+    const transport::Disagreement found = receiver_.take_stray(3);
+    EXPECT_TRUE(found.is_there);
+    EXPECT_EQ(found.word, (CallWord{5, 6, 0}));
+    receiver_.recv(0, id_of({5, 6, 7}), out.data(), 8, recv);
+    EXPECT_EQ(receiver_.test(recv), State::kDone);
+    EXPECT_EQ(out, std::vector<std::byte>(8, std::byte{9}));
+    transport::Rank peer = 7;
+    EXPECT_FALSE(receiver_.find_stray(3, 7, 8, peer));
+    sender_.send(1, id_of({5, 6, 7}), in.data(), kLong, other);
+    EXPECT_FALSE(receiver_.find_stray(3, 7, 37, peer));  // of 30 kinds
+    EXPECT_TRUE(receiver_.find_stray(3, 7, 8, peer));
+    EXPECT_EQ(peer, 0u);
 }
 
 TEST_F(Words, LongMessagesOfOtherKindsDoNotMeet) {
