@@ -218,6 +218,9 @@ inline BufferPair buffers_of(tutti_collective c, const std::byte* send, std::byt
     return pair;
 }
 
+constexpr bool has_rooted_blocks(tutti_collective c) {
+    return c == TUTTI_GATHER || c == TUTTI_SCATTER;
+}
 // Of a rooted collective of blocks: this rank sends, so that it is others who may have more room.
 constexpr bool is_sender(tutti_collective c, uint32_t rank, uint32_t root) {
     return facts(c).output.on == On::kRoot ? rank != root : rank == root;

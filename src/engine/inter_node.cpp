@@ -370,15 +370,23 @@ void InterNode::watch_for_others(bool is_wanted) {
     if (is_watched_for_others_ != is_wanted) change_watch(is_watched_for_others_, is_wanted);
 }
 
-void InterNode::start(select::Plan& plan, const exec::Arguments& arguments) {
-    TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
-    plans_.started(plan);
+void InterNode::start(select::Plan& plan, const exec::Arguments& arguments, bool has_room) {
+    has_room_ = has_room;
+    has_taken_less_ = false;
+    less_ = 0;
     // A plan for a team without: the group has failed, and in this call all do without it.
     if (multicast_.route && !plan.shape.has_multicast) ++calls_without_;
     count_wish(plan);
-    const transport::CallWord word = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
+    plans_.started(plan);
+    begin(plan, arguments);
+}
+
+void InterNode::begin(const select::Plan& plan, const exec::Arguments& arguments) {
+    TUTTI_ASSERT(plan.is_reserved, "a call begins with its memory");
+    shape_ = plan.shape;
+    word_ = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.route) multicast_.route->route().begin_call(call());
-    executor_->start(*plan.program, call(), arguments, word);
+    executor_->start(*plan.program, call(), arguments, word_);
 }
 
 void InterNode::leave_to_host(const select::Plan& plan) {
@@ -403,6 +411,8 @@ void InterNode::tell_calls() {
         if (!is_told_[rank] && rank != rank_) is_told_[rank] = notes_.send(rank, note);
     };
     for (const uint32_t rank : executor_->waits_for()) tell(rank);
+    // It alone knows for sure what a scatter sends.
+    if (has_room_) tell(shape_.root);
     const node::Op* op = node_op();
     if (!op) return;
     // On the node, whoever comes next; or its leader, on whom most depends.

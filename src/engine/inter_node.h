@@ -100,7 +100,11 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // Makes the memory that a plan needs, before its first call.
     Result<Done> reserve(select::Plan& plan);
     // Begins a call of a plan that has its memory; no other is under way.
-    void start(select::Plan& plan, const exec::Arguments& arguments);
+    // has_room: it may become one of fewer bytes, where this rank has room for more than others
+    // send it.
+    void start(select::Plan& plan, const exec::Arguments& arguments, bool has_room = false);
+    // See take_less(): the call that was withdrawn begins as one of what is sent.
+    void restart(select::Plan& plan, const exec::Arguments& arguments);
     // Calls in which nothing is sent, but those for whom they are other calls will notice: one of
     // no bytes, and one that is the embedder's.
     void pass(const node::Call& call) { sign(call.collective, call.root, 0); }
@@ -110,6 +114,22 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // The call under way has failed.
     void cancel() { executor_->cancel(); }
     Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
+    // ---- this rank has more room than is sent (room.cpp) ----
+    // Others run the call under way as this one, of fewer bytes, and so shall this rank: false where
+    // that cannot be. Where it is true, less() is what they send until restart().
+    bool take_less(const node::CallNote& theirs);
+    [[nodiscard]] bool may_take_less() const;
+    [[nodiscard]] uint64_t less() const { return less_; }
+    [[nodiscard]] uint32_t root() const { return shape_.root; }
+    // The root's memory for blocks of that size.
+    [[nodiscard]] std::byte* make_blocks(uint64_t bytes);
+    [[nodiscard]] const std::byte* blocks() const { return blocks_.get(); }
+    void drop_blocks() { blocks_.reset(); }
+    transport::State retract();
+    // In a long wait: looks among messages that nobody has asked for. How another rank runs this
+    // call, where it shows that, and the call cannot go on so.
+    transport::Disagreement look_for_strays();
+
     // What the call under way waits for, the service of multicasts will bring.
     [[nodiscard]] bool waits_for_service() const {
         return multicast_.route && !polls_ && executor_->waits_for_multicasts();
@@ -166,6 +186,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] bool is_watched() const { return is_announced_ || is_watched_for_others_; }
     Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
+    void begin(const select::Plan& plan, const exec::Arguments& arguments);
+    [[nodiscard]] bool stays_with(uint64_t bytes) const;
     void count_wish(const select::Plan& plan);
     [[nodiscard]] select::Circumstances circumstances() const;
     [[nodiscard]] sched::Shape agreed(sched::Shape shape) const;
@@ -214,6 +236,16 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     bool has_told_failure_ = false;
     notes::CallLog log_;
     std::vector<bool> is_told_;  // by rank, the last calls
+    // Of the call under way: this rank may have room for more than is sent to it; what it would get
+    // then; its word, and that of what it had room for, once it has taken less; all blocks of a
+    // gather, then.
+    bool has_room_ = false;
+    bool has_taken_less_ = false;
+    uint64_t less_ = 0;
+    sched::Shape shape_;
+    transport::CallWord word_;
+    transport::CallWord room_;
+    std::unique_ptr<std::byte[]> blocks_;
 };
 
 }  // namespace tutti::engine

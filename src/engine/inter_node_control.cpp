@@ -40,6 +40,7 @@ void InterNodeControl::hear_far(const node::Call* call) {
     try {
         hear_all(call != nullptr);
         if (!members_.is_broken() && call) tell_calls();
+        if (!members_.is_broken() && call) look_for_less();
     } catch (const std::bad_alloc&) {
         // A line for people is left away, or an answer.
     }
@@ -76,6 +77,7 @@ void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
             break;
         case notes::Note::Kind::kHeard:
             inter_node_.calls_heard(note.from);
+            hear_answer(note);
             break;
         case notes::Note::Kind::kRejections:
             rejections_.heard(note.from, note.count, notes::Mark::unpack(note.mark));
@@ -149,6 +151,7 @@ void InterNodeControl::disagree(const node::Op& op, const node::Disagreement& wi
     // Parts have numbers of their own; what a person knows is the call.
     node::CallNote theirs = with.note;
     theirs.number = mine.number;
+    if (with.is_known && inter_node_.take_less(theirs)) return;
     const topo::Placement& placement = inter_node_.placement();
     const uint32_t rank = placement.members(placement.node_of(members_.rank))[with.rank];
     const Why why =
@@ -169,19 +172,50 @@ void InterNodeControl::tell_calls() {
     tell_at_ns_ = now + tell_after_ns_;
 }
 
-// Those of a rank that waits for this one.
+// Those of a rank that waits for this one. Where the two may differ in their bytes, one of them
+// hears of it what it will get.
 void InterNodeControl::hear_calls(const notes::Note& note) {
     const notes::CallLog::Difference found = inter_node_.log().compare(note.calls);
-    if (found.is_there) {
-        const node::CallNote mine = inter_node_.log().note(found.number);
-        const node::CallNote& theirs = found.is_known ? found.theirs : mine;
-        const Why why = why_disagreed(found.number, mine, note.from, &theirs);
-        return break_off(TUTTI_ERR_MISMATCH, why.text);
-    }
     notes::Note heard;
     heard.kind = notes::Note::Kind::kHeard;
     heard.call = inter_node_.call();
+    if (found.is_there) {
+        if (!goes_on(found, note.from)) return disagree_on(found, note.from);
+        heard.calls = inter_node_.log().tell(found.number);
+    }
     inter_node_.notes().send(note.from, heard);
+}
+
+void InterNodeControl::hear_answer(const notes::Note& note) {
+    if (note.calls.count != 1 || note.calls.number != inter_node_.call()) return;
+    const notes::CallLog::Difference found = inter_node_.log().compare(note.calls);
+    if (found.is_there && found.is_known && !goes_on(found, note.from)) {
+        disagree_on(found, note.from);
+    }
+}
+
+void InterNodeControl::disagree_on(const notes::CallLog::Difference& found, uint32_t from) {
+    const node::CallNote mine = inter_node_.log().note(found.number);
+    const node::CallNote& theirs = found.is_known ? found.theirs : mine;
+    const Why why = why_disagreed(found.number, mine, from, &theirs);
+    break_off(TUTTI_ERR_MISMATCH, why.text);
+}
+
+// Of a gather all senders know what comes, of a scatter its root.
+bool InterNodeControl::goes_on(const notes::CallLog::Difference& found, uint32_t from) {
+    const node::CallNote mine = inter_node_.log().note(found.number);
+    if (!found.is_known || !notes::goes_together(mine, members_.rank, found.theirs, from)) {
+        return false;
+    }
+    const bool is_source = mine.collective == TUTTI_GATHER || from == inter_node_.root();
+    const bool gets_less = is_source && found.theirs.bytes < mine.bytes;
+    return !gets_less || (found.number == inter_node_.call() && inter_node_.take_less(found.theirs));
+}
+
+void InterNodeControl::look_for_less() {
+    const transport::Disagreement with = inter_node_.look_for_strays();
+    if (!with.is_there) return;
+    break_off(TUTTI_ERR_MISMATCH, why_disagreed(inter_node_, with).text);
 }
 
 // ---- calls that failed outside the team --------------------------------------------------------

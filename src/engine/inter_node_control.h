@@ -42,6 +42,10 @@ class InterNodeControl final : public Control {
     void report_inquiry();
     void tell_calls();
     void hear_calls(const notes::Note& note);
+    void hear_answer(const notes::Note& note);
+    [[nodiscard]] bool goes_on(const notes::CallLog::Difference& found, uint32_t from);
+    void disagree_on(const notes::CallLog::Difference& found, uint32_t from);
+    void look_for_less();
     [[nodiscard]] std::vector<uint32_t> waits_for();
 
     InterNode& inter_node_;

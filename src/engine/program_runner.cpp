@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/program_runner.h"
 
+#include <cstring>
 #include <utility>
 
 #include "base/assert.h"
@@ -16,6 +17,10 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
         buffers_of(call.collective, call.send, call.recv, rank, call.root, call.bytes);
     return {pair.input, pair.output, call.reducer};
 }
+
+// How long a rank waits to be told of a message that it cannot be sure of: some tellings of its
+// calls (inter_node_control.cpp) fall into it, and answers of those who wait themselves.
+constexpr uint64_t kAskNs = 1'000'000'000;
 
 constexpr const char* kNoWayOn = "no way on after multicast failed";
 
@@ -73,7 +78,11 @@ Runner::Begun ProgramRunner::begin_chosen() {
     if (is_undecided) {
         phase_ = Phase::kDeciding;
     } else if (is_prepared_) {
-        inter_node_->start(plan, arguments_of(request_->op.call, members_.rank));
+        const node::Call& call = request_->op.call;
+        ask_end_ns_ = 0;
+        const bool receives = has_rooted_blocks(call.collective) &&
+                              !is_sender(call.collective, members_.rank, call.root);
+        inter_node_->start(plan, arguments_of(call, members_.rank), receives && !call.is_whole);
     }
     return Begun::kRuns;
 }
@@ -96,21 +105,48 @@ Step ProgramRunner::step() {
             return step_decision();
         case Phase::kSettling:
             return step_settling();
+        case Phase::kWithdrawing:
+            return step_withdrawal();
         case Phase::kRunning:
             break;
     }
+    // A note has told of it. No step before that: what came in it would be lost.
+    if (inter_node_->less() != 0) return begin_withdrawal();
     const Step step = step_program();
-    if (step == Step::kDone) {
-        inter_node_->announce(false);
-        tell_failure();
-    } else if (step == Step::kFailed) {
-        const transport::Disagreement with = inter_node_->transport().disagreement();
-        if (!with.is_there)
-            return fail_step(TUTTI_ERR_NETWORK, inter_node_->executor().error().c_str());
-        why_ = why_disagreed(*inter_node_, with);
-        return fail_step(TUTTI_ERR_MISMATCH, why_.text);
+    switch (step) {
+        case Step::kAdvanced:
+            break;
+        case Step::kBlocked:
+            if (finds_less()) return begin_withdrawal();
+            break;
+        case Step::kDone:
+            place_blocks();
+            inter_node_->announce(false);
+            tell_failure();
+            break;
+        case Step::kFailed:
+            return step_failure();
     }
     return step;
+}
+
+Step ProgramRunner::step_failure() {
+    const transport::Disagreement with = inter_node_->transport().disagreement();
+    if (!with.is_there) {
+        return fail_step(TUTTI_ERR_NETWORK, inter_node_->executor().error().c_str());
+    }
+    const bool is_of_this = with.has_word && inter_node_->log().is_of_last(with.word);
+    if (is_of_this && inter_node_->take_less(node::CallNote::unpack(with.word.call))) {
+        return begin_withdrawal();
+    }
+    // A long message of this kind; a note may tell what it is.
+    if (with.is_short && inter_node_->may_take_less()) {
+        const uint64_t now = members_.context.clock().now_ns();
+        if (ask_end_ns_ == 0) ask_end_ns_ = now + kAskNs;
+        if (now < ask_end_ns_) return Step::kBlocked;
+    }
+    why_ = why_disagreed(*inter_node_, with);
+    return fail_step(TUTTI_ERR_MISMATCH, why_.text);
 }
 
 // Where ranks sleep for their node, whoever has done something there wakes those that may wait for
@@ -157,6 +193,76 @@ Step ProgramRunner::step_settling() {
             break;
     }
     return fail_step(TUTTI_ERR_NETWORK, kNoWayOn);
+}
+
+// Others send less than this rank has room for, as one of its node shows, for which it waits.
+bool ProgramRunner::finds_less() {
+    const node::Op* op = inter_node_->executor().node_op();
+    if (!op || op->rival == node::kNoRank) return false;
+    const node::Disagreement with = node::find_disagreement(members_.node, *op);
+    return with.rank != node::kNoRank && with.is_known && inter_node_->take_less(with.note);
+}
+
+Step ProgramRunner::begin_withdrawal() {
+    phase_ = Phase::kWithdrawing;
+    return step_withdrawal();
+}
+
+Step ProgramRunner::step_withdrawal() {
+    switch (inter_node_->retract()) {
+        case transport::State::kPending:
+            return Step::kBlocked;
+        case transport::State::kDone:
+            return begin_less();
+        case transport::State::kFailed:
+            break;
+    }
+    return fail_step(TUTTI_ERR_NETWORK, "a receive could not be given back");
+}
+
+// The others' call, whose plan hangs on what they send. A root takes it into memory of its own.
+Step ProgramRunner::begin_less() {
+    const auto held = inter_node_->hold();
+    const uint64_t bytes = inter_node_->less();
+    node::Call call = request_->op.call;
+    if (call.collective == TUTTI_GATHER) {
+        if (!call.send) call.send = call.recv + members_.rank * call.bytes;
+        call.recv = inter_node_->make_blocks(bytes);
+        if (!call.recv) return fail_step(TUTTI_ERR_MEMORY, "no memory for what others send");
+    }
+    call.bytes = bytes;
+    sched::Shape shape = shape_of(*request_, members_.size);
+    shape.bytes = bytes;
+    const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
+        auto plan = inter_node_->plan(shape);
+        if (!plan || plan.value()->is_host) return plan;
+        auto reserved = inter_node_->reserve(*plan.value());
+        return reserved ? plan : Result<select::Plan*>(reserved.error());
+    });
+    if (!found || found.value()->is_host) {
+        return fail_step(TUTTI_ERR_MISMATCH, "others send less than there is room for");
+    }
+    phase_ = Phase::kRunning;
+    request_->ran = found.value()->name;
+    inter_node_->restart(*found.value(), arguments_of(call, members_.rank));
+    return Step::kAdvanced;
+}
+
+// From where a root has taken them to where they belong. Its own is as long as there is room.
+void ProgramRunner::place_blocks() {
+    const std::byte* blocks = inter_node_->blocks();
+    if (!blocks) return;
+    const node::Call& call = request_->op.call;
+    const uint64_t bytes = inter_node_->log().last().bytes;
+    for (uint32_t rank = 0; rank < members_.size; ++rank) {
+        std::byte* place = call.recv + rank * call.bytes;
+        if (rank != members_.rank) {
+            std::memcpy(place, blocks + rank * bytes, bytes);
+        } else if (call.send) {
+            std::memcpy(place, call.send, call.bytes);
+        }
+    }
+    inter_node_->drop_blocks();
 }
 
 Step ProgramRunner::fail_step(tutti_status status, const char* text) {

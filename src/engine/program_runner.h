@@ -35,14 +35,15 @@ class ProgramRunner final : public Runner {
     [[nodiscard]] uint32_t calls() const override { return inter_node_->call(); }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
-    [[nodiscard]] bool tolerates() const override { return false; }
+    [[nodiscard]] bool tolerates() const override { return true; }
     [[nodiscard]] InterNode* inter_node() override { return inter_node_.get(); }
 
   private:
     enum class Phase {
         kRunning,
         kDeciding,  // the call waits for what all ranks agree on after multicast failed
-        kSettling
+        kSettling,
+        kWithdrawing  // others send less than there is room for: the call begins anew
     };
     Begun begin_plan();
     Begun begin_chosen();
@@ -50,6 +51,12 @@ class ProgramRunner final : public Runner {
     Step step_decision();
     Step begin_decided();
     Step step_settling();
+    Step step_failure();
+    bool finds_less();
+    Step begin_withdrawal();
+    Step step_withdrawal();
+    Step begin_less();
+    void place_blocks();
     Step fail_step(tutti_status status, const char* text);
     void tell_failure();
 
@@ -58,6 +65,7 @@ class ProgramRunner final : public Runner {
     Request* request_ = nullptr;  // of the call under way
     bool is_prepared_ = false;    // its buffers are ready
     Phase phase_ = Phase::kRunning;
+    uint64_t ask_end_ns_ = 0;  // 0: nothing is asked
     Why why_;  // the ranks disagree
 };
 

@@ -183,26 +183,36 @@ void Executor::State::complete(Ref ref) {
 
 // ---- messages ----------------------------------------------------------------------------------
 
+transport::MessageId Executor::State::id_of(const Slot& slot, Ref ref) {
+    return {call, static_cast<uint32_t>(slot.lane), ref.slot, operation_of(ref).message, word};
+}
+
+// Of a receive.
+const Block& Executor::State::target_of(const Operation& operation) {
+    const bool is_left = operation.incoming == sched::Incoming::kLeft;
+    if (operation.kind == OperationKind::kRecv) return operation.to;
+    return is_left ? operation.left : operation.right;
+}
+
 void Executor::State::post(Ref ref) {
     const Slot& slot = slot_of(ref);
     const Operation& operation = operation_of(ref);
     Task& task = task_of(ref);
     task.worked_bytes = 0;
-    const transport::MessageId id{call, static_cast<uint32_t>(slot.lane), ref.slot,
-                                  operation.message, word};
+    const transport::MessageId id = id_of(slot, ref);
     if (operation.kind == OperationKind::kSend) {
         network.send(operation.peer, id, at(slot, operation.left), operation.left.bytes,
                      task.ticket);
     } else {
-        const bool is_left = operation.incoming == sched::Incoming::kLeft;
-        const Block& block = operation.kind == OperationKind::kRecv ? operation.to
-                             : is_left                              ? operation.left
-                                                                    : operation.right;
+        const Block& block = target_of(operation);
         network.recv(operation.peer, id, at(slot, block), block.bytes, task.ticket);
     }
     if (task.ticket.state != transport::State::kDone) {
         messages.push_back(ref);
-    } else if (operation.kind == OperationKind::kRecvReduce) {
+        return;
+    }
+    is_untouched = false;
+    if (operation.kind == OperationKind::kRecvReduce) {
         work.push(ref);
     } else {
         set_done(ref);  // The caller, advance(), looks at it next.
@@ -210,6 +220,7 @@ void Executor::State::post(Ref ref) {
 }
 
 void Executor::State::arrived(Ref ref) {
+    is_untouched = false;
     if (operation_of(ref).kind == OperationKind::kRecvReduce) {
         work.push(ref);
     } else {
@@ -268,6 +279,7 @@ void Executor::start(const sched::Program& program, uint32_t call, const Argumen
     state.program = &program;
     state.multicasts.base += state.extent.multicasts;
     state.extent = program.extent();
+    state.is_untouched = true;
     state.call = call;
     state.word = word;
     state.arguments = arguments;
@@ -285,6 +297,31 @@ Step Executor::step() {
     if (state.lanes_left == 0) return Step::kDone;
     return has_moved ? Step::kAdvanced : Step::kBlocked;
 }
+
+// Messages stand in the order of their posting: none has been completed.
+transport::State Executor::State::withdraw() {
+    TUTTI_ASSERT(is_untouched, "nothing of it is lost");
+    while (!messages.empty()) {
+        const Ref ref = messages.front();
+        const Slot& slot = slot_of(ref);
+        const Operation& operation = operation_of(ref);
+        if (operation.kind != OperationKind::kRecv) return transport::State::kFailed;
+        const transport::State set =
+            network.set_aside(operation.peer, id_of(slot, ref), at(slot, operation.to),
+                              operation.to.bytes, task_of(ref).ticket);
+        if (set != transport::State::kDone) return set;
+        messages.erase(messages.begin());
+    }
+    if (node_busy) node::retract(*node, node_op);
+    node_busy = false;
+    lanes_left = 0;
+    has_failed = false;
+    network.make_up();
+    return transport::State::kDone;
+}
+
+transport::State Executor::withdraw() { return state_->withdraw(); }
+bool Executor::is_untouched() const { return state_->is_untouched; }
 
 void Executor::cancel() {
     State& state = *state_;

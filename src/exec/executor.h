@@ -59,6 +59,11 @@ class Executor {
     void start(const sched::Program& program, uint32_t call, const Arguments& arguments,
                const transport::CallWord& word = {});
     Step step();
+    // Nothing of the call has come from anybody yet, so that it may be withdrawn.
+    [[nodiscard]] bool is_untouched() const;
+    // The call has not begun, nor has a message shown that ranks disagree: what comes for it is for
+    // the next start, which has the same number. kPending: ask again.
+    transport::State withdraw();
     // The call under way has failed elsewhere: what has not come is not to be written to its
     // buffers, as far as the network can help it. Final, like a failure.
     void cancel();

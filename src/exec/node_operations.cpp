@@ -100,6 +100,7 @@ bool Executor::State::step_node() {
         has_moved = true;
         if (step == Step::kAdvanced) return true;
         node_busy = false;
+        if (node->size > 1) is_untouched = false;
         complete(node_ref);
     }
     return has_moved;

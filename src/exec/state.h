@@ -125,6 +125,7 @@ struct Executor::State {
     Arguments arguments;
     uint64_t lanes_left = 0;
     bool has_failed = false;
+    bool is_untouched = true;
     std::string error;
     Work totals;
 
@@ -151,6 +152,9 @@ struct Executor::State {
     void set_done(Ref ref);
     void complete(Ref ref);
     bool poll_messages();
+    [[nodiscard]] transport::MessageId id_of(const Slot& slot, Ref ref);
+    [[nodiscard]] static const sched::Block& target_of(const sched::Operation& operation);
+    transport::State withdraw();
     bool step_work();
     uint64_t work_piece(Ref ref, uint64_t bytes_max);
     void count_node(const node::Call& next);

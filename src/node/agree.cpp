@@ -56,10 +56,15 @@ bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& th
     const CallNote mine = CallNote::unpack(op.note);
     if (theirs == mine) return true;
     const bool is_block = mine.collective == TUTTI_GATHER || mine.collective == TUTTI_SCATTER;
-    if (!team.tolerates || !is_block || !theirs.is_kind_of(mine)) return false;
+    const bool is_part =
+        team.whole != 0 && op.call.collective == static_cast<tutti_collective>(mine.collective);
+    const bool has_bytes = mine.bytes > 0 && theirs.bytes > 0;
+    if (!is_block || !theirs.is_kind_of(mine)) return false;
+    if (!team.tolerates && !(is_part && has_bytes)) return false;
     const bool is_sender = (mine.collective == TUTTI_GATHER) == (other != op.call.root);
     if (team.rank != op.call.root && other != op.call.root) return true;  // the root will know
     if (!is_sender) return theirs.bytes >= mine.bytes;
+    if (!team.tolerates) return false;  // whoever runs the whole call may know what to do
     const size_t room = op.room != 0 ? op.room : op.call.bytes;
     if (op.call.is_whole || theirs.bytes > room) return false;
     const bool is_small = op.step == small_gather || op.step == small_scatter;

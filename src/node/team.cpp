@@ -31,6 +31,13 @@ void prepare(Team& team) {
     team.own_notes = &team.slice.note_words(team.rank);
 }
 
+void retract(Team& team, const Op& op) {
+    team.call = op.number - 1;
+    if (op.events_used == 0) return;
+    team.events = op.events;
+    team.chunks = op.chunks;
+}
+
 void announce(Team& team, const Op& op) {
     team.slice.done(team.rank).calls_entered.store(op.number, std::memory_order_relaxed);
 }

@@ -219,6 +219,10 @@ bool may_await(const Team& team, const Op& op, Rank other);
 // A call that moves nothing here: takes a number, and leaves its note. None is under way.
 void pass(Team& team, const Call& call);
 
+// Before any other: the call in flight, in which this rank has written nothing that others read, nor
+// taken what they have, has not begun. The next one has its number.
+void retract(Team& team, const Op& op);
+
 // For a rank that has waited long: with whom it disagrees about the call in flight.
 struct Disagreement {
     Rank rank = kNoRank;  // kNoRank: with nobody, as far as can be seen

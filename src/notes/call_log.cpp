@@ -18,7 +18,24 @@ uint32_t kind_of(uint64_t history, uint32_t collective, uint32_t root, uint64_t 
            collective + kApart * root;
 }
 
+// Of a root, words have the low bits.
+bool is_root(const node::CallNote& call, uint32_t rank) {
+    return node::CallNote::of(0, TUTTI_BCAST, rank, 0).root == call.root;
+}
+
 }  // namespace
+
+bool goes_together(const node::CallNote& mine, uint32_t rank, const node::CallNote& theirs,
+                   uint32_t from) {
+    if (mine.collective != theirs.collective || mine.root != theirs.root) return false;
+    if (mine.bytes == 0 || theirs.bytes == 0) return false;
+    const bool is_gather = mine.collective == TUTTI_GATHER;
+    if (!is_gather && mine.collective != TUTTI_SCATTER) return false;
+    const bool am_root = is_root(mine, rank), is_theirs = is_root(mine, from);
+    if (am_root == is_theirs) return !is_gather;
+    const bool have_room = am_root == is_gather;
+    return have_room ? theirs.bytes < mine.bytes : theirs.bytes > mine.bytes;
+}
 
 transport::CallWord CallLog::add(tutti_collective collective, uint32_t root, uint64_t bytes) {
     ++number_;
@@ -28,6 +45,13 @@ transport::CallWord CallLog::add(tutti_collective collective, uint32_t root, uin
     const uint64_t hash = (history_ ^ note) * kMix + root + 1;
     history_ = hash ^ hash >> 29;
     return word;
+}
+
+void CallLog::withdraw() { history_ = entries_[number_-- % kKept].before; }
+
+bool CallLog::is_of_last(const transport::CallWord& word) const {
+    return number_ > 0 && word.before == entries_[number_ % kKept].before &&
+           node::CallNote::unpack(word.call).number == last().number;
 }
 
 // Numbers wrap around; two that are compared are close.
@@ -45,6 +69,13 @@ LastCalls CallLog::tell() const {
         calls.notes[i] = entry.note;
         calls.before = entry.before;
     }
+    return calls;
+}
+
+LastCalls CallLog::tell(uint32_t number) const {
+    const Entry& entry = entries_[number % kKept];
+    LastCalls calls{number, 1, entry.before, {}};
+    calls.notes[0] = entry.note;
     return calls;
 }
 

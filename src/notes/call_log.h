@@ -24,10 +24,18 @@ struct LastCalls {
     std::array<uint64_t, kMax> notes{};  // packed; the last one first
 };
 
+// Whether calls of two ranks may go together that differ in bytes alone: the root of a gather has
+// more room than is sent to it, or a receiver of a scatter has. Two receivers may differ, too: each
+// of them hears of the root what it gets.
+bool goes_together(const node::CallNote& mine, uint32_t rank, const node::CallNote& theirs,
+                   uint32_t from);
+
 class CallLog {
   public:
     // The next call, from 1.
     transport::CallWord add(tutti_collective collective, uint32_t root, uint64_t bytes);
+    // The last one has not been; the next has its number.
+    void withdraw();
     // The number of the last one; wraps around.
     [[nodiscard]] uint32_t number() const { return number_; }
     // Of a call that is not forgotten yet.
@@ -37,6 +45,10 @@ class CallLog {
     [[nodiscard]] node::CallNote last() const { return note(number_); }
 
     [[nodiscard]] LastCalls tell() const;
+    // Of one that is not forgotten yet, alone.
+    [[nodiscard]] LastCalls tell(uint32_t number) const;
+    // Whether a word is of the last call, but for what that is; it came with a message.
+    [[nodiscard]] bool is_of_last(const transport::CallWord& word) const;
 
     struct Difference {
         bool is_there = false;

@@ -82,6 +82,13 @@ Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) co
     return plan;
 }
 
+bool Plans::go_together(sched::Shape one, sched::Shape other, const Circumstances& now) const {
+    one.sizes_are_compared = other.sizes_are_compared = true;
+    const auto first = choose(one, now), second = choose(other, now);
+    if (!first || !second) return false;
+    return (first.value().runs == Runs::kHost) == (second.value().runs == Runs::kHost);
+}
+
 Plan* Plans::known(const sched::Shape& shape) {
     const auto is_it = [&](const Plan& plan) {
         return plan.shape == shape && plan.force == force_[shape.collective] &&
@@ -140,6 +147,7 @@ void Plans::forget() {
 void Plans::started(const Plan& plan) {
     running_ = plan.program.get();
     uint32_t& compared = compared_[plan.shape.collective];
+    before_ = {plan.shape.collective, compared};
     compared = std::min(compared + 1, kComparedCalls);
 }
 

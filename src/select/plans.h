@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algo/registry.h"
@@ -56,6 +57,12 @@ class Plans {
     void forget();
     // A call of it begins.
     void started(const Plan& plan);
+    // The last call that was started has not been.
+    void withdrawn() { compared_[before_.first] = before_.second; }
+    // Whether ranks that take a call for either of these would go the same way once sizes count as
+    // compared: all to the embedder, or none.
+    [[nodiscard]] bool go_together(sched::Shape one, sched::Shape other,
+                                   const Circumstances& now) const;
     // The last that was started.
     [[nodiscard]] const sched::Program* running() const { return running_; }
 
@@ -85,6 +92,8 @@ class Plans {
     const sched::Program* running_ = nullptr;
     // By collective, those that were started, up to kComparedCalls. Alike on all members.
     std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> compared_{};
+    // The collective that was started last, and its number before that.
+    std::pair<tutti_collective, uint32_t> before_{};
     uint64_t look_ups_ = 0;
 };
 

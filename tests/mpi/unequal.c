@@ -3,9 +3,9 @@
 // than the receiver has room for. Bare hosts run these. What was sent must stand at the beginning
 // of its block, the rest of the block must be as it was, and the calls that follow must be right.
 //
-//   unequal gather-root|gather-all|gather-leaf|gather-none|scatter-room|scatter-root|allgather|
-//           bcast|alias N
-//       N: the ints that are sent; the room is for twice as many
+//   unequal gather-root|gather-all|gather-leaf|gather-none|gather-over|scatter-room|scatter-root|
+//           scatter-one|scatter-over|allgather|bcast|alias N
+//       N: the ints that are sent; the room is for twice as many. over: the other way round
 //
 // Under MPI_ERRORS_RETURN. Says "errors N": how many calls failed, on all ranks.
 #include "support.h"
@@ -43,12 +43,14 @@ static int failed(int status) {
 static int sent_by(const char* what, int who, int root, int count) {
     if (!strcmp(what, "gather-root")) return who == root ? count : 2 * count;
     if (!strcmp(what, "gather-none")) return who == (root + 1) % size ? 0 : 2 * count;
+    if (!strcmp(what, "gather-over")) return who == root ? count : 2 * count;
     if (!strcmp(what, "gather-leaf")) return who == (root + 1) % size ? count : 2 * count;
     return count;
 }
 
 static void gather(const char* what, int count, int root, int turn) {
-    const int room = 2 * count, mine = sent_by(what, rank, root, count);
+    const int room = strcmp(what, "gather-over") ? 2 * count : count;
+    const int mine = sent_by(what, rank, root, count);
     int *in = ints(mine), *out = ints(rank == root ? room * size : 0);
     write_ints(in, mine, rank, turn);
     const int status = MPI_Gather(in, mine, MPI_INT, out, room, MPI_INT, root, MPI_COMM_WORLD);
@@ -62,8 +64,11 @@ static void gather(const char* what, int count, int root, int turn) {
 }
 
 static void scatter(const char* what, int count, int root, int turn) {
-    const int only_root = !strcmp(what, "scatter-root");
-    const int room = only_root && rank != root ? count : 2 * count;
+    const int is_over = !strcmp(what, "scatter-over"), is_one = !strcmp(what, "scatter-one");
+    const int has_little = is_over || !strcmp(what, "scatter-root");
+    const int has_more = is_one ? rank == (root + 1) % size : !has_little || rank == root;
+    const int room = has_more ? 2 * count : count;
+    if (is_over) count *= 2;
     int *in = ints(rank == root ? count * size : 0), *out = ints(room);
     for (int to = 0; rank == root && to < size; ++to) write_ints(in + to * count, count, to, turn);
     const int status = MPI_Scatter(in, count, MPI_INT, out, room, MPI_INT, root, MPI_COMM_WORLD);

@@ -177,8 +177,23 @@ def test_own_blocks_that_differ_across_hosts(mpi, what):
 
 
 @needs_tutti
+@pytest.mark.parametrize("ints", [4, 40, 3000, 40000])
+@pytest.mark.parametrize("algorithm", ["", "direct", "binomial"])
+@pytest.mark.parametrize("what", ["gather-all", "scatter-room", "scatter-one"])
+def test_room_for_more_across_hosts(mpi, what, algorithm, ints):
+    """More hosts than bare ones run it on where those go along a tree."""
+    options = ["--hosts=4", "--stall=100"]
+    if algorithm:
+        options.append(f"--{what.split('-')[0]}={algorithm}")
+    for check in [], ["--check=1"]:
+        outcome = mpi.launch("unequal", 6, what, ints, options=[*options, *check]).passed()
+        assert "errors 0\n" in outcome.out and not outcome.lines(), str(outcome)
+
+
+@needs_tutti
 @pytest.mark.parametrize("ints", [4, 3000])
-@pytest.mark.parametrize("what, hosts", [("gather-all", 2), ("scatter-room", 2), ("bcast", 2),
+@pytest.mark.parametrize("what, hosts", [("gather-over", 1), ("gather-over", 2),
+                                         ("scatter-over", 1), ("scatter-over", 2), ("bcast", 2),
                                          ("bcast", 1)])
 def test_sizes_that_cannot_run(mpi, what, hosts, ints):
     """No hang, nothing wrong, and a line that names rank, call and sizes."""

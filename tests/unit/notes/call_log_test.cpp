@@ -43,6 +43,61 @@ TEST(CallLog, NamesTheFirstDifference) {
     }
 }
 
+TEST(CallLog, WhatIsWithdrawnHasNotBeen) {
+    CallLog mine, theirs;
+    for (int i = 0; i < 70; ++i) {
+        mine.add(TUTTI_GATHER, 1, 200);
+        mine.withdraw();
+        EXPECT_EQ(mine.add(TUTTI_GATHER, 1, 100), theirs.add(TUTTI_GATHER, 1, 100));
+    }
+    EXPECT_EQ(mine.number(), 70u);
+}
+
+TEST(CallLog, TellsOneCallAlone) {
+    CallLog mine, theirs;
+    for (const uint64_t bytes : {8, 16, 24}) mine.add(TUTTI_GATHER, 1, bytes);
+    for (const uint64_t bytes : {8, 64}) theirs.add(TUTTI_GATHER, 1, bytes);
+    const CallLog::Difference found = theirs.compare(mine.tell(2));
+    EXPECT_TRUE(found.is_there && found.is_known);
+    EXPECT_EQ(found.number, 2u);
+    EXPECT_EQ(found.theirs.bytes, 16u);
+    EXPECT_FALSE(theirs.compare(mine.tell(1)).is_there);
+    EXPECT_FALSE(theirs.compare(mine.tell(3)).is_there);
+}
+
+TEST(CallLog, KnowsWordsOfTheLastCall) {
+    CallLog mine, theirs, other;
+    EXPECT_FALSE(mine.is_of_last(theirs.add(TUTTI_BARRIER, 0, 0)));
+    mine.add(TUTTI_BARRIER, 0, 0);
+    mine.add(TUTTI_GATHER, 1, 16);
+    EXPECT_TRUE(mine.is_of_last(theirs.add(TUTTI_GATHER, 1, 8)));
+    EXPECT_FALSE(mine.is_of_last(theirs.add(TUTTI_GATHER, 1, 8)));
+    other.add(TUTTI_BCAST, 0, 8);
+    EXPECT_FALSE(mine.is_of_last(other.add(TUTTI_GATHER, 1, 8)));
+}
+
+TEST(GoesTogether, AReceiverMayHaveMoreRoom) {
+    const auto call = [](tutti_collective collective, uint64_t bytes) {
+        return node::CallNote::of(5, collective, 2, bytes);
+    };
+    const auto goes = [&](tutti_collective collective, uint64_t mine, uint32_t rank,
+                          uint64_t theirs, uint32_t from) {
+        return goes_together(call(collective, mine), rank, call(collective, theirs), from);
+    };
+    EXPECT_TRUE(goes(TUTTI_GATHER, 16, 2, 8, 0));
+    EXPECT_TRUE(goes(TUTTI_GATHER, 8, 0, 16, 2));
+    EXPECT_FALSE(goes(TUTTI_GATHER, 8, 2, 16, 0));
+    EXPECT_FALSE(goes(TUTTI_GATHER, 16, 0, 8, 2));
+    EXPECT_FALSE(goes(TUTTI_GATHER, 16, 0, 8, 1));
+    EXPECT_TRUE(goes(TUTTI_SCATTER, 8, 2, 16, 0));
+    EXPECT_TRUE(goes(TUTTI_SCATTER, 16, 0, 8, 2));
+    EXPECT_FALSE(goes(TUTTI_SCATTER, 8, 0, 16, 2));
+    EXPECT_TRUE(goes(TUTTI_SCATTER, 16, 0, 8, 1));
+    EXPECT_FALSE(goes(TUTTI_BCAST, 16, 0, 8, 2));
+    EXPECT_FALSE(goes(TUTTI_GATHER, 16, 2, 0, 0));
+    EXPECT_FALSE(goes_together(call(TUTTI_GATHER, 16), 2, call(TUTTI_SCATTER, 8), 0));
+}
+
 TEST(CallLog, WhoIsBehindHasNothingToCompare) {
     CallLog mine, theirs;
     theirs.add(TUTTI_BCAST, 0, 8);

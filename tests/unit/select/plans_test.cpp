@@ -123,5 +123,31 @@ TEST_F(PlansTest, APlanForNowHoldsUntilSizesAreCompared) {
     EXPECT_EQ(name(shape), "host");
 }
 
+// On either side of the border, too.
+TEST_F(PlansTest, ACallThatBeginsAnewCountsOnce) {
+    auto rules = Rules::parse(
+        "[[rule]]\ncollective = \"gather\"\nbytes = \"..1K\"\nalgorithm = \"host\"\n", "r.toml");
+    ASSERT_TRUE(rules) << rules.error().message;
+    rules_ = std::move(rules.value());
+    for (uint32_t call = 0; call < kComparedCalls; ++call) {
+        for (const uint64_t bytes : {128, 64}) {
+            const Plan* plan = find(shape_of(TUTTI_GATHER, bytes));
+            ASSERT_NE(plan, nullptr) << message_;
+            EXPECT_FALSE(plan->is_host) << call;
+            plans_.started(*plan);
+            if (bytes == 128) plans_.withdrawn();
+        }
+    }
+    EXPECT_EQ(name(shape_of(TUTTI_GATHER, 64)), "host");
+    const auto together = [&](uint64_t one, uint64_t other) {
+        return plans_.go_together(shape_of(TUTTI_GATHER, one), shape_of(TUTTI_GATHER, other),
+                                  {false, false, obstacle_});
+    };
+    EXPECT_TRUE(together(64, 128));
+    EXPECT_TRUE(together(4096, 8192));
+    EXPECT_FALSE(together(64, 4096));
+    EXPECT_FALSE(together(4096, 64));
+}
+
 }  // namespace
 }  // namespace tutti::select
