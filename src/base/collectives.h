@@ -218,6 +218,7 @@ inline BufferPair buffers_of(tutti_collective c, const std::byte* send, std::byt
     return pair;
 }
 
+// Each rank's block goes to the root or comes from there.
 constexpr bool has_rooted_blocks(tutti_collective c) {
     return c == TUTTI_GATHER || c == TUTTI_SCATTER;
 }

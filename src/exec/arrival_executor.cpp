@@ -52,8 +52,6 @@ ArrivalExecutor::ArrivalExecutor(transport::Transport& network,
     }
 }
 
-ArrivalExecutor::~ArrivalExecutor() = default;
-
 size_t ArrivalExecutor::message_bytes() const { return sizeof(Header) + 2 * bytes_; }
 
 void ArrivalExecutor::start(uint32_t call, const Arguments& arguments, size_t bytes,

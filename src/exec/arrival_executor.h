@@ -34,7 +34,6 @@ class ArrivalExecutor {
     // most kArrivalBytesMax; memory for them is taken here.
     ArrivalExecutor(transport::Transport& network, std::span<const transport::Rank> rank_of_member,
                     uint32_t member, uint32_t fan_in, size_t bytes_max);
-    ~ArrivalExecutor();
     ArrivalExecutor(const ArrivalExecutor&) = delete;
     ArrivalExecutor& operator=(const ArrivalExecutor&) = delete;
 

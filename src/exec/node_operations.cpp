@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The node's collectives, one after the other in the order of their numbers.
 #include "base/assert.h"
+#include "base/collectives.h"
 #include "exec/state.h"
 
 namespace tutti::exec {
@@ -55,8 +56,7 @@ node::Call Executor::State::node_call(const Slot& slot, const Operation& operati
 
 // The root of a gather or scatter moves everybody's block.
 void Executor::State::count_node(const node::Call& next) {
-    const bool moves_all = (next.collective == TUTTI_GATHER || next.collective == TUTTI_SCATTER) &&
-                           next.root == node->rank;
+    const bool moves_all = has_rooted_blocks(next.collective) && next.root == node->rank;
     ++totals.node_operations;
     totals.copied_bytes += moves_all ? node->size * next.bytes : next.bytes;
     if (next.collective == TUTTI_REDUCE) totals.reduced_bytes += next.bytes;

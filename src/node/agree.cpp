@@ -7,6 +7,7 @@
 // sender's flag or note and goes on as if it had been its own, so the counters of all ranks stay
 // the same. Senders of a gather that differ among themselves can be served where all their payloads
 // fit in slots, which have no counters.
+#include "base/collectives.h"
 #include "node/detail.h"
 #include "node/offer.h"
 
@@ -55,7 +56,7 @@ bool has_offered(const Team& team, const Op& op, Rank rank) {
 bool is_tolerable(const Team& team, const Op& op, Rank other, const CallNote& theirs) {
     const CallNote mine = CallNote::unpack(op.note);
     if (theirs == mine) return true;
-    const bool is_block = mine.collective == TUTTI_GATHER || mine.collective == TUTTI_SCATTER;
+    const bool is_block = has_rooted_blocks(static_cast<tutti_collective>(mine.collective));
     const bool is_part =
         team.whole != 0 && op.call.collective == static_cast<tutti_collective>(mine.collective);
     const bool has_bytes = mine.bytes > 0 && theirs.bytes > 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "base/collectives.h"
 #include "node/detail.h"
 #include "node/offer.h"
 #include "node/tuner.h"
@@ -270,8 +271,7 @@ inline void sign(Team& team, Op& op, uint64_t size, uint64_t bytes) {
     const uint64_t number = ++team.call;
     const uint64_t kind = pack_kind(call.collective, call.root);
     const uint64_t hash = (team.history + kind) * kMix;
-    const bool is_block = call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER;
-    team.history = std::rotl(hash, 32) + (is_block ? 0 : bytes);
+    team.history = std::rotl(hash, 32) + (has_rooted_blocks(call.collective) ? 0 : bytes);
     op.number = number;
     op.flag = pack_flag(number, size, hash);
     op.slot = team.slice.geometry.slot_offset(number);

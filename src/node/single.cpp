@@ -16,6 +16,7 @@
 // rounds of the own block copied.
 #include <utility>
 
+#include "base/collectives.h"
 #include "node/offer.h"
 
 namespace tutti::node {
@@ -178,9 +179,7 @@ void pass_giver(Team& team, Op& op, Rank giver, bool by_ring) {
 
 // Whether the first giver may still say that there is less to be read (agree.cpp).
 bool may_adopt(const Op& op) {
-    const bool has_blocks =
-        op.call.collective == TUTTI_GATHER || op.call.collective == TUTTI_SCATTER;
-    return has_blocks && op.next == 1 && op.room == 0;
+    return has_rooted_blocks(op.call.collective) && op.next == 1 && op.room == 0;
 }
 bool adopt_from(Team& team, Op& op, Rank giver) {
     std::byte* slot = op.call.collective == TUTTI_GATHER

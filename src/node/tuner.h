@@ -11,6 +11,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/collectives.h"
 #include "node/meter.h"
 
 namespace tutti::node {
@@ -33,7 +34,7 @@ class Tuner {
     // Before a long call: whether it is time to look. Counts those that all ranks count alike.
     bool is_due(const Call& call) {
         // Ranks may differ in whether these are long (Team::tolerates).
-        if (call.collective == TUTTI_GATHER || call.collective == TUTTI_SCATTER) return false;
+        if (has_rooted_blocks(call.collective)) return false;
         if (phase_ != Phase::kResting) return false;  // a call of the look itself
         calls_ += calls_ < kFirst ? 1 : weight(call.bytes);
         if (calls_ < next_) return false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/collectives.h"
+
 namespace tutti::notes {
 namespace {
 
@@ -29,8 +31,8 @@ bool goes_together(const node::CallNote& mine, uint32_t rank, const node::CallNo
                    uint32_t from) {
     if (mine.collective != theirs.collective || mine.root != theirs.root) return false;
     if (mine.bytes == 0 || theirs.bytes == 0) return false;
+    if (!has_rooted_blocks(static_cast<tutti_collective>(mine.collective))) return false;
     const bool is_gather = mine.collective == TUTTI_GATHER;
-    if (!is_gather && mine.collective != TUTTI_SCATTER) return false;
     const bool am_root = is_root(mine, rank), is_theirs = is_root(mine, from);
     if (am_root == is_theirs) return !is_gather;
     const bool have_room = am_root == is_gather;

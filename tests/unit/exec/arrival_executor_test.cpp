@@ -14,21 +14,6 @@ namespace {
 
 using exec::ArrivalExecutor;
 
-// x -> a x + b. Applying one after the other is associative and does not commute.
-struct Affine {
-    uint32_t a;
-    uint32_t b;
-    bool operator==(const Affine&) const = default;
-};
-Affine then(const Affine& left, const Affine& right) {
-    return {left.a * right.a, left.b * right.a + right.b};
-}
-void apply_affine(void*, const void* left, void* inout, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        auto* to = static_cast<Affine*>(inout) + i;
-        *to = then(static_cast<const Affine*>(left)[i], *to);
-    }
-}
 void fold_affine(void* out, const void* left, const void* right, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         static_cast<Affine*>(out)[i] =

@@ -15,22 +15,6 @@ namespace {
 using sched::Shape;
 using topo::Placement;
 
-// x -> a x + b. Applying one after the other is associative and does not commute.
-struct Affine {
-    uint32_t a;
-    uint32_t b;
-    bool operator==(const Affine&) const = default;
-};
-Affine then(const Affine& left, const Affine& right) {
-    return {left.a * right.a, left.b * right.a + right.b};
-}
-void apply_affine(void*, const void* left, void* inout, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        auto* to = static_cast<Affine*>(inout) + i;
-        *to = then(static_cast<const Affine*>(left)[i], *to);
-    }
-}
-
 struct Case {
     Shape shape;
     bool in_place = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs written down by hand, and a network in memory.
+// An operator whose order of operands shows, programs written down by hand, and a network in
+// memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,6 +21,22 @@
 #include "node/kernels/kernels.h"
 
 namespace tutti::test {
+
+// x -> a x + b. Applying one after the other is associative and does not commute.
+struct Affine {
+    uint32_t a;
+    uint32_t b;
+    bool operator==(const Affine&) const = default;
+};
+inline Affine then(const Affine& left, const Affine& right) {
+    return {left.a * right.a, left.b * right.a + right.b};
+}
+inline void apply_affine(void*, const void* left, void* inout, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        auto* to = static_cast<Affine*>(inout) + i;
+        *to = then(static_cast<const Affine*>(left)[i], *to);
+    }
+}
 
 // operations[lane][round]
 class ListProgram final : public sched::Program {
