@@ -5,19 +5,23 @@
 
 namespace tutti::adapt {
 
-Meeting::Meeting(uint32_t members, uint32_t fan_in, uint32_t member, Releases releases)
-    : place_(place_in_tree(members, fan_in, member)),
-      releases_(releases),
-      saturations_{Saturation(place_.neighbours()), Saturation(place_.neighbours())} {}
+void Meeting::restart(uint32_t neighbours, bool has_parent, Releases releases) {
+    neighbours_ = neighbours;
+    has_parent_ = has_parent;
+    releases_ = releases;
+    call_ = 0;
+    is_in_call_ = false;
+    for (Saturation& one : saturations_) one.restart(neighbours);
+}
 
-Actions Meeting::arrive() {
+Orders Meeting::arrive() {
     TUTTI_ASSERT(!is_in_call_, "one call at a time");
     is_in_call_ = true;
     return follow(of(call_).arrive());
 }
 
-std::optional<Actions> Meeting::take(uint64_t call, Kind kind, uint32_t neighbour) {
-    if (neighbour >= place_.neighbours()) return {};
+std::optional<Orders> Meeting::take(uint64_t call, Kind kind, uint32_t neighbour) {
+    if (neighbour >= neighbours_) return {};
     if (kind == Kind::kRelease) {
         // It comes from where this member's part went, and nobody has one who is not in the call.
         const bool is_due = call == call_ && is_in_call_ && saturation(call).sent_to() == neighbour;
@@ -25,27 +29,26 @@ std::optional<Actions> Meeting::take(uint64_t call, Kind kind, uint32_t neighbou
         return release(neighbour);
     }
     // The multicast overtook the part of one who had everything, too.
-    if (call < call_ && releases_ == Releases::kByMulticast) return Actions{};
+    if (call < call_ && releases_ == Releases::kByMulticast) return Orders{};
     const bool is_next = call == call_ + 1 && is_in_call_;
     if (call != call_ && !is_next) return {};
     if (of(call).has_heard(neighbour)) return {};
     return follow(of(call).hear(neighbour));
 }
 
-std::optional<Actions> Meeting::take_multicast(uint64_t call) {
+std::optional<Orders> Meeting::take_multicast(uint64_t call) {
     if (releases_ != Releases::kByMulticast) return {};
     // Of two who had everything one released the others, and both were gone before.
-    if (call < call_) return Actions{};
+    if (call < call_) return Orders{};
     if (call != call_ || !is_in_call_ || !saturation(call).sent_to()) return {};
-    Actions actions;
-    leave(actions);
-    return actions;
+    leave();
+    return Orders{.what = Orders::What::kNothing, .neighbour = {}, .leaves = true};
 }
 
-Actions Meeting::follow(const Saturation::Verdict& verdict) {
+Orders Meeting::follow(const Saturation::Verdict& verdict) {
     switch (verdict.then) {
         case Saturation::Then::kSend:
-            return {{Action::What::kSend, Kind::kPart, verdict.neighbour}};
+            return {.what = Orders::What::kSendPart, .neighbour = verdict.neighbour};
         case Saturation::Then::kRelease:
             return release({});
         case Saturation::Then::kReleaseSide:
@@ -55,25 +58,22 @@ Actions Meeting::follow(const Saturation::Verdict& verdict) {
     }
 }
 
-// All neighbours but one, if there is one, who has everything itself.
-Actions Meeting::release(std::optional<uint32_t> but) {
-    Actions actions;
+// All neighbours but one, if there is one, who has everything itself. Of two who both have it, the
+// parent multicasts.
+Orders Meeting::release(std::optional<uint32_t> but) {
+    Orders orders{.what = Orders::What::kNothing, .neighbour = but, .leaves = true};
     if (releases_ == Releases::kByMulticast) {
-        const bool is_first = !but || place_.member < place_.neighbour(*but);
-        if (is_first && place_.neighbours() > 0)
-            actions.push_back({Action::What::kMulticast, Kind::kRelease, 0});
-    } else {
-        for (uint32_t other = 0; other < place_.neighbours(); ++other) {
-            if (other != but) actions.push_back({Action::What::kSend, Kind::kRelease, other});
-        }
+        const bool is_first = !(has_parent_ && but == 0u);
+        if (is_first && neighbours_ > 0) orders.what = Orders::What::kMulticast;
+    } else if (neighbours_ > (but ? 1u : 0u)) {
+        orders.what = Orders::What::kRelease;
     }
-    leave(actions);
-    return actions;
+    leave();
+    return orders;
 }
 
-void Meeting::leave(Actions& actions) {
-    actions.push_back({Action::What::kLeave, Kind::kPart, 0});
-    of(call_) = Saturation(place_.neighbours());
+void Meeting::leave() {
+    of(call_).restart(neighbours_);
     ++call_;
     is_in_call_ = false;
 }

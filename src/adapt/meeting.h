@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One member of a team whose barriers and allreduces follow who arrives, call after call
-// (docs/protocol/arrival.md). A state machine: messages in, actions out.
+// (docs/protocol/arrival.md). A state machine: messages in, orders out.
 //
 // Calls overlap: who is released goes on to the next call, and what it sends there comes to members
 // that have not yet heard of their release. Nobody is two calls ahead, since a release needs all to
@@ -11,10 +11,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "adapt/saturation.h"
-#include "adapt/tree.h"
 
 namespace tutti::adapt {
 
@@ -25,24 +23,31 @@ enum class Kind : uint8_t {
     kRelease,  // all have arrived; with what all have together
 };
 
-struct Action {
+// What a member is to do, in this order.
+struct Orders {
     enum class What : uint8_t {
-        kSend,       // a message of that kind to that neighbour
-        kMulticast,  // the release to all other members
-        kLeave,      // the call is over for this member
+        kNothing,
+        kSendPart,   // to `neighbour`
+        kRelease,    // to all neighbours but `neighbour`, where that is set
+        kMulticast,  // the release, to all other members
     };
-    What what = What::kLeave;
-    Kind kind = Kind::kPart;
-    uint32_t neighbour = 0;
-    bool operator==(const Action&) const = default;
+    What what = What::kNothing;
+    // Of who leaves and was not told to: each of the two has everything, by the other's part.
+    std::optional<uint32_t> neighbour;
+    bool leaves = false;  // then the call is over for this member
+    bool operator==(const Orders&) const = default;
 };
-using Actions = std::vector<Action>;
 
 class Meeting {
   public:
-    Meeting(uint32_t members, uint32_t fan_in, uint32_t member, Releases releases);
+    // Neighbour 0 is the parent, where there is one.
+    Meeting(uint32_t neighbours, bool has_parent, Releases releases)
+        : saturations_{Saturation(neighbours), Saturation(neighbours)} {
+        restart(neighbours, has_parent, releases);
+    }
+    // As if it were new; allocates nothing where it had as many neighbours before.
+    void restart(uint32_t neighbours, bool has_parent, Releases releases);
 
-    [[nodiscard]] const Place& place() const { return place_; }
     // The call that this member is in, or the next one that it enters.
     [[nodiscard]] uint64_t call() const { return call_; }
     [[nodiscard]] bool is_in_call() const { return is_in_call_; }
@@ -52,21 +57,22 @@ class Meeting {
     }
 
     // It enters call(); it was in none.
-    Actions arrive();
+    Orders arrive();
     // A neighbour's message of that call, in any order. A part that is sent on, or released with,
     // is all that was heard, and the member's own. None: no member of this protocol sends it then.
-    std::optional<Actions> take(uint64_t call, Kind kind, uint32_t neighbour);
+    std::optional<Orders> take(uint64_t call, Kind kind, uint32_t neighbour);
     // Whoever released that call did it by multicast; it may be over here.
-    std::optional<Actions> take_multicast(uint64_t call);
+    std::optional<Orders> take_multicast(uint64_t call);
 
   private:
     Saturation& of(uint64_t call) { return saturations_[call % 2]; }
-    Actions follow(const Saturation::Verdict& verdict);
-    Actions release(std::optional<uint32_t> but);
-    void leave(Actions& actions);
+    Orders follow(const Saturation::Verdict& verdict);
+    Orders release(std::optional<uint32_t> but);
+    void leave();
 
-    Place place_;
-    Releases releases_;
+    uint32_t neighbours_ = 0;
+    bool has_parent_ = false;
+    Releases releases_ = Releases::kAlongTree;
     uint64_t call_ = 0;
     bool is_in_call_ = false;
     std::array<Saturation, 2> saturations_;  // of call_ and the next, by their parity

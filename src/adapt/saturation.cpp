@@ -7,6 +7,13 @@
 
 namespace tutti::adapt {
 
+void Saturation::restart(uint32_t neighbours) {
+    heard_.assign(neighbours, false);
+    heard_count_ = 0;
+    has_arrived_ = false;
+    sent_to_.reset();
+}
+
 Saturation::Verdict Saturation::arrive() {
     TUTTI_ASSERT(!has_arrived_, "a member arrives once");
     has_arrived_ = true;

@@ -27,6 +27,8 @@ namespace tutti::adapt {
 class Saturation {
   public:
     explicit Saturation(uint32_t neighbours) : heard_(neighbours) {}
+    // Anew; allocates nothing where there were as many neighbours before.
+    void restart(uint32_t neighbours);
 
     enum class Then : uint8_t {
         kWait,

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace tutti::adapt {
 
@@ -23,12 +22,12 @@ struct Place {
     uint32_t member = 0;
     Stretch below;                   // with itself
     std::optional<uint32_t> parent;  // none: the top
-    std::vector<Stretch> children;   // each begins with the child
+    uint32_t children = 0;
 
+    // What is below a child, which is its first.
+    [[nodiscard]] Stretch child(uint32_t number) const;
     // The parent is neighbour 0 where there is one; children follow in order.
-    [[nodiscard]] uint32_t neighbours() const {
-        return static_cast<uint32_t>(children.size()) + (parent ? 1 : 0);
-    }
+    [[nodiscard]] uint32_t neighbours() const { return children + (parent ? 1 : 0); }
     [[nodiscard]] uint32_t neighbour(uint32_t number) const;
     // Which neighbour that member is; it is one.
     [[nodiscard]] uint32_t number_of(uint32_t member) const;

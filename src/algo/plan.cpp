@@ -355,7 +355,8 @@ void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const 
         if (sched::is_multicast(operation.kind)) {
             operation.order += lane.number * full_.extent.multicasts;
         }
-        if (sched::is_message(operation.kind) || operation.kind == OperationKind::kRecvMulticast) {
+        if (sched::is_message(operation.kind) || operation.kind == OperationKind::kRecvMulticast ||
+            operation.kind == OperationKind::kMeetWith) {
             operation.peer = layout_.rank_of(operation.peer, lane.number);
         }
         move(operation.to);

@@ -14,7 +14,9 @@ using sched::Round;
 uint64_t mask_of_writers(const Round& round) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < round.size(); ++i) {
-        if (round[i].kind != OperationKind::kSend) mask |= sched::after_op(i);
+        const OperationKind kind = round[i].kind;
+        const bool writes = kind != OperationKind::kSend && kind != OperationKind::kMeetWith;
+        if (writes) mask |= sched::after_op(i);
     }
     return mask;
 }

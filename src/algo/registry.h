@@ -100,6 +100,9 @@ struct Algorithm {
     // Operands are folded from the left, in the order of ranks: what TUTTI_REPRODUCIBLE runs, flat.
     // Every reduction has one.
     bool folds_from_left = false;
+    // Who talks to whom depends on who arrives when, and with it how operands are put in
+    // parentheses: floating point needs the user's word.
+    bool follows_arrival = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;
 };

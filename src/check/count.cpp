@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "check/form.h"
+#include "check/meet_tree.h"
 #include "check/run.h"
 
 namespace tutti::check {
@@ -43,10 +44,39 @@ class StepInterpreter final : public Interpreter {
                 {end->rank, 0, end->op.left.bytes, end->position.lane, end->op.order, true});
         }
     }
+    void meet(std::span<const Meeter> all) override {
+        const MeetTree tree(all);
+        if (tree.faulty() != nullptr) return;
+        // As if all came at once: up to the top, and down from there.
+        std::vector<uint64_t> known(all.size());
+        for (uint32_t i = 0; i < all.size(); ++i) known[i] = all[i].meet->before;
+        for (const uint32_t i : tree.upwards()) {
+            if (i != tree.top()) pass(all, i, tree.parent(i), known);
+        }
+        for (const uint32_t i : tree.downwards()) {
+            if (i != tree.top()) pass(all, tree.parent(i), i, known);
+        }
+        for (uint32_t i = 0; i < all.size(); ++i) {
+            all[i].meet->behind = known[i];
+            for (LiveOperation* with : all[i].with) with->behind = known[i];
+        }
+    }
     uint64_t initial(Rank) override { return 0; }
     uint64_t join(uint64_t a, uint64_t b) override { return std::max(a, b); }
 
     std::vector<std::vector<Passage>> steps;
+
+  private:
+    void pass(std::span<const Meeter> all, uint32_t from, uint32_t to,
+              std::vector<uint64_t>& known) {
+        const uint64_t step = known[from];
+        if (steps.size() <= step) steps.resize(step + 1);
+        const LiveOperation& sender = *all[from].meet;
+        steps[step].push_back({sender.rank, all[to].meet->rank,
+                               sched::meet_message_bytes(sender.op.left.bytes),
+                               sender.position.lane, 0});
+        known[to] = std::max(known[to], step + 1);
+    }
 };
 
 void add(const Operation& op, Count& count) {
@@ -73,6 +103,13 @@ void add(const Operation& op, Count& count) {
             ++count.multicasts_received;
             count.multicast_bytes_received += op.to.bytes;
             return;
+        case OperationKind::kMeetWith:
+            ++count.messages_sent;
+            count.bytes_sent += op.to.bytes / 2;
+            ++count.messages_received;
+            count.bytes_received += op.to.bytes / 2;
+            return;
+        case OperationKind::kMeet:
         case OperationKind::kCopy:
             return;
         default:

@@ -43,6 +43,7 @@ class Form {
         Round round;
         for (uint64_t lane = 0; lane < extent_.lanes; ++lane) {
             last_message_.clear();
+            meets_ = 0;
             uint32_t earlier_count = 0;
             for (uint64_t k = 0; k < extent_.rounds; ++k) {
                 program_.read(lane, k, round);
@@ -53,6 +54,7 @@ class Form {
                     check_operation();
                     if (k != 0) check_after(earlier_count);
                     if (is_message(op_->kind)) check_message(round);
+                    if (is_meet(op_->kind)) check_meet(round);
                     if (op_->kind == OperationKind::kRecvMulticast) check_peer();
                 }
                 earlier_count = round.size();
@@ -97,6 +99,7 @@ class Form {
         }
         if (is_multicast(op_->kind)) ++multicasts_[op_->order];
         const bool folds = op_->kind == OperationKind::kRecvReduce ||
+                           (op_->kind == OperationKind::kMeet && op_->to.bytes != 0) ||
                            op_->kind == OperationKind::kReduce ||
                            op_->kind == OperationKind::kNodeReduce;
         if (folds && !is_reduction(shape_.collective)) {
@@ -138,7 +141,7 @@ class Form {
         }
         // Scratch has no elements of its own: areas there may begin at cache lines.
         const uint64_t offset = block.buffer == Buffer::kScratch ? 0 : block.offset;
-        if (is_reduction(shape_.collective) &&
+        if (is_reduction(shape_.collective) && op_->kind != OperationKind::kMeetWith &&
             (offset % shape_.element_bytes != 0 || block.bytes % shape_.element_bytes != 0)) {
             fault("a block is cut within an element of " + std::to_string(shape_.element_bytes) +
                   " bytes");
@@ -148,7 +151,8 @@ class Form {
     void check_lengths() {
         const bool is_fold =
             op_->kind == OperationKind::kRecvReduce || op_->kind == OperationKind::kReduce;
-        const bool has_left = is_fold || op_->kind == OperationKind::kCopy;
+        const bool has_left = is_fold || op_->kind == OperationKind::kCopy ||
+                              op_->kind == OperationKind::kMeet;
         if ((has_left && op_->to.bytes != op_->left.bytes) ||
             (is_fold && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
@@ -186,6 +190,31 @@ class Form {
             fault("another message between the two in this round waits for other operations");
         }
         last->second = {op_->message, here_};
+    }
+
+    // The round holds one for each neighbour, the parent in front, then the participant's own.
+    void check_meet(const Round& round) {
+        const Operation& own = round[round.size() - 1];
+        const Operation* before = here_.index > 0 ? &round[here_.index - 1] : nullptr;
+        if (before != nullptr && before->kind != OperationKind::kMeetWith) {
+            return fault("a round that meets does nothing else");
+        }
+        if (op_->kind == OperationKind::kMeet) {
+            if (meets_++ > 0) return fault("a lane meets once");
+            return check_room(op_->right, op_->left.bytes);
+        }
+        if (!check_peer()) return;
+        if (own.kind != OperationKind::kMeet) return fault("the round has no meet at its end");
+        if (own.after != op_->after) fault("its meet waits for other operations");
+        if (before != nullptr && op_->incoming == Incoming::kLeft) fault("a parent is the first");
+        check_room(op_->to, 2 * sched::meet_message_bytes(own.left.bytes));
+    }
+
+    void check_room(const Block& room, uint64_t bytes) {
+        if (room.bytes > 0 && room.buffer != Buffer::kScratch) fault("its room is scratch");
+        if (room.bytes == bytes) return;
+        fault("its room has " + std::to_string(room.bytes) + " bytes; it takes " +
+              std::to_string(bytes));
     }
 
     void check_orders(const std::map<uint64_t, uint32_t>& orders, const std::string& what) {
@@ -227,6 +256,7 @@ class Form {
     std::map<std::pair<Rank, bool>, LastMessage> last_message_;  // of a lane, by peer and direction
     std::map<uint64_t, uint32_t> orders_;                        // how often each is there
     std::map<uint64_t, uint32_t> multicasts_;                    // the same, by their orders
+    uint32_t meets_ = 0;  // of a lane
 };
 
 // Ranks agree in how lanes share slots, else their messages would meet in the wrong ones, and in
@@ -276,6 +306,14 @@ Touched touched(const Operation& op, bool is_root) {
             blocks.to = op.to;
             break;
         }
+        case OperationKind::kMeetWith:
+            blocks.to = op.to;
+            break;
+        case OperationKind::kMeet:
+            blocks.reads[0] = op.left;
+            blocks.landing = op.right;
+            blocks.to = op.to;
+            break;
         case OperationKind::kReduce:
             blocks.reads[1] = op.right;
             [[fallthrough]];

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "check/form.h"
+#include "check/meet_tree.h"
 #include "check/memory.h"
 #include "check/run.h"
 #include "check/symbolic_values.h"
@@ -40,6 +41,7 @@ class Prover final : public Interpreter {
     void local(LiveOperation& live) override;
     void node(std::span<LiveOperation* const> members) override;
     void multicast(std::span<LiveOperation* const> ends) override;
+    void meet(std::span<const Meeter> all) override;
     uint64_t initial(Rank rank) override { return is_barrier() ? sets().range(rank, rank) : 0; }
     uint64_t join(uint64_t a, uint64_t b) override {
         if (a == b) return a;
@@ -342,6 +344,34 @@ LiveOperation* Prover::sender_of(std::span<LiveOperation* const> ends) {
     }
     if (sender == nullptr) fault(*ends[0], "nobody sends it");
     return sender;
+}
+
+// In whatever order it comes about, all get the same fold of all, and its operands are intervals of
+// the tree's walk (tests/unit/adapt): so what a fold from below has stands for every one.
+void Prover::meet(std::span<const Meeter> all) {
+    uint64_t known = all[0].meet->before;
+    for (const Meeter& one : all) {
+        for (LiveOperation* with : one.with) note(*with, false);
+        note(*one.meet, false);
+        if (is_barrier()) known = join(known, one.meet->before);
+    }
+    const MeetTree tree(all);
+    if (tree.faulty() != nullptr) return fault(*tree.faulty(), tree.fault());
+    std::vector<Pieces> folded(all.size());
+    for (const uint32_t i : tree.upwards()) {
+        const LiveOperation& own = *all[i].meet;
+        folded[i] = read(own, own.op.left);
+        for (const LiveOperation* with : all[i].with) {
+            if (with->op.incoming == Incoming::kLeft) continue;
+            folded[i] = fold(own, folded[i], folded[tree.index_of(with->op.peer)]);
+        }
+    }
+    for (const Meeter& one : all) {
+        memories_[one.meet->rank].write(*one.meet, one.meet->op.to, folded[tree.top()]);
+        if (!is_barrier()) continue;
+        one.meet->behind = known;
+        for (LiveOperation* with : one.with) with->behind = with->before;
+    }
 }
 
 void Prover::check_end(Run& run) {

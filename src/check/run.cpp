@@ -2,6 +2,7 @@
 #include "check/run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sched/text.h"
 
@@ -198,6 +199,7 @@ void Run::post(LiveOperation& live) {
         queue(live.rank);
         return;
     }
+    if (is_meet(live.op.kind)) return join_meeters(live);
     if (!is_message(live.op.kind)) {
         interpreter_.local(live);
         complete(live);
@@ -212,6 +214,38 @@ void Run::post(LiveOperation& live) {
     interpreter_.match(is_send ? live : other, is_send ? other : live);
     complete(live);
     complete(other);
+}
+
+void Run::Hall::await(Rank rank, bool is_so) {
+    if (is_awaited[rank] == is_so) return;
+    is_awaited[rank] = is_so;
+    if (is_so) ++awaited_count;
+    if (!is_so) --awaited_count;
+}
+
+// They are all there when nobody is missing whom one of them knows.
+void Run::join_meeters(LiveOperation& live) {
+    Hall& hall = halls_[live.position.lane];
+    hall.meeters.resize(ranks_.size());
+    hall.is_awaited.resize(ranks_.size());
+    Meeter& own = hall.meeters[live.rank];
+    if (live.op.kind == OperationKind::kMeetWith) {
+        own.with.push_back(&live);
+        if (hall.meeters[live.op.peer].meet == nullptr) hall.await(live.op.peer, true);
+        return;
+    }
+    own.meet = &live;
+    hall.await(live.rank, false);
+    if (hall.awaited_count > 0) return;
+    std::vector<Meeter> all;
+    for (Meeter& one : hall.meeters) {
+        if (one.meet != nullptr) all.push_back(std::exchange(one, {}));
+    }
+    interpreter_.meet(all);
+    for (const Meeter& one : all) {
+        for (LiveOperation* with : one.with) complete(*with);
+        complete(*one.meet);
+    }
 }
 
 void Run::post_node(Rank rank) {
@@ -346,6 +380,7 @@ Run::Wait Run::waits_for(Rank rank) const {
 // has not come, its own rank.
 Run::Wait Run::waits_for(const LiveOperation& live) const {
     if (is_message(live.op.kind)) return {&live, live.op.peer, false};
+    if (is_meet(live.op.kind)) return waits_to_meet(live);
     const uint32_t n = placement_.node_of(live.rank);
     const bool is_everywhere = is_multicast(live.op.kind);
     const std::vector<LiveOperation*>& come =
@@ -354,6 +389,13 @@ Run::Wait Run::waits_for(const LiveOperation& live) const {
     if (come.empty() || come[seat] != &live) return {&live, live.rank, true};
     const auto missing = static_cast<uint32_t>(std::ranges::find(come, nullptr) - come.begin());
     return {&live, is_everywhere ? missing : placement_.members(n)[missing], false};
+}
+
+// Somebody whom one of them knows has not come.
+Run::Wait Run::waits_to_meet(const LiveOperation& live) const {
+    const std::vector<bool>& is_awaited = halls_.at(live.position.lane).is_awaited;
+    const auto missing = std::ranges::find(is_awaited, true) - is_awaited.begin();
+    return {&live, static_cast<Rank>(missing), false};
 }
 
 std::string Run::cycle(Rank from) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All ranks' Programs run against each other in the abstract: what may begin, begins; a message
 // passes when both its ends are posted, a multicast when all ranks have begun it; a node operation
-// runs when all members have come. What that means (values, steps) is an Interpreter's. Every run
+// runs when all members have come, and those who meet go on when all of them have. What that means
+// (values, steps) is an Interpreter's. Every run
 // by the rules of program.h has the same messages and the same order at every rank: the Programs
 // are a marked graph, so one run stands for all.
 //
@@ -49,6 +50,12 @@ struct LiveOperation {
 // As that of its operation.
 std::string label(const LiveOperation& live);
 
+// One of those who meet: its kMeet, and its neighbours' kMeetWith in their order.
+struct Meeter {
+    LiveOperation* meet = nullptr;
+    std::vector<LiveOperation*> with;
+};
+
 class Interpreter {
   public:
     virtual ~Interpreter() = default;
@@ -59,6 +66,8 @@ class Interpreter {
     virtual void node(std::span<LiveOperation* const> members) = 0;
     // By rank: the ends of the multicast of one order, whether or not one of them sends it.
     virtual void multicast(std::span<LiveOperation* const> ends) = 0;
+    // All who meet, by rank.
+    virtual void meet(std::span<const Meeter> all) = 0;
     // What a rank knows at its start, and how two such things are put together.
     virtual uint64_t initial(Rank rank) = 0;
     virtual uint64_t join(uint64_t a, uint64_t b) = 0;
@@ -116,6 +125,12 @@ class Run {
         std::vector<LiveOperation*> arrived;  // by index on node
         uint32_t count = 0;
     };
+    struct Hall {
+        std::vector<Meeter> meeters;   // by rank
+        std::vector<bool> is_awaited;  // by rank: a neighbour has begun to meet, it has not
+        uint32_t awaited_count = 0;
+        void await(Rank rank, bool is_awaited);
+    };
     struct Key {
         Rank sender;
         Rank receiver;
@@ -144,10 +159,12 @@ class Run {
     void post_node(Rank rank);
     void begin_multicasts(Rank rank);
     void meet(LiveOperation& live);
+    void join_meeters(LiveOperation& live);
     void complete(LiveOperation& live);
     [[nodiscard]] bool is_over(Rank rank) const;
     [[nodiscard]] Wait waits_for(Rank rank) const;
     [[nodiscard]] Wait waits_for(const LiveOperation& live) const;
+    [[nodiscard]] Wait waits_to_meet(const LiveOperation& live) const;
     [[nodiscard]] std::vector<std::string> one_ended(size_t lines_max) const;
     [[nodiscard]] std::string cycle(Rank from) const;
 
@@ -161,6 +178,7 @@ class Run {
     std::unordered_map<Key, LiveOperation*, KeyHash> posted_;
     std::array<Meeting, kMulticastsInFlightMax> meetings_;  // by place
     uint64_t multicasts_complete_ = 0;                      // all before this one
+    std::unordered_map<uint64_t, Hall> halls_;              // by lane: those who meet there
 };
 
 }  // namespace tutti::check

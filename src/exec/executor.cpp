@@ -106,6 +106,7 @@ void Executor::State::start_lanes() {
 void Executor::State::begin_lane(Slot& slot, uint64_t lane) {
     slot.lane = lane;
     slot.base = 0;
+    slot.meet.neighbours = 0;
     load(slot, 0);
     load(slot, 1);
 }
@@ -166,6 +167,8 @@ void Executor::State::begin(Ref ref) {
     const OperationKind kind = operation_of(ref).kind;
     if (sched::is_message(kind)) return post(ref);
     if (sched::is_multicast(kind)) return queue_multicast(ref);
+    if (kind == OperationKind::kMeetWith) return post_neighbour(ref);
+    if (kind == OperationKind::kMeet) return begin_meet(ref);
     if (sched::is_node(kind)) {
         node_ready.push_back(ref);
         return;
@@ -236,14 +239,16 @@ bool Executor::State::poll_messages() {
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
         const Ref ref = messages[i];
-        const transport::State state = network.test(task_of(ref).ticket);
+        const bool is_neighbour = operation_of(ref).kind == OperationKind::kMeetWith;
+        const transport::State state =
+            is_neighbour ? test_neighbour(ref) : network.test(task_of(ref).ticket);
         if (state == transport::State::kPending) {
             ++i;
             continue;
         }
         if (state == transport::State::kFailed) {
+            if (!has_failed) error = network.error();
             has_failed = true;
-            error = network.error();
             return true;
         }
         has_moved = true;
@@ -334,7 +339,9 @@ void Executor::cancel() {
 std::vector<sched::Rank> Executor::waits_for() const {
     State& state = *state_;
     std::vector<sched::Rank> ranks;
-    for (const Ref ref : state.messages) ranks.push_back(state.operation_of(ref).peer);
+    for (const Ref ref : state.messages) {
+        if (!state.owes(ref)) ranks.push_back(state.operation_of(ref).peer);
+    }
     const Multicasts& multicasts = state.multicasts;
     for (uint64_t number = multicasts.first; number < multicasts.next; ++number) {
         const Ref ref = multicasts.posted[number % sched::kMulticastsInFlightMax];

@@ -17,9 +17,11 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "adapt/meeting.h"
 #include "exec/combine.h"
 #include "exec/executor.h"
 
@@ -45,11 +47,22 @@ struct Window {
     std::array<Task, sched::kRoundOpsMax> tasks;
 };
 
+// The round of a lane that meets: neighbour i is its operation i, and the kMeet comes behind them.
+struct Meet {
+    static constexpr uint32_t kNeighboursMax = sched::kRoundOpsMax;
+    adapt::Meeting machine{kNeighboursMax, false, adapt::Releases::kAlongTree};
+    uint32_t neighbours = 0;  // that have begun
+    uint64_t heard = 0;       // bits: its message is here
+    uint64_t told = 0;        // bits: a message to it was posted
+    std::array<transport::Ticket, kNeighboursMax> sent;
+};
+
 struct Slot {
     uint64_t lane = 0;
     uint64_t base = 0;  // the older round; round k is in windows[k % 2]
     std::byte* scratch = nullptr;
     std::array<Window, 2> windows;
+    Meet meet;
 };
 
 // An operation under way.
@@ -101,6 +114,8 @@ struct ScratchFree {
 using Scratch = std::unique_ptr<std::byte[], ScratchFree>;
 
 struct Executor::State {
+    class Hall;
+
     State(node::Team* node_team, transport::Transport& transport, transport::Multicast* multicast)
         : node(node_team), network(transport), route(multicast) {}
     State(const State&) = delete;
@@ -166,6 +181,14 @@ struct Executor::State {
     bool post_multicasts();
     bool poll_multicasts();
     bool step_multicasts();
+    void post_neighbour(Ref ref);
+    void begin_meet(Ref ref);
+    // A neighbour's message is here, and others' are awaited before it is answered.
+    [[nodiscard]] bool owes(Ref ref);
+    transport::State test_neighbour(Ref ref);
+    bool follow(Ref ref, const adapt::Orders& orders, bool is_told);
+    void tell(Ref ref, uint32_t neighbour, adapt::Kind kind);
+    void settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told);
     [[nodiscard]] node::Call node_call(const Slot& slot, const sched::Operation& operation) const;
     [[nodiscard]] std::byte* at(const Slot& slot, const sched::Block& block) const;
 

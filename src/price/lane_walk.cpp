@@ -178,6 +178,9 @@ void LaneWalk::begin(End end, const Operation& op) {
         case OperationKind::kMulticast:
         case OperationKind::kRecvMulticast:
             return post_multicast(end, op);
+        case OperationKind::kMeetWith:
+        case OperationKind::kMeet:
+            return post_meet(end, op);
         case OperationKind::kReduce:
             take(movers_[rank], bytes_ns(op.to.bytes, node_.reduce_bytes_per_s));
             break;

@@ -81,6 +81,14 @@ class LaneWalk {
         uint64_t bytes = 0;
         uint64_t ready_ns = 0;
     };
+    // One of those who meet.
+    struct Meeter {
+        std::vector<End> ends;
+        std::vector<sched::Rank> children;
+        sched::Rank parent = 0;
+        bool is_top = true;
+        uint64_t at_ns = 0;  // when it has what it waits for
+    };
     struct Departure {
         uint64_t at_ns;
         uint64_t number;  // of those at the same time, as they came
@@ -103,6 +111,9 @@ class LaneWalk {
     [[nodiscard]] uint64_t asked_ns(const Message& message) const;
     const std::vector<uint32_t>& links_from(uint32_t host);
     void post_multicast(const End& end, const sched::Operation& op);
+    void post_meet(const End& end, const sched::Operation& op);
+    void go_through_meet();
+    uint64_t pass_meet(sched::Rank from, sched::Rank to, uint64_t at_ns);
     void depart(const Departure& departure);
     [[nodiscard]] uint64_t answered_ns(Message& message, uint64_t at_ns) const;
     // When the last byte has left, and when it has come.
@@ -132,6 +143,9 @@ class LaneWalk {
     std::vector<Message> messages_;
     std::unordered_map<Key, uint32_t, KeyHash> open_;
     std::unordered_map<uint64_t, Multicast> multicasts_;
+    std::vector<Meeter> meeters_;  // by participant; empty where nobody meets
+    sched::Rank meeting_count_ = 0;
+    uint64_t meet_bytes_ = 0;                                          // of the vector
     std::unordered_map<uint32_t, std::vector<uint32_t>> links_from_;  // by host
     std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
     uint64_t departures_count_ = 0;

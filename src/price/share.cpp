@@ -14,6 +14,12 @@ using sched::OperationKind;
 constexpr uint64_t kReadAtFirst = 256;
 constexpr uint64_t kReadThen = 256;
 
+// Of the message that passes each way between two who meet.
+sched::Block half_of(sched::Block room) {
+    room.bytes /= 2;
+    return room;
+}
+
 class Counter {
   public:
     Counter(const Network& network, const Lanes& lanes, sched::Rank participant, bool with_ways)
@@ -46,6 +52,11 @@ class Counter {
             case OperationKind::kRecv:
             case OperationKind::kRecvReduce:
                 break;
+            case OperationKind::kMeetWith:
+                add(sched::send(op.peer, 0, half_of(op.to)), to);
+                add(sched::recv(op.peer, 0, half_of(op.to)), to);
+                return;
+            case OperationKind::kMeet:
             case OperationKind::kReduce:
                 to.folded_bytes += op.to.bytes;
                 return;

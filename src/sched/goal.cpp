@@ -84,6 +84,10 @@ class GoalWriter {
             error_ = label(rank, position, op) + ": GOAL has no multicasts";
             return false;
         }
+        if (is_meet(op.kind)) {
+            error_ = label(rank, position, op) + ": GOAL has no messages that follow who arrives";
+            return false;
+        }
         // The highest 32 bits mean any tag.
         constexpr uint64_t tag_max = std::numeric_limits<uint32_t>::max() - uint64_t{1};
         if (!is_message(op.kind)) return true;

@@ -17,7 +17,7 @@ namespace tutti::sched {
 
 // The Programs of all ranks. Reductions and copies become `calc` of so many nanoseconds a byte of
 // their result, rounded down. An error names the first operation that GOAL cannot say: node
-// operations, multicasts, and tags beyond 32 bits.
+// operations, multicasts, those who meet, and tags beyond 32 bits.
 Result<std::string> print_goal(std::span<const std::unique_ptr<Program>> programs,
                                double reduce_ns_per_byte, double copy_ns_per_byte);
 

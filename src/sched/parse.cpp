@@ -13,10 +13,10 @@ namespace tutti::sched {
 namespace {
 
 // By OperationKind.
-constexpr std::array<std::string_view, 13> kKindNames = {
-    "send",        "recv",           "recv_reduce", "copy",         "reduce",
-    "multicast",   "recv_multicast", "node_arrive", "node_release", "node_bcast",
-    "node_reduce", "node_gather",    "node_scatter"};
+constexpr std::array<std::string_view, 15> kKindNames = {
+    "send",           "recv",        "recv_reduce",  "copy",       "reduce",
+    "multicast",      "recv_multicast", "meet_with", "meet",       "node_arrive",
+    "node_release",   "node_bcast",  "node_reduce",  "node_gather", "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -160,6 +160,14 @@ void parse_copy(Line& line, Operation& op) {
     op.left = parse_block(line);
 }
 
+void parse_meet_with(Line& line, Operation& op) {
+    static constexpr std::array<std::string_view, 2> kPlaces = {"parent", "child"};
+    op.incoming =
+        one_of(line, kPlaces, "place") == 0 ? Incoming::kLeft : Incoming::kRight;
+    op.peer = line.number32();
+    op.to = parse_block(line);
+}
+
 void parse_after(Line& line, Operation& op) {
     line.stay();
     if (line.is_at_end()) return;
@@ -203,6 +211,14 @@ Operation parse_operation(Line& line, OperationKind kind) {
         case OperationKind::kRecvReduce:
         case OperationKind::kReduce:
             parse_fold(line, op);
+            break;
+        case OperationKind::kMeetWith:
+            parse_meet_with(line, op);
+            break;
+        case OperationKind::kMeet:
+            parse_copy(line, op);
+            line.want_word("by");
+            op.right = parse_block(line);
             break;
         case OperationKind::kNodeArrive:
         case OperationKind::kNodeRelease:

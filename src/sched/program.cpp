@@ -78,4 +78,21 @@ Operation reduce(Block to, Block left, Block right, uint64_t after) {
     return op;
 }
 
+Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after) {
+    Operation op;
+    op.kind = OperationKind::kMeetWith;
+    op.peer = peer;
+    op.incoming = incoming;
+    op.to = room;
+    op.after = after;
+    return op;
+}
+
+Operation meet(Block to, Block from, Block room, uint64_t after) {
+    Operation op = copy(to, from, after);
+    op.kind = OperationKind::kMeet;
+    op.right = room;
+    return op;
+}
+
 }  // namespace tutti::sched

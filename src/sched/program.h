@@ -15,6 +15,14 @@
 // all up to k - kMulticastsInFlightMax are complete; they complete in any order.
 // That is all that orders operations of a rank; check/prove proves that it is enough.
 //
+// Participants that meet are joined by kMeetWith to a tree, along which messages flow as the
+// arrivals have it (adapt/saturation.h). A round that meets holds one kMeetWith for each neighbour
+// and then the kMeet, all with the same `after`: the parent in front (Incoming::kLeft), then the
+// children (kRight) in ascending order. Whoever is below a child stands behind the participant and
+// the children before it, and nobody else does so in between: so operands keep their order. At most
+// one round of a lane meets. A kMeet is complete when all who meet have begun theirs and their
+// fold is there; a kMeetWith when each of the two has had the other's message.
+//
 // A send is complete when its block may be changed again, which may be as late as when the receive
 // was posted; a receive when the block is there. A multicast, sent or received, may be complete no
 // sooner than all ranks have begun it: a rank that comes late may hold up all others.
@@ -49,6 +57,8 @@ enum class OperationKind : uint8_t {
     kReduce,         // to = left op right
     kMulticast,      // left -> all other ranks of the team
     kRecvMulticast,  // multicast of the rank `peer` -> to
+    kMeetWith,       // a neighbour in the kMeet of the same round; `to` is room for messages
+    kMeet,           // to = fold of the `left` of all who meet; `right` is room for a vector
     kNodeArrive,     // no blocks: the root waits until all members have come here
     kNodeRelease,    // no blocks: all members wait until the root has come here
     kNodeBcast,      // `to` of the root -> `to` of all members
@@ -89,7 +99,7 @@ constexpr uint64_t after_op(uint32_t i) { return uint64_t{1} << i; }
 struct Operation {
     OperationKind kind = OperationKind::kCopy;
     Incoming incoming = Incoming::kRight;
-    // Messages: the participant at the other end. kRecvMulticast: the rank that sends, of the team.
+    // Messages, kMeetWith: the participant at the other end. kRecvMulticast: the rank that sends, of the team.
     // Node operations: the root's index on its node (Placement::index_on_node).
     Rank peer = 0;
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
@@ -166,9 +176,19 @@ Operation recv_multicast(Rank sender, uint64_t order, Block to, uint64_t after =
 Operation copy(Block to, Block from, uint64_t after = kAfterAll);
 Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
 
+// Of the message that passes each way between two who meet, about a vector of so many bytes: what
+// the rest is (16 bytes), and the operands from before and behind the receiver. A kMeetWith has
+// room for two of them.
+constexpr uint64_t meet_message_bytes(uint64_t bytes) { return 16 + 2 * bytes; }
+Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after = kAfterAll);
+Operation meet(Block to, Block from, Block room, uint64_t after = kAfterAll);
+
 constexpr bool is_message(OperationKind kind) { return kind <= OperationKind::kRecvReduce; }
 constexpr bool is_multicast(OperationKind kind) {
     return kind == OperationKind::kMulticast || kind == OperationKind::kRecvMulticast;
+}
+constexpr bool is_meet(OperationKind kind) {
+    return kind == OperationKind::kMeetWith || kind == OperationKind::kMeet;
 }
 constexpr bool is_node(OperationKind kind) { return kind >= OperationKind::kNodeArrive; }
 // Node operations that move nothing and wait all the same.

@@ -49,8 +49,9 @@ struct TraceCosts {
     double memory_ns_per_byte = 0.125;
 };
 
-// By rank, the Programs of all ranks. An error names what traces cannot say: multicasts, numbers of
-// messages beyond 31 bits; more than so many actions; or Programs that wait for each other.
+// By rank, the Programs of all ranks. An error names what traces cannot say: multicasts,
+// those who meet, numbers of messages beyond 31 bits; more than so many actions; or Programs that
+// wait for each other.
 Result<std::vector<std::string>> print_smpi(std::span<const std::unique_ptr<Program>> programs,
                                             const topo::Placement& placement,
                                             const TraceCosts& costs,

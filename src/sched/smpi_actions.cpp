@@ -109,6 +109,11 @@ class RankActions {
                 error_ = label(rank_, {lane, k, i}, op) + ": a trace has no multicasts";
                 return false;
             }
+            if (is_meet(op.kind)) {
+                error_ = label(rank_, {lane, k, i}, op) +
+                         ": a trace has no messages that follow who arrives";
+                return false;
+            }
             needs_.assign(1, older_joint_);
             for (size_t j = 0; j < earlier_.size(); ++j) {
                 if ((op.after >> j & 1) != 0) needs_.push_back(earlier_[j]);

@@ -43,6 +43,12 @@ std::string body_text(const Operation& op) {
             return "multicast " + block_text(op.left);
         case OperationKind::kRecvMulticast:
             return "recv_multicast from " + std::to_string(op.peer) + " " + block_text(op.to);
+        case OperationKind::kMeetWith:
+            return std::string("meet_with ") +
+                   (op.incoming == Incoming::kLeft ? "parent " : "child ") +
+                   std::to_string(op.peer) + " " + block_text(op.to);
+        case OperationKind::kMeet:
+            return "meet " + copied + " by " + block_text(op.right);
         case OperationKind::kNodeArrive:
             return node_text(op, "node_arrive");
         case OperationKind::kNodeRelease:

@@ -102,6 +102,8 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
     std::vector<Priced> all;  // first the least that it can take
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != shape.collective) continue;
+        // It pays where ranks come late, of which prices know nothing.
+        if (algorithm.follows_arrival) continue;
         if (algorithm.has_multicast && cluster.network.multicast.mbit == 0) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
         const bool has_its_own_only = are_many(algorithm, shape, placement);

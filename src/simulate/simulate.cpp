@@ -275,6 +275,12 @@ Result<std::optional<SimulationResult>> run_by_law(const SimulationRequest& requ
 Result<SimulationResult> run(const SimulationRequest& request) {
     const auto checked = check_request(request);
     if (!checked) return checked.error();
+    // What its messages say is more than their data.
+    if (request.algorithm->follows_arrival && !request.has_data) {
+        SimulationRequest with_data = request;
+        with_data.has_data = true;
+        return run(with_data);
+    }
     auto programs = algo::make_plans(*request.algorithm, request.shape, *request.placement,
                                      request.tuning);
     uint64_t rounds = 0;

@@ -19,8 +19,10 @@ bool is_whole(const Holds& holds) {
 Arrivals::Arrivals(const World& setup)
     : setup_(setup), arrived_(setup.members), multicasts_of_call_(setup.calls) {
     for (uint32_t member = 0; member < setup.members; ++member) {
-        members_.emplace_back(setup.members, setup.fan_in, member, setup.releases);
-        for (auto& parts : parts_) parts.emplace_back(members_.back().place().neighbours());
+        const Place& place =
+            places_.emplace_back(place_in_tree(setup.members, setup.fan_in, member));
+        members_.emplace_back(place.neighbours(), place.parent.has_value(), setup.releases);
+        for (auto& parts : parts_) parts.emplace_back(place.neighbours());
     }
 }
 
@@ -37,7 +39,7 @@ Happened Arrivals::arrive(uint32_t member) {
 Happened Arrivals::deliver(const Mail& mail) {
     Meeting& one = members_[mail.to];
     if (mail.is_multicast) return act(mail.to, one.take_multicast(mail.call), true);
-    const uint32_t neighbour = one.place().number_of(mail.from);
+    const uint32_t neighbour = places_[mail.to].number_of(mail.from);
     // A part that comes when the call is over is not of the one that has its parity now.
     if (mail.kind == Kind::kPart && mail.call >= one.call()) {
         parts_[mail.call % 2][mail.to][neighbour] = mail.holds;
@@ -62,44 +64,53 @@ Holds Arrivals::gathered(uint32_t member, std::optional<uint32_t> but) const {
 }
 
 // Whoever leaves without having been told has everything itself.
-Happened Arrivals::act(uint32_t member, const std::optional<Actions>& actions, bool is_told) {
+Happened Arrivals::act(uint32_t member, const std::optional<Orders>& orders, bool is_told) {
     const uint64_t call = arrived_[member] == 0 ? 0 : arrived_[member] - 1;
-    if (!actions) return {at(member, call) + "an unexpected message", {}};
-    const bool leaves = !actions->empty() && actions->back().what == Action::What::kLeave;
-    if (leaves && !is_told && !is_whole(gathered(member, {}))) {
+    if (!orders) return {at(member, call) + "an unexpected message", {}};
+    if (orders->leaves && !is_told && !is_whole(gathered(member, {}))) {
         return {at(member, call) + "a release without everything", {}};
     }
     Happened happened;
-    for (const Action& action : *actions) {
-        if (!happened.wrong.empty()) break;
-        if (action.what == Action::What::kSend) {
-            happened.wrong = send(member, action, happened.posted);
-        } else if (action.what == Action::What::kMulticast) {
+    const auto send_to = [&](Kind kind, uint32_t neighbour) {
+        if (happened.wrong.empty()) happened.wrong = send(member, kind, neighbour, happened.posted);
+    };
+    const bool is_faulty = setup_.fault == Fault::kBothMulticast && setup_.faulty == member;
+    switch (orders->what) {
+        case Orders::What::kSendPart:
+            send_to(Kind::kPart, *orders->neighbour);
+            break;
+        case Orders::What::kRelease:
+            for (uint32_t other = 0; other < places_[member].neighbours(); ++other) {
+                if (other != orders->neighbour) send_to(Kind::kRelease, other);
+            }
+            break;
+        case Orders::What::kMulticast:
             happened.wrong = release(member, happened.posted);
-        } else {
-            const bool is_faulty = setup_.fault == Fault::kBothMulticast;
-            if (is_faulty && setup_.faulty == member && !is_told && actions->size() == 1) {
+            break;
+        case Orders::What::kNothing:
+            if (is_faulty && orders->leaves && !is_told) {
                 happened.wrong = release(member, happened.posted);
             }
-            if (happened.wrong.empty()) happened.wrong = leave(member);
-        }
+            break;
     }
+    if (orders->leaves && happened.wrong.empty()) happened.wrong = leave(member);
     return happened;
 }
 
-std::string Arrivals::send(uint32_t member, const Action& action, std::vector<Mail>& posted) {
+std::string Arrivals::send(uint32_t member, Kind kind, uint32_t neighbour,
+                           std::vector<Mail>& posted) {
     const bool is_faulty = setup_.faulty == member;
     const uint64_t call = arrived_[member] - 1;
-    const uint32_t to = members_[member].place().neighbour(action.neighbour);
-    const bool is_part = action.kind == Kind::kPart;
+    const uint32_t to = places_[member].neighbour(neighbour);
+    const bool is_part = kind == Kind::kPart;
     if (is_part && is_faulty && setup_.fault == Fault::kIsSilent) return {};
     if (!is_part && is_faulty && setup_.fault == Fault::kForgetsANeighbour) return {};
     if (!sent_.emplace(call, member, to).second) return at(member, call) + "two messages";
-    const std::optional<uint32_t> but = is_part ? std::optional(action.neighbour) : std::nullopt;
+    const std::optional<uint32_t> but = is_part ? std::optional(neighbour) : std::nullopt;
     Holds holds = is_part ? gathered(member, but) : Holds(setup_.members, true);
     if (holds.empty()) return at(member, call) + "a contribution twice";
     ++messages;
-    posted.push_back({call, member, to, action.kind, false, std::move(holds)});
+    posted.push_back({call, member, to, kind, false, std::move(holds)});
     if (is_part && is_faulty && setup_.fault == Fault::kLeavesWithItsPart) return leave(member);
     return {};
 }
@@ -146,7 +157,7 @@ std::string Arrivals::state() const {
         for (const uint64_t call : {one.call(), one.call() + 1}) {
             const Saturation& known = one.saturation(call);
             put(known.sent_to() ? *known.sent_to() + 1 : 0);
-            for (uint32_t i = 0; i < one.place().neighbours(); ++i) put(known.has_heard(i) ? 1 : 0);
+            for (uint32_t i = 0; i < places_[member].neighbours(); ++i) put(known.has_heard(i) ? 1 : 0);
         }
     }
     return state;

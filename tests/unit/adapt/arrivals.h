@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "adapt/meeting.h"
+#include "adapt/tree.h"
 
 namespace tutti::adapt::test {
 
@@ -71,14 +72,15 @@ class Arrivals {
     uint64_t messages = 0;
 
   private:
-    Happened act(uint32_t member, const std::optional<Actions>& actions, bool is_told);
-    std::string send(uint32_t member, const Action& action, std::vector<Mail>& posted);
+    Happened act(uint32_t member, const std::optional<Orders>& orders, bool is_told);
+    std::string send(uint32_t member, Kind kind, uint32_t neighbour, std::vector<Mail>& posted);
     std::string release(uint32_t member, std::vector<Mail>& posted);
     std::string leave(uint32_t member);
     // What a member has of its call, but for one neighbour's; empty: two overlap.
     [[nodiscard]] Holds gathered(uint32_t member, std::optional<uint32_t> but) const;
 
     World setup_;
+    std::vector<Place> places_;
     std::vector<Meeting> members_;
     std::vector<uint64_t> arrived_;                         // by member: in so many calls
     std::array<std::vector<std::vector<Holds>>, 2> parts_;  // by parity, member and neighbour

@@ -15,12 +15,13 @@ TEST(Tree, StretchesOfAnySizeAndFanIn) {
                 const Place place = place_in_tree(members, fan_in, member);
                 ASSERT_EQ(place.below.first, member);
                 ASSERT_EQ(place.parent.has_value(), member != 0);
-                ASSERT_LE(place.children.size(), fan_in);
+                ASSERT_LE(place.children, fan_in);
                 uint32_t next = member + 1;
-                for (const Stretch& child : place.children) {
+                for (uint32_t i = 0; i < place.children; ++i) {
+                    const Stretch child = place.child(i);
                     ASSERT_EQ(child.first, next);
                     ASSERT_GT(child.size(), 0u);
-                    ASSERT_LE(child.size(), place.children.front().size());
+                    ASSERT_LE(child.size(), place.child(0).size());
                     next = child.end;
                     const Place other = place_in_tree(members, fan_in, child.first);
                     ASSERT_EQ(other.parent, member);

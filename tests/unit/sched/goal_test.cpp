@@ -68,6 +68,15 @@ TEST(Goal, MulticastsAreRefused) {
               "rank 0, lane 0, round 0: recv_multicast from 1 - order 0: GOAL has no multicasts");
 }
 
+TEST(Goal, ThoseWhoMeetAreRefused) {
+    const auto goal =
+        print_goal(written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 32}, kTwoWhoMeet), 0, 0);
+    ASSERT_FALSE(goal);
+    EXPECT_EQ(goal.error().message,
+              "rank 0, lane 0, round 0: meet_with child 1 scratch[0+32]: GOAL has no messages that "
+              "follow who arrives");
+}
+
 TEST(Goal, TagsAreBelow32Bits) {
     const Programs programs = written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 0},
                                       {"send 4294967295 to 1 -\n", "recv 4294967295 from 0 -\n"});

@@ -24,6 +24,9 @@ inline Shape shape_of(tutti_collective collective, Rank ranks, uint64_t bytes, R
     return shape;
 }
 
+inline const Lines kTwoWhoMeet = {"meet_with child 1 scratch[0+32]\nmeet - = - by -\n",
+                                  "meet_with parent 0 scratch[0+32]\nmeet - = - by -\n"};
+
 inline topo::Placement alone(Rank ranks) { return topo::Placement::blocks(ranks, ranks); }
 
 // Bodies begin with the operations of lane 0, round 0.

@@ -170,6 +170,15 @@ TEST(Smpi, MulticastsAreRefused) {
         "rank 0, lane 0, round 0: recv_multicast from 1 - order 0: a trace has no multicasts");
 }
 
+TEST(Smpi, ThoseWhoMeetAreRefused) {
+    const auto traces = print_smpi(
+        written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 32}, kTwoWhoMeet), alone(2), kSlow);
+    ASSERT_FALSE(traces);
+    EXPECT_EQ(traces.error().message,
+              "rank 0, lane 0, round 0: meet_with child 1 scratch[0+32]: a trace has no messages "
+              "that follow who arrives");
+}
+
 TEST(Smpi, TagsAreBelow31Bits) {
     const Programs programs = written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 0},
                                       {"send 2147483647 to 1 -\n", "recv 2147483647 from 0 -\n"});

@@ -43,27 +43,29 @@ rc::Gen<Block> any_block() {
 // Fields that the kind has no use for stay as they are made.
 Operation any_operation() {
     Operation op;
-    op.kind = static_cast<OperationKind>(*rc::gen::inRange(0, 13));
+    op.kind = static_cast<OperationKind>(*rc::gen::inRange(0, 15));
     op.after = *rc::gen::oneOf(rc::gen::element(kAfterAll, kAfterNone, after_op(63)),
                                rc::gen::arbitrary<uint64_t>());
     const bool has_peer = op.kind != OperationKind::kCopy && op.kind != OperationKind::kReduce &&
-                          op.kind != OperationKind::kMulticast;
+                          op.kind != OperationKind::kMulticast && op.kind != OperationKind::kMeet;
     if (has_peer) {
         op.peer = *rc::gen::arbitrary<uint32_t>();
     }
     if (is_message(op.kind)) op.message = *rc::gen::arbitrary<uint32_t>();
     if (has_order(op.kind)) op.order = *rc::gen::arbitrary<uint64_t>();
-    if (op.kind == OperationKind::kRecvReduce) {
+    if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kMeetWith) {
         op.incoming = *rc::gen::element(Incoming::kLeft, Incoming::kRight);
     }
     const bool has_to = op.kind != OperationKind::kSend && op.kind != OperationKind::kMulticast &&
                         !has_no_blocks(op.kind);
     const bool has_left = op.kind != OperationKind::kRecv &&
                           op.kind != OperationKind::kRecvMulticast &&
+                          op.kind != OperationKind::kMeetWith &&
                           op.kind != OperationKind::kNodeBcast && !has_no_blocks(op.kind);
     if (has_to) op.to = *any_block();
     if (has_left) op.left = *any_block();
-    if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kReduce)
+    if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kReduce ||
+        op.kind == OperationKind::kMeet)
         op.right = *any_block();
     return op;
 }

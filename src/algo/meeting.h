@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one round of barriers and allreduces that follow who arrives. Inside algo/ only.
+//
+// Source: saturation of a tree (N. Santoro, Design and Analysis of Distributed Algorithms, 2006,
+// section 2.6.1); that the last arriver is to become the root is seed 000's (adapt/saturation.h).
+//
+// The tree has no root: messages flow towards those who are late, and whoever has everything
+// releases all others along it. Two messages an edge; after the last arrival, as many hops as the
+// farthest participant is away, and where all come at once twice the tree's depth.
+//
+// Example, p = 8, fan-in 2:  0-1, 0-5, 1-2, 1-4, 2-3, 5-6, 5-7; if 7 is late, all else flows
+// 3->2, 2->1, 4->1, 1->0, 0->5, 6->5, 5->7, and 7 releases 5, which releases 0 and 6 ...
+//
+// Tuning::fan_in: children of a participant at most, otherwise kMeetingFanIn.
+#pragma once
+
+#include "adapt/tree.h"
+#include "algo/algorithms.h"
+
+namespace tutti::algo {
+
+// Two levels reach 21, three 85.
+inline constexpr uint32_t kMeetingFanIn = 4;
+// Each participant sends and folds whole vectors.
+inline constexpr uint64_t kMeetingBytesMax = 16 * 1024;
+// A round's operations, less the parent's and the participant's own.
+inline constexpr uint32_t kMeetingFanInMax = sched::kRoundOpsMax - 2;
+
+inline uint32_t meeting_fan_in(const Tuning& tuning) {
+    return std::min(tuning.fan_in == 0 ? kMeetingFanIn : tuning.fan_in, kMeetingFanInMax);
+}
+
+class MeetingProgram final : public Program {
+  public:
+    MeetingProgram(const Shape& shape, Rank rank, const Tuning& tuning)
+        : place_(adapt::place_in_tree(shape.ranks, meeting_fan_in(tuning), rank)),
+          bytes_(is_reduction(shape.collective) ? shape.bytes : 0),
+          is_empty_(is_reduction(shape.collective) && shape.bytes == 0) {}
+
+    static constexpr std::string_view kName = "adaptive";
+    [[nodiscard]] std::string_view name() const override { return kName; }
+    [[nodiscard]] sched::Extent extent() const override {
+        if (is_empty_) return {1, 1, 0, 0};
+        return {1, 1, 1, place_.neighbours() * room_bytes() + align_up(bytes_)};
+    }
+    void read(uint64_t, uint64_t round, sched::Round& out) const override {
+        out.clear();
+        if (round > 0 || is_empty_) return;
+        const auto with = [&](Rank peer, sched::Incoming incoming) {
+            const sched::Block room = sched::scratch(
+                out.size() * room_bytes(), 2 * sched::meet_message_bytes(bytes_));
+            out.add(sched::meet_with(peer, incoming, room, sched::kAfterNone));
+        };
+        if (place_.parent) with(*place_.parent, sched::Incoming::kLeft);
+        for (uint32_t i = 0; i < place_.children; ++i) {
+            with(place_.child(i).first, sched::Incoming::kRight);
+        }
+        if (bytes_ == 0) {
+            out.add(sched::meet({}, {}, {}, sched::kAfterNone));
+            return;
+        }
+        out.add(sched::meet(sched::output(0, bytes_), sched::input(0, bytes_),
+                            sched::scratch(place_.neighbours() * room_bytes(), bytes_),
+                            sched::kAfterNone));
+    }
+
+    static uint64_t room_bytes(uint64_t bytes) {
+        return align_up(2 * sched::meet_message_bytes(bytes));
+    }
+
+  private:
+    [[nodiscard]] uint64_t room_bytes() const { return room_bytes(bytes_); }
+
+    adapt::Place place_;
+    uint64_t bytes_;
+    bool is_empty_;
+};
+
+// Nobody has more neighbours than the top of the tree, or the first below it.
+inline uint64_t meeting_scratch_bytes(const Shape& shape, const Tuning& tuning) {
+    uint64_t most = 0;
+    for (Rank rank = 0; rank < std::min(shape.ranks, 2u); ++rank) {
+        most = std::max(most, MeetingProgram(shape, rank, tuning).extent().scratch_bytes);
+    }
+    return most;
+}
+
+// Up to the top and down again.
+inline uint64_t meeting_steps(const Shape& shape, const Tuning& tuning) {
+    uint64_t depth = 0;
+    uint64_t level = 1;
+    const uint64_t fan_in = meeting_fan_in(tuning);
+    for (uint64_t reached = 1; reached < shape.ranks; reached += level) {
+        level *= fan_in;
+        ++depth;
+    }
+    return 2 * depth;
+}
+
+}  // namespace tutti::algo

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Those who meet: right trees are proved, and each way to get one wrong is found and named.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "check/count.h"
+#include "faults.h"
+
+namespace tutti::check {
+namespace {
+
+// Vectors of 8 bytes: messages of 32, and room for two of them.
+std::string with(const std::string& whom, uint32_t place) {
+    return "meet_with " + whom + " scratch[" + std::to_string(64 * place) + "+64]\n";
+}
+const std::string kMeet = "meet output[0+8] = input[0+8] by scratch[192+8]\n";
+constexpr Extent kExtent{1, 1, 1, 200};
+
+Shape ordered(uint32_t ranks) {
+    Shape shape = shape_of(TUTTI_ALLREDUCE, ranks, 8);
+    shape.is_commutative = false;
+    return shape;
+}
+
+// 0 - 1, 0 - 3, 1 - 2
+const Lines kFour = {with("child 1", 0) + with("child 3", 1) + kMeet,
+                     with("parent 0", 0) + with("child 2", 1) + kMeet, with("parent 1", 0) + kMeet,
+                     with("parent 0", 0) + kMeet};
+
+Lines faults_with(uint32_t rank, const std::string& body) {
+    Lines bodies = kFour;
+    bodies[rank] = body;
+    return faults_of(ordered(4), kExtent, bodies);
+}
+
+TEST(CheckMeet, ProvesATree) {
+    EXPECT_EQ(faults_of(ordered(4), kExtent, kFour), Lines{});
+    EXPECT_EQ(faults_of(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 32}, sched::kTwoWhoMeet), Lines{});
+    EXPECT_EQ(faults_of(ordered(1), kExtent, {kMeet}), Lines{});
+}
+
+// Up to the top and down again, as if all came at once.
+TEST(CheckMeet, IsCountedAsMessages) {
+    const auto programs = written(ordered(4), kExtent, kFour);
+    EXPECT_EQ(critical_rounds(alone(4), programs), 4u);
+    const Count middle = count(*programs[1]);
+    EXPECT_EQ(middle.messages_sent, 2u);
+    EXPECT_EQ(middle.bytes_sent, 64u);
+    EXPECT_EQ(middle.messages_received, 2u);
+    EXPECT_EQ(middle.bytes_received, 64u);
+    EXPECT_EQ(middle.rounds, 1u);
+    const auto passages = steps(alone(4), programs);
+    ASSERT_EQ(passages.size(), 4u);
+    EXPECT_EQ(passages[0].size(), 2u);  // 2 -> 1, 3 -> 0
+    EXPECT_EQ(passages[3].size(), 1u);  // 1 -> 2
+    EXPECT_EQ(passages[3][0].bytes, 32u);
+}
+
+TEST(CheckMeet, ThoseWhoDoNotKnowEachOther) {
+    expect_fault(faults_with(3, with("parent 1", 0) + kMeet), "that rank does not know of it");
+    expect_fault(faults_with(0, with("child 1", 0) + with("parent 3", 1) + kMeet),
+                 "a parent is the first");
+    expect_fault(faults_with(3, with("child 0", 0) + kMeet), "both take the other for the same");
+    expect_fault(faults_with(3, with("parent 3", 0) + kMeet), "a rank sends nothing to itself");
+    expect_fault(faults_with(3, with("parent 9", 0) + kMeet), "there is no such rank");
+}
+
+TEST(CheckMeet, SomebodyWhoNeverComes) {
+    expect_fault(faults_with(3, "copy output[0+8] = input[0+8]\n"),
+                 "waits for rank 3, which has finished");
+    expect_fault(faults_with(3, kMeet), "that rank does not know of it");
+}
+
+TEST(CheckMeet, TreesApart) {
+    expect_fault(faults_of(ordered(4), kExtent,
+                           {with("child 1", 0) + kMeet, with("parent 0", 0) + kMeet,
+                            with("child 3", 0) + kMeet, with("parent 2", 0) + kMeet}),
+                 "hold the contributions of ranks 0-1 only");
+}
+
+// 2 stands before 1: its fold would come behind.
+TEST(CheckMeet, OrderOfOperands) {
+    const Lines bodies = {with("child 2", 0) + with("child 1", 1) + kMeet,
+                          with("parent 0", 0) + kMeet, with("parent 0", 0) + kMeet};
+    expect_fault(faults_of(ordered(3), kExtent, bodies), "and the operator does not commute");
+    EXPECT_EQ(faults_of(shape_of(TUTTI_ALLREDUCE, 3, 8), kExtent, bodies), Lines{});
+}
+
+TEST(CheckMeet, RoomsOfTheWrongSize) {
+    expect_fault(faults_with(3, "meet_with parent 0 scratch[0+32]\n" + kMeet),
+                 "its room has 32 bytes; it takes 64");
+    expect_fault(faults_with(3, with("parent 0", 0) +
+                                    "meet output[0+8] = input[0+8] by output[0+8]\n"),
+                 "its room is scratch");
+    expect_fault(faults_with(3, with("parent 0", 0) +
+                                    "meet output[0+8] = input[0+8] by scratch[64+16]\n"),
+                 "its room has 16 bytes; it takes 8");
+    expect_fault(faults_with(3, with("parent 0", 0) +
+                                    "meet output[0+8] = input[0+8] by scratch[56+8]\n"),
+                 "nothing orders it");
+}
+
+TEST(CheckMeet, RoundsThatDoMore) {
+    expect_fault(faults_with(3, with("parent 0", 0)), "the round has no meet at its end");
+    expect_fault(faults_with(3, "copy scratch[0+8] = input[0+8]\n" + with("parent 0", 1) + kMeet),
+                 "a round that meets does nothing else");
+    Extent twice = kExtent;
+    twice.rounds = 2;
+    expect_fault(faults_of(ordered(1), twice, {kMeet + "round 1\n" + kMeet}),
+                 "a lane meets once");
+}
+
+// The order of operands is that of the walk, not the canonical one.
+TEST(CheckMeet, IsNoLeftFold) {
+    Demands demands;
+    demands.left_fold = true;
+    EXPECT_FALSE(faults_of(ordered(4), alone(4), kExtent, kFour, demands).empty());
+}
+
+}  // namespace
+}  // namespace tutti::check

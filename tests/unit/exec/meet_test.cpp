@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Those who meet: all ranks in one thread over a network in memory; who arrives when, and who is
+// stepped, is drawn by a seed.
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "adapt/tree.h"
+#include "base/prng.h"
+#include "exec/executor.h"
+#include "sim/seeds.h"
+#include "unit/exec/support.h"
+
+namespace tutti::test {
+namespace {
+
+using exec::Executor;
+
+template <class T, T (*fold)(const T&, const T&)>
+void fold_all(void* out, const void* left, const void* right, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        static_cast<T*>(out)[i] =
+            fold(static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
+    }
+}
+
+float add(const float& left, const float& right) { return left + right; }
+
+constexpr size_t kElementsMax = 5;
+
+// Members are numbered otherwise than ranks.
+uint32_t rank_of(uint32_t members, uint32_t member) { return members - 1 - member; }
+
+ListProgram program_of(uint32_t members, uint32_t fan_in, uint32_t member, size_t bytes) {
+    const adapt::Place place = adapt::place_in_tree(members, fan_in, member);
+    const uint64_t room = 2 * sched::meet_message_bytes(bytes);
+    std::vector<sched::Operation> round;
+    for (uint32_t i = 0; i < place.neighbours(); ++i) {
+        const bool is_parent = place.parent && i == 0;
+        round.push_back(sched::meet_with(
+            rank_of(members, place.neighbour(i)),
+            is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight,
+            sched::scratch(i * room, room)));
+    }
+    round.push_back(sched::meet(sched::output(0, bytes), sched::input(0, bytes),
+                                sched::scratch(place.neighbours() * room, bytes)));
+    return {{{round}}, 1, place.neighbours() * room + bytes};
+}
+
+template <class T>
+struct Place {
+    Place(Network& network, uint32_t rank)
+        : endpoint(network, rank), executor(nullptr, endpoint, nullptr) {}
+    Network::Endpoint endpoint;
+    Executor executor;
+    std::unique_ptr<ListProgram> program;
+    std::vector<T> input;
+    std::vector<T> output;
+    bool has_arrived = false;
+    bool is_done = false;
+};
+
+template <class T>
+struct Job {
+    Job(uint32_t all, uint32_t most) : members(all), fan_in(most) {
+        for (uint32_t i = 0; i < members; ++i) {
+            places.push_back(std::make_unique<Place<T>>(network, rank_of(members, i)));
+        }
+    }
+
+    // By a kernel, or a user's function.
+    void arrive(uint32_t member, uint32_t call, std::vector<T> input, bool in_place,
+                node::Reducer reducer) {
+        Place<T>& place = *places[member];
+        place.input = std::move(input);
+        place.output.assign(place.input.size(), T{});
+        if (in_place) place.output = place.input;
+        const auto* from = in_place ? place.output.data() : place.input.data();
+        reducer.element_bytes = sizeof(T);
+        const exec::Arguments arguments{reinterpret_cast<const std::byte*>(from),
+                                        reinterpret_cast<std::byte*>(place.output.data()),
+                                        reducer};
+        place.program = std::make_unique<ListProgram>(
+            program_of(members, fan_in, member, place.input.size() * sizeof(T)));
+        place.has_arrived = true;
+        place.is_done = false;
+        ASSERT_TRUE(place.executor.reserve(place.program->extent(), 1 << 20));
+        place.executor.start(*place.program, call, arguments);
+    }
+
+    // One call of all: arrivals and steps as they are drawn; false: somebody left too early.
+    bool call(Prng& random, uint32_t number, bool in_place, const node::Reducer& reducer,
+              const std::function<std::vector<T>(uint32_t)>& input) {
+        std::vector<uint32_t> late(members);
+        std::iota(late.begin(), late.end(), 0u);
+        for (size_t i = members; i > 1; --i) std::swap(late[i - 1], late[random.below(i)]);
+        uint32_t done = 0;
+        while (done < members) {
+            if (!late.empty() && random.below(4) == 0) {
+                arrive(late.back(), number, input(late.back()), in_place, reducer);
+                late.pop_back();
+                continue;
+            }
+            Place<T>& place = *places[random.below(members)];
+            if (!place.has_arrived || place.is_done) continue;
+            if (place.executor.step() != Step::kDone) continue;
+            if (!late.empty()) return false;
+            place.is_done = true;
+            place.has_arrived = false;
+            ++done;
+        }
+        return true;
+    }
+
+    uint32_t members;
+    uint32_t fan_in;
+    Network network;
+    std::vector<std::unique_ptr<Place<T>>> places;
+};
+
+TEST(Meet, AnyOrderOfArrivalGivesTheFoldInOrder) {
+    const auto seeds = Seeds::wanted(500);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng random(seed);
+        const auto members = static_cast<uint32_t>(1 + random.below(17));
+        Job<Affine> job(members, static_cast<uint32_t>(1 + random.below(members)));
+        for (uint32_t call = 1; call <= 4; ++call) {
+            const size_t elements = random.below(kElementsMax + 1);
+            node::Reducer reducer;
+            if (random.below(2) == 0) {
+                reducer.user_fn = apply_affine;
+            } else {
+                reducer.kernel = fold_all<Affine, then>;
+            }
+            const auto input = [&](uint32_t member) {
+                return std::vector<Affine>(elements, {2 * member + 3, 7 * member + call});
+            };
+            ASSERT_TRUE(job.call(random, call, random.below(2) == 0, reducer, input))
+                << "too early" << replay(seed);
+            Affine all{3, call};
+            for (uint32_t member = 1; member < members; ++member) {
+                all = then(all, {2 * member + 3, 7 * member + call});
+            }
+            const std::vector<Affine> expected(elements, all);
+            for (const auto& place : job.places) {
+                ASSERT_EQ(place->output, expected) << replay(seed);
+            }
+        }
+    }
+}
+
+// Two who have each other's part both have everything, and must put it in parentheses alike.
+TEST(Meet, AllGetTheSameBits) {
+    const auto seeds = Seeds::wanted(500);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<float, add>;
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng random(seed);
+        const auto members = static_cast<uint32_t>(2 + random.below(12));
+        Job<float> job(members, static_cast<uint32_t>(1 + random.below(4)));
+        std::vector<float> values(members);
+        for (float& value : values) {
+            value = std::ldexp(static_cast<float>(random.below(1 << 24)),
+                               static_cast<int>(random.below(20)));
+        }
+        ASSERT_TRUE(job.call(random, 1, false, reducer, [&](uint32_t member) {
+            return std::vector<float>{values[member]};
+        }));
+        for (const auto& place : job.places) {
+            ASSERT_EQ(place->output, job.places.front()->output) << replay(seed);
+        }
+    }
+}
+
+// Whoever waits names its neighbours that are late, and no others.
+TEST(Meet, SaysForWhomItWaits) {
+    Job<Affine> job(4, 3);  // a star: member 0, rank 3, in the middle
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    for (const uint32_t member : {0u, 1u, 3u}) job.arrive(member, 1, {{1, 2}}, false, reducer);
+    for (int turn = 0; turn < 10; ++turn) {
+        for (const uint32_t member : {0u, 1u, 3u}) {
+            EXPECT_NE(job.places[member]->executor.step(), Step::kDone);
+        }
+    }
+    EXPECT_EQ(job.places[0]->executor.waits_for(), std::vector<uint32_t>{1});
+    EXPECT_EQ(job.places[1]->executor.waits_for(), std::vector<uint32_t>{3});
+}
+
+TEST(Meet, AFailureIsFinal) {
+    Job<Affine> job(3, 2);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    job.network.broken = true;
+    EXPECT_EQ(job.places[0]->executor.step(), Step::kFailed);
+    EXPECT_EQ(job.places[0]->executor.error(), "the cable is out");
+    job.network.broken = false;
+    EXPECT_EQ(job.places[0]->executor.step(), Step::kFailed);
+    job.places[0]->executor.cancel();
+    EXPECT_EQ(job.places[0]->executor.error(), "the cable is out");
+}
+
+}  // namespace
+}  // namespace tutti::test
