@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce of short vectors, whose root is whoever comes last: see algo/meeting.h.
+// Allreduce of short vectors, whose root is whoever comes last: see algo/meeting.h. Longer ones are
+// cut into lanes.
 //
 // Operands keep their order; how they are put in parentheses depends on who came when, so floating
 // point may differ in its last bits from call to call (not from rank to rank).
@@ -12,12 +13,14 @@ Algorithm allreduce_adaptive() {
             .collective = TUTTI_ALLREDUCE,
             .summary = "a tree whose root is whoever comes last",
             .obstacle = [](const Shape& shape) -> std::string_view {
-                return shape.bytes > kMeetingBytesMax ? "a vector would be longer than 16 KiB" : "";
+                return shape.bytes > kMeetingBytesMax ? "a message would be longer than 32 KiB" : "";
             },
             .make = make<MeetingProgram>,
             .scratch_bytes = meeting_scratch_bytes,
             .steps = meeting_steps,
+            .segment_bytes = kMeetingBytesMax,
             .has_fan_in = true,
+            .segment_bytes_max = kMeetingBytesMax,
             .fan_in_max = kMeetingFanInMax,
             .follows_arrival = true};
 }

@@ -11,7 +11,7 @@ from test_cluster import HOSTS, UNFINISHED, cluster, on  # noqa: F401, a fixture
 needs_tutti = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 PLACEMENTS = ["--hosts=2", "--hosts=3:round-robin"]
 # What a team across hosts runs; the node level alone has other names.
-ACROSS = {"binomial", "chain", "direct", "dissemination", "gather_multicast", "multicast", "pairwise",
+ACROSS = {"adaptive", "binomial", "chain", "direct", "dissemination", "gather_multicast", "multicast", "pairwise",
           "rabenseifner", "recursive_doubling", "ring", "rotated_chain", "scatter_allgather", "tree"}
 
 
@@ -46,6 +46,29 @@ def test_random_mixed_from_threads(mpi, placement):
     expect_across(outcome.report, 4, ())
 
 
+FOLLOWING = ["--barrier=adaptive", "--allreduce=adaptive"]
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS + ["--hosts=5"])
+def test_random_mixed_that_follows_arrival(mpi, placement):
+    outcome = mpi.launch("random_mixed", 5, "--seed", 37, "--calls", 600,
+                         options=[placement, *FOLLOWING, *quick(mpi)]).passed()
+    if BARE:
+        return
+    rows = [row for row in outcome.report.rows if row["run_by"] == "tutti"
+            and row["ranks"] == 5 and row["collective"] in ("barrier", "allreduce")]
+    assert {row["algorithm"] for row in rows} == {"adaptive"}, rows
+
+
+@needs_tutti
+def test_stall_names_who_is_late_where_all_wait_for_it(debian_mpi):
+    outcome = debian_mpi.launch("misuse", 4, "late",
+                                options=["--stall=1", "--hosts=4", *FOLLOWING]).passed()
+    lines = outcome.lines()
+    assert any("rank 1 (on pretended host 1)" in line and "barrier" in line for line in lines), \
+        str(outcome)
+
+
 @pytest.mark.parametrize("program, args, collectives", [
     ("moves", ["edges"], MOVES), ("user_ops", [], ("reduce", "allreduce")),
     ("layouts", [], MOVES), ("reductions", [3, 1, 700], ("reduce", "allreduce")),
@@ -58,10 +81,11 @@ def test_collectives(mpi, program, args, collectives):
 @pytest.mark.parametrize("options", [["--hosts=1"], ["--hosts=4"], ["--check=1"],
                                      ["--reproducible=1"], ["--allreduce=ring:flat"],
                                      ["--bcast=chain:segment=4K,leaders=2"],
-                                     ["--allgather=host"]], ids=" ".join)
+                                     ["--allgather=host"],
+                                     ["--allreduce=adaptive:fan_in=2,segment=1K"]], ids=" ".join)
 def test_settings_do_not_change_results(openmpi, options):
     for program in ("user_ops", "simple"):
-        if program == "user_ops" and "--allreduce" in options[0]:
+        if program == "user_ops" and "--allreduce=ring" in options[0]:
             continue  # some of them do not commute, which is an error of that call
         openmpi.launch(program, 4, options=["--hosts=2", *options]).passed()
 
