@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <queue>
 
+#include "adapt/skew.h"
 #include "base/prng.h"
 #include "sim/seeds.h"
 #include "unit/adapt/arrivals.h"
@@ -16,27 +16,7 @@ namespace tutti::adapt::test {
 namespace {
 
 constexpr uint64_t kHopNs = 1000;
-
-// Of a call: when members arrive after they left the one before.
-enum class Skew : uint8_t { kNone, kOne, kUniform, kExponential, kAlternating };
-constexpr uint32_t kSkews = 5;
-
-uint64_t delay_ns(Skew skew, uint64_t most_ns, uint32_t member, uint32_t late, Prng& random) {
-    switch (skew) {
-        case Skew::kOne:
-            return member == late ? most_ns : 0;
-        case Skew::kUniform:
-            return random.below(most_ns + 1);
-        case Skew::kExponential: {
-            const double share = static_cast<double>(1 + random.below(1 << 20)) / (1 << 20);
-            return static_cast<uint64_t>(-std::log(share) * static_cast<double>(most_ns) / 4);
-        }
-        case Skew::kAlternating:
-            return member % 2 * most_ns;
-        default:
-            return 0;
-    }
-}
+constexpr uint32_t kMembersPerHost = 4;
 
 struct Outcome {
     std::string wrong;
@@ -50,11 +30,10 @@ class Simulation {
     Simulation(const World& setup, Skew skew, uint64_t most_ns, uint32_t jitter_percent,
                uint64_t seed)
         : arrivals_(setup),
-          skew_(skew),
-          most_ns_(most_ns),
+          delays_{skew, most_ns, seed, setup.members,
+                  (setup.members + kMembersPerHost - 1) / kMembersPerHost},
           jitter_percent_(jitter_percent),
           random_(seed),
-          late_(static_cast<uint32_t>(random_.below(setup.members))),
           last_in_ns_(setup.calls),
           last_out_ns_(setup.calls) {}
 
@@ -88,7 +67,9 @@ class Simulation {
 
     void enter_after(uint32_t member, uint64_t now_ns) {
         if (!arrivals_.can_arrive(member)) return;
-        const uint64_t at_ns = now_ns + delay_ns(skew_, most_ns_, member, late_, random_);
+        const uint64_t delay_ns =
+            delays_.delay_ns(arrivals_.member(member).call(), member, member / kMembersPerHost);
+        const uint64_t at_ns = now_ns + delay_ns;
         events_.push({at_ns, number_++, true, member, {}});
     }
 
@@ -110,11 +91,9 @@ class Simulation {
     }
 
     Arrivals arrivals_;
-    Skew skew_;
-    uint64_t most_ns_;
+    Delays delays_;
     uint32_t jitter_percent_;
     Prng random_;
-    uint32_t late_;
     std::vector<uint64_t> last_in_ns_;
     std::vector<uint64_t> last_out_ns_;
     std::priority_queue<Event> events_;
@@ -150,9 +129,10 @@ TEST(Meeting, ManyMembersBySeed) {
         // A chain of hundreds is as long.
         if (setup.fan_in == 1 && members > 100) continue;
         const auto jitter = static_cast<uint32_t>(random.below(2) * random.below(400));
-        const Outcome outcome = Simulation(setup, static_cast<Skew>(random.below(kSkews)),
-                                           random.below(40) * kHopNs, jitter, seed)
-                                    .go();
+        const Outcome outcome =
+            Simulation(setup, static_cast<Skew>(random.below(kSkewNames.size())),
+                       random.below(40) * kHopNs, jitter, seed)
+                .go();
         ASSERT_EQ(outcome.wrong, "") << tutti::test::replay(seed);
         const uint64_t hops =
             setup.releases == Releases::kByMulticast ? diameter(setup) + 1 : 2 * diameter(setup);
