@@ -17,6 +17,7 @@
 #include "cli/fabric.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
+#include "cli/skew_words.h"
 #include "cli/words.h"
 #include "explain/cost.h"
 #include "price/bound.h"
@@ -32,8 +33,12 @@ using explain::Scenario;
 constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
     kNodeFiguresOption,
+    {"--skew", "D:MAX",
+     "Ranks come late: one, uniform, exponential, node or alternating, by up to MAX (10ms; several: "
+     "0,1ms,10ms). Of 9 draws the median from the last arrival to the last exit"},
     {"--seed", "N",
-     "Order of what happens at the same time, and when a call meets the background (default: 1)"},
+     "Order of what happens at the same time, when a call meets the background, who is late "
+     "(default: 1)"},
 });
 
 // With buffers of their own for all ranks, results are compared too; beyond this there is one set.
@@ -62,6 +67,9 @@ bool has_memory(const algo::Algorithm& algorithm, const sched::Shape& shape,
     return buffer_bytes(shape) <= kMemoryBytesMax && scratch <= kMemoryBytesMax / shape.ranks;
 }
 
+// Who is late is drawn so often for each algorithm.
+constexpr uint64_t kDraws = 9;
+
 // What calls of all sizes have in common.
 struct Conditions {
     NamedFabric named;
@@ -69,16 +77,42 @@ struct Conditions {
     price::NodeParameters costs;
     simulate::BackgroundLoad background;
     std::string background_text;
+    std::optional<SkewOptions> skew;
 };
 
 struct Run {
     const Conditions& around;
     const topo::Placement& placement;
     sched::Shape shape;
+    std::optional<uint64_t> most_late_ns;  // none: all come together
 
+    [[nodiscard]] Result<simulate::SimulationResult> simulate(
+        simulate::SimulationRequest request) const;
     [[nodiscard]] Result<Done> print_row(const algo::Algorithm& algorithm,
                                          const algo::Tuning& tuning, bool is_chosen) const;
 };
+
+// Of the draws the one with the median delay.
+Result<simulate::SimulationResult> Run::simulate(simulate::SimulationRequest request) const {
+    if (!most_late_ns) return simulate::run(request);
+    const adapt::Delays delays{.skew = around.skew->skew,
+                               .most_ns = *most_late_ns,
+                               .seed = around.seed,
+                               .ranks = placement.ranks(),
+                               .hosts = placement.nodes()};
+    std::vector<simulate::SimulationResult> all;
+    for (uint64_t draw = 0; draw < kDraws; ++draw) {
+        request.late_ns.clear();
+        for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
+            request.late_ns.push_back(delays.delay_ns(draw, rank, placement.node_of(rank)));
+        }
+        auto result = simulate::run(request);
+        if (!result) return result;
+        all.push_back(std::move(result.value()));
+    }
+    std::ranges::sort(all, {}, &simulate::SimulationResult::delay_ns);
+    return std::move(all[kDraws / 2]);
+}
 
 Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning& tuning,
                             bool is_chosen) const {
@@ -112,7 +146,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.costs = around.costs;
     request.background = around.background;
     request.only_by_law = operations > kSimulatedOperationsMax;
-    const auto result = simulate::run(request);
+    const auto result = simulate(std::move(request));
     if (!result && result.error().code == ErrorCode::kOff) return too_many();
     if (!result) return result.error();
     const price::Cost cost = explain::cost_of(algorithm, shape, placement, tuning);
@@ -120,7 +154,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     const auto bound = static_cast<double>(
         std::max<uint64_t>(price::bound_ns(shape, placement, around.named.fabric), 1));
     fmt::print("{} {:<18} {:>10} {:>8.2f} {:>7} {:>9} {:>12}", mark, algorithm.name,
-               format_duration(found.time_ns), static_cast<double>(found.time_ns) / bound,
+               format_duration(found.delay_ns), static_cast<double>(found.delay_ns) / bound,
                cost.is_followed ? std::to_string(cost.rounds) : "-", found.messages,
                format_bytes(found.bytes));
     if (shape.has_multicast) {
@@ -132,8 +166,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
 
 Result<Done> simulate_one(const Scenario& scenario, const Conditions& around,
                           const topo::Placement& placement, uint64_t bytes, bool are_all,
-                          select::Prices* prices) {
-    const Run run{around, placement, scenario.shape(bytes)};
+                          select::Prices* prices, std::optional<uint64_t> most_late_ns) {
+    const Run run{around, placement, scenario.shape(bytes), most_late_ns};
     const auto choice = scenario.choose(run.shape, run.placement, nullptr, prices);
     if (!choice) return choice.error();
     const select::Choice& chosen = choice.value();
@@ -143,8 +177,12 @@ Result<Done> simulate_one(const Scenario& scenario, const Conditions& around,
     }
     fmt::print("{}, {}\n", scenario.text(bytes), around.named.text);
     if (!around.background_text.empty()) fmt::print("background: {}\n", around.background_text);
-    fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", "time", "x bound", "rounds", "messages",
-               "bytes");
+    if (most_late_ns) {
+        fmt::print("skew: {}, up to {} late; delay: last exit - last arrival, the median of {}\n",
+                   adapt::skew_name(around.skew->skew), format_duration(*most_late_ns), kDraws);
+    }
+    fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", most_late_ns ? "delay" : "time",
+               "x bound", "rounds", "messages", "bytes");
     if (run.shape.has_multicast) fmt::print(" {:>10} {:>12}", "multicasts", "bytes");
     fmt::print("\n");
     for (const algo::Algorithm& one : algo::algorithms()) {
@@ -176,6 +214,11 @@ Result<Conditions> read_conditions(const Words& words, const ReadScenario& read)
     const auto seed = words.count("--seed", 1, 0, std::numeric_limits<uint64_t>::max());
     if (!seed) return seed.error();
     around.seed = seed.value();
+    if (const std::string* text = words.find("--skew")) {
+        const auto skew = parse_skew(*text);
+        if (!skew) return skew.error();
+        around.skew = skew.value();
+    }
     return around;
 }
 
@@ -214,9 +257,15 @@ Result<Done> simulate(const Words& words) {
     for (const uint64_t bytes : sizes.value()) {
         if (!is_first) fmt::print("\n");
         is_first = false;
-        const auto done =
-            simulate_one(scenario, around, placement, bytes, are_all, prices ? &*prices : nullptr);
-        if (!done) return done.error();
+        select::Prices* const known = prices ? &*prices : nullptr;
+        std::vector<std::optional<uint64_t>> levels = {{}};
+        if (around.skew) levels.assign(around.skew->most_ns.begin(), around.skew->most_ns.end());
+        for (const auto& most_late_ns : levels) {
+            if (&most_late_ns != &levels.front()) fmt::print("\n");
+            const auto done =
+                simulate_one(scenario, around, placement, bytes, are_all, known, most_late_ns);
+            if (!done) return done.error();
+        }
     }
     return Done{};
 }

@@ -118,6 +118,7 @@ struct ClusterSimulator::Process {
     std::vector<Member*> running;
     uint32_t waits_for = 0;  // calls under way that must be complete before the next begins
     uint64_t look_ns = 0;
+    uint64_t late_ns = 0;
 };
 
 ClusterSimulator::ClusterSimulator(const ClusterParams& params)
@@ -189,6 +190,10 @@ Result<Done> ClusterSimulator::add_call(uint32_t team, uint32_t rank,
     processes_[member.process].calls.push_back(&member);
     ++calls_left_;
     return Done{};
+}
+
+void ClusterSimulator::set_late(uint32_t process, uint64_t late_ns) {
+    processes_[process].late_ns = late_ns;
 }
 
 // What the rank has done since the last look.
@@ -291,6 +296,11 @@ Result<bool> ClusterSimulator::step_members(uint32_t number) {
 // A process goes on while it gets further and no time passes by that.
 Result<Done> ClusterSimulator::step(uint32_t number) {
     Process& process = processes_[number];
+    // What others send it may wake it sooner.
+    if (process.next_call == 0 && world_.now_ns() < began_ns_ + process.late_ns) {
+        world_.wake(number, began_ns_ + process.late_ns);
+        return Done{};
+    }
     if (process.look_ns > 0) {
         world_.work(number, prng_.below(256) == 0 ? 100 * process.look_ns
                                                   : prng_.below(2 * process.look_ns));
@@ -330,7 +340,8 @@ void ClusterSimulator::wake_all() {
     for (uint32_t number = 0; number < processes_.size(); ++number) {
         const Process& process = processes_[number];
         const bool is_idle = process.running.empty() && process.next_call == process.calls.size();
-        if (!is_idle) world_.wake(number, std::max(world_.now_ns(), began_ns_));
+        const uint64_t due_ns = began_ns_ + (process.next_call == 0 ? process.late_ns : 0);
+        if (!is_idle) world_.wake(number, std::max(world_.now_ns(), due_ns));
     }
 }
 

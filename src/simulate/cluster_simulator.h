@@ -54,6 +54,8 @@ class ClusterSimulator {
     // before a call for which it waits is complete. An error if the Program wants too much memory.
     Result<Done> add_call(uint32_t team, uint32_t rank, std::unique_ptr<sched::Program> program,
                           const exec::Arguments& arguments, bool waits);
+    // The process begins its first call so long after the others. Before run().
+    void set_late(uint32_t process, uint64_t late_ns);
     // Runs all calls to their end. An error names the seed and the ranks that are stuck.
     Result<Done> run();
 

@@ -139,6 +139,9 @@ Result<Done> check_request(const SimulationRequest& request) {
     if (background.bytes > kBackgroundBytesMax) {
         return Error{ErrorCode::kArgument, "the background's messages are too long"};
     }
+    if (!request.late_ns.empty() && request.late_ns.size() != request.shape.ranks) {
+        return Error{ErrorCode::kArgument, "a delay for each rank, or none"};
+    }
     const std::string_view obstacle =
         algo::plan_obstacle(*request.algorithm, request.shape, *request.placement, request.tuning);
     if (obstacle.empty()) return Done{};
@@ -154,6 +157,9 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
         result.rank_ns.push_back(simulator.done_ns(team, rank) - simulator.began_ns());
         result.time_ns = std::max(result.time_ns, result.rank_ns.back());
     }
+    uint64_t last_ns = 0;
+    for (const uint64_t late_ns : request.late_ns) last_ns = std::max(last_ns, late_ns);
+    result.delay_ns = result.time_ns - last_ns;
     // Foreign ranks send to other hosts only.
     const transport::sim::Traffic foreign = simulator.background_traffic();
     result.messages = world.network_traffic().messages - foreign.messages;
@@ -185,6 +191,9 @@ Result<SimulationResult> run_events(const SimulationRequest& request, algo::Prog
     ClusterSimulator simulator(params);
     const uint32_t team = simulator.add_team(everybody);
     Buffers buffers(request);
+    for (size_t rank = 0; rank < request.late_ns.size(); ++rank) {
+        simulator.set_late(static_cast<uint32_t>(rank), request.late_ns[rank]);
+    }
     for (const uint32_t rank : everybody) {
         const auto added = simulator.add_call(team, rank, std::move(programs[rank]),
                                               buffers.arguments(rank), true);
@@ -285,7 +294,9 @@ Result<SimulationResult> run(const SimulationRequest& request) {
                                      request.tuning);
     uint64_t rounds = 0;
     for (const auto& program : programs) rounds += program->extent().rounds;
-    if (rounds > request.rounds_max && !request.has_data && request.background.hosts.empty()) {
+    const bool has_law =
+        !request.has_data && request.background.hosts.empty() && request.late_ns.empty();
+    if (rounds > request.rounds_max && has_law) {
         auto found = run_by_law(request, programs);
         if (!found) return found.error();
         if (found.value()) return std::move(*found.value());

@@ -26,6 +26,9 @@ struct SimulationRequest {
     // Without: all ranks share one set of buffers, and only time and counts mean something.
     bool has_data = true;
     uint64_t seed = 1;
+    // By rank: it comes so long after the first one could. Empty: all come together. Else there is
+    // no simulation by law.
+    std::vector<uint64_t> late_ns = {};
     // Foreign ranks, on hosts behind those of the placement.
     BackgroundLoad background = {};
     // Schedules of more rounds, of all ranks together, are simulated by law where they have rounds
@@ -39,6 +42,7 @@ struct SimulationRequest {
 struct SimulationResult {
     uint64_t time_ns = 0;           // until the last rank was done; all began together
     std::vector<uint64_t> rank_ns;  // until each was
+    uint64_t delay_ns = 0;          // from the last arrival until the last rank was done
     uint64_t messages = 0;          // between ranks of different hosts, without the background's
     uint64_t bytes = 0;             // of these
     uint64_t multicasts = 0;        // each counted once

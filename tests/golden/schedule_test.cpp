@@ -723,4 +723,23 @@ INSTANTIATE_TEST_SUITE_P(
               "simulate: nothing of ours is sent here (forced by --algorithm)"}));
 
 }  // namespace
+TEST_F(Transcript, SimulateKnowsLateRanks) {
+    const std::string call = "simulate barrier --ranks 16 --algorithm dissemination --skew ";
+    const Answer one = tutti(call + "one:0,5ms");
+    EXPECT_EQ(one.status, 0) << one.err;
+    EXPECT_NE(one.out.find("skew: one, up to 5 ms late; delay: last exit - last arrival, the "
+                           "median of 9\n"),
+              std::string::npos)
+        << one.out;
+    // Twice: with nobody late, and with somebody.
+    const std::string row = "* dissemination            4 us     4.00       4        64";
+    const size_t first = one.out.find(row);
+    ASSERT_NE(first, std::string::npos) << one.out;
+    EXPECT_NE(one.out.find(row, first + 1), std::string::npos) << one.out;
+    EXPECT_EQ(tutti(call + "sometimes:1ms").status, 2);
+    EXPECT_EQ(tutti(call + "none:1ms").err, "tutti: --skew 'none:1ms': none has no MAX\n");
+    EXPECT_EQ(tutti(call + "one:2ms,1ms").err,
+              "tutti: --skew 'one:2ms,1ms': each MAX is to be longer than the one before it\n");
+}
+
 }  // namespace tutti::golden

@@ -82,6 +82,30 @@ TEST(Simulate, TimeAloneNeedsNoData) {
     }
 }
 
+// Everybody else waits; the rounds come after the last arrival.
+TEST(Simulate, LateRanks) {
+    const Placement placement = Placement::blocks(16, 16);
+    auto request = request_of(TUTTI_BARRIER, "dissemination", placement, 0);
+    request.late_ns.assign(16, 0);
+    request.late_ns[5] = 70 * kLatency;
+    request.late_ns[6] = 3 * kLatency;
+    auto result = run(request);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result.value().time_ns, 74 * kLatency);
+    EXPECT_EQ(result.value().delay_ns, 4 * kLatency);
+    // A star: the late one has everything when it comes, and tells the middle, which tells all.
+    request.algorithm = algo::find(TUTTI_BARRIER, "adaptive");
+    request.tuning.fan_in = 15;
+    result = run(request);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result.value().messages, 30u);
+    const uint64_t message_ns = sched::meet_message_bytes(0);
+    EXPECT_EQ(result.value().rank_ns[5], 70 * kLatency + message_ns);
+    EXPECT_EQ(result.value().delay_ns, 2 * kLatency + 15 * message_ns);
+    request.late_ns.pop_back();
+    EXPECT_EQ(run(request).error().message, "a delay for each rank, or none");
+}
+
 TEST(Simulate, SaysWhatCannotRun) {
     const Placement placement = Placement::blocks(4, 4);
     auto request = request_of(TUTTI_ALLREDUCE, "ring", placement, 64);
