@@ -108,6 +108,7 @@ void add(const Operation& op, Count& count) {
             count.bytes_sent += op.to.bytes / 2;
             ++count.messages_received;
             count.bytes_received += op.to.bytes / 2;
+            count.reduced_bytes += (op.to.bytes / 2 - sched::meet_message_bytes(0)) / 2;
             return;
         case OperationKind::kMeet:
         case OperationKind::kCopy:

@@ -23,8 +23,9 @@ struct Count {
     uint64_t messages_received = 0;
     uint64_t bytes_received = 0;
     uint64_t node_operations = 0;
-    uint64_t reduced_bytes =
-        0;  // results of kReduce and kRecvReduce; the node's folds are not here
+    // Results of kReduce and kRecvReduce, and a vector for each kMeetWith; the node's folds are not
+    // here.
+    uint64_t reduced_bytes = 0;
     // A multicast is none of the messages above, and is sent once, however many receive it.
     uint64_t multicasts_sent = 0;
     uint64_t multicast_bytes_sent = 0;

@@ -133,9 +133,10 @@ def test_stall_names_the_late_rank(debian_mpi):
         str(outcome)
 
 
-def test_killed_rank_ends_the_job(mpi):
+@pytest.mark.parametrize("options", [["--hosts=2"], ["--hosts=3", *FOLLOWING]], ids=" ".join)
+def test_killed_rank_ends_the_job(mpi, options):
     outcome = mpi.launch("misuse", 3, "killed", wrap=private_shm()("512m"), timeout=60,
-                         options=["--hosts=2"])
+                         options=options)
     assert outcome.status != 0, str(outcome)
     assert not [line for line in outcome.out.splitlines()
                 if line.startswith("left in shm: ") and "tutti" in line], str(outcome)

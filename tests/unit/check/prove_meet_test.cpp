@@ -49,6 +49,7 @@ TEST(CheckMeet, IsCountedAsMessages) {
     EXPECT_EQ(middle.bytes_sent, 64u);
     EXPECT_EQ(middle.messages_received, 2u);
     EXPECT_EQ(middle.bytes_received, 64u);
+    EXPECT_EQ(middle.reduced_bytes, 16u);
     EXPECT_EQ(middle.rounds, 1u);
     const auto passages = steps(alone(4), programs);
     ASSERT_EQ(passages.size(), 4u);
