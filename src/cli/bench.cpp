@@ -9,6 +9,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algo/registry.h"
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "cli/bench_buffers.h"
 #include "cli/bench_cell.h"
+#include "cli/bench_curves.h"
 #include "cli/bench_host.h"
 #include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
@@ -56,15 +58,25 @@ std::vector<std::string> algorithms_of(tutti_collective collective, const std::s
     return names;
 }
 
-std::vector<CellOrder> orders(const BenchOptions& options) {
+std::vector<CellOrder> orders(const BenchOptions& options, const RanksOfHosts& hosts) {
     std::vector<CellOrder> all;
     const uint64_t memory = memory_for_buffers();
     const std::vector<uint64_t> none{0};
     for (const tutti_collective collective : options.collectives) {
         for (const uint64_t bytes : collective == TUTTI_BARRIER ? none : options.bytes) {
-            all.push_back({collective, bytes, options.batches, options.seconds, memory,
-                           algorithms_of(collective, options.algorithm), options.late,
-                           options.fresh_buffers, options.paper});
+            CellOrder order{collective,      bytes,
+                            options.batches, options.seconds,
+                            memory,          algorithms_of(collective, options.algorithm),
+                            options.late,    options.fresh_buffers,
+                            options.paper};
+            if (!options.skew) {
+                all.push_back(order);
+                continue;
+            }
+            for (const uint64_t most_ns : options.skew->most_ns) {
+                order.skew = CellSkew{options.skew->skew, most_ns, options.seed, &hosts};
+                all.push_back(order);
+            }
         }
     }
     return all;
@@ -95,6 +107,7 @@ class Session {
     void clear_progress() { show_progress(""); }
     int measure_all(SharedPage& page);
     bool output_is_possible();
+    int write_all();
     [[nodiscard]] std::string misfit() const;
 
     BenchMpi& mpi_;
@@ -102,11 +115,12 @@ class Session {
     const bool speaks_;
     const bool terminal_;
     uint64_t number_ = 0;
+    RanksOfHosts hosts_;  // where calls are skewed
     BenchRun report_;
 };
 
 int Session::measure_all(SharedPage& page) {
-    const std::vector<CellOrder> all = orders(options_);
+    const std::vector<CellOrder> all = orders(options_, hosts_);
     for (size_t i = 0; i < all.size(); ++i) {
         Cell next;
         next.collective = all[i].collective;
@@ -125,13 +139,24 @@ int Session::measure_all(SharedPage& page) {
     return 0;
 }
 
+// What is to be written, each with its option.
+std::vector<std::pair<std::string, std::string>> files_of(const BenchOptions& options) {
+    std::vector<std::pair<std::string, std::string>> files;
+    if (!options.json.empty()) files.emplace_back("--json: ", options.json);
+    if (!options.svg.empty()) files.emplace_back("--svg: ", options.svg);
+    return files;
+}
+
 // Looked at before anything is measured, by the one rank that will write.
 bool Session::output_is_possible() {
     unsigned char possible = 1;
     if (speaks_) {
-        const std::string problem = files::obstacle(options_.json);
-        if (!problem.empty()) say_wrong("--json: " + printable(options_.json) + ": " + problem);
-        possible = problem.empty() ? 1 : 0;
+        for (const auto& [option, file] : files_of(options_)) {
+            const std::string problem = files::obstacle(file);
+            if (problem.empty()) continue;
+            say_wrong(option + printable(file) + ": " + problem);
+            possible = 0;
+        }
     }
     mpi_.bcast(&possible, 1, 0);
     return possible != 0;
@@ -149,7 +174,23 @@ std::string Session::misfit() const {
         return "--late " + std::to_string(report_.late->rank) + ": there are " +
                std::to_string(report_.ranks) + " ranks, counted from 0";
     }
+    if (report_.skew && report_.skew->skew == adapt::Skew::kNode && hosts_.count() == 1) {
+        return "--skew node: all ranks are on one host";
+    }
     return {};
+}
+
+int Session::write_all() {
+    if (!speaks_) return 0;
+    int status = 0;
+    for (const auto& [option, file] : files_of(options_)) {
+        const std::string text = file == options_.svg ? draw_curves(report_) : to_json(report_);
+        const std::string problem = files::write_whole(file, text);
+        if (problem.empty()) continue;
+        say_wrong(option + printable(file) + ": " + problem);
+        status = kExitFailed;
+    }
+    return status;
 }
 
 int Session::run(uint64_t warmup_calls) {
@@ -158,6 +199,9 @@ int Session::run(uint64_t warmup_calls) {
     report_.cores = cores();
     report_.has_tutti = mpi_.has_tutti();
     report_.late = options_.late;
+    report_.skew = options_.skew;
+    report_.seed = options_.seed;
+    if (options_.skew) hosts_ = hosts_of(mpi_);
     report_.fresh_buffers = options_.fresh_buffers;
     if (options_.paper) report_.paper_runs = options_.batches;
     report_.has_algorithms = !options_.algorithm.empty();
@@ -165,7 +209,7 @@ int Session::run(uint64_t warmup_calls) {
         if (speaks_) say_wrong(problem);
         return kExitUsage;
     }
-    if (!options_.json.empty() && !output_is_possible()) return kExitUsage;
+    if (!files_of(options_).empty() && !output_is_possible()) return kExitUsage;
     SharedPage page(mpi_);
     warm_up(mpi_, warmup_calls, number_);
     if (report_.ranks > report_.cores) report_.yield_barrier_us = page.yield_barrier_us(mpi_);
@@ -176,11 +220,7 @@ int Session::run(uint64_t warmup_calls) {
     if (status != 0) return status;
     if (const auto after_us = page.flag_us(mpi_)) report_.flag->after_us = *after_us;
     say(table_foot(report_));
-    if (options_.json.empty() || !speaks_) return 0;
-    const std::string problem = files::write_whole(options_.json, to_json(report_));
-    if (problem.empty()) return 0;
-    say_wrong("--json: " + printable(options_.json) + ": " + problem);
-    return kExitFailed;
+    return write_all();
 }
 
 struct Start {

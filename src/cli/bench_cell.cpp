@@ -38,6 +38,7 @@ struct SideState {
     std::string refused;    // why it cannot run
     uint64_t calls = 1;     // a batch
     std::vector<double> seconds;
+    std::vector<Stay> stays = {};  // of skewed calls
 };
 
 class CellRun {
@@ -57,6 +58,8 @@ class CellRun {
   private:
     [[nodiscard]] std::string lack_of_memory();
     double run_batch(const SideState& state, uint64_t calls);
+    void run_skewed(SideState& state, uint64_t repetition);
+    void put_skew(Cell& cell) const;
     void check_calls(const SideState& state);
     void check_barriers(const SideState& state);
     void choose(SideState& state);
@@ -76,8 +79,11 @@ class CellRun {
     const RankOfSize place_;
     Buffers buffers_;
     std::vector<SideState> sides_;
-    std::string forced_;   // the algorithm that Tutti's calls run by now
-    std::string failure_;  // on this rank; the first
+    std::optional<SkewedCalls> skewed_;   // while time is taken
+    std::optional<uint64_t> repetition_;  // of a skewed call
+    Stay stay_;                           // in the batch that was run last
+    std::string forced_;                  // the algorithm that Tutti's calls run by now
+    std::string failure_;                 // on this rank; the first
 };
 
 double now_seconds() {
@@ -149,7 +155,10 @@ double CellRun::run_batch(const SideState& state, uint64_t calls) {
         std::this_thread::sleep_for(
             std::chrono::duration<double, std::milli>(order_.late->milliseconds));
     }
+    if (repetition_) skewed_->wait(*repetition_);
+    stay_.entered_ns = monotonic_ns();
     const double seconds = mpi_.run(state.side, is_apart(state), batch, buffers_.view());
+    stay_.left_ns = monotonic_ns();
     // Whoever leaves the batch first must not poll in the host's next call and so keep those who
     // are still in it from a processor.
     page_.meet(mpi_);
@@ -157,6 +166,14 @@ double CellRun::run_batch(const SideState& state, uint64_t calls) {
         note(state, batch, *mismatch);
     }
     return seconds;
+}
+
+// All ways meet the same delays.
+void CellRun::run_skewed(SideState& state, uint64_t repetition) {
+    repetition_ = repetition;
+    run_batch(state, 1);
+    repetition_.reset();
+    state.stays.push_back(stay_);
 }
 
 // Every call by itself, every root, every buffer.
@@ -187,7 +204,7 @@ void CellRun::check_barriers(const SideState& state) {
 
 // Finds how many calls make a batch long enough to be timed.
 void CellRun::calibrate(SideState& state) {
-    if (order_.late) return;  // it is late for every call, and a batch is one
+    if (order_.late || order_.skew) return;  // ranks are late for every call, and a batch is one
     choose(state);
     if (order_.paper) {
         state.calls = paper_calls(order_.bytes);
@@ -232,15 +249,19 @@ void CellRun::measure() {
             SideState& state = sides_[(i + done) % sides_.size()];
             if (!state.refused.empty()) continue;
             choose(state);
+            if (order_.skew) {
+                run_skewed(state, done);
+                continue;
+            }
             state.seconds.push_back(run_batch(state, state.calls));
         }
     }
 }
 
 Times CellRun::times_of(const SideState& state, bool of_late_rank) {
-    std::vector<double> seconds = state.seconds;
+    std::vector<double> seconds = skewed_ ? skewed_->delays_s(state.stays) : state.seconds;
     if (order_.late && is_late() != of_late_rank) std::fill(seconds.begin(), seconds.end(), 0.0);
-    mpi_.max_in_place(seconds.data(), seconds.size());
+    if (!skewed_) mpi_.max_in_place(seconds.data(), seconds.size());
     std::sort(seconds.begin(), seconds.end());
     const double scale = 1e6 / static_cast<double>(state.calls);
     Times times{quantile(seconds, 0.10) * scale, quantile(seconds, 0.50) * scale,
@@ -267,6 +288,12 @@ void CellRun::put_times(Cell& cell) {
         (is_host ? cell.host : cell.tutti.emplace()) = of.times;
         if (order_.late) (is_host ? cell.host_late : cell.tutti_late) = of.late;
     }
+}
+
+void CellRun::put_skew(Cell& cell) const {
+    cell.skew = SkewedCell{order_.skew->most_ns,
+                           static_cast<double>(clock_error_ns(skewed_->clocks())) / 1000,
+                           skewed_->clocks()};
 }
 
 std::optional<Error> CellRun::agree_on_failure() {
@@ -301,7 +328,17 @@ Result<Cell> CellRun::run() {
         if (state.refused.empty()) calibrate(state);
     }
     const auto before_us = page_.flag_us(mpi_);
+    if (order_.skew) {
+        const CellSkew& skew = *order_.skew;
+        const adapt::Delays delays{skew.skew, skew.most_ns, skew.seed, place_.size,
+                                   skew.hosts->count()};
+        skewed_.emplace(mpi_, *skew.hosts, delays, page_.crowded());
+    }
     measure();
+    if (skewed_) {
+        skewed_->end();
+        put_skew(cell);
+    }
     const auto after_us = page_.flag_us(mpi_);
     if (before_us && after_us) cell.flag = {*before_us, *after_us};
     put_times(cell);

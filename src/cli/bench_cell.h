@@ -12,9 +12,18 @@
 #include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
 #include "cli/bench_regime.h"
+#include "cli/bench_skew.h"
 #include "cli/bench_statistics.h"
 
 namespace tutti::cli {
+
+// How late ranks enter the calls of a cell.
+struct CellSkew {
+    adapt::Skew skew = adapt::Skew::kNone;
+    uint64_t most_ns = 0;
+    uint64_t seed = 1;
+    const RanksOfHosts* hosts = nullptr;
+};
 
 struct CellOrder {
     tutti_collective collective;
@@ -31,10 +40,11 @@ struct CellOrder {
     // three rounds, of which the first says how long calls take and counts where they are long; no
     // calls that are only checked, but for barriers.
     bool is_brief = false;
+    std::optional<CellSkew> skew = {};
 };
 
 // Microseconds a call, over the batches; a batch counts with its slowest rank, or where one rank is
-// late, with the slowest of the others.
+// late, with the slowest of the others. Of skewed calls: the synchronization delay.
 struct Times {
     double p10_us = 0;  // what it takes when nothing else disturbs this machine
     double p50_us = 0;
@@ -51,6 +61,13 @@ struct AlgorithmTimes {
     Times late;
 };
 
+// What skewed calls were timed by.
+struct SkewedCell {
+    uint64_t most_ns = 0;
+    double error_us = 0;                   // of each delay, at most
+    std::vector<adapt::ClockLine> clocks;  // by host
+};
+
 struct Cell {
     tutti_collective collective{};
     uint64_t bytes = 0;
@@ -61,6 +78,7 @@ struct Cell {
     // The late rank's own time inside the calls, where there is one.
     std::optional<Times> host_late;
     std::optional<Times> tutti_late;
+    std::optional<SkewedCell> skew;
     std::optional<FlagLatency> flag;  // around its batches
     double copy_us = 0;               // 0 for the barrier
 };

@@ -16,9 +16,9 @@
 namespace tutti::cli {
 namespace {
 
-constexpr auto kOptionNames =
-    std::to_array<std::string_view>({"--bytes", "--json", "--batches", "--seconds", "--algorithm",
-                                     "--late", "--buffers", "--paper", "--help"});
+constexpr auto kOptionNames = std::to_array<std::string_view>(
+    {"--bytes", "--json", "--batches", "--seconds", "--algorithm", "--late", "--skew", "--seed",
+     "--svg", "--buffers", "--paper", "--help"});
 
 constexpr auto kDefaultBytes = std::to_array<uint64_t>(
     {8, 256, 1u << 10, 4u << 10, 16u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20});
@@ -76,9 +76,31 @@ std::optional<Error> set_late(BenchOptions& options, std::string_view text) {
 std::optional<Error> settle_paper(BenchOptions& options, bool has_batches, bool has_seconds) {
     if (!options.paper) return std::nullopt;
     if (options.late) return wrong("--paper: not with --late");
+    if (options.skew) return wrong("--paper: not with --skew");
     if (options.fresh_buffers) return wrong("--paper: not with --buffers fresh");
     if (has_seconds) return wrong("--paper: not with --seconds; see --batches");
     if (!has_batches) options.batches = kPaperRuns;
+    return std::nullopt;
+}
+
+std::optional<Error> settle_skew(const BenchOptions& options, bool has_seed) {
+    if (!options.skew) {
+        if (has_seed) return wrong("--seed: only with --skew");
+        return options.svg.empty() ? std::nullopt : std::optional(wrong("--svg: only with --skew"));
+    }
+    if (options.late) return wrong("--skew: not with --late");
+    if (!options.svg.empty() && options.svg == options.json) {
+        return wrong("--svg: that is --json's file");
+    }
+    if (!options.svg.empty() && options.skew->most_ns.size() < 2) {
+        return wrong("--svg: a curve has several points; give --skew several times MAX");
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> set_file(std::string& file, std::string_view name, std::string_view value) {
+    if (value.empty()) return wrong(std::string(name) + ": expected a file name");
+    file = value;
     return std::nullopt;
 }
 
@@ -86,6 +108,18 @@ std::optional<Error> set_option(BenchOptions& options, std::string_view name,
                                 std::string_view value) {
     if (name == "--bytes") return set_bytes(options, value);
     if (name == "--late") return set_late(options, value);
+    if (name == "--skew") {
+        const auto skew = parse_skew(value);
+        if (!skew) return skew.error();
+        options.skew = skew.value();
+        return std::nullopt;
+    }
+    if (name == "--seed") {
+        const auto seed = parse_count(value);
+        if (!seed) return wrong("--seed '" + std::string(value) + "': expected a number");
+        options.seed = *seed;
+        return std::nullopt;
+    }
     if (name == "--buffers") {
         if (value != "fresh" && value != "reused") {
             return wrong("--buffers '" + std::string(value) + "': expected reused or fresh");
@@ -98,11 +132,8 @@ std::optional<Error> set_option(BenchOptions& options, std::string_view name,
         options.algorithm = value;
         return std::nullopt;
     }
-    if (name == "--json") {
-        if (value.empty()) return wrong("--json: expected a file name");
-        options.json = value;
-        return std::nullopt;
-    }
+    if (name == "--json") return set_file(options.json, name, value);
+    if (name == "--svg") return set_file(options.svg, name, value);
     if (name == "--batches") {
         const auto batches = parse_count(value);
         if (!batches || *batches < kBenchBatchesMin || *batches > 100'000) {
@@ -125,6 +156,7 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
     BenchOptions options;
     bool has_batches = false;
     bool has_seconds = false;
+    bool has_seed = false;
     options.bytes.assign(kDefaultBytes.begin(), kDefaultBytes.end());
     for (size_t i = 0; i < arguments.size(); ++i) {
         const std::string_view word = arguments[i];
@@ -150,6 +182,7 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
         }
         has_batches = has_batches || name == "--batches";
         has_seconds = has_seconds || name == "--seconds";
+        has_seed = has_seed || name == "--seed";
         if (equals == std::string_view::npos && i + 1 == arguments.size()) {
             return wrong(std::string(name) + ": a value is missing");
         }
@@ -162,6 +195,7 @@ Result<BenchOptions> parse_bench_options(std::span<const std::string_view> argum
                                  fmt::join(kCollectiveNames, ", ")));
     }
     if (auto error = settle_paper(options, has_batches, has_seconds)) return std::move(*error);
+    if (auto error = settle_skew(options, has_seed)) return std::move(*error);
     if (options.algorithm.empty() || options.algorithm == "all") return options;
     for (const tutti_collective collective : options.collectives) {
         std::string_view name = options.algorithm;
@@ -198,6 +232,14 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
                   mean of the runs, and what to add and take off for its 95 % confidence interval
   --late RANK:MS  that rank sleeps so long before it enters each call; times are then those of the
                   slowest other rank inside the call, and, apart, of the late one
+  --skew D:MAX    each rank enters each call late, by a time that is drawn for seed, call and rank:
+                  one: one of the ranks by MAX; uniform: 0 to MAX; exponential: MAX/4 in the mean,
+                  cut at MAX; node: all ranks of one host by MAX; alternating: odd ranks by MAX;
+                  none (without MAX): nobody. Several times MAX, one after the other:
+                  uniform:0,1ms,10ms. Times are synchronization delays: from the last rank's
+                  arrival to the last one's exit, by one clock, whose error is told
+  --seed N        of the delays (default: 1); the same for every way of running a call
+  --svg FILE      also draws the delays over MAX, a curve for each way
 
 The elements are doubles, reductions sum them, and roots and buffers change with every call. A
 batch lasts 200 us or more; its time is that of the slowest rank, divided by its calls. Columns: the

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/skew_words.h"
 #include "tutti/tutti.h"
 
 namespace tutti::cli {
@@ -38,6 +39,9 @@ struct BenchOptions {
     double seconds = 1.0;         // for each line of the table, about
     std::string algorithm;  // as TUTTI_ALLREDUCE takes it, or "all"; empty: by the rules alone
     std::optional<LateRank> late;
+    std::optional<SkewOptions> skew;
+    uint64_t seed = 1;  // of the delays
+    std::string svg;    // curves over the delays; empty: none
     bool fresh_buffers = false;
     bool paper = false;  // measure by that method; `batches` are its runs, and `seconds` no limit
 };

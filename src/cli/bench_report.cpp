@@ -26,10 +26,28 @@ constexpr auto kRow = "{:<10} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8} {:>10}{}\n
 // One way of running a cell, where there are more than two columns' worth.
 constexpr auto kWay = "{:<10} {:>8}  {:<28} {:>10} {:>10} {:>8}";
 
+// Of skewed calls.
+constexpr auto kSkewedWay = "{:<10} {:>8} {:>9}  {:<28} {:>10} {:>10} {:>8} {:>10}";
+
 // Behind the rows of a cell in which the cores moved.
 constexpr auto kMovedMark = " ~";
+// Behind a row whose delay the clock cannot tell from none.
+constexpr auto kBelowErrorMark = " <";
 
 bool has_moved(const Cell& cell) { return cell.flag && cores_moved(*cell.flag); }
+
+bool is_below_error(const Cell& cell, const Times& times) {
+    return cell.skew && times.p50_us < cell.skew->error_us;
+}
+
+bool has_below_error(const Cell& cell) {
+    if (!cell.skew) return false;
+    const auto is_below = [&](const AlgorithmTimes& way) {
+        return way.refused.empty() && is_below_error(cell, way.times);
+    };
+    return is_below_error(cell, cell.host) || (cell.tutti && is_below_error(cell, *cell.tutti)) ||
+           std::any_of(cell.algorithms.begin(), cell.algorithms.end(), is_below);
+}
 
 void put_flag(nlohmann::ordered_json& json, const std::optional<FlagLatency>& flag) {
     if (!flag) return;
@@ -65,13 +83,19 @@ nlohmann::ordered_json json_of(const Times& times) {
     return json;
 }
 
-nlohmann::ordered_json json_of(const std::vector<AlgorithmTimes>& algorithms, const Times& host) {
+nlohmann::ordered_json json_of(const Cell& cell, const Times& times) {
+    nlohmann::ordered_json json = json_of(times);
+    if (cell.skew) json["below_clock_error"] = is_below_error(cell, times);
+    return json;
+}
+
+nlohmann::ordered_json ways_of(const Cell& cell) {
     auto all = nlohmann::ordered_json::array();
-    for (const AlgorithmTimes& one : algorithms) {
+    for (const AlgorithmTimes& one : cell.algorithms) {
         nlohmann::ordered_json json = {{"algorithm", one.name}};
         if (one.refused.empty()) {
-            json["times"] = json_of(one.times);
-            json["ratio"] = ratio_of(host, one.times);
+            json["times"] = json_of(cell, one.times);
+            json["ratio"] = ratio_of(cell.host, one.times);
             if (one.late.batches > 0) json["late"] = json_of(one.late);
         } else {
             json["refused"] = one.refused;
@@ -81,6 +105,19 @@ nlohmann::ordered_json json_of(const std::vector<AlgorithmTimes>& algorithms, co
     return all;
 }
 
+// A host's clock is told against rank 0's.
+void put_skew(nlohmann::ordered_json& json, const SkewedCell& skew) {
+    json["most_ns"] = skew.most_ns;
+    json["clock_error_us"] = skew.error_us;
+    auto clocks = nlohmann::ordered_json::array();
+    for (const adapt::ClockLine& line : skew.clocks) {
+        clocks.push_back({{"offset_before_ns", line.before().offset_ns},
+                          {"offset_after_ns", line.after().offset_ns},
+                          {"error_ns", line.error_ns()}});
+    }
+    json["clocks"] = std::move(clocks);
+}
+
 nlohmann::ordered_json json_of(const Cell& cell) {
     nlohmann::ordered_json json = {{"collective", collective_name(cell.collective)},
                                    {"bytes", cell.bytes}};
@@ -88,25 +125,41 @@ nlohmann::ordered_json json_of(const Cell& cell) {
         json["skipped"] = cell.skipped;
         return json;
     }
-    json["host"] = json_of(cell.host);
+    if (cell.skew) put_skew(json, *cell.skew);
+    json["host"] = json_of(cell, cell.host);
     if (cell.tutti) {
-        json["tutti"] = json_of(*cell.tutti);
+        json["tutti"] = json_of(cell, *cell.tutti);
         json["ratio"] = ratio_of(cell.host, *cell.tutti);
     }
     if (cell.host_late) json["host_late"] = json_of(*cell.host_late);
     if (cell.tutti_late) json["tutti_late"] = json_of(*cell.tutti_late);
-    if (!cell.algorithms.empty()) json["algorithms"] = json_of(cell.algorithms, cell.host);
+    if (!cell.algorithms.empty()) json["algorithms"] = ways_of(cell);
     put_flag(json, cell.flag);
     json["copy_us"] = cell.copy_us;
     return json;
+}
+
+std::string skewed_row(const Cell& cell, const AlgorithmTimes& way) {
+    const Times& times = way.times;
+    return fmt::format(kSkewedWay, collective_name(cell.collective),
+                       cell.bytes ? format_bytes(cell.bytes) : "-", most_text(cell.skew->most_ns),
+                       way.name, microseconds(times.p50_us), microseconds(times.p99_us),
+                       fmt::format("{:.2f}", ratio_of(cell.host, times)),
+                       microseconds(cell.skew->error_us)) +
+           (is_below_error(cell, times) ? kBelowErrorMark : "") +
+           (has_moved(cell) ? kMovedMark : "") + "\n";
 }
 
 std::string way_row(const BenchRun& run, const Cell& cell, const AlgorithmTimes& way) {
     const std::string_view name = collective_name(cell.collective);
     const std::string bytes = cell.bytes ? format_bytes(cell.bytes) : "-";
     if (!way.refused.empty()) {
-        return fmt::format("{:<10} {:>8}  {:<28} cannot: {}\n", name, bytes, way.name, way.refused);
+        const std::string most =
+            cell.skew ? fmt::format(" {:>9}", most_text(cell.skew->most_ns)) : "";
+        return fmt::format("{:<10} {:>8}{}  {:<28} cannot: {}\n", name, bytes, most, way.name,
+                           way.refused);
     }
+    if (cell.skew) return skewed_row(cell, way);
     const auto [us, second_us] = shown(way.times);
     std::string row =
         fmt::format(kWay, name, bytes, way.name, microseconds(us), microseconds(second_us),
@@ -126,7 +179,19 @@ std::string way_rows(const BenchRun& run, const Cell& cell) {
     return rows;
 }
 
-bool has_ways(const BenchRun& run) { return run.has_algorithms || run.late || run.paper_runs > 0; }
+bool has_ways(const BenchRun& run) {
+    return run.has_algorithms || run.late || run.skew || run.paper_runs > 0;
+}
+
+std::string skew_head(const BenchRun& run) {
+    return fmt::format(
+               "skew {}, seed {}; us: from the last arrival to the last exit, by one clock that is "
+               "off by clock us at most\n",
+               adapt::skew_name(run.skew->skew), run.seed) +
+           fmt::format(kSkewedWay, "collective", "bytes", "MAX", "by", "us", "p99", "ratio",
+                       "clock us") +
+           "\n";
+}
 
 }  // namespace
 
@@ -154,6 +219,7 @@ std::string table_head(const BenchRun& run) {
             run.paper_runs, paper_calls(0), paper_calls(kPaperLongBytes),
             format_bytes(kPaperLongBytes));
     }
+    if (run.skew) return text + skew_head(run);
     if (has_ways(run)) {
         text +=
             fmt::format(kWay, "collective", "bytes", "by", run.paper_runs > 0 ? "mean us" : "us",
@@ -184,11 +250,14 @@ std::string table_row(const BenchRun& run, const Cell& cell) {
 }
 
 std::string table_foot(const BenchRun& run) {
-    if (!run.flag) return {};
-    std::string text =
-        fmt::format("flag latency {} us before the table, {} us after it{}\n",
-                    microseconds(run.flag->before_us), microseconds(run.flag->after_us),
-                    cores_moved(*run.flag) ? ": the cores moved" : "");
+    std::string text;
+    if (std::any_of(run.cells.begin(), run.cells.end(), has_below_error)) {
+        text += "< less than the clock may be off: not to be told from nothing\n";
+    }
+    if (!run.flag) return text;
+    text += fmt::format("flag latency {} us before the table, {} us after it{}\n",
+                        microseconds(run.flag->before_us), microseconds(run.flag->after_us),
+                        cores_moved(*run.flag) ? ": the cores moved" : "");
     if (std::any_of(run.cells.begin(), run.cells.end(), has_moved)) {
         text += fmt::format(
             "~ the cores moved in these lines: a flag's latency before and after differs by more "
@@ -213,6 +282,11 @@ std::string to_json(const BenchRun& run) {
     if (run.paper_runs > 0) json["method"] = "paper";
     if (run.late) {
         json["late"] = {{"rank", run.late->rank}, {"milliseconds", run.late->milliseconds}};
+    }
+    if (run.skew) {
+        json["skew"] = {{"distribution", adapt::skew_name(run.skew->skew)},
+                        {"seed", run.seed},
+                        {"metric", "synchronization delay"}};
     }
     if (run.yield_barrier_us) json["yield_barrier_us"] = *run.yield_barrier_us;
     put_flag(json, run.flag);

@@ -35,10 +35,6 @@ constexpr double kHead = 8;
 constexpr int kPoint = 4;  // radius: less than a head, so that arrows that end there are seen
 constexpr int kTitleLetter = 8;
 
-// By lane, in turn; told apart by people who see few colours too (Okabe, Ito 2008).
-constexpr auto kColours = std::to_array<std::string_view>(
-    {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"});
-
 using Steps = std::vector<std::vector<check::Passage>>;
 
 size_t arrows(const topo::Placement& placement, const Steps& steps) {

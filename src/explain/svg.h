@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <string>
@@ -11,6 +12,10 @@
 #include <utility>
 
 namespace tutti::explain {
+
+// In turn, of what is to be told apart, also by people who see few colours (Okabe, Ito 2008).
+inline constexpr auto kColours = std::to_array<std::string_view>(
+    {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"});
 
 // As a text of SVG.
 inline std::string escaped(std::string_view text) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tutti bench` under real launchers: every algorithm of a collective in one run, a late rank."""
+"""`tutti bench` under real launchers: every algorithm of a collective in one run, late ranks."""
 import json
 
 import pytest
@@ -107,10 +107,74 @@ def test_a_late_rank(openmpi, tmp_path):
         assert cell[f"{side}_late"]["p50_us"] < cell[side]["p50_us"]
 
 
+def skewed_cells(found, skew, levels):
+    """What is the same in every run, whoever came when."""
+    assert found["skew"] == {"distribution": skew, "seed": 7, "metric": "synchronization delay"}
+    assert [cell["most_ns"] for cell in found["cells"]] == levels
+    for cell in found["cells"]:
+        ways = [cell["host"], cell["tutti"],
+                *(one["times"] for one in cell.get("algorithms", []) if "times" in one)]
+        for times in ways:
+            assert times["calls_per_batch"] == 1
+            # All ways met the same delays, call by call.
+            assert times["batches"] == cell["host"]["batches"] >= 5
+            assert times["below_clock_error"] == (times["p50_us"] < cell["clock_error_us"])
+        yield cell
+
+
+@pytest.mark.parametrize("collective, names", [
+    ("barrier", {"dissemination", "pairwise", "tree"}),
+    ("allreduce", {"pairwise", "rabenseifner", "ring", "chain", "binomial"})])
+def test_skewed_calls_by_every_algorithm(mpi, tmp_path, collective, names):
+    """Three pretended hosts have one clock, so what was measured of it is within its error."""
+    drawing = tmp_path / "curves.svg"
+    outcome, found = bench(mpi, tmp_path, 6, collective, "--bytes=8", "--algorithm=all", "--seed=7",
+                           "--skew=uniform:0,2ms", f"--svg={drawing}", options=("--hosts=3",))
+    assert outcome.status == 0, outcome
+    for cell in skewed_cells(found, "uniform", [0, 2_000_000]):
+        ways = {one["algorithm"] for one in cell["algorithms"] if "times" in one}
+        assert names <= ways
+        own, *others = cell["clocks"]
+        assert own == {"offset_before_ns": 0, "offset_after_ns": 0, "error_ns": 0}
+        assert len(others) == 2
+        for clock in others:
+            assert 0 < clock["error_ns"]
+            assert abs(clock["offset_before_ns"]) <= clock["error_ns"]
+            assert abs(clock["offset_after_ns"]) <= clock["error_ns"]
+        errors = sorted(clock["error_ns"] for clock in others)
+        assert cell["clock_error_us"] * 1000 == pytest.approx(sum(errors))
+    text = drawing.read_text()
+    # Panels are of one collective and size, with a curve for the host, Tutti and each algorithm.
+    assert text.count("<polyline") == len(ways) + 2 and text.endswith("</svg>\n")
+    lines = [line for line in outcome.out.splitlines() if line.endswith(" <")]
+    below = sum(times["below_clock_error"] for cell in found["cells"]
+                for times in (cell["host"], cell["tutti"],
+                              *(one["times"] for one in cell["algorithms"] if "times" in one)))
+    assert len(lines) == below, outcome
+
+
+@pytest.mark.parametrize("skew, hosts", [("none", 1), ("one:1ms", 1), ("exponential:1ms", 2),
+                                         ("node:1ms", 2), ("alternating:1ms", 2)])
+def test_every_distribution(openmpi, tmp_path, skew, hosts):
+    outcome, found = bench(openmpi, tmp_path, 4, "allreduce", "--bytes=8", "--seed=7",
+                           f"--skew={skew}", options=(f"--hosts={hosts}",))
+    assert outcome.status == 0, outcome
+    name, _, most = skew.partition(":")
+    for cell in skewed_cells(found, name, [1_000_000 if most else 0]):
+        assert len(cell["clocks"]) == hosts
+        if hosts == 1:  # one clock
+            assert cell["clock_error_us"] == 0 and not outcome.out.count(" <\n")
+
+
 @pytest.mark.parametrize("words, line", [
+    (["--skew=node:1ms"], "--skew node: all ranks are on one host"),
+    (["--skew=report:x.json"], "reports have no arrivals yet"),
+    (["--skew=one:1ms", "--late=1:1"], "--skew: not with --late"),
+    (["--skew=one:0,1ms", "--svg=/nowhere/x.svg"], "--svg: /nowhere/x.svg: "),
     (["--algorithm=rung"], "did you mean ring?"), (["--late=7:1"], "there are 2 ranks"),
     (["--late=1"], "expected RANK:MILLISECONDS")])
 def test_what_cannot_be_is_said_once(openmpi, tmp_path, words, line):
-    outcome, _ = bench(openmpi, tmp_path, 2, "allreduce", "--bytes=8", *words)
+    options = () if "--skew=node:1ms" in words else ("--hosts=2",)
+    outcome, _ = bench(openmpi, tmp_path, 2, "allreduce", "--bytes=8", *words, options=options)
     assert outcome.status == 2
     assert outcome.err.count(line) == 1, outcome
