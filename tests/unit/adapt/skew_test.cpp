@@ -115,7 +115,7 @@ TEST(Skew, IsAFunctionOfSeedCallAndRank) {
     uint64_t alike = 0;
     for (uint64_t call = 1; call < kCalls; ++call) {
         for (uint32_t rank = 1; rank < kRanks; ++rank) {
-            alike += uniform[call][rank] == uniform[call - 1][rank - 1] ? 1 : 0;
+            alike += uniform[call][rank - 1] == uniform[call - 1][rank] ? 1 : 0;
         }
     }
     EXPECT_LT(alike, 100u);  // of 22,000, by one chance in 1,001
