@@ -155,7 +155,8 @@ double CellRun::run_batch(const SideState& state, uint64_t calls) {
         std::this_thread::sleep_for(
             std::chrono::duration<double, std::milli>(order_.late->milliseconds));
     }
-    if (repetition_) skewed_->wait(*repetition_);
+    stay_.ready_ns = monotonic_ns();
+    if (repetition_) skewed_->wait(*repetition_, stay_.ready_ns);
     stay_.entered_ns = monotonic_ns();
     const double seconds = mpi_.run(state.side, is_apart(state), batch, buffers_.view());
     stay_.left_ns = monotonic_ns();
@@ -269,6 +270,11 @@ Times CellRun::times_of(const SideState& state, bool of_late_rank) {
     if (order_.paper) {
         const Estimate all = estimate(seconds);
         times.mean_us = Estimate{all.mean * scale, all.half_width * scale};
+    }
+    if (skewed_) {
+        std::vector<double> late = skewed_->late_s(state.stays);
+        std::sort(late.begin(), late.end());
+        times.late_us = quantile(late, 0.50) * 1e6;
     }
     return times;
 }

@@ -52,6 +52,7 @@ struct Times {
     uint64_t batches = 0;
     uint64_t calls_per_batch = 0;
     std::optional<Estimate> mean_us = {};  // by the paper's method
+    std::optional<double> late_us = {};    // of skewed calls: how late the latest rank was, median
 };
 
 struct AlgorithmTimes {

@@ -85,7 +85,9 @@ nlohmann::ordered_json json_of(const Times& times) {
 
 nlohmann::ordered_json json_of(const Cell& cell, const Times& times) {
     nlohmann::ordered_json json = json_of(times);
-    if (cell.skew) json["below_clock_error"] = is_below_error(cell, times);
+    if (!cell.skew) return json;
+    json["below_clock_error"] = is_below_error(cell, times);
+    if (times.late_us) json["late_us"] = *times.late_us;
     return json;
 }
 

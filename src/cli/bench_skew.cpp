@@ -152,16 +152,24 @@ void SkewedCalls::end() {
 }
 
 // Where ranks outnumber cores, whoever spins keeps others from entering in time.
-void SkewedCalls::wait(uint64_t call) const {
-    const uint64_t start_ns = monotonic_ns();
+void SkewedCalls::wait(uint64_t call, uint64_t ready_ns) const {
     const uint64_t delay_ns = delays_.delay_ns(call, rank_, host_);
     if (crowded_ && delay_ns > 0) {
         std::this_thread::sleep_for(nanoseconds(delay_ns));
     } else if (delay_ns > kSpinNs) {
         std::this_thread::sleep_for(nanoseconds(delay_ns - kSpinNs));
     }
-    while (monotonic_ns() - start_ns < delay_ns) {
+    while (monotonic_ns() - ready_ns < delay_ns) {
     }
+}
+
+std::vector<double> SkewedCalls::late_s(std::span<const Stay> stays) const {
+    std::vector<double> seconds;
+    for (const Stay& stay : stays) {
+        seconds.push_back(static_cast<double>(stay.entered_ns - stay.ready_ns) / 1e9);
+    }
+    mpi_.max_in_place(seconds.data(), seconds.size());
+    return seconds;
 }
 
 std::vector<double> SkewedCalls::delays_s(std::span<const Stay> stays) const {

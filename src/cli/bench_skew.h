@@ -29,8 +29,9 @@ RanksOfHosts hosts_of(BenchMpi& mpi);
 // sleep meanwhile. Of rank 0's own host it is the same clock.
 adapt::ClockReading read_clock(BenchMpi& mpi, const RanksOfHosts& hosts);
 
-// From one rank's arrival to its exit, by its own clock.
+// One rank in one call, by its own clock.
 struct Stay {
+    uint64_t ready_ns = 0;  // it would have entered, were it not to be late
     uint64_t entered_ns = 0;
     uint64_t left_ns = 0;
 };
@@ -46,10 +47,12 @@ class SkewedCalls {
                 bool crowded);
     void end();
 
-    // Until it is this rank's turn to enter that call.
-    void wait(uint64_t call) const;
+    // Until it is this rank's turn to enter that call, for which it is ready.
+    void wait(uint64_t call, uint64_t ready_ns) const;
     // Collective, after end(): by call, seconds.
     [[nodiscard]] std::vector<double> delays_s(std::span<const Stay> stays) const;
+    // Collective: by call, how late the latest rank was in seconds; a sleeper may sleep longer.
+    [[nodiscard]] std::vector<double> late_s(std::span<const Stay> stays) const;
     // After end(); the same on all ranks.
     [[nodiscard]] const std::vector<adapt::ClockLine>& clocks() const { return clocks_; }
 

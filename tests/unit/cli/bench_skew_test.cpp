@@ -61,6 +61,7 @@ Cell some_cell(uint64_t most_ns) {
     cell.tutti = Times{9, 10, 12, 9, 1};
     cell.algorithms = {{"ring", "", {1, 1.5, 2, 9, 1}, {}}, {"tree", "needs wings", {}, {}}};
     const adapt::ClockReading own{0, 0, 0};
+    cell.host.late_us = 10'400;
     cell.skew = SkewedCell{most_ns, 2, {}};
     cell.skew->clocks.emplace_back(own, own);
     cell.skew->clocks.emplace_back(adapt::ClockReading{1, -70, 1500},
@@ -114,6 +115,7 @@ TEST(BenchSkew, TheFileHasTheClocks) {
     EXPECT_EQ(cell["most_ns"], 10 * kMs);
     EXPECT_EQ(cell["clock_error_us"], 2.0);
     EXPECT_EQ(cell["host"]["below_clock_error"], false);
+    EXPECT_EQ(cell["host"]["late_us"], 10'400);
     EXPECT_EQ(cell["tutti"]["below_clock_error"], false);
     EXPECT_EQ(cell["algorithms"][0]["times"]["below_clock_error"], true);
     ASSERT_EQ(cell["clocks"].size(), 2u);
