@@ -241,7 +241,9 @@ typedef struct tutti_team_params {
      * in that call; so it stays valid as long as the team, and a root waits for all others. A try
      * takes some ten milliseconds, and a second where multicast does not work; after an allgather
      * that fails no call runs. TUTTI_MCAST=on and algorithms that are forced by a setting and need
-     * it are tried at once all the same. 0: what has failed does not come back. */
+     * it are tried at once all the same. 0: what has failed does not come back.
+     * Messages between hosts are measured in such a call, too, once, when calls have come often
+     * that could run otherwise by that (TUTTI_PRICE); with 0 they are not. */
     int multicast_later;
     /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
      * Each takes what a team takes: shared memory, tags, a multicast group. */
@@ -398,7 +400,7 @@ typedef struct tutti_multicast_info {
     uint64_t bytes_per_s; /* at which this host sends */
     uint64_t round_trip_ns;
     /* One way, of the slowest host at its best; equal on all members, as what follows: messages
-     * between two hosts, which multicast has to beat; 0: not measured. */
+     * between two hosts, which multicast has to beat and prices go by; 0: not measured. */
     uint64_t latency_ns;
     uint64_t message_latency_ns;
     uint64_t message_bytes_per_s;

@@ -133,6 +133,7 @@ std::string hosts_text(const Settings& settings) {
 constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
 constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
 constexpr const char* kMcastChoices[] = {"auto", "on", "off"};
+constexpr const char* kPriceChoices[] = {"auto", "on", "off"};
 constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow", "xpmem"};
 
 struct Entry {
@@ -251,6 +252,19 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "all."},
      [](Settings& s, std::string_view v) { return set_text(s.tuned_file, v); },
      [](const Settings& s) { return shown(s.tuned_file); }},
+    {{"TUTTI_PRICE", "--price", "auto|on|off", "auto",
+      "Across hosts, where no rules or parameters of a file say it: messages between hosts are "
+      "measured once a communicator has made some hundreds of calls, and auto lets calls without "
+      "a reduction run by another algorithm than the built-in rules say where that is predicted to "
+      "be clearly faster (not on pretended hosts); on measures at the first call, and the lowest "
+      "price goes before the built-in rules, for reductions too; off does not measure. See "
+      "docs/price.md."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.price, parse_word<PriceChoice>(v, {{"auto", PriceChoice::kAuto},
+                                                            {"on", PriceChoice::kOn},
+                                                            {"off", PriceChoice::kOff}}));
+     },
+     [](const Settings& s) { return shown(kPriceChoices[static_cast<size_t>(s.price)]); }},
     {{"TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
       "Memory of one rank that the schedule of a call may use beside the program's buffers; rules "
       "whose algorithm would need more are passed over."},

@@ -20,6 +20,8 @@ namespace tutti {
 enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
+// Of algorithms, by what messages between hosts are measured to take.
+enum class PriceChoice { kAuto, kOn, kOff };
 // kAllow: as kAuto, and lets all processes of the user read this one's memory where the kernel
 // would keep them from it (Yama). kXpmem: as kAuto, through XPMEM where that is there.
 enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow, kXpmem };
@@ -56,13 +58,14 @@ struct Settings {
     SingleCopyChoice single_copy = SingleCopyChoice::kAuto;
     std::string topology;  // empty: this machine; else a synthetic description for hwloc
     uint64_t spin_us = 20;
-    std::string rules_file;                // empty: the built-in rules alone
-    std::string site_names;                // internal: which of these the site gave
-    std::string site_off;                  // internal: why the site wants everything off, or empty
-    std::string rules_text;                // internal: what rank 0 read in rules_file
-    std::string tuned_file;                // empty: found by itself; "off": none
-    std::string tuned_name;                // internal: which one rank 0 took; "off": none
-    std::string tuned_text;                // internal: what rank 0 read in it
+    std::string rules_file;  // empty: the built-in rules alone
+    std::string site_names;  // internal: which of these the site gave
+    std::string site_off;    // internal: why the site wants everything off, or empty
+    std::string rules_text;  // internal: what rank 0 read in rules_file
+    std::string tuned_file;  // empty: found by itself; "off": none
+    std::string tuned_name;  // internal: which one rank 0 took; "off": none
+    std::string tuned_text;  // internal: what rank 0 read in it
+    PriceChoice price = PriceChoice::kAuto;
     uint64_t scratch_bytes = 64ull << 20;  // of one rank, for the plans of one team
     std::array<std::string, TUTTI_COLLECTIVE_COUNT>
         forced;                  // by tutti_collective: an algorithm, "host", or empty

@@ -7,7 +7,7 @@
 
 namespace tutti::bootstrap {
 
-// An engine::Team::TryMulticast, for teams across hosts. Where there is no multicast, that is no
+// An engine::Team::Trial, for teams across hosts. Where there is no multicast, that is no
 // error.
 tutti_status try_multicast(engine::Team& team);
 

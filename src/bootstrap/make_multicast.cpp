@@ -309,6 +309,7 @@ Report MulticastMaker::join_group() {
 // Of an odd number the last host is not measured. Who asks for multicast by name does not compare.
 void MulticastMaker::prepare_meter() {
     if (context_.settings().mcast.choice == McastChoice::kOn) return;
+    if (inter_node_.message_speed().mbit != 0) return;  // measured before
     if (partner_node() >= placement_.nodes()) return;
     meter_.emplace(inter_node_, context_.clock(), all_.rank, carriers_[partner_node()]);
 }
@@ -414,7 +415,7 @@ Result<Done> MulticastMaker::probe() {
     uint64_t slowest = UINT64_MAX;
     uint64_t round_trip_ns = 0;
     uint64_t latency_ns = 0;
-    sched::Speed message;
+    sched::Speed message = inter_node_.message_speed();
     for (const Finding& one : findings.value()) {
         is_good &= one.obstacle == Obstacle::kNone;
         if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);

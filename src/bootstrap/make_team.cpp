@@ -21,6 +21,7 @@
 #include <optional>
 
 #include "bootstrap/circle.h"
+#include "bootstrap/late_meter.h"
 #include "bootstrap/late_multicast.h"
 #include "bootstrap/make_multicast.h"
 #include "bootstrap/make_node.h"
@@ -85,6 +86,7 @@ class TeamMaker {
     Result<Done> make_across();
     [[nodiscard]] Report explain(const Error& error) const;
     Result<Done> name_hosts();
+    void await_speed();
     Report make_multicast();
     Report attach();
     void take(NodePart& part);
@@ -268,6 +270,15 @@ Result<Done> TeamMaker::name_hosts() {
     return Done{};
 }
 
+void TeamMaker::await_speed() {
+    if (!params_.multicast_later || !may_measure(context_.settings(), context_.rules())) return;
+    std::vector<uint64_t> hosts(nodes_);
+    std::ranges::sort(hosts);
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    inter_node_->await_speed(std::move(hosts));
+    team_->measure_later(measure_messages);
+}
+
 // A report of trouble is about the team as a whole: whoever has no multicast goes without.
 Report TeamMaker::make_multicast() {
     engine::InterNode& inter_node = *inter_node_;
@@ -314,7 +325,10 @@ Result<Done> TeamMaker::make_across() {
     if (!part) return part.error();
     take(part.value());
     if (auto named = name_hosts(); !named) return named;
-    Report report = guarded([&] { return make_multicast(); });
+    Report report = guarded([&] {
+        await_speed();
+        return make_multicast();
+    });
     // Without multicast there would be a team, but without messages there is none.
     if (node_->gather->has_failed()) report = guarded([&] { return explain({}); });
     if (report.obstacle == Obstacle::kNone) report = guarded([&] { return attach(); });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algo/plan.h"
@@ -35,7 +36,8 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
     {"--multicast-speed", "TIME,RATE", "As a team measures it, for built-in rules: 30us,940mbit"},
     kNodeFiguresOption,
-    {"--message-speed", "TIME,RATE", "Likewise of messages between hosts: 2us,90gbit"},
+    {"--message-speed", "TIME,RATE",
+     "Likewise of messages between hosts: 2us,90gbit; also for prices (TUTTI_PRICE)"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
     kSvgOption,
     kGoalOption,
@@ -294,11 +296,14 @@ Result<Done> explain(const Words& words) {
     }
     if (scenario.hosts == 1) side = explain::node_side(scenario, bytes, measured.value());
     const select::NodeCall on_node{side.team, side.call};
-    const auto named = read_priced_fabric(words, read.value());
+    const auto named = read_priced_fabric(words, read.value(), {}, shape.message_speed);
     if (!named) return named.error();
     auto prices = choosing_prices(words, named.value(), scenario, placement);
+    auto [by_speed, is_first] = measured_prices(words, scenario, shape, placement);
+    if (by_speed && is_first) prices.emplace(*std::exchange(by_speed, std::nullopt));
     select::Prices* const chooses = prices ? &*prices : nullptr;
-    const auto choice = scenario.choose(shape, placement, &on_node, chooses);
+    const auto choice =
+        scenario.choose(shape, placement, &on_node, chooses, by_speed ? &*by_speed : nullptr);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/parameter_words.h"
 #include "select/by_price.h"
+#include "select/measured.h"
 #include "site/site.h"
 
 namespace tutti::cli {
@@ -136,9 +137,23 @@ Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
 }
 
 Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& read,
-                                       std::span<const uint32_t> others) {
-    const auto& known = read.scenario.rules.parameters();
-    return read_fabric(words, read.job, others, known ? *known : price::ClusterParameters{});
+                                       std::span<const uint32_t> others,
+                                       const sched::Speed& measured) {
+    const select::Rules& rules = read.scenario.rules;
+    price::ClusterParameters known = rules.parameters().value_or(price::ClusterParameters{});
+    const bool counts = !rules.parameters() || !rules.preset().empty();
+    if (measured.mbit != 0 && counts) {
+        if (rules.preset().empty()) known = select::nearest_preset(measured).parameters;
+        known = select::with_measured(known, measured);
+    }
+    return read_fabric(words, read.job, others, known);
+}
+
+MeasuredPrices measured_prices(const Words& words, const explain::Scenario& scenario,
+                               const sched::Shape& shape, const topo::Placement& placement) {
+    if (words.has(kParametersOption.name)) return {};
+    return {select::measured_prices(scenario.settings, scenario.rules, shape, placement),
+            select::puts_measured_first(scenario.settings, scenario.rules)};
 }
 
 std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,

@@ -34,14 +34,24 @@ std::vector<std::string> settings_in_force();
 // force().
 Result<ReadScenario> read_scenario(std::string_view command, const Words& words,
                                    std::span<const std::string> environment);
-// The cluster that its calls across hosts are priced on (--parameters, or those of its rules).
+// The cluster that its calls across hosts are priced on (--parameters, or those of its rules, or
+// what was measured of messages, if that is known).
 Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& read,
-                                       std::span<const uint32_t> others = {});
+                                       std::span<const uint32_t> others = {},
+                                       const sched::Speed& measured = {});
 // By which they are chosen; none where the built-in rules choose. The placement, which is the
 // scenario's, outlives it.
 std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,
                                               const explain::Scenario& scenario,
                                               const topo::Placement& placement);
+// Those by measured messages, the shape's; where nobody has told other ones. is_first: before the
+// built-in rules.
+struct MeasuredPrices {
+    std::optional<select::Prices> prices;
+    bool is_first = false;
+};
+MeasuredPrices measured_prices(const Words& words, const explain::Scenario& scenario,
+                               const sched::Shape& shape, const topo::Placement& placement);
 // What --bytes lists; one zero for a barrier.
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
                                          const explain::Scenario& scenario);

@@ -203,6 +203,20 @@ void Context::change_facts(uint64_t processes, const NodeFacts& facts) {
     if (found != facts_.end()) found->second = facts;
 }
 
+sched::Speed Context::speed_of(const std::vector<uint64_t>& hosts) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(
+        speeds_, [&](const KnownSpeed& one) { return std::ranges::includes(one.hosts, hosts); });
+    return found == speeds_.end() ? sched::Speed{} : found->speed;
+}
+
+void Context::keep_speed(const std::vector<uint64_t>& hosts, const sched::Speed& speed) {
+    KnownSpeed known{hosts, speed};
+    const std::lock_guard lock(mutex_);
+    if (speeds_.size() >= kSpeedsMax) speeds_.clear();
+    speeds_.push_back(std::move(known));
+}
+
 void Context::note_no_single_copy(const char* why) {
     const std::lock_guard lock(mutex_);
     std::snprintf(no_single_copy_.data(), no_single_copy_.size(), "%s", why);

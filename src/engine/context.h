@@ -21,6 +21,7 @@
 #include "node/fold_room.h"
 #include "node/kernels/kernels.h"
 #include "node/tuning.h"
+#include "sched/shape.h"
 #include "select/rules.h"
 #include "select/select.h"
 #include "topo/node_topology.h"
@@ -141,6 +142,11 @@ class Context {
     const char* no_single_copy() const { return no_single_copy_.data(); }
     void note_no_single_copy(const char* why);
 
+    // How fast messages are between these hosts, or these among others, as an earlier team of this
+    // process has measured; 0: none has. By ascending identities.
+    sched::Speed speed_of(const std::vector<uint64_t>& hosts);
+    void keep_speed(const std::vector<uint64_t>& hosts, const sched::Speed& speed);
+
     // Until it is over, at the longest as long as the context.
     void keep(std::unique_ptr<Retired> what);
     // Lets go of what is over.
@@ -198,6 +204,13 @@ class Context {
     // Sets of processes whose facts are kept; beyond, all are found out again.
     static constexpr size_t kFactsMax = 256;
 
+    // Sets of hosts whose speed is kept; beyond, all are measured again.
+    static constexpr size_t kSpeedsMax = 64;
+    struct KnownSpeed {
+        std::vector<uint64_t> hosts;
+        sched::Speed speed;
+    };
+
     // Teams own their arenas, and so does this for the last few; else here are only the ways to
     // find them again.
     std::mutex mutex_;
@@ -206,6 +219,7 @@ class Context {
     std::array<std::shared_ptr<arena::Arena>, kHeldArenasMax> held_;  // the last one used first
     std::array<std::shared_ptr<arena::Home>, 2> homes_;               // the present one first
     std::map<uint64_t, NodeFacts> facts_;
+    std::vector<KnownSpeed> speeds_;
     std::array<char, sizeof(NodeFacts::no_single_copy)> no_single_copy_{};
     std::unique_ptr<Retired> kept_;
     std::unique_ptr<std::byte[]> fund_;

@@ -64,11 +64,18 @@ bool InterNode::has_multicast() const {
 // With what was agreed when the team was made.
 sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.has_multicast = multicast_.route != nullptr;
+    shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
     const multicast::MulticastFacts& facts = multicast_.route->facts();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
-    shape.message_speed = facts.message;
     return shape;
+}
+
+// A team that has tried multicast has measured that beside it.
+sched::Speed InterNode::message_speed() const {
+    if (!multicast_.route) return speed_;
+    const sched::Speed& beside = multicast_.route->facts().message;
+    return beside.mbit != 0 ? beside : speed_;
 }
 
 namespace {
@@ -76,6 +83,11 @@ namespace {
 // of 1 MiB. A communicator that lives for a few calls never gets there.
 constexpr uint64_t kWishBytes = 256u << 10;
 constexpr uint64_t kWishedBytes = 16 * kWishBytes;
+// Measuring messages takes some 50 of them, of which the long ones are 4 MB at most each way and
+// some 50 ms where links are slow. It comes after 256 calls of a few bytes, or 16 of 1 MiB, so the
+// job has spent several times as much on its calls by then.
+constexpr uint64_t kPricedCallBytes = 64u << 10;
+constexpr uint64_t kPricedBytes = 256 * kPricedCallBytes;
 // After a failure: calls by messages until it is tried again, doubled with each such try. The least
 // is four times the short calls that earn a first try: a host that stood still once may do so
 // again, and each time costs seconds. A try that is in vain takes a second; spread over the most it
@@ -85,8 +97,16 @@ constexpr uint64_t kReturnCallsMax = 65'536;
 }  // namespace
 
 void InterNode::count_wish(const select::Plan& plan) {
+    if (awaits_speed_ && plan.awaits_price && priced_bytes_ < kPricedBytes) {
+        priced_bytes_ += kPricedCallBytes + std::min(plan.shape.bytes, kPricedBytes);
+    }
     if (!awaits_multicast_ || !plan.would_multicast || wished_bytes_ >= kWishedBytes) return;
     wished_bytes_ += kWishBytes + std::min(plan.shape.bytes, kWishedBytes);
+}
+
+bool InterNode::is_speed_due() const {
+    if (!awaits_speed_ || multicast_.route) return false;
+    return priced_bytes_ >= kPricedBytes || context_.settings().price == PriceChoice::kOn;
 }
 
 bool InterNode::is_multicast_due() const {
@@ -155,7 +175,7 @@ Result<select::Plan*> InterNode::plan(const sched::Shape& shape) {
 }
 
 select::Circumstances InterNode::circumstances() const {
-    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle};
+    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle, awaits_speed_};
 }
 
 Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {
@@ -462,6 +482,9 @@ void InterNode::describe(tutti_multicast_info& info) const {
         info.state = TUTTI_MULTICAST_OFF;
         multicast::set_text(info.reason, multicast_.obstacle);
     }
+    const sched::Speed speed = message_speed();
+    info.message_latency_ns = speed.latency_ns;
+    info.message_bytes_per_s = speed.mbit * 1'000'000 / 8;
 }
 
 std::string InterNode::rank_text(uint32_t rank) const {

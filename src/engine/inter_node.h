@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,7 @@
 #include "node/team.h"
 #include "notes/call_log.h"
 #include "notes/notes.h"
+#include "sched/shape.h"
 #include "select/plans.h"
 #include "topo/placement.h"
 #include "transport/faulty/faulty.h"
@@ -58,6 +60,22 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void set_multicast(multicast::MulticastOutcome outcome);
     // Multicast is tried, after attach(), once calls that would use it come often.
     void await_multicast() { awaits_multicast_ = true; }
+    // How fast messages between hosts are is measured, after attach(), once calls that could run
+    // otherwise by it come often; by hosts are meant these, by ascending identities.
+    void await_speed(std::vector<uint64_t> hosts) {
+        hosts_ = std::move(hosts);
+        awaits_speed_ = true;
+    }
+    [[nodiscard]] const std::vector<uint64_t>& hosts() const { return hosts_; }
+    // As is_multicast_due().
+    [[nodiscard]] bool is_speed_due() const;
+    // Alike on all members, between two calls; 0: it is not known, nor measured any more.
+    void adopt_speed(const sched::Speed& speed) {
+        const auto held = hold();
+        awaits_speed_ = false;
+        speed_ = speed;
+    }
+    [[nodiscard]] sched::Speed message_speed() const;
     // Not for the first time: the group that there was has failed.
     [[nodiscard]] bool has_lost_multicast() const {
         return multicast_.route && multicast_.route->route().has_failed();
@@ -220,6 +238,10 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     bool polls_ = false;  // has multicast, and no thread that serves it
     bool awaits_multicast_ = false;
     uint64_t wished_bytes_ = 0;
+    bool awaits_speed_ = false;
+    uint64_t priced_bytes_ = 0;    // of calls that could run otherwise by it
+    std::vector<uint64_t> hosts_;  // none where it is not awaited
+    sched::Speed speed_;           // as measured without multicast
     select::Plans plans_;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.

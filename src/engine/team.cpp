@@ -227,7 +227,7 @@ inline tutti_status Team::run_short() {
 // The call is well formed.
 tutti_status Team::run_slowly(const tutti_call& call) {
     last_ = &take_track();
-    const bool has_run_another = last_->look_at_multicast();
+    const bool has_run_another = last_->look_at_trials();
     if (has_run_another || last_ != this) static_cast<void>(last_->describe(call, last_->run_));
     const tutti_status status = last_->run_described();
     if (status == TUTTI_HOST && tracks_) tracks_->settle(*last_);
@@ -412,11 +412,12 @@ void Team::describe_node(tutti_node_info& info) {
     engine::describe_node(members_, info);
 }
 
-// ---- multicast for a team that has made calls already ------------------------------------------
+// ---- trials of a team that has made calls already ----------------------------------------------
 
 // Members have counted alike up to the call that begins, not up to requests under way.
-bool Team::look_at_multicast() {
-    if (!try_multicast_) return false;
+bool Team::look_at_trials() {
+    if (!try_multicast_ && !measure_) return false;
+    Trial due = nullptr;
     {
         const HeldTeam held_team(*this);
         settle();
@@ -424,23 +425,32 @@ bool Team::look_at_multicast() {
         if (members_.is_broken() || control_->has_rejections()) return false;
         InterNode& inter_node = *runner_->inter_node();
         const auto held = inter_node.hold();
-        if (!inter_node.is_multicast_due()) return false;
+        if (measure_ && inter_node.is_speed_due()) {
+            due = std::exchange(measure_, nullptr);
+        } else if (try_multicast_ && inter_node.is_multicast_due()) {
+            due = try_multicast_;
+        }
     }
-    static_cast<void>(try_multicast_(*this));  // an error stays with the team
+    if (!due) return false;
+    static_cast<void>(due(*this));  // an error stays with the team
     return true;
 }
 
 // First the members meet in a call of their own, whatever the rules say of barriers. Who makes
 // another call, has given up or has had an error ends that one, while nothing ends a wait in the
 // embedder's allgather.
-tutti_status Team::begin_try() {
-    InterNode& inter_node = *runner_->inter_node();
+tutti_status Team::meet() {
     tutti_call barrier{};
     barrier.collective = TUTTI_BARRIER;
     static_cast<void>(describe(barrier, run_));
     runner_->begin_meeting();
     queue_.put_in_front(run_);
-    const tutti_status met = wait_for(run_);
+    return wait_for(run_);
+}
+
+tutti_status Team::begin_try() {
+    InterNode& inter_node = *runner_->inter_node();
+    const tutti_status met = meet();
     if (met != TUTTI_OK || !inter_node.has_lost_multicast()) return met;
     // In the try all members let it go on, so it ends; and who is over it has no message of it
     // under way: those of the next group's failure cannot meet with them.

@@ -41,9 +41,11 @@ class Team {
     // It is one of several tracks; the first of them owns the others.
     void become_track(Tracks& tracks);
     void own_tracks(std::unique_ptr<Tracks> tracks);
-    // See tutti_team_params.multicast_later: how its members try, all of them in the same call.
-    using TryMulticast = tutti_status (*)(Team&);
-    void try_later(TryMulticast how) { try_multicast_ = how; }
+    // See tutti_team_params.multicast_later: how its members try multicast, and measure messages
+    // between hosts, all of them in the same call.
+    using Trial = tutti_status (*)(Team&);
+    void try_later(Trial how) { try_multicast_ = how; }
+    void measure_later(Trial how) { measure_ = how; }
 
     const char* algorithm(const tutti_call& call);
     // See tutti_team_ran().
@@ -93,8 +95,9 @@ class Team {
     void describe_multicast(tutti_multicast_info& info);
     void describe_node(tutti_node_info& info);
 
-    // The beginning of TryMulticast: all members meet, and what a failure of multicast has left to
-    // do is done. No request is under way.
+    // The beginning of a trial: all members meet. No request is under way.
+    tutti_status meet();
+    // Of one of multicast: and what a failure of it has left to do is done.
     tutti_status begin_try();
 
   private:
@@ -104,9 +107,8 @@ class Team {
     tutti_status run_described();
     Team& take_track();
     tutti_status ended(tutti_status status);
-    // Before a call: tries multicast where it is time for that. True where that has run another
-    // call.
-    bool look_at_multicast();
+    // Before a call: makes a trial where it is time for one. True where that has run another call.
+    bool look_at_trials();
     // polls: fruitless ones just before.
     tutti_status wait_for(Request& request, uint32_t polls = 0);
     // After a fruitless step of the request in front.
@@ -139,7 +141,8 @@ class Team {
     // The runner, where calls go the short way: they are not compared before, run in shared memory,
     // and one at a time.
     NodeRunner* short_ = nullptr;
-    TryMulticast try_multicast_ = nullptr;
+    Trial try_multicast_ = nullptr;
+    Trial measure_ = nullptr;
     Queue queue_;
     uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing

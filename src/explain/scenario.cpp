@@ -48,8 +48,8 @@ std::string Scenario::text(uint64_t bytes) const {
 }
 
 Result<select::Choice> Scenario::choose(const sched::Shape& shape, const topo::Placement& placement,
-                                        const select::NodeCall* on_node,
-                                        select::Prices* prices) const {
+                                        const select::NodeCall* on_node, select::Prices* prices,
+                                        select::Prices* measured) const {
     return select::choose({.rules = rules,
                            .settings = settings,
                            .shape = shape,
@@ -59,6 +59,7 @@ Result<select::Choice> Scenario::choose(const sched::Shape& shape, const topo::P
                            .forced_by = forced_by,
                            .no_multicast = "see --multicast",
                            .prices = prices,
+                           .measured = measured,
                            .on_node = on_node});
 }
 

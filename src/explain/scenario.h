@@ -45,7 +45,8 @@ struct Scenario {
     [[nodiscard]] Result<select::Choice> choose(const sched::Shape& shape,
                                                 const topo::Placement& placement,
                                                 const select::NodeCall* on_node = nullptr,
-                                                select::Prices* prices = nullptr) const;
+                                                select::Prices* prices = nullptr,
+                                                select::Prices* measured = nullptr) const;
     // This algorithm, whatever the variable says. by: what forces it, as messages name it; stays
     // valid.
     [[nodiscard]] Result<Done> force(const std::string& algorithm, std::string_view by);

@@ -45,10 +45,20 @@ void add_figures(Info& sum, const Info& one) {
     sum.returns = std::max(sum.returns, one.returns);
 }
 
-// The same group, or teams that go without for the same reason.
+// Nothing is to be told of others that have not tried it.
+bool has_tried(const Info& info) {
+    return info.state != TUTTI_MULTICAST_NONE && info.state != TUTTI_MULTICAST_LATER;
+}
+
+// The same group, or teams that go without for the same reason, with messages as fast.
 bool are_alike(const MulticastRecord& a, const MulticastRecord& b) {
     if (has_group(a.info) != has_group(b.info)) return false;
     if (has_group(a.info)) return a.info.group == b.info.group;
+    if (has_tried(a.info) != has_tried(b.info) ||
+        a.info.message_latency_ns != b.info.message_latency_ns ||
+        a.info.message_bytes_per_s != b.info.message_bytes_per_s) {
+        return false;
+    }
     return strncmp(a.info.reason, b.info.reason, sizeof a.info.reason) == 0;
 }
 
@@ -65,11 +75,15 @@ std::string milliseconds(uint64_t ns) {
     return text;
 }
 
+std::string speed_text(const Info& info) {
+    return milliseconds(info.message_latency_ns) + ", " + rate_text(info.message_bytes_per_s);
+}
+
 // What the choice between multicasts and messages went by.
 std::string message_text(const Info& info) {
     if (info.message_bytes_per_s == 0) return {};
-    return " (one way at best " + milliseconds(info.latency_ns) + "; messages " +
-           milliseconds(info.message_latency_ns) + ", " + rate_text(info.message_bytes_per_s) + ")";
+    return " (one way at best " + milliseconds(info.latency_ns) + "; messages " + speed_text(info) +
+           ")";
 }
 
 // Of no repairs, all were quick.
@@ -124,7 +138,7 @@ std::string figures_text(const Info& info) {
 }  // namespace
 
 void MulticastLog::add(const Info& info, uint32_t rank, uint32_t ranks) {
-    if (info.state == TUTTI_MULTICAST_NONE || info.state == TUTTI_MULTICAST_LATER) return;
+    if (!has_tried(info) && info.message_bytes_per_s == 0) return;
     if (has_group(info) ? info.carries == 0 : rank != 0) return;
     MulticastRecord record;
     memset(&record, 0, sizeof record);  // padding too: the record travels as bytes
@@ -174,6 +188,11 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
     for (const MulticastRecord& row : rows) {
         const Info& info = row.info;
         const bool failed = info.state == TUTTI_MULTICAST_FAILED;
+        if (!has_group(info) && info.message_bytes_per_s != 0) {
+            text += "tutti: messages on " + team_text(row) + ": measured " + speed_text(info) +
+                    "; prices go by that (TUTTI_PRICE)\n";
+        }
+        if (!has_tried(info)) continue;
         text += "tutti: multicast ";
         text += info.state == TUTTI_MULTICAST_ON ? "on" : failed ? "until a failure on" : "off on";
         text += " " + team_text(row) + ": " + course_text(info);
@@ -200,6 +219,10 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
         entry["hosts"] = info.hosts;
         entry["state"] = kStates[info.state];
         if (info.reason[0] != '\0') entry["reason"] = info.reason;
+        if (has_group(info) || info.message_bytes_per_s != 0) {
+            entry["message_bytes_per_s"] = info.message_bytes_per_s;
+            entry["message_latency_s"] = static_cast<double>(info.message_latency_ns) * 1e-9;
+        }
         if (has_group(info)) {
             entry["failures"] = info.failures;
             entry["returns"] = info.returns;
@@ -209,8 +232,6 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
             entry["bytes_per_s"] = info.bytes_per_s;
             entry["round_trip_s"] = static_cast<double>(info.round_trip_ns) * 1e-9;
             entry["latency_s"] = static_cast<double>(info.latency_ns) * 1e-9;
-            entry["message_bytes_per_s"] = info.message_bytes_per_s;
-            entry["message_latency_s"] = static_cast<double>(info.message_latency_ns) * 1e-9;
             for (const Figure& figure : kSums) entry[figure.name] = info.*figure.value;
             entry["repair_s_max"] = static_cast<double>(info.repair_ns_max) * 1e-9;
         }

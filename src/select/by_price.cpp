@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "algo/plan.h"
@@ -150,19 +151,37 @@ sched::Shape size_class(sched::Shape shape) {
     return shape;
 }
 
-const Prices::Ranking& Prices::of(const sched::Shape& shape) {
+// What it is measured to take counts where nobody told what multicasts take.
+Cluster Prices::cluster_for(const sched::Shape& shape) const {
+    Cluster cluster = cluster_;
+    if (cluster.network.multicast.mbit == 0) cluster.network.multicast = shape.multicast_speed;
+    return cluster;
+}
+
+std::optional<uint64_t> Prices::price(const sched::Shape& shape, const algo::Algorithm& algorithm,
+                                      const algo::Tuning& tuning) {
+    auto& [priced, ranked, others] = ranking(shape);
+    const auto is_it = [&](const Priced& one) {
+        return one.algorithm == &algorithm && one.tuning == tuning;
+    };
+    if (const auto one = std::ranges::find_if(ranked, is_it); one != ranked.end()) return one->ns;
+    auto one = std::ranges::find_if(others, is_it);
+    if (one == others.end()) {
+        Prediction found{.method = Method::kEstimated};
+        if (algo::plan_obstacle(algorithm, priced, placement_, tuning).empty()) {
+            found = predict(algorithm, priced, placement_, tuning, cluster_for(priced));
+        }
+        others.push_back({&algorithm, tuning, found.method == Method::kEstimated ? 0 : found.ns});
+        one = std::prev(others.end());
+    }
+    return one->ns == 0 ? std::nullopt : std::optional(one->ns);
+}
+
+Prices::Ranking& Prices::ranking(const sched::Shape& shape) {
     const sched::Shape priced = size_class(shape);
     const auto found = std::ranges::find(known_, priced, &Ranking::shape);
     if (found != known_.end()) return *found;
-    const sched::Speed& measured = priced.multicast_speed;
-    std::vector<Priced> ranked;
-    if (cluster_.network.multicast.mbit == 0 && measured.mbit != 0) {
-        Cluster known = cluster_;
-        known.network.multicast = measured;
-        ranked = by_price(priced, placement_, known);
-    } else {
-        ranked = by_price(priced, placement_, cluster_);
-    }
+    std::vector<Priced> ranked = by_price(priced, placement_, cluster_for(priced));
     if (known_.size() < kRankingsMax) {
         known_.push_back({priced, std::move(ranked)});
         return known_.back();

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algo/registry.h"
@@ -38,21 +40,32 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
 // tens of them.
 class Prices {
   public:
-    // The placement outlives it.
-    Prices(const topo::Placement& placement, Cluster cluster)
-        : placement_(placement), cluster_(std::move(cluster)) {}
+    // The placement outlives it. about: what the lowest of them is, for people.
+    Prices(const topo::Placement& placement, Cluster cluster,
+           std::string about = "the lowest price")
+        : placement_(placement), cluster_(std::move(cluster)), about_(std::move(about)) {}
 
     [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+    [[nodiscard]] const std::string& about() const { return about_; }
     struct Ranking {
         sched::Shape shape;  // that was priced
         std::vector<Priced> priced;
+        std::vector<Priced> others = {};  // that somebody asked about; 0 ns: without a price
     };
-    // Valid until the next one is asked for.
-    const Ranking& of(const sched::Shape& shape);
+    // Valid until one of another shape is asked for.
+    const Ranking& of(const sched::Shape& shape) { return ranking(shape); }
+    // Of this one too, in the shape's ranking or not. None where it cannot run a call of the size
+    // that is priced, or would only be estimated.
+    std::optional<uint64_t> price(const sched::Shape& shape, const algo::Algorithm& algorithm,
+                                  const algo::Tuning& tuning);
 
   private:
+    Ranking& ranking(const sched::Shape& shape);
+    [[nodiscard]] Cluster cluster_for(const sched::Shape& shape) const;
+
     const topo::Placement& placement_;
     Cluster cluster_;
+    std::string about_;
     std::vector<Ranking> known_;
     size_t next_ = 0;  // to be forgotten
 };

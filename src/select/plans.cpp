@@ -7,6 +7,7 @@
 #include "algo/plan.h"
 #include "base/collectives.h"
 #include "select/by_price.h"
+#include "select/measured.h"
 
 namespace tutti::select {
 namespace {
@@ -34,11 +35,28 @@ void Plans::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tunin
     plan.name = algorithm.name.data();  // a literal
 }
 
+// nullptr: they do not count for this call.
+Prices* Plans::measured_prices(const sched::Shape& shape) const {
+    const sched::Speed& speed = shape.message_speed;
+    if (speed.mbit == 0) return nullptr;
+    if (!admits_measured(grounds_.settings, grounds_.rules, shape.collective)) return nullptr;
+    if (!measured_ || measured_speed_ != speed) {
+        auto made = select::measured_prices(grounds_.settings, grounds_.rules, shape, placement_);
+        if (!made) return nullptr;
+        measured_.emplace(std::move(*made));
+        measured_speed_ = speed;
+    }
+    return &*measured_;
+}
+
 // What was forced by name is out of the question where only its multicast fails it.
 Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
     const uint32_t force = force_[shape.collective];
     const char* host = grounds_.host_mpi;
     const bool has_lost = now.had_multicast && !shape.has_multicast;
+    Prices* const measured = measured_prices(shape);
+    Prices* const told = prices_ ? &*prices_ : nullptr;
+    const bool is_first = puts_measured_first(grounds_.settings, grounds_.rules);
     Question question{
         .rules = grounds_.rules,
         .settings = grounds_.settings,
@@ -47,7 +65,8 @@ Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now
         .host_mpi = host && !has_lost ? host : "",
         .forced = force != 0 ? &forces_[force - 1] : grounds_.rules.forced(shape.collective),
         .no_multicast = now.obstacle,
-        .prices = prices_ ? &*prices_ : nullptr};
+        .prices = measured && is_first ? measured : told,
+        .measured = measured && !is_first ? measured : nullptr};
     auto choice = select::choose(question);
     if (choice || !has_lost) return choice;
     question.forced = nullptr;
@@ -57,6 +76,7 @@ Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now
 // By the rules; a rate that is not known yet is not held against it.
 bool Plans::would_multicast(sched::Shape shape, const Circumstances& now) const {
     shape.has_multicast = true;
+    shape.message_speed = {};  // so that prices of messages alone are not held against it either
     const auto choice = choose(shape, now);
     return choice && choice.value().algorithm && choice.value().algorithm->has_multicast;
 }
@@ -76,6 +96,8 @@ Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) co
     const auto choice = choose(compared, now);
     if (!choice) return choice.error();
     plan.is_for_now = choice.value().is_for_now;
+    plan.awaits_price = now.awaits_speed && choice.value().may_be_priced &&
+                        admits_measured(grounds_.settings, grounds_.rules, shape.collective);
     plan.is_host = choice.value().runs == Runs::kHost;
     if (plan.is_host) return plan;
     fill(plan, *choice.value().algorithm, choice.value().tuning);

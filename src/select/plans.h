@@ -28,6 +28,7 @@ struct Plan {
     uint32_t force = 0;                       // see Plans::force()
     bool is_host = false;                     // the embedder's own collective is better
     bool would_multicast = false;             // if only there were one; where that is awaited
+    bool awaits_price = false;                // may be another one once messages are measured
     bool is_for_now = false;                  // as Choice's
     const char* name = "host";                // of the algorithm
     std::unique_ptr<sched::Program> program;  // none where is_host
@@ -41,6 +42,7 @@ struct Circumstances {
     bool awaits_multicast = false;  // and may get it, once calls that would use it come often
     bool had_multicast = false;     // a shape without it is then one after a failure
     const std::string& obstacle;    // why there is none
+    bool awaits_speed = false;      // of messages, which are measured when calls come often
 };
 
 class Plans {
@@ -75,6 +77,7 @@ class Plans {
     Plan* known(const sched::Shape& shape);
     Result<Plan> make(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now) const;
+    [[nodiscard]] Prices* measured_prices(const sched::Shape& shape) const;
     [[nodiscard]] bool would_multicast(sched::Shape shape, const Circumstances& now) const;
     [[nodiscard]] bool has_compared(tutti_collective collective) const;
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) const;
@@ -82,6 +85,9 @@ class Plans {
     Grounds grounds_;
     const topo::Placement& placement_;
     mutable std::optional<Prices> prices_;  // what a choice asks of them, they remember
+    // By this speed of messages, as measured.
+    mutable std::optional<Prices> measured_;
+    mutable sched::Speed measured_speed_;
     uint32_t rank_;
     std::vector<Plan> plans_;
     Plan* last_ = nullptr;  // found last: calls of one shape come in rows

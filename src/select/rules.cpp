@@ -55,7 +55,9 @@ void Rules::follow_with(Rules tuned) {
     tuned_source_ = std::move(tuned.source_);
     std::ranges::move(tuned.rules_, std::back_inserter(rules_));
     has_built_in_after_ = tuned.has_built_in_after_;
-    if (!parameters_) parameters_ = tuned.parameters_;
+    if (parameters_) return;
+    parameters_ = tuned.parameters_;
+    preset_ = std::move(tuned.preset_);
 }
 
 std::string describe(const Rule& rule) {

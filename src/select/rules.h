@@ -110,6 +110,8 @@ class Rules {
     [[nodiscard]] const std::optional<price::ClusterParameters>& parameters() const {
         return parameters_;
     }
+    // Whose those are; empty: somebody's own, or there are none.
+    [[nodiscard]] const std::string& preset() const { return preset_; }
     // Of a tuned file (docs/formats/tuned.md): what it was measured with; then it may describe the
     // cluster's topology, too.
     [[nodiscard]] const std::optional<Fingerprint>& tuned() const { return tuned_; }
@@ -130,6 +132,7 @@ class Rules {
     std::string tuned_source_;
     bool has_built_in_after_ = false;
     std::optional<price::ClusterParameters> parameters_;
+    std::string preset_;
     std::optional<Fingerprint> tuned_;
     bool has_fabric_ = false;
     std::array<std::optional<Forced>, TUTTI_COLLECTIVE_COUNT> forced_;

@@ -244,6 +244,7 @@ Result<Rules> Rules::parse(std::string_view text, std::string file_name) {
             wrong = read_switch(*node, key->str(), rules.has_built_in_after_);
         } else if (key->str() == "parameters") {
             wrong = read_parameters(*node, rules.parameters_.emplace());
+            if (const auto* name = node->as_string()) rules.preset_ = name->get();
         } else if (key->str() == "rule") {
             wrong = read_rules(*node, rules.rules_);
         } else if (key->str() == "tuned") {

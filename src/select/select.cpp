@@ -6,6 +6,7 @@
 #include "algo/plan.h"
 #include "base/text.h"
 #include "select/by_price.h"
+#include "select/measured.h"
 
 namespace tutti::select {
 namespace {
@@ -178,10 +179,6 @@ const Rule* next_by_messages(std::span<const Rule> rules, const Question& questi
     return nullptr;
 }
 
-std::string speed_text(const sched::Speed& speed) {
-    return format_duration(speed.latency_ns) + " and " + std::to_string(speed.mbit) + " Mbit/s";
-}
-
 // The built-in rules about multicast were measured where multicasts and messages share the wires,
 // and hold as long as messages are not clearly faster: by half, more than such a prediction is
 // wrong by. Why a rule does not hold here, or an empty text; rest: the rules behind it.
@@ -244,17 +241,53 @@ std::optional<Choice> first_rule(const Rules& rules, const Question& question, P
     return std::nullopt;
 }
 
+// A size that stands for the question's.
+std::string as_for(const sched::Shape& priced, const Question& question) {
+    if (priced.bytes == question.shape.bytes) return {};
+    return " as for " + format_bytes(priced.bytes);
+}
+
 std::optional<Choice> cheapest(const Question& question, const Passed& passed) {
-    const auto& [shape, priced] = question.prices->of(question.shape);
+    const auto& [shape, priced, others] = question.prices->of(question.shape);
     for (const Priced& one : priced) {
         if (!obstacle(*one.algorithm, one.tuning, question).empty()) continue;
-        const std::string as_for =
-            shape.bytes == question.shape.bytes ? "" : " as for " + format_bytes(shape.bytes);
-        return plan_choice(
-            one.algorithm, one.tuning,
-            "the lowest price" + as_for + ": " + price_text(priced, one) + passed.text);
+        Choice choice = plan_choice(one.algorithm, one.tuning,
+                                    question.prices->about() + as_for(shape, question) + ": " +
+                                        price_text(priced, one) + passed.text);
+        choice.may_be_priced = true;
+        return choice;
     }
     return std::nullopt;
+}
+
+// Of what a built-in rule would run by messages: another algorithm by messages, where its price is
+// lower by a third at least. Nine prices in ten are off by less than that (docs/price.md), while
+// the rules were measured, though elsewhere.
+std::optional<Choice> clearly_cheaper(const Question& question, const Choice& by_rule) {
+    const auto& [shape, priced, others] = question.measured->of(question.shape);
+    const auto found = std::ranges::find_if(priced, [&](const Priced& one) {
+        return !one.algorithm->has_multicast &&
+               obstacle(*one.algorithm, one.tuning, question).empty();
+    });
+    if (found == priced.end()) return std::nullopt;
+    const auto rule_ns =
+        question.measured->price(question.shape, *by_rule.algorithm, by_rule.tuning);
+    if (!rule_ns || found->ns * 3 > *rule_ns * 2) return std::nullopt;
+    return plan_choice(found->algorithm, found->tuning,
+                       question.measured->about() + as_for(shape, question) + ": " +
+                           price_text(priced, *found) + "; not " +
+                           std::string(by_rule.algorithm->name) + ", " + format_duration(*rule_ns) +
+                           ", by " + by_rule.reason);
+}
+
+// By the built-in rules, or where these would send messages by what such were measured to take.
+std::optional<Choice> built_in_choice(const Question& question, Passed& passed) {
+    auto choice = first_rule(Rules::built_in(), question, passed);
+    if (!choice || choice->runs != Runs::kPlan || choice->is_for_now) return choice;
+    choice->may_be_priced = !choice->algorithm->has_multicast;
+    if (!choice->may_be_priced || !question.measured) return choice;
+    auto cheaper = clearly_cheaper(question, *choice);
+    return cheaper ? cheaper : choice;
 }
 
 }  // namespace
@@ -280,9 +313,7 @@ Result<Choice> choose(const Question& question) {
         if (question.prices && !is_on_one_host) {
             if (auto choice = cheapest(question, passed)) return std::move(*choice);
         }
-        if (auto choice = first_rule(Rules::built_in(), question, passed)) {
-            return std::move(*choice);
-        }
+        if (auto choice = built_in_choice(question, passed)) return std::move(*choice);
     }
     if (is_on_one_host) {
         return node_choice(nullptr, "one host: shared memory" + passed.text);

@@ -30,7 +30,8 @@ struct Choice {
     std::string reason;  // a line for people
     // kNode: by this one; nullptr: the node level's own choice.
     const node::Algorithm* node_algorithm = nullptr;
-    bool is_for_now = false;  // another one once sizes are compared
+    bool is_for_now = false;     // another one once sizes are compared
+    bool may_be_priced = false;  // what is measured between hosts could choose another
 };
 
 // Across hosts, a rule that leaves calls of some sizes only to the host MPI, where nobody compares,
@@ -66,6 +67,9 @@ struct Question {
     std::string_view no_multicast = {};
     // What calls across hosts cost, where parameters tell it (Rules::parameters); else nullptr.
     Prices* prices = nullptr;
+    // The same by what was measured (select/measured.h), where nobody has told any: they count
+    // where the lowest is clearly below that of the built-in rule's algorithm.
+    Prices* measured = nullptr;
     // Whom node algorithms that are named are asked about, whether they can run; needed where the
     // placement has one host of several ranks.
     const NodeCall* on_node = nullptr;
@@ -84,7 +88,9 @@ struct Question {
 //   3. the first rule that fits and whose algorithm can run this call, within TUTTI_SCRATCH: the
 //      user's, then the tuned file's, then the built-in ones.
 //   4. across hosts, where prices are known: the lowest, before the built-in rules.
-//   5. no rule left: the host MPI; an error where there is none.
+//   5. where there are measured ones: one that is clearly below that of the messages by which a
+//      built-in rule would run the call.
+//   6. no rule left: the host MPI; an error where there is none.
 Result<Choice> choose(const Question& question);
 
 }  // namespace tutti::select

@@ -292,6 +292,20 @@ TEST_F(Transcript, ExplainComparesSpeeds) {
     const Answer same =
         tutti(bcast + " --multicast-speed 100us,940mbit --message-speed 60us,940mbit");
     EXPECT_NE(same.out.find("runs:  multicast"), std::string::npos) << same.out;
+    // What is clearly cheaper by these goes before the built-in rule.
+    const std::string gather = "explain allgather --bytes 1K --ranks 16 --message-speed ";
+    const Answer ethernet = tutti(gather + "15us,9400mbit");
+    EXPECT_NE(ethernet.out.find("why:   by price, measured messages (15 us and 9400 Mbit/s, else "
+                                "as ethernet-10g): "),
+              std::string::npos)
+        << ethernet.out << ethernet.err;
+    EXPECT_NE(ethernet.out.find("; not ring, "), std::string::npos) << ethernet.out;
+    EXPECT_NE(ethernet.out.find("on:    9400 Mbit/s, 12 us"), std::string::npos) << ethernet.out;
+    EXPECT_NE(tutti(gather + "15us,9400mbit", "TUTTI_PRICE=off").out.find("why:   built-in rule "),
+              std::string::npos);
+    EXPECT_NE(tutti(gather + "900us,25mbit").out.find("why:   built-in rule "), std::string::npos);
+    EXPECT_NE(tutti(gather + "900us,25mbit", "TUTTI_PRICE=on").out.find("why:   by price, "),
+              std::string::npos);
     EXPECT_EQ(tutti(bcast + " --message-speed fast").err,
               "tutti: --message-speed=fast: expected a time and a rate: 30us,940mbit\n");
     EXPECT_EQ(tutti("explain barrier --ranks 4 --multicast-speed 1us,1gbit").err,

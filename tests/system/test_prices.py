@@ -46,6 +46,48 @@ def test_perturbed_arguments_same_plan(openmpi, files):
     assert plain.report.plan() == perturbed.report.plan()
 
 
+def measured(report):
+    """What teams across hosts have measured of their messages: alike on all their ranks."""
+    return [row for row in report.data["multicast"] if row.get("message_bytes_per_s")]
+
+
+@pytest.mark.parametrize("placement, ranks", [("--hosts=4", 4), ("--hosts=3:round-robin", 6)])
+def test_measured_messages(mpi, placement, ranks):
+    """Pretended hosts measure where somebody asks for it; results are right whatever they find."""
+    options = [placement, "--price=on", *quick(mpi)]
+    outcome = mpi.launch("random_mixed", ranks, "--seed", 16, "--calls", 600,
+                         options=options).passed()
+    expect_across(outcome.report, ranks, ())
+    assert not outcome.lines(), str(outcome)
+    rows = measured(outcome.report)
+    assert rows and all(row["message_latency_s"] > 0 for row in rows), outcome.report.data
+
+
+def test_perturbed_arguments_with_measured_messages(openmpi):
+    """Ranks that chose by their own measurement would not meet in one algorithm."""
+    for seed in (3, 8):
+        options = ["--hosts=4", "--price=on"]
+        outcome = openmpi.launch("perturb", 4, "--perturbed", seed, options=options).passed()
+        assert measured(outcome.report), outcome.report.data
+        assert not outcome.lines(), str(outcome)
+
+
+def test_measured_messages_replace_a_presets(openmpi, files):
+    preset = files("parameters = \"ethernet-10g\"\n", "preset.toml")
+    own = files(PARAMETERS, "own.toml")
+    for rules, is_measured in ((preset, True), (own, False)):
+        options = ["--hosts=4", "--price=on", f"--rules={rules}"]
+        outcome = openmpi.launch("perturb", 4, options=options).passed()
+        assert bool(measured(outcome.report)) == is_measured, outcome.report.data
+
+
+@pytest.mark.parametrize("options", [[], ["--price=off"], ["--price=on", "--check=1"]],
+                         ids=" ".join)
+def test_nobody_measures_unasked(openmpi, options):
+    outcome = openmpi.launch("perturb", 4, options=["--hosts=4", *options]).passed()
+    assert not measured(outcome.report), outcome.report.data
+
+
 def test_prices_choose(openmpi, files):
     """On slow links what sends the fewest bytes runs, on fast ones what sends the fewest messages."""
     def plan_by(parameters):

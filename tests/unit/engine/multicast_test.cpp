@@ -4,64 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <deque>
 #include <filesystem>
 #include <set>
 #include <thread>
 
-#include "conformance/mailbox.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
-#include "unit/engine/crew.h"
+#include "unit/engine/later.h"
 
 namespace tutti::test {
 namespace {
-
-using Settings = std::vector<const char*>;
-
-tutti_multicast_info info_of(tutti_team* team) {
-    tutti_multicast_info info{};
-    info.struct_bytes = sizeof(info);
-    EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_OK);
-    return info;
-}
-
-// Ranks that meet more than once.
-struct Job {
-    Job(uint32_t size, const Settings& settings, const char* mpi = nullptr) : ranks(size) {
-        for (uint32_t rank = 0; rank < size; ++rank) {
-            contexts.push_back(make_context(settings, &log, mpi));
-        }
-    }
-    // A team of all ranks; body(rank, team) on each.
-    void run(const std::function<void(uint32_t, tutti_team*)>& body) {
-        Meeting meeting(ranks);
-        Mailbox& mailbox = add_mailbox();
-        run_threads(ranks, [&](uint32_t rank) {
-            const tutti_p2p p2p = mailbox.callbacks(rank);
-            const Made made = make_team(contexts[rank].get(), meeting, rank, "the crew", &p2p);
-            ASSERT_EQ(made.status, TUTTI_OK) << made.message;
-            body(rank, made.team.get());
-        });
-    }
-    std::vector<tutti_multicast_info> infos() {
-        std::vector<tutti_multicast_info> all(ranks);
-        run([&](uint32_t rank, tutti_team* team) {
-            all[rank] = info_of(team);
-            const tutti_call barrier{};
-            EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
-        });
-        return all;
-    }
-
-    // Of a team, whose ranks may need it until their contexts end.
-    Mailbox& add_mailbox() { return mailboxes.emplace_back(ranks); }
-
-    uint32_t ranks;
-    Log log;
-    std::deque<Mailbox> mailboxes;
-    std::vector<ContextPtr> contexts;
-};
 
 constexpr const char* kOn = "TUTTI_MCAST=on";
 constexpr const char* kLoopback = "TUTTI_MCAST_IF=lo";
@@ -183,65 +135,6 @@ void run_mixed(uint64_t seed, const Settings& settings) {
     });
     EXPECT_GT(packets, 0u) << replay(seed);
     EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
-}
-
-// A team whose ranks count as hosts of their own, and that tries multicast when calls have asked
-// for it.
-Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank, const tutti_p2p& p2p,
-                Meeting::Seat& seat, int apart = 1) {
-    seat = {&meeting, rank};
-    tutti_team_params params{};
-    params.struct_bytes = sizeof(params);
-    params.rank = rank;
-    params.size = meeting.ranks();
-    params.allgather = Meeting::allgather;
-    params.allgather_user = &seat;
-    params.name = "the crew";
-    params.p2p = &p2p;
-    params.apart = apart;
-    params.multicast_later = 1;
-    tutti_team* team = nullptr;
-    char message[512] = "";
-    Made made;
-    made.status = tutti_team_create(context, &params, &team, message, sizeof(message));
-    made.team.reset(team);
-    made.message = message;
-    return made;
-}
-
-// body(rank, team, seat) on each rank, whose later rounds meet over the seat.
-using LaterBody = std::function<void(uint32_t, tutti_team*, Meeting::Seat&)>;
-
-void run_later(Job& job, const LaterBody& body, int apart = 1) {
-    Meeting meeting(job.ranks);
-    Mailbox& mailbox = job.add_mailbox();
-    run_threads(job.ranks, [&](uint32_t rank) {
-        const tutti_p2p p2p = mailbox.callbacks(rank);
-        Meeting::Seat seat{};
-        const Made made = make_later(job.contexts[rank].get(), meeting, rank, p2p, seat, apart);
-        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
-        body(rank, made.team.get(), seat);
-    });
-}
-
-void run_later(uint32_t ranks, const Settings& settings, const LaterBody& body) {
-    Job job(ranks, settings);
-    run_later(job, body);
-}
-
-tutti_call bcast_of(std::vector<uint32_t>& data) {
-    tutti_call call{};
-    call.collective = TUTTI_BCAST;
-    call.recv = data.data();
-    call.bytes = data.size() * sizeof(uint32_t);
-    return call;
-}
-
-void run_bcast(uint32_t rank, tutti_team* team, size_t words) {
-    std::vector<uint32_t> data(words, rank == 0 ? 7 : 0);
-    const tutti_call call = bcast_of(data);
-    ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
-    ASSERT_EQ(data, std::vector<uint32_t>(words, 7));
 }
 
 // Calls that multicast would run, in a row: so many until it is tried, in one more.

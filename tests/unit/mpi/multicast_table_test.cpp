@@ -163,6 +163,33 @@ TEST(MulticastTable, SaysThatItCameBack) {
     EXPECT_EQ(multicast_json(failed)[0]["failures"], 3);
 }
 
+// Of a team that has measured messages, whether it tried multicast or not.
+TEST(MulticastTable, MessagesAsMeasured) {
+    MulticastLog log;
+    tutti_multicast_info info = info_of(TUTTI_MULTICAST_LATER, 0, "a");
+    info.carries = 0;
+    log.add(info, 0, 8);
+    EXPECT_TRUE(log.records().empty());
+    info.message_latency_ns = 45'000;
+    info.message_bytes_per_s = 3'125'000;
+    log.add(info, 1, 8);
+    log.add(info, 0, 8);
+    log.add(info, 0, 8);
+    info.state = TUTTI_MULTICAST_OFF;
+    strcpy(info.reason, "h1 is deaf");
+    log.add(info, 0, 8);
+    const auto rows = merge_multicasts(log.records());
+    const std::string measured = "measured 0.045 ms, 25 Mbit/s; prices go by that (TUTTI_PRICE)\n";
+    EXPECT_EQ(multicast_text(rows),
+              "tutti: messages on a (8 ranks, 4 hosts) and 1 more: " + measured +
+                  "tutti: messages on a (8 ranks, 4 hosts): " + measured +
+                  "tutti: multicast off on a (8 ranks, 4 hosts): h1 is deaf\n");
+    const auto json = multicast_json(rows);
+    EXPECT_EQ(json[0]["state"], "later");
+    EXPECT_EQ(json[0]["message_bytes_per_s"], 3'125'000);
+    EXPECT_EQ(json[1]["state"], "off");
+}
+
 TEST(MulticastTable, WithoutItIsSilent) {
     EXPECT_EQ(multicast_text({}), "");
     EXPECT_TRUE(multicast_json({}).empty());

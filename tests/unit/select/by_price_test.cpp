@@ -186,6 +186,22 @@ TEST_F(ByPrice, SizesNearEachOtherHaveOneRanking) {
     }
 }
 
+// Of what is not in the ranking, too, as long as it can run and is not estimated.
+TEST_F(ByPrice, WhateverIsAskedAboutHasItsPrice) {
+    const Cluster cluster = cluster_of(placement_, find_preset("ranger")->parameters);
+    Prices prices(placement_, cluster);
+    shape_ = {.collective = TUTTI_BCAST, .ranks = 16, .bytes = 64u << 10};
+    const algo::Algorithm& chain = *algo::find(TUTTI_BCAST, "chain");
+    const Priced& first = prices.of(shape_).priced.front();
+    EXPECT_EQ(prices.price(shape_, *first.algorithm, first.tuning), first.ns);
+    const algo::Tuning odd{.segment_bytes = 3000, .lanes_in_flight = 3};
+    for (int again = 0; again < 2; ++again) {
+        EXPECT_EQ(prices.price(shape_, chain, odd),
+                  predicted_ns(chain, shape_, placement_, odd, cluster));
+    }
+    EXPECT_FALSE(prices.price(shape_, *algo::find(TUTTI_BCAST, "multicast"), {}));
+}
+
 // Hosts on one switch, of which a file says that its links are slow.
 TEST_F(ByPrice, ASwitchAloneHasItsRates) {
     topo::SwitchTree tree;

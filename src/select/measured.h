@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Prices where messages between hosts were measured, and nobody has told all of a cluster's
+// parameters: a preset with the latency and the rate that were measured.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/settings.h"
+#include "price/parameters.h"
+#include "sched/shape.h"
+#include "select/by_price.h"
+#include "select/parameters.h"
+#include "select/rules.h"
+#include "topo/placement.h"
+
+namespace tutti::select {
+
+// "30 us and 25 Mbit/s"
+std::string speed_text(const sched::Speed& speed);
+
+// Whether prices by measured messages have a say: no file has parameters of its own, and the
+// built-in rules, or a preset, come last.
+bool admits_measured(const Settings& settings, const Rules& rules);
+// And of this collective. What a run has measured does not change the order of operands, unless the
+// user has allowed that.
+bool admits_measured(const Settings& settings, const Rules& rules, tutti_collective collective);
+// They then go before the built-in rules altogether, as parameters that somebody told do.
+bool puts_measured_first(const Settings& settings, const Rules& rules);
+
+// Whether the built-in rules are for networks as fast as this, and so stand.
+bool suits_built_in(const sched::Speed& speed);
+
+// Whose rate and latency are nearest to these, by the product of both ratios.
+const Preset& nearest_preset(const sched::Speed& speed);
+// These with the rate as measured, and all that a message takes: latency, hop and the processors'
+// time are in proportion. The rest stays.
+price::ClusterParameters with_measured(const price::ClusterParameters& parameters,
+                                       const sched::Speed& speed);
+
+// By the shape's message_speed: of the preset that the rules name, else of the nearest. None where
+// nothing was measured, it has no say, or the built-in rules are for such a network. The placement
+// outlives it.
+std::optional<Prices> measured_prices(const Settings& settings, const Rules& rules,
+                                      const sched::Shape& shape, const topo::Placement& placement);
+
+}  // namespace tutti::select
