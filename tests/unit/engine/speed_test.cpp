@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kPriced = "TUTTI_PRICE=on";
 constexpr const char* kNoMulticast = "TUTTI_MCAST=off";
+// Whatever prices say: ranks that know different speeds meet all the same, and are seen to differ.
+constexpr const char* kForced = "TUTTI_BCAST=binomial";
 // Of the embedder's allgather, where members measure, and where all know it already.
 constexpr uint32_t kMeasuring = 2;
 constexpr uint32_t kKnowing = 1;
@@ -49,7 +51,8 @@ struct Speeds {
 // All members know the same, the last of an odd number too, which measures nothing. A later team of
 // these hosts does not measure, nor does one of some of them; another process's would.
 TEST(Speed, OnceForASetOfHosts) {
-    Job job(5, {kPriced, kNoMulticast});
+    const Settings settings{kPriced, kNoMulticast, kForced};
+    Job job(5, settings);
     Speeds first(5), second(5);
     const auto body = [](Speeds& speeds, uint32_t expected) {
         return [&speeds, expected](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
@@ -67,13 +70,13 @@ TEST(Speed, OnceForASetOfHosts) {
     run_later(job, body(second, kKnowing));
     EXPECT_EQ(second.latencies, first.latencies);
     EXPECT_EQ(second.rates, first.rates);
-    Job fewer(3, {kPriced, kNoMulticast});
+    Job fewer(3, settings);
     for (uint32_t rank = 0; rank < 3; ++rank) fewer.contexts[rank] = std::move(job.contexts[rank]);
     Speeds third(3);
     run_later(fewer, body(third, kKnowing));
     third.expect_known();
     EXPECT_EQ(third.rates[0], first.rates[0]);
-    fewer.contexts[1] = make_context({kPriced, kNoMulticast});
+    fewer.contexts[1] = make_context(settings);
     Speeds fourth(3);
     run_later(fewer, body(fourth, kMeasuring));
     fourth.expect_known();
