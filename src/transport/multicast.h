@@ -33,6 +33,25 @@ class Multicast {
     // bytes: as many as the sender sends.
     virtual void recv_multicast(uint64_t number, Rank sender, std::byte* data, size_t bytes,
                                 Ticket& ticket) = 0;
+    // --- of a number that any rank may send, as who sees that all have come to it does ---
+    enum class Sought : uint8_t {
+        kNotYet,  // ask again
+        kDone,    // it is here, or was sent: the number is complete
+        // The group failed before it was sent, as all ranks find of this number: nobody has it, and
+        // it is complete.
+        kNobody,
+        kFailed
+    };
+    // In its turn, as if it were posted then, by all ranks but the one that offers it; all numbers
+    // before it are complete. The memory is the route's until the answer is another than kNotYet.
+    virtual Sought seek(uint64_t number, std::byte* data, size_t bytes) {
+        static_cast<void>(number), static_cast<void>(data), static_cast<void>(bytes);
+        return Sought::kFailed;
+    }
+    virtual Sought offer(uint64_t number, const std::byte* data, size_t bytes) {
+        static_cast<void>(number), static_cast<void>(data), static_cast<void>(bytes);
+        return Sought::kFailed;
+    }
     // Lets a pending ticket progress and says where it stands; kFailed is final for the team.
     virtual State test(Ticket& ticket) = 0;
     // One line that says what failed, after kFailed.

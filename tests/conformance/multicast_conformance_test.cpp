@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -178,6 +179,41 @@ TEST_P(MulticastConformance, RanksAtTimesOfTheirOwn) {
         for (int turns = 0; turns < 5; ++turns) turn();
     }
     expect_all();
+}
+
+// Numbers that any rank may send: one offers it, the others seek it, and numbers go on behind it.
+TEST_P(MulticastConformance, WhoeverOffers) {
+    using Sought = Multicast::Sought;
+    for (uint64_t number = 0; number < 150; ++number) {
+        const auto sender = static_cast<Rank>(prng_.below(kRanks));
+        const size_t bytes = prng_.below(4) == 0 ? prng_.below(kMulticastBytesMax + 1) : 24;
+        std::vector<std::byte> said(bytes);
+        for (std::byte& one : said) one = static_cast<std::byte>(prng_.next() & 0xff);
+        std::array<std::vector<std::byte>, kRanks> got;
+        got.fill(std::vector<std::byte>(bytes + 2, kGuard));
+        std::array<bool, kRanks> is_done{};
+        for (uint32_t turns = 0; !std::ranges::all_of(is_done, std::identity{}); ++turns) {
+            ASSERT_LT(turns, fabric_->turns_max());
+            for (Rank rank = 0; rank < kRanks; ++rank) {
+                // The one that offers may be the last to come.
+                if (is_done[rank] || (rank == sender && turns < number % 5)) continue;
+                Multicast& end = fabric_->end(0, rank);
+                const Sought sought = rank == sender
+                                          ? end.offer(number, said.data(), bytes)
+                                          : end.seek(number, got[rank].data() + 1, bytes);
+                ASSERT_NE(sought, Sought::kFailed) << end.error();
+                ASSERT_NE(sought, Sought::kNobody);
+                is_done[rank] = sought == Sought::kDone;
+            }
+            fabric_->pump();
+        }
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            ASSERT_EQ(got[rank].front(), kGuard);
+            ASSERT_EQ(got[rank].back(), kGuard);
+            if (rank == sender) continue;
+            ASSERT_TRUE(std::equal(said.begin(), said.end(), got[rank].begin() + 1)) << number;
+        }
+    }
 }
 
 // One rank does nothing for long, and has everything in the end.

@@ -125,6 +125,10 @@ RingPlan draw_plan_with_network(Prng& prng, Member members, bool leaves_when_don
     plan.has_network = true;
     plan.leaves_when_done = leaves_when_done;
     plan.call_messages = 1 + prng.below(20);
+    const uint64_t offers = prng.below(3);
+    for (RingPlan::Message& message : plan.messages) {
+        message.is_offered = offers > 0 && prng.below(4 / offers) == 0;
+    }
     return plan;
 }
 

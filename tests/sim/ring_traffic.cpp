@@ -165,6 +165,10 @@ void RingTraffic::post(Actor& actor) {
             if (actor.route->is_undecided()) return;
             actor.route->begin_call(actor.next / plan_.call_messages);
         }
+        if (plan_.messages[actor.next].is_offered) {
+            if (!meet(actor)) return;
+            continue;
+        }
         const uint64_t number = actor.next++;
         const RingPlan::Message& message = plan_.messages[number];
         const bool is_sender = message.sender == actor.rank;
@@ -185,6 +189,44 @@ void RingTraffic::post(Actor& actor) {
             actor.flights.pop_front();
         }
     }
+}
+
+// The next number is over.
+bool RingTraffic::meet(Actor& actor) {
+    using Sought = transport::Multicast::Sought;
+    const uint64_t number = actor.next;
+    const RingPlan::Message& message = plan_.messages[number];
+    const bool is_sender = message.sender == actor.rank;
+    const auto has_come = [&](const Actor& one) {
+        return one.next > number || (one.next == number && one.flights.empty());
+    };
+    if (!actor.flights.empty()) return false;
+    if (is_sender && !std::ranges::all_of(actors_, has_come)) return false;
+    if (actor.sought.empty() && message.bytes > 0) {
+        actor.sought = is_sender ? ring_bytes_of(number, message.bytes)
+                                 : std::vector<std::byte>(message.bytes, std::byte{0xee});
+    }
+    const Sought sought = counted([&] {
+        return is_sender ? actor.route->offer(number, actor.sought.data(), message.bytes)
+                         : actor.route->seek(number, actor.sought.data(), message.bytes);
+    });
+    if (sought == Sought::kNotYet) return false;
+    const bool is_right = actor.sought == ring_bytes_of(number, message.bytes);
+    const bool is_wrong = sought == Sought::kFailed || (sought == Sought::kDone && !is_right);
+    if (is_wrong && wrong_.empty()) wrong_ = "an offered number came wrong";
+    compare(actor, sought == Sought::kDone);
+    actor.sought.clear();
+    ++actor.next;
+    ++actor.done;
+    return true;
+}
+
+// All get it, or nobody does, and that only after a failure.
+void RingTraffic::compare(const Actor& actor, bool is_here) {
+    const bool is_known = offered_.try_emplace(actor.next, is_here).first->second;
+    if (!wrong_.empty()) return;
+    if (is_known != is_here) wrong_ = "an offered number came to some";
+    if (!is_here && !actor.route->has_failed()) wrong_ = "nobody got what was offered";
 }
 
 void RingTraffic::finish(Actor& actor, Flight& flight) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct RingPlan {
     struct Message {
         transport::Rank sender = 0;
         size_t bytes = 0;
+        // The others do not know who sends it, and all ranks have come to it when it is sent. If
+        // the group fails before, nobody gets it.
+        bool is_offered = false;
     };
     std::vector<mcast::Member> member_of_rank;
     std::vector<Message> messages;
@@ -79,6 +83,7 @@ class RingTraffic {
         std::deque<Flight> flights;
         uint64_t next = 0;
         uint64_t done = 0;
+        std::vector<std::byte> sought;  // for the next number, which is offered
         uint64_t wake_ns = 0;
         uint64_t poll_ns = 0;
         uint64_t paused_ns = 0;
@@ -101,6 +106,8 @@ class RingTraffic {
     void test(Actor& actor);
     void post(Actor& actor);
     void finish(Actor& actor, Flight& flight);
+    bool meet(Actor& actor);
+    void compare(const Actor& actor, bool is_here);
     void recover(Actor& actor);
     template <class Call>
     auto counted(Call call);
@@ -111,6 +118,7 @@ class RingTraffic {
     std::vector<std::unique_ptr<Node>> nodes_;
     Mailbox mailbox_;
     std::vector<Actor> actors_;
+    std::map<uint64_t, bool> offered_;  // by number: whether it came to anybody
     std::string wrong_;
     uint64_t allocations_ = 0;
 };

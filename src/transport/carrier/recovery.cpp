@@ -213,6 +213,7 @@ bool Recovery::other_list(const Progress& progress) {
         TUTTI_ASSERT(list_.count <= kRingSlotsMax, "a rank holds no more than its ring");
         has_heard_list_ = true;
         answer_ = missing(progress);
+        keep_ahead(progress);
     }
     if (!is_posted_) {
         post_send(holder_, Way::kAnswer, holder_, &answer_, sizeof(answer_), ticket_);
@@ -233,6 +234,22 @@ uint64_t Recovery::missing(const Progress& progress) const {
         bits |= uint64_t{is_missed ? 1u : 0u} << i;
     }
     return bits;
+}
+
+void Recovery::keep_ahead(const Progress& progress) {
+    for (uint32_t i = 0; i < list_.count; ++i) {
+        if (list_.numbers[i] < progress.next) continue;
+        TUTTI_ASSERT(held_ahead_count_ < held_ahead_.size(), "a ring has no more at a time");
+        held_ahead_[held_ahead_count_++] = {list_.numbers[i], holder_};
+    }
+}
+
+std::optional<Rank> Recovery::holder_of(uint64_t number) const {
+    TUTTI_ASSERT(is_ready(), "nobody knows yet who holds what");
+    for (uint32_t i = 0; i < held_ahead_count_; ++i) {
+        if (held_ahead_[i].number == number) return held_ahead_[i].holder;
+    }
+    return std::nullopt;
 }
 
 // ---------------------------------------------------------------- 3: multicasts as messages

@@ -29,12 +29,16 @@ Route::~Route() {
     watch_all(false);
 }
 
-Route::Posted& Route::post(uint64_t number, size_t bytes, Ticket& ticket) {
+void Route::expect_turn(uint64_t number, size_t bytes) const {
     TUTTI_ASSERT(number == progress_.next, "multicasts are posted in the order of their numbers");
     TUTTI_ASSERT(bytes <= kMulticastBytesMax, "a multicast longer than agreed");
-    Posted& posted = this->posted(number);
     TUTTI_ASSERT((progress_.under_way & bit_of(number)) == 0,
                  "more multicasts under way than agreed");
+}
+
+Route::Posted& Route::post(uint64_t number, size_t bytes, Ticket& ticket) {
+    expect_turn(number, bytes);
+    Posted& posted = this->posted(number);
     ++progress_.next;
     progress_.under_way |= bit_of(number);
     posted = {};
@@ -105,14 +109,67 @@ State Route::test_recv(Posted& posted) {
         if (++posted.tries == kLongTries) begin_wait(posted);
         return State::kPending;
     }
-    const size_t bytes = ring_.bytes(posted.number);
-    const bool is_right = bytes == posted.bytes;
-    if (is_right && bytes > 0) std::memcpy(posted.to, ring_.data(posted.number), bytes);
-    if (ring_.release(posted.number)) wake();
+    return read_ring(posted.number, posted.to, posted.bytes);
+}
+
+State Route::read_ring(uint64_t number, std::byte* data, size_t bytes) {
+    const bool is_right = ring_.bytes(number) == bytes;
+    if (is_right && bytes > 0) std::memcpy(data, ring_.data(number), bytes);
+    if (ring_.release(number)) wake();
     ++counters_.received;
     if (is_right) return State::kDone;
     has_wrong_size_ = true;
     return State::kFailed;
+}
+
+Multicast::Sought Route::seek(uint64_t number, std::byte* data, size_t bytes) {
+    expect_turn(number, bytes);
+    // In this order, as in test_recv().
+    const bool is_frozen = ring_.is_frozen();
+    if (ring_.has(number)) {
+        ++progress_.next;
+        return read_ring(number, data, bytes) == State::kDone ? Sought::kDone : Sought::kFailed;
+    }
+    return is_frozen ? seek_without_ring(number, data, bytes) : Sought::kNotYet;
+}
+
+// Who offers it alone knows that all have come; nobody else does.
+Multicast::Sought Route::offer(uint64_t number, const std::byte* data, size_t bytes) {
+    expect_turn(number, bytes);
+    switch (ring_.fill(number, params_.rank, data, bytes)) {
+        case Ring::Fill::kNotFree:
+            return Sought::kNotYet;
+        case Ring::Fill::kClosed:
+            return ring_.is_frozen() ? seek_without_ring(number, nullptr, 0) : Sought::kNotYet;
+        case Ring::Fill::kDone:
+            break;
+    }
+    ++progress_.next;
+    ++counters_.sent;
+    if (ring_.must_wake()) wake();
+    return Sought::kDone;
+}
+
+// What anybody holds all have been told of by the time that recovery is ready.
+Multicast::Sought Route::seek_without_ring(uint64_t number, std::byte* data, size_t bytes) {
+    if (!recovery_ || step() == State::kFailed) return Sought::kFailed;
+    if (!has_handed_over_) return Sought::kNotYet;
+    if (!is_seeking_message_) {
+        const std::optional<Rank> holder = recovery_->holder_of(number);
+        if (!holder) {
+            ++progress_.next;
+            return Sought::kNobody;
+        }
+        TUTTI_ASSERT(data != nullptr || bytes == 0, "who offers a number holds none of it");
+        recovery_->recv(number, *holder, data, bytes, sought_);
+        ++counters_.received_as_messages;
+        is_seeking_message_ = true;
+    }
+    const State state = recovery_->test(sought_);
+    if (state == State::kPending) return Sought::kNotYet;
+    is_seeking_message_ = false;
+    ++progress_.next;
+    return state == State::kDone ? Sought::kDone : Sought::kFailed;
 }
 
 Ringers Route::awaited() const {

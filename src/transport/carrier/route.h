@@ -54,6 +54,8 @@ class Route final : public Multicast {
     void multicast(uint64_t number, const std::byte* data, size_t bytes, Ticket& ticket) override;
     void recv_multicast(uint64_t number, Rank sender, std::byte* data, size_t bytes,
                         Ticket& ticket) override;
+    Sought seek(uint64_t number, std::byte* data, size_t bytes) override;
+    Sought offer(uint64_t number, const std::byte* data, size_t bytes) override;
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
     // Whose rings on the ring's bell move what is under way here.
@@ -108,6 +110,9 @@ class Route final : public Multicast {
         return posted_[number % kMulticastsInFlightMax];
     }
     Posted& post(uint64_t number, size_t bytes, Ticket& ticket);
+    void expect_turn(uint64_t number, size_t bytes) const;
+    Sought seek_without_ring(uint64_t number, std::byte* data, size_t bytes);
+    State read_ring(uint64_t number, std::byte* data, size_t bytes);
     State test_send(Posted& posted);
     State test_recv(Posted& posted);
     State test_message(Posted& posted);
@@ -125,6 +130,9 @@ class Route final : public Multicast {
     Progress progress_;
     std::optional<Recovery> recovery_;
     bool has_handed_over_ = false;
+    // After a failure: the next number comes from whoever has it, as a message.
+    bool is_seeking_message_ = false;
+    Ticket sought_;
     bool watches_all_ = false;
     std::array<Posted, kMulticastsInFlightMax> posted_;
     RouteCounters counters_;

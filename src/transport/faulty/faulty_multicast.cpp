@@ -38,6 +38,18 @@ void FaultyMulticast::post(const Post& post) {
     held_[(first_ + count_++) % held_.size()] = post;
 }
 
+Multicast::Sought FaultyMulticast::seek(uint64_t number, std::byte* data, size_t bytes) {
+    if (has_failed_) return Sought::kFailed;
+    if (prng_.below(uint64_t{faults_.hold_tests_max} + 1) != 0) return Sought::kNotYet;
+    return inner_.seek(number, data, bytes);
+}
+
+Multicast::Sought FaultyMulticast::offer(uint64_t number, const std::byte* data, size_t bytes) {
+    if (has_failed_) return Sought::kFailed;
+    if (prng_.below(uint64_t{faults_.hold_tests_max} + 1) != 0) return Sought::kNotYet;
+    return inner_.offer(number, data, bytes);
+}
+
 State FaultyMulticast::test(Ticket& ticket) {
     if (has_failed_ && ticket.state == State::kPending) ticket.state = State::kFailed;
     if (has_failed_) return ticket.state;

@@ -23,6 +23,9 @@ class FaultyMulticast final : public Multicast {
     void multicast(uint64_t number, const std::byte* data, size_t bytes, Ticket& ticket) override;
     void recv_multicast(uint64_t number, Rank sender, std::byte* data, size_t bytes,
                         Ticket& ticket) override;
+    // By seed, the route below is not asked.
+    Sought seek(uint64_t number, std::byte* data, size_t bytes) override;
+    Sought offer(uint64_t number, const std::byte* data, size_t bytes) override;
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
     // Posts that are held back: test() must be called for them to go.

@@ -22,6 +22,12 @@ class World::Casts::End final : public Multicast {
                         Ticket& ticket) override {
         casts_.post_recv(*this, number, sender, data, bytes, ticket);
     }
+    Sought seek(uint64_t number, std::byte* data, size_t bytes) override {
+        return casts_.seek(*this, number, data, bytes);
+    }
+    Sought offer(uint64_t number, const std::byte* data, size_t bytes) override {
+        return casts_.offer(*this, number, data, bytes);
+    }
     State test(Ticket& ticket) override { return ticket.state; }
     [[nodiscard]] std::string error() const override { return error_; }
 
@@ -30,6 +36,8 @@ class World::Casts::End final : public Multicast {
     [[nodiscard]] uint32_t process() const { return process_; }
     void set_error(std::string line) { error_ = std::move(line); }
     uint64_t next = 0;
+    bool is_offering = false;
+    Ticket offered;
 
   private:
     Casts& casts_;
@@ -102,12 +110,13 @@ uint32_t World::Casts::open(End& end, uint64_t number) {
 }
 
 void World::Casts::post_send(End& end, uint64_t number, const std::byte* data, size_t bytes,
-                             Ticket& ticket) {
+                             Ticket& ticket, bool is_offered) {
     TUTTI_ASSERT(bytes <= kMulticastBytesMax, "the multicast is not too long");
     const uint32_t index = open(end, number);
     Cast& cast = *casts_[index];
     TUTTI_ASSERT(!cast.is_sent, "a multicast has one sender");
     cast.is_sent = true;
+    cast.is_offered = is_offered;
     cast.sender = end.rank();
     cast.send = &ticket;
     cast.source = data;
@@ -141,6 +150,26 @@ void World::Casts::post_recv(End& end, uint64_t number, Rank sender, std::byte* 
     }
 }
 
+Multicast::Sought World::Casts::seek(End& end, uint64_t number, std::byte* data, size_t bytes) {
+    const Cast& cast = *casts_[cast_of(*teams_[end.team()], number)];
+    const bool is_here =
+        cast.is_open && cast.number == number && cast.shares[end.rank()].is_come;
+    if (!is_here) return Multicast::Sought::kNotYet;
+    Ticket ticket;
+    post_recv(end, number, cast.sender, data, bytes, ticket);
+    return ticket.state == State::kDone ? Multicast::Sought::kDone : Multicast::Sought::kFailed;
+}
+
+Multicast::Sought World::Casts::offer(End& end, uint64_t number, const std::byte* data,
+                                      size_t bytes) {
+    if (!std::exchange(end.is_offering, true)) {
+        post_send(end, number, data, bytes, end.offered, true);
+    }
+    if (end.offered.state == State::kPending) return Multicast::Sought::kNotYet;
+    end.is_offering = false;
+    return Multicast::Sought::kDone;
+}
+
 // From one rank to another, without load.
 uint64_t World::Casts::way_ns(uint32_t team, Rank from_rank, Rank to_rank) const {
     const uint32_t first = world_.first_endpoint_[team];
@@ -157,7 +186,7 @@ void World::Casts::try_depart(uint32_t index) {
     const Team& team = *teams_[cast.team];
     if (cast.number >= team.oldest + world_.cluster_.multicast_slots) return;
     uint64_t at_ns = std::max(cast.sent_ns, world_.now_ns_);
-    if (cast.bytes > world_.cluster_.eager_bytes_max) {
+    if (cast.bytes > world_.cluster_.eager_bytes_max && !cast.is_offered) {
         if (cast.asked + 1 < team.ends.size()) return;
         at_ns = std::max(at_ns, cast.asked_ns);
     }
@@ -230,9 +259,11 @@ void World::Casts::come(uint32_t flight) {
     const uint32_t index = world_.flights_[flight].owner;
     const Rank rank = world_.flights_[flight].rank;
     world_.flights_.release(flight);
+    const Cast& cast = *casts_[index];
     Share& share = casts_[index]->shares[rank];
     share.is_come = true;
-    if (share.is_asked) give(index, rank);
+    if (share.is_asked) return give(index, rank);
+    if (cast.is_offered) world_.wake(teams_[cast.team]->ends[rank]->process(), world_.now_ns_);
 }
 
 void World::Casts::give(uint32_t index, Rank rank) {

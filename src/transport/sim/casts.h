@@ -48,6 +48,7 @@ class World::Casts {
         uint64_t number = 0;
         uint32_t team = 0;
         bool is_sent = false;  // posted by the sender
+        bool is_offered = false;  // nobody posts a receive before it has come
         bool has_departed = false;
         bool has_left = false;
         Rank sender = 0;
@@ -79,9 +80,12 @@ class World::Casts {
         return team.first_cast + static_cast<uint32_t>(number % casts_of_team());
     }
     uint32_t open(End& end, uint64_t number);
-    void post_send(End& end, uint64_t number, const std::byte* data, size_t bytes, Ticket& ticket);
+    void post_send(End& end, uint64_t number, const std::byte* data, size_t bytes, Ticket& ticket,
+                   bool is_offered = false);
     void post_recv(End& end, uint64_t number, Rank sender, std::byte* data, size_t bytes,
                    Ticket& ticket);
+    Multicast::Sought seek(End& end, uint64_t number, std::byte* data, size_t bytes);
+    Multicast::Sought offer(End& end, uint64_t number, const std::byte* data, size_t bytes);
     [[nodiscard]] bool is_complete(const End& end, uint64_t number) const;
     [[nodiscard]] uint64_t way_ns(uint32_t team, Rank from, Rank to) const;
     void try_depart(uint32_t cast);

@@ -25,6 +25,7 @@ class World::Endpoint final : public Transport {
         world_.post_recv(*this, peer, id, data, bytes, ticket);
     }
     State test(Ticket& ticket) override { return ticket.state; }
+    void cancel(Ticket& ticket) override { world_.cancel_recv(ticket); }
     [[nodiscard]] std::string error() const override { return error_; }
 
     [[nodiscard]] uint32_t process() const { return process_; }
@@ -175,6 +176,7 @@ void World::post_recv(Endpoint& to, Rank peer, const MessageId& id, std::byte* d
     TUTTI_ASSERT(!message.is_asked, "no two receives of one name are under way");
     message.is_asked = true;
     message.recv = &ticket;
+    ticket.number = index;
     message.target = data;
     message.room_bytes = bytes;
     message.asked_ns = time_of(to.process());
@@ -183,6 +185,12 @@ void World::post_recv(Endpoint& to, Rank peer, const MessageId& id, std::byte* d
     refuse_size(message);
     if (message.is_requested) depart(index, message.asked_ns + way_ns(message));
     if (message.is_arrived) deliver(index);
+}
+
+// Nobody sends it: else it stays.
+void World::cancel_recv(const Ticket& ticket) {
+    const auto index = static_cast<uint32_t>(ticket.number);
+    if (messages_[index].recv == &ticket && !messages_[index].is_sent) messages_.release(index);
 }
 
 void World::depart(uint32_t index, uint64_t at_ns) {

@@ -124,6 +124,7 @@ class World {
     [[nodiscard]] uint32_t host_of(uint32_t endpoint) const;
     [[nodiscard]] uint64_t way_ns(const Message& message) const;
     uint64_t delay_ns();
+    void cancel_recv(const Ticket& ticket);
     void depart(uint32_t index, uint64_t at_ns);
     void head_comes(uint32_t flight);
     void take_link(uint32_t flight);
