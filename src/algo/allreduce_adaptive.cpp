@@ -13,7 +13,8 @@ Algorithm allreduce_adaptive() {
             .collective = TUTTI_ALLREDUCE,
             .summary = "a tree whose root is whoever comes last",
             .obstacle = [](const Shape& shape) -> std::string_view {
-                return shape.bytes > kMeetingBytesMax ? "a message would be longer than 32 KiB" : "";
+                return shape.bytes > kMeetingBytesMax ? "a message would be longer than 32 KiB"
+                                                      : "";
             },
             .make = make<MeetingProgram>,
             .scratch_bytes = meeting_scratch_bytes,

@@ -47,8 +47,8 @@ class MeetingProgram final : public Program {
         out.clear();
         if (round > 0 || is_empty_) return;
         const auto with = [&](Rank peer, sched::Incoming incoming) {
-            const sched::Block room = sched::scratch(
-                out.size() * room_bytes(), 2 * sched::meet_message_bytes(bytes_));
+            const sched::Block room =
+                sched::scratch(out.size() * room_bytes(), 2 * sched::meet_message_bytes(bytes_));
             out.add(sched::meet_with(peer, incoming, room, sched::kAfterNone));
         };
         if (place_.parent) with(*place_.parent, sched::Incoming::kLeft);

@@ -306,9 +306,11 @@ Report MulticastMaker::join_group() {
 }
 
 // Neighbours two by two, all pairs at once: a network that carries this team's calls carries that.
-// Of an odd number the last host is not measured. Who asks for multicast by name does not compare.
+// Of an odd number the last host is not measured. Who asks for multicast by name does not compare,
+// unless prices want it.
 void MulticastMaker::prepare_meter() {
-    if (context_.settings().mcast.choice == McastChoice::kOn) return;
+    const Settings& settings = context_.settings();
+    if (settings.mcast.choice == McastChoice::kOn && settings.price != PriceChoice::kOn) return;
     if (inter_node_.message_speed().mbit != 0) return;  // measured before
     if (partner_node() >= placement_.nodes()) return;
     meter_.emplace(inter_node_, context_.clock(), all_.rank, carriers_[partner_node()]);

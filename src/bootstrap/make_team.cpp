@@ -40,9 +40,9 @@ struct Machine {
     uint64_t node = 0;
     uint64_t settings = 0;
     uint64_t machine = 0;
-    uint64_t has_memory = 0;  // this far
-    uint64_t requests = 1;    // that may be under way at once
-    uint64_t is_in_turn = 0;  // see tutti_team_params
+    uint64_t has_memory = 0;        // this far
+    uint64_t requests = 1;          // that may be under way at once
+    uint64_t is_in_turn = 0;        // see tutti_team_params
     uint64_t host = topo::kNoNode;  // of the context's fabric
     uint64_t fabric = 0;            // its hash
 };

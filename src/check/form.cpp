@@ -151,8 +151,8 @@ class Form {
     void check_lengths() {
         const bool is_fold =
             op_->kind == OperationKind::kRecvReduce || op_->kind == OperationKind::kReduce;
-        const bool has_left = is_fold || op_->kind == OperationKind::kCopy ||
-                              op_->kind == OperationKind::kMeet;
+        const bool has_left =
+            is_fold || op_->kind == OperationKind::kCopy || op_->kind == OperationKind::kMeet;
         if ((has_left && op_->to.bytes != op_->left.bytes) ||
             (is_fold && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
@@ -201,6 +201,7 @@ class Form {
         }
         if (op_->kind == OperationKind::kMeet) {
             if (meets_++ > 0) return fault("a lane meets once");
+            if (here_.index + 1 != round.size()) fault("a round that meets does nothing else");
             return check_room(op_->right, op_->left.bytes);
         }
         if (!check_peer()) return;
@@ -256,7 +257,7 @@ class Form {
     std::map<std::pair<Rank, bool>, LastMessage> last_message_;  // of a lane, by peer and direction
     std::map<uint64_t, uint32_t> orders_;                        // how often each is there
     std::map<uint64_t, uint32_t> multicasts_;                    // the same, by their orders
-    uint32_t meets_ = 0;  // of a lane
+    uint32_t meets_ = 0;                                         // of a lane
 };
 
 // Ranks agree in how lanes share slots, else their messages would meet in the wrong ones, and in

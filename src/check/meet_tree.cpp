@@ -52,8 +52,8 @@ void MeetTree::look_at_edge(std::span<const Meeter> all, uint32_t index,
     const uint32_t other = peer < index_of_.size() ? index_of_[peer] : kNobody;
     if (other == kNobody) return fault(with, "that rank does not meet anybody");
     const auto& its = all[other].with;
-    const auto back = std::ranges::find_if(
-        its, [&](const LiveOperation* one) { return one->op.peer == rank; });
+    const auto back =
+        std::ranges::find_if(its, [&](const LiveOperation* one) { return one->op.peer == rank; });
     if (back == its.end()) return fault(with, "that rank does not know of it");
     if (goes_up(**back) == goes_up(with)) return fault(with, "both take the other for the same");
     if ((*back)->op.to.bytes != with.op.to.bytes || (*back)->op.message != with.op.message ||

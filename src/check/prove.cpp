@@ -367,7 +367,13 @@ void Prover::meet(std::span<const Meeter> all) {
         }
     }
     for (const Meeter& one : all) {
-        memories_[one.meet->rank].write(*one.meet, one.meet->op.to, folded[tree.top()]);
+        RankMemory& memory = memories_[one.meet->rank];
+        const auto spoil = [&](const LiveOperation& live, const Block& room) {
+            memory.write(live, room, {{0, room.bytes, {}}});
+        };
+        for (const LiveOperation* with : one.with) spoil(*with, with->op.to);
+        spoil(*one.meet, one.meet->op.right);
+        memory.write(*one.meet, one.meet->op.to, folded[tree.top()]);
         if (!is_barrier()) continue;
         one.meet->behind = known;
         for (LiveOperation* with : one.with) with->behind = with->before;

@@ -34,7 +34,8 @@ constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
     {"--multicast", "", "The team has a multicast route"},
     kNodeFiguresOption,
     {"--skew", "D:MAX",
-     "Ranks come late: one, uniform, exponential, node or alternating, by up to MAX (10ms; several: "
+     "Ranks come late: one, uniform, exponential, node or alternating, by up to MAX (10ms; "
+     "several: "
      "0,1ms,10ms). Of 9 draws the median from the last arrival to the last exit"},
     {"--seed", "N",
      "Order of what happens at the same time, when a call meets the background, who is late "
@@ -129,9 +130,11 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
                                   kSimulatedOperationsMax));
     };
     if (operations > kReadOperationsMax) return too_many();
-    if (!has_memory(algorithm, shape, placement, tuning)) {
+    // What its messages say is more than their data: it is simulated with buffers for all.
+    const bool lacks_room = algorithm.follows_arrival && !has_room_for_data(shape);
+    if (lacks_room || !has_memory(algorithm, shape, placement, tuning)) {
         return refuse(fmt::format("not simulated: takes more than {} of memory",
-                                  format_bytes(kMemoryBytesMax)));
+                                  format_bytes(lacks_room ? kDataBytesMax : kMemoryBytesMax)));
     }
     simulate::SimulationRequest request;
     request.algorithm = &algorithm;

@@ -96,8 +96,11 @@ constexpr uint64_t kReturnCallsMin = 64;
 constexpr uint64_t kReturnCallsMax = 65'536;
 }  // namespace
 
+// All members count alike. Of a gather or scatter some may have more room than is sent, and do not
+// know that when they begin it (room.cpp).
 void InterNode::count_wish(const select::Plan& plan) {
-    if (awaits_speed_ && plan.awaits_price && priced_bytes_ < kPricedBytes) {
+    const bool is_alike = !has_rooted_blocks(plan.shape.collective);
+    if (awaits_speed_ && plan.awaits_price && is_alike && priced_bytes_ < kPricedBytes) {
         priced_bytes_ += kPricedCallBytes + std::min(plan.shape.bytes, kPricedBytes);
     }
     if (!awaits_multicast_ || !plan.would_multicast || wished_bytes_ >= kWishedBytes) return;

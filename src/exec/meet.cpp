@@ -43,9 +43,7 @@ class Executor::State::Hall {
 
     [[nodiscard]] size_t bytes() const { return own_.left.bytes; }
     [[nodiscard]] size_t message_bytes() const { return sched::meet_message_bytes(bytes()); }
-    [[nodiscard]] bool has_parent() const {
-        return slot_.meet.neighbours > 0 && is_parent(0);
-    }
+    [[nodiscard]] bool has_parent() const { return slot_.meet.neighbours > 0 && is_parent(0); }
     [[nodiscard]] std::byte* in(uint32_t neighbour) const {
         return state_.at(slot_, round_[neighbour].to);
     }
@@ -202,6 +200,8 @@ void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
     } else if (hall.bytes() > 0) {
         std::memcpy(values, hall.result(), hall.bytes());
     }
+    // All of it goes.
+    if (header.values == 1) std::memset(values + hall.bytes(), 0, hall.bytes());
     std::memcpy(message, &header, sizeof header);
     Slot& slot = slot_of(ref);
     slot.meet.told |= sched::after_op(neighbour);

@@ -190,7 +190,7 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
         const bool failed = info.state == TUTTI_MULTICAST_FAILED;
         if (!has_group(info) && info.message_bytes_per_s != 0) {
             text += "tutti: messages on " + team_text(row) + ": measured " + speed_text(info) +
-                    "; prices go by that (TUTTI_PRICE)\n";
+                    "; where prices decide, by that (TUTTI_PRICE)\n";
         }
         if (!has_tried(info)) continue;
         text += "tutti: multicast ";

@@ -145,7 +145,7 @@ class LaneWalk {
     std::unordered_map<uint64_t, Multicast> multicasts_;
     std::vector<Meeter> meeters_;  // by participant; empty where nobody meets
     sched::Rank meeting_count_ = 0;
-    uint64_t meet_bytes_ = 0;                                          // of the vector
+    uint64_t meet_bytes_ = 0;                                         // of the vector
     std::unordered_map<uint32_t, std::vector<uint32_t>> links_from_;  // by host
     std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
     uint64_t departures_count_ = 0;

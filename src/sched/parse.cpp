@@ -14,9 +14,9 @@ namespace {
 
 // By OperationKind.
 constexpr std::array<std::string_view, 15> kKindNames = {
-    "send",           "recv",        "recv_reduce",  "copy",       "reduce",
-    "multicast",      "recv_multicast", "meet_with", "meet",       "node_arrive",
-    "node_release",   "node_bcast",  "node_reduce",  "node_gather", "node_scatter"};
+    "send",         "recv",           "recv_reduce", "copy",        "reduce",
+    "multicast",    "recv_multicast", "meet_with",   "meet",        "node_arrive",
+    "node_release", "node_bcast",     "node_reduce", "node_gather", "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -162,8 +162,7 @@ void parse_copy(Line& line, Operation& op) {
 
 void parse_meet_with(Line& line, Operation& op) {
     static constexpr std::array<std::string_view, 2> kPlaces = {"parent", "child"};
-    op.incoming =
-        one_of(line, kPlaces, "place") == 0 ? Incoming::kLeft : Incoming::kRight;
+    op.incoming = one_of(line, kPlaces, "place") == 0 ? Incoming::kLeft : Incoming::kRight;
     op.peer = line.number32();
     op.to = parse_block(line);
 }

@@ -99,8 +99,8 @@ constexpr uint64_t after_op(uint32_t i) { return uint64_t{1} << i; }
 struct Operation {
     OperationKind kind = OperationKind::kCopy;
     Incoming incoming = Incoming::kRight;
-    // Messages, kMeetWith: the participant at the other end. kRecvMulticast: the rank that sends, of the team.
-    // Node operations: the root's index on its node (Placement::index_on_node).
+    // Messages, kMeetWith: the participant at the other end. kRecvMulticast: the rank that sends,
+    // of the team. Node operations: the root's index on its node (Placement::index_on_node).
     Rank peer = 0;
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.

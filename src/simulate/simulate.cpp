@@ -226,7 +226,7 @@ struct Slope {
     }
     // Adds so many further ones.
     void add(uint64_t count, SimulationResult& to) const {
-        const auto add_one = [&](uint64_t SimulationResult::* field) {
+        const auto add_one = [&](uint64_t SimulationResult::*field) {
             to.*field += times(count, fewer.*field, more.*field);
         };
         for (const auto field :
@@ -275,6 +275,7 @@ Result<std::optional<SimulationResult>> run_by_law(const SimulationRequest& requ
         Slope{kMore, two.value(), three.value()}.add(stretches[i].rounds - kKept, result);
     }
     result.is_by_law = true;
+    result.delay_ns = result.time_ns;  // nobody is late
     result.rank_ns.clear();
     return std::optional(std::move(result));
 }
@@ -290,8 +291,8 @@ Result<SimulationResult> run(const SimulationRequest& request) {
         with_data.has_data = true;
         return run(with_data);
     }
-    auto programs = algo::make_plans(*request.algorithm, request.shape, *request.placement,
-                                     request.tuning);
+    auto programs =
+        algo::make_plans(*request.algorithm, request.shape, *request.placement, request.tuning);
     uint64_t rounds = 0;
     for (const auto& program : programs) rounds += program->extent().rounds;
     const bool has_law =

@@ -736,7 +736,6 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"", "simulate barrier --ranks 4 --mpi mpich --algorithm host",
               "simulate: nothing of ours is sent here (forced by --algorithm)"}));
 
-}  // namespace
 TEST_F(Transcript, SimulateKnowsLateRanks) {
     const std::string call = "simulate barrier --ranks 16 --algorithm dissemination --skew ";
     const Answer one = tutti(call + "one:0,5ms");
@@ -756,4 +755,5 @@ TEST_F(Transcript, SimulateKnowsLateRanks) {
               "tutti: --skew 'one:2ms,1ms': each MAX is to be longer than the one before it\n");
 }
 
+}  // namespace
 }  // namespace tutti::golden

@@ -213,7 +213,7 @@ bool Recovery::other_list(const Progress& progress) {
         TUTTI_ASSERT(list_.count <= kRingSlotsMax, "a rank holds no more than its ring");
         has_heard_list_ = true;
         answer_ = missing(progress);
-        keep_ahead(progress);
+        keep_next(progress);
     }
     if (!is_posted_) {
         post_send(holder_, Way::kAnswer, holder_, &answer_, sizeof(answer_), ticket_);
@@ -236,20 +236,17 @@ uint64_t Recovery::missing(const Progress& progress) const {
     return bits;
 }
 
-void Recovery::keep_ahead(const Progress& progress) {
+// What is offered is so when all ranks have come to it: a number beyond the next one was not.
+void Recovery::keep_next(const Progress& progress) {
     for (uint32_t i = 0; i < list_.count; ++i) {
-        if (list_.numbers[i] < progress.next) continue;
-        TUTTI_ASSERT(held_ahead_count_ < held_ahead_.size(), "a ring has no more at a time");
-        held_ahead_[held_ahead_count_++] = {list_.numbers[i], holder_};
+        if (list_.numbers[i] == progress.next) held_next_ = Held{progress.next, holder_};
     }
 }
 
 std::optional<Rank> Recovery::holder_of(uint64_t number) const {
     TUTTI_ASSERT(is_ready(), "nobody knows yet who holds what");
-    for (uint32_t i = 0; i < held_ahead_count_; ++i) {
-        if (held_ahead_[i].number == number) return held_ahead_[i].holder;
-    }
-    return std::nullopt;
+    if (!held_next_ || held_next_->number != number) return std::nullopt;
+    return held_next_->holder;
 }
 
 // ---------------------------------------------------------------- 3: multicasts as messages

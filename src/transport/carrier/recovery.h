@@ -81,7 +81,7 @@ class Recovery {
     // Of what this rank held when the group failed. When ready.
     [[nodiscard]] uint32_t missed_by_others() const { return missed_count_; }
 
-    // Who held that number then, which this rank had not posted. When ready; for the next numbers.
+    // Who held that number then, which was offered: so this rank had come to it, and posts it next.
     [[nodiscard]] std::optional<Rank> holder_of(uint64_t number) const;
 
     // In the order of numbers, and all that is under way before step() is called again. The memory
@@ -129,7 +129,7 @@ class Recovery {
     bool other_list(const Progress& progress);
     void merge();
     [[nodiscard]] uint64_t missing(const Progress& progress) const;
-    void keep_ahead(const Progress& progress);
+    void keep_next(const Progress& progress);
     void queue_held();
     void push();
     bool push_to(Rank rank);
@@ -164,13 +164,12 @@ class Recovery {
     bool has_heard_list_ = false;
     std::vector<uint64_t> missed_by_;  // by rank: bits of the own list
     uint32_t missed_count_ = 0;
+    // The number that this rank would have posted next, where another holds it.
     struct Held {
         uint64_t number = 0;
         Rank holder = 0;
     };
-    // Of numbers that were not posted here; a ring has no more at a time.
-    std::array<Held, kRingSlotsMax> held_ahead_;
-    uint32_t held_ahead_count_ = 0;
+    std::optional<Held> held_next_;
     std::vector<Ticket> tickets_;  // by rank
 
     // 3. Items by number since the beginning, in a ring.

@@ -140,7 +140,7 @@ Multicast::Sought Route::offer(uint64_t number, const std::byte* data, size_t by
         case Ring::Fill::kNotFree:
             return Sought::kNotYet;
         case Ring::Fill::kClosed:
-            return ring_.is_frozen() ? seek_without_ring(number, nullptr, 0) : Sought::kNotYet;
+            return ring_.is_frozen() ? pass_unheld(number) : Sought::kNotYet;
         case Ring::Fill::kDone:
             break;
     }
@@ -148,6 +148,15 @@ Multicast::Sought Route::offer(uint64_t number, const std::byte* data, size_t by
     ++counters_.sent;
     if (ring_.must_wake()) wake();
     return Sought::kDone;
+}
+
+// Of a number that was to be offered here, and by nobody else.
+Multicast::Sought Route::pass_unheld(uint64_t number) {
+    if (!recovery_ || step() == State::kFailed) return Sought::kFailed;
+    if (!has_handed_over_) return Sought::kNotYet;
+    TUTTI_ASSERT(!recovery_->holder_of(number), "one rank alone offers a number");
+    ++progress_.next;
+    return Sought::kNobody;
 }
 
 // What anybody holds all have been told of by the time that recovery is ready.
@@ -160,7 +169,6 @@ Multicast::Sought Route::seek_without_ring(uint64_t number, std::byte* data, siz
             ++progress_.next;
             return Sought::kNobody;
         }
-        TUTTI_ASSERT(data != nullptr || bytes == 0, "who offers a number holds none of it");
         recovery_->recv(number, *holder, data, bytes, sought_);
         ++counters_.received_as_messages;
         is_seeking_message_ = true;

@@ -112,6 +112,7 @@ class Route final : public Multicast {
     Posted& post(uint64_t number, size_t bytes, Ticket& ticket);
     void expect_turn(uint64_t number, size_t bytes) const;
     Sought seek_without_ring(uint64_t number, std::byte* data, size_t bytes);
+    Sought pass_unheld(uint64_t number);
     State read_ring(uint64_t number, std::byte* data, size_t bytes);
     State test_send(Posted& posted);
     State test_recv(Posted& posted);

@@ -152,8 +152,7 @@ void World::Casts::post_recv(End& end, uint64_t number, Rank sender, std::byte* 
 
 Multicast::Sought World::Casts::seek(End& end, uint64_t number, std::byte* data, size_t bytes) {
     const Cast& cast = *casts_[cast_of(*teams_[end.team()], number)];
-    const bool is_here =
-        cast.is_open && cast.number == number && cast.shares[end.rank()].is_come;
+    const bool is_here = cast.is_open && cast.number == number && cast.shares[end.rank()].is_come;
     if (!is_here) return Multicast::Sought::kNotYet;
     Ticket ticket;
     post_recv(end, number, cast.sender, data, bytes, ticket);

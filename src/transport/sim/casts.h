@@ -47,7 +47,7 @@ class World::Casts {
         bool is_open = false;
         uint64_t number = 0;
         uint32_t team = 0;
-        bool is_sent = false;  // posted by the sender
+        bool is_sent = false;     // posted by the sender
         bool is_offered = false;  // nobody posts a receive before it has come
         bool has_departed = false;
         bool has_left = false;

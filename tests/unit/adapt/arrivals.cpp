@@ -157,7 +157,8 @@ std::string Arrivals::state() const {
         for (const uint64_t call : {one.call(), one.call() + 1}) {
             const Saturation& known = one.saturation(call);
             put(known.sent_to() ? *known.sent_to() + 1 : 0);
-            for (uint32_t i = 0; i < places_[member].neighbours(); ++i) put(known.has_heard(i) ? 1 : 0);
+            for (uint32_t i = 0; i < places_[member].neighbours(); ++i)
+                put(known.has_heard(i) ? 1 : 0);
         }
     }
     return state;

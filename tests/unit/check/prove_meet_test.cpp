@@ -91,25 +91,37 @@ TEST(CheckMeet, OrderOfOperands) {
 TEST(CheckMeet, RoomsOfTheWrongSize) {
     expect_fault(faults_with(3, "meet_with parent 0 scratch[0+32]\n" + kMeet),
                  "its room has 32 bytes; it takes 64");
-    expect_fault(faults_with(3, with("parent 0", 0) +
-                                    "meet output[0+8] = input[0+8] by output[0+8]\n"),
-                 "its room is scratch");
-    expect_fault(faults_with(3, with("parent 0", 0) +
-                                    "meet output[0+8] = input[0+8] by scratch[64+16]\n"),
-                 "its room has 16 bytes; it takes 8");
-    expect_fault(faults_with(3, with("parent 0", 0) +
-                                    "meet output[0+8] = input[0+8] by scratch[56+8]\n"),
-                 "nothing orders it");
+    expect_fault(
+        faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by output[0+8]\n"),
+        "its room is scratch");
+    expect_fault(
+        faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by scratch[64+16]\n"),
+        "its room has 16 bytes; it takes 8");
+    expect_fault(
+        faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by scratch[56+8]\n"),
+        "nothing orders it");
+}
+
+// Messages have overwritten them.
+TEST(CheckMeet, RoomsHoldNothing) {
+    Extent longer = kExtent;
+    longer.rounds = 3;
+    longer.scratch_bytes = 300;
+    const std::string before = "copy scratch[192+8] = input[0+8]\nround 1\n";
+    expect_fault(faults_of(ordered(1), longer,
+                           {before + kMeet + "round 2\ncopy output[0+8] = scratch[192+8]\n"}),
+                 "it reads bytes 0 to 7 of a block before they are written");
 }
 
 TEST(CheckMeet, RoundsThatDoMore) {
     expect_fault(faults_with(3, with("parent 0", 0)), "the round has no meet at its end");
     expect_fault(faults_with(3, "copy scratch[0+8] = input[0+8]\n" + with("parent 0", 1) + kMeet),
                  "a round that meets does nothing else");
+    expect_fault(faults_of(ordered(1), kExtent, {kMeet + "copy scratch[0+8] = input[0+8]\n"}),
+                 "a round that meets does nothing else");
     Extent twice = kExtent;
     twice.rounds = 2;
-    expect_fault(faults_of(ordered(1), twice, {kMeet + "round 1\n" + kMeet}),
-                 "a lane meets once");
+    expect_fault(faults_of(ordered(1), twice, {kMeet + "round 1\n" + kMeet}), "a lane meets once");
 }
 
 // The order of operands is that of the walk, not the canonical one.

@@ -37,10 +37,10 @@ ListProgram program_of(uint32_t members, uint32_t fan_in, uint32_t member, size_
     std::vector<sched::Operation> round;
     for (uint32_t i = 0; i < place.neighbours(); ++i) {
         const bool is_parent = place.parent && i == 0;
-        round.push_back(sched::meet_with(
-            rank_of(members, place.neighbour(i)),
-            is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight,
-            sched::scratch(i * room, room)));
+        round.push_back(
+            sched::meet_with(rank_of(members, place.neighbour(i)),
+                             is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight,
+                             sched::scratch(i * room, room)));
     }
     round.push_back(sched::meet(sched::output(0, bytes), sched::input(0, bytes),
                                 sched::scratch(place.neighbours() * room, bytes)));
@@ -78,8 +78,7 @@ struct Job {
         const auto* from = in_place ? place.output.data() : place.input.data();
         reducer.element_bytes = sizeof(T);
         const exec::Arguments arguments{reinterpret_cast<const std::byte*>(from),
-                                        reinterpret_cast<std::byte*>(place.output.data()),
-                                        reducer};
+                                        reinterpret_cast<std::byte*>(place.output.data()), reducer};
         place.program = std::make_unique<ListProgram>(
             program_of(members, fan_in, member, place.input.size() * sizeof(T)));
         place.has_arrived = true;
@@ -163,9 +162,8 @@ TEST(Meet, AllGetTheSameBits) {
             value = std::ldexp(static_cast<float>(random.below(1 << 24)),
                                static_cast<int>(random.below(20)));
         }
-        ASSERT_TRUE(job.call(random, 1, false, reducer, [&](uint32_t member) {
-            return std::vector<float>{values[member]};
-        }));
+        ASSERT_TRUE(job.call(random, 1, false, reducer,
+                             [&](uint32_t member) { return std::vector<float>{values[member]}; }));
         for (const auto& place : job.places) {
             ASSERT_EQ(place->output, job.places.front()->output) << replay(seed);
         }

@@ -179,7 +179,7 @@ TEST(MulticastTable, MessagesAsMeasured) {
     strcpy(info.reason, "h1 is deaf");
     log.add(info, 0, 8);
     const auto rows = merge_multicasts(log.records());
-    const std::string measured = "measured 0.045 ms, 25 Mbit/s; prices go by that (TUTTI_PRICE)\n";
+    const std::string measured = "measured 0.045 ms, 25 Mbit/s; where prices decide, by that (TUTTI_PRICE)\n";
     EXPECT_EQ(multicast_text(rows),
               "tutti: messages on a (8 ranks, 4 hosts) and 1 more: " + measured +
                   "tutti: messages on a (8 ranks, 4 hosts): " + measured +
