@@ -4,6 +4,7 @@
 // it has no more bytes than are eager. Thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,6 +21,11 @@ class Mailbox {
     // For the process that is `rank`.
     tutti_p2p callbacks(uint32_t rank);
     [[nodiscard]] size_t under_way() const { return waiting_.size(); }
+    // Of these, receives: memory that may still be written to.
+    [[nodiscard]] size_t receives_under_way() const {
+        return static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(),
+                                                 [](const Request* one) { return !one->is_send; }));
+    }
 
   private:
     struct Request {

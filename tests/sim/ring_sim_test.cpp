@@ -229,6 +229,29 @@ std::string run_detour(uint64_t seed, uint64_t& detours) {
     return {};
 }
 
+// Its memory is the program's again, and no late message may be written there.
+TEST(RingSim, WhoGoesAmidARecoveryLeavesNoReceive) {
+    size_t posted = 0;
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+        Prng prng(seed);
+        Endangered run(prng, false);
+        run.world.set_filter([](Member, Member, const mcast::Packet&) { return true; });
+        const auto ranks = static_cast<Rank>(run.plan.member_of_rank.size());
+        const auto has_begun = [&] {
+            for (Rank rank = 0; rank < ranks; ++rank) {
+                if (run.traffic.route(rank).has_failed()) return true;
+            }
+            return false;
+        };
+        run.world.run(run.world.now_ns() + 60 * kSecond, has_begun);
+        run.world.run(run.world.now_ns() + prng.below(5 * kMillisecond), [] { return false; });
+        const auto [before, after] = run.traffic.abandon();
+        EXPECT_EQ(after, 0u) << "seed " << seed;
+        posted += before;
+    }
+    EXPECT_GT(posted, 20u) << "hardly anybody went amid one";
+}
+
 TEST(RingSim, WhatWasSentArrivesThoughSwitchesReplicateNoMore) {
     const Seeds seeds = Seeds::wanted(kSeeds);
     uint64_t detours = 0;

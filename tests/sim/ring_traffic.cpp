@@ -252,6 +252,13 @@ bool RingTraffic::is_settled() const {
     });
 }
 
+std::pair<size_t, size_t> RingTraffic::abandon() {
+    world_.set_app({});
+    const size_t before = mailbox_.receives_under_way();
+    for (Actor& actor : actors_) actor.route.reset();
+    return {before, mailbox_.receives_under_way()};
+}
+
 std::string RingTraffic::not_recovered() const {
     if (mailbox_.under_way() > 0) return "messages that nobody receives";
     for (const Actor& actor : actors_) {

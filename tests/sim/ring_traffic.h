@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/mailbox.h"
@@ -59,6 +60,8 @@ class RingTraffic {
     // After a failure: nobody owes anything, all have agreed, nothing is under way. Else says what.
     [[nodiscard]] std::string not_recovered() const;
     [[nodiscard]] bool is_settled() const;
+    // All ranks go, whatever is under way. Receives that are posted before it, and after.
+    std::pair<size_t, size_t> abandon();
     // By routes and feeds, after they were made.
     [[nodiscard]] uint64_t allocations() const { return allocations_; }
     [[nodiscard]] transport::carrier::Route& route(transport::Rank rank) {

@@ -26,6 +26,11 @@ Recovery::Recovery(Ring ring, Transport& network, Rank rank, Rank ranks)
       cursors_(ranks),
       is_sending_(ranks) {}
 
+Recovery::~Recovery() {
+    if (is_posted_) network_.cancel(ticket_);
+    for (Ticket& ticket : tickets_) network_.cancel(ticket);
+}
+
 void Recovery::step(const Progress& progress) {
     if (!ring_.is_frozen()) return;
     network_.poll();

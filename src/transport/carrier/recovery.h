@@ -63,6 +63,10 @@ struct Progress {
 class Recovery {
   public:
     Recovery(Ring ring, Transport& network, Rank rank, Rank ranks);
+    // What has not come is not written to its memory any more.
+    ~Recovery();
+    Recovery(const Recovery&) = delete;
+    Recovery& operator=(const Recovery&) = delete;
 
     // The rank begins a call of the team that may multicast.
     void begin_call(uint64_t call) { calls_end_ = call + 1; }

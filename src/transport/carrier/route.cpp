@@ -27,6 +27,7 @@ Route::Route(Ring ring, Waker& waker, const RouteParams& params)
 Route::~Route() {
     for (Posted& posted : posted_) end_wait(posted);
     watch_all(false);
+    if (is_seeking_message_) params_.network->cancel(sought_);
 }
 
 void Route::expect_turn(uint64_t number, size_t bytes) const {
