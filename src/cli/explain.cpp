@@ -25,6 +25,7 @@
 #include "explain/tree_drawing.h"
 #include "price/parameters.h"
 #include "sched/text.h"
+#include "select/measured.h"
 #include "select/select.h"
 
 namespace tutti::cli {
@@ -299,11 +300,10 @@ Result<Done> explain(const Words& words) {
     const auto named = read_priced_fabric(words, read.value(), {}, shape.message_speed);
     if (!named) return named.error();
     auto prices = choosing_prices(words, named.value(), scenario, placement);
-    auto [by_speed, is_first] = measured_prices(words, scenario, shape, placement);
-    if (by_speed && is_first) prices.emplace(*std::exchange(by_speed, std::nullopt));
-    select::Prices* const chooses = prices ? &*prices : nullptr;
-    const auto choice =
-        scenario.choose(shape, placement, &on_node, chooses, by_speed ? &*by_speed : nullptr);
+    auto measured_ones = measured_prices(words, scenario, shape, placement);
+    select::Prices* const told = prices ? &*prices : nullptr;
+    select::Prices* const by_speed = measured_ones ? &*measured_ones : nullptr;
+    const auto choice = scenario.choose(shape, placement, &on_node, told, by_speed);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
     for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {
@@ -332,7 +332,8 @@ Result<Done> explain(const Words& words) {
     }
     const select::Cluster priced = priced_cluster(named.value());
     print_table(shape, placement, choice.value(), priced);
-    print_against(words, measured_calls.value(), scenario, placement, priced, chooses);
+    print_against(words, measured_calls.value(), scenario, placement, priced,
+                  select::leading_prices(scenario.settings, scenario.rules, told, by_speed));
     return Done{};
 }
 

@@ -149,11 +149,11 @@ Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& r
     return read_fabric(words, read.job, others, known);
 }
 
-MeasuredPrices measured_prices(const Words& words, const explain::Scenario& scenario,
-                               const sched::Shape& shape, const topo::Placement& placement) {
+std::optional<select::Prices> measured_prices(const Words& words, const explain::Scenario& scenario,
+                                              const sched::Shape& shape,
+                                              const topo::Placement& placement) {
     if (words.has(kParametersOption.name)) return {};
-    return {select::measured_prices(scenario.settings, scenario.rules, shape, placement),
-            select::puts_measured_first(scenario.settings, scenario.rules)};
+    return select::measured_prices(scenario.settings, scenario.rules, shape, placement);
 }
 
 std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,

@@ -44,14 +44,10 @@ Result<NamedFabric> read_priced_fabric(const Words& words, const ReadScenario& r
 std::optional<select::Prices> choosing_prices(const Words& words, const NamedFabric& named,
                                               const explain::Scenario& scenario,
                                               const topo::Placement& placement);
-// Those by measured messages, the shape's; where nobody has told other ones. is_first: before the
-// built-in rules.
-struct MeasuredPrices {
-    std::optional<select::Prices> prices;
-    bool is_first = false;
-};
-MeasuredPrices measured_prices(const Words& words, const explain::Scenario& scenario,
-                               const sched::Shape& shape, const topo::Placement& placement);
+// Those by measured messages, the shape's; where nobody has told other ones.
+std::optional<select::Prices> measured_prices(const Words& words, const explain::Scenario& scenario,
+                                              const sched::Shape& shape,
+                                              const topo::Placement& placement);
 // What --bytes lists; one zero for a barrier.
 Result<std::vector<uint64_t>> read_bytes(std::string_view command, const Words& words,
                                          const explain::Scenario& scenario);

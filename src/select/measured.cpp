@@ -33,6 +33,10 @@ uint64_t ratio_permille(uint64_t one, uint64_t other) {
     return std::max(one, other) * 1000 / std::max<uint64_t>(std::min(one, other), 1);
 }
 
+bool puts_measured_first(const Settings& settings, const Rules& rules) {
+    return settings.price == PriceChoice::kOn || !rules.preset().empty();
+}
+
 }  // namespace
 
 std::string speed_text(const sched::Speed& speed) {
@@ -50,8 +54,9 @@ bool admits_measured(const Settings& settings, const Rules& rules, tutti_collect
     return admits_measured(settings, rules);
 }
 
-bool puts_measured_first(const Settings& settings, const Rules& rules) {
-    return settings.price == PriceChoice::kOn || !rules.preset().empty();
+Prices* leading_prices(const Settings& settings, const Rules& rules, Prices* told,
+                       Prices* measured) {
+    return measured && puts_measured_first(settings, rules) ? measured : told;
 }
 
 bool suits_built_in(const sched::Speed& speed) {

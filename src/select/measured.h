@@ -25,8 +25,10 @@ bool admits_measured(const Settings& settings, const Rules& rules);
 // And of this collective. What a run has measured does not change the order of operands, unless the
 // user has allowed that.
 bool admits_measured(const Settings& settings, const Rules& rules, tutti_collective collective);
-// They then go before the built-in rules altogether, as parameters that somebody told do.
-bool puts_measured_first(const Settings& settings, const Rules& rules);
+// Which of these, each of which may be missing, go before the built-in rules altogether: what
+// somebody told, or in its place, where the settings or a preset say so, what was measured.
+Prices* leading_prices(const Settings& settings, const Rules& rules, Prices* told,
+                       Prices* measured);
 
 // Whether the built-in rules are for networks as fast as this, and so stand.
 bool suits_built_in(const sched::Speed& speed);

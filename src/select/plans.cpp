@@ -54,9 +54,6 @@ Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now
     const uint32_t force = force_[shape.collective];
     const char* host = grounds_.host_mpi;
     const bool has_lost = now.had_multicast && !shape.has_multicast;
-    Prices* const measured = measured_prices(shape);
-    Prices* const told = prices_ ? &*prices_ : nullptr;
-    const bool is_first = puts_measured_first(grounds_.settings, grounds_.rules);
     Question question{
         .rules = grounds_.rules,
         .settings = grounds_.settings,
@@ -65,8 +62,8 @@ Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now
         .host_mpi = host && !has_lost ? host : "",
         .forced = force != 0 ? &forces_[force - 1] : grounds_.rules.forced(shape.collective),
         .no_multicast = now.obstacle,
-        .prices = measured && is_first ? measured : told,
-        .measured = measured && !is_first ? measured : nullptr};
+        .prices = prices_ ? &*prices_ : nullptr,
+        .measured = measured_prices(shape)};
     auto choice = select::choose(question);
     if (choice || !has_lost) return choice;
     question.forced = nullptr;

@@ -247,12 +247,12 @@ std::string as_for(const sched::Shape& priced, const Question& question) {
     return " as for " + format_bytes(priced.bytes);
 }
 
-std::optional<Choice> cheapest(const Question& question, const Passed& passed) {
-    const auto& [shape, priced, others] = question.prices->of(question.shape);
+std::optional<Choice> cheapest(const Question& question, Prices& prices, const Passed& passed) {
+    const auto& [shape, priced, others] = prices.of(question.shape);
     for (const Priced& one : priced) {
         if (!obstacle(*one.algorithm, one.tuning, question).empty()) continue;
         Choice choice = plan_choice(one.algorithm, one.tuning,
-                                    question.prices->about() + as_for(shape, question) + ": " +
+                                    prices.about() + as_for(shape, question) + ": " +
                                         price_text(priced, one) + passed.text);
         choice.may_be_priced = true;
         return choice;
@@ -281,11 +281,13 @@ std::optional<Choice> clearly_cheaper(const Question& question, const Choice& by
 }
 
 // By the built-in rules, or where these would send messages by what such were measured to take.
-std::optional<Choice> built_in_choice(const Question& question, Passed& passed) {
+std::optional<Choice> built_in_choice(const Question& question, const Prices* leading,
+                                      Passed& passed) {
     auto choice = first_rule(Rules::built_in(), question, passed);
     if (!choice || choice->runs != Runs::kPlan || choice->is_for_now) return choice;
     choice->may_be_priced = !choice->algorithm->has_multicast;
-    if (!choice->may_be_priced || !question.measured) return choice;
+    const bool has_other = question.measured && question.measured != leading;
+    if (!choice->may_be_priced || !has_other) return choice;
     auto cheaper = clearly_cheaper(question, *choice);
     return cheaper ? cheaper : choice;
 }
@@ -310,10 +312,12 @@ Result<Choice> choose(const Question& question) {
         if (auto choice = first_rule(rules, question, passed)) return std::move(*choice);
     }
     if (is_built_in || rules.has_built_in_after()) {
-        if (question.prices && !is_on_one_host) {
-            if (auto choice = cheapest(question, passed)) return std::move(*choice);
+        Prices* const leading =
+            leading_prices(question.settings, rules, question.prices, question.measured);
+        if (leading && !is_on_one_host) {
+            if (auto choice = cheapest(question, *leading, passed)) return std::move(*choice);
         }
-        if (auto choice = built_in_choice(question, passed)) return std::move(*choice);
+        if (auto choice = built_in_choice(question, leading, passed)) return std::move(*choice);
     }
     if (is_on_one_host) {
         return node_choice(nullptr, "one host: shared memory" + passed.text);

@@ -67,8 +67,9 @@ struct Question {
     std::string_view no_multicast = {};
     // What calls across hosts cost, where parameters tell it (Rules::parameters); else nullptr.
     Prices* prices = nullptr;
-    // The same by what was measured (select/measured.h), where nobody has told any: they count
-    // where the lowest is clearly below that of the built-in rule's algorithm.
+    // The same by what was measured (select/measured.h), where nobody has told any. Where they do
+    // not lead (leading_prices), they count if the lowest is clearly below that of the built-in
+    // rule's algorithm.
     Prices* measured = nullptr;
     // Whom node algorithms that are named are asked about, whether they can run; needed where the
     // placement has one host of several ranks.

@@ -121,20 +121,16 @@ class Pricing : public testing::Test {
         shape_.bytes = bytes;
         shape_.element_bytes = is_reduction(collective) ? 8 : 1;
         auto measured = measured_prices(settings_, rules_, shape_, placement_);
-        const bool is_first = puts_measured_first(settings_, rules_);
         std::optional<Prices> told;
         if (rules_.parameters())
             told.emplace(placement_, cluster_of(placement_, *rules_.parameters()));
-        const auto choice =
-            select::choose({.rules = rules_,
-                            .settings = settings_,
-                            .shape = shape_,
-                            .placement = placement_,
-                            .host_mpi = mpi,
-                            .prices = measured && is_first ? &*measured
-                                      : told               ? &*told
-                                                           : nullptr,
-                            .measured = measured && !is_first ? &*measured : nullptr});
+        const auto choice = select::choose({.rules = rules_,
+                                            .settings = settings_,
+                                            .shape = shape_,
+                                            .placement = placement_,
+                                            .host_mpi = mpi,
+                                            .prices = told ? &*told : nullptr,
+                                            .measured = measured ? &*measured : nullptr});
         EXPECT_TRUE(choice) << choice.error().message;
         return choice ? choice.value() : Choice();
     }
