@@ -157,7 +157,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     const auto bound = static_cast<double>(
         std::max<uint64_t>(price::bound_ns(shape, placement, around.named.fabric), 1));
     fmt::print("{} {:<18} {:>10} {:>8.2f} {:>7} {:>9} {:>12}", mark, algorithm.name,
-               format_duration(found.delay_ns), static_cast<double>(found.delay_ns) / bound,
+               format_duration(found.delay_ns()), static_cast<double>(found.delay_ns()) / bound,
                cost.is_followed ? std::to_string(cost.rounds) : "-", found.messages,
                format_bytes(found.bytes));
     if (shape.has_multicast) {

@@ -157,9 +157,9 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
         result.rank_ns.push_back(simulator.done_ns(team, rank) - simulator.began_ns());
         result.time_ns = std::max(result.time_ns, result.rank_ns.back());
     }
-    uint64_t last_ns = 0;
-    for (const uint64_t late_ns : request.late_ns) last_ns = std::max(last_ns, late_ns);
-    result.delay_ns = result.time_ns - last_ns;
+    for (const uint64_t late_ns : request.late_ns) {
+        result.last_arrival_ns = std::max(result.last_arrival_ns, late_ns);
+    }
     // Foreign ranks send to other hosts only.
     const transport::sim::Traffic foreign = simulator.background_traffic();
     result.messages = world.network_traffic().messages - foreign.messages;
@@ -275,7 +275,6 @@ Result<std::optional<SimulationResult>> run_by_law(const SimulationRequest& requ
         Slope{kMore, two.value(), three.value()}.add(stretches[i].rounds - kKept, result);
     }
     result.is_by_law = true;
-    result.delay_ns = result.time_ns;  // nobody is late
     result.rank_ns.clear();
     return std::optional(std::move(result));
 }

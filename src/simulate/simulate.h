@@ -42,7 +42,7 @@ struct SimulationRequest {
 struct SimulationResult {
     uint64_t time_ns = 0;           // until the last rank was done; all began together
     std::vector<uint64_t> rank_ns;  // until each was
-    uint64_t delay_ns = 0;          // from the last arrival until the last rank was done
+    uint64_t last_arrival_ns = 0;   // see SimulationRequest::late_ns
     uint64_t messages = 0;          // between ranks of different hosts, without the background's
     uint64_t bytes = 0;             // of these
     uint64_t multicasts = 0;        // each counted once
@@ -53,6 +53,9 @@ struct SimulationResult {
     // Of rounds that are alike some were simulated, and the others counted as the last of these.
     // Then there is no rank_ns: what is seen of a few rounds holds for the slowest rank.
     bool is_by_law = false;
+
+    // From the last arrival until the last rank was done.
+    [[nodiscard]] uint64_t delay_ns() const { return time_ns - last_arrival_ns; }
 };
 
 // An error if the algorithm cannot run here, if ranks are stuck or if a result is wrong.

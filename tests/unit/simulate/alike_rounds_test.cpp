@@ -102,8 +102,8 @@ TEST(Law, IsWhatEventsGive) {
         EXPECT_EQ(law.value().link_bytes, events.value().link_bytes);
         const auto exact = static_cast<double>(events.value().time_ns);
         EXPECT_NEAR(static_cast<double>(law.value().time_ns), exact, exact / 64);
-        EXPECT_EQ(law.value().delay_ns, law.value().time_ns);
-        EXPECT_EQ(events.value().delay_ns, events.value().time_ns);
+        EXPECT_EQ(law.value().delay_ns(), law.value().time_ns);
+        EXPECT_EQ(events.value().delay_ns(), events.value().time_ns);
     }
 }
 

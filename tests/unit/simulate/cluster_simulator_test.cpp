@@ -92,7 +92,7 @@ TEST(Simulate, LateRanks) {
     auto result = run(request);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result.value().time_ns, 74 * kLatency);
-    EXPECT_EQ(result.value().delay_ns, 4 * kLatency);
+    EXPECT_EQ(result.value().delay_ns(), 4 * kLatency);
     // A star: the late one has everything when it comes, and tells the middle, which tells all.
     request.algorithm = algo::find(TUTTI_BARRIER, "adaptive");
     request.tuning.fan_in = 15;
@@ -101,7 +101,7 @@ TEST(Simulate, LateRanks) {
     EXPECT_EQ(result.value().messages, 30u);
     const uint64_t message_ns = sched::meet_message_bytes(0);
     EXPECT_EQ(result.value().rank_ns[5], 70 * kLatency + message_ns);
-    EXPECT_EQ(result.value().delay_ns, 2 * kLatency + 15 * message_ns);
+    EXPECT_EQ(result.value().delay_ns(), 2 * kLatency + 15 * message_ns);
     request.late_ns.pop_back();
     EXPECT_EQ(run(request).error().message, "a delay for each rank, or none");
 }
