@@ -46,14 +46,12 @@ class MeetingProgram final : public Program {
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
         if (round > 0 || is_empty_) return;
-        const auto with = [&](Rank peer, sched::Incoming incoming) {
-            const sched::Block room =
-                sched::scratch(out.size() * room_bytes(), 2 * sched::meet_message_bytes(bytes_));
-            out.add(sched::meet_with(peer, incoming, room, sched::kAfterNone));
-        };
-        if (place_.parent) with(*place_.parent, sched::Incoming::kLeft);
-        for (uint32_t i = 0; i < place_.children; ++i) {
-            with(place_.child(i).first, sched::Incoming::kRight);
+        for (uint32_t i = 0; i < place_.neighbours(); ++i) {
+            const bool is_parent = place_.parent && i == 0;
+            out.add(sched::meet_with(
+                place_.neighbour(i), is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight,
+                sched::scratch(i * room_bytes(), 2 * sched::meet_message_bytes(bytes_)),
+                sched::kAfterNone));
         }
         if (bytes_ == 0) {
             out.add(sched::meet({}, {}, {}, sched::kAfterNone));
@@ -64,12 +62,11 @@ class MeetingProgram final : public Program {
                             sched::kAfterNone));
     }
 
-    static uint64_t room_bytes(uint64_t bytes) {
-        return align_up(2 * sched::meet_message_bytes(bytes));
-    }
-
   private:
-    [[nodiscard]] uint64_t room_bytes() const { return room_bytes(bytes_); }
+    // Of a neighbour.
+    [[nodiscard]] uint64_t room_bytes() const {
+        return align_up(2 * sched::meet_message_bytes(bytes_));
+    }
 
     adapt::Place place_;
     uint64_t bytes_;

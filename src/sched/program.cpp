@@ -89,9 +89,8 @@ Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after) {
 }
 
 Operation meet(Block to, Block from, Block room, uint64_t after) {
-    Operation op = copy(to, from, after);
+    Operation op = reduce(to, from, room, after);
     op.kind = OperationKind::kMeet;
-    op.right = room;
     return op;
 }
 
