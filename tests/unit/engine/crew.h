@@ -108,10 +108,9 @@ struct Made {
     std::string message;
 };
 
-inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
-                      const char* name = "the crew", const tutti_p2p* p2p = nullptr,
-                      uint32_t requests = 1, bool in_turn = false, bool cannot = false) {
-    Meeting::Seat seat{&meeting, rank};
+// The seat outlives the team's making, and the team where it meets again later.
+inline tutti_team_params params_of(const Meeting& meeting, uint32_t rank, Meeting::Seat& seat,
+                                   const char* name, const tutti_p2p* p2p) {
     tutti_team_params params{};
     params.struct_bytes = sizeof(params);
     params.rank = rank;
@@ -120,9 +119,10 @@ inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
     params.allgather_user = &seat;
     params.name = name;
     params.p2p = p2p;
-    params.requests = requests;
-    params.in_turn = in_turn ? 1 : 0;
-    params.cannot = cannot ? 1 : 0;
+    return params;
+}
+
+inline Made make_team(tutti_context* context, const tutti_team_params& params) {
     tutti_team* team = nullptr;
     char message[512] = "";
     Made made;
@@ -130,6 +130,17 @@ inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
     made.team.reset(team);
     made.message = message;
     return made;
+}
+
+inline Made make_team(tutti_context* context, Meeting& meeting, uint32_t rank,
+                      const char* name = "the crew", const tutti_p2p* p2p = nullptr,
+                      uint32_t requests = 1, bool in_turn = false, bool cannot = false) {
+    Meeting::Seat seat{&meeting, rank};
+    tutti_team_params params = params_of(meeting, rank, seat, name, p2p);
+    params.requests = requests;
+    params.in_turn = in_turn ? 1 : 0;
+    params.cannot = cannot ? 1 : 0;
+    return make_team(context, params);
 }
 
 // A team of `ranks` threads over one context; body(rank, team) on each. False where the team was

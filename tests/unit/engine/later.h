@@ -66,23 +66,10 @@ struct Job {
 inline Made make_later(tutti_context* context, Meeting& meeting, uint32_t rank,
                        const tutti_p2p& p2p, Meeting::Seat& seat, int apart = 1) {
     seat = {&meeting, rank};
-    tutti_team_params params{};
-    params.struct_bytes = sizeof(params);
-    params.rank = rank;
-    params.size = meeting.ranks();
-    params.allgather = Meeting::allgather;
-    params.allgather_user = &seat;
-    params.name = "the crew";
-    params.p2p = &p2p;
+    tutti_team_params params = params_of(meeting, rank, seat, "the crew", &p2p);
     params.apart = apart;
     params.multicast_later = 1;
-    tutti_team* team = nullptr;
-    char message[512] = "";
-    Made made;
-    made.status = tutti_team_create(context, &params, &team, message, sizeof(message));
-    made.team.reset(team);
-    made.message = message;
-    return made;
+    return make_team(context, params);
 }
 
 // body(rank, team, seat) on each rank, whose later rounds meet over the seat.
@@ -118,6 +105,19 @@ inline void run_bcast(uint32_t rank, tutti_team* team, size_t words) {
     const tutti_call call = bcast_of(data);
     ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
     ASSERT_EQ(data, std::vector<uint32_t>(words, 7));
+}
+
+// The next call, at which the team would try something, where rank 1 has given up, or its call
+// before has failed outside the team: nobody meets, and nobody is left waiting.
+inline void run_without_rank_one(uint32_t rank, tutti_team* team, const Meeting::Seat& seat,
+                                 bool gives_up) {
+    const uint32_t rounds = seat.round;
+    if (rank == 1 && gives_up) tutti_team_give_up(team, "no memory");
+    if (rank == 1 && !gives_up) tutti_team_rejected(team);
+    std::vector<uint32_t> data(2);
+    const tutti_call call = bcast_of(data);
+    EXPECT_LT(tutti_run(team, &call), TUTTI_OK);
+    EXPECT_EQ(seat.round, rounds);
 }
 
 }  // namespace tutti::test

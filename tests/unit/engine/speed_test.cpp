@@ -236,13 +236,7 @@ TEST(Speed, WithoutAMember) {
     for (const bool gives_up : {true, false}) {
         run_later(3, {kPriced, kNoMulticast},
                   [&](uint32_t rank, tutti_team* team, Meeting::Seat& seat) {
-                      const uint32_t rounds = seat.round;
-                      if (rank == 1 && gives_up) tutti_team_give_up(team, "no memory");
-                      if (rank == 1 && !gives_up) tutti_team_rejected(team);
-                      std::vector<uint32_t> data(2);
-                      const tutti_call call = bcast_of(data);
-                      EXPECT_LT(tutti_run(team, &call), TUTTI_OK);
-                      EXPECT_EQ(seat.round, rounds);
+                      run_without_rank_one(rank, team, seat, gives_up);
                   });
     }
 }
