@@ -29,7 +29,6 @@ struct CommState {
     Scratch send_scratch;
     Scratch recv_scratch;
     Scratch user_scratch;
-    Scratch staged[2];  // copies of device memory: one for each side of a call
     Scratch mask_scratch;
     CommState* next = nullptr;
     CommState** link = nullptr;  // whoever points here

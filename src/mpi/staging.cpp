@@ -59,7 +59,7 @@ void Staging::look(const Part& part) {
     Runtime* runtime = front.devices.find(address_at(side.address, whole.low), owner);
     const bool is_split = !is_one_owner(side, whole, runtime, owner);
     if (owner.kind == MemoryKind::kHost && !is_split) return;
-    taken_[count_++] = {part, runtime, owner, is_split, side.address, whole.low, nullptr};
+    taken_[count_++] = {part, runtime, owner, is_split, side.address, whole.low, {}};
 }
 
 bool Staging::takes(const TypedBuffer& side) const {
@@ -99,15 +99,24 @@ Unready Staging::take(Taken& taken) {
     const ptrdiff_t padding = side.info->extent - side.info->true_extent;
     const size_t room =
         span_of(side, 0, taken.part.blocks).bytes + static_cast<size_t>(padding > 0 ? padding : 0);
-    taken.copy = state_.staged[&taken - taken_].get(room);
-    if (taken.copy == nullptr) return unready(front.abi.err_no_mem, kNoMemory);
+    {
+        const std::lock_guard lock(taken.runtime->mutex);
+        taken.block = taken.runtime->blocks.take(room);
+    }
+    if (taken.copy() == nullptr) return unready(front.abi.err_no_mem, kNoMemory);
     if (taken.part.read_blocks > 0 && !copy_in(taken)) {
         return unready(front.abi.err_other, problem_);
     }
     front.staged.bytes.fetch_add(side.bytes * taken.part.blocks, std::memory_order_relaxed);
     front.staged.runtime.store(taken.runtime->name(), std::memory_order_relaxed);
-    side.address = reinterpret_cast<intptr_t>(taken.copy) - taken.low;
+    side.address = reinterpret_cast<intptr_t>(taken.copy()) - taken.low;
     return {};
+}
+
+bool Staging::begin(Taken& taken) {
+    if (!taken.runtime->begin(taken.owner)) return false;
+    taken.runtime->pin(taken.block);
+    return true;
 }
 
 // Under the lock of the runtime, whose problem may be another one after it.
@@ -118,13 +127,13 @@ bool Staging::ended(Runtime& runtime, bool is_well) {
 }
 
 // Gaps come along: reading them does no harm, and it is one copy.
-bool Staging::copy_in(const Taken& taken) {
+bool Staging::copy_in(Taken& taken) {
     const Span span = span_of(*taken.part.side, taken.part.read_first, taken.part.read_blocks);
     Runtime& runtime = *taken.runtime;
     const std::lock_guard lock(runtime.mutex);
     const bool copied =
-        runtime.begin(taken.owner) && runtime.copy(taken.copy + (span.low - taken.low),
-                                                   address_at(taken.address, span.low), span.bytes);
+        begin(taken) && runtime.copy(taken.copy() + (span.low - taken.low),
+                                     address_at(taken.address, span.low), span.bytes);
     return ended(runtime, copied);
 }
 
@@ -159,7 +168,7 @@ bool Staging::copy_data(const Taken& taken, const unsigned char* mask) {
     const uint64_t elements = side.count * taken.part.blocks;
     const auto copy = [&](ptrdiff_t at, size_t pitch, size_t width, size_t rows) {
         return taken.runtime->copy_rows(reinterpret_cast<void*>(taken.address + at),
-                                        taken.copy + (at - taken.low), pitch, width, rows);
+                                        taken.copy() + (at - taken.low), pitch, width, rows);
     };
     // Each run of all elements at once, or all rows of each element, whichever is fewer copies.
     const auto copy_rows = [&](const device::Rows& rows) {
@@ -180,7 +189,7 @@ bool Staging::copy_data(const Taken& taken, const unsigned char* mask) {
     return device::for_each_rows(mask, static_cast<size_t>(info.true_extent), copy_rows);
 }
 
-int Staging::copy_out(const Taken& taken) {
+int Staging::copy_out(Taken& taken) {
     const TypedBuffer& side = *taken.part.side;
     const bool is_whole = side.contiguous(taken.part.blocks);
     const unsigned char* mask = nullptr;
@@ -191,12 +200,12 @@ int Staging::copy_out(const Taken& taken) {
 }
 
 // Whole where there is no mask.
-bool Staging::write_back(const Taken& taken, const unsigned char* mask) {
+bool Staging::write_back(Taken& taken, const unsigned char* mask) {
     Runtime& runtime = *taken.runtime;
     const std::lock_guard lock(runtime.mutex);
-    bool copied = runtime.begin(taken.owner);
+    bool copied = begin(taken);
     if (copied && mask == nullptr) {
-        copied = runtime.copy(reinterpret_cast<void*>(taken.address + taken.low), taken.copy,
+        copied = runtime.copy(reinterpret_cast<void*>(taken.address + taken.low), taken.copy(),
                               taken.part.side->bytes * taken.part.blocks);
     } else if (copied) {
         copied = copy_data(taken, mask);
@@ -204,14 +213,21 @@ bool Staging::write_back(const Taken& taken, const unsigned char* mask) {
     return ended(runtime, copied);
 }
 
+void Staging::give_back(Taken& taken) {
+    Runtime& runtime = *taken.runtime;
+    const std::lock_guard lock(runtime.mutex);
+    runtime.blocks.give_back(taken.block);
+    taken.block = {};
+    runtime.drop_excess(taken.owner);
+}
+
 int Staging::after(int status) {
     for (size_t i = 0; i < count_; ++i) {
-        const bool is_due = taken_[i].copy != nullptr && taken_[i].part.is_written;
-        if (status == abi::kSuccess && is_due) status = copy_out(taken_[i]);
+        if (taken_[i].copy() == nullptr) continue;
+        if (status == abi::kSuccess && taken_[i].part.is_written) status = copy_out(taken_[i]);
+        give_back(taken_[i]);
     }
-    for (Scratch* scratch : {&state_.staged[0], &state_.staged[1], &state_.mask_scratch}) {
-        scratch->trim();
-    }
+    state_.mask_scratch.trim();
     return status;
 }
 

@@ -46,19 +46,24 @@ class Staging final : public Preparation {
         Part part;
         device::Runtime* runtime;
         device::Owner owner;
-        bool is_split;     // over several allocations: cannot be copied as one
-        intptr_t address;  // of the caller's memory
-        ptrdiff_t low;     // of the data, relative to it
-        std::byte* copy;   // of the byte at `low`; null: none yet
+        bool is_split;        // over several allocations: cannot be copied as one
+        intptr_t address;     // of the caller's memory
+        ptrdiff_t low;        // of the data, relative to it
+        device::Block block;  // without memory: none yet
+
+        // Of the byte at `low`.
+        [[nodiscard]] std::byte* copy() const { return block.memory; }
     };
     void look(const Part& part);
     Unready take(Taken& taken);
-    bool copy_in(const Taken& taken);
-    int copy_out(const Taken& taken);
+    bool copy_in(Taken& taken);
+    int copy_out(Taken& taken);
     int make_mask(const TypedBuffer& side, const unsigned char*& made) const;
-    bool write_back(const Taken& taken, const unsigned char* mask);
+    bool write_back(Taken& taken, const unsigned char* mask);
     bool copy_data(const Taken& taken, const unsigned char* mask);
+    bool begin(Taken& taken);
     bool ended(device::Runtime& runtime, bool is_well);
+    static void give_back(Taken& taken);
     void say(const char* why) const;
     Unready unready(int error, const char* why) const;
     int failed(int error, const char* why) const;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory in every collective, against a stand-in for a GPU's runtime (standin_gpu.c): some
-// ranks pass device, managed or pool memory, some the processor's, drawn by seed.
+// Device memory in every collective, against a stand-in for a GPU's runtime (standin_gpu.c) or a
+// real one (real_cuda.c): some ranks pass device, managed or pool memory, some the processor's,
+// drawn by seed.
 //
 //     device LIBRARY WHAT [SEED]     WHAT: all | late | reuse | stream | idle | mixed | threads |
-//                                     errors FUNCTION
+//                                     large | errors FUNCTION | unpinned FUNCTION
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -370,7 +371,7 @@ static void reuse(Run* run) {
         const int is_far = draw(&run->own) % 3 != 1;
         int* data = NULL;
         if (is_far) {
-            data = gpu.alloc(place, kBytes, kStandinDevice, round % 2);
+            data = gpu.alloc(place, kBytes, kStandinMapped, round % 2);
         } else {
             data = mmap(place, kBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | (place ? MAP_FIXED : 0), -1, 0);
@@ -456,6 +457,33 @@ static void mixed(Run* run) {
     }
 }
 
+// On two communicators in turn: what is pinned serves both and stays, except what is large and was
+// used once only. Where the runtime refuses to pin, that costs time and nothing else.
+static void large(Run* run, int calls, size_t bytes) {
+    MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_NULL};
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    int* far = gpu.alloc(NULL, bytes, kStandinDevice, 0);
+    int* here = malloc(bytes);
+    for (int call = 0; call < calls; ++call) {
+        const int count = call == 0 ? (int)(bytes / sizeof *here) : 1000;
+        int wrong = 0;
+        for (int i = 0; i < count; ++i) here[i] = run->rank == 0 ? call + i : -1;
+        gpu.write(far, here, (size_t)count * sizeof *here);
+        MPI_Bcast(far, count, MPI_INT, 0, comms[call % 2]);
+        gpu.read(far, here, (size_t)count * sizeof *here);
+        for (int i = 0; i < count; ++i) wrong += here[i] != call + i;
+        expect(wrong == 0, "call %d of %d elements: %d wrong", call, count, wrong);
+    }
+    gpu.release(far);
+    free(here);
+    MPI_Comm_free(&comms[1]);
+}
+
+static void unpinned(Run* run, const char* function) {
+    gpu.fail(function);
+    large(run, 10, 1 << 20);
+}
+
 // Two threads on communicators of their own, each with memory of another device.
 typedef struct Worker {
     Run* run;
@@ -539,10 +567,13 @@ int main(int argc, char** argv) {
     if (strcmp(what, "threads") == 0 && provided == MPI_THREAD_MULTIPLE) threads(&run);
     if (strcmp(what, "idle") == 0) idle();
     if (strcmp(what, "errors") == 0) errors(&run, argv[3]);
+    if (strcmp(what, "large") == 0) large(&run, 100, (size_t)130 << 20);
+    if (strcmp(what, "unpinned") == 0) unpinned(&run, argv[3]);
     expect(gpu.has_error() == 0 || strcmp(what, "errors") == 0,
            "the program finds an error that is not its own");
     if (run.rank == 0)
-        printf("queries %ld copies %ld\n", gpu.count("queries"), gpu.count("copies"));
+        printf("queries %ld copies %ld registrations %ld pinned %ld\n", gpu.count("queries"),
+               gpu.count("copies"), gpu.count("registrations"), gpu.count("pinned"));
     for (int i = 0; i < kLayouts; ++i) MPI_Type_free(&run.layouts[i].type);
     MPI_Op_free(&run.op);
     return finish();

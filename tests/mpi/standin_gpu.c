@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { kAllocations = 256, kStreams = 64, kPending = 4096, kDevices = 2 };
+enum { kAllocations = 256, kStreams = 64, kPending = 4096, kDevices = 2, kRegions = 64 };
 
 typedef struct Allocation {
     unsigned char* front;
@@ -41,8 +41,12 @@ typedef struct Stream {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Allocation allocations[kAllocations];
 static Stream streams[kStreams];
+static struct {
+    char* memory;
+    size_t bytes;
+} regions[kRegions];  // of the processor's memory that are pinned
 static Stream legacy[kDevices];
-static long queries, copies, pushed, held, bytes_copied;
+static long queries, copies, pushed, held, bytes_copied, registrations;
 static char failing[64];
 static __thread int current_device = -1;
 static __thread int last_error;
@@ -146,6 +150,42 @@ static void wait_for(Stream* stream) {
     drain(stream);
 }
 
+// As the real ones: whole pages once, and the whole region again.
+static inline int pin(void* memory, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    int place = -1, status = 0;
+    for (int i = 0; i < kRegions; ++i) {
+        char* begin = regions[i].memory;
+        if (!begin) place = i;
+        if (begin && (char*)memory < begin + regions[i].bytes && begin < (char*)memory + bytes)
+            status = 712;
+    }
+    if (place < 0 || bytes == 0) status = 1;
+    if (status == 0) {
+        regions[place].memory = memory;
+        regions[place].bytes = bytes;
+        ++registrations;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+static inline int unpin(void* memory) {
+    pthread_mutex_lock(&lock);
+    int status = 713;
+    for (int i = 0; i < kRegions; ++i) {
+        if (regions[i].memory != memory) continue;
+        regions[i].memory = NULL;
+        status = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+static long pinned_bytes(void) {
+    long bytes = 0;
+    for (int i = 0; i < kRegions; ++i) bytes += regions[i].memory ? (long)regions[i].bytes : 0;
+    return bytes;
+}
+
 static void* standin_alloc(void* wish, size_t bytes, int kind, int device) {
     pthread_mutex_lock(&lock);
     Allocation* a = NULL;
@@ -199,6 +239,8 @@ static long standin_count(const char* what) {
     if (strcmp(what, "pushed") == 0) return pushed;
     if (strcmp(what, "held") == 0) return held;
     if (strcmp(what, "bytes") == 0) return bytes_copied;
+    if (strcmp(what, "registrations") == 0) return registrations;
+    if (strcmp(what, "pinned") == 0) return pinned_bytes();
     long used = 0;
     for (int i = 0; i < kStreams; ++i) used += streams[i].is_used;
     return used;
@@ -293,6 +335,12 @@ EXPORT int cuStreamSynchronize(void* stream) {
     pthread_mutex_unlock(&lock);
     return 0;
 }
+EXPORT int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+    if (fails("cuMemHostRegister")) return 2;
+    if (current_device < 0) return 201;
+    return flags == 1 ? pin(memory, bytes) : 1;
+}
+EXPORT int cuMemHostUnregister(void* memory) { return current_device < 0 ? 201 : unpin(memory); }
 EXPORT int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, void* stream) {
     if (fails("cuMemcpyAsync")) return 700;
     if (((Stream*)stream)->device != current_device) return 400;
@@ -353,7 +401,7 @@ EXPORT int hipPointerGetAttributes(PointerAttribute* found, const void* at) {
     const Allocation* a = find(at);
     memset(found, 0, sizeof *found);
     if (a) {
-        static const int kNew[] = {2, 3, 1, 2}, kOld[] = {1, 4, 0, 1};
+        static const int kNew[] = {2, 3, 1, 2, 2}, kOld[] = {1, 4, 0, 1, 1};
         found->type = (is_old ? kOld : kNew)[a->kind];
         found->device = a->device;
         found->is_managed = a->kind == kStandinManaged;
@@ -389,6 +437,11 @@ EXPORT int hipStreamSynchronize(void* stream) {
     pthread_mutex_unlock(&lock);
     return 0;
 }
+EXPORT int hipHostRegister(void* memory, size_t bytes, unsigned flags) {
+    if (fails("hipHostRegister") || flags != 1) return said(2);
+    return said(pin(memory, bytes));
+}
+EXPORT int hipHostUnregister(void* memory) { return said(unpin(memory)); }
 EXPORT int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void* stream) {
     if (fails("hipMemcpyAsync") || kind != 4) return said(700);
     if (((Stream*)stream)->device != (current_device < 0 ? 0 : current_device)) return said(400);
@@ -447,7 +500,7 @@ EXPORT int zeMemGetAllocProperties(void* in, const void* at, Properties* found, 
     pthread_mutex_lock(&lock);
     ++queries;
     const Allocation* a = find(at);
-    static const int kTypes[] = {2, 3, 1, 2};
+    static const int kTypes[] = {2, 3, 1, 2, 2};
     found->memory = a ? kTypes[a->kind] : 0;
     *device = a ? &devices[a->device] : NULL;
     pthread_mutex_unlock(&lock);

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Device memory, by a stand-in for each runtime whose memory the processor cannot touch. Without
-Tutti these programs end in a crash, since no MPI of this machine knows such memory either."""
+"""Device memory, by a stand-in for each runtime whose memory the processor cannot touch, and by
+NVIDIA's own where there is a GPU. Without Tutti these programs end in a crash, since no MPI of this
+machine knows such memory either."""
+import ctypes
+import functools
 import subprocess
 
 import pytest
@@ -10,7 +13,8 @@ from harness import BARE, PRELOAD, PROGRAMS, TUTTI, WORK
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to stage")
 
 LIBRARIES = {"CUDA": "libcuda.so.1", "HIP": "libamdhip64.so.6", "ZE": "libze_loader.so.1"}
-NAMES = {"CUDA": "CUDA", "HIP": "HIP", "ZE": "Level Zero"}
+REAL = "a real GPU"
+NAMES = {"CUDA": "CUDA", "HIP": "HIP", "ZE": "Level Zero", REAL: "CUDA"}
 # The host would get the first calls, and what the rules hand back, with the pointers as they are.
 ON_ONE_NODE = ["--warmup=0"]
 ACROSS = [*ON_ONE_NODE, "--hosts=2", "--barrier=dissemination", "--bcast=binomial",
@@ -18,17 +22,37 @@ ACROSS = [*ON_ONE_NODE, "--hosts=2", "--barrier=dissemination", "--bcast=binomia
           "--allgather=ring", "--reduce-scatter-block=direct"]
 
 
-def standin(kind):
-    """The stand-in, under the name by which the loader knows the real one."""
-    target = WORK / "standin" / kind / LIBRARIES[kind]
-    sources = [PROGRAMS / "standin_gpu.c", PROGRAMS / "standin_gpu.h"]
+def build_library(target, source, *flags):
+    sources = [PROGRAMS / source, PROGRAMS / "standin_gpu.h"]
     if not target.exists() or target.stat().st_mtime < max(s.stat().st_mtime for s in sources):
         target.parent.mkdir(parents=True, exist_ok=True)
         made = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra",
-                               "-Werror", "-shared", "-fPIC", "-pthread", f"-DSTANDIN_{kind}",
-                               sources[0], "-o", target], capture_output=True, text=True)
+                               "-Werror", "-shared", "-fPIC", "-pthread", *flags, sources[0], "-o",
+                               target, "-ldl"], capture_output=True, text=True)
         assert made.returncode == 0, made.stderr
     return target
+
+
+def standin(kind):
+    """The stand-in, under the name by which the loader knows the real one."""
+    if kind == REAL:
+        return build_library(WORK / "standin" / "real_cuda.so", "real_cuda.c")
+    return build_library(WORK / "standin" / kind / LIBRARIES[kind], "standin_gpu.c",
+                         f"-DSTANDIN_{kind}")
+
+
+@functools.cache
+def problem_with_gpu():
+    """Why no NVIDIA GPU can be used here; empty where one can."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "no libcuda.so.1"
+    status, count = driver.cuInit(0), ctypes.c_int()
+    status = status or driver.cuDeviceGetCount(ctypes.byref(count))
+    if status or not count.value:
+        return f"libcuda.so.1 finds no GPU (status {status})"
+    return ""
 
 
 def run(mpi, kind, *words, ranks=3, options=ON_ONE_NODE, env=None):
@@ -37,7 +61,7 @@ def run(mpi, kind, *words, ranks=3, options=ON_ONE_NODE, env=None):
 
 def numbers(outcome):
     words = next(line for line in outcome.out.splitlines() if line.startswith("queries")).split()
-    return int(words[1]), int(words[3])
+    return {name: int(count) for name, count in zip(words[::2], words[1::2])}
 
 
 def expect_staged(outcome, kind):
@@ -51,6 +75,23 @@ def expect_staged(outcome, kind):
 def test_every_collective(mpi, options):
     """In place, gaps, absolute addresses, user operators; some ranks pass the processor's memory."""
     expect_staged(run(mpi, "CUDA", "all", 7, options=options), "CUDA")
+
+
+@pytest.mark.skipif(problem_with_gpu() != "", reason=f"no NVIDIA GPU: {problem_with_gpu()}")
+@pytest.mark.parametrize("options", [ON_ONE_NODE, ACROSS], ids=["node", "hosts"])
+@pytest.mark.parametrize("words", [["all", 7], ["all", 12], ["late", 10], ["reuse"], ["stream"],
+                                   ["threads"], ["large"]], ids=lambda words: "-".join(map(str, words)))
+def test_on_a_real_gpu(mpi, words, options):
+    """What the stand-in is for, on the memory of a GPU; `mixed` and `idle`: below."""
+    expect_staged(run(mpi, REAL, *words, options=options), REAL)
+
+
+@pytest.mark.skipif(problem_with_gpu() != "", reason=f"no NVIDIA GPU: {problem_with_gpu()}")
+def test_what_is_not_staged_on_a_real_gpu(mpi):
+    """Pinned memory is the processor's; a datatype over both kinds of memory is one line."""
+    assert "device_memory" not in run(mpi, REAL, "idle").passed().report.data
+    outcome = run(mpi, REAL, "mixed").passed()
+    assert any("spans device memory and other" in line for line in outcome.lines()), str(outcome)
 
 
 @pytest.mark.parametrize("kind", ["HIP", "ZE"])
@@ -113,8 +154,26 @@ def test_from_two_threads(debian_mpi, kind):
 
 def test_alike_runs_are_one_copy(openmpi):
     """Results with gaps go back by rows where the runtime has that; a copy a run were thousands."""
-    copies = {kind: numbers(run(openmpi, kind, "all", 7).passed())[1] for kind in ("CUDA", "ZE")}
+    copies = {kind: numbers(run(openmpi, kind, "all", 7).passed())["copies"]
+              for kind in ("CUDA", "ZE")}
     assert copies["CUDA"] * 5 < copies["ZE"], copies
+
+
+@pytest.mark.parametrize("kind", ["CUDA", "HIP"])
+def test_what_is_pinned_serves_all_communicators(openmpi, kind):
+    """A block for the large call, and one for a hundred small ones; the large one goes in between."""
+    outcome = run(openmpi, kind, "large", ranks=2).passed()
+    expect_staged(outcome, kind)
+    found = numbers(outcome)
+    assert found["registrations"] == 2 and found["pinned"] == 64 << 10, str(outcome)
+
+
+@pytest.mark.parametrize("kind, function", [("CUDA", "cuMemHostRegister"),
+                                            ("HIP", "hipHostRegister")])
+def test_runtime_that_does_not_pin(openmpi, kind, function):
+    outcome = run(openmpi, kind, "unpinned", function).passed()
+    expect_staged(outcome, kind)
+    assert numbers(outcome)["pinned"] == 0, str(outcome)
 
 
 def test_who_passes_what_changes_no_plan(openmpi):
@@ -127,14 +186,14 @@ def test_who_passes_what_changes_no_plan(openmpi):
 def test_calls_of_the_host_ask_nothing(openmpi):
     """What the host gets it gets as the program gave it: it may know such memory itself."""
     outcome = run(openmpi, "CUDA", "idle", options=["--warmup=1000"]).passed()
-    assert numbers(outcome) == (0, 0), str(outcome)
+    assert not any(numbers(outcome).values()), str(outcome)
     assert "device_memory" not in outcome.report.data
 
 
 def test_memory_of_the_processor_is_not_copied(openmpi):
     outcome = run(openmpi, "CUDA", "idle").passed()
-    queries, copies = numbers(outcome)
-    assert queries > 0 and copies == 0, str(outcome)
+    found = numbers(outcome)
+    assert found["queries"] > 0 and found["copies"] == found["pinned"] == 0, str(outcome)
     assert "device_memory" not in outcome.report.data
 
 

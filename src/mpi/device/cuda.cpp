@@ -15,6 +15,8 @@ using Status = int;  // CUresult: 0 is CUDA_SUCCESS
 enum Attribute : int { kContext = 1, kMemoryType = 2, kIsManaged = 8, kDeviceOrdinal = 9 };
 constexpr unsigned kMemoryTypeHost = 1;    // CU_MEMORYTYPE_HOST
 constexpr unsigned kStreamIsBlocking = 0;  // CU_STREAM_DEFAULT: behind the legacy default stream
+constexpr unsigned kPinnedForAll = 1;      // CU_MEMHOSTREGISTER_PORTABLE: in all contexts
+constexpr Status kNotRegistered = 713;     // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 
 // CUDA_MEMCPY2D.
 struct Copy2D {
@@ -50,7 +52,10 @@ struct Functions {
     Status (*memcpy_async)(uintptr_t to, uintptr_t from, size_t bytes, void* stream);
     Status (*memcpy_2d_async)(const Copy2D* copy, void* stream);
     Status (*get_error_string)(Status status, const char** text);
-    Status (*ctx_get_id)(void* context, unsigned long long* id);  // CUDA 12; else null
+    // Null where the driver has none such.
+    Status (*ctx_get_id)(void* context, unsigned long long* id);  // CUDA 12
+    Status (*host_register)(void* memory, size_t bytes, unsigned flags);
+    Status (*host_unregister)(void* memory);
 };
 
 class Cuda final : public Runtime {
@@ -60,6 +65,8 @@ class Cuda final : public Runtime {
 
     bool load(void* handle, FindSymbol find) override {
         find_function(handle, find, "cuCtxGetId", f_.ctx_get_id);
+        find_function(handle, find, "cuMemHostRegister_v2", f_.host_register);
+        find_function(handle, find, "cuMemHostUnregister", f_.host_unregister);
         return find_function(handle, find, "cuPointerGetAttributes", f_.pointer_get_attributes) &&
                find_function(handle, find, "cuCtxPushCurrent_v2", f_.ctx_push_current) &&
                find_function(handle, find, "cuCtxPopCurrent_v2", f_.ctx_pop_current) &&
@@ -141,6 +148,16 @@ class Cuda final : public Runtime {
     }
 
   private:
+    bool pin_memory(void* memory, size_t bytes) override {
+        return f_.host_register != nullptr && f_.host_unregister != nullptr &&
+               f_.host_register(memory, bytes, kPinnedForAll) == 0;
+    }
+    // A context that is gone has taken what was pinned in it along.
+    bool unpin_memory(void* memory) override {
+        const Status status = f_.host_unregister(memory);
+        return status == 0 || status == kNotRegistered;
+    }
+
     bool call(const char* function, Status status) {
         if (status == 0) return true;
         const char* text = nullptr;

@@ -28,6 +28,8 @@ constexpr int kVersion6 = 60'000'000;  // HIP_VERSION: major * 10^7 + minor * 10
 constexpr size_t kPitchMax = 0x7FFFFFFF;
 constexpr int kCopyByAddress = 4;          // hipMemcpyDefault
 constexpr unsigned kStreamIsBlocking = 0;  // hipStreamDefault: behind the null stream
+constexpr unsigned kPinnedForAll = 1;      // hipHostRegisterPortable: on all devices
+constexpr Status kNotRegistered = 713;     // hipErrorHostMemoryNotRegistered
 
 struct Functions {
     Status (*pointer_get_attributes)(PointerAttribute* attributes, const void* address);
@@ -43,6 +45,8 @@ struct Functions {
     Status (*peek_at_last_error)();
     Status (*get_last_error)();
     const char* (*get_error_string)(Status status);
+    Status (*host_register)(void* memory, size_t bytes, unsigned flags);
+    Status (*host_unregister)(void* memory);
 };
 
 class Hip final : public Runtime {
@@ -62,19 +66,15 @@ class Hip final : public Runtime {
                find_function(handle, find, "hipMemcpy2DAsync", f_.memcpy_2d_async) &&
                find_function(handle, find, "hipPeekAtLastError", f_.peek_at_last_error) &&
                find_function(handle, find, "hipGetLastError", f_.get_last_error) &&
-               find_function(handle, find, "hipGetErrorString", f_.get_error_string);
+               find_function(handle, find, "hipGetErrorString", f_.get_error_string) &&
+               find_function(handle, find, "hipHostRegister", f_.host_register) &&
+               find_function(handle, find, "hipHostUnregister", f_.host_unregister);
     }
 
-    // An address that it does not know is an error before ROCm 6.0, which the program would see
-    // later as its own: it is taken back, unless one of the program's stood there already.
+    // An address that it does not know is an error before ROCm 6.0.
     Owner owner(const void* address) override {
-        const bool was_clean = f_.peek_at_last_error() == 0;
         PointerAttribute found{};
-        const Status status = f_.pointer_get_attributes(&found, address);
-        if (status != 0) {
-            if (was_clean) f_.get_last_error();
-            return {};
-        }
+        if (unseen([&] { return f_.pointer_get_attributes(&found, address); }) != 0) return {};
         const bool is_before_6 = version() < kVersion6;
         Owner owner;
         owner.device = found.device;
@@ -123,6 +123,24 @@ class Hip final : public Runtime {
     }
 
   private:
+    bool pin_memory(void* memory, size_t bytes) override {
+        return unseen([&] { return f_.host_register(memory, bytes, kPinnedForAll); }) == 0;
+    }
+    bool unpin_memory(void* memory) override {
+        const Status status = unseen([&] { return f_.host_unregister(memory); });
+        return status == 0 || status == kNotRegistered;
+    }
+
+    // Calls what may fail. The program would find the failure as its own last error later: it is
+    // taken back, unless one of the program's stood there already.
+    template <class Function>
+    Status unseen(Function function) {
+        const bool was_clean = f_.peek_at_last_error() == 0;
+        const Status status = function();
+        if (status != 0 && was_clean) f_.get_last_error();
+        return status;
+    }
+
     bool call(const char* function, Status status) {
         return status == 0 || failed(function, status, f_.get_error_string(status));
     }

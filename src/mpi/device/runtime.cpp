@@ -15,6 +15,24 @@ bool Runtime::copy_rows(void* to, const void* from, size_t pitch, size_t width, 
     return true;
 }
 
+void Runtime::pin(Block& block) {
+    if (block.is_pinned || !block.may_pin) return;
+    block.is_pinned = pin_memory(block.memory, block.bytes);
+    block.may_pin = block.is_pinned;
+}
+
+// Unpinned where the owner's memory can be reached: it is the caller's, so its context is alive.
+// The one that a block was pinned in may not be.
+void Runtime::drop_excess(const Owner& owner) {
+    Block block = blocks.take_excess();
+    if (block.memory == nullptr) return;
+    const bool has_begun = begin(owner);
+    for (; block.memory != nullptr; block = blocks.take_excess()) {
+        if (!block.is_pinned || (has_begun && unpin_memory(block.memory))) Blocks::unmap(block);
+    }
+    end();
+}
+
 bool Runtime::failed(const char* function, int64_t code, const char* text) {
     if (has_problem()) return false;
     if (text != nullptr) {

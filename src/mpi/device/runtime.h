@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "mpi/device/blocks.h"
+
 namespace tutti::mpi::device {
 
 enum class MemoryKind : uint8_t {
@@ -54,7 +56,14 @@ class Runtime {
     virtual bool end() = 0;
     [[nodiscard]] const char* problem() const { return problem_; }
 
+    // Between begin() and end(), too. Makes copies to and from a block fast, where the runtime can:
+    // else it is used as it is.
+    void pin(Block& block);
+    // Gives blocks beyond what is kept back to the system.
+    void drop_excess(const Owner& owner);
+
     std::mutex mutex;
+    Blocks blocks;  // under the mutex
 
   protected:
     // Keeps the first problem of a begin() to end(). Always false.
@@ -63,6 +72,11 @@ class Runtime {
     [[nodiscard]] bool has_problem() const { return problem_[0] != '\0'; }
 
   private:
+    // False where it cannot be: no problem of the call's.
+    virtual bool pin_memory(void* /*memory*/, size_t /*bytes*/) { return false; }
+    // True where it is not pinned any more.
+    virtual bool unpin_memory(void* /*memory*/) { return false; }
+
     char problem_[160] = {};
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/device/blocks.h"
 #include "mpi/device/gaps.h"
 #include "mpi/device/queues.h"
 #include "mpi/device/watch.h"
@@ -91,6 +92,59 @@ TEST(Queues, GiveTheOldestBackWhereThereAreTooMany) {
     }
     EXPECT_GT(dropped, 0u);
     EXPECT_EQ(queues.find({nullptr, 0, 99}), &streams[99]);
+}
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// Each taken and given back at once.
+std::byte* use(Blocks& blocks, size_t bytes) {
+    const Block block = blocks.take(bytes);
+    EXPECT_GE(block.bytes, bytes);
+    block.memory[0] = block.memory[bytes - 1] = std::byte{1};
+    blocks.give_back(block);
+    for (Block old = blocks.take_excess(); old.memory != nullptr; old = blocks.take_excess())
+        Blocks::unmap(old);
+    return block.memory;
+}
+
+TEST(Blocks, AreUsedAgainByWhatTheyHaveRoomFor) {
+    Blocks blocks(size_t{1} << 40);
+    std::byte* small = use(blocks, 1);
+    EXPECT_EQ(use(blocks, 50000), small);
+    std::byte* middle = use(blocks, 3 * kMiB);
+    EXPECT_NE(middle, small);
+    EXPECT_EQ(use(blocks, 1), small);
+    EXPECT_EQ(use(blocks, 4 * kMiB), middle);
+    const Block first = blocks.take(1), second = blocks.take(1);
+    EXPECT_EQ(first.memory, small);
+    EXPECT_EQ(second.memory, middle);
+    EXPECT_EQ(blocks.bytes(), 0u);
+    blocks.give_back(first);
+    blocks.give_back(second);
+}
+
+TEST(Blocks, LargeOnesStayAsLongAsCallsHaveUseForThem) {
+    Blocks blocks(size_t{1} << 40);
+    std::byte* large = use(blocks, 200 * kMiB);
+    std::byte* small = use(blocks, 1);
+    EXPECT_NE(small, large);
+    for (uint64_t i = 0; i < 2 * Blocks::kIdleTakes; ++i)
+        EXPECT_EQ(use(blocks, i % 2 == 0 ? 1 : 200 * kMiB), i % 2 == 0 ? small : large);
+    for (uint64_t i = 0; i < Blocks::kIdleTakes + 1; ++i) {
+        EXPECT_GT(blocks.bytes(), 200 * kMiB) << i;
+        EXPECT_EQ(use(blocks, 1), small);
+    }
+    EXPECT_LT(blocks.bytes(), kMiB);
+}
+
+TEST(Blocks, NoMoreStaysThanAPartOfTheMachinesMemory) {
+    Blocks blocks(size_t{16} << 30);  // 256 MiB
+    use(blocks, 300 * kMiB);
+    EXPECT_EQ(blocks.bytes(), 0u);
+    use(blocks, 200 * kMiB);
+    EXPECT_EQ(blocks.bytes(), 200 * kMiB);
+    use(blocks, 250 * kMiB);  // the older one goes
+    EXPECT_EQ(blocks.bytes(), 250 * kMiB);
 }
 
 struct Opened {
