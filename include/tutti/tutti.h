@@ -468,6 +468,7 @@ typedef struct tutti_node_info {
     uint64_t ring_bytes; /* in use, of a rank */
     uint64_t single_one_way_bytes; /* from so many on a single copy; UINT64_MAX: never */
     uint64_t single_all_ways_bytes;
+    uint64_t single_scatter_bytes; /* of a scatter's block */
     uint32_t single_readers_max; /* so many read one rank at a time; UINT32_MAX: as many as come */
     char host[64]; /* texts are cut where they are longer and end with a null character */
     char reason[96];

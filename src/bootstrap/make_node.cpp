@@ -202,8 +202,11 @@ void NodeMaker::prepare() {
         node.pool = home_.home()->pool();
         // Its slots end sooner, but what is measured or wanted of single copy is of more than that.
         constexpr uint64_t kLeast = node::kInlineBytesMax + 1;
-        node.tuning.single_one_way = std::max<uint64_t>(node.tuning.single_one_way, kLeast);
-        node.tuning.single_all_ways = std::max<uint64_t>(node.tuning.single_all_ways, kLeast);
+        node::Tuning& tuning = node.tuning;
+        for (uint64_t* from :
+             {&tuning.single_one_way, &tuning.single_all_ways, &tuning.single_scatter}) {
+            *from = std::max<uint64_t>(*from, kLeast);
+        }
     }
     node.rank_order = context_.settings().reproducible;
     node::prepare(node);

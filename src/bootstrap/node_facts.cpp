@@ -97,12 +97,18 @@ void forbid_reading(NodeFacts& facts, const node::Denial& denial, const Settings
                        settings.single_copy == SingleCopyChoice::kAllow);
 }
 
-node::TuningLimits tuning_limits(const Settings& settings, bool can_read,
-                                 bool has_long_rings = true) {
+node::TuningLimits tuning_limits(const Settings& settings, bool can_read) {
     return {.piece_bytes_max = piece_bytes_max(settings),
             .has_single = can_read,
-            .is_always_single = settings.single_copy == SingleCopyChoice::kOn,
-            .has_long_rings = has_long_rings};
+            .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
+}
+
+node::TuningLimits tuning_limits(const Settings& settings, bool can_read, const node::Team& team) {
+    node::TuningLimits limits = tuning_limits(settings, can_read);
+    limits.has_long_rings = has_long_rings(team.slice.geometry);
+    limits.ranks = team.size;
+    limits.is_flat = team.layout.flat;
+    return limits;
 }
 
 }  // namespace
@@ -130,7 +136,7 @@ FactFinder::FactFinder(engine::Context& context, const node::Team& team,
     if (is_crowded) return;
     map_rings(team_);
     meter_.emplace(context.clock(), default_tuning(settings, team.size),
-                   tuning_limits(settings, true, has_long_rings(team_.slice.geometry)));
+                   tuning_limits(settings, true, team_));
 }
 
 FactFinder::~FactFinder() = default;
@@ -189,8 +195,7 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     if (facts.is_known) context.note_no_single_copy(facts.no_single_copy);
     const Settings& settings = context.settings();
     const node::Tuning untried = default_tuning(settings, team.size);
-    const auto limits =
-        tuning_limits(settings, facts.can_read, has_long_rings(team.slice.geometry));
+    const auto limits = tuning_limits(settings, facts.can_read, team);
     team.tuning = node::tune(facts.figures, untried, limits);
     node::follow_flags(team.layout, facts.figures);
     team.fold_room = context.fold_room();

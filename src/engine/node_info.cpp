@@ -39,6 +39,7 @@ void describe_tuning(const node::Tuning& tuning, tutti_node_info& info) {
     info.piece_bytes_max = tuning.pieces.bytes_max;
     info.single_one_way_bytes = tuning.single_one_way;
     info.single_all_ways_bytes = tuning.single_all_ways;
+    info.single_scatter_bytes = tuning.single_scatter;
     info.single_readers_max = tuning.readers_max;
 }
 

@@ -59,10 +59,12 @@ std::string meet(const Scenario& scenario, node::Layout& layout) {
     return fmt::format("in a tree: {}; {}", is_told ? "TUTTI_LAYOUT" : limit, where);
 }
 
-node::TuningLimits limits_of(const Settings& settings, bool can_read) {
+node::TuningLimits limits_of(const Settings& settings, bool can_read, uint32_t ranks) {
     return {.piece_bytes_max = bootstrap::piece_bytes_max(settings),
             .has_single = can_read && settings.single_copy != SingleCopyChoice::kOff,
-            .is_always_single = settings.single_copy == SingleCopyChoice::kOn};
+            .is_always_single = settings.single_copy == SingleCopyChoice::kOn,
+            .ranks = ranks,
+            .is_flat = !bootstrap::wants_tree(settings, ranks, false)};
 }
 
 // Stands for that of ranks that nobody runs.
@@ -72,8 +74,8 @@ class NoMemory final : public node::PeerMemory {
 };
 
 // A scenario has no processors between which anything could be measured.
-std::string untried(const Settings& settings, const node::Tuning& tuning) {
-    const node::TuningLimits limits = limits_of(settings, true);
+std::string untried(const Settings& settings, const node::Tuning& tuning, uint32_t ranks) {
+    const node::TuningLimits limits = limits_of(settings, true, ranks);
     return fmt::format(
         "nothing measured: {}",
         node::consequence_text({}, node::tune({}, tuning, limits), limits.has_single));
@@ -124,7 +126,7 @@ std::string MeasuredNode::text() const {
 
 node::Tuning tuning_of(const MeasuredNode& measured, const Settings& settings, uint32_t ranks) {
     return node::tune(measured.figures, bootstrap::default_tuning(settings, ranks),
-                      limits_of(settings, measured.can_read));
+                      limits_of(settings, measured.can_read, ranks));
 }
 
 NodeSide node_side(const Scenario& scenario, uint64_t bytes,
@@ -134,10 +136,11 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
     node::Team& team = side.team;
     team.size = scenario.ranks;
     team.tuning = bootstrap::default_tuning(scenario.settings, scenario.ranks);
-    side.tuned = untried(scenario.settings, team.tuning);
+    side.tuned = untried(scenario.settings, team.tuning, scenario.ranks);
     if (measured) {
         team.tuning = tuning_of(*measured, scenario.settings, scenario.ranks);
-        const bool has_single = limits_of(scenario.settings, measured->can_read).has_single;
+        const bool has_single =
+            limits_of(scenario.settings, measured->can_read, scenario.ranks).has_single;
         if (has_single) team.peers = std::make_shared<NoMemory>();
         side.tuned = node::consequence_text(measured->figures, team.tuning, has_single);
     }

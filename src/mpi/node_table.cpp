@@ -102,6 +102,7 @@ nlohmann::ordered_json follows_json(const tutti_node_info& info) {
     json["single_copy"] = info.reads != 0;
     json["single_copy_one_way_from_bytes"] = from_json(info.single_one_way_bytes);
     json["single_copy_all_ways_from_bytes"] = from_json(info.single_all_ways_bytes);
+    json["single_copy_scatter_from_bytes"] = from_json(info.single_scatter_bytes);
     json["single_copy_readers_max"] = nullptr;
     if (info.single_readers_max != UINT32_MAX) {
         json["single_copy_readers_max"] = info.single_readers_max;

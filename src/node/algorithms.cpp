@@ -16,6 +16,15 @@ namespace {
 // Largest p * n at which every rank folds all vectors itself ("direct"): one synchronization
 // instead of two, p times the work. Measured with 2 ranks on 2 cores, see docs/node.md.
 constexpr size_t kDirectBytesMax = 32 * 1024;
+// Where ranks have processors of their own, another meeting of all costs less than much moving: an
+// allreduce goes in slots as long as all vectors together have so few bytes, or along the tree as
+// long as one has so few for each rank, and then directly as long as each reads so few bytes more
+// than of shares. Measured with 3 to 16 ranks on 16 cores of an Intel Xeon, see docs/node.md.
+constexpr size_t kSlotsBytesMax = 2560;
+constexpr size_t kTreeBytesARank = 16;
+constexpr size_t kDirectMoreBytesMax = 4096;
+// Ranks up to which a reduce in slots is quicker flat than along a tree over one group. Likewise.
+constexpr Rank kFlatReduceRanksMax = 16;
 // Ranks up to which the root of a reduce folds alone: the others only copy, so the split pays only
 // when (p - 1) folds take longer than copy in, fold and copy out of a share.
 constexpr Rank kRootFoldsRanksMax = 3;
@@ -27,9 +36,9 @@ static_assert(kInlineBytesMax == 1024);
 constexpr const char* kByRoot = "more than 1 KiB, up to 3 ranks: the root folds alone";
 static_assert(kRootFoldsRanksMax == 3);
 constexpr const char* kByEverybody =
-    "more than 1 KiB, up to 32 KiB of all ranks together: whoever needs the result folds alone";
+    "more than slots are for, up to 32 KiB of all together: whoever needs the result folds alone";
 constexpr const char* kByShares =
-    "more than 32 KiB of all ranks together, or than a chunk: each rank folds a share for all";
+    "more than one rank may fold alone, or than a chunk: each rank folds a share for all";
 static_assert(kDirectBytesMax == 32 * 1024);
 constexpr const char* kByTurns =
     "more than 1 KiB, where it weighs least: piece by piece up and down the tree, leaders in turn";
@@ -217,17 +226,26 @@ constexpr auto kRows = std::to_array<Row>({
 });
 static_assert(kRows.size() == TUTTI_COLLECTIVE_COUNT);
 
+// Along a tree static, since it folds in another order than the rest, which no measurement may
+// change.
+inline bool has_cores(const Team& team) { return !team.layout.flat || team.tuning.has_cores; }
+
 inline bool is_direct(const Team& team, const Call& call) {
-    return call.bytes <= kDirectBytesMax / team.size &&
-           call.bytes <= team.slice.geometry.chunk_bytes;
+    if (call.bytes > kDirectBytesMax / team.size) return false;
+    if (call.bytes > team.slice.geometry.chunk_bytes) return false;
+    if (call.collective != TUTTI_ALLREDUCE || !has_cores(team)) return true;
+    return (team.size - 2) * call.bytes <= kDirectMoreBytesMax;
+}
+
+inline uint64_t single_from(const Tuning& tuning, tutti_collective collective) {
+    if (collective == TUTTI_SCATTER) return tuning.single_scatter;
+    const bool is_both_ways = collective == TUTTI_ALLREDUCE || collective == TUTTI_ALLGATHER;
+    return is_both_ways ? tuning.single_all_ways : tuning.single_one_way;
 }
 
 inline bool is_single(const Team& team, const Call& call) {
-    const bool is_both_ways =
-        call.collective == TUTTI_ALLREDUCE || call.collective == TUTTI_ALLGATHER;
-    const Tuning& tuning = team.tuning;
     if (team.call >= kOfferNumberMax) return false;
-    if (call.bytes < (is_both_ways ? tuning.single_all_ways : tuning.single_one_way)) return false;
+    if (call.bytes < single_from(team.tuning, call.collective)) return false;
     return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
 }
 
@@ -249,16 +267,36 @@ inline const Algorithm& choose_large(const Team& team, const Call& call) {
     return is_by_root ? *row.by_root : *row.large;
 }
 
+bool is_one_group(const Team& team) {
+    const auto& seats = team.layout.seats;
+    return !seats.empty() && seats[0].count == team.size;
+}
+
+bool is_along_tree(const Team& team, const Call& call, const Row& row) {
+    if (team.layout.flat || row.tree == nullptr) return false;
+    if (row.tree_folds && (team.rank_order || call.reducer.user_fn != nullptr)) return false;
+    const bool is_quicker_flat =
+        call.collective == TUTTI_REDUCE && team.size <= kFlatReduceRanksMax && is_one_group(team);
+    return !is_quicker_flat;
+}
+
+// Bytes up to which a call goes in slots.
+size_t slots_max(const Team& team, const Call& call) {
+    const size_t most = team.slice.geometry.inline_max;
+    const Row& row = kRows[call.collective];
+    if (row.slot_holds_all) return most / team.size;
+    const bool is_special = call.is_signal || call.reducer.user_fn != nullptr;
+    if (call.collective != TUTTI_ALLREDUCE || is_special || !has_cores(team)) return most;
+    const bool is_tree = is_along_tree(team, call, row);
+    return std::min(most, is_tree ? kTreeBytesARank * team.size : kSlotsBytesMax / team.size);
+}
+
 // A barrier has no bytes.
 const Algorithm& choose(const Team& team, const Call& call) {
     if (team.size == 1) return kAlone;
     const Row& row = kRows[call.collective];
-    const size_t slot_bytes = call.bytes * (row.slot_holds_all ? team.size : 1);
-    if (slot_bytes > team.slice.geometry.inline_max) return choose_large(team, call);
-    if (!team.layout.flat && row.tree) {
-        const bool is_ordered = team.rank_order || call.reducer.user_fn != nullptr;
-        if (!row.tree_folds || !is_ordered) return *row.tree;
-    }
+    if (call.bytes > slots_max(team, call)) return choose_large(team, call);
+    if (is_along_tree(team, call, row)) return *row.tree;
     return call.is_signal ? *row.signal : *row.small;
 }
 
@@ -349,6 +387,10 @@ void choose_small(Team& team) {
         const Algorithm& algorithm = choose(team, call);
         TUTTI_ASSERT(algorithm.plan == nullptr, "short calls go in slots");
         team.small[i] = algorithm.step;
+        // One step of a slot that holds all blocks goes on in chunks by itself.
+        const bool goes_on = kRows[i].slot_holds_all;
+        team.small_max[i] =
+            static_cast<uint32_t>(goes_on ? team.slice.geometry.inline_max : slots_max(team, call));
     }
 }
 
@@ -359,17 +401,20 @@ void start(Team& team, Op& op, const Algorithm& algorithm) {
 }
 
 namespace {
-[[gnu::noinline]] void start_short(Team& team, Op& op) { start(team, op, choose(team, op.call)); }
+[[gnu::noinline]] void start_special(Team& team, Op& op) {
+    const Algorithm& algorithm = choose(team, op.call);
+    algorithm.plan ? start_in_chunks(team, op, nullptr) : start_in_slots(team, op, algorithm.step);
+}
 }  // namespace
 
 // On the path of every call: most are short.
 void start(Team& team, Op& op) {
     const Call& call = op.call;
     TUTTI_ASSERT(call.root < team.size, "root within the team");
-    if (call.bytes > team.slice.geometry.inline_max && team.size > 1) {
+    if (call.is_signal || call.reducer.user_fn) return start_special(team, op);
+    if (call.bytes > team.small_max[call.collective] && team.size > 1) {
         return start_in_chunks(team, op, nullptr);
     }
-    if (call.is_signal || call.reducer.user_fn) return start_short(team, op);
     start_in_slots(team, op, team.small[call.collective]);
 }
 

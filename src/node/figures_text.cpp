@@ -45,7 +45,7 @@ std::string from_text(uint64_t bytes) {
     return bytes == kNever ? "never" : "from " + format_bytes(bytes) + " on";
 }
 
-std::string single_text(const Figures& figures, const Tuning& tuning) {
+std::string moving_text(const Figures& figures, const Tuning& tuning) {
     const uint64_t one_way = tuning.single_one_way;
     const uint64_t all_ways = tuning.single_all_ways;
     if (one_way == 0 && all_ways == 0) return "single copy wherever it may";
@@ -56,6 +56,12 @@ std::string single_text(const Figures& figures, const Tuning& tuning) {
     const bool is_measured = has_single(figures.one_way) || has_single(figures.all_ways);
     if (one_way == kNever && !is_measured) return "single copy not measured";
     return "single copy " + from_text(one_way);
+}
+
+std::string single_text(const Figures& figures, const Tuning& tuning) {
+    const std::string text = moving_text(figures, tuning);
+    if (tuning.single_scatter == tuning.single_one_way) return text;
+    return text + ", of scatters " + from_text(tuning.single_scatter);
 }
 
 // Where two lengths were compared.
@@ -89,7 +95,8 @@ std::string consequence_text(const Figures& figures, const Tuning& tuning, bool 
     std::string text = std::string("copies by ") + name_of(tuning.way) + " in pieces of up to " +
                        format_bytes(tuning.pieces.bytes_max) + ring_text(figures, tuning) + "; " +
                        (can_read ? single_text(figures, tuning) : "no single copy");
-    const bool is_used = tuning.single_one_way != kNever || tuning.single_all_ways != kNever;
+    const bool is_used = tuning.single_one_way != kNever || tuning.single_all_ways != kNever ||
+                         tuning.single_scatter != kNever;
     if (!can_read || !is_used || tuning.readers_max == kAllReaders) return text;
     const bool is_one = tuning.readers_max == 1;
     return text + ", " + std::to_string(tuning.readers_max) +

@@ -228,6 +228,7 @@ void Meter::record() {
 
 void Meter::end(Team& team) {
     apply(team, order_.tuning);
+    choose_small(team);
     team.layout.quick = std::move(quick_);
     room_.reset();
     phase_ = Phase::kIdle;

@@ -100,8 +100,10 @@ struct Team {
     // How far the farthest child is; nothing: not known.
     std::optional<uint32_t> children_distance;
 
-    // By collective: what runs up to 1 KiB, but for users' operators and signals. From prepare().
+    // By collective: what runs calls of up to so many bytes in slots, but for users' operators and
+    // signals. From prepare(), and again after the tuning has changed.
     std::array<StepFunction, TUTTI_COLLECTIVE_COUNT> small{};
+    std::array<uint32_t, TUTTI_COLLECTIVE_COUNT> small_max{};
     NoteWords* own_notes = nullptr;  // in the slice
 
     // By rank: whose data of the call in flight comes through its ring, after all (single.cpp).

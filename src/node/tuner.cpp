@@ -27,7 +27,7 @@ void Tuner::hear(Team& team) {
     if (denial_.failure == 0) return;
     has_single_ = false;
     meter_.forbid_single();
-    team.tuning.single_one_way = team.tuning.single_all_ways = kNever;
+    team.tuning.set_single(kNever);
     if (on_denial_) on_denial_(denial_);
 }
 

@@ -53,9 +53,12 @@ struct Tuning {
     uint32_t ring_bytes = kShortRingBytes;
     uint64_t single_one_way = kNever;    // where data goes from or to one rank
     uint64_t single_all_ways = kNever;   // where all send and all receive
+    uint64_t single_scatter = kNever;    // of a scatter's block
     uint32_t readers_max = kAllReaders;  // of one giver, at a time
+    bool has_cores = false;              // each rank has a processor: figures were taken
     bool operator==(const Tuning&) const = default;
 
+    void set_single(uint64_t from) { single_one_way = single_all_ways = single_scatter = from; }
     static constexpr std::array<CopyWay, kDistancesMax> all_by(CopyWay way) {
         std::array<CopyWay, kDistancesMax> ways{};
         ways.fill(way);
@@ -150,6 +153,8 @@ struct TuningLimits {
     bool has_single = true;         // wherever it may and wins,
     bool is_always_single = false;  // or wherever it may
     bool has_long_rings = true;     // of the team, whatever others of its processes have
+    uint32_t ranks = 2;             // of the team,
+    bool is_flat = true;            // which meet all with all
 };
 
 // `untried`: what holds where nothing was measured.

@@ -29,7 +29,7 @@ SimTeam team_of(uint32_t ranks, uint64_t patience, bool is_single = true) {
     SimTeam team{.ranks = ranks, .chunk_bytes = kChunk, .layout = {}};
     team.peers = all_read;
     if (is_single) {
-        team.tuning.single_one_way = team.tuning.single_all_ways = node::kInlineBytesMax + 1;
+        team.tuning.set_single(node::kInlineBytesMax + 1);
     }
     team.patience_polls = patience;
     return team;

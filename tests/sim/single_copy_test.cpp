@@ -30,7 +30,7 @@ constexpr tutti_collective kKinds[] = {TUTTI_BCAST,  TUTTI_REDUCE,  TUTTI_ALLRED
 SimTeam single_team(uint32_t ranks, size_t chunk_bytes, Peers peers) {
     SimTeam team{.ranks = ranks, .chunk_bytes = chunk_bytes, .layout = {}};
     team.peers = peers;
-    team.tuning.single_one_way = team.tuning.single_all_ways = node::kInlineBytesMax + 1;
+    team.tuning.set_single(node::kInlineBytesMax + 1);
     team.tuning.pieces.count = 2;
     return team;
 }

@@ -35,7 +35,7 @@ Spec draw_long(Prng& prng, uint32_t ranks, bool may_lose) {
 
 void run_threads_of(SimTeam team, uint64_t seed, bool may_lose) {
     Prng prng(seed);
-    team.tuning.single_one_way = team.tuning.single_all_ways = 0;
+    team.tuning.set_single(0);
     team.tuning.pieces.bytes_min = 256;
     team.patience_polls = prng.below(200);
     const simulate::SimSlice memory(team.ranks, 2048);

@@ -249,8 +249,8 @@ TEST(Threads, ARequestStartsAgainAfterLessHasCome) {
 TEST(Threads, RequestsAndBlockingCallsMix) {
     constexpr uint32_t kRanks = 3;
     const ContextPtr context = make_context({"TUTTI_LAYOUT=tree"});
-    const Exchange user({TUTTI_ALLREDUCE, 0, 64, Fold::kAffine, 1, false}, kRanks);
-    const Exchange sum({TUTTI_ALLREDUCE, 0, 64, Fold::kSumU32, 2, false}, kRanks);
+    const Exchange user({TUTTI_ALLREDUCE, 0, 48, Fold::kAffine, 1, false}, kRanks);
+    const Exchange sum({TUTTI_ALLREDUCE, 0, 48, Fold::kSumU32, 2, false}, kRanks);
     run_crew(context.get(), kRanks, [&](uint32_t rank, tutti_team* team) {
         tutti_call call = user.call(rank);
         ASSERT_EQ(tutti_run(team, &call), TUTTI_OK);

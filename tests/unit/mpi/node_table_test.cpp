@@ -34,6 +34,7 @@ tutti_node_info far_info(uint64_t processes, tutti_node_state state) {
     info.ring_bytes = 2097152;
     info.single_one_way_bytes = 32768;
     info.single_all_ways_bytes = UINT64_MAX;
+    info.single_scatter_bytes = 16384;
     info.readers_ns[1] = 9000;
     info.readers_ns[2] = 11000;
     info.single_readers_max = 2;
@@ -55,6 +56,7 @@ tutti_node_info crowded_info(uint64_t processes) {
     info.piece_bytes_max = 16384;
     info.ring_bytes = 524288;
     info.single_one_way_bytes = info.single_all_ways_bytes = UINT64_MAX;
+    info.single_scatter_bytes = UINT64_MAX;
     info.single_readers_max = UINT32_MAX;
     strncpy(info.host, "node7", sizeof info.host - 1);
     strncpy(info.reason, "ranks share processors", sizeof info.reason - 1);
@@ -158,7 +160,8 @@ TEST(NodeTable, Json) {
        "follows": {"way": "stream", "pieces": 4, "piece_bytes_min": 8192, "piece_bytes_max": 65536,
                    "ring_bytes": 2097152,
                    "single_copy": true, "single_copy_one_way_from_bytes": 32768,
-                   "single_copy_all_ways_from_bytes": null, "single_copy_readers_max": 2}},
+                   "single_copy_all_ways_from_bytes": null,
+                   "single_copy_scatter_from_bytes": 16384, "single_copy_readers_max": 2}},
       {"host": "node7", "ranks": 8, "communicators": 1, "lean_communicators": 0,
        "measured": false,
        "reason": "ranks share processors",
@@ -166,6 +169,7 @@ TEST(NodeTable, Json) {
                    "piece_bytes_max": 16384, "ring_bytes": 524288, "single_copy": false,
                    "single_copy_one_way_from_bytes": null,
                    "single_copy_all_ways_from_bytes": null,
+                   "single_copy_scatter_from_bytes": null,
                    "single_copy_readers_max": null}}])");
     EXPECT_EQ(node_json(rows), expected);
 }

@@ -24,19 +24,25 @@ struct Case {
     bool keeps_order = false;
     bool is_users = false;
     size_t chunk_bytes = 16384;
+    bool has_cores = false;
+    Rank groups = 1;  // of a tree
 };
 
-// Eight under each, all in one group.
-Layout tree_of(Rank ranks) {
-    std::vector<Rank> parents(ranks, kNoRank);
-    for (Rank rank = 1; rank < ranks; ++rank) parents[rank] = (rank - 1) / 8;
-    return make_tree(parents, std::vector<Rank>(ranks, 0));
+// Eight under each.
+Layout tree_of(Rank ranks, Rank groups = 1) {
+    std::vector<Rank> parents(ranks, kNoRank), group_of(ranks, 0);
+    for (Rank rank = 1; rank < ranks; ++rank) {
+        parents[rank] = (rank - 1) / 8;
+        group_of[rank] = rank * groups / ranks;
+    }
+    return make_tree(parents, group_of);
 }
 
 Team team_of(const Case& one) {
     Team team;
     team.size = one.ranks;
-    if (!one.is_flat) team.layout = tree_of(one.ranks);
+    if (!one.is_flat) team.layout = tree_of(one.ranks, one.groups);
+    team.tuning.has_cores = one.has_cores;
     team.rank_order = one.keeps_order;
     team.slice.geometry = Geometry::make(one.ranks, one.chunk_bytes);
     return team;
@@ -109,6 +115,38 @@ TEST(NodeAlgorithms, AreChosenBySizeAndTeam) {
     EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 264), "split");
     EXPECT_EQ(chosen_name(TUTTI_REDUCE_SCATTER_BLOCK, 1032), "split");
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 8, {.ranks = 1}), "alone");
+}
+
+// Another meeting costs less than that all read all, where nobody waits for a processor.
+TEST(NodeAlgorithms, AllreducesLeaveTheSlotsSoonerWhereRanksHaveCores) {
+    const auto runs = [](Rank ranks, bool is_flat, std::vector<size_t> bytes) {
+        std::string names;
+        for (const size_t one : bytes) {
+            const Case of{.ranks = ranks, .is_flat = is_flat, .has_cores = is_flat};
+            names += chosen_name(TUTTI_ALLREDUCE, one, of) + " ";
+        }
+        return names;
+    };
+    EXPECT_EQ(runs(2, true, {1024, 1025, 16384, 16385}), "small direct direct split ");
+    EXPECT_EQ(runs(8, true, {320, 328, 682, 683, 1024}), "small direct direct split split ");
+    EXPECT_EQ(runs(10, false, {160, 168, 512, 513, 1024}), "tree direct direct split split ");
+    EXPECT_EQ(runs(16, false, {256, 264, 292, 293, 1024}), "tree direct direct split split ");
+    EXPECT_EQ(runs(64, false, {1024}), "tree ");
+    const Case ordered{.ranks = 16, .is_flat = false, .keeps_order = true};
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 160, ordered), "small");
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 1024, ordered), "split");
+    const Case users{.ranks = 16, .is_flat = false, .is_users = true};
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 1024, users), "small");
+}
+
+TEST(NodeAlgorithms, AReduceInOneGroupIsQuickerFlat) {
+    const auto name = [](Rank ranks, Rank groups, size_t bytes) {
+        return chosen_name(TUTTI_REDUCE, bytes,
+                           {.ranks = ranks, .is_flat = false, .groups = groups});
+    };
+    EXPECT_EQ(name(16, 1, 1024), "small");
+    EXPECT_EQ(name(16, 2, 1024), "tree");
+    EXPECT_EQ(name(17, 1, 8), "tree");
 }
 
 // By weight: the more ranks, the more it costs that each has to do with all.

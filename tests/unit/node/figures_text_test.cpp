@@ -29,17 +29,19 @@ TEST(FiguresText, NothingMeasured) {
 }
 
 TEST(FiguresText, SingleCopy) {
-    const auto text = [](uint64_t one_way, uint64_t all_ways) {
+    const auto text = [](uint64_t one_way, uint64_t all_ways, uint64_t scatter) {
         Tuning tuning;
         tuning.single_one_way = one_way;
         tuning.single_all_ways = all_ways;
+        tuning.single_scatter = scatter;
         const std::string all = consequence_text(near_cores(), tuning, true);
         return all.substr(all.find("; ") + 2);
     };
-    EXPECT_EQ(text(0, 0), "single copy wherever it may");
-    EXPECT_EQ(text(16384, 16384), "single copy from 16 KiB on");
-    EXPECT_EQ(text(kNever, 65536), "single copy never one way, from 64 KiB on both ways");
-    EXPECT_EQ(text(kNever, kNever), "single copy never");
+    EXPECT_EQ(text(0, 0, 0), "single copy wherever it may");
+    EXPECT_EQ(text(16384, 16384, 16384), "single copy from 16 KiB on");
+    EXPECT_EQ(text(kNever, 65536, kNever), "single copy never one way, from 64 KiB on both ways");
+    EXPECT_EQ(text(kNever, kNever, kNever), "single copy never");
+    EXPECT_EQ(text(kNever, kNever, 65536), "single copy never, of scatters from 64 KiB on");
 }
 
 TEST(FiguresText, ReadersAtATime) {
@@ -50,7 +52,7 @@ TEST(FiguresText, ReadersAtATime) {
               "barrier 0.06 us; 64 KiB one way: plain 5.3, prefetch 3.4, string 3.4, stream 9.9, "
               "single copy 31.0, by 2 at a time 18.5 us");
     Tuning tuning;
-    tuning.single_one_way = tuning.single_all_ways = 65536;
+    tuning.set_single(65536);
     const auto text = [&](uint32_t readers) {
         tuning.readers_max = readers;
         const std::string all = consequence_text(figures, tuning, true);
@@ -59,7 +61,7 @@ TEST(FiguresText, ReadersAtATime) {
     EXPECT_EQ(text(2), "single copy from 64 KiB on, 2 readers at a time");
     EXPECT_EQ(text(1), "single copy from 64 KiB on, 1 reader at a time");
     EXPECT_EQ(text(kAllReaders), "single copy from 64 KiB on");
-    tuning.single_one_way = tuning.single_all_ways = kNever;
+    tuning.set_single(kNever);
     EXPECT_EQ(text(2), "single copy never");
 }
 

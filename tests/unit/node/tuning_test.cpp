@@ -159,9 +159,32 @@ TEST(Tuning, SingleCopyFromWhereItWins) {
         const Tuning tuning = tune(figures, {}, {});
         EXPECT_EQ(tuning.single_one_way, one.from) << one.start_ns;
         EXPECT_EQ(tuning.single_all_ways, one.from) << one.start_ns;
+        EXPECT_EQ(tuning.single_scatter, one.from) << one.start_ns;
         EXPECT_EQ(tune(figures, {}, {.has_single = false}).single_one_way, kNever);
+        EXPECT_EQ(tune(figures, {}, {.has_single = false, .ranks = 9}).single_scatter, kNever);
         EXPECT_EQ(tune(figures, {}, {.is_always_single = true}).single_all_ways, 0u);
     }
+}
+
+// Of 64 KiB, us, as measured among cores of an Intel Xeon.
+TEST(Tuning, AScatterIsReadWhereItsRootWouldWriteMany) {
+    const struct {
+        uint32_t ranks;
+        bool is_flat;
+        double ring_us, single_us;
+        uint64_t from;
+    } cases[] = {{2, true, 6.0, 9.0, kNever},       {3, true, 6.9, 21.3, 256 << 10},
+                 {4, true, 7.5, 42.2, 256 << 10},   {6, true, 11.3, 55.4, 256 << 10},
+                 {8, true, 9.2, 66.8, 256 << 10},   {12, false, 15.8, 76.7, 256 << 10},
+                 {16, false, 17.1, 78.0, 64 << 10}, {3, true, 5.0, 30.0, kNever}};
+    for (const auto& one : cases) {
+        const auto ps = [](double us) { return static_cast<uint32_t>(us * 1e6 / 65536) + 1; };
+        const Figures figures = measured(machine(ps(one.ring_us), ps(one.single_us), 0), true);
+        const Tuning tuning = tune(figures, {}, {.ranks = one.ranks, .is_flat = one.is_flat});
+        EXPECT_EQ(tuning.single_one_way, kNever);
+        EXPECT_EQ(tuning.single_scatter, one.from) << one.ranks << " ranks";
+    }
+    EXPECT_EQ(tune({}, {}, {.ranks = 16}).single_scatter, kNever);
 }
 
 TEST(Tuning, WithoutSingleCopyNothingIsMeasuredOfIt) {
