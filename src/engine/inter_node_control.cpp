@@ -23,6 +23,12 @@ constexpr uint64_t kTellEveryNs = 1'000'000'000;
 // may be lost where a member tries multicast meanwhile, or has no room for an answer.
 constexpr uint32_t kTellingsMax = 64;
 
+// What a member that has given up has sent in calls before, arrives soon or never.
+constexpr uint64_t kLastCallsNs = 1'000'000'000;
+
+// Numbers of calls go round.
+bool is_later(uint32_t one, uint32_t other) { return static_cast<int32_t>(one - other) > 0; }
+
 }  // namespace
 
 bool InterNodeControl::tell(tutti_status status, const char* text) {
@@ -50,20 +56,30 @@ void InterNodeControl::hear_all(bool is_in_call) {
     for (notes::Note note; !members_.is_broken() && inter_node_.notes().receive(note);) {
         hear(note, is_in_call);
     }
+    end_if_due();
     if (!inquiry_.is_over(members_.context.clock().now_ns())) return;
     // Unless the call went on.
     const bool is_over = !is_in_call || inter_node_.call() != inquiry_.call();
     is_over ? inquiry_.stop() : report_inquiry();
 }
 
+// Whoever has given up was through the calls before, which end well here too, as they do on a rank
+// that has not heard of it yet.
+void InterNodeControl::end_if_due() {
+    if (!gave_up_ || members_.is_broken()) return;
+    const uint64_t waited_ns = members_.context.clock().now_ns() - heard_ns_;
+    if (is_later(gave_up_->call, inter_node_.call()) && waited_ns < kLastCallsNs) return;
+    const auto status = static_cast<tutti_status>(static_cast<int32_t>(gave_up_->status));
+    members_.break_down(status, gave_up_->text.data());
+    tell_node(status, gave_up_->text.data());
+}
+
 void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
     switch (note.kind) {
-        case notes::Note::Kind::kGaveUp: {
-            const auto status = static_cast<tutti_status>(static_cast<int32_t>(note.status));
-            members_.break_down(status, note.text.data());
-            tell_node(status, note.text.data());
+        case notes::Note::Kind::kGaveUp:
+            if (!gave_up_) heard_ns_ = members_.context.clock().now_ns();
+            if (!gave_up_ || is_later(gave_up_->call, note.call)) gave_up_ = note;
             break;
-        }
         case notes::Note::Kind::kQuestion:
             if (is_in_call) answer(note);
             break;

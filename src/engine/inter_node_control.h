@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/control.h"
@@ -37,6 +38,7 @@ class InterNodeControl final : public Control {
   private:
     void hear_all(bool is_in_call);
     void hear(const notes::Note& note, bool is_in_call);
+    void end_if_due();
     void answer(const notes::Note& question);
     void ask_on();
     void report_inquiry();
@@ -49,6 +51,9 @@ class InterNodeControl final : public Control {
     [[nodiscard]] std::vector<uint32_t> waits_for();
 
     InterNode& inter_node_;
+    // A member takes part in no further call than the note's; and since when this rank knows.
+    std::optional<notes::Note> gave_up_;
+    uint64_t heard_ns_ = 0;
     notes::Inquiry inquiry_;
     uint64_t inquiry_waited_ns_ = 0;
     tutti_collective inquiry_collective_ = TUTTI_BARRIER;

@@ -182,5 +182,38 @@ TEST(Hosts, AFailedMessageIsNotedToAll) {
     });
 }
 
+// Rank 0 fails in the second call, while rank 2 waits in the first for rank 1, which is late.
+TEST(Hosts, AFailureEndsNoCallBefore) {
+    constexpr uint32_t kHosts = 3;
+    const ContextPtr context =
+        make_context({"TUTTI_HOSTS=3", "TUTTI_MCAST=off", "TUTTI_BCAST=chain"});
+    Meeting meeting(kHosts);
+    Mailbox mailbox(kHosts, size_t{1} << 20);  // nobody waits for who has sent
+    std::atomic<bool> has_failed{false};
+    run_threads(kHosts, [&](uint32_t rank) {
+        tutti_p2p p2p = mailbox.callbacks(rank);
+        if (rank == 0) {
+            p2p.recv = [](void*, void*, size_t, uint32_t, uint32_t, void**) { return 19; };
+        }
+        const Made made = make_team(context.get(), meeting, rank, "the crew", &p2p);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        uint64_t data[512] = {rank == 0 ? uint64_t{7} : 0};
+        tutti_call call{};
+        call.collective = TUTTI_BCAST;
+        call.bytes = sizeof data;
+        call.recv = data;
+        if (rank == 1) {
+            while (!has_failed.load()) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        }
+        EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_OK)
+            << tutti_team_message(made.team.get());
+        EXPECT_EQ(data[0], 7u);
+        call = barrier();
+        EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_ERR_NETWORK);
+        if (rank == 0) has_failed.store(true);
+    });
+}
+
 }  // namespace
 }  // namespace tutti::test
