@@ -179,6 +179,7 @@ Result<Done> NodeMaker::learn() {
     const engine::NodeFacts facts = finder_->run();
     attempt([&] {
         apply(facts, context_, members_, part_.node);
+        node::choose_small(part_.node);
         context_.keep_facts(set_hash(members_), facts);
         return Report{};
     });

@@ -186,8 +186,9 @@ bool wants_facts(const Settings& settings, bool is_crowded) {
 }
 
 node::Tuning tuning_of(const NodeFacts& facts, const Settings& settings, uint32_t ranks) {
-    return node::tune(facts.figures, default_tuning(settings, ranks),
-                      tuning_limits(settings, facts.can_read));
+    node::TuningLimits limits = tuning_limits(settings, facts.can_read);
+    limits.ranks = ranks;
+    return node::tune(facts.figures, default_tuning(settings, ranks), limits);
 }
 
 void apply(const NodeFacts& facts, engine::Context& context, std::span<const NodeMember> members,

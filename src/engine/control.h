@@ -65,9 +65,14 @@ class Control {
     [[nodiscard]] virtual uint32_t calls_begun() const = 0;
 
     // To the members on this node, and from them: by words in the slice's header. The first to give
-    // up is the cause.
-    bool tell_node(tutti_status status, const char* text);
-    bool hear_node();
+    // up is the cause. call: the first that it takes no part in; 0: none is to go on.
+    bool tell_node(tutti_status status, const char* text, uint32_t call = 0);
+    bool hear_node(const node::Call* call);
+    // Whether a member that takes no part from `call` on ends this rank's: those before end well
+    // here as they have there, unless that takes long.
+    bool is_due(uint32_t call, bool is_in_call);
+    // Whether what is under way has its number, calls_begun().
+    [[nodiscard]] virtual bool is_under_way() const { return false; }
     // Had an error that others had not: all are told that this one is out of step with that one.
     void fall_out_of_step(uint32_t rank);
 
@@ -81,6 +86,7 @@ class Control {
     // The number of a node's operation in which this rank has been seen to wait for one that has
     // finished it; 0: none.
     uint64_t suspected_ = 0;
+    uint64_t held_since_ns_ = 0;  // an end that was not due; 0: none
     node::Rank suspect_ = node::kNoRank;
 };
 

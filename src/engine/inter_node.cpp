@@ -410,6 +410,7 @@ void InterNode::begin(const select::Plan& plan, const exec::Arguments& arguments
     word_ = sign(plan.shape.collective, plan.shape.root, plan.shape.bytes);
     if (multicast_.route) multicast_.route->route().begin_call(call());
     executor_->start(*plan.program, call(), arguments, word_);
+    is_under_way_ = true;
 }
 
 void InterNode::leave_to_host(const select::Plan& plan) {

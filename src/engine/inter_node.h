@@ -131,7 +131,12 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // Not under hold(), these and what follows.
     // The call under way has failed.
     void cancel() { executor_->cancel(); }
-    Step step() { return multicast_.route ? step_multicast() : executor_->step(); }
+    Step step() {
+        const Step step = multicast_.route ? step_multicast() : executor_->step();
+        if (step == Step::kDone) is_under_way_ = false;
+        return step;
+    }
+    [[nodiscard]] bool is_under_way() const { return is_under_way_; }
     // ---- this rank has more room than is sent (room.cpp) ----
     // Others run the call under way as this one, of fewer bytes, and so shall this rank: false where
     // that cannot be. Where it is true, less() is what they send until restart().
@@ -266,6 +271,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     uint64_t less_ = 0;
     sched::Shape shape_;
     transport::CallWord word_;
+    bool is_under_way_ = false;  // a call of this rank
     transport::CallWord room_;
     std::unique_ptr<std::byte[]> blocks_;
 };

@@ -23,21 +23,17 @@ constexpr uint64_t kTellEveryNs = 1'000'000'000;
 // may be lost where a member tries multicast meanwhile, or has no room for an answer.
 constexpr uint32_t kTellingsMax = 64;
 
-// What a member that has given up has sent in calls before, arrives soon or never.
-constexpr uint64_t kLastCallsNs = 1'000'000'000;
-
-// Numbers of calls go round.
-bool is_later(uint32_t one, uint32_t other) { return static_cast<int32_t>(one - other) > 0; }
-
 }  // namespace
 
 bool InterNodeControl::tell(tutti_status status, const char* text) {
-    const bool is_cause = tell_node(status, text);
+    // A call that is not under way here has not begun, or is over.
+    const uint32_t call = inter_node_.call() + (inter_node_.is_under_way() ? 0 : 1);
+    const bool is_cause = tell_node(status, text, call);
     notes::Note note;
     note.kind = notes::Note::Kind::kGaveUp;
     note.status = static_cast<uint32_t>(status);
     std::snprintf(note.text.data(), note.text.size(), "%s", text);
-    note.call = inter_node_.call();
+    note.call = call;
     inter_node_.tell_others(note);
     return is_cause;
 }
@@ -56,29 +52,22 @@ void InterNodeControl::hear_all(bool is_in_call) {
     for (notes::Note note; !members_.is_broken() && inter_node_.notes().receive(note);) {
         hear(note, is_in_call);
     }
-    end_if_due();
+    if (gave_up_ && !members_.is_broken() && is_due(gave_up_->call, is_in_call)) {
+        members_.break_down(static_cast<tutti_status>(static_cast<int32_t>(gave_up_->status)),
+                            gave_up_->text.data());
+    }
     if (!inquiry_.is_over(members_.context.clock().now_ns())) return;
     // Unless the call went on.
     const bool is_over = !is_in_call || inter_node_.call() != inquiry_.call();
     is_over ? inquiry_.stop() : report_inquiry();
 }
 
-// Whoever has given up was through the calls before, which end well here too, as they do on a rank
-// that has not heard of it yet.
-void InterNodeControl::end_if_due() {
-    if (!gave_up_ || members_.is_broken()) return;
-    const uint64_t waited_ns = members_.context.clock().now_ns() - heard_ns_;
-    if (is_later(gave_up_->call, inter_node_.call()) && waited_ns < kLastCallsNs) return;
-    const auto status = static_cast<tutti_status>(static_cast<int32_t>(gave_up_->status));
-    members_.break_down(status, gave_up_->text.data());
-    tell_node(status, gave_up_->text.data());
-}
-
 void InterNodeControl::hear(const notes::Note& note, bool is_in_call) {
     switch (note.kind) {
         case notes::Note::Kind::kGaveUp:
-            if (!gave_up_) heard_ns_ = members_.context.clock().now_ns();
-            if (!gave_up_ || is_later(gave_up_->call, note.call)) gave_up_ = note;
+            tell_node(static_cast<tutti_status>(static_cast<int32_t>(note.status)),
+                      note.text.data(), note.call);
+            if (!gave_up_ || static_cast<int32_t>(gave_up_->call - note.call) > 0) gave_up_ = note;
             break;
         case notes::Note::Kind::kQuestion:
             if (is_in_call) answer(note);
@@ -225,7 +214,8 @@ bool InterNodeControl::goes_on(const notes::CallLog::Difference& found, uint32_t
     }
     const bool is_source = mine.collective == TUTTI_GATHER || from == inter_node_.root();
     const bool gets_less = is_source && found.theirs.bytes < mine.bytes;
-    return !gets_less || (found.number == inter_node_.call() && inter_node_.take_less(found.theirs));
+    return !gets_less ||
+           (found.number == inter_node_.call() && inter_node_.take_less(found.theirs));
 }
 
 void InterNodeControl::look_for_less() {

@@ -34,11 +34,11 @@ class InterNodeControl final : public Control {
     void look_for_rejections() override;
     notes::Verdict compare() override;
     [[nodiscard]] uint32_t calls_begun() const override { return inter_node_.call(); }
+    [[nodiscard]] bool is_under_way() const override { return inter_node_.is_under_way(); }
 
   private:
     void hear_all(bool is_in_call);
     void hear(const notes::Note& note, bool is_in_call);
-    void end_if_due();
     void answer(const notes::Note& question);
     void ask_on();
     void report_inquiry();
@@ -51,9 +51,7 @@ class InterNodeControl final : public Control {
     [[nodiscard]] std::vector<uint32_t> waits_for();
 
     InterNode& inter_node_;
-    // A member takes part in no further call than the note's; and since when this rank knows.
-    std::optional<notes::Note> gave_up_;
-    uint64_t heard_ns_ = 0;
+    std::optional<notes::Note> gave_up_;  // the one of the earliest call
     notes::Inquiry inquiry_;
     uint64_t inquiry_waited_ns_ = 0;
     tutti_collective inquiry_collective_ = TUTTI_BARRIER;

@@ -137,6 +137,7 @@ NodeSide node_side(const Scenario& scenario, uint64_t bytes,
     team.size = scenario.ranks;
     team.tuning = bootstrap::default_tuning(scenario.settings, scenario.ranks);
     side.tuned = untried(scenario.settings, team.tuning, scenario.ranks);
+    team.tuning.has_cores = true;  // as elsewhere in a scenario
     if (measured) {
         team.tuning = tuning_of(*measured, scenario.settings, scenario.ranks);
         const bool has_single =
@@ -177,7 +178,7 @@ NodeLevel node_level(NodeSide& side, const node::Algorithm* named) {
     if (!is_named) result.why = chosen.when;
     // Some reductions may not use the tree that is there.
     const bool is_bcast = call.collective == TUTTI_BCAST;
-    const bool is_small = call.bytes <= node::kInlineBytesMax;
+    const bool is_small = chosen.plan == nullptr;
     const bool is_flat = side.team.layout.flat;
     const bool is_tree = result.algorithm == "tree" || result.algorithm == "turns";
     if (is_bcast || is_tree || (is_small && is_flat)) result.meeting = side.meeting;

@@ -221,11 +221,13 @@ void Staging::give_back(Taken& taken) {
     runtime.drop_excess(taken.owner);
 }
 
+// After a failure a message may still be on its way from or into the copies: nobody gets these.
 int Staging::after(int status) {
+    const bool is_lost = status != abi::kSuccess;
     for (size_t i = 0; i < count_; ++i) {
         if (taken_[i].copy() == nullptr) continue;
         if (status == abi::kSuccess && taken_[i].part.is_written) status = copy_out(taken_[i]);
-        give_back(taken_[i]);
+        if (!is_lost) give_back(taken_[i]);
     }
     state_.mask_scratch.trim();
     return status;

@@ -23,8 +23,8 @@ constexpr size_t kDirectBytesMax = 32 * 1024;
 constexpr size_t kSlotsBytesMax = 2560;
 constexpr size_t kTreeBytesARank = 16;
 constexpr size_t kDirectMoreBytesMax = 4096;
-// Ranks up to which a reduce in slots is quicker flat than along a tree over one group. Likewise.
-constexpr Rank kFlatReduceRanksMax = 16;
+// Ranks of one group for which these hold along a tree, too, and a reduce in slots is quicker flat.
+constexpr Rank kNearRanksMax = 16;
 // Ranks up to which the root of a reduce folds alone: the others only copy, so the split pays only
 // when (p - 1) folds take longer than copy in, fold and copy out of a share.
 constexpr Rank kRootFoldsRanksMax = 3;
@@ -36,7 +36,7 @@ static_assert(kInlineBytesMax == 1024);
 constexpr const char* kByRoot = "more than 1 KiB, up to 3 ranks: the root folds alone";
 static_assert(kRootFoldsRanksMax == 3);
 constexpr const char* kByEverybody =
-    "more than slots are for, up to 32 KiB of all together: whoever needs the result folds alone";
+    "more than slots are for, and little of all together: whoever needs the result folds alone";
 constexpr const char* kByShares =
     "more than one rank may fold alone, or than a chunk: each rank folds a share for all";
 static_assert(kDirectBytesMax == 32 * 1024);
@@ -226,14 +226,22 @@ constexpr auto kRows = std::to_array<Row>({
 });
 static_assert(kRows.size() == TUTTI_COLLECTIVE_COUNT);
 
-// Along a tree static, since it folds in another order than the rest, which no measurement may
-// change.
-inline bool has_cores(const Team& team) { return !team.layout.flat || team.tuning.has_cores; }
+bool is_one_group(const Team& team) {
+    const auto& seats = team.layout.seats;
+    return !seats.empty() && seats[0].count == team.size;
+}
+
+// Another meeting costs less than much moving. Along a tree static, since it folds in another order
+// than the rest, which no measurement may change.
+inline bool meets_sooner(const Team& team) {
+    if (team.layout.flat) return team.tuning.has_cores;
+    return team.size <= kNearRanksMax && is_one_group(team);
+}
 
 inline bool is_direct(const Team& team, const Call& call) {
     if (call.bytes > kDirectBytesMax / team.size) return false;
     if (call.bytes > team.slice.geometry.chunk_bytes) return false;
-    if (call.collective != TUTTI_ALLREDUCE || !has_cores(team)) return true;
+    if (call.collective != TUTTI_ALLREDUCE || !meets_sooner(team)) return true;
     return (team.size - 2) * call.bytes <= kDirectMoreBytesMax;
 }
 
@@ -244,7 +252,7 @@ inline uint64_t single_from(const Tuning& tuning, tutti_collective collective) {
 }
 
 inline bool is_single(const Team& team, const Call& call) {
-    if (team.call >= kOfferNumberMax) return false;
+    if (team.call >= kOfferNumberMax || call.bytes <= kInlineBytesMax) return false;
     if (call.bytes < single_from(team.tuning, call.collective)) return false;
     return call.collective != TUTTI_REDUCE || team.size <= kRootFoldsRanksMax;
 }
@@ -267,16 +275,11 @@ inline const Algorithm& choose_large(const Team& team, const Call& call) {
     return is_by_root ? *row.by_root : *row.large;
 }
 
-bool is_one_group(const Team& team) {
-    const auto& seats = team.layout.seats;
-    return !seats.empty() && seats[0].count == team.size;
-}
-
 bool is_along_tree(const Team& team, const Call& call, const Row& row) {
     if (team.layout.flat || row.tree == nullptr) return false;
     if (row.tree_folds && (team.rank_order || call.reducer.user_fn != nullptr)) return false;
     const bool is_quicker_flat =
-        call.collective == TUTTI_REDUCE && team.size <= kFlatReduceRanksMax && is_one_group(team);
+        call.collective == TUTTI_REDUCE && team.size <= kNearRanksMax && is_one_group(team);
     return !is_quicker_flat;
 }
 
@@ -286,7 +289,7 @@ size_t slots_max(const Team& team, const Call& call) {
     const Row& row = kRows[call.collective];
     if (row.slot_holds_all) return most / team.size;
     const bool is_special = call.is_signal || call.reducer.user_fn != nullptr;
-    if (call.collective != TUTTI_ALLREDUCE || is_special || !has_cores(team)) return most;
+    if (call.collective != TUTTI_ALLREDUCE || is_special || !meets_sooner(team)) return most;
     const bool is_tree = is_along_tree(team, call, row);
     return std::min(most, is_tree ? kTreeBytesARank * team.size : kSlotsBytesMax / team.size);
 }
@@ -360,7 +363,8 @@ Step look_first(Team& team, Op& op) {
 
 // named: nullptr where the tuning chooses.
 void start_in_chunks(Team& team, Op& op, const Algorithm* named) {
-    if (!team.tuner || !team.tuner->is_due(op.call)) {
+    const bool may_look = team.tuner && op.call.bytes > kInlineBytesMax;
+    if (!may_look || !team.tuner->is_due(op.call)) {
         return start_planned(team, op, named ? *named : choose_large(team, op.call));
     }
     team.tuner->begin(named);

@@ -360,9 +360,6 @@ void plan_chunk_allgather(const Team& team, Op& op);
 
 void plan_reduce_scatter(const Team& team, Op& op);
 
-// Fills Team::small.
-void choose_small(Team& team);
-
 // What they cost, of team.rank: see node/algorithms.h.
 Cost no_cost(const Team& team, const Op& op);
 // One hop: whoever has something writes it, whoever needs it reads it.

@@ -160,6 +160,7 @@ struct SliceHeader {
     // written (release), for good. Read by members that have waited long.
     alignas(kControlStride) std::atomic<uint32_t> gave_up{0};
     uint32_t gave_up_status = 0;  // a tutti_status
+    uint32_t gave_up_call = 0;    // the first call without it, in the team's number; 0: at once
     char gave_up_text[128] = {};  // who and why, zero-terminated
 };
 static_assert(sizeof(SliceHeader) <= kPageBytes);

@@ -196,6 +196,8 @@ inline void take_part(Team& team, uint64_t note, uint64_t before) {
 
 // Makes the local parts; slice, rank, size, layout and rank_order must be set.
 void prepare(Team& team);
+// By the tuning as it is now; prepare() does so, too.
+void choose_small(Team& team);
 
 // Begins op.call: chooses the algorithm. Never blocks. No other call of this team may be in flight.
 void start(Team& team, Op& op);

@@ -205,7 +205,7 @@ uint64_t threshold(const Times& times) {
 // KiB on where that was up to twice what rings take of 64 KiB, by a factor of 2 to 5 at 1 MiB.
 uint64_t scatter_threshold(const Figures& figures, const TuningLimits& limits) {
     Times times = tuned_one_way(figures);
-    const uint64_t blocks = limits.is_flat ? limits.ranks - 1 : (limits.ranks - 1) / 2;
+    const uint64_t blocks = limits.is_flat ? limits.ranks - 1 : std::max(limits.ranks - 1, 2u) / 2;
     for (uint32_t& ns : times.ring) {
         ns = static_cast<uint32_t>(std::min<uint64_t>(ns * blocks, UINT32_MAX));
     }

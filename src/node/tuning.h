@@ -55,7 +55,7 @@ struct Tuning {
     uint64_t single_all_ways = kNever;   // where all send and all receive
     uint64_t single_scatter = kNever;    // of a scatter's block
     uint32_t readers_max = kAllReaders;  // of one giver, at a time
-    bool has_cores = false;              // each rank has a processor: figures were taken
+    bool has_cores = false;              // copying was measured: nobody waits for a processor
     bool operator==(const Tuning&) const = default;
 
     void set_single(uint64_t from) { single_one_way = single_all_ways = single_scatter = from; }

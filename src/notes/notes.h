@@ -19,7 +19,7 @@ struct Note {
     enum class Kind : uint32_t {
         kQuestion,   // in which call are you?
         kAnswer,     // in `call`, where I wait for `waits_for`
-        kGaveUp,     // I take part in no further call
+        kGaveUp,     // I take part in no call from `call` on
         kCalls,      // I wait for you, and these were my last calls
         kHeard,      // as far as I can see, they were mine too
         kRejections  // see rejections.h

@@ -13,23 +13,24 @@ namespace {
 
 constexpr size_t kLeastBytes = size_t{64} << 10;    // a page of the largest that processors have
 constexpr size_t kDoubledBytes = size_t{64} << 20;  // up to here powers of two
-constexpr size_t kPartOfMemory = 64;                // kept by one process at most
+constexpr size_t kPartOfMemory = 16;
 
 size_t rounded(size_t bytes) {
     if (bytes <= kDoubledBytes) return std::bit_ceil(std::max(bytes, kLeastBytes));
     return (bytes + kLeastBytes - 1) / kLeastBytes * kLeastBytes;
 }
 
-size_t physical_memory() {
+size_t part_of_memory() {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : 0;
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    if (pages <= 0 || page <= 0 || processors <= 0) return Blocks::kKeptBytes;
+    const size_t bytes = static_cast<size_t>(pages) * static_cast<size_t>(page);
+    return bytes / kPartOfMemory / static_cast<size_t>(processors);
 }
 
 }  // namespace
 
-Blocks::Blocks(size_t physical_bytes)
-    : most_bytes_(std::max(kKeptBytes, physical_bytes / kPartOfMemory)) {}
-Blocks::Blocks() : Blocks(physical_memory()) {}
+Blocks::Blocks() : Blocks(part_of_memory()) {}
 
 Block Blocks::take(size_t bytes) {
     ++takes_;
@@ -40,7 +41,12 @@ Block Blocks::take(size_t bytes) {
         const bool fits = room >= bytes && (room <= kDoubledBytes || room / 4 < bytes);
         if (fits && (best == free_.size() || room < free_[best].bytes)) best = i;
     }
-    if (best < free_.size()) return remove(best);
+    if (best < free_.size()) {
+        ++out_;
+        return remove(best);
+    }
+    // There is a place for each that is out.
+    if (free_.capacity() <= free_.size() + out_) free_.reserve(2 * (free_.size() + out_ + 1));
     Block block;
     block.bytes = rounded(bytes);
     void* memory =
@@ -51,10 +57,12 @@ Block Blocks::take(size_t bytes) {
     // would part it from what is pinned.
     madvise(memory, block.bytes, MADV_DONTFORK);
     madvise(memory, block.bytes, MADV_HUGEPAGE);
+    ++out_;
     return block;
 }
 
 void Blocks::give_back(const Block& block) {
+    --out_;
     free_.push_back(block);
     free_.back().used = takes_;
     free_bytes_ += block.bytes;
@@ -67,10 +75,9 @@ Block Blocks::remove(size_t i) {
     return block;
 }
 
-Block Blocks::take_excess() {
-    if (free_bytes_ <= kKeptBytes) return {};
-    if (free_bytes_ > most_bytes_ || takes_ - free_.front().used > kIdleTakes) return remove(0);
-    return {};
+bool Blocks::has_excess() const {
+    if (free_bytes_ <= std::min(kKeptBytes, most_bytes_)) return false;
+    return free_bytes_ > most_bytes_ || takes_ - free_.front().used > kIdleTakes;
 }
 
 void Blocks::unmap(const Block& block) { munmap(block.memory, block.bytes); }

@@ -22,8 +22,9 @@ struct Block {
 // Callers lock.
 class Blocks {
   public:
-    // `physical_bytes` is what the machine has, of which a small part is kept at most.
-    explicit Blocks(size_t physical_bytes);
+    // Of free ones no more than `most_bytes` stay. Else it is this process's part of a sixteenth
+    // of the machine's memory, if each processor has a process.
+    explicit Blocks(size_t most_bytes) : most_bytes_(most_bytes) {}
     Blocks();
     Blocks(const Blocks&) = delete;
     Blocks& operator=(const Blocks&) = delete;
@@ -33,11 +34,13 @@ class Blocks {
     // The smallest free one of at least so many bytes (> 0), or a new one. Without memory: there is
     // none. What stands in it is undefined.
     Block take(size_t bytes);
+    // Allocates nothing.
     void give_back(const Block& block);
-    // One that is more than is kept, until there is none: the caller unpins it, then unmaps it.
-    // What cannot be unpinned must not be unmapped: the runtime would take whatever comes to stand
-    // there for what it has pinned.
-    Block take_excess();
+    // Whether there is more than is kept, and the longest unused: the caller unpins it, then unmaps
+    // it. What cannot be unpinned must not be unmapped: the runtime would take whatever comes to
+    // stand there for what it has pinned.
+    [[nodiscard]] bool has_excess() const;
+    Block take_excess() { return remove(0); }
     static void unmap(const Block& block);
 
     // Of the free ones.
@@ -53,6 +56,7 @@ class Blocks {
     size_t most_bytes_;
     std::vector<Block> free_;  // the longest unused first
     size_t free_bytes_ = 0;
+    size_t out_ = 0;  // with calls
     uint64_t takes_ = 0;
 };
 

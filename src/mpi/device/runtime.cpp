@@ -24,11 +24,12 @@ void Runtime::pin(Block& block) {
 // Unpinned where the owner's memory can be reached: it is the caller's, so its context is alive.
 // The one that a block was pinned in may not be.
 void Runtime::drop_excess(const Owner& owner) {
-    Block block = blocks.take_excess();
-    if (block.memory == nullptr) return;
-    const bool has_begun = begin(owner);
-    for (; block.memory != nullptr; block = blocks.take_excess()) {
-        if (!block.is_pinned || (has_begun && unpin_memory(block.memory))) Blocks::unmap(block);
+    if (!blocks.has_excess()) return;
+    bool goes_on = begin(owner);
+    while (goes_on && blocks.has_excess()) {
+        const Block block = blocks.take_excess();
+        goes_on = !block.is_pinned || unpin_memory(block.memory);
+        if (goes_on) Blocks::unmap(block);
     }
     end();
 }

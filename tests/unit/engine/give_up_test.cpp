@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A member that cannot go on tells the others, wherever they wait for it.
+#include <functional>
+
 #include "conformance/mailbox.h"
 #include "unit/engine/crew.h"
 
@@ -182,37 +184,41 @@ TEST(Hosts, AFailedMessageIsNotedToAll) {
     });
 }
 
-// Rank 0 fails in the second call, while rank 2 waits in the first for rank 1, which is late.
-TEST(Hosts, AFailureEndsNoCallBefore) {
-    constexpr uint32_t kHosts = 3;
-    const ContextPtr context =
-        make_context({"TUTTI_HOSTS=3", "TUTTI_MCAST=off", "TUTTI_BCAST=chain"});
-    Meeting meeting(kHosts);
-    Mailbox mailbox(kHosts, size_t{1} << 20);  // nobody waits for who has sent
+// Rank 0 takes no part in the second call, while the last rank waits in the first for the one
+// before, which is late; between them is one of rank 0's host.
+void fail_later(const char* hosts, uint32_t ranks, const std::function<void(tutti_call&)>& spoil) {
+    const ContextPtr context = make_context({hosts, "TUTTI_MCAST=off", "TUTTI_BCAST=chain"});
+    Meeting meeting(ranks);
+    Mailbox mailbox(ranks, size_t{1} << 20);  // nobody waits for who has sent
     std::atomic<bool> has_failed{false};
-    run_threads(kHosts, [&](uint32_t rank) {
-        tutti_p2p p2p = mailbox.callbacks(rank);
-        if (rank == 0) {
-            p2p.recv = [](void*, void*, size_t, uint32_t, uint32_t, void**) { return 19; };
-        }
-        const Made made = make_team(context.get(), meeting, rank, "the crew", &p2p);
+    run_threads(ranks, [&](uint32_t rank) {
+        const Made made = make(context.get(), meeting, mailbox, rank);
         ASSERT_EQ(made.status, TUTTI_OK) << made.message;
         uint64_t data[512] = {rank == 0 ? uint64_t{7} : 0};
         tutti_call call{};
         call.collective = TUTTI_BCAST;
         call.bytes = sizeof data;
         call.recv = data;
-        if (rank == 1) {
+        if (rank + 2 == ranks) {
             while (!has_failed.load()) std::this_thread::yield();
             std::this_thread::sleep_for(std::chrono::milliseconds(60));
         }
-        EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_OK)
-            << tutti_team_message(made.team.get());
+        tutti_team* team = made.team.get();
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
         EXPECT_EQ(data[0], 7u);
-        call = barrier();
-        EXPECT_EQ(tutti_run(made.team.get(), &call), TUTTI_ERR_NETWORK);
+        if (rank == 0) spoil(call);
+        EXPECT_EQ(tutti_run(team, &call), TUTTI_ERR_MEMORY);
         if (rank == 0) has_failed.store(true);
     });
+}
+
+TEST(Hosts, WhatFailsLaterEndsNoCallBefore) {
+    // Before the call has its number, as where there is no memory to pack data.
+    const auto spoil = [](tutti_call& call) {
+        call.prepare = [](void*, const void**, void**) { return "it has had enough"; };
+    };
+    fail_later("TUTTI_HOSTS=3", 3, spoil);
+    fail_later("TUTTI_HOSTS=2:round-robin", 4, spoil);
 }
 
 }  // namespace

@@ -131,7 +131,9 @@ TEST(NodeAlgorithms, AllreducesLeaveTheSlotsSoonerWhereRanksHaveCores) {
     EXPECT_EQ(runs(8, true, {320, 328, 682, 683, 1024}), "small direct direct split split ");
     EXPECT_EQ(runs(10, false, {160, 168, 512, 513, 1024}), "tree direct direct split split ");
     EXPECT_EQ(runs(16, false, {256, 264, 292, 293, 1024}), "tree direct direct split split ");
-    EXPECT_EQ(runs(64, false, {1024}), "tree ");
+    EXPECT_EQ(runs(17, false, {1024}), "tree ");
+    const Case apart{.ranks = 16, .is_flat = false, .groups = 2};
+    EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 1024, apart), "tree");
     const Case ordered{.ranks = 16, .is_flat = false, .keeps_order = true};
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 160, ordered), "small");
     EXPECT_EQ(chosen_name(TUTTI_ALLREDUCE, 1024, ordered), "split");
