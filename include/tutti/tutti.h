@@ -215,7 +215,8 @@ typedef struct tutti_p2p {
     /* Of a receive that is not done, when its call has failed or begins anew. *done = 1: no message
      * has come or will, and *request is gone; 2: it has come before, and *request is its bytes; 0:
      * it is on its way there. May be NULL, or lie beyond struct_bytes: then the buffers of a call that failed
-     * are the embedder's again only when its messages have come or never will. */
+     * are the embedder's again only when its messages have come or never will, and some
+     * algorithms do not run. NULL on all members or on none. */
     int (*cancel)(void *user, void **request, int *done);
 } tutti_p2p;
 

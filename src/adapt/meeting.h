@@ -63,6 +63,9 @@ class Meeting {
     std::optional<Orders> take(uint64_t call, Kind kind, uint32_t neighbour);
     // Whoever released that call did it by multicast; it may be over here.
     std::optional<Orders> take_multicast(uint64_t call);
+    // There will be no multicast for this call: releases come along the tree. Who has everything
+    // already, and has left, releases its neighbours so itself.
+    void fall_back() { releases_ = Releases::kAlongTree; }
 
   private:
     Saturation& of(uint64_t call) { return saturations_[call % 2]; }

@@ -67,6 +67,8 @@ static_assert(sched::kMulticastBytesMax == 16 * 1024);
 
 std::string_view unless_commutative(const Shape& shape);
 std::string_view unless_multicast(const Shape& shape);
+// One of a rank's receives is in vain.
+std::string_view unless_met_by_multicast(const Shape& shape);
 // A lane is one multicast.
 std::string_view unless_one_multicast(const Shape& shape);
 std::string_view if_block_too_long(const Shape& shape);

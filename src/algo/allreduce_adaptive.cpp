@@ -9,21 +9,13 @@
 namespace tutti::algo {
 
 Algorithm allreduce_adaptive() {
-    return {.name = MeetingProgram::kName,
-            .collective = TUTTI_ALLREDUCE,
-            .summary = "a tree whose root is whoever comes last",
-            .obstacle = [](const Shape& shape) -> std::string_view {
-                return shape.bytes > kMeetingBytesMax ? "a message would be longer than 32 KiB"
-                                                      : "";
-            },
-            .make = make<MeetingProgram>,
-            .scratch_bytes = meeting_scratch_bytes,
-            .steps = meeting_steps,
-            .segment_bytes = kMeetingBytesMax,
-            .has_fan_in = true,
-            .segment_bytes_max = kMeetingBytesMax,
-            .fan_in_max = kMeetingFanInMax,
-            .follows_arrival = true};
+    Algorithm record = meeting_record<Releases::kAlongTree>(TUTTI_ALLREDUCE);
+    record.summary = "a tree whose root is whoever comes last";
+    record.obstacle = [](const Shape& shape) -> std::string_view {
+        return shape.bytes > kMeetingBytesMax ? "a message would be longer than 32 KiB" : "";
+    };
+    record.segment_bytes = record.segment_bytes_max = kMeetingBytesMax;
+    return record;
 }
 
 }  // namespace tutti::algo

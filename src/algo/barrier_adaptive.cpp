@@ -5,15 +5,9 @@
 namespace tutti::algo {
 
 Algorithm barrier_adaptive() {
-    return {.name = MeetingProgram::kName,
-            .collective = TUTTI_BARRIER,
-            .summary = "a tree whose root is whoever comes last",
-            .make = make<MeetingProgram>,
-            .scratch_bytes = meeting_scratch_bytes,
-            .steps = meeting_steps,
-            .has_fan_in = true,
-            .fan_in_max = kMeetingFanInMax,
-            .follows_arrival = true};
+    Algorithm record = meeting_record<Releases::kAlongTree>(TUTTI_BARRIER);
+    record.summary = "a tree whose root is whoever comes last";
+    return record;
 }
 
 }  // namespace tutti::algo

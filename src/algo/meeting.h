@@ -21,8 +21,10 @@ namespace tutti::algo {
 
 // Two levels reach 21, three 85.
 inline constexpr uint32_t kMeetingFanIn = 4;
-// Each participant sends and folds whole vectors.
+// Each participant sends and folds whole vectors. A multicast says besides whose parts crossed.
 inline constexpr uint64_t kMeetingBytesMax = 16 * 1024;
+inline constexpr uint64_t kMeetingMulticastBytesMax =
+    sched::kMulticastBytesMax - sched::meet_multicast_bytes(0);
 // A round's operations, less the parent's and the participant's own.
 inline constexpr uint32_t kMeetingFanInMax = sched::kRoundOpsMax - 2;
 
@@ -30,6 +32,9 @@ inline uint32_t meeting_fan_in(const Tuning& tuning) {
     return std::min(tuning.fan_in == 0 ? kMeetingFanIn : tuning.fan_in, kMeetingFanInMax);
 }
 
+enum class Releases : uint8_t { kAlongTree, kByMulticast };
+
+template <Releases releases>
 class MeetingProgram final : public Program {
   public:
     MeetingProgram(const Shape& shape, Rank rank, const Tuning& tuning)
@@ -37,11 +42,14 @@ class MeetingProgram final : public Program {
           bytes_(is_reduction(shape.collective) ? shape.bytes : 0),
           is_empty_(is_reduction(shape.collective) && shape.bytes == 0) {}
 
-    static constexpr std::string_view kName = "adaptive";
+    static constexpr bool kMulticasts = releases == Releases::kByMulticast;
+    static constexpr std::string_view kName = kMulticasts ? "adaptive_multicast" : "adaptive";
     [[nodiscard]] std::string_view name() const override { return kName; }
     [[nodiscard]] sched::Extent extent() const override {
         if (is_empty_) return {1, 1, 0, 0};
-        return {1, 1, 1, place_.neighbours() * room_bytes() + align_up(bytes_)};
+        const uint64_t rooms = place_.neighbours() * room_bytes();
+        return {1, 1, 1, rooms + align_up(sched::meet_message_bytes(bytes_)),
+                kMulticasts ? 1u : 0u};
     }
     void read(uint64_t, uint64_t round, sched::Round& out) const override {
         out.clear();
@@ -53,13 +61,13 @@ class MeetingProgram final : public Program {
                 sched::scratch(i * room_bytes(), 2 * sched::meet_message_bytes(bytes_)),
                 sched::kAfterNone));
         }
-        if (bytes_ == 0) {
-            out.add(sched::meet({}, {}, {}, sched::kAfterNone));
-            return;
-        }
-        out.add(sched::meet(sched::output(0, bytes_), sched::input(0, bytes_),
-                            sched::scratch(place_.neighbours() * room_bytes(), bytes_),
-                            sched::kAfterNone));
+        const sched::Block to = bytes_ > 0 ? sched::output(0, bytes_) : sched::Block{};
+        const sched::Block from = bytes_ > 0 ? sched::input(0, bytes_) : sched::Block{};
+        const sched::Block room =
+            sched::scratch(place_.neighbours() * room_bytes(), sched::meet_message_bytes(bytes_));
+        out.add(kMulticasts
+                    ? sched::meet_multicast(place_.member, 0, to, from, room, sched::kAfterNone)
+                    : sched::meet(to, from, room, sched::kAfterNone));
     }
 
   private:
@@ -74,16 +82,18 @@ class MeetingProgram final : public Program {
 };
 
 // Nobody has more neighbours than the top of the tree, or the first below it.
-inline uint64_t meeting_scratch_bytes(const Shape& shape, const Tuning& tuning) {
+template <Releases releases>
+uint64_t meeting_scratch_bytes(const Shape& shape, const Tuning& tuning) {
     uint64_t most = 0;
     for (Rank rank = 0; rank < std::min(shape.ranks, 2u); ++rank) {
-        most = std::max(most, MeetingProgram(shape, rank, tuning).extent().scratch_bytes);
+        most = std::max(most, MeetingProgram<releases>(shape, rank, tuning).extent().scratch_bytes);
     }
     return most;
 }
 
-// Up to the top and down again.
-inline uint64_t meeting_steps(const Shape& shape, const Tuning& tuning) {
+// Up to the top and down again, or to all at once.
+template <Releases releases>
+uint64_t meeting_steps(const Shape& shape, const Tuning& tuning) {
     uint64_t depth = 0;
     uint64_t level = 1;
     const uint64_t fan_in = meeting_fan_in(tuning);
@@ -91,7 +101,23 @@ inline uint64_t meeting_steps(const Shape& shape, const Tuning& tuning) {
         level *= fan_in;
         ++depth;
     }
-    return 2 * depth;
+    return releases == Releases::kAlongTree ? 2 * depth : depth + 1;
+}
+
+// What both have in their records.
+template <Releases releases>
+Algorithm meeting_record(tutti_collective collective) {
+    return {.name = MeetingProgram<releases>::kName,
+            .collective = collective,
+            .summary = {},
+            .make = make<MeetingProgram<releases>>,
+            .scratch_bytes = meeting_scratch_bytes<releases>,
+            .steps = meeting_steps<releases>,
+            .has_fan_in = true,
+            .fan_in_max = kMeetingFanInMax,
+            .has_multicast = releases == Releases::kByMulticast,
+            .follows_arrival = true,
+            .is_flat = releases == Releases::kByMulticast};
 }
 
 }  // namespace tutti::algo

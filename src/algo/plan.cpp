@@ -352,11 +352,12 @@ void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const 
                               operation.after == sched::kAfterNone &&
                               (operation.to.buffer == Buffer::kScratch || row().lands_apart);
         if (follows_opening && !may_land) operation.after = sched::kAfterAll;
-        if (sched::is_multicast(operation.kind)) {
+        if (sched::is_multicast(operation.kind) ||
+            operation.kind == OperationKind::kMeetMulticast) {
             operation.order += lane.number * full_.extent.multicasts;
         }
         if (sched::is_message(operation.kind) || operation.kind == OperationKind::kRecvMulticast ||
-            operation.kind == OperationKind::kMeetWith) {
+            sched::is_meet(operation.kind)) {
             operation.peer = layout_.rank_of(operation.peer, lane.number);
         }
         move(operation.to);

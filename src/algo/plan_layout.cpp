@@ -103,6 +103,7 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     const uint32_t asked = tuning.lanes_in_flight ? tuning.lanes_in_flight : flying;
     lanes_in_flight =
         static_cast<uint32_t>(std::min<uint64_t>({asked, lanes, sched::kLanesInFlightMax}));
+    if (algorithm.follows_arrival && algorithm.has_multicast) lanes_in_flight = 1;
 }
 
 Shape Layout::inner(uint64_t bytes) const {

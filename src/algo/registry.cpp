@@ -39,6 +39,12 @@ std::string_view unless_multicast(const Shape& shape) {
     return "needs a multicast route, which this team has not";
 }
 
+std::string_view unless_met_by_multicast(const Shape& shape) {
+    if (auto why = unless_multicast(shape); !why.empty()) return why;
+    if (shape.gives_back) return {};
+    return "needs receives that can be cancelled, which this embedder has not";
+}
+
 std::string_view unless_one_multicast(const Shape& shape) {
     if (auto why = unless_multicast(shape); !why.empty()) return why;
     return shape.bytes > sched::kMulticastBytesMax ? kTooLongForMulticast : std::string_view();

@@ -53,8 +53,12 @@ class StepInterpreter final : public Interpreter {
         for (const uint32_t i : tree.upwards()) {
             if (i != tree.top()) pass(all, i, tree.parent(i), known);
         }
-        for (const uint32_t i : tree.downwards()) {
-            if (i != tree.top()) pass(all, tree.parent(i), i, known);
+        if (all[0].meet->op.kind == OperationKind::kMeetMulticast) {
+            tell(*all[tree.top()].meet, known);
+        } else {
+            for (const uint32_t i : tree.downwards()) {
+                if (i != tree.top()) pass(all, tree.parent(i), i, known);
+            }
         }
         for (uint32_t i = 0; i < all.size(); ++i) {
             all[i].meet->behind = known[i];
@@ -67,6 +71,13 @@ class StepInterpreter final : public Interpreter {
     std::vector<std::vector<Passage>> steps;
 
   private:
+    void tell(const LiveOperation& top, std::vector<uint64_t>& known) {
+        const uint64_t step = *std::ranges::max_element(known);
+        if (steps.size() <= step) steps.resize(step + 1);
+        steps[step].push_back({top.rank, 0, sched::meet_multicast_bytes(top.op.left.bytes),
+                               top.position.lane, top.op.order, true});
+        known.assign(known.size(), step + 1);
+    }
     void pass(std::span<const Meeter> all, uint32_t from, uint32_t to,
               std::vector<uint64_t>& known) {
         const uint64_t step = known[from];
@@ -109,6 +120,10 @@ void add(const Operation& op, Count& count) {
             ++count.messages_received;
             count.bytes_received += op.to.bytes / 2;
             count.reduced_bytes += (op.to.bytes / 2 - sched::meet_message_bytes(0)) / 2;
+            return;
+        case OperationKind::kMeetMulticast:
+            ++count.multicasts_received;
+            count.multicast_bytes_received += sched::meet_multicast_bytes(op.left.bytes);
             return;
         case OperationKind::kMeet:
         case OperationKind::kCopy:

@@ -21,6 +21,10 @@ using sched::Round;
 
 namespace {
 
+bool ends_meet(OperationKind kind) {
+    return kind == OperationKind::kMeet || kind == OperationKind::kMeetMulticast;
+}
+
 // More is a slip of whoever wrote the extent, and would be read for hours.
 constexpr uint64_t kLaneRoundsMax = uint64_t{1} << 32;
 constexpr uint64_t kLanesMax = uint64_t{1} << 32;  // transport::MessageId::lane
@@ -99,7 +103,7 @@ class Form {
         }
         if (is_multicast(op_->kind)) ++multicasts_[op_->order];
         const bool folds = op_->kind == OperationKind::kRecvReduce ||
-                           (op_->kind == OperationKind::kMeet && op_->to.bytes != 0) ||
+                           (ends_meet(op_->kind) && op_->to.bytes != 0) ||
                            op_->kind == OperationKind::kReduce ||
                            op_->kind == OperationKind::kNodeReduce;
         if (folds && !is_reduction(shape_.collective)) {
@@ -141,7 +145,8 @@ class Form {
         }
         // Scratch has no elements of its own: areas there may begin at cache lines.
         const uint64_t offset = block.buffer == Buffer::kScratch ? 0 : block.offset;
-        if (is_reduction(shape_.collective) && op_->kind != OperationKind::kMeetWith &&
+        const bool is_room = is_meet(op_->kind) && block.buffer == Buffer::kScratch;
+        if (is_reduction(shape_.collective) && !is_room &&
             (offset % shape_.element_bytes != 0 || block.bytes % shape_.element_bytes != 0)) {
             fault("a block is cut within an element of " + std::to_string(shape_.element_bytes) +
                   " bytes");
@@ -151,8 +156,7 @@ class Form {
     void check_lengths() {
         const bool is_fold =
             op_->kind == OperationKind::kRecvReduce || op_->kind == OperationKind::kReduce;
-        const bool has_left =
-            is_fold || op_->kind == OperationKind::kCopy || op_->kind == OperationKind::kMeet;
+        const bool has_left = is_fold || op_->kind == OperationKind::kCopy || ends_meet(op_->kind);
         if ((has_left && op_->to.bytes != op_->left.bytes) ||
             (is_fold && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
@@ -199,16 +203,26 @@ class Form {
         if (before != nullptr && before->kind != OperationKind::kMeetWith) {
             return fault("a round that meets does nothing else");
         }
-        if (op_->kind == OperationKind::kMeet) {
+        const uint64_t message_bytes = sched::meet_message_bytes(own.left.bytes);
+        if (ends_meet(op_->kind)) {
             if (meets_++ > 0) return fault("a lane meets once");
             if (here_.index + 1 != round.size()) fault("a round that meets does nothing else");
-            return check_room(op_->right, op_->left.bytes);
+            if (op_->kind == OperationKind::kMeetMulticast) check_meet_multicast();
+            return check_room(op_->right, message_bytes);
         }
         if (!check_peer()) return;
-        if (own.kind != OperationKind::kMeet) return fault("the round has no meet at its end");
+        if (!ends_meet(own.kind)) return fault("the round has no meet at its end");
         if (own.after != op_->after) fault("its meet waits for other operations");
         if (before != nullptr && op_->incoming == Incoming::kLeft) fault("a parent is the first");
-        check_room(op_->to, 2 * sched::meet_message_bytes(own.left.bytes));
+        check_room(op_->to, 2 * message_bytes);
+    }
+
+    void check_meet_multicast() {
+        ++multicasts_[op_->order];
+        if (op_->peer != rank_) fault("it is another rank's");
+        if (extent_.lanes_in_flight != 1) fault("more than one lane is in flight");
+        if (sched::meet_multicast_bytes(op_->left.bytes) <= kMulticastBytesMax) return;
+        fault("a multicast is longer than " + std::to_string(kMulticastBytesMax) + " bytes");
     }
 
     void check_room(const Block& room, uint64_t bytes) {
@@ -311,6 +325,7 @@ Touched touched(const Operation& op, bool is_root) {
             blocks.to = op.to;
             break;
         case OperationKind::kMeet:
+        case OperationKind::kMeetMulticast:
             blocks.reads[0] = op.left;
             blocks.landing = op.right;
             blocks.to = op.to;

@@ -71,4 +71,15 @@ void MeetTree::fault(const LiveOperation& live, const std::string& what) {
     faulty_ = &live;
 }
 
+const LiveOperation* otherwise_told(std::span<const Meeter> all, size_t ranks) {
+    const sched::Operation& first = all[0].meet->op;
+    for (const Meeter& one : all) {
+        const sched::Operation& op = one.meet->op;
+        if (op.kind != first.kind || op.order != first.order) return one.meet;
+    }
+    const bool is_partial =
+        first.kind == sched::OperationKind::kMeetMulticast && all.size() != ranks;
+    return is_partial ? all[0].meet : nullptr;
+}
+
 }  // namespace tutti::check

@@ -45,4 +45,8 @@ class MeetTree {
     const LiveOperation* faulty_ = nullptr;
 };
 
+// One of those who meet whose release comes in another way than the first one's, or by multicast
+// where not all ranks meet; null: none.
+[[nodiscard]] const LiveOperation* otherwise_told(std::span<const Meeter> all, size_t ranks);
+
 }  // namespace tutti::check

@@ -357,6 +357,8 @@ void Prover::meet(std::span<const Meeter> all) {
     }
     const MeetTree tree(all);
     if (tree.faulty() != nullptr) return fault(*tree.faulty(), tree.fault());
+    if (const LiveOperation* other = otherwise_told(all, memories_.size()))
+        return fault(*other, "not all ranks are told of it alike");
     std::vector<Pieces> folded(all.size());
     for (const uint32_t i : tree.upwards()) {
         const LiveOperation& own = *all[i].meet;

@@ -66,6 +66,7 @@ sched::Shape InterNode::agreed(sched::Shape shape) const {
     shape.has_multicast = multicast_.route != nullptr;
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;
+    shape.gives_back = routes_.can_set_aside();
     const multicast::MulticastFacts& facts = multicast_.route->facts();
     shape.multicast_speed = {facts.latency_ns, facts.bytes_per_s * 8 / 1'000'000};
     return shape;
@@ -289,8 +290,7 @@ std::string InterNode::tell_return() {
 }
 
 void InterNode::announce(bool is_long) {
-    // Others only read the reason, under the lock.
-    if (!multicast_.route || is_announced_ == is_long) return;
+    if (!multicast_.route || is_announced_ == is_long) return;  // others read it under the lock
     const auto held = hold();
     change_watch(is_announced_, is_long);
 }

@@ -168,7 +168,7 @@ void Executor::State::begin(Ref ref) {
     if (sched::is_message(kind)) return post(ref);
     if (sched::is_multicast(kind)) return queue_multicast(ref);
     if (kind == OperationKind::kMeetWith) return post_neighbour(ref);
-    if (kind == OperationKind::kMeet) return begin_meet(ref);
+    if (sched::is_meet(kind)) return begin_meet(ref);
     if (sched::is_node(kind)) {
         node_ready.push_back(ref);
         return;
@@ -187,7 +187,10 @@ void Executor::State::complete(Ref ref) {
 // ---- messages ----------------------------------------------------------------------------------
 
 transport::MessageId Executor::State::id_of(const Slot& slot, Ref ref) {
-    return {call, static_cast<uint32_t>(slot.lane), ref.slot, operation_of(ref).message, word};
+    const Operation& operation = operation_of(ref);
+    const bool meets = operation.kind == OperationKind::kMeetWith && slot.meet.is_by_multicast;
+    return {call, static_cast<uint32_t>(slot.lane), meets ? slot.meet.slot : ref.slot,
+            operation.message, word};
 }
 
 // Of a receive.
@@ -349,15 +352,17 @@ std::vector<sched::Rank> Executor::waits_for() const {
         const bool is_awaited = operation.kind == OperationKind::kRecvMulticast;
         if (is_awaited && !multicasts.is_complete(number)) ranks.push_back(operation.peer);
     }
+    if (const auto releaser = state.releaser()) ranks.push_back(*releaser);
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;
 }
 
 bool Executor::waits_for_multicasts() const {
-    const State& state = *state_;
-    return state.multicasts.first < state.multicasts.next && state.messages.empty() &&
-           !state.node_busy && state.work.is_empty();
+    State& state = *state_;
+    if (state.node_busy || !state.work.is_empty()) return false;
+    const bool has_posted = state.multicasts.first < state.multicasts.next;
+    return (has_posted && state.messages.empty()) || state.seeks_only();
 }
 
 bool Executor::waits_for_node() const {

@@ -71,7 +71,8 @@ class Executor {
     // Ranks that have not sent what this rank waits for, or not taken what it sent to them alone:
     // for messages to people. Ascending.
     [[nodiscard]] std::vector<sched::Rank> waits_for() const;
-    // Multicasts are all that is under way: they come and go without this rank's doing.
+    // Multicasts are all that is under way: they come and go without this rank's doing. Or nothing
+    // that this rank is to do depends on what else may come first.
     [[nodiscard]] bool waits_for_multicasts() const;
     // The node's operation is all that is under way.
     [[nodiscard]] bool waits_for_node() const;

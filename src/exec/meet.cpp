@@ -5,6 +5,14 @@
 // of who stands behind it. A release holds the result.
 //
 // A kMeetWith's room is for the message that comes and for the one that goes, in this order.
+//
+// A release by multicast has a number, which each rank takes in its turn: who has everything offers
+// it, all others seek it (transport/multicast.h). Then nothing comes any more from the one
+// neighbour that a rank has not heard, unless their parts crossed, which the multicast says: the
+// receive is set aside. Where the group has failed before, nobody has the number, as all ranks
+// find, and the release comes along the tree; those whom it reaches before they have found that
+// know it by that.
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -16,12 +24,18 @@ namespace {
 using sched::Operation;
 using sched::OperationKind;
 
+constexpr uint32_t kNobody = UINT32_MAX;
+// Messages are matched by call, so a machine has one only, which is over when it has left.
+constexpr uint64_t kOwnCall = 0;
+
 struct Header {
-    uint32_t kind = 0;    // adapt::Kind
-    uint32_t values = 0;  // that follow; one stands where the first of two does
-    uint64_t unused = 0;  // so that values are aligned
+    uint32_t kind = 0;           // adapt::Kind
+    uint32_t values = 0;         // that follow; one stands where the first of two does
+    uint32_t crossed = kNobody;  // of a multicast: the rank whose part and the sender's did
+    uint32_t unused = 0;         // so that values are aligned
 };
 static_assert(sizeof(Header) == sched::meet_message_bytes(0));
+static_assert(sizeof(Header) == sched::meet_multicast_bytes(0));
 
 Header header_of(const std::byte* message) {
     Header header;
@@ -59,7 +73,11 @@ class Executor::State::Hall {
     // What the two have who have each other's part, put in parentheses alike by both.
     void join(uint32_t neighbour, std::byte* value) const;
     [[nodiscard]] std::byte* result() const { return state_.at(slot_, own_.to); }
+    // For a message: its beginning, and the value in it.
     [[nodiscard]] std::byte* room() const { return state_.at(slot_, own_.right); }
+    [[nodiscard]] std::byte* room_value() const { return room() + sizeof(Header); }
+    [[nodiscard]] sched::Rank own_rank() const { return own_.peer; }
+    [[nodiscard]] sched::Rank rank_of(uint32_t neighbour) const { return round_[neighbour].peer; }
 
   private:
     // In a stretch of memory, from left to right; of nothing there is none.
@@ -128,6 +146,7 @@ void Executor::State::post_neighbour(Ref ref) {
     Task& task = task_of(ref);
     Meet& meet = slot_of(ref).meet;
     TUTTI_ASSERT(ref.index == meet.neighbours, "neighbours in their order");
+    if (meet.neighbours == 0) begin_meeting(ref);
     const uint64_t bit = sched::after_op(meet.neighbours++);
     meet.heard &= ~bit;
     meet.told &= ~bit;
@@ -137,11 +156,37 @@ void Executor::State::post_neighbour(Ref ref) {
     messages.push_back(ref);
 }
 
+// With the first operation of the round. Who is released goes on, and what it sends in the next
+// meeting comes to neighbours that have not yet looked for their release, whose receives of this
+// one stand posted, perhaps in vain: so meetings have slots in turn. Nobody is two meetings ahead.
+void Executor::State::begin_meeting(Ref ref) {
+    Meet& meet = slot_of(ref).meet;
+    const sched::Round& round = window_of(ref).round;
+    meet.is_by_multicast = round[round.size() - 1].kind == OperationKind::kMeetMulticast;
+    if (meet.is_by_multicast) {
+        meet.slot =
+            transport::kMeetSlot + static_cast<uint32_t>(meetings++ % transport::kMeetSlots);
+    }
+    meet.release = Meet::Release::kAwaited;
+    meet.crossed.reset();
+    meet.idle = 0;
+}
+
 void Executor::State::begin_meet(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     TUTTI_ASSERT(ref.index == meet.neighbours, "it comes behind its neighbours");
+    if (meet.neighbours == 0) begin_meeting(ref);
     const bool has_parent = Hall(*this, ref).has_parent();
-    meet.machine.restart(meet.neighbours, has_parent, adapt::Releases::kAlongTree);
+    meet.machine.restart(
+        meet.neighbours, has_parent,
+        meet.is_by_multicast ? adapt::Releases::kByMulticast : adapt::Releases::kAlongTree);
+    if (meet.is_by_multicast) queue_multicast(ref);
+    // What is here already counts first: who has heard from all sends no part, but releases.
+    network.poll();
+    for (uint8_t i = 0; i < meet.neighbours; ++i) {
+        const Ref one{ref.slot, ref.window, i};
+        if (network.test(task_of(one).ticket) == transport::State::kDone) hear(one);
+    }
     follow(ref, meet.machine.arrive(), false);  // The caller, advance(), looks at it next.
 }
 
@@ -149,22 +194,23 @@ void Executor::State::begin_meet(Ref ref) {
 transport::State Executor::State::test_neighbour(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     const uint64_t bit = sched::after_op(ref.index);
+    transport::State sent = transport::State::kPending;
+    if ((meet.told & bit) != 0) sent = network.test(meet.sent[ref.index]);
+    if (sent == transport::State::kFailed) return sent;
+    if ((meet.idle & ~meet.heard & bit) != 0) {
+        const transport::State set = set_idle(ref);
+        if (set != transport::State::kDone) return set;
+    }
     if ((meet.heard & bit) == 0) {
         const transport::State state = network.test(task_of(ref).ticket);
         if (state != transport::State::kDone) return state;
-        is_untouched = false;
-        meet.heard |= bit;
-        const Header header = header_of(at(slot_of(ref), operation_of(ref).to));
-        const auto kind = static_cast<adapt::Kind>(header.kind);
-        const auto orders = meet.machine.take(meet.machine.call(), kind, ref.index);
-        if (!orders) {
-            error = "a message that nobody who meets sends";
-            has_failed = true;
-            return transport::State::kFailed;
-        }
-        if (follow(ref, *orders, kind == adapt::Kind::kRelease)) advance(ref.slot);
+        if (hear(ref)) advance(ref.slot);
+        if (has_failed) return transport::State::kFailed;
     }
-    if ((meet.told & bit) == 0) return transport::State::kPending;
+    if ((meet.told & bit) == 0) {
+        const bool is_over = meet.is_by_multicast && meet.release == Meet::Release::kOver;
+        return is_over ? transport::State::kDone : transport::State::kPending;
+    }
     return network.test(meet.sent[ref.index]);
 }
 
@@ -172,6 +218,24 @@ bool Executor::State::owes(Ref ref) {
     if (operation_of(ref).kind != OperationKind::kMeetWith) return false;
     const Meet& meet = slot_of(ref).meet;
     return (meet.heard & ~meet.told & sched::after_op(ref.index)) != 0;
+}
+
+// Its message has come. True when the kMeet is done by it.
+bool Executor::State::hear(Ref ref) {
+    Meet& meet = slot_of(ref).meet;
+    is_untouched = false;
+    meet.heard |= sched::after_op(ref.index);
+    const Header header = header_of(at(slot_of(ref), operation_of(ref).to));
+    const auto kind = static_cast<adapt::Kind>(header.kind);
+    // Its sender has found before this rank that nobody multicasts.
+    const bool is_early = meet.is_by_multicast && kind == adapt::Kind::kRelease &&
+                          meet.release == Meet::Release::kAwaited;
+    if (is_early) meet.machine.fall_back();
+    const auto orders = meet.machine.take(kOwnCall, kind, ref.index);
+    if (orders) return follow(ref, *orders, kind == adapt::Kind::kRelease);
+    error = "a message that nobody who meets sends";
+    has_failed = true;
+    return false;
 }
 
 // True when the kMeet is done. The result first: neighbours are told it.
@@ -186,8 +250,19 @@ bool Executor::State::follow(Ref ref, const adapt::Orders& orders, bool is_told)
             if (other != orders.neighbour) tell(ref, other, adapt::Kind::kRelease);
         }
     }
-    if (orders.leaves) set_done({ref.slot, ref.window, static_cast<uint8_t>(neighbours)});
-    return orders.leaves;
+    if (!orders.leaves) return false;
+    Meet& meet = slot_of(ref).meet;
+    if (meet.is_by_multicast && meet.release != Meet::Release::kNobodys) {
+        // Its number is not over.
+        meet.crossed = is_told ? std::nullopt : orders.neighbour;
+        // Alone it tells nobody, and the number is over all the same.
+        const bool offers = orders.what == adapt::Orders::What::kMulticast || neighbours == 0;
+        meet.release = offers ? Meet::Release::kOwn : Meet::Release::kSettled;
+        return false;
+    }
+    meet.release = Meet::Release::kOver;
+    set_done({ref.slot, ref.window, static_cast<uint8_t>(neighbours)});
+    return true;
 }
 
 void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
@@ -213,15 +288,127 @@ void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
 // The own operand may stand where the result is to be, and is read until that is there.
 void Executor::State::settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told) {
     if (hall.bytes() == 0) return;
-    const std::byte* result = hall.room();
+    const std::byte* result = hall.room_value();
     if (is_told) {
         result = hall.value(hall.in(*neighbour), 0);
     } else if (neighbour) {
-        hall.join(*neighbour, hall.room());
+        hall.join(*neighbour, hall.room_value());
     } else {
-        hall.gather({}, hall.room());
+        hall.gather({}, hall.room_value());
     }
     std::memcpy(hall.result(), result, hall.bytes());
+}
+
+// ---- a release by multicast --------------------------------------------------------------------
+
+// In its turn. True if its number is over.
+bool Executor::State::step_release(Ref ref) {
+    Meet& meet = slot_of(ref).meet;
+    const Hall hall(*this, ref);
+    const uint64_t number = multicasts.base + multicasts.next;
+    const size_t bytes = sched::meet_multicast_bytes(hall.bytes());
+    const bool is_own = meet.release == Meet::Release::kOwn;
+    auto sought = transport::Multicast::Sought::kNotYet;
+    if (is_own) {
+        const Header header{static_cast<uint32_t>(adapt::Kind::kRelease), 1,
+                            meet.crossed ? hall.rank_of(*meet.crossed) : kNobody, 0};
+        std::memcpy(hall.room(), &header, sizeof header);
+        if (hall.bytes() > 0) std::memcpy(hall.room_value(), hall.result(), hall.bytes());
+        sought = route->offer(number, hall.room(), bytes);
+    } else {
+        sought = route->seek(number, hall.room(), bytes);
+    }
+    switch (sought) {
+        case transport::Multicast::Sought::kNotYet:
+            return false;
+        case transport::Multicast::Sought::kDone:
+            if (!is_own) take_release(ref);
+            meet.release = Meet::Release::kOver;
+            return true;
+        case transport::Multicast::Sought::kNobody:
+            release_along_tree(ref);
+            return true;
+        case transport::Multicast::Sought::kFailed:
+            break;
+    }
+    has_failed = true;
+    error = route->error();
+    return false;
+}
+
+// In its turn.
+std::optional<Ref> Executor::State::release_sought() {
+    if (multicasts.ready.empty()) return {};
+    const Ref ref = multicasts.ready.back();
+    const Operation& operation = operation_of(ref);
+    const bool is_next = sched::is_meet(operation.kind) && operation.order == multicasts.next;
+    return is_next ? std::optional(ref) : std::nullopt;
+}
+
+// Whom this rank has heard, and who is to release it all the same. Of others it waits for messages.
+std::optional<sched::Rank> Executor::State::releaser() {
+    const std::optional<Ref> ref = release_sought();
+    if (!ref) return {};
+    const Meet& meet = slot_of(*ref).meet;
+    if (meet.release != Meet::Release::kSettled || !meet.crossed) return {};
+    return Hall(*this, *ref).rank_of(*meet.crossed);
+}
+
+// The part has gone up, and whatever comes from there, this rank has nothing to send: of two whose
+// parts cross the parent multicasts. Not so where it has gone down.
+bool Executor::State::seeks_only() {
+    const std::optional<Ref> ref = release_sought();
+    if (!ref) return false;
+    const Meet& meet = slot_of(*ref).meet;
+    for (uint64_t rest = meet.told; rest != 0; rest &= rest - 1) {
+        if (meet.sent[std::countr_zero(rest)].state != transport::State::kDone) return false;
+    }
+    if (meet.release != Meet::Release::kAwaited) return meet.release != Meet::Release::kNobodys;
+    return meet.machine.saturation(kOwnCall).sent_to() == 0u && Hall(*this, *ref).has_parent();
+}
+
+// The room has it.
+void Executor::State::take_release(Ref ref) {
+    Meet& meet = slot_of(ref).meet;
+    const Hall hall(*this, ref);
+    if (meet.release == Meet::Release::kSettled) return;
+    const auto sent_to = meet.machine.saturation(kOwnCall).sent_to();
+    const auto orders = meet.machine.take_multicast(kOwnCall);
+    if (!orders || !sent_to) {
+        has_failed = true;
+        error = "a release before all have come";
+        return;
+    }
+    if (hall.bytes() > 0) std::memcpy(hall.result(), hall.room_value(), hall.bytes());
+    // Its part is on its way where parts crossed.
+    if (header_of(hall.room()).crossed != hall.own_rank()) {
+        meet.idle |= sched::after_op(*sent_to) & ~meet.heard;
+    }
+}
+
+// Who has everything releases all but the one that has it, too.
+void Executor::State::release_along_tree(Ref ref) {
+    Meet& meet = slot_of(ref).meet;
+    const Meet::Release before = std::exchange(meet.release, Meet::Release::kNobodys);
+    meet.machine.fall_back();
+    if (before == Meet::Release::kAwaited) return;
+    for (uint32_t other = 0; other < meet.neighbours; ++other) {
+        const bool is_told = (meet.told & sched::after_op(other)) != 0;
+        if (other != meet.crossed && !is_told) tell(ref, other, adapt::Kind::kRelease);
+    }
+    meet.release = Meet::Release::kOver;
+}
+
+// What was posted for it is for a later call.
+transport::State Executor::State::set_idle(Ref ref) {
+    const Slot& slot = slot_of(ref);
+    const Operation& operation = operation_of(ref);
+    transport::Ticket& ticket = task_of(ref).ticket;
+    const transport::State set = network.set_aside(
+        operation.peer, id_of(slot, ref), at(slot, operation.to), operation.to.bytes / 2, ticket);
+    if (set != transport::State::kDone) return set;
+    slot_of(ref).meet.heard |= sched::after_op(ref.index);
+    return transport::State::kDone;
 }
 
 }  // namespace tutti::exec

@@ -36,14 +36,28 @@ void Executor::State::post_multicast(Ref ref) {
 }
 
 // A number is complete; those that are so without a gap leave the window.
-void Executor::State::finish_multicast(uint64_t number) {
-    const Ref ref = multicasts.posted[number % sched::kMulticastsInFlightMax];
+void Executor::State::finish_number(uint64_t number) {
     multicasts.complete |= uint32_t{1} << (number - multicasts.first);
     while ((multicasts.complete & 1) != 0) {
         multicasts.complete >>= 1;
         ++multicasts.first;
     }
-    complete(ref);
+}
+
+void Executor::State::finish_multicast(uint64_t number) {
+    finish_number(number);
+    complete(multicasts.posted[number % sched::kMulticastsInFlightMax]);
+}
+
+// True if it is over.
+bool Executor::State::post_release(Ref ref) {
+    if (!step_release(ref)) return false;
+    multicasts.ready.pop_back();
+    multicasts.posted[multicasts.next % sched::kMulticastsInFlightMax] = ref;
+    finish_number(multicasts.next++);
+    // Else it comes along the tree.
+    if (slot_of(ref).meet.release == Meet::Release::kOver) complete(ref);
+    return true;
 }
 
 // Posts no more than may be under way at a time, so that a step ends even if each is complete at
@@ -55,6 +69,11 @@ bool Executor::State::post_multicasts() {
         const Ref ref = ready.back();
         if (operation_of(ref).order != multicasts.next) break;
         if (multicasts.next - multicasts.first == sched::kMulticastsInFlightMax) break;
+        if (sched::is_meet(operation_of(ref).kind)) {
+            if (!post_release(ref)) break;
+            has_moved = true;
+            continue;
+        }
         ready.pop_back();
         post_multicast(ref);
         has_moved = true;

@@ -54,6 +54,19 @@ struct Meet {
     uint32_t neighbours = 0;  // that have begun
     uint64_t heard = 0;       // bits: its message is here
     uint64_t told = 0;        // bits: a message to it was posted
+    // With a release by multicast.
+    enum class Release : uint8_t {
+        kAwaited,  // somebody else's
+        kOwn,      // to be sent by this rank
+        kSettled,  // the result is here, by whatever way, and the number is not over
+        kNobodys,  // along the tree then
+        kOver
+    };
+    bool is_by_multicast = false;
+    uint32_t slot = 0;  // of the transport: what its messages go by
+    Release release = Release::kAwaited;
+    std::optional<uint32_t> crossed;  // it and this rank have each other's part
+    uint64_t idle = 0;                // bit: nothing comes from there any more
     std::array<transport::Ticket, kNeighboursMax> sent;
 };
 
@@ -153,6 +166,7 @@ struct Executor::State {
     node::Op node_op;
     uint64_t node_next = 0;
     Multicasts multicasts;
+    uint64_t meetings = 0;  // by multicast, of the team since the beginning, on all ranks alike
 
     Result<Done> reserve(const sched::Extent& wanted, uint64_t scratch_bytes_max);
     void conceal_scratch();
@@ -177,7 +191,9 @@ struct Executor::State {
     bool step_node();
     void queue_multicast(Ref ref);
     void post_multicast(Ref ref);
+    void finish_number(uint64_t number);
     void finish_multicast(uint64_t number);
+    bool post_release(Ref ref);
     bool post_multicasts();
     bool poll_multicasts();
     bool step_multicasts();
@@ -186,9 +202,18 @@ struct Executor::State {
     // A neighbour's message is here, and others' are awaited before it is answered.
     [[nodiscard]] bool owes(Ref ref);
     transport::State test_neighbour(Ref ref);
+    bool hear(Ref ref);
     bool follow(Ref ref, const adapt::Orders& orders, bool is_told);
     void tell(Ref ref, uint32_t neighbour, adapt::Kind kind);
     void settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told);
+    void begin_meeting(Ref ref);
+    bool step_release(Ref ref);
+    [[nodiscard]] std::optional<Ref> release_sought();
+    [[nodiscard]] std::optional<sched::Rank> releaser();
+    [[nodiscard]] bool seeks_only();
+    void take_release(Ref ref);
+    void release_along_tree(Ref ref);
+    transport::State set_idle(Ref ref);
     [[nodiscard]] node::Call node_call(const Slot& slot, const sched::Operation& operation) const;
     [[nodiscard]] std::byte* at(const Slot& slot, const sched::Block& block) const;
 

@@ -180,6 +180,7 @@ void LaneWalk::begin(End end, const Operation& op) {
             return post_multicast(end, op);
         case OperationKind::kMeetWith:
         case OperationKind::kMeet:
+        case OperationKind::kMeetMulticast:
             return post_meet(end, op);
         case OperationKind::kReduce:
             take(movers_[rank], bytes_ns(op.to.bytes, node_.reduce_bytes_per_s));
@@ -265,17 +266,21 @@ void LaneWalk::post_multicast(const End& end, const Operation& op) {
     if (cast.ends.size() != lanes_.participants) return;
     const Multicast all = std::move(cast);
     multicasts_.erase(op.order);
-    const uint64_t ns = network_.multicast_ns(all.bytes);
-    const uint64_t sent_ns = serve(multicast_, all.ready_ns, ns);
+    const uint64_t come_ns = pass_multicast(all.host, all.bytes, all.ready_ns);
+    for (const End& one : all.ends) complete(one, come_ns);
+}
+
+uint64_t LaneWalk::pass_multicast(uint32_t from_host, uint64_t bytes, uint64_t at_ns) {
+    const uint64_t ns = network_.multicast_ns(bytes);
+    const uint64_t sent_ns = serve(multicast_, at_ns, ns);
     // Links that messages take, too.
     uint64_t passed_ns = sent_ns;
-    for (const uint32_t link : links_from(all.host)) {
-        const uint64_t bytes = network_.multicast_bytes_on(link, all.bytes);
+    for (const uint32_t link : links_from(from_host)) {
+        const uint64_t there = network_.multicast_bytes_on(link, bytes);
         passed_ns =
-            std::max(passed_ns, links_.pass(link, sent_ns - ns, sent_ns, bytes, false).end_ns);
+            std::max(passed_ns, links_.pass(link, sent_ns - ns, sent_ns, there, false).end_ns);
     }
-    const uint64_t come_ns = passed_ns + network_.multicast.latency_ns;
-    for (const End& one : all.ends) complete(one, come_ns);
+    return passed_ns + network_.multicast.latency_ns;
 }
 
 LaneWalk::Passed LaneWalk::pass(uint32_t from_host, uint32_t to_host, uint64_t bytes,

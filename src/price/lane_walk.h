@@ -111,6 +111,8 @@ class LaneWalk {
     [[nodiscard]] uint64_t asked_ns(const Message& message) const;
     const std::vector<uint32_t>& links_from(uint32_t host);
     void post_multicast(const End& end, const sched::Operation& op);
+    // When it has come to all hosts.
+    uint64_t pass_multicast(uint32_t from_host, uint64_t bytes, uint64_t at_ns);
     void post_meet(const End& end, const sched::Operation& op);
     void go_through_meet();
     uint64_t pass_meet(sched::Rank from, sched::Rank to, uint64_t at_ns);
@@ -145,7 +147,8 @@ class LaneWalk {
     std::unordered_map<uint64_t, Multicast> multicasts_;
     std::vector<Meeter> meeters_;  // by participant; empty where nobody meets
     sched::Rank meeting_count_ = 0;
-    uint64_t meet_bytes_ = 0;                                         // of the vector
+    uint64_t meet_bytes_ = 0;  // of the vector
+    bool meets_by_multicast_ = false;
     std::unordered_map<uint32_t, std::vector<uint32_t>> links_from_;  // by host
     std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
     uint64_t departures_count_ = 0;

@@ -28,6 +28,7 @@ void LaneWalk::post_meet(const End& end, const sched::Operation& op) {
         return;
     }
     meet_bytes_ = op.left.bytes;
+    meets_by_multicast_ = op.kind == OperationKind::kMeetMulticast;
     if (++meeting_count_ == lanes_.participants) go_through_meet();
 }
 
@@ -48,6 +49,13 @@ void LaneWalk::go_through_meet() {
         Meeter& parent = meeters_[one.parent];
         const uint64_t come_ns = pass_meet(rank, one.parent, one.at_ns);
         parent.at_ns = std::max(parent.at_ns, serve(movers_[one.parent], come_ns, fold_ns));
+    }
+    if (meets_by_multicast_) {
+        const Rank top = downwards.front();
+        const uint64_t come_ns = pass_multicast(
+            lanes_.host_of[top], sched::meet_multicast_bytes(meet_bytes_), meeters_[top].at_ns);
+        for (Meeter& one : meeters_) one.at_ns = come_ns;
+        downwards.clear();
     }
     for (const Rank rank : downwards) {
         for (const Rank child : meeters_[rank].children) {

@@ -56,6 +56,10 @@ class Counter {
                 add(sched::send(op.peer, 0, half_of(op.to)), to);
                 add(sched::recv(op.peer, 0, half_of(op.to)), to);
                 return;
+            case OperationKind::kMeetMulticast:
+                to.multicast_bytes += sched::meet_multicast_bytes(op.left.bytes);
+                to.folded_bytes += op.to.bytes;
+                return;
             case OperationKind::kMeet:
             case OperationKind::kReduce:
                 to.folded_bytes += op.to.bytes;

@@ -13,10 +13,10 @@ namespace tutti::sched {
 namespace {
 
 // By OperationKind.
-constexpr std::array<std::string_view, 15> kKindNames = {
-    "send",         "recv",           "recv_reduce", "copy",        "reduce",
-    "multicast",    "recv_multicast", "meet_with",   "meet",        "node_arrive",
-    "node_release", "node_bcast",     "node_reduce", "node_gather", "node_scatter"};
+constexpr std::array<std::string_view, 16> kKindNames = {
+    "send",           "recv",        "recv_reduce", "copy",           "reduce",      "multicast",
+    "recv_multicast", "meet_with",   "meet",        "meet_multicast", "node_arrive", "node_release",
+    "node_bcast",     "node_reduce", "node_gather", "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -214,6 +214,10 @@ Operation parse_operation(Line& line, OperationKind kind) {
         case OperationKind::kMeetWith:
             parse_meet_with(line, op);
             break;
+        case OperationKind::kMeetMulticast:
+            line.want_word("as");
+            op.peer = line.number32();
+            [[fallthrough]];
         case OperationKind::kMeet:
             parse_copy(line, op);
             line.want_word("by");

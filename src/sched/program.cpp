@@ -94,4 +94,13 @@ Operation meet(Block to, Block from, Block room, uint64_t after) {
     return op;
 }
 
+Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block room,
+                         uint64_t after) {
+    Operation op = meet(to, from, room, after);
+    op.kind = OperationKind::kMeetMulticast;
+    op.peer = own;
+    op.order = order;
+    return op;
+}
+
 }  // namespace tutti::sched

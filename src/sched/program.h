@@ -20,8 +20,10 @@
 // and then the kMeet, all with the same `after`: the parent in front (Incoming::kLeft), then the
 // children (kRight) in ascending order. Whoever is below a child stands behind the participant and
 // the children before it, and nobody else does so in between: so operands keep their order. At most
-// one round of a lane meets. A kMeet is complete when all who meet have begun theirs and their
-// fold is there; a kMeetWith when each of the two has had the other's message.
+// one round of a lane meets. The multicast of a kMeetMulticast has a number like all others, and
+// its sender is whoever has everything: all ranks of the team meet then, and one lane is in flight.
+// A kMeet is complete when all who meet have begun theirs and their fold is there; a kMeetWith when
+// each of the two has had the other's message.
 //
 // A send is complete when its block may be changed again, which may be as late as when the receive
 // was posted; a receive when the block is there. A multicast, sent or received, may be complete no
@@ -58,7 +60,8 @@ enum class OperationKind : uint8_t {
     kMulticast,      // left -> all other ranks of the team
     kRecvMulticast,  // multicast of the rank `peer` -> to
     kMeetWith,       // a neighbour in the kMeet of the same round; `to` is room for messages
-    kMeet,           // to = fold of the `left` of all who meet; `right` is room for a vector
+    kMeet,           // to = fold of the `left` of all who meet; `right` is room for a message
+    kMeetMulticast,  // the same; who has everything first tells all ranks by multicast
     kNodeArrive,     // no blocks: the root waits until all members have come here
     kNodeRelease,    // no blocks: all members wait until the root has come here
     kNodeBcast,      // `to` of the root -> `to` of all members
@@ -100,7 +103,8 @@ struct Operation {
     OperationKind kind = OperationKind::kCopy;
     Incoming incoming = Incoming::kRight;
     // Messages, kMeetWith: the participant at the other end. kRecvMulticast: the rank that sends,
-    // of the team. Node operations: the root's index on its node (Placement::index_on_node).
+    // of the team. kMeetMulticast: the own rank. Node operations: the root's index on its node
+    // (Placement::index_on_node).
     Rank peer = 0;
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.
@@ -178,17 +182,21 @@ Operation reduce(Block to, Block left, Block right, uint64_t after = kAfterAll);
 
 // Of the message that passes each way between two who meet, about a vector of so many bytes: what
 // the rest is (16 bytes), and the operands from before and behind the receiver. A kMeetWith has
-// room for two of them.
+// room for two of them, a kMeet for one.
 constexpr uint64_t meet_message_bytes(uint64_t bytes) { return 16 + 2 * bytes; }
+// Of the multicast, with the result.
+constexpr uint64_t meet_multicast_bytes(uint64_t bytes) { return 16 + bytes; }
 Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after = kAfterAll);
 Operation meet(Block to, Block from, Block room, uint64_t after = kAfterAll);
+Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block room,
+                         uint64_t after = kAfterAll);
 
 constexpr bool is_message(OperationKind kind) { return kind <= OperationKind::kRecvReduce; }
 constexpr bool is_multicast(OperationKind kind) {
     return kind == OperationKind::kMulticast || kind == OperationKind::kRecvMulticast;
 }
 constexpr bool is_meet(OperationKind kind) {
-    return kind == OperationKind::kMeetWith || kind == OperationKind::kMeet;
+    return kind >= OperationKind::kMeetWith && kind <= OperationKind::kMeetMulticast;
 }
 constexpr bool is_node(OperationKind kind) { return kind >= OperationKind::kNodeArrive; }
 // Node operations that move nothing and wait all the same.
@@ -196,7 +204,9 @@ constexpr bool has_no_blocks(OperationKind kind) {
     return kind >= OperationKind::kNodeArrive && kind <= OperationKind::kNodeRelease;
 }
 // Whether Operation::order means something.
-constexpr bool has_order(OperationKind kind) { return is_node(kind) || is_multicast(kind); }
+constexpr bool has_order(OperationKind kind) {
+    return is_node(kind) || is_multicast(kind) || kind == OperationKind::kMeetMulticast;
+}
 
 inline Block input(uint64_t offset, uint64_t bytes) { return {Buffer::kInput, offset, bytes}; }
 inline Block output(uint64_t offset, uint64_t bytes) { return {Buffer::kOutput, offset, bytes}; }

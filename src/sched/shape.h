@@ -35,6 +35,8 @@ struct Shape {
     bool is_commutative = true;
     // The team has a multicast route, agreed when it was made: Programs may multicast.
     bool has_multicast = false;
+    // A receive for which nothing will come may be given back (Transport::set_aside), on all ranks.
+    bool gives_back = true;
     // Agreed likewise: from one rank to all by that route, and between two ranks without it.
     Speed multicast_speed = {};
     Speed message_speed = {};

@@ -49,6 +49,9 @@ std::string body_text(const Operation& op) {
                    std::to_string(op.peer) + " " + block_text(op.to);
         case OperationKind::kMeet:
             return "meet " + copied + " by " + block_text(op.right);
+        case OperationKind::kMeetMulticast:
+            return "meet_multicast as " + std::to_string(op.peer) + " " + copied + " by " +
+                   block_text(op.right);
         case OperationKind::kNodeArrive:
             return node_text(op, "node_arrive");
         case OperationKind::kNodeRelease:

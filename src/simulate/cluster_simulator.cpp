@@ -41,6 +41,12 @@ class ClusterSimulator::Meter final : public transport::Transport {
     }
     transport::State test(transport::Ticket& ticket) override { return inner_.test(ticket); }
     void cancel(transport::Ticket& ticket) override { inner_.cancel(ticket); }
+    [[nodiscard]] bool can_set_aside() const override { return inner_.can_set_aside(); }
+    [[nodiscard]] transport::State set_aside(transport::Rank peer, const transport::MessageId& id,
+                                             const std::byte* data, size_t bytes,
+                                             transport::Ticket& ticket) override {
+        return inner_.set_aside(peer, id, data, bytes, ticket);
+    }
     void poll() override { inner_.poll(); }
     void expose(std::span<std::byte> memory) override { inner_.expose(memory); }
     void conceal(std::span<std::byte> memory) override { inner_.conceal(memory); }
@@ -69,6 +75,14 @@ class ClusterSimulator::CastMeter final : public transport::Multicast {
                         transport::Ticket& ticket) override {
         owner_.charge(member_);
         inner().recv_multicast(number, sender, data, bytes, ticket);
+    }
+    Sought seek(uint64_t number, std::byte* data, size_t bytes) override {
+        owner_.charge(member_);
+        return inner().seek(number, data, bytes);
+    }
+    Sought offer(uint64_t number, const std::byte* data, size_t bytes) override {
+        owner_.charge(member_);
+        return inner().offer(number, data, bytes);
     }
     transport::State test(transport::Ticket& ticket) override { return inner().test(ticket); }
     [[nodiscard]] std::string error() const override { return inner().error(); }

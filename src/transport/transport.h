@@ -36,10 +36,13 @@ struct MessageId {
     bool operator==(const MessageId&) const = default;
 };
 
-// One for each lane of a schedule that may be in flight, and one for what is none of a schedule's:
-// how ranks go on after a multicast group has failed (carrier/recovery.h).
+// One for each lane of a schedule that may be in flight; one for what is none of a schedule's: how
+// ranks go on after a multicast group has failed (carrier/recovery.h); and two for those who meet
+// and are released by multicast (exec/meet.cpp), in turn.
 inline constexpr uint32_t kRecoverySlot = 16;
-inline constexpr uint32_t kSlotsMax = kRecoverySlot + 1;
+inline constexpr uint32_t kMeetSlot = kRecoverySlot + 1;
+inline constexpr uint32_t kMeetSlots = 2;
+inline constexpr uint32_t kSlotsMax = kMeetSlot + kMeetSlots;
 // Longer blocks are cut by whoever makes the schedule.
 inline constexpr size_t kMessageBytesMax = size_t{1} << 30;
 
@@ -61,7 +64,7 @@ struct Disagreement {
     bool is_there = false;
     bool has_word = false;
     Rank peer = 0;
-    CallWord word;  // of the peer; without its kind
+    CallWord word;          // of the peer; without its kind
     bool is_short = false;  // it had no word, and fewer bytes than were waited for
 };
 

@@ -54,6 +54,7 @@ void add_multicasts(PlannedCall& call, const sched::Shape& shape,
                     const topo::Placement& placement) {
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != shape.collective || !algorithm.has_multicast) continue;
+        if (algorithm.follows_arrival) continue;  // floating point needs the user's word
         if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
         add(call.candidates, {std::string(algorithm.name)});
     }

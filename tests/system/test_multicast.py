@@ -37,11 +37,37 @@ algorithm = "multicast"
 """
 
 
+# Whoever comes last releases all.
+FOLLOWING = """
+[[rule]]
+collective = "bcast"
+multicast = true
+algorithm = "multicast"
+[[rule]]
+collective = "barrier"
+multicast = true
+algorithm = "adaptive_multicast"
+[[rule]]
+collective = "allreduce"
+multicast = true
+algorithm = "adaptive_multicast"
+"""
+
+
+def ruled(tmp_path, rules):
+    path = tmp_path / "rules.toml"
+    path.write_text(rules)
+    return [*ON, f"--rules={path}"]
+
+
 @pytest.fixture
 def on(tmp_path):
-    rules = tmp_path / "rules.toml"
-    rules.write_text(RULES)
-    return [*ON, f"--rules={rules}"]
+    return ruled(tmp_path, RULES)
+
+
+@pytest.fixture
+def following(tmp_path):
+    return ruled(tmp_path, FOLLOWING)
 
 
 def groups(outcome, state="on"):
@@ -191,6 +217,79 @@ def test_progress_while_waiting(mpi, on):
     outcome = mpi.launch("progress", 3, options=[*on, "--hosts=3"], timeout=60).passed()
     expect_multicast(outcome, hosts=3)
     assert {"gather_multicast", "multicast"} <= algorithms(outcome), outcome.report.rows
+
+
+def expect_followed(outcome, hosts):
+    """Nothing else by multicast has run a barrier or an allreduce."""
+    expect_multicast(outcome, hosts)
+    names = {(row["collective"], row["algorithm"]) for row in outcome.report.rows
+             if row["run_by"] == "tutti"}
+    assert (("barrier", "adaptive_multicast") in names or
+            ("allreduce", "adaptive_multicast") in names), names
+
+
+@pytest.mark.parametrize("hosts", [5, 2])
+def test_random_mixed_that_follows_arrival(mpi, following, hosts):
+    outcome = mpi.launch("random_mixed", 5, "--seed", 41, "--calls", 400, timeout=120,
+                         options=[*following, f"--hosts={hosts}", *quick(mpi)]).passed()
+    expect_followed(outcome, hosts)
+
+
+@pytest.mark.parametrize("program, args", [("user_ops", []), ("reductions", [3, 1, 700])],
+                         ids=lambda value: value if isinstance(value, str) else "")
+def test_reductions_that_follow_arrival(mpi, following, program, args):
+    outcome = mpi.launch(program, 4, *args, timeout=120,
+                         options=[*following, "--hosts=4", *quick(mpi)]).passed()
+    expect_followed(outcome, 4)
+
+
+def test_losses_while_following_arrival(openmpi, following):
+    outcome = openmpi.launch("random_mixed", 4, "--seed", 43, "--calls", 200, "--threads", 1,
+                             options=[*following, "--hosts=4"], timeout=120,
+                             env={"TUTTI_FAULTS": "drop:0.05,dup:0.01,seed:9"}).passed()
+    expect_followed(outcome, 4)
+
+
+def test_without_the_thread_following_arrival(openmpi, following):
+    outcome = openmpi.launch("random_mixed", 4, "--seed", 44, "--calls", 100, "--threads", 1,
+                             options=[*following, "--hosts=4", "--mcast-thread=0"],
+                             timeout=120).passed()
+    expect_followed(outcome, 4)
+
+
+def test_a_host_that_stood_still_comes_back_to_follow_arrival(openmpi, following):
+    """Between, releases go along the tree, then other algorithms run."""
+    outcome = openmpi.launch("absent", 4, "stopped", options=[*following, "--hosts=4"],
+                             timeout=120).passed()
+    harness.expect_return(outcome)
+    expect_followed(outcome, 4)
+
+
+def test_killed_rank_ends_the_job_that_follows_arrival(mpi, following):
+    outcome = mpi.launch("misuse", 3, "killed", timeout=60, wrap=(),
+                         options=[*following, "--hosts=3"])
+    assert outcome.status != 0, str(outcome)
+
+
+def test_stall_names_the_late_rank_where_all_wait_for_it(debian_mpi, following):
+    outcome = debian_mpi.launch("misuse", 4, "late",
+                                options=[*following, "--hosts=4", "--stall=1"]).passed()
+    expect_followed(outcome, 4)
+    lines = outcome.lines()
+    assert any("rank 1 (on pretended host 1)" in line and "barrier" in line for line in lines), \
+        str(outcome)
+
+
+def test_check_passes_legal_programs_that_follow_arrival(mpi, following):
+    outcome = mpi.launch("misuse", 3, "legal",
+                         options=[*following, "--hosts=3", "--check=1"]).passed()
+    expect_followed(outcome, 3)
+    assert not outcome.lines(), str(outcome)
+
+
+def test_progress_while_following_arrival(mpi, following):
+    outcome = mpi.launch("progress", 3, options=[*following, "--hosts=3"], timeout=60).passed()
+    expect_followed(outcome, 3)
 
 
 def test_perturbed_arguments_same_plan(openmpi, on):

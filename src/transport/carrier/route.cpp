@@ -123,7 +123,22 @@ State Route::read_ring(uint64_t number, std::byte* data, size_t bytes) {
     return State::kFailed;
 }
 
+// Who is to send it nobody knows, so nobody's silence counts here: whoever calls this for long has
+// the service watch_all().
 Multicast::Sought Route::seek(uint64_t number, std::byte* data, size_t bytes) {
+    const Sought sought = try_seek(number, data, bytes);
+    sought_from_ = sought == Sought::kNotYet ? kFilledRings : 0;
+    return sought;
+}
+
+// Who offers it alone knows that all have come; nobody else does.
+Multicast::Sought Route::offer(uint64_t number, const std::byte* data, size_t bytes) {
+    const Sought sought = try_offer(number, data, bytes);
+    sought_from_ = sought == Sought::kNotYet ? kFreedRings : 0;
+    return sought;
+}
+
+Multicast::Sought Route::try_seek(uint64_t number, std::byte* data, size_t bytes) {
     expect_turn(number, bytes);
     // In this order, as in test_recv().
     const bool is_frozen = ring_.is_frozen();
@@ -134,8 +149,7 @@ Multicast::Sought Route::seek(uint64_t number, std::byte* data, size_t bytes) {
     return is_frozen ? seek_without_ring(number, data, bytes) : Sought::kNotYet;
 }
 
-// Who offers it alone knows that all have come; nobody else does.
-Multicast::Sought Route::offer(uint64_t number, const std::byte* data, size_t bytes) {
+Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_t bytes) {
     expect_turn(number, bytes);
     switch (ring_.fill(number, params_.rank, data, bytes)) {
         case Ring::Fill::kNotFree:
@@ -182,7 +196,7 @@ Multicast::Sought Route::seek_without_ring(uint64_t number, std::byte* data, siz
 }
 
 Ringers Route::awaited() const {
-    Ringers awaited = 0;
+    Ringers awaited = sought_from_;
     progress_.for_all_under_way([&](uint64_t number) {
         awaited |= posted_[number % kMulticastsInFlightMax].is_send ? kFreedRings : kFilledRings;
     });

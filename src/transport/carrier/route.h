@@ -111,6 +111,8 @@ class Route final : public Multicast {
     }
     Posted& post(uint64_t number, size_t bytes, Ticket& ticket);
     void expect_turn(uint64_t number, size_t bytes) const;
+    Sought try_seek(uint64_t number, std::byte* data, size_t bytes);
+    Sought try_offer(uint64_t number, const std::byte* data, size_t bytes);
     Sought seek_without_ring(uint64_t number, std::byte* data, size_t bytes);
     Sought pass_unheld(uint64_t number);
     State read_ring(uint64_t number, std::byte* data, size_t bytes);
@@ -133,6 +135,7 @@ class Route final : public Multicast {
     bool has_handed_over_ = false;
     // After a failure: the next number comes from whoever has it, as a message.
     bool is_seeking_message_ = false;
+    Ringers sought_from_ = 0;  // for the next number, while it is sought or offered in vain
     Ticket sought_;
     bool watches_all_ = false;
     std::array<Posted, kMulticastsInFlightMax> posted_;

@@ -71,13 +71,24 @@ State Faulty::test(Ticket& ticket) {
     return is_held ? State::kPending : inner_.test(ticket);
 }
 
-void Faulty::cancel(Ticket& ticket) {
+// True if it was held.
+bool Faulty::drop_held(const Ticket& ticket) {
     Post* const end = held_.data() + count_;
     Post* const kept =
         std::remove_if(held_.data(), end, [&](const Post& post) { return post.ticket == &ticket; });
-    if (kept == end) return inner_.cancel(ticket);
     count_ = static_cast<uint32_t>(kept - held_.data());
+    return kept != end;
+}
+
+void Faulty::cancel(Ticket& ticket) {
+    if (!drop_held(ticket)) return inner_.cancel(ticket);
     ticket.state = State::kFailed;
+}
+
+State Faulty::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+                        Ticket& ticket) {
+    if (has_failed_) return State::kFailed;
+    return drop_held(ticket) ? State::kDone : inner_.set_aside(peer, id, data, bytes, ticket);
 }
 
 std::string Faulty::error() const {

@@ -33,6 +33,10 @@ class Faulty final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override;
     void cancel(Ticket& ticket) override;
+    [[nodiscard]] bool can_set_aside() const override { return inner_.can_set_aside(); }
+    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
+                                  size_t bytes, Ticket& ticket) override;
+    void make_up() override { inner_.make_up(); }
     void poll() override { inner_.poll(); }
     void expose(std::span<std::byte> memory) override { inner_.expose(memory); }
     void conceal(std::span<std::byte> memory) override { inner_.conceal(memory); }
@@ -58,6 +62,7 @@ class Faulty final : public Transport {
     void post(Post post);
     void pass_on(const Post& post);
     void pass_on_due();
+    bool drop_held(const Ticket& ticket);
 
     Transport& inner_;
     Faults faults_;

@@ -26,7 +26,9 @@ class P2p final : public Transport {
     // some 10 ns; the embedder's own machinery takes hundreds for a message.
     static constexpr size_t kWordedBytesMax = 256;
     // Tags that messages of each lane's slot have beside the slot's own; at least one.
-    static constexpr uint32_t tags_of(uint32_t kinds) { return kSlotsMax + kinds * kRecoverySlot; }
+    static constexpr uint32_t tags_of(uint32_t kinds) {
+        return kSlotsMax + kMeetSlots + kinds * kRecoverySlot;
+    }
 
     // The team owns the tags first_tag to first_tag + tags_of(kinds) - 1. peers[r]: the embedder's
     // number of rank r, must outlive this; empty: the rank itself.
@@ -87,7 +89,9 @@ class P2p final : public Transport {
     [[nodiscard]] static bool is_worded(const MessageId& id, size_t bytes);
     [[nodiscard]] uint32_t tag_of(const MessageId& id, size_t bytes) const;
     [[nodiscard]] uint32_t long_tag(uint32_t slot, uint32_t kind) const {
-        return first_tag_ + kSlotsMax + kind % kinds_ * kRecoverySlot + slot;
+        // Of those who meet, some receives find nothing before a later call: one tag each.
+        if (slot >= kMeetSlot) return first_tag_ + kSlotsMax + slot - kMeetSlot;
+        return first_tag_ + kSlotsMax + kMeetSlots + kind % kinds_ * kRecoverySlot + slot;
     }
     [[nodiscard]] Rank rank_of(uint32_t number) const;
     bool take_aside(Rank peer, uint32_t tag, const CallWord& word, std::byte* data, size_t bytes,

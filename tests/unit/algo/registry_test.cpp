@@ -92,7 +92,21 @@ TEST(Obstacles, MulticastNeedsARoute) {
         EXPECT_EQ(one.obstacle(shape), "") << one.name;
         there += one.has_multicast ? 1 : 0;
     }
-    EXPECT_EQ(there, 5U);
+    EXPECT_EQ(there, 7U);
+}
+
+TEST(Obstacles, SomeNeedReceivesThatCanBeGivenBack) {
+    sched::Shape shape;
+    shape.ranks = 4;
+    shape.has_multicast = true;
+    for (const auto collective : {TUTTI_BARRIER, TUTTI_ALLREDUCE}) {
+        shape.gives_back = true;
+        EXPECT_EQ(find(collective, "adaptive_multicast")->obstacle(shape), "");
+        shape.gives_back = false;
+        EXPECT_EQ(find(collective, "adaptive_multicast")->obstacle(shape),
+                  "needs receives that can be cancelled, which this embedder has not");
+        EXPECT_EQ(find(collective, "gather_multicast")->obstacle(shape), "");
+    }
 }
 
 TEST(Obstacles, MulticastsEndAt16Kibibytes) {

@@ -14,8 +14,8 @@ namespace {
 std::string with(const std::string& whom, uint32_t place) {
     return "meet_with " + whom + " scratch[" + std::to_string(64 * place) + "+64]\n";
 }
-const std::string kMeet = "meet output[0+8] = input[0+8] by scratch[192+8]\n";
-constexpr Extent kExtent{1, 1, 1, 200};
+const std::string kMeet = "meet output[0+8] = input[0+8] by scratch[192+32]\n";
+constexpr Extent kExtent{1, 1, 1, 224};
 
 Shape ordered(uint32_t ranks) {
     Shape shape = shape_of(TUTTI_ALLREDUCE, ranks, 8);
@@ -36,7 +36,7 @@ Lines faults_with(uint32_t rank, const std::string& body) {
 
 TEST(CheckMeet, ProvesATree) {
     EXPECT_EQ(faults_of(ordered(4), kExtent, kFour), Lines{});
-    EXPECT_EQ(faults_of(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 32}, sched::kTwoWhoMeet), Lines{});
+    EXPECT_EQ(faults_of(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 48}, sched::kTwoWhoMeet), Lines{});
     EXPECT_EQ(faults_of(ordered(1), kExtent, {kMeet}), Lines{});
 }
 
@@ -91,15 +91,57 @@ TEST(CheckMeet, OrderOfOperands) {
 TEST(CheckMeet, RoomsOfTheWrongSize) {
     expect_fault(faults_with(3, "meet_with parent 0 scratch[0+32]\n" + kMeet),
                  "its room has 32 bytes; it takes 64");
-    expect_fault(
-        faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by output[0+8]\n"),
-        "its room is scratch");
+    expect_fault(faults_of(shape_of(TUTTI_ALLREDUCE, 1, 32), kExtent,
+                           {"meet output[0+8] = input[0+8] by output[0+32]\n"}),
+                 "its room is scratch");
     expect_fault(
         faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by scratch[64+16]\n"),
-        "its room has 16 bytes; it takes 8");
+        "its room has 16 bytes; it takes 32");
     expect_fault(
-        faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by scratch[56+8]\n"),
+        faults_with(3, with("parent 0", 0) + "meet output[0+8] = input[0+8] by scratch[56+32]\n"),
         "nothing orders it");
+}
+
+std::string told(uint32_t rank) {
+    return "meet_multicast as " + std::to_string(rank) +
+           " output[0+8] = input[0+8] by scratch[192+32] order 0\n";
+}
+constexpr Extent kTold{1, 1, 1, 224, 1};
+
+TEST(CheckMeet, ReleasesByMulticast) {
+    const Lines three = {with("child 1", 0) + with("child 2", 1) + told(0),
+                         with("parent 0", 0) + told(1), with("parent 0", 0) + told(2)};
+    EXPECT_EQ(faults_of(ordered(3), kTold, three), Lines{});
+    const auto but = [&](uint32_t rank, const std::string& body) {
+        Lines bodies = three;
+        bodies[rank] = body;
+        return faults_of(ordered(3), kTold, bodies);
+    };
+    expect_fault(but(1, with("parent 0", 0) + told(2)), "it is another rank's");
+    Extent wide = kTold;
+    wide.lanes_in_flight = 2;
+    wide.lanes = 2;
+    expect_fault(faults_of(ordered(3), wide, three), "more than one lane is in flight");
+    const std::string long_one =
+        "meet_multicast as 0 output[0+16376] = input[0+16376] by scratch[0+32768] order 0\n";
+    expect_fault(faults_of(shape_of(TUTTI_ALLREDUCE, 1, 16376), {1, 1, 1, 32768, 1}, {long_one}),
+                 "a multicast is longer than 16384 bytes");
+}
+
+// Two lanes whose numbers one rank has the other way round.
+TEST(CheckMeet, AllAreToldAlike) {
+    constexpr Extent kTwice{2, 1, 1, 224, 2};
+    const auto numbers = [](const std::string& round, uint32_t rank, bool is_first) {
+        std::string one = told(rank);
+        one[one.size() - 2] = is_first ? '0' : '1';
+        std::string other = told(rank);
+        other[other.size() - 2] = is_first ? '1' : '0';
+        return round + one + "lane 1\nround 0\n" + round + other;
+    };
+    const std::string up = with("parent 0", 0);
+    expect_fault(faults_of(ordered(2), kTwice,
+                           {numbers(with("child 1", 0), 0, true), numbers(up, 1, false)}),
+                 "not all ranks are told of it alike");
 }
 
 // Messages have overwritten them.

@@ -253,7 +253,7 @@ TEST(Hosts, NoTagsAreLeft) {
         Meeting meeting(kRanks);
         run_threads(kRanks, [&](uint32_t rank) {
             tutti_p2p p2p = mailbox.callbacks(rank);
-            p2p.tag_max = 3 * 34 - 1;  // three teams' tags
+            p2p.tag_max = 3 * 38 - 1;  // three teams' tags
             Made made = make_team(context.get(), meeting, rank, "a team", &p2p);
             EXPECT_EQ(made.status, count < 3 ? TUTTI_OK : TUTTI_ERR_NETWORK);
             if (count == 3) {

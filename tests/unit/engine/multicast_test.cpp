@@ -114,6 +114,24 @@ multicast = true
 algorithm = "multicast"
 )";
 
+// The same, and whoever comes last releases all.
+constexpr const char* kFollowingRules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = "barrier"
+multicast = true
+algorithm = "adaptive_multicast"
+[[rule]]
+collective = "bcast"
+multicast = true
+algorithm = "multicast"
+[[rule]]
+collective = "allreduce"
+multicast = true
+algorithm = "adaptive_multicast"
+)";
+
+const char* rules_of(uint64_t seed) { return seed / 2 % 2 == 0 ? kRules : kFollowingRules; }
+
 void run_mixed(uint64_t seed, const Settings& settings) {
     Prng prng(seed);
     const auto ranks = static_cast<uint32_t>(2 + seed % 5);
@@ -331,9 +349,9 @@ TEST(Multicast, LaterWithoutAWayToAgree) {
 }
 
 TEST(Multicast, RandomMixed) {
-    const Seeds seeds = Seeds::wanted(10);
+    const Seeds seeds = Seeds::wanted(16);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        run_mixed(seed, {kOn, kLoopback, kRules, "TUTTI_CHUNK=1K",
+        run_mixed(seed, {kOn, kLoopback, rules_of(seed), "TUTTI_CHUNK=1K",
                          seed % 2 == 0 ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=3:round-robin",
                          seed % 3 == 0 ? "TUTTI_FAULTS=drop:0.02,dup:0.01" : "TUTTI_CHECK=1"});
         ASSERT_FALSE(HasFailure());
@@ -343,7 +361,7 @@ TEST(Multicast, RandomMixed) {
 TEST(Multicast, RandomMixedWithoutAThread) {
     const Seeds seeds = Seeds::wanted(6);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        run_mixed(seed, {kOn, kLoopback, kRules, "TUTTI_CHUNK=1K", "TUTTI_MCAST_THREAD=0",
+        run_mixed(seed, {kOn, kLoopback, rules_of(seed), "TUTTI_CHUNK=1K", "TUTTI_MCAST_THREAD=0",
                          seed % 2 == 0 ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=3:round-robin",
                          seed % 3 == 0 ? "TUTTI_FAULTS=drop:0.02" : "TUTTI_CHECK=0"});
         ASSERT_FALSE(HasFailure());
@@ -543,7 +561,7 @@ void run_failing(uint64_t seed) {
                                (seed % 2 == 0 ? ",drop:0.01,reorder:8" : "");
     const Settings settings{kOn,
                             kLoopback,
-                            kRules,
+                            rules_of(seed),
                             faults.c_str(),
                             seed % 3 == 0 ? "TUTTI_MCAST_THREAD=0" : "TUTTI_MCAST_THREAD=1",
                             seed % 2 == 0 ? "TUTTI_HOSTS=2" : "TUTTI_HOSTS=3:round-robin"};
@@ -571,7 +589,7 @@ void run_failing(uint64_t seed) {
 }
 
 TEST(Multicast, RandomMixedWithFailures) {
-    const Seeds seeds = Seeds::wanted(8);
+    const Seeds seeds = Seeds::wanted(12);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         run_failing(seed);
         ASSERT_FALSE(HasFailure());
@@ -588,7 +606,7 @@ void run_short(uint64_t seed) {
                                (seed % 2 == 0 ? ",drop:0.02" : "");
     const Settings settings{kOn,
                             kLoopback,
-                            kRules,
+                            rules_of(seed),
                             faults.c_str(),
                             seed % 3 == 0 ? "TUTTI_MCAST_THREAD=0" : "TUTTI_MCAST_THREAD=1",
                             "TUTTI_HOSTS=3:round-robin"};
@@ -612,7 +630,7 @@ void run_short(uint64_t seed) {
 }
 
 TEST(Multicast, TeamsThatAreFreedWhenTheirGroupsFail) {
-    const Seeds seeds = Seeds::wanted(10);
+    const Seeds seeds = Seeds::wanted(16);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         run_short(seed);
         ASSERT_FALSE(HasFailure());

@@ -64,6 +64,20 @@ class Wire {
             wire_.post(wire_.recvs_[1 - index_], {id, data, bytes, &ticket});
             wire_.match(1 - index_);
         }
+        [[nodiscard]] bool can_set_aside() const override { return true; }
+        [[nodiscard]] transport::State set_aside(uint32_t, const transport::MessageId&,
+                                                 const std::byte*, size_t,
+                                                 transport::Ticket& ticket) override {
+            cancel(ticket);
+            return transport::State::kDone;
+        }
+        void cancel(transport::Ticket& ticket) override {
+            Side& recvs = wire_.recvs_[1 - index_];
+            for (size_t i = 0; i < recvs.count; ++i) {
+                if (recvs.posted[i].ticket == &ticket)
+                    recvs.posted[i--] = recvs.posted[--recvs.count];
+            }
+        }
         transport::State test(transport::Ticket& ticket) override { return ticket.state; }
         [[nodiscard]] std::string error() const override { return {}; }
 
@@ -151,6 +165,8 @@ TEST(ExecutorCost, CallsAllocateNothing) {
         shape.bytes = algorithm.collective == TUTTI_BARRIER ? 0 : 6000;
         shape.element_bytes = 4;
         shape.has_multicast = true;
+        // Of all ranks, for which a wire is too little: see MeetingsAllocateNothing.
+        if (algorithm.follows_arrival && algorithm.has_multicast) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
         std::vector<std::unique_ptr<sched::Program>> programs;
         std::vector<std::vector<uint32_t>> in(4, std::vector<uint32_t>(6000));
@@ -177,6 +193,52 @@ TEST(ExecutorCost, CallsAllocateNothing) {
         counts = false;
         EXPECT_EQ(allocations, 0u) << algorithm.name;
     }
+}
+
+TEST(ExecutorCost, MeetingsAllocateNothing) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    const Placement placement = Placement::blocks(2, 2);
+    Wire wire;
+    Wire::End ends[2] = {{wire, 0}, {wire, 1}};
+    Bus bus(2);
+    std::deque<Bus::End> routes;
+    std::vector<std::unique_ptr<exec::Executor>> executors;
+    std::vector<std::unique_ptr<sched::Program>> programs;
+    sched::Shape shape;
+    shape.collective = TUTTI_ALLREDUCE;
+    shape.ranks = 2;
+    shape.bytes = 800;
+    shape.element_bytes = 4;
+    shape.has_multicast = true;
+    const algo::Algorithm& algorithm = *algo::find(TUTTI_ALLREDUCE, "adaptive_multicast");
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        routes.emplace_back(bus, rank);
+        executors.push_back(std::make_unique<exec::Executor>(nullptr, ends[rank], &routes.back()));
+        programs.push_back(algo::make_plan(algorithm, shape, placement, rank, {}));
+        ASSERT_TRUE(
+            static_cast<bool>(executors[rank]->reserve(programs[rank]->extent(), 1u << 20)));
+    }
+    std::vector<std::vector<uint32_t>> in(2, std::vector<uint32_t>(200, 1));
+    std::vector<std::vector<uint32_t>> out = in;
+    allocations = 0;
+    counts = true;
+    for (uint32_t call = 1; call <= 20; ++call) {
+        // One comes alone, now the one and now the other.
+        for (uint32_t i = 0; i < 2; ++i) {
+            const uint32_t rank = (call + i) % 2;
+            executors[rank]->start(*programs[rank], call,
+                                   {bytes_of(in[rank]), bytes_of(out[rank]), sum_u32()});
+            for (int step = 0; step < 3; ++step) executors[rank]->step();
+        }
+        for (uint32_t running = 1; running > 0;) {
+            running = 0;
+            for (const auto& executor : executors) running += executor->step() != Step::kDone;
+        }
+    }
+    counts = false;
+    EXPECT_EQ(allocations, 0u);
+    EXPECT_EQ(out[0], std::vector<uint32_t>(200, 2));
+    EXPECT_EQ(out[1], out[0]);
 }
 
 constexpr uint32_t kChoirRanks = 3;

@@ -31,7 +31,8 @@ constexpr size_t kElementsMax = 5;
 // Members are numbered otherwise than ranks.
 uint32_t rank_of(uint32_t members, uint32_t member) { return members - 1 - member; }
 
-ListProgram program_of(uint32_t members, uint32_t fan_in, uint32_t member, size_t bytes) {
+ListProgram program_of(uint32_t members, uint32_t fan_in, uint32_t member, size_t bytes,
+                       bool by_multicast) {
     const adapt::Place place = adapt::place_in_tree(members, fan_in, member);
     const uint64_t room = 2 * sched::meet_message_bytes(bytes);
     std::vector<sched::Operation> round;
@@ -42,16 +43,21 @@ ListProgram program_of(uint32_t members, uint32_t fan_in, uint32_t member, size_
                              is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight,
                              sched::scratch(i * room, room)));
     }
-    round.push_back(sched::meet(sched::output(0, bytes), sched::input(0, bytes),
-                                sched::scratch(place.neighbours() * room, bytes)));
-    return {{{round}}, 1, place.neighbours() * room + bytes};
+    const auto to = sched::output(0, bytes);
+    const auto from = sched::input(0, bytes);
+    const auto last = sched::scratch(place.neighbours() * room, room / 2);
+    round.push_back(by_multicast
+                        ? sched::meet_multicast(rank_of(members, member), 0, to, from, last)
+                        : sched::meet(to, from, last));
+    return {{{round}}, 1, place.neighbours() * room + room / 2};
 }
 
 template <class T>
 struct Place {
-    Place(Network& network, uint32_t rank)
-        : endpoint(network, rank), executor(nullptr, endpoint, nullptr) {}
+    Place(Network& network, Bus& bus, uint32_t rank)
+        : endpoint(network, rank), route(bus, rank), executor(nullptr, endpoint, &route) {}
     Network::Endpoint endpoint;
+    Bus::End route;
     Executor executor;
     std::unique_ptr<ListProgram> program;
     std::vector<T> input;
@@ -62,9 +68,10 @@ struct Place {
 
 template <class T>
 struct Job {
-    Job(uint32_t all, uint32_t most) : members(all), fan_in(most) {
+    Job(uint32_t all, uint32_t most, bool multicasts)
+        : members(all), fan_in(most), by_multicast(multicasts), bus(all) {
         for (uint32_t i = 0; i < members; ++i) {
-            places.push_back(std::make_unique<Place<T>>(network, rank_of(members, i)));
+            places.push_back(std::make_unique<Place<T>>(network, bus, rank_of(members, i)));
         }
     }
 
@@ -80,7 +87,7 @@ struct Job {
         const exec::Arguments arguments{reinterpret_cast<const std::byte*>(from),
                                         reinterpret_cast<std::byte*>(place.output.data()), reducer};
         place.program = std::make_unique<ListProgram>(
-            program_of(members, fan_in, member, place.input.size() * sizeof(T)));
+            program_of(members, fan_in, member, place.input.size() * sizeof(T), by_multicast));
         place.has_arrived = true;
         place.is_done = false;
         ASSERT_TRUE(place.executor.reserve(place.program->extent(), 1 << 20));
@@ -94,7 +101,8 @@ struct Job {
         std::iota(late.begin(), late.end(), 0u);
         for (size_t i = members; i > 1; --i) std::swap(late[i - 1], late[random.below(i)]);
         uint32_t done = 0;
-        while (done < members) {
+        for (uint32_t turn = 0; done < members; ++turn) {
+            if (turn > 1'000'000) return false;
             if (!late.empty() && random.below(4) == 0) {
                 arrive(late.back(), number, input(late.back()), in_place, reducer);
                 late.pop_back();
@@ -113,7 +121,9 @@ struct Job {
 
     uint32_t members;
     uint32_t fan_in;
+    bool by_multicast;
     Network network;
+    Bus bus;
     std::vector<std::unique_ptr<Place<T>>> places;
 };
 
@@ -122,7 +132,10 @@ TEST(Meet, AnyOrderOfArrivalGivesTheFoldInOrder) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng random(seed);
         const auto members = static_cast<uint32_t>(1 + random.below(17));
-        Job<Affine> job(members, static_cast<uint32_t>(1 + random.below(members)));
+        Job<Affine> job(members, static_cast<uint32_t>(1 + random.below(members)),
+                        random.below(3) != 0);
+        // The group may fail before or after any call's multicast.
+        if (random.below(2) == 0) job.bus.fails_from = random.below(5);
         for (uint32_t call = 1; call <= 4; ++call) {
             const size_t elements = random.below(kElementsMax + 1);
             node::Reducer reducer;
@@ -148,6 +161,40 @@ TEST(Meet, AnyOrderOfArrivalGivesTheFoldInOrder) {
     }
 }
 
+// Nobody waits for the others between two calls.
+TEST(Meet, CallsOverlap) {
+    const auto seeds = Seeds::wanted(500);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    constexpr uint32_t kCalls = 6;
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng random(seed);
+        const auto members = static_cast<uint32_t>(2 + random.below(12));
+        Job<Affine> job(members, static_cast<uint32_t>(1 + random.below(members)),
+                        random.below(3) != 0);
+        if (random.below(2) == 0) job.bus.fails_from = random.below(kCalls + 1);
+        std::vector<uint32_t> calls(members);
+        for (uint32_t turn = 0, left = members; left > 0; ++turn) {
+            ASSERT_LT(turn, 1'000'000u) << replay(seed);
+            const auto member = static_cast<uint32_t>(random.below(members));
+            Place<Affine>& place = *job.places[member];
+            if (place.has_arrived) {
+                if (place.executor.step() != Step::kDone) continue;
+                place.has_arrived = false;
+                Affine all{3, calls[member]};
+                for (uint32_t other = 1; other < members; ++other) {
+                    all = then(all, {2 * other + 3, 7 * other + calls[member]});
+                }
+                ASSERT_EQ(place.output, std::vector<Affine>{all}) << replay(seed);
+                left -= calls[member] == kCalls ? 1 : 0;
+            } else if (calls[member] < kCalls && random.below(3) == 0) {
+                const uint32_t call = ++calls[member];
+                job.arrive(member, call, {{2 * member + 3, 7 * member + call}}, false, reducer);
+            }
+        }
+    }
+}
+
 // Two who have each other's part both have everything, and must put it in parentheses alike.
 TEST(Meet, AllGetTheSameBits) {
     const auto seeds = Seeds::wanted(500);
@@ -156,7 +203,8 @@ TEST(Meet, AllGetTheSameBits) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng random(seed);
         const auto members = static_cast<uint32_t>(2 + random.below(12));
-        Job<float> job(members, static_cast<uint32_t>(1 + random.below(4)));
+        Job<float> job(members, static_cast<uint32_t>(1 + random.below(4)), random.below(2) == 0);
+        job.bus.fails_from = random.below(2);
         std::vector<float> values(members);
         for (float& value : values) {
             value = std::ldexp(static_cast<float>(random.below(1 << 24)),
@@ -172,7 +220,7 @@ TEST(Meet, AllGetTheSameBits) {
 
 // Whoever waits names its neighbours that are late, and no others.
 TEST(Meet, SaysForWhomItWaits) {
-    Job<Affine> job(4, 3);  // a star: member 0, rank 3, in the middle
+    Job<Affine> job(4, 3, false);  // a star: member 0, rank 3, in the middle
     node::Reducer reducer;
     reducer.kernel = fold_all<Affine, then>;
     for (const uint32_t member : {0u, 1u, 3u}) job.arrive(member, 1, {{1, 2}}, false, reducer);
@@ -185,8 +233,50 @@ TEST(Meet, SaysForWhomItWaits) {
     EXPECT_EQ(job.places[1]->executor.waits_for(), std::vector<uint32_t>{3});
 }
 
+// Whose part has gone up sleeps until the multicast comes, since it will have nothing to send;
+// whose part has gone down may have to release all.
+TEST(Meet, SeeksItsRelease) {
+    Job<Affine> job(4, 3, true);  // a star: member 0, rank 3, in the middle; 2, rank 1, is late
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    const auto executor = [&](uint32_t member) -> Executor& {
+        return job.places[member]->executor;
+    };
+    job.arrive(1, 1, {{1, 2}}, false, reducer);
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    EXPECT_FALSE(executor(0).waits_for_multicasts()) << "it waits for messages";
+    job.arrive(3, 1, {{1, 2}}, false, reducer);
+    for (int turn = 0; turn < 10; ++turn) {
+        for (const uint32_t member : {0u, 1u, 3u}) EXPECT_NE(executor(member).step(), Step::kDone);
+    }
+    EXPECT_EQ(executor(0).waits_for(), std::vector<uint32_t>{1});
+    EXPECT_FALSE(executor(0).waits_for_multicasts()) << "parts may cross";
+    for (const uint32_t member : {1u, 3u}) {
+        EXPECT_EQ(executor(member).waits_for(), std::vector<uint32_t>{3});
+        EXPECT_TRUE(executor(member).waits_for_multicasts());
+    }
+}
+
+TEST(Meet, SaysWhoIsToReleaseIt) {
+    Job<Affine> job(2, 1, true);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    Executor& child = job.places[1]->executor;
+    job.arrive(1, 1, {{1, 2}}, false, reducer);
+    EXPECT_NE(child.step(), Step::kDone);
+    job.network.held = true;
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    job.network.held = false;
+    for (int turn = 0; turn < 10; ++turn) EXPECT_NE(child.step(), Step::kDone);
+    EXPECT_EQ(child.waits_for(), std::vector<uint32_t>{rank_of(2, 0)})
+        << "their parts have crossed";
+    EXPECT_TRUE(child.waits_for_multicasts());
+    EXPECT_EQ(job.places[0]->executor.step(), Step::kDone);
+    EXPECT_EQ(child.step(), Step::kDone);
+}
+
 TEST(Meet, AFailureIsFinal) {
-    Job<Affine> job(3, 2);
+    Job<Affine> job(3, 2, false);
     node::Reducer reducer;
     reducer.kernel = fold_all<Affine, then>;
     job.arrive(0, 1, {{1, 2}}, false, reducer);

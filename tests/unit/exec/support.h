@@ -55,8 +55,10 @@ class ListProgram final : public sched::Program {
             rounds = std::max<uint64_t>(rounds, lane.size());
             for (const auto& round : lane) {
                 multicasts += static_cast<uint64_t>(
-                    std::count_if(round.begin(), round.end(),
-                                  [](const auto& one) { return sched::is_multicast(one.kind); }));
+                    std::count_if(round.begin(), round.end(), [](const auto& one) {
+                        return sched::is_multicast(one.kind) ||
+                               one.kind == sched::OperationKind::kMeetMulticast;
+                    }));
             }
         }
         return {lanes_.size(), lanes_in_flight_, rounds, scratch_bytes_, multicasts};
@@ -115,6 +117,22 @@ class Network {
             auto* state = static_cast<bool*>(ticket.handle);
             if (*state) ticket.state = transport::State::kDone;
             return ticket.state;
+        }
+        // What comes is for the next receive.
+        [[nodiscard]] bool can_set_aside() const override { return true; }
+        [[nodiscard]] transport::State set_aside(uint32_t, const transport::MessageId&,
+                                                 const std::byte*, size_t,
+                                                 transport::Ticket& ticket) override {
+            cancel(ticket);
+            return transport::State::kDone;
+        }
+        void cancel(transport::Ticket& ticket) override {
+            const std::lock_guard lock(network_.mutex_);
+            for (auto& [way, queues] : network_.queues_) {
+                std::erase_if(queues.recvs, [&](const End& one) {
+                    return one.done == static_cast<bool*>(ticket.handle);
+                });
+            }
         }
         void poll() override {
             const std::lock_guard lock(network_.mutex_);
@@ -189,9 +207,17 @@ class Bus {
         std::vector<std::byte*> targets;  // by rank
         std::vector<bool*> done;
     };
+    struct Offered {
+        bool is_there = false;
+        uint64_t number = 0;
+        std::vector<std::byte> data;
+    };
 
   public:
-    explicit Bus(uint32_t ranks) : ranks_(ranks), casts_(kCasts) {
+    uint64_t fails_from = ~uint64_t{0};  // of numbers that are offered
+
+    explicit Bus(uint32_t ranks) : offered_(kCasts), ranks_(ranks), casts_(kCasts) {
+        for (Offered& offered : offered_) offered.data.reserve(transport::kMulticastBytesMax);
         for (Cast& cast : casts_) {
             cast.targets.resize(ranks);
             cast.done.resize(ranks);
@@ -212,6 +238,34 @@ class Bus {
             EXPECT_NE(sender, rank_);
             const std::lock_guard lock(bus_.mutex_);
             post(number, sender, data, bytes, ticket);
+        }
+        // Where `fails_from` says so, nobody gets it.
+        Sought offer(uint64_t number, const std::byte* data, size_t bytes) override {
+            const std::lock_guard lock(bus_.mutex_);
+            EXPECT_EQ(number, next_);
+            ++next_;
+            if (number >= bus_.fails_from) return Sought::kNobody;
+            Offered& offered = bus_.offered_[number % kCasts];
+            EXPECT_FALSE(offered.is_there && offered.number == number) << "offered twice";
+            offered.is_there = true;
+            offered.number = number;
+            offered.data.assign(data, data + bytes);
+            return Sought::kDone;
+        }
+        Sought seek(uint64_t number, std::byte* data, size_t bytes) override {
+            const std::lock_guard lock(bus_.mutex_);
+            EXPECT_EQ(number, next_);
+            if (number >= bus_.fails_from) {
+                if (++bus_.asked_ % 7 != 0) return Sought::kNotYet;
+                ++next_;
+                return Sought::kNobody;
+            }
+            const Offered& offered = bus_.offered_[number % kCasts];
+            if (!offered.is_there || offered.number != number) return Sought::kNotYet;
+            ++next_;
+            EXPECT_EQ(offered.data.size(), bytes);
+            std::memcpy(data, offered.data.data(), bytes);
+            return Sought::kDone;
         }
         transport::State test(transport::Ticket& ticket) override {
             const std::lock_guard lock(bus_.mutex_);
@@ -257,6 +311,8 @@ class Bus {
     }
     Cast& cast(uint64_t number) { return casts_[number % kCasts]; }
 
+    std::vector<Offered> offered_;  // by number modulo its size
+    uint64_t asked_ = 0;
     std::mutex mutex_;
     uint32_t ranks_;
     std::vector<Cast> casts_;

@@ -70,7 +70,7 @@ TEST(Goal, MulticastsAreRefused) {
 
 TEST(Goal, ThoseWhoMeetAreRefused) {
     const auto goal =
-        print_goal(written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 32}, kTwoWhoMeet), 0, 0);
+        print_goal(written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 48}, kTwoWhoMeet), 0, 0);
     ASSERT_FALSE(goal);
     EXPECT_EQ(goal.error().message,
               "rank 0, lane 0, round 0: meet_with child 1 scratch[0+32]: GOAL has no messages that "

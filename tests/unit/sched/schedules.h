@@ -24,14 +24,14 @@ inline Shape shape_of(tutti_collective collective, Rank ranks, uint64_t bytes, R
     return shape;
 }
 
-inline const Lines kTwoWhoMeet = {"meet_with child 1 scratch[0+32]\nmeet - = - by -\n",
-                                  "meet_with parent 0 scratch[0+32]\nmeet - = - by -\n"};
+inline const Lines kTwoWhoMeet = {
+    "meet_with child 1 scratch[0+32]\nmeet - = - by scratch[32+16]\n",
+    "meet_with parent 0 scratch[0+32]\nmeet - = - by scratch[32+16]\n"};
 
 inline topo::Placement alone(Rank ranks) { return topo::Placement::blocks(ranks, ranks); }
 
 // Bodies begin with the operations of lane 0, round 0.
-inline Programs written(const Shape& shape, const Extent& extent,
-                        const Lines& bodies) {
+inline Programs written(const Shape& shape, const Extent& extent, const Lines& bodies) {
     EXPECT_EQ(shape.ranks, bodies.size());
     Programs programs;
     for (Rank r = 0; r < bodies.size(); ++r) {

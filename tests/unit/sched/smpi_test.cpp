@@ -172,7 +172,7 @@ TEST(Smpi, MulticastsAreRefused) {
 
 TEST(Smpi, ThoseWhoMeetAreRefused) {
     const auto traces = print_smpi(
-        written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 32}, kTwoWhoMeet), alone(2), kSlow);
+        written(shape_of(TUTTI_BARRIER, 2, 0), {1, 1, 1, 48}, kTwoWhoMeet), alone(2), kSlow);
     ASSERT_FALSE(traces);
     EXPECT_EQ(traces.error().message,
               "rank 0, lane 0, round 0: meet_with child 1 scratch[0+32]: a trace has no messages "

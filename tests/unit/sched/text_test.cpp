@@ -43,7 +43,7 @@ rc::Gen<Block> any_block() {
 // Fields that the kind has no use for stay as they are made.
 Operation any_operation() {
     Operation op;
-    op.kind = static_cast<OperationKind>(*rc::gen::inRange(0, 15));
+    op.kind = static_cast<OperationKind>(*rc::gen::inRange(0, 16));
     op.after = *rc::gen::oneOf(rc::gen::element(kAfterAll, kAfterNone, after_op(63)),
                                rc::gen::arbitrary<uint64_t>());
     const bool has_peer = op.kind != OperationKind::kCopy && op.kind != OperationKind::kReduce &&
@@ -65,7 +65,7 @@ Operation any_operation() {
     if (has_to) op.to = *any_block();
     if (has_left) op.left = *any_block();
     if (op.kind == OperationKind::kRecvReduce || op.kind == OperationKind::kReduce ||
-        op.kind == OperationKind::kMeet)
+        op.kind == OperationKind::kMeet || op.kind == OperationKind::kMeetMulticast)
         op.right = *any_block();
     return op;
 }

@@ -56,6 +56,23 @@ TEST(Faulty, ReordersSlotsOnly) {
     EXPECT_TRUE(is_reordered);
 }
 
+TEST(Faulty, WhatIsSetAsideDoesNotGo) {
+    Notes notes;
+    Faulty faulty(notes, {.seed = 3, .hold_tests_max = 10});
+    std::vector<Ticket> tickets(8);
+    for (uint32_t i = 0; i < 8; ++i) faulty.recv(0, {0, 0, i, 0}, nullptr, 0, tickets[i]);
+    const uint32_t held = faulty.held();
+    ASSERT_GT(held, 0u);
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < 8; ++i) {
+        set += faulty.set_aside(0, {0, 0, i, 0}, nullptr, 0, tickets[i]) == State::kDone ? 1 : 0;
+    }
+    EXPECT_EQ(set, held) << "others are the inner transport's, which sets nothing aside";
+    EXPECT_EQ(faulty.held(), 0u);
+    for (int i = 0; i < 10; ++i) faulty.test(tickets[0]);
+    EXPECT_EQ(notes.posts.size(), 8 - held);
+}
+
 TEST(Faulty, WhatIsCancelledDoesNotGo) {
     Notes notes;
     Faulty faulty(notes, {.seed = 3, .hold_tests_max = 10});

@@ -226,6 +226,28 @@ TEST_F(RingTest, ARouteSleepsForWhatMovesIt) {
     EXPECT_EQ(route.awaited(), 0u);
 }
 
+TEST_F(RingTest, ARouteSleepsForWhatItSeeks) {
+    struct NoWaker final : Waker {
+        void wake() override {}
+    } waker;
+    constexpr std::array<mcast::Member, 4> kMemberOf{0, 0, 0, 1};
+    Route route(ring_, waker, {.rank = 0, .member_of_rank = kMemberOf});
+    std::array<std::byte, 100> place{};
+    ASSERT_EQ(route.seek(0, place.data(), place.size()), Multicast::Sought::kNotYet);
+    EXPECT_EQ(route.awaited(), kFilledRings);
+    publish(0);
+    ASSERT_EQ(route.seek(0, place.data(), place.size()), Multicast::Sought::kDone);
+    EXPECT_EQ(route.awaited(), 0u);
+    for (uint64_t number = 1; number < 4; ++number) {
+        ASSERT_EQ(route.offer(number, place.data(), place.size()), Multicast::Sought::kDone);
+    }
+    ASSERT_EQ(route.offer(4, place.data(), place.size()), Multicast::Sought::kNotYet);
+    EXPECT_EQ(route.awaited(), kFreedRings) << "number 0 has its slot";
+    read_all(0, 2);
+    ASSERT_EQ(route.offer(4, place.data(), place.size()), Multicast::Sought::kDone);
+    EXPECT_EQ(route.awaited(), 0u);
+}
+
 TEST_F(RingTest, RanksLeaveOneByOneAndSeeTheEnd) {
     ring_.header().sleep = RingHeader::kAwake;
     EXPECT_FALSE(ring_.leave_team());

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barrier whose root is whoever comes last, which tells all by one multicast: see algo/meeting.h.
+#include "algo/meeting.h"
+
+namespace tutti::algo {
+
+Algorithm barrier_adaptive_multicast() {
+    Algorithm record = meeting_record<Releases::kByMulticast>(TUTTI_BARRIER);
+    record.summary = "to whoever comes last, then one multicast";
+    record.obstacle = unless_met_by_multicast;
+    return record;
+}
+
+}  // namespace tutti::algo
