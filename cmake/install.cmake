@@ -42,7 +42,7 @@ set_target_properties(
              LINK_DEPENDS ${map})
 
 install(TARGETS tutti_shared EXPORT tutti-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/include/tutti/tutti.h
+install(FILES ${PROJECT_SOURCE_DIR}/include/tutti/tutti.h ${PROJECT_SOURCE_DIR}/include/tutti/team_info.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)

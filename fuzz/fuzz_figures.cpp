@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A report as anybody may have changed it: either its figures are taken, and then they give rates,
-// or one line says what is wrong.
+// or arrivals, of all ranks in each call; or one line says what is wrong.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "cli/saved_figures.h"
+#include "cli/skew_words.h"
 #include "price/node_speed.h"
 
 namespace {
@@ -14,10 +15,21 @@ void demand(bool condition) {
     if (!condition) std::abort();
 }
 
+void look_at_arrivals(std::string_view text) {
+    const auto found = tutti::cli::parse_recorded(text);
+    if (!found) return demand(found.error().message.find('\n') == std::string::npos);
+    demand(!found.value().empty() && !found.value()[0].empty());
+    for (const auto& call : found.value()) {
+        demand(call.size() == found.value()[0].size());
+        for (const uint64_t late_ns : call) demand(late_ns <= 60'000'000'000);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     const std::string_view text(reinterpret_cast<const char*>(data), bytes);
+    look_at_arrivals(text);
     const auto found = tutti::cli::parse_node_figures(text, 2);
     if (!found) {
         demand(found.error().message.find('\n') == std::string::npos);

@@ -244,7 +244,8 @@ typedef struct tutti_team_params {
      * that fails no call runs. TUTTI_MCAST=on and algorithms that are forced by a setting and need
      * it are tried at once all the same. 0: what has failed does not come back.
      * Messages between hosts are measured in such a call, too, once, when calls have come often
-     * that could run otherwise by that (TUTTI_PRICE); with 0 they are not. */
+     * that could run otherwise by that (TUTTI_PRICE), and hosts read each other's clocks, a few
+     * times (TUTTI_ARRIVALS); with 0 neither is done. */
     int multicast_later;
     /* So many calls of the team may be under way at once; 0 is 1. The least of all members counts.
      * Each takes what a team takes: shared memory, tags, a multicast group. */
@@ -377,109 +378,6 @@ TUTTI_API void tutti_team_rejected(tutti_team *team);
 /* The line that tells what the last error on this team was. */
 TUTTI_API const char *tutti_team_message(const tutti_team *team);
 
-/* Hardware multicast of a team: one packet of a host, replicated by the switches for all others. */
-typedef enum tutti_multicast_state {
-    TUTTI_MULTICAST_NONE,  /* not tried: one host, no way between hosts, or switched off */
-    TUTTI_MULTICAST_ON,
-    TUTTI_MULTICAST_OFF,    /* tried in vain: reason says why */
-    TUTTI_MULTICAST_FAILED, /* in use until a host was gone: reason says which. May come back */
-    TUTTI_MULTICAST_LATER   /* not tried yet: see multicast_later */
-} tutti_multicast_state;
-
-/* Texts are cut where they are longer and end with a null character. */
-typedef struct tutti_multicast_info {
-    size_t struct_bytes; /* sizeof(tutti_multicast_info) */
-    tutti_multicast_state state;
-    uint32_t hosts;
-    uint32_t group;      /* equal on all members, another one after each return; 0: none */
-    uint32_t failures;   /* so often a host was gone */
-    uint32_t returns;    /* and so often it came back: while it is there, reason says who it was */
-    int carries;         /* 1: this process carries its host's packets; all that follows up to name
-                            is 0 elsewhere */
-    /* 0: packets are authenticated, but whoever joins the address reads them. */
-    int is_encrypted;
-    uint64_t bytes_per_s; /* at which this host sends */
-    uint64_t round_trip_ns;
-    /* One way, of the slowest host at its best; equal on all members, as what follows: messages
-     * between two hosts, which multicast has to beat and prices go by; 0: not measured. */
-    uint64_t latency_ns;
-    uint64_t message_latency_ns;
-    uint64_t message_bytes_per_s;
-    uint64_t data_packets; /* sent, repairs not counted */
-    uint64_t repairs_to_one;
-    uint64_t repairs_to_all;
-    uint64_t losses; /* packets noticed missing */
-    uint64_t naks;   /* sent */
-    uint64_t repaired;
-    uint64_t repaired_in_10_ms;
-    uint64_t repair_ns_max;
-    uint64_t duplicates;
-    uint64_t malformed; /* packets with the right code that are wrong all the same */
-    uint64_t rejected;  /* without it; for all teams of the process, as what follows */
-    uint64_t ungrouped; /* packets of other jobs, and of groups that are gone here */
-    uint64_t wakeups;   /* of the service thread */
-    char name[64];      /* of the team */
-    char interface_name[96]; /* with its address and the bytes of a packet */
-    char address[64]; /* with the port */
-    char reason[192];
-} tutti_multicast_info;
-
-/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
-TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
-
-/* What the members of a team that share a node have measured of how data moves between them. */
-typedef enum tutti_node_state {
-    TUTTI_NODE_ALONE,      /* no other member is on this node */
-    TUTTI_NODE_UNMEASURED, /* reason says why */
-    TUTTI_NODE_MEASURED,   /* when this team was made */
-    TUTTI_NODE_EARLIER     /* by an earlier team of the same processes */
-} tutti_node_state;
-
-/* Ways to copy lines that another core has read before: plain, prefetch, string, stream. */
-#define TUTTI_NODE_WAYS 4
-/* 8, 16, 32, 64, 128 and 256 KiB; of an allgather, a rank's block. */
-#define TUTTI_NODE_SIZES 6
-/* 1, 2, 4 and so on up to 128 readers of one rank at a time. */
-#define TUTTI_NODE_READERS 8
-
-/* Times in nanoseconds, 0: not measured. Equal on all members of the node, but for rank. */
-typedef struct tutti_node_info {
-    size_t struct_bytes; /* sizeof(tutti_node_info) */
-    tutti_node_state state;
-    uint32_t ranks;     /* on this node */
-    uint32_t rank;      /* this one's place among them */
-    int reads;          /* 1: each can read in the memory of all: there may be single copy */
-    int lean;           /* 1: it shares its memory with others of its processes (in_turn) */
-    uint64_t processes; /* equal for teams of the same processes */
-    uint32_t again;     /* so often measured anew by this team, since its ranks were moved */
-    uint32_t barrier_ns;
-    uint32_t way_ns[TUTTI_NODE_WAYS]; /* 64 KiB one way through rings */
-    uint32_t short_ring_ns; /* the same in rings of 512 KiB, where they may be longer */
-    uint32_t one_way_ring_ns[TUTTI_NODE_SIZES]; /* by the quickest of these; 64 KiB stands there */
-    uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
-    uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
-    uint32_t all_ways_single_ns[TUTTI_NODE_SIZES];
-    uint32_t readers_ns[TUTTI_NODE_READERS]; /* 64 KiB one way by a single copy; of all at a time
-                                                it stands in one_way_single_ns */
-    /* What follows: a call is cut into so many pieces, of no less and no more bytes. */
-    uint32_t way; /* into way_ns */
-    uint32_t piece_count;
-    uint32_t piece_bytes_min;
-    uint32_t piece_bytes_max;
-    uint64_t ring_bytes; /* in use, of a rank */
-    uint64_t single_one_way_bytes; /* from so many on a single copy; UINT64_MAX: never */
-    uint64_t single_all_ways_bytes;
-    uint64_t single_scatter_bytes; /* of a scatter's block */
-    uint32_t single_readers_max; /* so many read one rank at a time; UINT32_MAX: as many as come */
-    char host[64]; /* texts are cut where they are longer and end with a null character */
-    char reason[96];
-    char figures[224]; /* the times at 64 KiB, in words */
-    char follows[160];
-} tutti_node_info;
-
-/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
-TUTTI_API tutti_status tutti_team_node(const tutti_team *team, tutti_node_info *info);
-
 /* Why ranks of one node read no data in each other's memory ("rank 1 cannot read rank 0's memory:
  * Operation not permitted"), of the team that was made last; "" where they do, or no team has
  * tried. Valid until the next team is made, or a call runs: it may be denied later. */
@@ -491,4 +389,6 @@ TUTTI_API const char *tutti_collective_name(tutti_collective collective);
 #ifdef __cplusplus
 }
 #endif
+
+#include "tutti/team_info.h"
 #endif

@@ -7,6 +7,19 @@
 #include "base/assert.h"
 
 namespace tutti::adapt {
+namespace {
+
+// A clock that is set right runs 500 millionths off at most (adjtimex), and two of them drift apart
+// by twice that.
+constexpr uint64_t kDriftOneIn = 1'000;
+
+uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+}  // namespace
+
+ClockReading through(const ClockReading& first, const ClockReading& second) {
+    return {first.at_ns, first.offset_ns + second.offset_ns, first.error_ns + second.error_ns};
+}
 
 void ClockOffset::add(const RoundTrip& trip) {
     TUTTI_ASSERT(trip.received_ns >= trip.sent_ns, "no answer comes before it is asked for");
@@ -35,6 +48,17 @@ int64_t ClockLine::offset_ns(uint64_t own_ns) const {
 
 int64_t ClockLine::since_ns(uint64_t own_ns, uint64_t origin_ns) const {
     return static_cast<int64_t>(own_ns - origin_ns) + offset_ns(own_ns);
+}
+
+uint64_t ClockLine::error_at_ns(uint64_t own_ns) const {
+    const uint64_t span_ns = after_.at_ns - before_.at_ns;
+    if (span_ns == 0) return error_ns() + distance(own_ns, before_.at_ns) / kDriftOneIn;
+    if (own_ns >= before_.at_ns && own_ns <= after_.at_ns) return error_ns();
+    const uint64_t beyond_ns =
+        std::min(distance(own_ns, before_.at_ns), distance(own_ns, after_.at_ns));
+    const double slope =
+        static_cast<double>(before_.error_ns + after_.error_ns) / static_cast<double>(span_ns);
+    return error_ns() + static_cast<uint64_t>(slope * static_cast<double>(beyond_ns));
 }
 
 uint64_t ClockLine::error_ns() const { return std::max(before_.error_ns, after_.error_ns); }

@@ -22,6 +22,10 @@ struct ClockReading {
     uint64_t error_ns = 0;  // the true offset is within so much of it
 };
 
+// The other's clock, of which `first` says what it shows, has been read of a third one: what that
+// one shows. At the time of the first reading; as close in time as clocks drift little.
+ClockReading through(const ClockReading& first, const ClockReading& second);
+
 class ClockOffset {
   public:
     void add(const RoundTrip& trip);
@@ -46,6 +50,9 @@ class ClockLine {
     [[nodiscard]] int64_t since_ns(uint64_t own_ns, uint64_t origin_ns) const;
     // Between the two; as far as the drift is even.
     [[nodiscard]] uint64_t error_ns() const;
+    // At any time: beyond the two it grows, as they may be off in opposite directions; of one
+    // alone, by as much as clocks drift.
+    [[nodiscard]] uint64_t error_at_ns(uint64_t own_ns) const;
     [[nodiscard]] const ClockReading& before() const { return before_; }
     [[nodiscard]] const ClockReading& after() const { return after_; }
 

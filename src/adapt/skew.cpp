@@ -45,6 +45,8 @@ uint64_t Delays::delay_ns(uint64_t call, uint32_t rank, uint32_t host) const {
             return of_call.below(hosts) == host ? most_ns : 0;
         case Skew::kAlternating:
             return rank % 2 * most_ns;
+        case Skew::kReport:
+            return (*recorded)[(seed + call) % recorded->size()][rank];
         default:
             return 0;
     }

@@ -183,9 +183,10 @@ tutti_status tutti_fabric_part(const char* file, const char* const* hosts, size_
         constexpr size_t kListBytesMax = 300;
         const bool is_long = missing.size() > kListBytesMax;
         const size_t end = is_long ? missing.rfind(',', kListBytesMax) : missing.size();
-        const std::string line = tutti::printable(file) +
-                                 ": not there, each on a switch of its own: " +
-                                 missing.substr(0, end) + (is_long ? ", and others" : "");
+        const std::string line =
+            tutti::printable(file) +
+            ": not there, each on a switch of its own: " + missing.substr(0, end) +
+            (is_long ? ", and others" : "");
         tell(missing.empty() ? "" : line, message, message_bytes);
         take(user, part.value().text.c_str());
         return TUTTI_OK;
@@ -339,6 +340,22 @@ tutti_status tutti_team_node(const tutti_team* team, tutti_node_info* info) {
         return TUTTI_OK;
     };
     return guarded(describe, nullptr, 0);
+}
+
+tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collective,
+                                 tutti_arrivals_info* info) {
+    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
+    if (collective < 0 || collective >= TUTTI_COLLECTIVE_COUNT) return TUTTI_ERR_ARGUMENT;
+    const auto describe = [&]() -> tutti_status {
+        team_of(team).describe_arrivals(collective, *info);
+        return TUTTI_OK;
+    };
+    return guarded(describe, nullptr, 0);
+}
+
+tutti_status tutti_team_finish_arrivals(tutti_team* team) {
+    if (!team) return TUTTI_ERR_ARGUMENT;
+    return guarded([&] { return team_of(team).finish_arrivals(); }, nullptr, 0);
 }
 
 const char* tutti_status_text(tutti_status status) {

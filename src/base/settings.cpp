@@ -1,138 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/settings.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
+#include "base/setting_values.h"
 #include "base/text.h"
 
 namespace tutti {
+
+using namespace setting_values;
+
 namespace {
-
-template <class T>
-bool assign(T& target, const std::optional<T>& parsed) {
-    if (!parsed) return false;
-    target = *parsed;
-    return true;
-}
-
-std::optional<bool> parse_switch(std::string_view text) {
-    if (text == "1" || text == "on") return true;
-    if (text == "0" || text == "off") return false;
-    return std::nullopt;
-}
-
-template <class T>
-std::optional<T> parse_word(std::string_view text,
-                            std::initializer_list<std::pair<std::string_view, T>> words) {
-    for (const auto& [word, value] : words) {
-        if (text == word) return value;
-    }
-    return std::nullopt;
-}
-
-bool within(uint64_t value, uint64_t low, uint64_t high) { return value >= low && value <= high; }
-
-bool set_bytes(uint64_t& target, std::string_view text, uint64_t low, uint64_t high) {
-    const auto value = parse_bytes(text);
-    return value && within(*value, low, high) && assign(target, value);
-}
-
-bool set_count(uint64_t& target, std::string_view text, uint64_t high) {
-    const auto value = parse_count(text);
-    return value && within(*value, 0, high) && assign(target, value);
-}
-
-bool set_text(std::string& target, std::string_view text) {
-    target = text;
-    return !text.empty();
-}
-
-template <tutti_collective collective>
-bool set_forced(Settings& settings, std::string_view text) {
-    return set_text(settings.forced[collective], text);
-}
-
-bool set_hosts(Settings& settings, std::string_view text) {
-    constexpr std::string_view kInTurn = ":round-robin";
-    settings.hosts_in_turn = text.ends_with(kInTurn);
-    if (settings.hosts_in_turn) text.remove_suffix(kInTurn.size());
-    return set_count(settings.hosts, text, 1u << 20) && settings.hosts > 0;
-}
-
-// Bits per second; 0 for "auto".
-bool set_rate(uint64_t& target, std::string_view text) {
-    target = 0;
-    if (text == "auto") return true;
-    // A full packet takes 12 ms at the lowest rate; slower ones would pass for lost.
-    constexpr uint64_t kLowest = 1'000'000, kHighest = 1'000'000'000'000;
-    const auto rate = parse_rate(text);
-    return rate && within(*rate, kLowest, kHighest) && assign(target, rate);
-}
-
-// Addresses whose meaning an administrator of this network gives (RFC 2365), or IPv6 multicast that
-// nobody has a claim to and that may leave a host (RFC 4291: transient, scopes 2 to e).
-bool set_group_address(std::string& target, std::string_view text) {
-    target = text;
-    constexpr unsigned char kScoped4 = 239;
-    constexpr unsigned char kMulticast6 = 0xff;
-    unsigned char bytes[sizeof(in6_addr)] = {};
-    if (inet_pton(AF_INET, target.c_str(), bytes) == 1) return bytes[0] == kScoped4;
-    if (inet_pton(AF_INET6, target.c_str(), bytes) != 1 || bytes[0] != kMulticast6) return false;
-    return bytes[1] >= 0x12 && bytes[1] <= 0x1e;
-}
-
-bool set_between(uint64_t& target, std::string_view text, uint64_t low, uint64_t high) {
-    return set_count(target, text, high) && target >= low;
-}
-
-bool set_faults(Settings& settings, std::string_view text) {
-    return assign(settings.faults, parse_faults(text)) && set_text(settings.faults_text, text);
-}
-
-// "0.01", "1%", "1%:7".
-bool set_verify(Settings& settings, std::string_view text) {
-    const size_t colon = text.find(':');
-    if (colon != std::string_view::npos) {
-        const bool has_seed = set_count(settings.verify_seed, text.substr(colon + 1), UINT64_MAX);
-        if (!has_seed || settings.verify_seed == 0) return false;
-    }
-    std::string_view share = text.substr(0, colon);
-    const bool is_percentage = share.ends_with('%');
-    if (is_percentage) share.remove_suffix(1);
-    if (!assign(settings.verify_share, parse_decimal(share))) return false;
-    if (is_percentage) settings.verify_share /= 100;
-    return settings.verify_share <= 1;
-}
-
-std::string shown(bool on) { return on ? "1" : "0"; }
-std::string shown(uint64_t value) { return std::to_string(value); }
-std::string shown(double value) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.9g", value);
-    return text;
-}
-std::string shown(const std::string& value) { return value; }
-std::string shown(const char* value) { return value; }
-
-std::string verify_text(const Settings& settings) {
-    const std::string share = shown(settings.verify_share);
-    return settings.verify_seed == 0 ? share : share + ":" + shown(settings.verify_seed);
-}
-std::string hosts_text(const Settings& settings) {
-    if (settings.hosts == 0) return {};
-    return shown(settings.hosts) + (settings.hosts_in_turn ? ":round-robin" : "");
-}
 
 // By value.
 constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
 constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
 constexpr const char* kMcastChoices[] = {"auto", "on", "off"};
+constexpr const char* kArrivalsChoices[] = {"auto", "on", "off"};
 constexpr const char* kPriceChoices[] = {"auto", "on", "off"};
 constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow", "xpmem"};
 
@@ -172,6 +59,19 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "on."},
      [](Settings& s, std::string_view v) { return assign(s.stall_s, parse_decimal(v)); },
      [](const Settings& s) { return shown(s.stall_s); }},
+    {{"TUTTI_ARRIVALS", "--arrivals", "auto|on|off", "auto",
+      "Which ranks come late: every 64th call of a communicator, in the mean, is looked at, and "
+      "the "
+      "report says who was last and what the others lost. auto: where there is a report. Members "
+      "compare what they have once in a thousand calls, and hosts read each other's clocks, by a "
+      "few "
+      "messages, a 200th of the time. See docs/protocol/arrival.md."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.arrivals, parse_word<ArrivalsChoice>(v, {{"auto", ArrivalsChoice::kAuto},
+                                                                  {"on", ArrivalsChoice::kOn},
+                                                                  {"off", ArrivalsChoice::kOff}}));
+     },
+     [](const Settings& s) { return shown(kArrivalsChoices[static_cast<size_t>(s.arrivals)]); }},
     {{"TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
       "Combines operands in rank order always: the same bits whatever the algorithm. Costs the "
       "tree for small reductions of large teams."},

@@ -22,6 +22,8 @@ enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
 // Of algorithms, by what messages between hosts are measured to take.
 enum class PriceChoice { kAuto, kOn, kOff };
+// kAuto: where there is a report to say it in.
+enum class ArrivalsChoice { kAuto, kOn, kOff };
 // kAllow: as kAuto, and lets all processes of the user read this one's memory where the kernel
 // would keep them from it (Yama). kXpmem: as kAuto, through XPMEM where that is there.
 enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow, kXpmem };
@@ -47,6 +49,14 @@ struct Settings {
     double verify_share = 0;   // of the calls, run by the host too; 0: none
     uint64_t verify_seed = 0;  // which calls; 0: drawn for each run
     double stall_s = 0;        // 0: never
+    ArrivalsChoice arrivals = ArrivalsChoice::kAuto;
+    // When ranks come to their calls is looked at; not where calls are watched, which each rank
+    // then has to find as the program made them.
+    [[nodiscard]] bool watches_arrivals() const {
+        if (watches_calls()) return false;
+        if (arrivals == ArrivalsChoice::kAuto) return !report.empty();
+        return arrivals == ArrivalsChoice::kOn;
+    }
     // Calls are compared, or those who come late are named.
     [[nodiscard]] bool watches_calls() const { return check || stall_s > 0; }
     uint64_t chunk_bytes = 0;              // 0: chosen by team size

@@ -21,6 +21,7 @@
 #include <optional>
 
 #include "bootstrap/circle.h"
+#include "bootstrap/late_clock.h"
 #include "bootstrap/late_meter.h"
 #include "bootstrap/late_multicast.h"
 #include "bootstrap/make_multicast.h"
@@ -89,6 +90,7 @@ class TeamMaker {
     void await_speed();
     Report make_multicast();
     Report attach();
+    Result<Done> prepare_arrivals();
     void take(NodePart& part);
     void finish();
 
@@ -121,6 +123,7 @@ Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
     team_ = std::make_unique<engine::Team>(context_, params_,
                                            context_.settings().check && params_.size > 1);
+    if (context_.settings().watches_arrivals() && params_.size > 1) team_->watch_arrivals();
     node_runner_ = std::make_unique<engine::NodeRunner>(
         team_->members(), select::NodeChoice::create(context_.grounds(), params_.size));
     node_control_ = std::make_unique<engine::NodeControl>(team_->members());
@@ -305,9 +308,20 @@ Report TeamMaker::attach() {
     engine::InterNode& inter_node = *inter_node_;
     team_->members().node.tolerates = false;  // what the other nodes do, this one cannot see
     inter_node.attach(inter_node.placement().members_max() > 1 ? &team_->members().node : nullptr);
-    const auto planned =
+    auto planned =
         inter_node.plan_helpers(context_.settings().check ? sizeof(engine::CallCard) : 0);
+    if (planned && team_->arrivals()) planned = prepare_arrivals();
     return planned ? Report{} : report_of(planned.error());
+}
+
+// Clocks are read by the embedder's allgather, where that stays.
+Result<Done> TeamMaker::prepare_arrivals() {
+    if (!params_.multicast_later) {
+        team_->leave_arrivals();
+        return Done{};
+    }
+    team_->read_clocks_by(read_clocks);
+    return inter_node_->plan_comparison(sizeof(adapt::ArrivalBlock));
 }
 
 Result<Done> TeamMaker::make_across() {

@@ -24,11 +24,7 @@ constexpr uint64_t kLongNs = 5'000'000;
 
 MessageMeter::MessageMeter(engine::InterNode& inter_node, Clock& clock, uint32_t own,
                            uint32_t partner)
-    : clock_(clock),
-      ranks_{std::min(own, partner), std::max(own, partner)},
-      gather_(std::make_unique<PeerGather>(inter_node.transport(), inter_node.notes(), ranks_,
-                                           own < partner ? 0 : 1, kLongBytesMax)),
-      both_(own < partner ? 0 : 1, 2, PeerGather::allgather, gather_.get()) {}
+    : clock_(clock), pair_(inter_node, own, partner, kLongBytesMax) {}
 
 sched::Speed slower(const sched::Speed& one, const sched::Speed& other) {
     if (one.mbit == 0) return other;
@@ -37,13 +33,13 @@ sched::Speed slower(const sched::Speed& one, const sched::Speed& other) {
 }
 
 bool MessageMeter::measure(sched::Speed& speed) {
-    auto ends = both_.exchange(speed);
+    auto ends = pair_.both().exchange(speed);
     if (!ends) return false;
     if (ends.value()[0].mbit == 0 || ends.value()[1].mbit == 0) {
         sched::Speed found;
         if (!measure_latency(found.latency_ns)) return false;
         if (!measure_rate(found.latency_ns, found.mbit)) return false;
-        ends = both_.exchange(found);
+        ends = pair_.both().exchange(found);
         if (!ends) return false;
     }
     speed = slower(ends.value()[0], ends.value()[1]);
@@ -56,7 +52,7 @@ bool MessageMeter::measure_latency(uint64_t& latency_ns) {
     for (uint32_t row = 0; row < kRows; ++row) {
         const uint64_t begin_ns = clock_.now_ns();
         for (uint32_t i = 0; i < kRowExchanges; ++i) {
-            if (!gather_->exchange(kShortBytes)) return false;
+            if (!pair_.gather().exchange(kShortBytes)) return false;
         }
         least_ns = std::min(least_ns, clock_.now_ns() - begin_ns);
     }
@@ -66,7 +62,7 @@ bool MessageMeter::measure_latency(uint64_t& latency_ns) {
 
 bool MessageMeter::time_exchange(size_t bytes, uint64_t& ns) {
     const uint64_t begin_ns = clock_.now_ns();
-    if (!gather_->exchange(bytes)) return false;
+    if (!pair_.gather().exchange(bytes)) return false;
     ns = std::min(ns, clock_.now_ns() - begin_ns);
     return true;
 }
@@ -82,7 +78,7 @@ bool MessageMeter::measure_rate(uint64_t latency_ns, uint64_t& mbit) {
         const uint64_t moving_ns = std::max<uint64_t>(ns - std::min(ns, latency_ns), 1);
         mbit = std::max<uint64_t>(bytes * 8000 / moving_ns, 1);
         const uint8_t mine = ns >= kLongNs ? 1 : 0;
-        const auto ends = both_.exchange(mine);
+        const auto ends = pair_.both().exchange(mine);
         if (!ends) return false;
         if (ends.value()[0] != 0 || ends.value()[1] != 0 || bytes == kLongBytesMax) return true;
     }

@@ -2,13 +2,11 @@
 // How fast the embedder's messages are between two hosts: what multicast has to beat.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 
 #include "base/clock.h"
-#include "bootstrap/circle.h"
-#include "bootstrap/peer_gather.h"
+#include "bootstrap/peer_pair.h"
 #include "engine/inter_node.h"
 #include "sched/shape.h"
 
@@ -27,7 +25,7 @@ class MessageMeter {
     // Where one of them knows nothing, they measure: some 50 messages up and down, some 10 ms where
     // they are slow. False where a message failed; then let_go() is to be kept for good.
     bool measure(sched::Speed& speed);
-    [[nodiscard]] std::unique_ptr<PeerGather> let_go() { return std::move(gather_); }
+    [[nodiscard]] std::unique_ptr<PeerGather> let_go() { return pair_.let_go(); }
 
   private:
     bool measure_latency(uint64_t& latency_ns);
@@ -36,9 +34,7 @@ class MessageMeter {
     bool measure_rate(uint64_t latency_ns, uint64_t& mbit);
 
     Clock& clock_;
-    std::array<uint32_t, 2> ranks_;  // ascending
-    std::unique_ptr<PeerGather> gather_;
-    Circle both_;  // by its way
+    PeerPair pair_;
 };
 
 }  // namespace tutti::bootstrap

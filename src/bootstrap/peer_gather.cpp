@@ -48,12 +48,17 @@ void PeerGather::tell() {
     } catch (const std::bad_alloc&) {
         std::snprintf(failure_.text.data(), failure_.text.size(), "rank %u: a message failed", own);
     }
+    tell_others();
+}
+
+void PeerGather::tell_others() {
     for (uint32_t i = 0; i < members_.size(); ++i) {
         if (i != index_) notes_.send(members_[i], failure_);
     }
 }
 
-// Another member has seen one fail. Notes of other kinds come only when there is a team.
+// Another member has seen one fail. Notes of other kinds come only when there is a team; what they
+// ask for is asked again.
 bool PeerGather::is_told() {
     notes::Note note;
     while (notes_.receive(note)) {

@@ -35,6 +35,12 @@ class PeerGather final : public engine::Retired {
     bool exchange(size_t bytes);
     // Final; the transport is of no use any more.
     [[nodiscard]] bool has_failed() const { return failure_.kind == notes::Note::Kind::kGaveUp; }
+    // What has failed is told to the other members, who wait for this one, or will.
+    void pass_on(const notes::Note& failure) {
+        failure_ = failure;
+        tell_others();
+    }
+    [[nodiscard]] const notes::Note& failure() const { return failure_; }
     // Who has seen which failure.
     [[nodiscard]] std::string error() const { return failure_.text.data(); }
 
@@ -44,6 +50,7 @@ class PeerGather final : public engine::Retired {
     bool complete();
     bool is_told();
     void tell();
+    void tell_others();
 
     transport::Transport& transport_;
     notes::Notes& notes_;

@@ -74,7 +74,8 @@ std::vector<CellOrder> orders(const BenchOptions& options, const RanksOfHosts& h
                 continue;
             }
             for (const uint64_t most_ns : options.skew->most_ns) {
-                order.skew = CellSkew{options.skew->skew, most_ns, options.seed, &hosts};
+                order.skew = CellSkew{options.skew->skew, most_ns, options.seed, &hosts,
+                                      options.skew->recorded.get()};
                 all.push_back(order);
             }
         }
@@ -177,6 +178,7 @@ std::string Session::misfit() const {
     if (report_.skew && report_.skew->skew == adapt::Skew::kNode && hosts_.count() == 1) {
         return "--skew node: all ranks are on one host";
     }
+    if (report_.skew) return report_.skew->obstacle(report_.ranks);
     return {};
 }
 

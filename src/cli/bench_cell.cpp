@@ -336,8 +336,8 @@ Result<Cell> CellRun::run() {
     const auto before_us = page_.flag_us(mpi_);
     if (order_.skew) {
         const CellSkew& skew = *order_.skew;
-        const adapt::Delays delays{skew.skew, skew.most_ns, skew.seed, place_.size,
-                                   skew.hosts->count()};
+        const adapt::Delays delays{skew.skew,   skew.most_ns,        skew.seed,
+                                   place_.size, skew.hosts->count(), skew.recorded};
         skewed_.emplace(mpi_, *skew.hosts, delays, page_.crowded());
     }
     measure();

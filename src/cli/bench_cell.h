@@ -23,6 +23,7 @@ struct CellSkew {
     uint64_t most_ns = 0;
     uint64_t seed = 1;
     const RanksOfHosts* hosts = nullptr;
+    const adapt::RecordedDelays* recorded = nullptr;  // see adapt::Delays
 };
 
 struct CellOrder {

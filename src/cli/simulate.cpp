@@ -36,7 +36,8 @@ constexpr auto kSimulateOptions = std::to_array<OptionDoc>({
     {"--skew", "D:MAX",
      "Ranks come late: one, uniform, exponential, node or alternating, by up to MAX (10ms; "
      "several: "
-     "0,1ms,10ms). Of 9 draws the median from the last arrival to the last exit"},
+     "0,1ms,10ms), or as a run of as many ranks has recorded (report:FILE, the JSON of a report). "
+     "Of 9 draws the median from the last arrival to the last exit"},
     {"--seed", "N",
      "Order of what happens at the same time, when a call meets the background, who is late "
      "(default: 1)"},
@@ -100,7 +101,8 @@ Result<simulate::SimulationResult> Run::simulate(simulate::SimulationRequest req
                                .most_ns = *most_late_ns,
                                .seed = around.seed,
                                .ranks = placement.ranks(),
-                               .hosts = placement.nodes()};
+                               .hosts = placement.nodes(),
+                               .recorded = around.skew->recorded.get()};
     std::vector<simulate::SimulationResult> all;
     for (uint64_t draw = 0; draw < kDraws; ++draw) {
         request.late_ns.clear();
@@ -246,6 +248,8 @@ Result<Done> simulate(const Words& words) {
         if (auto done = scenario.force(*name, "--algorithm"); !done) return done.error();
     }
     const topo::Placement placement = scenario.placement();
+    const std::string unskewed = around.skew ? around.skew->obstacle(placement.ranks()) : "";
+    if (!unskewed.empty()) return Error{ErrorCode::kArgument, "simulate: " + unskewed};
     const uint32_t together = placement.members_max();
     const auto measured = read_node_figures(words, together);
     if (!measured) return measured.error();

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
+#include "cli/saved_figures.h"
 #include "cli/words.h"
 
 namespace tutti::cli {
@@ -21,16 +26,70 @@ std::optional<uint64_t> most_of(std::string_view text) {
     return ns && *ns <= kMostNsMax ? ns : std::nullopt;
 }
 
+std::optional<std::vector<uint64_t>> ranks_of(const nlohmann::json& call) {
+    if (!call.is_array() || call.empty()) return std::nullopt;
+    std::vector<uint64_t> late_ns;
+    for (const nlohmann::json& one : call) {
+        if (!one.is_number()) return std::nullopt;
+        const auto seconds = one.get<double>();
+        if (!(seconds >= 0 && seconds * 1e9 <= kMostNsMax)) return std::nullopt;
+        late_ns.push_back(static_cast<uint64_t>(std::llround(seconds * 1e9)));
+    }
+    return late_ns;
+}
+
+SkewOptions options_of(adapt::RecordedDelays recorded) {
+    uint64_t most_ns = 0;
+    for (const auto& call : recorded) most_ns = std::max(most_ns, *std::ranges::max_element(call));
+    return {adapt::Skew::kReport,
+            {most_ns},
+            std::make_shared<const adapt::RecordedDelays>(std::move(recorded))};
+}
+
 }  // namespace
+
+std::string SkewOptions::obstacle(uint32_t ranks) const {
+    if (!recorded || (*recorded)[0].size() == ranks) return {};
+    return fmt::format("--skew report: arrivals of {} ranks were recorded, and there are {}",
+                       (*recorded)[0].size(), ranks);
+}
+
+Result<adapt::RecordedDelays> parse_recorded(std::string_view text) {
+    const auto report = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json::json_pointer place("/arrivals/recorded/late_s");
+    if (!report.is_object() || !report.contains(place) || !report[place].is_array() ||
+        report[place].empty()) {
+        return wrong(
+            "has no recorded arrivals: it is to be the JSON of a report, of a run "
+            "of some hundred collectives on all ranks");
+    }
+    adapt::RecordedDelays recorded;
+    for (const nlohmann::json& call : report[place]) {
+        auto late_ns = ranks_of(call);
+        if (!late_ns || (!recorded.empty() && late_ns->size() != recorded[0].size())) {
+            return wrong(
+                "arrivals.recorded.late_s is not the same ranks' seconds, of at most a minute, "
+                "call "
+                "by call");
+        }
+        recorded.push_back(std::move(*late_ns));
+    }
+    return recorded;
+}
 
 Result<SkewOptions> parse_skew(std::string_view text) {
     const size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     const std::string said = "--skew '" + printable(text) + "': ";
-    if (name == "report") {
-        return wrong(said + "reports have no arrivals yet that could be replayed");
+    if (name == "report" && colon != std::string_view::npos) {
+        const auto report = read_report(std::string(text.substr(colon + 1)));
+        if (!report) return wrong(said + report.error().message);
+        auto recorded = parse_recorded(report.value());
+        if (!recorded) return wrong(said + recorded.error().message);
+        return options_of(std::move(recorded.value()));
     }
     const auto skew = adapt::find_skew(name);
+    if (skew == adapt::Skew::kReport) return wrong(said + "expected report:FILE.json");
     if (!skew) {
         const auto close = nearest(name, adapt::kSkewNames);
         return wrong(said + (close ? "did you mean " + std::string(*close) + "?"

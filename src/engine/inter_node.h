@@ -114,6 +114,11 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
     [[nodiscard]] select::Plan& check_plan() { return check_; }
     [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
+    // An allreduce of one element of so many bytes, likewise.
+    Result<Done> plan_comparison(size_t bytes) {
+        return plan_plain(comparison_, TUTTI_ALLREDUCE, bytes);
+    }
+    [[nodiscard]] select::Plan& comparison_plan() { return comparison_; }
 
     // Makes the memory that a plan needs, before its first call.
     Result<Done> reserve(select::Plan& plan);
@@ -259,6 +264,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     std::vector<std::string> host_names_;
     select::Plan check_;
     select::Plan barrier_;
+    select::Plan comparison_;
     Wake wake_ = Wake::kNone;
     bool has_told_failure_ = false;
     notes::CallLog log_;

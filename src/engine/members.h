@@ -59,6 +59,13 @@ struct Members {
     tutti_status broken = TUTTI_OK;
     std::string message;
 
+    // Its name, for messages.
+    [[nodiscard]] std::string host() const {
+        tutti_team_params params{};
+        params.rank = rank;
+        params.size = size;
+        return context.host_of(params);
+    }
     [[nodiscard]] bool is_broken() const { return broken != TUTTI_OK; }
     // This member takes part in no further call. Allocates nothing; the text is as long as a note's
     // at most.

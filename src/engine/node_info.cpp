@@ -56,10 +56,7 @@ void describe_node(const Members& members, tutti_node_info& info) {
     info.reads = node.peers && (!node.tuner || node.tuner->may_read()) ? 1 : 0;
     info.lean = node.slice.geometry.is_lean ? 1 : 0;
     info.processes = source.processes;
-    tutti_team_params params{};
-    params.rank = members.rank;
-    params.size = members.size;
-    multicast::set_text(info.host, members.context.host_of(params));
+    multicast::set_text(info.host, members.host());
     describe_tuning(node.tuning, info);
     info.ring_bytes = node.slice.geometry.chunk_bytes * node.slice.geometry.chunk_count;
     if (node.size == 1) return;

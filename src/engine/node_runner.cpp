@@ -59,6 +59,11 @@ void NodeRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {
     op_ = &exchange_;
 }
 
+void NodeRunner::begin_comparison(const node::Call& call) {
+    node::start(node_, exchange_, call);
+    op_ = &exchange_;
+}
+
 Step NodeRunner::step() {
     const Step step = node::step(node_, *op_);
     if (step != Step::kDone) return step;

@@ -30,6 +30,7 @@ class NodeRunner final : public Runner {
 
     Begun begin(Request& request) override;
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
+    void begin_comparison(const node::Call& call) override;
     Step step() override;
     void cancel() override { op_ = nullptr; }
     void announce() override;
@@ -48,7 +49,7 @@ class NodeRunner final : public Runner {
     node::Team& node_;
     std::unique_ptr<select::NodeChoice> choice_;  // where rules say something
     node::Op* op_ = nullptr;                      // under way
-    node::Op exchange_;                           // of the cards
+    node::Op exchange_;                           // of the cards, and of what is compared
     bool has_slept_ = false;                      // in the call under way
 };
 

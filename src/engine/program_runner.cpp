@@ -99,6 +99,12 @@ void ProgramRunner::begin_meeting() {
     inter_node_->start(inter_node_->barrier_plan(), {});  // reserved with the team
 }
 
+void ProgramRunner::begin_comparison(const node::Call& call) {
+    const auto held = inter_node_->hold();
+    // Reserved with the team.
+    inter_node_->start(inter_node_->comparison_plan(), arguments_of(call, members_.rank));
+}
+
 Step ProgramRunner::step() {
     switch (phase_) {
         case Phase::kDeciding:

@@ -22,6 +22,7 @@ class ProgramRunner final : public Runner {
     Begun begin(Request& request) override;
     void begin_cards(const CallCard& mine, std::span<CallCard> all) override;
     void begin_meeting() override;
+    void begin_comparison(const node::Call& call) override;
     void begin_settling() override { phase_ = Phase::kSettling; }
     Step step() override;
     void cancel() override;
@@ -66,7 +67,7 @@ class ProgramRunner final : public Runner {
     bool is_prepared_ = false;    // its buffers are ready
     Phase phase_ = Phase::kRunning;
     uint64_t ask_end_ns_ = 0;  // 0: nothing is asked
-    Why why_;  // the ranks disagree
+    Why why_;                  // the ranks disagree
 };
 
 }  // namespace tutti::engine

@@ -55,6 +55,9 @@ class Runner {
     virtual void begin_cards(const CallCard& mine, std::span<CallCard> all) = 0;
     // No call: all members meet, whatever rules say of barriers.
     virtual void begin_meeting() {}
+    // No call of the embedder's: an allreduce of so many bytes as the team was made for, whatever
+    // rules say.
+    virtual void begin_comparison(const node::Call& call) = 0;
     // No call: what a failure of multicast has left to do.
     virtual void begin_settling() {}
     virtual Step step() = 0;

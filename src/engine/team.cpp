@@ -58,6 +58,7 @@ void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Contr
 void Team::become_track(Tracks& tracks) {
     tracks_ = &tracks;
     short_ = nullptr;
+    arrivals_.reset();  // who is late to one of several calls at once, nobody can tell
 }
 
 void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }
@@ -198,6 +199,8 @@ inline void Team::call_done() {
 tutti_status Team::run(const tutti_call& call) {
     const tutti_status described = describe(call, run_);
     if (described != TUTTI_OK) return described;
+    if (arrivals_ && arrivals_->has_turn()) [[unlikely]]
+        return run_sampled(call);
     if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
     if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
     if (run_.prepare_buffers || short_->is_ruled(run_.op.call)) return run_slowly(call);
@@ -222,6 +225,20 @@ inline tutti_status Team::run_short() {
     if (policy.sleeps) short_->ring_done(run_.op);
     call_done();
     return TUTTI_OK;
+}
+
+// The call is well formed. One in some, so the long way does.
+tutti_status Team::run_sampled(const tutti_call& call) {
+    if (arrivals_->is_comparison_due()) {
+        if (compare_arrivals()) static_cast<void>(describe(call, run_));
+        return run_slowly(call);
+    }
+    const uint64_t arrived_ns = context().clock().now_ns();
+    const tutti_status status = run_slowly(call);
+    if (status < TUTTI_OK) return status;
+    const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;
+    arrivals_->add(call.collective, arrived_ns, left_ns);
+    return status;
 }
 
 // The call is well formed.
@@ -410,55 +427,6 @@ void Team::describe_multicast(tutti_multicast_info& info) {
 void Team::describe_node(tutti_node_info& info) {
     const HeldTeam held_team(*this);
     engine::describe_node(members_, info);
-}
-
-// ---- trials of a team that has made calls already ----------------------------------------------
-
-// Members have counted alike up to the call that begins, not up to requests under way.
-bool Team::look_at_trials() {
-    if (!try_multicast_ && !measure_) return false;
-    Trial due = nullptr;
-    {
-        const HeldTeam held_team(*this);
-        settle();
-        // A member that has rejected a call has not counted it; the next call says so.
-        if (members_.is_broken() || control_->has_rejections()) return false;
-        InterNode& inter_node = *runner_->inter_node();
-        const auto held = inter_node.hold();
-        if (measure_ && inter_node.is_speed_due()) {
-            due = std::exchange(measure_, nullptr);
-        } else if (try_multicast_ && inter_node.is_multicast_due()) {
-            due = try_multicast_;
-        }
-    }
-    if (!due) return false;
-    static_cast<void>(due(*this));  // an error stays with the team
-    return true;
-}
-
-// First the members meet in a call of their own, whatever the rules say of barriers. Who makes
-// another call, has given up or has had an error ends that one, while nothing ends a wait in the
-// embedder's allgather.
-tutti_status Team::meet() {
-    tutti_call barrier{};
-    barrier.collective = TUTTI_BARRIER;
-    static_cast<void>(describe(barrier, run_));
-    runner_->begin_meeting();
-    queue_.put_in_front(run_);
-    return wait_for(run_);
-}
-
-tutti_status Team::begin_try() {
-    InterNode& inter_node = *runner_->inter_node();
-    const tutti_status met = meet();
-    if (met != TUTTI_OK || !inter_node.has_lost_multicast()) return met;
-    // In the try all members let it go on, so it ends; and who is over it has no message of it
-    // under way: those of the next group's failure cannot meet with them.
-    runner_->begin_settling();
-    queue_.put_in_front(run_);
-    const tutti_status settled = wait_for(run_);
-    if (settled == TUTTI_OK) inter_node.retire_multicast();
-    return settled;
 }
 
 }  // namespace tutti::engine

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "engine/active.h"
+#include "engine/arrivals.h"
 #include "engine/context.h"
 #include "engine/control.h"
 #include "engine/members.h"
@@ -46,6 +47,13 @@ class Team {
     using Trial = tutti_status (*)(Team&);
     void try_later(Trial how) { try_multicast_ = how; }
     void measure_later(Trial how) { measure_ = how; }
+    // When members come to its blocking calls is looked at. Across hosts, where they have clocks of
+    // their own, which they read so, the way to other nodes is prepared for what they compare.
+    // Allocates.
+    void watch_arrivals();
+    void read_clocks_by(Trial how);
+    void leave_arrivals() { arrivals_.reset(); }
+    [[nodiscard]] Arrivals* arrivals() { return arrivals_.get(); }
 
     const char* algorithm(const tutti_call& call);
     // See tutti_team_ran().
@@ -94,6 +102,9 @@ class Team {
     // All but struct_bytes.
     void describe_multicast(tutti_multicast_info& info);
     void describe_node(tutti_node_info& info);
+    void describe_arrivals(tutti_collective collective, tutti_arrivals_info& info);
+    // Collective, a call of its own: what was sampled and is not compared yet.
+    tutti_status finish_arrivals();
 
     // The beginning of a trial: all members meet. No request is under way.
     tutti_status meet();
@@ -102,6 +113,9 @@ class Team {
 
   private:
     Result<Done> force_here(const tutti_call& call, const std::string& algorithm);
+    tutti_status run_sampled(const tutti_call& call);
+    // Before a call. True where it has run another one.
+    bool compare_arrivals();
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);
     tutti_status run_described();
@@ -143,6 +157,8 @@ class Team {
     NodeRunner* short_ = nullptr;
     Trial try_multicast_ = nullptr;
     Trial measure_ = nullptr;
+    Trial read_clocks_ = nullptr;
+    std::unique_ptr<Arrivals> arrivals_;  // where they are looked at
     Queue queue_;
     uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing

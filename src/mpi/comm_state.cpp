@@ -47,12 +47,52 @@ void note_node(NodeLog& log, const CommState& state) {
     log.add(info);
 }
 
+// The members' ranks in the world; empty where one is not in it, or the host does not say.
+std::vector<int> ranks_in_world(abi::Comm comm, int size) {
+    std::vector<int> ranks(static_cast<size_t>(size)), world_ranks(ranks.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    abi::Group group{}, world{};
+    if (front.host.comm_group(comm, &group) != abi::kSuccess) return {};
+    bool is_within = front.host.comm_group(front.handles.comm_world, &world) == abi::kSuccess;
+    if (is_within) {
+        is_within = front.host.group_translate_ranks(group, size, ranks.data(), world,
+                                                     world_ranks.data()) == abi::kSuccess;
+        front.host.group_free(&world);
+    }
+    front.host.group_free(&group);
+    const bool has_all = is_within && std::find(world_ranks.begin(), world_ranks.end(),
+                                                front.abi.undefined) == world_ranks.end();
+    return has_all ? world_ranks : std::vector<int>{};
+}
+
+void note_arrivals(ArrivalLog& log, const CommState& state) {
+    if (state.team == nullptr) return;
+    std::vector<int> in_world;
+    for (int collective = 0; collective < TUTTI_COLLECTIVE_COUNT; ++collective) {
+        const auto kind = static_cast<tutti_collective>(collective);
+        tutti_arrivals_info info{};
+        info.struct_bytes = sizeof info;
+        tutti_team_arrivals(state.team, kind, &info);
+        if (info.samples == 0) continue;
+        log.add_waited(info);
+        if (state.comm == front.handles.comm_world) log.add_world(kind, info);
+        if (state.rank != 0) continue;
+        if (in_world.empty()) {
+            const HostGuard guard;
+            in_world = ranks_in_world(state.comm, static_cast<int>(state.size));
+        }
+        if (!in_world.empty()) log.add(kind, info, in_world);
+    }
+}
+
 void destroy_state(CommState* state) {
     unlink_state(*state);
-    if (front.report) {
+    // What is left behind the host's end has been reported.
+    if (front.report && !front.host_ended.load(std::memory_order_relaxed)) {
         const std::lock_guard lock(front.mutex_states);
         note_multicast(front.multicasts, *state);
         note_node(front.nodes, *state);
+        note_arrivals(front.arrivals, *state);
     }
     if (state->team != nullptr) tutti_team_destroy(state->team);
     delete state;
@@ -89,24 +129,6 @@ CommState* attribute_of(abi::Comm comm) {
         return nullptr;
     }
     return found != 0 ? static_cast<CommState*>(value) : nullptr;
-}
-
-// The members' ranks in the world; empty where one is not in it, or the host does not say.
-std::vector<int> ranks_in_world(abi::Comm comm, int size) {
-    std::vector<int> ranks(static_cast<size_t>(size)), world_ranks(ranks.size());
-    std::iota(ranks.begin(), ranks.end(), 0);
-    abi::Group group{}, world{};
-    if (front.host.comm_group(comm, &group) != abi::kSuccess) return {};
-    bool is_within = front.host.comm_group(front.handles.comm_world, &world) == abi::kSuccess;
-    if (is_within) {
-        is_within = front.host.group_translate_ranks(group, size, ranks.data(), world,
-                                                     world_ranks.data()) == abi::kSuccess;
-        front.host.group_free(&world);
-    }
-    front.host.group_free(&group);
-    const bool has_all = is_within && std::find(world_ranks.begin(), world_ranks.end(),
-                                                front.abi.undefined) == world_ranks.end();
-    return has_all ? world_ranks : std::vector<int>{};
 }
 
 // Reasons that settle a communicator without asking anybody else.
@@ -286,6 +308,17 @@ NodeLog gather_nodes() {
     NodeLog log = front.nodes;
     for (const CommState* state = front.states; state != nullptr; state = state->next) {
         note_node(log, *state);
+    }
+    return log;
+}
+
+ArrivalLog gather_arrivals() {
+    const CommState* world = attribute_of(front.handles.comm_world);
+    if (world != nullptr && world->team != nullptr) tutti_team_finish_arrivals(world->team);
+    const std::lock_guard lock(front.mutex_states);
+    ArrivalLog log = front.arrivals;
+    for (const CommState* state = front.states; state != nullptr; state = state->next) {
+        note_arrivals(log, *state);
     }
     return log;
 }

@@ -65,6 +65,8 @@ bool create_comm_keyval();
 MulticastLog gather_multicasts();
 // And about how data moves within nodes.
 NodeLog gather_nodes();
+// And about who comes late. Collective over the world, whose last samples are compared.
+ArrivalLog gather_arrivals();
 // After the host's MPI_Finalize: the states of communicators that were never freed.
 void destroy_leftover_states();
 

@@ -88,6 +88,17 @@ StagedRecord staged_here() {
     return record;
 }
 
+// Collective over the world; nothing where their list would be too long.
+RankArrivals gather_rank_arrivals(const ArrivalLog& log) {
+    RankArrivals found;
+    if (front.world_size > static_cast<int>(kListedRanksMax)) return found;
+    auto waited = gather_records(std::span(&log.waited(), 1));
+    auto lateness = gather_records(std::span(&log.lateness(), 1));
+    if (waited) found.waited = std::move(*waited);
+    if (lateness) found.lateness = std::move(*lateness);
+    return found;
+}
+
 }  // namespace
 
 void leave_mark() {
@@ -108,6 +119,9 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const auto multicasts = gather_records(log.records());
     const NodeLog node_log = gather_nodes();
     const auto nodes = gather_records(node_log.records());
+    const ArrivalLog arrival_log = gather_arrivals();
+    const auto arrivals = gather_records(arrival_log.records());
+    const RankArrivals rank_arrivals = gather_rank_arrivals(arrival_log);
     const StagedRecord here = staged_here();
     const auto staged = gather_records(std::span(&here, 1));
     if (front.world_rank != 0) return;
@@ -118,15 +132,18 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const char* faults = tutti_context_setting(front.context, "TUTTI_FAULTS");
     KnownSwitches switches{front.fabric_file, 0, 0};
     tutti_context_fabric(front.context, &switches.hosts, &switches.switches);
-    const ReportHead head{host_version(),
-                          static_cast<uint32_t>(front.world_size),
-                          faults != nullptr ? faults : "",
-                          merge_staged(staged ? *staged : std::vector{here}),
-                          verify,
-                          tutti_context_no_single_copy(front.context),
-                          nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records()),
-                          switches,
-                          tuned_file()};
+    const ReportHead head{
+        host_version(),
+        static_cast<uint32_t>(front.world_size),
+        faults != nullptr ? faults : "",
+        merge_staged(staged ? *staged : std::vector{here}),
+        verify,
+        tutti_context_no_single_copy(front.context),
+        nodes ? merge_nodes(*nodes) : merge_nodes(node_log.records()),
+        switches,
+        tuned_file(),
+        arrivals ? merge_arrivals(*arrivals) : merge_arrivals(arrival_log.records()),
+        rank_arrivals};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -107,6 +107,7 @@ struct Front {
     std::atomic<uint32_t> unattached{0};
     MulticastLog multicasts;        // of communicators that are gone, under mutex_states
     NodeLog nodes;                  // the same
+    ArrivalLog arrivals;            // the same
     KeptReason* reasons = nullptr;  // that reports name, under mutex_states
     uint32_t reason_count = 0;
     std::atomic<uint32_t> failures_said{0};  // bits, by status

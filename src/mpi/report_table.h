@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/arrival_table.h"
 #include "mpi/multicast_table.h"
 #include "mpi/node_table.h"
 
@@ -79,6 +80,8 @@ struct ReportHead {
     std::vector<NodeRecord> nodes = {};
     KnownSwitches switches = {};
     std::string tuned = {};  // the tuned file's name, or empty
+    std::vector<ArrivalRecord> arrivals = {};
+    RankArrivals rank_arrivals = {};
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

@@ -147,6 +147,7 @@ Result<Plan> Plans::make_plain(tutti_collective collective, size_t bytes) const 
     plan.shape.collective = collective;
     plan.shape.ranks = placement_.ranks();
     plan.shape.bytes = bytes;
+    if (is_reduction(collective)) plan.shape.element_bytes = static_cast<uint32_t>(bytes);
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != collective) continue;
         if (!algo::plan_obstacle(algorithm, plan.shape, placement_, {}).empty()) continue;

@@ -170,7 +170,7 @@ def test_every_distribution(openmpi, tmp_path, skew, hosts):
 
 @pytest.mark.parametrize("words, line", [
     (["--skew=node:1ms"], "--skew node: all ranks are on one host"),
-    (["--skew=report:x.json"], "reports have no arrivals yet"),
+    (["--skew=report:/nowhere.json"], "/nowhere.json"),
     (["--skew=one:1ms", "--late=1:1"], "--skew: not with --late"),
     (["--skew=one:0,1ms", "--svg=/nowhere/x.svg"], "--svg: /nowhere/x.svg: "),
     (["--algorithm=rung"], "did you mean ring?"), (["--late=7:1"], "there are 2 ranks"),

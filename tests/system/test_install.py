@@ -136,16 +136,18 @@ def test_find_package(prefix, source):
 
 
 def test_header_compiles_as_cpp(prefix, source):
-    (source / "header.cpp").write_text("#include <tutti/tutti.h>\nint main() {}\n")
-    run("g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-        f"-I{prefix}/include", source / "header.cpp")
+    for header in (prefix / "include/tutti").iterdir():
+        (source / "header.cpp").write_text(f"#include <tutti/{header.name}>\n"
+                                           "tutti_arrivals_info info;\nint main() {}\n")
+        run("g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+            f"-I{prefix}/include", source / "header.cpp")
 
 
 def test_library_exports_only_the_c_interface(prefix):
     table = run("nm", "-D", "--defined-only", "--format=posix",
                 library_directory(prefix) / "libtutti.so")
     exported = {line.split()[0].split("@")[0] for line in table.splitlines()} - {"TUTTI_0"}
-    header = (prefix / "include/tutti/tutti.h").read_text()
+    header = "".join(path.read_text() for path in (prefix / "include/tutti").iterdir())
     declared = set(re.findall(r"TUTTI_API[^;(]*?\b(tutti_\w+)\(", header))
     assert "tutti_run" in declared
     assert exported == declared

@@ -108,6 +108,37 @@ TEST(ClockOffset, TheTrueOffsetIsWithinTheError) {
     }
 }
 
+// Before and behind the readings, and by one reading alone, where the error grows with the time.
+TEST(ClockOffset, TheTrueOffsetIsWithinTheErrorAnyTime) {
+    const auto seeds = tutti::test::Seeds::wanted(2000);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng random(seed);
+        const Clocks clocks = some_clocks(random);
+        constexpr uint64_t kMinute = 60'000'000'000;
+        uint64_t true_ns = kMinute + random.below(1'000'000'000);
+        const ClockReading before = read(clocks, random, true_ns, 12);
+        true_ns += kMinute / 10 + random.below(kMinute);
+        const ClockReading after = read(clocks, random, true_ns, 12);
+        for (const ClockLine& line : {ClockLine(before, after), ClockLine(after, after)}) {
+            for (int i = 0; i < 10; ++i) {
+                const uint64_t at_ns = random.below(10 * kMinute);
+                const uint64_t own_ns = clocks.own(at_ns);
+                ASSERT_LE(distance(line.offset_ns(own_ns), clocks.offset(at_ns)),
+                          line.error_at_ns(own_ns) + 1000)
+                    << tutti::test::replay(seed);
+            }
+        }
+    }
+}
+
+// By way of a third clock.
+TEST(ClockOffset, AddsUpOverTheWay) {
+    const ClockReading found = through({1000, 40, 3}, {9999, -100, 5});
+    EXPECT_EQ(found.at_ns, 1000u);
+    EXPECT_EQ(found.offset_ns, -60);
+    EXPECT_EQ(found.error_ns, 8u);
+}
+
 TEST(ClockLine, GoesThroughItsReadings) {
     const ClockLine line({1000, -500, 3}, {3000, 700, 9});
     EXPECT_EQ(line.offset_ns(1000), -500);
@@ -118,8 +149,12 @@ TEST(ClockLine, GoesThroughItsReadings) {
     EXPECT_EQ(line.offset_ns(0), -1100);
     EXPECT_EQ(line.error_ns(), 9u);
     EXPECT_EQ(line.since_ns(2000, 1500), 600);
+    EXPECT_EQ(line.error_at_ns(2000), 9u);
+    EXPECT_EQ(line.error_at_ns(5000), 9u + 12);
+    EXPECT_EQ(line.error_at_ns(0), 9u + 6);
     // One reading alone, and none: the same clock.
     EXPECT_EQ(ClockLine({5, 40, 1}, {5, 40, 1}).offset_ns(99), 40);
+    EXPECT_EQ(ClockLine({5, 40, 1}, {5, 40, 1}).error_at_ns(1'000'005), 1u + 1000);
     EXPECT_EQ(ClockLine().offset_ns(99), 0);
 }
 

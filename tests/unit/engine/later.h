@@ -120,4 +120,36 @@ inline void run_without_rank_one(uint32_t rank, tutti_team* team, const Meeting:
     EXPECT_EQ(seat.round, rounds);
 }
 
+// Messages of a mailbox, of which one rank cannot send some.
+struct Failing {
+    tutti_p2p inner;
+    std::function<bool(size_t bytes)> fails;
+    static int send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                    void** request) {
+        auto& self = *static_cast<Failing*>(user);
+        if (self.fails(bytes)) return 1;
+        return self.inner.send(self.inner.user, data, bytes, peer, tag, request);
+    }
+    static int recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                    void** request) {
+        auto& self = *static_cast<Failing*>(user);
+        return self.inner.recv(self.inner.user, data, bytes, peer, tag, request);
+    }
+    static int test(void* user, void** request, int* done) {
+        auto& self = *static_cast<Failing*>(user);
+        return self.inner.test(self.inner.user, request, done);
+    }
+    static int probe(void* user, uint32_t tag, uint32_t* peer, int* there) {
+        auto& self = *static_cast<Failing*>(user);
+        return self.inner.probe(self.inner.user, tag, peer, there);
+    }
+    static int cancel(void* user, void** request, int* done) {
+        auto& self = *static_cast<Failing*>(user);
+        return self.inner.cancel(self.inner.user, request, done);
+    }
+    tutti_p2p callbacks() {
+        return {sizeof(tutti_p2p), this, inner.tag_max, send, recv, test, probe, cancel};
+    }
+};
+
 }  // namespace tutti::test

@@ -257,43 +257,12 @@ TEST(Speed, WithoutAWayToAgree) {
     }
 }
 
-// Messages of a mailbox, of which one rank cannot send long ones.
-struct Failing {
-    tutti_p2p inner;
-    static int send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
-                    void** request) {
-        auto& self = *static_cast<Failing*>(user);
-        constexpr size_t kLong = 16u << 10;
-        return bytes >= kLong ? 1
-                              : self.inner.send(self.inner.user, data, bytes, peer, tag, request);
-    }
-    static int recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag,
-                    void** request) {
-        auto& self = *static_cast<Failing*>(user);
-        return self.inner.recv(self.inner.user, data, bytes, peer, tag, request);
-    }
-    static int test(void* user, void** request, int* done) {
-        auto& self = *static_cast<Failing*>(user);
-        return self.inner.test(self.inner.user, request, done);
-    }
-    static int probe(void* user, uint32_t tag, uint32_t* peer, int* there) {
-        auto& self = *static_cast<Failing*>(user);
-        return self.inner.probe(self.inner.user, tag, peer, there);
-    }
-    static int cancel(void* user, void** request, int* done) {
-        auto& self = *static_cast<Failing*>(user);
-        return self.inner.cancel(self.inner.user, request, done);
-    }
-    tutti_p2p callbacks() {
-        return {sizeof(tutti_p2p), this, inner.tag_max, send, recv, test, probe, cancel};
-    }
-};
-
 // A message of the measurement fails: its partner, and the rank that measures nothing, hear of it.
 TEST(Speed, WithoutAWayToMeasure) {
     Mailbox mailbox(3);
     Meeting meeting(3);
-    Failing failing{mailbox.callbacks(0)};
+    constexpr size_t kLong = 16u << 10;
+    Failing failing{mailbox.callbacks(0), [](size_t bytes) { return bytes >= kLong; }};
     Job job(3, {kPriced, kNoMulticast});
     run_threads(3, [&](uint32_t rank) {
         const tutti_p2p p2p = rank == 0 ? failing.callbacks() : mailbox.callbacks(rank);

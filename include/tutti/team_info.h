@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a team of Tutti's tells of itself. Part of tutti.h, which includes it. */
+#ifndef TUTTI_TEAM_INFO_H
+#define TUTTI_TEAM_INFO_H
+
+#include "tutti/tutti.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Hardware multicast of a team: one packet of a host, replicated by the switches for all others. */
+typedef enum tutti_multicast_state {
+    TUTTI_MULTICAST_NONE,  /* not tried: one host, no way between hosts, or switched off */
+    TUTTI_MULTICAST_ON,
+    TUTTI_MULTICAST_OFF,    /* tried in vain: reason says why */
+    TUTTI_MULTICAST_FAILED, /* in use until a host was gone: reason says which. May come back */
+    TUTTI_MULTICAST_LATER   /* not tried yet: see multicast_later */
+} tutti_multicast_state;
+
+/* Texts are cut where they are longer and end with a null character. */
+typedef struct tutti_multicast_info {
+    size_t struct_bytes; /* sizeof(tutti_multicast_info) */
+    tutti_multicast_state state;
+    uint32_t hosts;
+    uint32_t group;      /* equal on all members, another one after each return; 0: none */
+    uint32_t failures;   /* so often a host was gone */
+    uint32_t returns;    /* and so often it came back: while it is there, reason says who it was */
+    int carries;         /* 1: this process carries its host's packets; all that follows up to name
+                            is 0 elsewhere */
+    /* 0: packets are authenticated, but whoever joins the address reads them. */
+    int is_encrypted;
+    uint64_t bytes_per_s; /* at which this host sends */
+    uint64_t round_trip_ns;
+    /* One way, of the slowest host at its best; equal on all members, as what follows: messages
+     * between two hosts, which multicast has to beat and prices go by; 0: not measured. */
+    uint64_t latency_ns;
+    uint64_t message_latency_ns;
+    uint64_t message_bytes_per_s;
+    uint64_t data_packets; /* sent, repairs not counted */
+    uint64_t repairs_to_one;
+    uint64_t repairs_to_all;
+    uint64_t losses; /* packets noticed missing */
+    uint64_t naks;   /* sent */
+    uint64_t repaired;
+    uint64_t repaired_in_10_ms;
+    uint64_t repair_ns_max;
+    uint64_t duplicates;
+    uint64_t malformed; /* packets with the right code that are wrong all the same */
+    uint64_t rejected;  /* without it; for all teams of the process, as what follows */
+    uint64_t ungrouped; /* packets of other jobs, and of groups that are gone here */
+    uint64_t wakeups;   /* of the service thread */
+    char name[64];      /* of the team */
+    char interface_name[96]; /* with its address and the bytes of a packet */
+    char address[64]; /* with the port */
+    char reason[192];
+} tutti_multicast_info;
+
+/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
+TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
+
+/* What the members of a team that share a node have measured of how data moves between them. */
+typedef enum tutti_node_state {
+    TUTTI_NODE_ALONE,      /* no other member is on this node */
+    TUTTI_NODE_UNMEASURED, /* reason says why */
+    TUTTI_NODE_MEASURED,   /* when this team was made */
+    TUTTI_NODE_EARLIER     /* by an earlier team of the same processes */
+} tutti_node_state;
+
+/* Ways to copy lines that another core has read before: plain, prefetch, string, stream. */
+#define TUTTI_NODE_WAYS 4
+/* 8, 16, 32, 64, 128 and 256 KiB; of an allgather, a rank's block. */
+#define TUTTI_NODE_SIZES 6
+/* 1, 2, 4 and so on up to 128 readers of one rank at a time. */
+#define TUTTI_NODE_READERS 8
+
+/* Times in nanoseconds, 0: not measured. Equal on all members of the node, but for rank. */
+typedef struct tutti_node_info {
+    size_t struct_bytes; /* sizeof(tutti_node_info) */
+    tutti_node_state state;
+    uint32_t ranks;     /* on this node */
+    uint32_t rank;      /* this one's place among them */
+    int reads;          /* 1: each can read in the memory of all: there may be single copy */
+    int lean;           /* 1: it shares its memory with others of its processes (in_turn) */
+    uint64_t processes; /* equal for teams of the same processes */
+    uint32_t again;     /* so often measured anew by this team, since its ranks were moved */
+    uint32_t barrier_ns;
+    uint32_t way_ns[TUTTI_NODE_WAYS]; /* 64 KiB one way through rings */
+    uint32_t short_ring_ns; /* the same in rings of 512 KiB, where they may be longer */
+    uint32_t one_way_ring_ns[TUTTI_NODE_SIZES]; /* by the quickest of these; 64 KiB stands there */
+    uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
+    uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
+    uint32_t all_ways_single_ns[TUTTI_NODE_SIZES];
+    uint32_t readers_ns[TUTTI_NODE_READERS]; /* 64 KiB one way by a single copy; of all at a time
+                                                it stands in one_way_single_ns */
+    /* What follows: a call is cut into so many pieces, of no less and no more bytes. */
+    uint32_t way; /* into way_ns */
+    uint32_t piece_count;
+    uint32_t piece_bytes_min;
+    uint32_t piece_bytes_max;
+    uint64_t ring_bytes; /* in use, of a rank */
+    uint64_t single_one_way_bytes; /* from so many on a single copy; UINT64_MAX: never */
+    uint64_t single_all_ways_bytes;
+    uint64_t single_scatter_bytes; /* of a scatter's block */
+    uint32_t single_readers_max; /* so many read one rank at a time; UINT32_MAX: as many as come */
+    char host[64]; /* texts are cut where they are longer and end with a null character */
+    char reason[96];
+    char figures[224]; /* the times at 64 KiB, in words */
+    char follows[160];
+} tutti_node_info;
+
+/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
+TUTTI_API tutti_status tutti_team_node(const tutti_team *team, tutti_node_info *info);
+
+/* When the members of a team come to its blocking calls of one collective, from a 64th of them;
+ * where TUTTI_ARRIVALS has that looked at. Sums over the samples, by the clock of the team's rank 0:
+ * each time may be off by clock_error_ns, and so the difference of two by twice as much. Equal on
+ * all members, but for own_waited_ns and recent_late_ns. */
+#define TUTTI_ARRIVALS_LAST 8
+#define TUTTI_ARRIVALS_RECENT 16
+typedef struct tutti_arrivals_info {
+    size_t struct_bytes; /* sizeof(tutti_arrivals_info) */
+    uint64_t calls;      /* of the team, of all collectives */
+    uint64_t compared;   /* of these: samples of all collectives, which stand for `calls` */
+    uint64_t samples;    /* of this one */
+    uint64_t spread_ns;  /* last arrival less first */
+    uint64_t spread_ns_max;
+    uint64_t delay_samples; /* those of which the last exit is known: the embedder's own are not */
+    uint64_t delay_ns;      /* last exit less last arrival: the synchronization delay */
+    uint64_t delay_ns_max;
+    /* For the last one, by all members together, and by this one; of calls in which all wait for all
+     * (barrier, allreduce, allgather, reduce_scatter_block). */
+    uint64_t waited_ns;
+    uint64_t own_waited_ns;
+    uint64_t clock_error_ns; /* the most; 0 on one host */
+    /* Who was last, and in how many samples at least; most often first, free places hold 0 samples. */
+    uint32_t last_rank[TUTTI_ARRIVALS_LAST];
+    uint64_t last_samples[TUTTI_ARRIVALS_LAST];
+    char last_host[TUTTI_ARRIVALS_LAST][64];
+    /* So long after the first this member came, in the last samples, the oldest first. */
+    uint32_t recent;
+    uint64_t recent_late_ns[TUTTI_ARRIVALS_RECENT];
+} tutti_arrivals_info;
+
+/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
+TUTTI_API tutti_status tutti_team_arrivals(const tutti_team *team, tutti_collective collective,
+                                           tutti_arrivals_info *info);
+/* A barrier of the members, behind which what they have sampled since they last compared counts,
+ * too. They compare by themselves now and then, in a tutti_run(). An error is the team's. */
+TUTTI_API tutti_status tutti_team_finish_arrivals(tutti_team *team);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

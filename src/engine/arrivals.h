@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When the members of one team come to its calls (adapt/arrival_figures.h): which calls are
+// sampled, when the members compare what they have, and when they read each other's clocks for
+// that. All of it follows from what all members know alike: the number of blocking calls, and what
+// they found when they last compared.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "adapt/arrival_figures.h"
+#include "adapt/clock_offset.h"
+#include "base/collectives.h"
+#include "tutti/tutti.h"
+
+namespace tutti::engine {
+
+class Arrivals {
+  public:
+    explicit Arrivals(uint32_t rank) : rank_(rank) {}
+    // The members' hosts have clocks of their own. Before the first call.
+    void read_clocks() { across_ = true; }
+
+    // ---- of each blocking call ----
+    // Before it: counts it. True where it is to be sampled, or comes after a comparison.
+    bool has_turn() {
+        ++calls_;
+        return adapt::is_sampled(calls_) || calls_ == compares_at_;
+    }
+    [[nodiscard]] bool is_comparison_due() const { return calls_ == compares_at_; }
+    // Not before this call: all members put it off, or members that disagree.
+    void put_off() { compares_at_ = calls_ + 1; }
+    // After a call that has a turn. left_ns: 0 where it is the embedder's own.
+    void add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns);
+
+    // ---- a comparison ----
+    // Before it, the members are to read their clocks.
+    [[nodiscard]] bool is_reading_due() const { return across_ && is_reading_due_; }
+    // Of the first member's clock, by this one's; took_ns: all of it.
+    void take_reading(const adapt::ClockReading& reading, uint64_t took_ns);
+    // It was not to be had, and is not tried again: there are no figures.
+    void do_without() { is_off_ = true; }
+    [[nodiscard]] bool is_off() const { return is_off_; }
+    // To be compared; alike on all members.
+    [[nodiscard]] bool has_samples() const { return sampled_ > 0 && !is_off_; }
+    // What this member says, to be reduced in place.
+    adapt::ArrivalBlock& block_of_own(uint64_t now_ns);
+    // The block is what all say.
+    void compared();
+
+    // All but struct_bytes and last_hosts.
+    void describe(tutti_collective collective, tutti_arrivals_info& info) const;
+
+  private:
+    struct Sample {
+        tutti_collective collective = TUTTI_BARRIER;
+        uint64_t arrived_ns = 0;
+        uint64_t left_ns = 0;
+    };
+    // A reading may take so small a share of the time between two of them.
+    static constexpr uint64_t kReadingShare = 200;
+
+    const uint32_t rank_;
+    bool across_ = false;
+    uint64_t calls_ = 0;
+    uint64_t compares_at_ = UINT64_MAX;
+    // A few at first, for programs of few calls; each comparison costs about two of these.
+    uint32_t wanted_ = adapt::ArrivalBlock::kCallsMax / 4;
+    uint32_t sampled_ = 0;
+    std::array<Sample, adapt::ArrivalBlock::kCallsMax> samples_;
+    adapt::ArrivalBlock block_;
+    bool is_off_ = false;
+    bool is_reading_due_ = true;
+    uint32_t readings_ = 0;
+    adapt::ClockLine clock_;  // the first member's
+    uint64_t read_at_ns_ = 0;
+    uint64_t reading_ns_ = 0;
+    uint64_t compared_ = 0;  // samples
+    uint64_t error_ns_ = 0;  // the most so far
+    std::array<adapt::ArrivalFigures, TUTTI_COLLECTIVE_COUNT> figures_;
+};
+
+}  // namespace tutti::engine
