@@ -34,7 +34,7 @@ struct CallArrivals {
 // What is reduced: the calls that have been sampled since the last time, the oldest first. `add` is
 // associative and commutative. Plain data of one size.
 struct ArrivalBlock {
-    static constexpr uint32_t kCallsMax = 16;
+    static constexpr uint32_t kCallsMax = 24;
     // The most of any rank, as all that are not calls.
     uint64_t elapsed_ns = 0;  // since clocks were read
     uint64_t reading_ns = 0;  // what that took

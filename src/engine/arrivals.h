@@ -65,7 +65,7 @@ class Arrivals {
     uint64_t calls_ = 0;
     uint64_t compares_at_ = UINT64_MAX;
     // A few at first, for programs of few calls; each comparison costs about two of these.
-    uint32_t wanted_ = adapt::ArrivalBlock::kCallsMax / 4;
+    uint32_t wanted_ = 4;
     uint32_t sampled_ = 0;
     std::array<Sample, adapt::ArrivalBlock::kCallsMax> samples_;
     adapt::ArrivalBlock block_;

@@ -38,14 +38,14 @@ uint64_t first_comparison() {
     return call + 1;
 }
 
-// By collective, so many of the first `calls` as have been compared: after 4, 8 and then 16 each.
+// By collective, so many of the first `calls` as have been compared: after 4, 8, 16, then 24 each.
 std::vector<uint64_t> compared(const std::vector<tutti_collective>& calls) {
     std::vector<uint64_t> counts(TUTTI_COLLECTIVE_COUNT), open(TUTTI_COLLECTIVE_COUNT);
     uint64_t sampled = 0, wanted = kFirstComparison, compares_at = UINT64_MAX;
     for (uint64_t call = 1; call <= calls.size(); ++call) {
         if (call == compares_at) {
             for (size_t i = 0; i < counts.size(); ++i) counts[i] += std::exchange(open[i], 0);
-            wanted = std::min<uint64_t>(2 * wanted, 16);
+            wanted = std::min<uint64_t>(2 * wanted, 24);
             sampled = 0;
         } else if (adapt::is_sampled(call)) {
             ++open[calls[call - 1]];
