@@ -148,11 +148,13 @@ size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast:
 void Membership::start_leaving(uint64_t now_ns) {
     is_leaving_ = true;
     bye_ = {kBye, bye_data_, 0, false};
-    if (byes_left_ == 0) end_client(now_ns);
 }
 
-// All members have left: nobody is in a call of the team, nor will be.
-void Membership::end_client(uint64_t now_ns) {
+// All members have left, and each can hear it: nobody is in a call of the team, nor will be. Where
+// the group was given up before the own bye was written the others never hear that, and all take
+// part in what follows, so this client must too.
+void Membership::try_end_client(uint64_t now_ns) {
+    if (!client_ || !bye_.is_taken || byes_left_ > 0) return;
     client_->end();
     client_.reset();
     memory_.reset();
@@ -172,6 +174,7 @@ void Membership::advance_leaving(uint64_t now_ns) {
         return;
     }
     if (!bye_.is_taken) group_->write(now_ns, bye_);
+    try_end_client(now_ns);
     is_done_ = byes_left_ == 0 && bye_.is_taken && group_->is_acknowledged();
     if (is_done_) over_ns_ = std::min(over_ns_, now_ns + kAnswerNs);
 }
@@ -193,7 +196,7 @@ void Membership::look_for_byes(uint64_t now_ns) {
         group_->release(now_ns, bye_post_);
         post_bye(now_ns);
     }
-    if (is_leaving_ && client_ && byes_left_ == 0) end_client(now_ns);
+    try_end_client(now_ns);
 }
 
 }  // namespace tutti::transport::carrier

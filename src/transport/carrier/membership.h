@@ -3,11 +3,11 @@
 // carrier's lock.
 //
 // Source: ours; docs/protocol/multicast.md, "Leaving". When its client has left, the member says
-// bye in a message of its own. Until it has all members' byes the client stays: the group may still
-// fail, and ranks elsewhere then need those here. The group itself outlives the client: it is over
-// when all have acknowledged its own bye and a second has passed in which it answered for the
-// others, or when it has failed and said so. Given up it says no bye, but stays until it has
-// failed: others may need what it wrote.
+// bye in a message of its own. Until it has said that and has all members' byes the client stays:
+// the group may still fail, and ranks elsewhere then need those here. The group itself outlives the
+// client: it is over when all have acknowledged its own bye and a second has passed in which it
+// answered for the others, or when it has failed and said so. Given up before its bye it never says
+// it; then no member has all byes, and every client stays until the group has failed.
 #pragma once
 
 #include <array>
@@ -75,7 +75,7 @@ class Membership {
     Membership(const JoinParams& params, const Path& path, std::unique_ptr<mcast::Group> group);
     void start_leaving(uint64_t now_ns);
     void advance_leaving(uint64_t now_ns);
-    void end_client(uint64_t now_ns);
+    void try_end_client(uint64_t now_ns);
     void post_bye(uint64_t now_ns);
     void look_for_byes(uint64_t now_ns);
 

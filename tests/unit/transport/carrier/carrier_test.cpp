@@ -361,6 +361,25 @@ TEST(Carrier, AGroupThatFailsFreezesTheRingsOfThoseWhoHaveLeft) {
     EXPECT_TRUE(cluster.wait([&] { return cluster.is_ring_free(2); }));
 }
 
+// All have left, but host 2 gave the group up before it could say bye. It hears the others' byes;
+// they never hear its own, so they need its ranks as it needs theirs.
+TEST(Carrier, WhoCannotSayByeFreezesItsRingLikeTheOthers) {
+    ClusterParams params = on_port(20'122, 3);
+    params.carrier.has_thread = false;
+    Cluster cluster(params);
+    ASSERT_EQ(cluster.open(), "");
+    ASSERT_EQ(exchange(cluster, 0, 3), "");
+    // Hosts 0 and 1 say bye in their next turns, which come before the one of host 2.
+    for (uint32_t host = 0; host < 3; ++host) cluster.leave(host);
+    cluster.membership(2)->group().give_up(Service::now_ns(), 0);
+    for (uint32_t host = 0; host < 3; ++host) {
+        EXPECT_TRUE(cluster.wait([&] { return cluster.is_ring_free(host); })) << host;
+        EXPECT_TRUE(cluster.ring(host).is_frozen()) << host;
+        EXPECT_FALSE(cluster.ring(host).is_ended()) << host;
+        EXPECT_EQ(cluster.carrier(host).lingering(), 0u) << host;
+    }
+}
+
 TEST(Carrier, BadInterfaces) {
     udp::DatagramsParams params;
     params.port = own_port(20'112);
