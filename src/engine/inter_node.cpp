@@ -383,7 +383,6 @@ void InterNode::attend() {
     const std::unique_lock lock(multicast_mutex_, std::try_to_lock);
     if (!lock || !is_sound_) return;
     transport::carrier::Route& route = multicast_.route->route();
-    if (polls_) multicast_.route->poll();
     if (route.has_failed()) static_cast<void>(route.step());
 }
 

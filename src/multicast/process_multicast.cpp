@@ -28,6 +28,7 @@ Result<Carrier*> ProcessMulticast::open(const Settings& all, uint32_t process) {
         return opened.error();
     }
     carrier_ = std::move(opened.value());
+    if (!params.has_thread) polled_.store(carrier_.get(), std::memory_order_release);
     return carrier_.get();
 }
 
@@ -83,6 +84,7 @@ void ProcessMulticast::withdraw(RecoveryClient& team) {
 }
 
 void ProcessMulticast::attend_all() {
+    if (Carrier* carrier = polled_.load(std::memory_order_acquire)) carrier->poll();
     const std::unique_lock lock(attended_mutex_, std::try_to_lock);
     if (!lock) return;
     for (RecoveryClient* team : attended_) team->attend();

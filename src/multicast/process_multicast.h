@@ -3,6 +3,7 @@
 // first of them, and who has to be helped on after a failure.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -58,7 +59,8 @@ class ProcessMulticast {
     void enroll(RecoveryClient& team);
     void withdraw(RecoveryClient& team);
     // In long waits of any team, and of no team in particular: lets every one of them go on. Does
-    // nothing while another thread is at it.
+    // nothing while another thread is at it. Where no thread serves the carrier, this does, also
+    // when no team is left here: others may still need what its groups have to say.
     void attend_all();
     void watch_all_for_others(bool is_wanted);
     // While this is held, no other thread goes on with a team: its multicast can come or go.
@@ -83,6 +85,7 @@ class ProcessMulticast {
 
     std::mutex mutex_;
     std::unique_ptr<transport::carrier::Carrier> carrier_;
+    std::atomic<transport::carrier::Carrier*> polled_{nullptr};  // the same, without a thread
     std::optional<Error> error_;
     std::vector<Failure> failures_;
     std::set<std::string> reasons_;

@@ -412,6 +412,19 @@ TEST(Multicast, TeamsComeAndGo) {
     EXPECT_LE(open_files(), files);
 }
 
+// Byes are lost. Who has all of them has no team left here, and must repair its own all the same,
+// though nothing but waits serves it.
+TEST(Multicast, WithoutAThreadWhoHasLeftStillRepairs) {
+    const size_t pipes = open_files("pipe:") + 2 * 3;
+    Job job(6, {kOn, kLoopback, "TUTTI_HOSTS=3", "TUTTI_MCAST_THREAD=0", "TUTTI_FAULTS=drop:0.05"});
+    uint32_t groups = 0;
+    for (int team = 0; team < 20; ++team) {
+        groups += job.infos()[0].state == TUTTI_MULTICAST_ON ? 1 : 0;
+        ASSERT_TRUE(have_ended(job, pipes)) << team;
+    }
+    EXPECT_GT(groups, 0u);
+}
+
 // ---- after a failure ----
 
 // What the ranks of a team see of it: calls in which multicast was tried, and the numbers in the
