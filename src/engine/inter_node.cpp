@@ -397,7 +397,7 @@ void InterNode::start(select::Plan& plan, const exec::Arguments& arguments, bool
     has_taken_less_ = false;
     less_ = 0;
     // A plan for a team without: the group has failed, and in this call all do without it.
-    if (multicast_.route && !plan.shape.has_multicast) ++calls_without_;
+    if (multicast_.route && !plan.shape.has_multicast && !is_helper(plan)) ++calls_without_;
     count_wish(plan);
     plans_.started(plan);
     begin(plan, arguments);

@@ -215,6 +215,10 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     Step step_under_lock();
     transport::CallWord sign(tutti_collective collective, uint32_t root, uint64_t bytes);
     void begin(const select::Plan& plan, const exec::Arguments& arguments);
+    // Never by multicast, and no call of the embedder's.
+    [[nodiscard]] bool is_helper(const select::Plan& plan) const {
+        return &plan == &check_ || &plan == &barrier_ || &plan == &comparison_;
+    }
     [[nodiscard]] bool stays_with(uint64_t bytes) const;
     void count_wish(const select::Plan& plan);
     [[nodiscard]] select::Circumstances circumstances() const;
