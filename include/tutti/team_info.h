@@ -125,7 +125,7 @@ typedef struct tutti_arrivals_info {
     uint64_t samples;    /* of this one */
     uint64_t spread_ns;  /* last arrival less first */
     uint64_t spread_ns_max;
-    uint64_t delay_samples; /* those of which the last exit is known: the embedder's own are not */
+    uint64_t delay_samples; /* of which the last exit is known: see tutti_team_host_left() */
     uint64_t delay_ns;      /* last exit less last arrival: the synchronization delay */
     uint64_t delay_ns_max;
     /* For the last one, by all members together, and by this one; of calls in which all wait for all
@@ -145,6 +145,9 @@ typedef struct tutti_arrivals_info {
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
 TUTTI_API tutti_status tutti_team_arrivals(const tutti_team *team, tutti_collective collective,
                                            tutti_arrivals_info *info);
+/* This member has left its own collective, which it has run since the last tutti_run() ended with
+ * TUTTI_HOST: when it did counts. An embedder may do without. */
+TUTTI_API void tutti_team_host_left(tutti_team *team);
 /* A barrier of the members, behind which what they have sampled since they last compared counts,
  * too. They compare by themselves now and then, in a tutti_run(). An error is the team's. */
 TUTTI_API tutti_status tutti_team_finish_arrivals(tutti_team *team);

@@ -353,6 +353,10 @@ tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collec
     return guarded(describe, nullptr, 0);
 }
 
+void tutti_team_host_left(tutti_team* team) {
+    if (team) team_of(team).host_left();
+}
+
 tutti_status tutti_team_finish_arrivals(tutti_team* team) {
     if (!team) return TUTTI_ERR_ARGUMENT;
     return guarded([&] { return team_of(team).finish_arrivals(); }, nullptr, 0);

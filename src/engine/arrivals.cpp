@@ -24,7 +24,13 @@ bool waits_for_all(tutti_collective collective) {
 void Arrivals::add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns) {
     if (is_off_ || sampled_ == samples_.size()) return;
     samples_[sampled_++] = {collective, arrived_ns, left_ns};
+    if (left_ns == 0) exit_awaited_ = calls_;
     if (sampled_ == wanted_) compares_at_ = calls_ + 1;
+}
+
+void Arrivals::host_left(uint64_t left_ns) {
+    samples_[sampled_ - 1].left_ns = left_ns;
+    exit_awaited_ = UINT64_MAX;
 }
 
 void Arrivals::take_reading(const adapt::ClockReading& reading, uint64_t took_ns) {
@@ -64,6 +70,7 @@ void Arrivals::compared() {
     compared_ += sampled_;
     error_ns_ = std::max(error_ns_, block_.error_ns);
     sampled_ = 0;
+    exit_awaited_ = UINT64_MAX;
     wanted_ = std::min(2 * wanted_, adapt::ArrivalBlock::kCallsMax);
     is_reading_due_ = block_.elapsed_ns / kReadingShare >= block_.reading_ns;
 }

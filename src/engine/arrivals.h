@@ -30,8 +30,11 @@ class Arrivals {
     [[nodiscard]] bool is_comparison_due() const { return calls_ == compares_at_; }
     // Not before this call: all members put it off, or members that disagree.
     void put_off() { compares_at_ = calls_ + 1; }
-    // After a call that has a turn. left_ns: 0 where it is the embedder's own.
+    // After a call that has a turn. left_ns: 0 where it is the embedder's own, which may tell
+    // later, before the next call.
     void add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns);
+    [[nodiscard]] bool awaits_exit() const { return calls_ == exit_awaited_; }
+    void host_left(uint64_t left_ns);
 
     // ---- a comparison ----
     // Before it, the members are to read their clocks.
@@ -67,6 +70,7 @@ class Arrivals {
     // A few at first, for programs of few calls; each comparison costs about two of these.
     uint32_t wanted_ = 4;
     uint32_t sampled_ = 0;
+    uint64_t exit_awaited_ = UINT64_MAX;  // of this call, the last sample
     std::array<Sample, adapt::ArrivalBlock::kCallsMax> samples_;
     adapt::ArrivalBlock block_;
     bool is_off_ = false;

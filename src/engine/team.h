@@ -103,6 +103,12 @@ class Team {
     void describe_multicast(tutti_multicast_info& info);
     void describe_node(tutti_node_info& info);
     void describe_arrivals(tutti_collective collective, tutti_arrivals_info& info);
+    // See tutti_team_host_left().
+    void host_left() {
+        if (arrivals_ && arrivals_->awaits_exit()) {
+            arrivals_->host_left(context().clock().now_ns());
+        }
+    }
     // Collective, a call of its own: what was sampled and is not compared yet.
     tutti_status finish_arrivals();
 

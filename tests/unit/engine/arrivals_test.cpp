@@ -187,6 +187,32 @@ TEST(Arrivals, HostsReadEachOthersClocks) {
     }
 }
 
+// Of calls that are the embedder's own, it says itself when a member has left them, or nobody
+// knows.
+TEST(Arrivals, TheEmbeddersOwnCalls) {
+    const Settings settings{kArrivals, kNoMulticast, "TUTTI_BARRIER=host"};
+    for (const int apart : {0, 1}) {
+        for (const bool tells : {false, true}) {
+            Job job(3, settings);
+            for (auto& context : job.contexts) context = make_context(settings, nullptr, "openmpi");
+            run_later(
+                job,
+                [&](uint32_t, tutti_team* team, Meeting::Seat&) {
+                    for (uint64_t i = 1; i <= first_comparison(); ++i) {
+                        const tutti_call barrier{};
+                        ASSERT_EQ(tutti_run(team, &barrier), TUTTI_HOST);
+                        if (tells) tutti_team_host_left(team);
+                    }
+                    const tutti_arrivals_info info = arrivals_of(team, TUTTI_BARRIER);
+                    EXPECT_EQ(info.samples, kFirstComparison);
+                    EXPECT_EQ(info.delay_samples, tells ? kFirstComparison : 0);
+                    tutti_team_host_left(team);  // of nothing
+                },
+                apart);
+        }
+    }
+}
+
 // What is left is compared at the end, where all say so.
 TEST(Arrivals, TheLastOnesCountToo) {
     for (const int apart : {0, 1}) {
