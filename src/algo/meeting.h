@@ -11,7 +11,8 @@
 // Example, p = 8, fan-in 2:  0-1, 0-5, 1-2, 1-4, 2-3, 5-6, 5-7; if 7 is late, all else flows
 // 3->2, 2->1, 4->1, 1->0, 0->5, 6->5, 5->7, and 7 releases 5, which releases 0 and 6 ...
 //
-// Tuning::fan_in: children of a participant at most, otherwise kMeetingFanIn.
+// Tuning::fan_in: children of a participant at most, otherwise kMeetingFanIn
+// or kMeetingMulticastFanIn.
 #pragma once
 
 #include "adapt/tree.h"
@@ -19,10 +20,11 @@
 
 namespace tutti::algo {
 
-// One level reaches 16, two 241, three 3,616. Of 2, 4, 7 and 15, simulated from 16 to 1,024 hosts
-// (docs/protocol/arrival.md), the shortest delay, or within a tenth of it, with late ranks and
-// without: a message that is under way takes longer than one more takes to send or to receive.
-inline constexpr uint32_t kMeetingFanIn = 15;
+// Two levels reach 21, three 85.
+inline constexpr uint32_t kMeetingFanIn = 4;
+// By multicast one level reaches 16, two 241, three 3,616. Of 4, 7 and 15, simulated from 16 to
+// 1,024 hosts (docs/protocol/arrival.md), the shortest delay with late ranks and without.
+inline constexpr uint32_t kMeetingMulticastFanIn = 15;
 // Each participant sends and folds whole vectors. A multicast says besides whose parts crossed.
 inline constexpr uint64_t kMeetingBytesMax = 16 * 1024;
 inline constexpr uint64_t kMeetingMulticastBytesMax =
@@ -30,17 +32,20 @@ inline constexpr uint64_t kMeetingMulticastBytesMax =
 // A round's operations, less the parent's and the participant's own.
 inline constexpr uint32_t kMeetingFanInMax = sched::kRoundOpsMax - 2;
 
-inline uint32_t meeting_fan_in(const Tuning& tuning) {
-    return std::min(tuning.fan_in == 0 ? kMeetingFanIn : tuning.fan_in, kMeetingFanInMax);
-}
-
 enum class Releases : uint8_t { kAlongTree, kByMulticast };
+
+template <Releases releases>
+uint32_t meeting_fan_in(const Tuning& tuning) {
+    constexpr uint32_t kOtherwise =
+        releases == Releases::kByMulticast ? kMeetingMulticastFanIn : kMeetingFanIn;
+    return std::min(tuning.fan_in == 0 ? kOtherwise : tuning.fan_in, kMeetingFanInMax);
+}
 
 template <Releases releases>
 class MeetingProgram final : public Program {
   public:
     MeetingProgram(const Shape& shape, Rank rank, const Tuning& tuning)
-        : place_(adapt::place_in_tree(shape.ranks, meeting_fan_in(tuning), rank)),
+        : place_(adapt::place_in_tree(shape.ranks, meeting_fan_in<releases>(tuning), rank)),
           bytes_(is_reduction(shape.collective) ? shape.bytes : 0),
           is_empty_(is_reduction(shape.collective) && shape.bytes == 0) {}
 
@@ -98,7 +103,7 @@ template <Releases releases>
 uint64_t meeting_steps(const Shape& shape, const Tuning& tuning) {
     uint64_t depth = 0;
     uint64_t level = 1;
-    const uint64_t fan_in = meeting_fan_in(tuning);
+    const uint64_t fan_in = meeting_fan_in<releases>(tuning);
     for (uint64_t reached = 1; reached < shape.ranks; reached += level) {
         level *= fan_in;
         ++depth;
