@@ -85,6 +85,17 @@ tutti_status guarded(Make make, char* message, size_t message_bytes) {
     }
 }
 
+// What a team tells of itself, into a struct of this version.
+template <class Info, class Describe>
+tutti_status describe_into(const tutti_team* team, Info* info, Describe describe) {
+    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
+    const auto told = [&]() -> tutti_status {
+        describe(team_of(team));
+        return TUTTI_OK;
+    };
+    return guarded(told, nullptr, 0);
+}
+
 }  // namespace
 
 extern "C" {
@@ -325,32 +336,18 @@ void tutti_team_rejected(tutti_team* team) { team_of(team).next_track().rejected
 const char* tutti_team_message(const tutti_team* team) { return team_of(team).message(); }
 
 tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* info) {
-    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
-    const auto describe = [&]() -> tutti_status {
-        team_of(team).describe_multicast(*info);
-        return TUTTI_OK;
-    };
-    return guarded(describe, nullptr, 0);
+    return describe_into(team, info, [&](auto& told) { told.describe_multicast(*info); });
 }
 
 tutti_status tutti_team_node(const tutti_team* team, tutti_node_info* info) {
-    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
-    const auto describe = [&]() -> tutti_status {
-        team_of(team).describe_node(*info);
-        return TUTTI_OK;
-    };
-    return guarded(describe, nullptr, 0);
+    return describe_into(team, info, [&](auto& told) { told.describe_node(*info); });
 }
 
 tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collective,
                                  tutti_arrivals_info* info) {
-    if (!team || !info || info->struct_bytes != sizeof(*info)) return TUTTI_ERR_ARGUMENT;
     if (collective < 0 || collective >= TUTTI_COLLECTIVE_COUNT) return TUTTI_ERR_ARGUMENT;
-    const auto describe = [&]() -> tutti_status {
-        team_of(team).describe_arrivals(collective, *info);
-        return TUTTI_OK;
-    };
-    return guarded(describe, nullptr, 0);
+    return describe_into(team, info,
+                         [&](auto& told) { told.describe_arrivals(collective, *info); });
 }
 
 void tutti_team_host_left(tutti_team* team) {

@@ -40,6 +40,17 @@ std::optional<T> parse_word(std::string_view text,
     return std::nullopt;
 }
 
+// Of an enumeration of kAuto, kOn and kOff, in this order.
+template <class T>
+std::optional<T> parse_auto_on_off(std::string_view text) {
+    return parse_word<T>(text, {{"auto", T::kAuto}, {"on", T::kOn}, {"off", T::kOff}});
+}
+template <class T>
+std::string shown_auto_on_off(T value) {
+    constexpr const char* kNames[] = {"auto", "on", "off"};
+    return kNames[static_cast<size_t>(value)];
+}
+
 inline bool within(uint64_t value, uint64_t low, uint64_t high) {
     return value >= low && value <= high;
 }

@@ -18,9 +18,6 @@ namespace {
 // By value.
 constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
 constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
-constexpr const char* kMcastChoices[] = {"auto", "on", "off"};
-constexpr const char* kArrivalsChoices[] = {"auto", "on", "off"};
-constexpr const char* kPriceChoices[] = {"auto", "on", "off"};
 constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow", "xpmem"};
 
 struct Entry {
@@ -67,11 +64,9 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "few "
       "messages, a 200th of the time. See docs/protocol/arrival.md."},
      [](Settings& s, std::string_view v) {
-         return assign(s.arrivals, parse_word<ArrivalsChoice>(v, {{"auto", ArrivalsChoice::kAuto},
-                                                                  {"on", ArrivalsChoice::kOn},
-                                                                  {"off", ArrivalsChoice::kOff}}));
+         return assign(s.arrivals, parse_auto_on_off<ArrivalsChoice>(v));
      },
-     [](const Settings& s) { return shown(kArrivalsChoices[static_cast<size_t>(s.arrivals)]); }},
+     [](const Settings& s) { return shown_auto_on_off(s.arrivals); }},
     {{"TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
       "Combines operands in rank order always: the same bits whatever the algorithm. Costs the "
       "tree for small reductions of large teams."},
@@ -160,11 +155,9 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "price goes before the built-in rules, for reductions too; off does not measure. See "
       "docs/price.md."},
      [](Settings& s, std::string_view v) {
-         return assign(s.price, parse_word<PriceChoice>(v, {{"auto", PriceChoice::kAuto},
-                                                            {"on", PriceChoice::kOn},
-                                                            {"off", PriceChoice::kOff}}));
+         return assign(s.price, parse_auto_on_off<PriceChoice>(v));
      },
-     [](const Settings& s) { return shown(kPriceChoices[static_cast<size_t>(s.price)]); }},
+     [](const Settings& s) { return shown_auto_on_off(s.price); }},
     {{"TUTTI_SCRATCH", "--scratch", "BYTES", "64M",
       "Memory of one rank that the schedule of a call may use beside the program's buffers; rules "
       "whose algorithm would need more are passed over."},
@@ -226,11 +219,9 @@ constexpr auto kLastEntries = std::to_array<Entry>({
       "not "
       "try."},
      [](Settings& s, std::string_view v) {
-         return assign(s.mcast.choice, parse_word<McastChoice>(v, {{"auto", McastChoice::kAuto},
-                                                                   {"on", McastChoice::kOn},
-                                                                   {"off", McastChoice::kOff}}));
+         return assign(s.mcast.choice, parse_auto_on_off<McastChoice>(v));
      },
-     [](const Settings& s) { return shown(kMcastChoices[static_cast<size_t>(s.mcast.choice)]); }},
+     [](const Settings& s) { return shown_auto_on_off(s.mcast.choice); }},
     {{"TUTTI_MCAST_IF", "--mcast-if", "NAME|ADDRESS", "the one that leads to the other hosts",
       "The network interface of multicast on every host, by name or by the host's address on it."},
      [](Settings& s, std::string_view v) { return set_text(s.mcast.interface, v); },

@@ -69,8 +69,7 @@ Result<adapt::RecordedDelays> parse_recorded(std::string_view text) {
         if (!late_ns || (!recorded.empty() && late_ns->size() != recorded[0].size())) {
             return wrong(
                 "arrivals.recorded.late_s is not the same ranks' seconds, of at most a minute, "
-                "call "
-                "by call");
+                "call by call");
         }
         recorded.push_back(std::move(*late_ns));
     }

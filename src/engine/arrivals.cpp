@@ -4,23 +4,6 @@
 #include <algorithm>
 
 namespace tutti::engine {
-namespace {
-
-// Nobody leaves one of these before all have come.
-bool waits_for_all(tutti_collective collective) {
-    switch (collective) {
-        case TUTTI_BARRIER:
-        case TUTTI_ALLREDUCE:
-        case TUTTI_ALLGATHER:
-        case TUTTI_REDUCE_SCATTER_BLOCK:
-            return true;
-        default:
-            return false;
-    }
-}
-
-}  // namespace
-
 void Arrivals::add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns) {
     if (is_off_ || sampled_ == samples_.size()) return;
     samples_[sampled_++] = {collective, arrived_ns, left_ns};
@@ -37,14 +20,13 @@ void Arrivals::take_reading(const adapt::ClockReading& reading, uint64_t took_ns
     clock_ = readings_ == 0 ? adapt::ClockLine(reading, reading)
                             : adapt::ClockLine(clock_.after(), reading);
     ++readings_;
-    read_at_ns_ = reading.at_ns;
     reading_ns_ = took_ns;
     is_reading_due_ = false;
 }
 
 adapt::ArrivalBlock& Arrivals::block_of_own(uint64_t now_ns) {
     block_ = {};
-    block_.elapsed_ns = now_ns - read_at_ns_;
+    block_.elapsed_ns = now_ns - clock_.after().at_ns;
     block_.reading_ns = reading_ns_;
     for (uint32_t i = 0; i < sampled_; ++i) {
         const Sample& sample = samples_[i];
@@ -64,8 +46,9 @@ adapt::ArrivalBlock& Arrivals::block_of_own(uint64_t now_ns) {
 void Arrivals::compared() {
     for (uint32_t i = 0; i < sampled_; ++i) {
         const Sample& sample = samples_[i];
+        // Without a root nobody leaves before all have come.
         figures_[sample.collective].add(block_.calls[i], clock_.since_ns(sample.arrived_ns, 0),
-                                        waits_for_all(sample.collective));
+                                        !has_root(sample.collective));
     }
     compared_ += sampled_;
     error_ns_ = std::max(error_ns_, block_.error_ns);

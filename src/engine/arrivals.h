@@ -43,7 +43,6 @@ class Arrivals {
     void take_reading(const adapt::ClockReading& reading, uint64_t took_ns);
     // It was not to be had, and is not tried again: there are no figures.
     void do_without() { is_off_ = true; }
-    [[nodiscard]] bool is_off() const { return is_off_; }
     // To be compared; alike on all members.
     [[nodiscard]] bool has_samples() const { return sampled_ > 0 && !is_off_; }
     // What this member says, to be reduced in place.
@@ -77,7 +76,6 @@ class Arrivals {
     bool is_reading_due_ = true;
     uint32_t readings_ = 0;
     adapt::ClockLine clock_;  // the first member's
-    uint64_t read_at_ns_ = 0;
     uint64_t reading_ns_ = 0;
     uint64_t compared_ = 0;  // samples
     uint64_t error_ns_ = 0;  // the most so far

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "mpi/amount.h"
 #include "mpi/report.h"
 
 namespace tutti::mpi {
@@ -22,16 +23,7 @@ double mean_s(uint64_t sum_ns, uint64_t count) {
 
 // Two digits and their unit.
 std::string rough(double seconds) {
-    char text[32];
-    const double ms = seconds * 1e3;
-    if (seconds >= 1) {
-        snprintf(text, sizeof text, "%.*f s", seconds < 10 ? 1 : 0, seconds);
-    } else if (ms >= 1) {
-        snprintf(text, sizeof text, "%.*f ms", ms < 10 ? 1 : 0, ms);
-    } else {
-        snprintf(text, sizeof text, "%.*f us", ms < 0.01 ? 1 : 0, ms * 1e3);
-    }
-    return text;
+    return amount_text(seconds, in_unit(seconds).value < 10 ? 1 : 0);
 }
 
 std::string line_of(const ArrivalRecord& row) {
@@ -93,8 +85,7 @@ void ArrivalLog::add_world(tutti_collective collective, const tutti_arrivals_inf
 
 void ArrivalLog::add_waited(const tutti_arrivals_info& info) {
     if (info.samples == 0) return;
-    waited_.seconds += static_cast<double>(info.own_waited_ns) * 1e-9 *
-                       static_cast<double>(info.calls) / static_cast<double>(info.compared);
+    waited_.seconds += static_cast<double>(info.own_waited_ns) * 1e-9 * calls_per_sample(info);
 }
 
 void ArrivalLog::add(tutti_collective collective, const tutti_arrivals_info& info,
@@ -149,7 +140,7 @@ nlohmann::ordered_json arrival_json(std::span<const ArrivalRecord> rows,
         entry["collective"] = kind_name(static_cast<Kind>(row.collective));
         entry["ranks"] = row.ranks;
         entry["samples"] = info.samples;
-        entry["calls_per_sample"] = row.calls_per_sample();
+        entry["calls_per_sample"] = calls_per_sample(info);
         entry["spread"] = spread_json(info.spread_ns, info.samples, info.spread_ns_max);
         if (info.delay_samples > 0) {
             entry["synchronization_delay"] =

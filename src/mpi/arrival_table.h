@@ -13,6 +13,11 @@
 
 namespace tutti::mpi {
 
+// Samples stand for so many calls; there are some.
+inline double calls_per_sample(const tutti_arrivals_info& info) {
+    return static_cast<double>(info.calls) / static_cast<double>(info.compared);
+}
+
 // What the first rank of a communicator says; sent to rank 0 as bytes.
 struct ArrivalRecord {
     uint32_t ranks;  // of the communicator
@@ -21,13 +26,9 @@ struct ArrivalRecord {
     uint32_t more;                                       // rows that found no room
     tutti_arrivals_info info;
 
-    // Samples stand for so many calls.
-    [[nodiscard]] double calls_per_sample() const {
-        return static_cast<double>(info.calls) / static_cast<double>(info.compared);
-    }
     // What all its ranks have waited together in all calls, as far as samples tell.
     [[nodiscard]] double waited_s() const {
-        return static_cast<double>(info.waited_ns) * 1e-9 * calls_per_sample();
+        return static_cast<double>(info.waited_ns) * 1e-9 * calls_per_sample(info);
     }
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "mpi/amount.h"
 #include "mpi/report.h"
 #include "tutti/tutti.h"
 
@@ -31,18 +32,7 @@ constexpr const char* kClassNames[kSizeClasses] = {"<= 256 B", "<= 16 KiB", "<= 
 
 bool by_host(std::string_view how) { return how.starts_with("host: "); }
 
-// "0.0123" with the unit that keeps it short to read.
-std::string duration(double seconds) {
-    char text[32];
-    if (seconds >= 1) {
-        snprintf(text, sizeof text, "%.2f s", seconds);
-    } else if (seconds >= 1e-3) {
-        snprintf(text, sizeof text, "%.2f ms", seconds * 1e3);
-    } else {
-        snprintf(text, sizeof text, "%.2f us", seconds * 1e6);
-    }
-    return text;
-}
+std::string duration(double seconds) { return amount_text(seconds, 2); }
 
 using Cells = std::vector<std::string>;
 
