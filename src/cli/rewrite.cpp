@@ -123,10 +123,11 @@ std::vector<std::string> adopt_hydra(std::vector<std::string>& command, const Ap
         if (global || is_option(option, "env")) {
             const std::string first = command[i + 1];
             const auto [name, joined] = name_and_value(first);
+            if (!joined && i + 2 >= context.end) break;  // No value: the launcher will say so.
             if (global) names.emplace_back(name);
             if (name == kPreload && joined) {
                 command[i + 1] = "LD_PRELOAD=" + merge_preload(*joined, passing.library);
-            } else if (name == kPreload && i + 2 < command.size()) {
+            } else if (name == kPreload) {
                 command[i + 2] = merge_preload(command[i + 2], passing.library);
             }
         }

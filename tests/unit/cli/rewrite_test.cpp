@@ -131,6 +131,16 @@ TEST(Rewrite, HydraMergesTheUsersPreload) {
               (Words{"mpiexec", "-genv", "LD_PRELOAD=/u.so:/t/libtutti.so", "./a"}));
 }
 
+TEST(Rewrite, ANameWithoutItsValueIsNobodysPreload) {
+    Passing how = passing(Style::kHydra);
+    how.settings.clear();
+    EXPECT_EQ(rewritten({"mpiexec", "-genv", "LD_PRELOAD"}, how),
+              (Words{"mpiexec", "-genv", "LD_PRELOAD", "/t/libtutti.so", "-genv", "LD_PRELOAD"}));
+    EXPECT_EQ(rewritten({"mpiexec", "-genv", "LD_PRELOAD", ":", "./b"}, how),
+              (Words{"mpiexec", "-genv", "LD_PRELOAD", "/t/libtutti.so", "-genv", "LD_PRELOAD", ":",
+                     "./b"}));
+}
+
 TEST(Rewrite, HydraMergesALocalPreloadOfOneContext) {
     Passing how = passing(Style::kHydra);
     how.settings.clear();
