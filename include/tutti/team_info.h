@@ -152,6 +152,33 @@ TUTTI_API void tutti_team_host_left(tutti_team *team);
  * too. They compare by themselves now and then, in a tutti_run(). An error is the team's. */
 TUTTI_API tutti_status tutti_team_finish_arrivals(tutti_team *team);
 
+/* What live tuning (TUTTI_TUNE=live) has found out about calls of one kind of a team. Equal on all
+ * members. */
+#define TUTTI_TUNING_WAYS 8
+typedef struct tutti_tuning_way {
+    char name[64];       /* of an algorithm, "host", or "node": the node level's own choice */
+    int is_tried;        /* 0: not to its end */
+    uint64_t ns;         /* of a call by it, as last measured; 0: not measured */
+    uint64_t instead_ns; /* the same of the way in use then, in turns with it */
+} tutti_tuning_way;
+
+typedef struct tutti_tuning_info {
+    size_t struct_bytes; /* sizeof(tutti_tuning_info) */
+    uint32_t kinds;      /* of calls that have been counted; kind is below it */
+    tutti_collective collective;
+    uint64_t bytes;    /* as tutti_call has them */
+    uint64_t calls;    /* of this kind so far */
+    uint32_t ways;     /* that there are; 0: none was looked for yet, 1: nothing else can be tried */
+    uint32_t in_use;   /* into way, whose first is what rules and prices say */
+    uint64_t since;    /* from this call of the team on; 0: as first chosen */
+    tutti_tuning_way way[TUTTI_TUNING_WAYS];
+} tutti_tuning_info;
+
+/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. A kind that
+ * is not there leaves only kinds set. */
+TUTTI_API tutti_status tutti_team_tuning(const tutti_team *team, uint32_t kind,
+                                         tutti_tuning_info *info);
+
 #ifdef __cplusplus
 }
 #endif

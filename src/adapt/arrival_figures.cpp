@@ -30,6 +30,14 @@ void ArrivalBlock::add(const ArrivalBlock& other) {
     reading_ns = std::max(reading_ns, other.reading_ns);
     error_ns = std::max(error_ns, other.error_ns);
     for (uint32_t i = 0; i < kCallsMax; ++i) calls[i].add(other.calls[i]);
+    wish.add(other.wish);
+    timed.add(other.timed);
+    wish_calls = std::max(wish_calls, other.wish_calls);
+}
+
+void ArrivalBlock::Alike::add(const Alike& other) {
+    least = std::min(least, other.least);
+    most = std::max(most, other.most);
 }
 
 void LastOnes::add(uint32_t rank) {

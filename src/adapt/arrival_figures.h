@@ -40,6 +40,18 @@ struct ArrivalBlock {
     uint64_t reading_ns = 0;  // what that took
     uint64_t error_ns = 0;    // of its time
     std::array<CallArrivals, kCallsMax> calls;
+    // What each would have the members do next, two numbers that it is to be the same of all, and
+    // the most of a third (engine/arrivals.h).
+    struct Alike {
+        uint64_t least = UINT64_MAX;
+        uint64_t most = 0;
+        void set(uint64_t value) { least = most = value; }
+        [[nodiscard]] bool is_alike() const { return least == most; }
+        void add(const Alike& other);
+    };
+    Alike wish;
+    Alike timed;
+    uint64_t wish_calls = 0;
 
     void add(const ArrivalBlock& other);
 };

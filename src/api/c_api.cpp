@@ -350,6 +350,10 @@ tutti_status tutti_team_arrivals(const tutti_team* team, tutti_collective collec
                          [&](auto& told) { told.describe_arrivals(collective, *info); });
 }
 
+tutti_status tutti_team_tuning(const tutti_team* team, uint32_t kind, tutti_tuning_info* info) {
+    return describe_into(team, info, [&](auto& told) { told.describe_tuning(kind, *info); });
+}
+
 void tutti_team_host_left(tutti_team* team) {
     if (team) team_of(team).host_left();
 }

@@ -18,6 +18,7 @@ namespace {
 // By value.
 constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
 constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
+constexpr const char* kTuneChoices[] = {"off", "live", "live:all"};
 constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow", "xpmem"};
 
 struct Entry {
@@ -67,6 +68,17 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
          return assign(s.arrivals, parse_auto_on_off<ArrivalsChoice>(v));
      },
      [](const Settings& s) { return shown_auto_on_off(s.arrivals); }},
+    {{"TUTTI_TUNE", "--tune", "off|live|live:all", "off",
+      "live: where a communicator makes many calls of one kind, a twentieth of them at most try "
+      "other algorithms and the host MPI's own, and the rest run by what was found to be faster; "
+      "calls that a user's rule or setting decides stay. Reductions whose bits could change, of "
+      "floating point and of user operators, with live:all alone. See docs/live.md."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.tune, parse_word<TuneChoice>(v, {{"off", TuneChoice::kOff},
+                                                          {"live", TuneChoice::kLive},
+                                                          {"live:all", TuneChoice::kLiveAll}}));
+     },
+     [](const Settings& s) { return shown(kTuneChoices[static_cast<size_t>(s.tune)]); }},
     {{"TUTTI_REPRODUCIBLE", "--reproducible", "0|1", "0",
       "Combines operands in rank order always: the same bits whatever the algorithm. Costs the "
       "tree for small reductions of large teams."},

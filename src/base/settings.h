@@ -24,6 +24,9 @@ enum class McastChoice { kAuto, kOn, kOff };
 enum class PriceChoice { kAuto, kOn, kOff };
 // kAuto: where there is a report to say it in.
 enum class ArrivalsChoice { kAuto, kOn, kOff };
+// How calls run: as was chosen before them, or as calls of this run are found to be faster;
+// kLiveAll: reductions whose bits change with it, too.
+enum class TuneChoice { kOff, kLive, kLiveAll };
 // kAllow: as kAuto, and lets all processes of the user read this one's memory where the kernel
 // would keep them from it (Yama). kXpmem: as kAuto, through XPMEM where that is there.
 enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow, kXpmem };
@@ -50,13 +53,16 @@ struct Settings {
     uint64_t verify_seed = 0;  // which calls; 0: drawn for each run
     double stall_s = 0;        // 0: never
     ArrivalsChoice arrivals = ArrivalsChoice::kAuto;
+    TuneChoice tune = TuneChoice::kOff;
     // When ranks come to their calls is looked at; not where calls are watched, which each rank
     // then has to find as the program made them.
     [[nodiscard]] bool watches_arrivals() const {
         if (watches_calls()) return false;
+        if (tunes_live()) return true;
         if (arrivals == ArrivalsChoice::kAuto) return !report.empty();
         return arrivals == ArrivalsChoice::kOn;
     }
+    [[nodiscard]] bool tunes_live() const { return tune != TuneChoice::kOff && !watches_calls(); }
     // Calls are compared, or those who come late are named.
     [[nodiscard]] bool watches_calls() const { return check || stall_s > 0; }
     uint64_t chunk_bytes = 0;              // 0: chosen by team size

@@ -123,7 +123,11 @@ Report TeamMaker::prepare() {
     nodes_.reserve(params_.size);
     team_ = std::make_unique<engine::Team>(context_, params_,
                                            context_.settings().check && params_.size > 1);
-    if (context_.settings().watches_arrivals() && params_.size > 1) team_->watch_arrivals();
+    const Settings& settings = context_.settings();
+    if (settings.watches_arrivals() && params_.size > 1) {
+        team_->watch_arrivals();
+        if (settings.tunes_live()) team_->tune_live(settings.tune == TuneChoice::kLiveAll);
+    }
     node_runner_ = std::make_unique<engine::NodeRunner>(
         team_->members(), select::NodeChoice::create(context_.grounds(), params_.size));
     node_control_ = std::make_unique<engine::NodeControl>(team_->members());

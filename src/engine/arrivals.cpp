@@ -4,11 +4,15 @@
 #include <algorithm>
 
 namespace tutti::engine {
-void Arrivals::add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns) {
-    if (is_off_ || sampled_ == samples_.size()) return;
-    samples_[sampled_++] = {collective, arrived_ns, left_ns};
+void Arrivals::add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns,
+                   bool is_timed) {
+    const uint32_t ordinary = sampled_ - timed_;
+    const uint32_t kept = static_cast<uint32_t>(samples_.size()) - samples_max_;
+    if (is_off_ || (is_timed ? timed_ == kept : ordinary == samples_max_)) return;
+    if (is_timed) timed_places_[timed_++] = static_cast<uint8_t>(sampled_);
+    samples_[sampled_++] = {collective, arrived_ns, left_ns, is_timed};
     if (left_ns == 0) exit_awaited_ = calls_;
-    if (sampled_ == wanted_) compares_at_ = calls_ + 1;
+    if (!is_timed && ordinary + 1 == wanted_) compares_at_ = calls_ + 1;
 }
 
 void Arrivals::host_left(uint64_t left_ns) {
@@ -46,16 +50,24 @@ adapt::ArrivalBlock& Arrivals::block_of_own(uint64_t now_ns) {
 void Arrivals::compared() {
     for (uint32_t i = 0; i < sampled_; ++i) {
         const Sample& sample = samples_[i];
+        if (sample.is_timed) continue;
         // Without a root nobody leaves before all have come.
         figures_[sample.collective].add(block_.calls[i], clock_.since_ns(sample.arrived_ns, 0),
                                         !has_root(sample.collective));
     }
-    compared_ += sampled_;
+    const bool are_enough = sampled_ - timed_ == wanted_;
+    compared_ += sampled_ - timed_;
     error_ns_ = std::max(error_ns_, block_.error_ns);
-    sampled_ = 0;
-    exit_awaited_ = UINT64_MAX;
-    wanted_ = std::min(2 * wanted_, adapt::ArrivalBlock::kCallsMax);
+    sampled_ = timed_ = 0;
+    exit_awaited_ = compares_at_ = UINT64_MAX;
+    if (are_enough) wanted_ = std::min(2 * wanted_, samples_max_);
     is_reading_due_ = block_.elapsed_ns / kReadingShare >= block_.reading_ns;
+}
+
+bool Arrivals::come_late(tutti_collective collective) const {
+    const adapt::ArrivalFigures& figures = figures_[collective];
+    if (figures.delay_samples == 0) return false;
+    return figures.spread_ns / figures.samples > figures.delay_ns / figures.delay_samples;
 }
 
 void Arrivals::describe(tutti_collective collective, tutti_arrivals_info& info) const {

@@ -5,6 +5,7 @@
 // they found when they last compared.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -25,16 +26,40 @@ class Arrivals {
     // Before it: counts it. True where it is to be sampled, or comes after a comparison.
     bool has_turn() {
         ++calls_;
-        return adapt::is_sampled(calls_) || calls_ == compares_at_;
+        return looks_at_all_ || adapt::is_sampled(calls_) || calls_ == compares_at_;
     }
+    [[nodiscard]] bool is_sampled() const { return adapt::is_sampled(calls_); }
     [[nodiscard]] bool is_comparison_due() const { return calls_ == compares_at_; }
     // Not before this call: all members put it off, or members that disagree.
     void put_off() { compares_at_ = calls_ + 1; }
     // After a call that has a turn. left_ns: 0 where it is the embedder's own, which may tell
     // later, before the next call.
-    void add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns);
+    // is_timed: see time_calls().
+    void add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns,
+             bool is_timed = false);
     [[nodiscard]] bool awaits_exit() const { return calls_ == exit_awaited_; }
     void host_left(uint64_t left_ns);
+
+    // ---- for live tuning ----
+    // Every call has its turn, and so many of those that are compared next may be others than the
+    // samples: they are in no figures. Before the first call.
+    void time_calls(uint32_t calls_max) {
+        looks_at_all_ = true;
+        samples_max_ = adapt::ArrivalBlock::kCallsMax - calls_max;
+        compares_at_ = kFirstLook;
+    }
+    // A comparison comes after so many calls at the latest, whatever has been sampled.
+    void compare_within(uint64_t calls) { compares_at_ = std::min(compares_at_, calls_ + calls); }
+    [[nodiscard]] uint64_t calls() const { return calls_; }
+    [[nodiscard]] uint32_t timed() const { return timed_; }
+    // Of the last comparison, what it says of the i-th call that was timed.
+    [[nodiscard]] const adapt::CallArrivals& timed_call(uint32_t i) const {
+        return block_.calls[timed_places_[i]];
+    }
+    [[nodiscard]] const adapt::ArrivalBlock& block() const { return block_; }
+    // In the mean of all samples so far, the last comes later after the first than all take to
+    // leave after it.
+    [[nodiscard]] bool come_late(tutti_collective collective) const;
 
     // ---- a comparison ----
     // Before it, the members are to read their clocks.
@@ -44,7 +69,7 @@ class Arrivals {
     // It was not to be had, and is not tried again: there are no figures.
     void do_without() { is_off_ = true; }
     // To be compared; alike on all members.
-    [[nodiscard]] bool has_samples() const { return sampled_ > 0 && !is_off_; }
+    [[nodiscard]] bool has_samples() const { return (sampled_ > 0 || looks_at_all_) && !is_off_; }
     // What this member says, to be reduced in place.
     adapt::ArrivalBlock& block_of_own(uint64_t now_ns);
     // The block is what all say.
@@ -58,7 +83,10 @@ class Arrivals {
         tutti_collective collective = TUTTI_BARRIER;
         uint64_t arrived_ns = 0;
         uint64_t left_ns = 0;
+        bool is_timed = false;
     };
+    // The first comparison, where calls are timed.
+    static constexpr uint64_t kFirstLook = 128;
     // A reading may take so small a share of the time between two of them.
     static constexpr uint64_t kReadingShare = 200;
 
@@ -68,7 +96,11 @@ class Arrivals {
     uint64_t compares_at_ = UINT64_MAX;
     // A few at first, for programs of few calls; each comparison costs about two of these.
     uint32_t wanted_ = 4;
-    uint32_t sampled_ = 0;
+    uint32_t samples_max_ = adapt::ArrivalBlock::kCallsMax;
+    uint32_t sampled_ = 0;  // with those that are timed
+    uint32_t timed_ = 0;
+    bool looks_at_all_ = false;
+    std::array<uint8_t, adapt::ArrivalBlock::kCallsMax> timed_places_{};
     uint64_t exit_awaited_ = UINT64_MAX;  // of this call, the last sample
     std::array<Sample, adapt::ArrivalBlock::kCallsMax> samples_;
     adapt::ArrivalBlock block_;

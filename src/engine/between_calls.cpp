@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the members of a team do together between two calls: trials of multicast and of messages,
 // and comparisons of when they came.
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "adapt/arrival_figures.h"
 #include "engine/inter_node.h"
@@ -72,6 +75,11 @@ tutti_status Team::begin_try() {
 
 void Team::watch_arrivals() { arrivals_ = std::make_unique<Arrivals>(rank()); }
 
+void Team::tune_live(bool all) {
+    live_ = std::make_unique<select::Live>(all);
+    arrivals_->time_calls(select::Live::kTimesMax);
+}
+
 void Team::read_clocks_by(Trial how) {
     arrivals_->read_clocks();
     read_clocks_ = how;
@@ -94,7 +102,14 @@ bool Team::compare_arrivals() {
     tutti_call comparison{};
     comparison.collective = TUTTI_ALLREDUCE;
     comparison.send = TUTTI_IN_PLACE;
-    comparison.recv = &arrivals_->block_of_own(context().clock().now_ns());
+    adapt::ArrivalBlock& block = arrivals_->block_of_own(context().clock().now_ns());
+    if (live_) {
+        const auto [name, calls] = live_->wish(arrivals_->calls());
+        block.wish.set(name);
+        block.wish_calls = calls;
+        block.timed.set(arrivals_->timed());
+    }
+    comparison.recv = &block;
     comparison.bytes = comparison.element_bytes = sizeof(adapt::ArrivalBlock);
     comparison.op = TUTTI_OP_USER;
     comparison.reduce = add_blocks;
@@ -102,8 +117,33 @@ bool Team::compare_arrivals() {
     static_cast<void>(describe(comparison, run_));
     runner_->begin_comparison(run_.op.call);
     queue_.put_in_front(run_);
-    if (wait_for(run_) == TUTTI_OK) arrivals_->compared();
+    if (wait_for(run_) != TUTTI_OK) return true;
+    if (live_) hear_of_trials();
+    arrivals_->compared();
+    if (live_) arrivals_->compare_within(arrivals_->block().wish_calls);
     return true;
+}
+
+// What the members have told each other of a batch, and what they try next: the block says both.
+void Team::hear_of_trials() {
+    const adapt::ArrivalBlock& block = arrivals_->block();
+    std::array<select::Live::Times, select::Live::kTimesMax> times;
+    const uint32_t timed = block.timed.is_alike() ? arrivals_->timed() : 0;
+    for (uint32_t i = 0; i < timed; ++i) {
+        const adapt::CallArrivals& call = arrivals_->timed_call(i);
+        times[i] = {call.last_ns, call.left_ns};
+    }
+    live_->heard({times.data(), timed}, arrivals_->calls());
+    const uint64_t name = block.wish.is_alike() ? block.wish.most : 0;
+    if (name == 0) return;
+    if (const select::CallKind* kind = live_->wants_ways(name)) {
+        const auto set = context().with_fund([&]() -> Result<Done> {
+            live_->set_ways(name, runner_->ways(*kind, arrivals_->come_late(kind->collective)));
+            return Done{};
+        });
+        if (!set) return give_up_all("out of memory");
+    }
+    live_->begin(name);
 }
 
 // A member that has rejected a call says so in its next one, so there is to be one.
@@ -130,6 +170,31 @@ void Team::describe_arrivals(tutti_collective collective, tutti_arrivals_info& i
             return inter_node->host_text(inter_node->placement().node_of(info.last_rank[i]));
         };
         multicast::set_text(info.last_host[i], host());
+    }
+}
+
+void Team::describe_tuning(uint32_t kind, tutti_tuning_info& info) {
+    const HeldTeam held_team(*this);
+    const size_t struct_bytes = info.struct_bytes;
+    info = {};
+    info.struct_bytes = struct_bytes;
+    if (!live_) return;
+    const auto questions = live_->questions();
+    info.kinds = static_cast<uint32_t>(questions.size());
+    if (kind >= questions.size()) return;
+    const select::Live::Question& question = questions[kind];
+    info.collective = question.kind.collective;
+    info.bytes = question.kind.bytes;
+    info.calls = question.calls;
+    info.ways = static_cast<uint32_t>(std::min<size_t>(question.ways.size(), TUTTI_TUNING_WAYS));
+    info.in_use = question.in_use;
+    info.since = question.since;
+    for (uint32_t i = 0; i < info.ways; ++i) {
+        const select::Way& way = question.ways[i];
+        multicast::set_text(info.way[i].name, way.name);
+        info.way[i].is_tried = way.outcome != select::Way::Outcome::kUntried ? 1 : 0;
+        info.way[i].ns = way.ns;
+        info.way[i].instead_ns = way.instead_ns;
     }
 }
 

@@ -179,7 +179,8 @@ Result<select::Plan*> InterNode::plan(const sched::Shape& shape) {
 }
 
 select::Circumstances InterNode::circumstances() const {
-    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle, awaits_speed_};
+    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle, awaits_speed_,
+            live_};
 }
 
 Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {

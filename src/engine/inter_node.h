@@ -112,6 +112,11 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // empty: by settings and rules again. All ranks alike, between calls. An error says why this
     // shape cannot, and changes nothing.
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
+    // See Runner::ways() and tune_by().
+    [[nodiscard]] std::vector<select::Way> ways(const sched::Shape& shape, bool come_late) {
+        return plans_.ways(agreed(shape), circumstances(), come_late);
+    }
+    void tune_by(const select::Live& live) { live_ = &live; }
     [[nodiscard]] select::Plan& check_plan() { return check_; }
     [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
     // An allreduce of one element of so many bytes, likewise.
@@ -143,8 +148,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     }
     [[nodiscard]] bool is_under_way() const { return is_under_way_; }
     // ---- this rank has more room than is sent (room.cpp) ----
-    // Others run the call under way as this one, of fewer bytes, and so shall this rank: false where
-    // that cannot be. Where it is true, less() is what they send until restart().
+    // Others run the call under way as this one, of fewer bytes, and so shall this rank: false
+    // where that cannot be. Where it is true, less() is what they send until restart().
     bool take_less(const node::CallNote& theirs);
     [[nodiscard]] bool may_take_less() const;
     [[nodiscard]] uint64_t less() const { return less_; }
@@ -257,6 +262,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     std::vector<uint64_t> hosts_;  // none where it is not awaited
     sched::Speed speed_;           // as measured without multicast
     select::Plans plans_;
+    const select::Live* live_ = nullptr;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.
     uint64_t calls_without_ = 0;

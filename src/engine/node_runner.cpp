@@ -6,16 +6,50 @@
 #include "node/algorithms.h"
 
 namespace tutti::engine {
+namespace {
+
+// Way::force of the two there are on one node.
+constexpr uint32_t kHostWay = 1;
+constexpr uint32_t kNodeWay = 2;
+
+}  // namespace
 
 NodeRunner::NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> choice)
     : members_(members), node_(members.node), choice_(std::move(choice)) {}
 
 Result<select::NodeAnswer> NodeRunner::ask(const Request& request) {
     const node::Call& call = request.op.call;
-    if (call.is_empty() || !is_ruled(call)) return select::NodeAnswer{};
+    if (call.is_empty()) return select::NodeAnswer{};
+    if (live_) {
+        const auto kind = select::CallKind::of(shape_of(request, members_.size));
+        const uint32_t way = live_->force(kind);
+        if (way != 0) return select::NodeAnswer{.is_host = way == kHostWay};
+    }
+    if (!is_ruled(call)) return select::NodeAnswer{};
     return members_.context.with_fund([&] {
         return choice_->says(shape_of(request, members_.size), {node_, call});
     });
+}
+
+// The node level's own choice and the host MPI.
+std::vector<select::Way> NodeRunner::ways(const select::CallKind& kind, bool) {
+    node::Call call;
+    call.collective = kind.collective;
+    call.bytes = kind.bytes;
+    call.reducer.element_bytes = kind.element_bytes;
+    Result<select::NodeAnswer> said = select::NodeAnswer{};
+    if (is_ruled(call)) said = choice_->says(kind.shape(members_.size), {node_, call});
+    const bool is_host = said && said.value().is_host;
+    const bool has_named = said && said.value().algorithm;
+    std::vector<select::Way> ways;
+    ways.push_back({0, std::string(is_host     ? select::kHostMpi
+                                   : has_named ? said.value().algorithm->name
+                                               : select::kNodeLevel)});
+    const bool may_hand_back = select::may_hand_back(members_.context.grounds(), kind.collective);
+    if (!said || said.value().is_users || !may_hand_back) return ways;
+    if (!is_host) ways.push_back({kHostWay, std::string(select::kHostMpi)});
+    if (is_host || has_named) ways.push_back({kNodeWay, std::string(select::kNodeLevel)});
+    return ways;
 }
 
 // The error of an algorithm that cannot run a call is the same on all ranks, and the call has its

@@ -40,6 +40,8 @@ class NodeRunner final : public Runner {
     [[nodiscard]] uint32_t calls() const override { return static_cast<uint32_t>(node_.call); }
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
+    std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) override;
+    void tune_by(const select::Live& live) override { live_ = &live; }
     [[nodiscard]] bool tolerates() const override { return node_.tolerates; }
 
   private:
@@ -48,9 +50,10 @@ class NodeRunner final : public Runner {
     Members& members_;
     node::Team& node_;
     std::unique_ptr<select::NodeChoice> choice_;  // where rules say something
-    node::Op* op_ = nullptr;                      // under way
-    node::Op exchange_;                           // of the cards, and of what is compared
-    bool has_slept_ = false;                      // in the call under way
+    const select::Live* live_ = nullptr;
+    node::Op* op_ = nullptr;  // under way
+    node::Op exchange_;       // of the cards, and of what is compared
+    bool has_slept_ = false;  // in the call under way
 };
 
 inline Runner::Begun NodeRunner::begin(node::Op& op) {

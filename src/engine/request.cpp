@@ -23,6 +23,13 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
     return call.bytes % element == 0;
 }
 
+// Whatever the order of operands: the result has the same bits; of minima and maxima the same
+// value.
+bool is_exact(tutti_op op, tutti_dtype dtype) {
+    if (op == TUTTI_OP_USER) return false;
+    return (op != TUTTI_SUM && op != TUTTI_PROD) || dtype < TUTTI_FLOAT;
+}
+
 const std::byte* sent(const void* buffer) {
     return buffer == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(buffer);
 }
@@ -49,6 +56,7 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
         target.reducer.user_fn = nullptr;
         target.is_whole = call.element_bytes > 0;
     }
+    request.is_exact = !is_reduction(call.collective) || is_exact(call.op, call.dtype);
     request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
     request.prepare_buffers = call.prepare;
     request.prepare_user = call.prepare_user;
@@ -85,6 +93,7 @@ sched::Shape shape_of(const Request& request, uint32_t ranks) {
     if (is_reduction(call.collective)) {
         shape.element_bytes = call.reducer.element_bytes;
         shape.is_commutative = request.commutes;
+        shape.is_exact = request.is_exact;
     }
     return shape;
 }

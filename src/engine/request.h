@@ -31,6 +31,7 @@ struct Request {
     Team* track = nullptr;  // of the last start: see tracks.h
     node::Op op;            // op.call is the call
     bool commutes = true;   // the operator of a reduction
+    bool is_exact = true;   // see sched::Shape
     CallCard card;          // TUTTI_CHECK only
     // See tutti_call. nullptr: the buffers are ready.
     const char* (*prepare_buffers)(void* user, const void** send, void** recv) = nullptr;

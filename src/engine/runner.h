@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/bell.h"
 #include "base/result.h"
@@ -17,6 +18,7 @@
 #include "exec/executor.h"
 #include "node/team.h"
 #include "sched/shape.h"
+#include "select/live.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -89,6 +91,11 @@ class Runner {
     virtual const char* algorithm(const Request& request) = 0;
     // See tutti_team_force().
     virtual Result<Done> force(const Request& request, const std::string& algorithm) = 0;
+    // What calls of this kind may run by, with what rules say first; only that where nothing else
+    // is to be tried: live tuning (select/live.h). come_late: members do.
+    virtual std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) = 0;
+    // From now on calls run by its ways; it outlives this.
+    virtual void tune_by(const select::Live& live) = 0;
     // Whether cards that differ in bytes may go together: see node::Team::tolerates.
     [[nodiscard]] virtual bool tolerates() const = 0;
 

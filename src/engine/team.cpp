@@ -48,6 +48,7 @@ void Team::run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> contr
     runner_ = std::move(runner);
     control_ = std::move(control);
     queue_.run_by(*runner_, *control_);
+    if (live_) runner_->tune_by(*live_);
 }
 
 void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control) {
@@ -58,7 +59,7 @@ void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Contr
 void Team::become_track(Tracks& tracks) {
     tracks_ = &tracks;
     short_ = nullptr;
-    arrivals_.reset();  // who is late to one of several calls at once, nobody can tell
+    leave_arrivals();  // who is late to one of several calls at once, nobody can tell
 }
 
 void Team::own_tracks(std::unique_ptr<Tracks> tracks) { own_tracks_ = std::move(tracks); }
@@ -201,6 +202,11 @@ tutti_status Team::run(const tutti_call& call) {
     if (described != TUTTI_OK) return described;
     if (arrivals_ && arrivals_->has_turn()) [[unlikely]]
         return run_sampled(call);
+    return run_quickly(call);
+}
+
+// The call is well formed.
+inline tutti_status Team::run_quickly(const tutti_call& call) {
     if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
     if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
     if (run_.prepare_buffers || short_->is_ruled(run_.op.call)) return run_slowly(call);
@@ -227,17 +233,22 @@ inline tutti_status Team::run_short() {
     return TUTTI_OK;
 }
 
-// The call is well formed. One in some, so the long way does.
+// The call is well formed. The first one after a comparison is no sample: members come to it from
+// there.
 tutti_status Team::run_sampled(const tutti_call& call) {
-    if (arrivals_->is_comparison_due()) {
-        if (compare_arrivals()) static_cast<void>(describe(call, run_));
-        return run_slowly(call);
-    }
-    const uint64_t arrived_ns = context().clock().now_ns();
-    const tutti_status status = run_slowly(call);
-    if (status < TUTTI_OK) return status;
+    const bool is_after = arrivals_->is_comparison_due();
+    if (is_after && compare_arrivals()) static_cast<void>(describe(call, run_));
+    const bool is_tuned = live_ && !run_.op.call.is_empty();
+    const auto kind = select::CallKind::of(shape_of(run_, size()));
+    const bool is_timed = is_tuned && live_->is_timed(kind);
+    const bool is_looked_at = is_timed || (arrivals_->is_sampled() && !is_after);
+    const bool is_short = is_tuned && live_->force(kind) == 0;
+    const uint64_t arrived_ns = is_looked_at ? context().clock().now_ns() : 0;
+    const tutti_status status = is_short ? run_quickly(call) : run_slowly(call);
+    if (is_tuned) live_->ran(kind);
+    if (!is_looked_at || status < TUTTI_OK) return status;
     const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;
-    arrivals_->add(call.collective, arrived_ns, left_ns);
+    arrivals_->add(call.collective, arrived_ns, left_ns, is_timed);
     return status;
 }
 

@@ -19,6 +19,7 @@
 #include "engine/request.h"
 #include "engine/runner.h"
 #include "engine/tracks.h"
+#include "select/live.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -52,7 +53,13 @@ class Team {
     // Allocates.
     void watch_arrivals();
     void read_clocks_by(Trial how);
-    void leave_arrivals() { arrivals_.reset(); }
+    void leave_arrivals() {
+        live_.reset();
+        arrivals_.reset();
+    }
+    // Its blocking calls try other ways (select/live.h). After watch_arrivals(), before its runner
+    // is there. Allocates.
+    void tune_live(bool all);
     [[nodiscard]] Arrivals* arrivals() { return arrivals_.get(); }
 
     const char* algorithm(const tutti_call& call);
@@ -109,6 +116,7 @@ class Team {
             arrivals_->host_left(context().clock().now_ns());
         }
     }
+    void describe_tuning(uint32_t kind, tutti_tuning_info& info);
     // Collective, a call of its own: what was sampled and is not compared yet.
     tutti_status finish_arrivals();
 
@@ -122,6 +130,8 @@ class Team {
     tutti_status run_sampled(const tutti_call& call);
     // Before a call. True where it has run another one.
     bool compare_arrivals();
+    void hear_of_trials();
+    tutti_status run_quickly(const tutti_call& call);
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);
     tutti_status run_described();
@@ -165,6 +175,7 @@ class Team {
     Trial measure_ = nullptr;
     Trial read_clocks_ = nullptr;
     std::unique_ptr<Arrivals> arrivals_;  // where they are looked at
+    std::unique_ptr<select::Live> live_;  // where calls are tuned; then there are arrivals
     Queue queue_;
     uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing

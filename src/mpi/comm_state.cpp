@@ -85,6 +85,17 @@ void note_arrivals(ArrivalLog& log, const CommState& state) {
     }
 }
 
+void note_tuning(TuningLog& log, const CommState& state) {
+    if (state.team == nullptr || state.rank != 0) return;
+    tutti_tuning_info info{};
+    uint32_t kind = 0;
+    do {
+        info.struct_bytes = sizeof info;
+        tutti_team_tuning(state.team, kind, &info);
+        if (info.ways > 1) log.add(info, state.size);
+    } while (++kind < info.kinds);
+}
+
 void destroy_state(CommState* state) {
     unlink_state(*state);
     // What is left behind the host's end has been reported.
@@ -93,6 +104,7 @@ void destroy_state(CommState* state) {
         note_multicast(front.multicasts, *state);
         note_node(front.nodes, *state);
         note_arrivals(front.arrivals, *state);
+        note_tuning(front.tunings, *state);
     }
     if (state->team != nullptr) tutti_team_destroy(state->team);
     delete state;
@@ -319,6 +331,15 @@ ArrivalLog gather_arrivals() {
     ArrivalLog log = front.arrivals;
     for (const CommState* state = front.states; state != nullptr; state = state->next) {
         note_arrivals(log, *state);
+    }
+    return log;
+}
+
+TuningLog gather_tunings() {
+    const std::lock_guard lock(front.mutex_states);
+    TuningLog log = front.tunings;
+    for (const CommState* state = front.states; state != nullptr; state = state->next) {
+        note_tuning(log, *state);
     }
     return log;
 }

@@ -19,7 +19,7 @@ struct CommState {
     bool settled = false;  // the warm-up is over and the choice is made
     bool is_inter = false;
     bool is_attached = false;  // the host has taken it as an attribute
-    uint32_t calls = 0;  // during the warm-up
+    uint32_t calls = 0;        // during the warm-up
     abi::Comm comm{};
     // TUTTI_VERIFY: alike on all members; 0 without a team, and so many calls of Tutti's.
     uint64_t verify_number = 0;
@@ -67,6 +67,8 @@ MulticastLog gather_multicasts();
 NodeLog gather_nodes();
 // And about who comes late. Collective over the world, whose last samples are compared.
 ArrivalLog gather_arrivals();
+// And about what live tuning has tried.
+TuningLog gather_tunings();
 // After the host's MPI_Finalize: the states of communicators that were never freed.
 void destroy_leftover_states();
 

@@ -122,6 +122,8 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const ArrivalLog arrival_log = gather_arrivals();
     const auto arrivals = gather_records(arrival_log.records());
     const RankArrivals rank_arrivals = gather_rank_arrivals(arrival_log);
+    const TuningLog tuning_log = gather_tunings();
+    const auto tunings = gather_records(tuning_log.records());
     const StagedRecord here = staged_here();
     const auto staged = gather_records(std::span(&here, 1));
     if (front.world_rank != 0) return;
@@ -143,7 +145,8 @@ void finish_report(const char* target, const VerifyTotals& verify) {
         switches,
         tuned_file(),
         arrivals ? merge_arrivals(*arrivals) : merge_arrivals(arrival_log.records()),
-        rank_arrivals};
+        rank_arrivals,
+        tunings ? merge_tunings(*tunings) : merge_tunings(tuning_log.records())};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -65,9 +65,10 @@ struct Front {
     bool has_fault_tolerance = false;
     // The program calls MPI from one thread at a time.
     bool is_serial = false;
-    bool check = false;         // TUTTI_CHECK
-    bool report = false;        // TUTTI_REPORT
-    uint32_t warmup_calls = 0;  // TUTTI_WARMUP
+    bool check = false;          // TUTTI_CHECK
+    bool report = false;         // TUTTI_REPORT
+    bool tells_exits = false;    // somebody wants to know when the host's own collectives are over
+    uint32_t warmup_calls = 0;   // TUTTI_WARMUP
     char fabric_file[512] = {};  // on rank 0: what all go by (fabric.h); empty: by none
     // Raised whenever a communicator or a datatype loses its attribute: caches of older generations
     // may name an object that is gone, whose handle the host has given to another.
@@ -101,13 +102,14 @@ struct Front {
     StagedCounters staged;
     Verification verify;
 
-    std::mutex mutex;               // creation of attributes; never held while a peer is waited for
-    CommState* states = nullptr;    // all of them, under mutex_states
+    std::mutex mutex;             // creation of attributes; never held while a peer is waited for
+    CommState* states = nullptr;  // all of them, under mutex_states
     // Of those the host has not taken as attributes; written under mutex_states.
     std::atomic<uint32_t> unattached{0};
     MulticastLog multicasts;        // of communicators that are gone, under mutex_states
     NodeLog nodes;                  // the same
     ArrivalLog arrivals;            // the same
+    TuningLog tunings;              // the same
     KeptReason* reasons = nullptr;  // that reports name, under mutex_states
     uint32_t reason_count = 0;
     std::atomic<uint32_t> failures_said{0};  // bits, by status

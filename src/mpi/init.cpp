@@ -306,6 +306,7 @@ void start() {
     front.is_serial = provided < abi::kThreadMultiple;
     front.check = *setting("TUTTI_CHECK") == '1';
     front.report = *setting("TUTTI_REPORT") != '\0';
+    front.tells_exits = front.report || std::string_view(setting("TUTTI_TUNE")) != "off";
     // The check is made over the team, and the first calls are to be compared too.
     const unsigned long warmup = strtoul(setting("TUTTI_WARMUP"), nullptr, 10);
     front.warmup_calls = front.check ? 0 : static_cast<uint32_t>(warmup);

@@ -182,8 +182,8 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
              duration(row.seconds / static_cast<double>(std::max<uint64_t>(row.calls, 1))),
              by_host(row.how) ? row.how : "tutti: " + row.how});
     }
-    return text + align(lines, "lrlrrrrl") + arrival_text(head.arrivals) + node_text(head.nodes) +
-           multicast_text(multicasts);
+    return text + align(lines, "lrlrrrrl") + arrival_text(head.arrivals) +
+           tuning_text(head.tunings) + node_text(head.nodes) + multicast_text(multicasts);
 }
 
 std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
@@ -222,6 +222,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
         json["collectives"].push_back(std::move(entry));
     }
     if (!head.arrivals.empty()) json["arrivals"] = arrival_json(head.arrivals, head.rank_arrivals);
+    if (!head.tunings.empty()) json["tuning"] = tuning_json(head.tunings);
     json["nodes"] = node_json(head.nodes);
     json["multicast"] = multicast_json(multicasts);
     // Texts may hold a message cut in the middle of a character.

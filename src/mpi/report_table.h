@@ -10,6 +10,7 @@
 #include "mpi/arrival_table.h"
 #include "mpi/multicast_table.h"
 #include "mpi/node_table.h"
+#include "mpi/tuning_table.h"
 
 namespace tutti::mpi {
 
@@ -82,6 +83,7 @@ struct ReportHead {
     std::string tuned = {};  // the tuned file's name, or empty
     std::vector<ArrivalRecord> arrivals = {};
     RankArrivals rank_arrivals = {};
+    std::vector<TuningRecord> tunings = {};
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

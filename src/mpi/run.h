@@ -42,11 +42,12 @@ uint64_t reported_bytes(const CommState& state, abi::Count count, abi::Datatype 
 // `call` is a call of the host; `why` is for the report, which also says who comes late.
 template <class HostCall>
 int by_host(const CommState& state, Kind kind, uint64_t bytes, const char* why, HostCall call) {
-    if (!front.report) [[likely]]
+    if (!front.tells_exits) [[likely]]
         return call();
     const uint64_t begin = now_ns();
     const int status = call();
     if (why == kByTheRules) tutti_team_host_left(state.team);
+    if (!front.report) return status;
     front.counters.count(kind, state.size, bytes, why, now_ns() - begin);
     return status;
 }

@@ -107,6 +107,11 @@ std::optional<Prices> measured_prices(const Settings& settings, const Rules& rul
     if (speed.mbit == 0 || placement.nodes() == 1) return std::nullopt;
     if (!admits_measured(settings, rules, shape.collective)) return std::nullopt;
     if (!puts_measured_first(settings, rules) && suits_built_in(speed)) return std::nullopt;
+    return prices_by_speed(rules, speed, placement);
+}
+
+Prices prices_by_speed(const Rules& rules, const sched::Speed& speed,
+                       const topo::Placement& placement) {
     const Preset* named = rules.preset().empty() ? nullptr : find_preset(rules.preset());
     const Preset& preset = named ? *named : nearest_preset(speed);
     return Prices(

@@ -46,4 +46,8 @@ price::ClusterParameters with_measured(const price::ClusterParameters& parameter
 std::optional<Prices> measured_prices(const Settings& settings, const Rules& rules,
                                       const sched::Shape& shape, const topo::Placement& placement);
 
+// The same of this speed, whoever has a say; over several hosts.
+Prices prices_by_speed(const Rules& rules, const sched::Speed& speed,
+                       const topo::Placement& placement);
+
 }  // namespace tutti::select

@@ -94,6 +94,7 @@ const NodeChoice::Answer& NodeChoice::answer(sched::Shape shape, const NodeCall&
     answer = {shape, is_user_op, true, {}, choice ? "" : choice.error().message};
     if (!choice) return answer;
     answer.said.is_host = choice.value().runs == Runs::kHost;
+    answer.said.is_users = choice.value().is_users;
     // A rank by itself copies, whatever is named.
     if (placement_.ranks() > 1) answer.said.algorithm = choice.value().node_algorithm;
     return answer;

@@ -20,6 +20,7 @@ namespace tutti::select {
 
 struct NodeAnswer {
     bool is_host = false;
+    bool is_users = false;                       // as Choice's
     const node::Algorithm* algorithm = nullptr;  // nullptr: the node level's own choice
 };
 

@@ -18,6 +18,9 @@ namespace {
 constexpr size_t kPlansMax = 64;
 // Algorithms that a team is told to run, one after the other: more than there are.
 constexpr size_t kForcesMax = 1024;
+// Live tuning tries so many algorithms by price, none that is to take so many times the best.
+constexpr size_t kWaysByPrice = 2;
+constexpr uint64_t kTooDear = 4;
 
 }  // namespace
 
@@ -49,9 +52,18 @@ Prices* Plans::measured_prices(const sched::Shape& shape) const {
     return &*measured_;
 }
 
-// What was forced by name is out of the question where only its multicast fails it.
+uint32_t Plans::force_of(const sched::Shape& shape, const Circumstances& now) const {
+    if (const uint32_t force = force_[shape.collective]; force != 0) return force;
+    return now.live ? now.live->force(CallKind::of(shape)) : 0;
+}
+
 Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
-    const uint32_t force = force_[shape.collective];
+    return choose(shape, now, force_of(shape, now));
+}
+
+// What was forced by name is out of the question where only its multicast fails it.
+Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now,
+                             uint32_t force) const {
     const char* host = grounds_.host_mpi;
     const bool has_lost = now.had_multicast && !shape.has_multicast;
     Question question{
@@ -86,15 +98,17 @@ bool Plans::has_compared(tutti_collective collective) const {
 Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) const {
     Plan plan;
     plan.shape = shape;
-    plan.force = force_[shape.collective];
+    plan.force = force_of(shape, now);
     plan.would_multicast = now.awaits_multicast && would_multicast(shape, now);
     sched::Shape compared = shape;
     compared.sizes_are_compared = has_compared(shape.collective);
     const auto choice = choose(compared, now);
     if (!choice) return choice.error();
     plan.is_for_now = choice.value().is_for_now;
-    plan.awaits_price = now.awaits_speed && choice.value().may_be_priced &&
-                        admits_measured(grounds_.settings, grounds_.rules, shape.collective);
+    const bool is_asked_for =
+        now.live || (choice.value().may_be_priced &&
+                     admits_measured(grounds_.settings, grounds_.rules, shape.collective));
+    plan.awaits_price = now.awaits_speed && is_asked_for;
     plan.is_host = choice.value().runs == Runs::kHost;
     if (plan.is_host) return plan;
     fill(plan, *choice.value().algorithm, choice.value().tuning);
@@ -108,9 +122,9 @@ bool Plans::go_together(sched::Shape one, sched::Shape other, const Circumstance
     return (first.value().runs == Runs::kHost) == (second.value().runs == Runs::kHost);
 }
 
-Plan* Plans::known(const sched::Shape& shape) {
+Plan* Plans::known(const sched::Shape& shape, uint32_t force) {
     const auto is_it = [&](const Plan& plan) {
-        return plan.shape == shape && plan.force == force_[shape.collective] &&
+        return plan.shape == shape && plan.force == force &&
                !(plan.is_for_now && has_compared(shape.collective));
     };
     if (last_ && is_it(*last_)) return last_;
@@ -120,7 +134,7 @@ Plan* Plans::known(const sched::Shape& shape) {
 
 Result<Plan*> Plans::find(const sched::Shape& shape, const Circumstances& now) {
     ++look_ups_;
-    if (Plan* plan = known(shape)) {
+    if (Plan* plan = known(shape, force_of(shape, now))) {
         plan->used = look_ups_;
         return last_ = plan;
     }
@@ -180,16 +194,81 @@ Result<uint32_t> Plans::force(tutti_collective collective, const std::string& al
     }
     auto forced = parse_forced(collective, algorithm);
     if (!forced) return forced.error();
-    const auto known = std::find(forces_.begin(), forces_.end(), forced.value());
-    const auto number = 1 + static_cast<uint32_t>(known - forces_.begin());
-    if (known == forces_.end()) {
-        if (forces_.size() == kForcesMax) {
-            return Error{ErrorCode::kArgument, "too many different algorithms"};
-        }
-        forces_.push_back(std::move(forced.value()));
-    }
-    force = number;
+    const auto number = number_of(std::move(forced.value()));
+    if (!number) return number;
+    force = number.value();
     return before;
+}
+
+Result<uint32_t> Plans::number_of(Forced forced) {
+    const auto known = std::find(forces_.begin(), forces_.end(), forced);
+    const auto number = 1 + static_cast<uint32_t>(known - forces_.begin());
+    if (known != forces_.end()) return number;
+    if (forces_.size() == kForcesMax) {
+        return Error{ErrorCode::kArgument, "too many different algorithms"};
+    }
+    forces_.push_back(std::move(forced));
+    return number;
+}
+
+// ---- live tuning -------------------------------------------------------------------------------
+
+// What a file tells, or measured messages, also of networks and of collectives for which the
+// built-in rules stand otherwise.
+Prices* Plans::prices_for_live(const sched::Shape& shape) const {
+    if (prices_) return &*prices_;
+    const sched::Speed& speed = shape.message_speed;
+    if (speed.mbit == 0) return nullptr;
+    if (!live_prices_ || live_speed_ != speed) {
+        live_prices_.emplace(prices_by_speed(grounds_.rules, speed, placement_));
+        live_speed_ = speed;
+    }
+    return &*live_prices_;
+}
+
+// Unless it cannot run.
+void Plans::add_way(const Forced& forced, const sched::Shape& shape, const Circumstances& now,
+                    std::vector<Way>& ways) {
+    const auto number = number_of(forced);
+    if (!number || !choose(shape, now, number.value())) return;
+    std::string name = forced.algorithm;
+    for (const auto& [key, value] : tuning_words(forced.tuning)) {
+        name.append(name == forced.algorithm ? ":" : ",").append(key).append("=").append(value);
+    }
+    ways.push_back({number.value(), std::move(name)});
+}
+
+std::vector<Way> Plans::ways(sched::Shape shape, Circumstances now, bool come_late) {
+    now.live = nullptr;
+    shape.sizes_are_compared = true;
+    const auto by_rules = choose(shape, now);
+    std::vector<Way> ways;
+    ways.push_back({0, by_rules && by_rules.value().algorithm
+                           ? std::string(by_rules.value().algorithm->name)
+                           : std::string(kHostMpi)});
+    const bool is_decided = !by_rules || by_rules.value().is_users || force_[shape.collective] != 0;
+    if (is_decided) return ways;
+    const algo::Algorithm* const ruled = by_rules.value().algorithm;
+    if (ruled && may_hand_back(grounds_, shape.collective)) {
+        add_way({std::string(kHostMpi), {}, {}}, shape, now, ways);
+    }
+    if (Prices* const prices = prices_for_live(shape)) {
+        std::vector<const algo::Algorithm*> known;
+        const auto& priced = prices->of(shape).priced;
+        for (const Priced& one : priced) {
+            if (known.size() == kWaysByPrice || one.ns / kTooDear > priced.front().ns) break;
+            const bool is_ruled = one.algorithm == ruled && one.tuning == by_rules.value().tuning;
+            if (is_ruled || std::ranges::find(known, one.algorithm) != known.end()) continue;
+            known.push_back(one.algorithm);
+            add_way({std::string(one.algorithm->name), {}, one.tuning}, shape, now, ways);
+        }
+    }
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        if (!come_late || !algorithm.follows_arrival) continue;
+        if (algorithm.collective != shape.collective || &algorithm == ruled) continue;
+        add_way({std::string(algorithm.name), {}, {}}, shape, now, ways);
+    }
+    return ways;
 }
 
 }  // namespace tutti::select

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "sched/program.h"
 #include "sched/shape.h"
+#include "select/live.h"
 #include "select/rules.h"
 #include "select/select.h"
 #include "topo/placement.h"
@@ -43,6 +44,7 @@ struct Circumstances {
     bool had_multicast = false;     // a shape without it is then one after a failure
     const std::string& obstacle;    // why there is none
     bool awaits_speed = false;      // of messages, which are measured when calls come often
+    const Live* live = nullptr;     // TUTTI_TUNE=live
 };
 
 class Plans {
@@ -68,15 +70,28 @@ class Plans {
     // The last that was started.
     [[nodiscard]] const sched::Program* running() const { return running_; }
 
+    // What live tuning may try for calls of this shape, with what rules say first: the host MPI's
+    // own, two others by price, and where members come late (come_late) those that follow arrival.
+    // Only the first where the user has decided.
+    std::vector<Way> ways(sched::Shape shape, Circumstances now, bool come_late);
+
     // Calls of the collective run by this algorithm from now on; empty: by settings and rules
     // again. What was in force before, for restore(). An error changes nothing.
     Result<uint32_t> force(tutti_collective collective, const std::string& algorithm);
     void restore(tutti_collective collective, uint32_t force) { force_[collective] = force; }
 
   private:
-    Plan* known(const sched::Shape& shape);
+    Plan* known(const sched::Shape& shape, uint32_t force);
+    // What tutti_team_force() says, or live tuning; 0: nothing.
+    [[nodiscard]] uint32_t force_of(const sched::Shape& shape, const Circumstances& now) const;
+    Result<uint32_t> number_of(Forced forced);
+    [[nodiscard]] Prices* prices_for_live(const sched::Shape& shape) const;
+    void add_way(const Forced& forced, const sched::Shape& shape, const Circumstances& now,
+                 std::vector<Way>& ways);
     Result<Plan> make(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now) const;
+    [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now,
+                                        uint32_t force) const;
     [[nodiscard]] Prices* measured_prices(const sched::Shape& shape) const;
     [[nodiscard]] bool would_multicast(sched::Shape shape, const Circumstances& now) const;
     [[nodiscard]] bool has_compared(tutti_collective collective) const;
@@ -88,6 +103,9 @@ class Plans {
     // By this speed of messages, as measured.
     mutable std::optional<Prices> measured_;
     mutable sched::Speed measured_speed_;
+    // The same for live tuning, which asks wherever something was measured.
+    mutable std::optional<Prices> live_prices_;
+    mutable sched::Speed live_speed_;
     uint32_t rank_;
     std::vector<Plan> plans_;
     Plan* last_ = nullptr;  // found last: calls of one shape come in rows

@@ -95,8 +95,10 @@ class Rules {
     [[nodiscard]] const std::string& source() const { return source_; }
     // The same of one of them; others may have followed.
     [[nodiscard]] const std::string& source_of(const Rule& rule) const {
-        const auto index = static_cast<size_t>(&rule - rules_.data());
-        return index < own_count_ ? source_ : tuned_source_;
+        return is_own(rule) ? source_ : tuned_source_;
+    }
+    [[nodiscard]] bool is_own(const Rule& rule) const {
+        return static_cast<size_t>(&rule - rules_.data()) < own_count_;
     }
     // Puts those of a tuned file behind these, and takes what parameters these do not tell. Not
     // where these are all.

@@ -236,7 +236,9 @@ std::optional<Choice> first_rule(const Rules& rules, const Question& question, P
         if (!rule.why.empty()) reason += ": " + rule.why;
         reason += passed.text;
         const Runs runs = is_host ? Runs::kHost : algorithm ? Runs::kPlan : Runs::kNode;
-        return Choice{runs, algorithm, rule.tuning, std::move(reason), on_node, passed.is_for_now};
+        Choice choice{runs, algorithm, rule.tuning, std::move(reason), on_node, passed.is_for_now};
+        choice.is_users = !are_built_in(rules) && !rules.tuned() && rules.is_own(rule);
+        return choice;
     }
     return std::nullopt;
 }
@@ -292,7 +294,18 @@ std::optional<Choice> built_in_choice(const Question& question, const Prices* le
     return cheaper ? cheaper : choice;
 }
 
+Result<Choice> as_users(Result<Choice> choice) {
+    if (choice) choice.value().is_users = true;
+    return choice;
+}
+
 }  // namespace
+
+bool may_hand_back(const Grounds& grounds, tutti_collective collective) {
+    const Settings& settings = grounds.settings;
+    if (!grounds.host_mpi || settings.watches_calls()) return false;
+    return !settings.reproducible || !is_reduction(collective);
+}
 
 Result<Choice> choose(const Question& question) {
     const Rules& rules = question.rules;
@@ -302,10 +315,12 @@ Result<Choice> choose(const Question& question) {
     if (const Forced* forced = question.forced) {
         const std::string& name = forced->algorithm;
         if (!is_on_one_host || name == kHostMpi || name == kNodeLevel) {
-            return forced_choice(*forced, question);
+            return as_users(forced_choice(*forced, question));
         }
     }
-    if (question.is_reproducible() && !is_on_one_host) return reproducible_choice(question);
+    if (question.is_reproducible() && !is_on_one_host) {
+        return as_users(reproducible_choice(question));
+    }
     Passed passed;
     const bool is_built_in = are_built_in(rules);
     if (!is_built_in) {

@@ -30,7 +30,9 @@ struct Choice {
     std::string reason;  // a line for people
     // kNode: by this one; nullptr: the node level's own choice.
     const node::Algorithm* node_algorithm = nullptr;
-    bool is_for_now = false;     // another one once sizes are compared
+    bool is_for_now = false;  // another one once sizes are compared
+    // By what the user has forced or said in a rule of theirs: live tuning leaves it as it is.
+    bool is_users = false;
     bool may_be_priced = false;  // what is measured between hosts could choose another
 };
 
@@ -45,6 +47,9 @@ struct Grounds {
     const Rules& rules;
     const char* host_mpi = nullptr;  // one of kHostMpiNames; nullptr: there is none
 };
+
+// Whether calls of a collective that nobody has decided may run by the host MPI's own.
+bool may_hand_back(const Grounds& grounds, tutti_collective collective);
 
 // A call as the node level of a team on one host sees it.
 struct NodeCall {

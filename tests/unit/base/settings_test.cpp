@@ -203,6 +203,7 @@ TEST(Settings, EachMalformedValueIsNamed) {
         {"TUTTI_SINGLE_COPY", {"1", "yes"}},
         {"TUTTI_PRICE", {"1", "yes"}},
         {"TUTTI_ARRIVALS", {"1", "yes"}},
+        {"TUTTI_TUNE", {"1", "on", "live:"}},
         {"TUTTI_SCRATCH", {"1", "65535", "2000G"}},
         {"TUTTI_BARRIER", {}},
         {"TUTTI_BCAST", {}},
