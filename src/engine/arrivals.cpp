@@ -5,12 +5,12 @@
 
 namespace tutti::engine {
 void Arrivals::add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns,
-                   bool is_timed) {
+                   bool is_timed, uint32_t mark) {
     const uint32_t ordinary = sampled_ - timed_;
     const uint32_t kept = static_cast<uint32_t>(samples_.size()) - samples_max_;
     if (is_off_ || (is_timed ? timed_ == kept : ordinary == samples_max_)) return;
-    if (is_timed) timed_places_[timed_++] = static_cast<uint8_t>(sampled_);
-    samples_[sampled_++] = {collective, arrived_ns, left_ns, is_timed};
+    if (is_timed) ++timed_;
+    samples_[sampled_++] = {collective, arrived_ns, left_ns, is_timed, mark};
     if (left_ns == 0) exit_awaited_ = calls_;
     if (!is_timed && ordinary + 1 == wanted_) compares_at_ = calls_ + 1;
 }

@@ -35,8 +35,9 @@ class Arrivals {
     // After a call that has a turn. left_ns: 0 where it is the embedder's own, which may tell
     // later, before the next call.
     // is_timed: see time_calls().
+    // mark: comes back with what is compared (mark_of).
     void add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns,
-             bool is_timed = false);
+             bool is_timed = false, uint32_t mark = 0);
     [[nodiscard]] bool awaits_exit() const { return calls_ == exit_awaited_; }
     void host_left(uint64_t left_ns);
 
@@ -52,10 +53,10 @@ class Arrivals {
     void compare_within(uint64_t calls) { compares_at_ = std::min(compares_at_, calls_ + calls); }
     [[nodiscard]] uint64_t calls() const { return calls_; }
     [[nodiscard]] uint32_t timed() const { return timed_; }
-    // Of the last comparison, what it says of the i-th call that was timed.
-    [[nodiscard]] const adapt::CallArrivals& timed_call(uint32_t i) const {
-        return block_.calls[timed_places_[i]];
-    }
+    // Of the last comparison, before it counts (compared()): block().calls are so many.
+    [[nodiscard]] uint32_t sampled() const { return sampled_; }
+    [[nodiscard]] bool is_timed_call(uint32_t i) const { return samples_[i].is_timed; }
+    [[nodiscard]] uint32_t mark_of(uint32_t i) const { return samples_[i].mark; }
     [[nodiscard]] const adapt::ArrivalBlock& block() const { return block_; }
     // In the mean of all samples so far, the last comes later after the first than all take to
     // leave after it.
@@ -84,6 +85,7 @@ class Arrivals {
         uint64_t arrived_ns = 0;
         uint64_t left_ns = 0;
         bool is_timed = false;
+        uint32_t mark = 0;
     };
     // The first comparison, where calls are timed.
     static constexpr uint64_t kFirstLook = 128;
@@ -100,7 +102,6 @@ class Arrivals {
     uint32_t sampled_ = 0;  // with those that are timed
     uint32_t timed_ = 0;
     bool looks_at_all_ = false;
-    std::array<uint8_t, adapt::ArrivalBlock::kCallsMax> timed_places_{};
     uint64_t exit_awaited_ = UINT64_MAX;  // of this call, the last sample
     std::array<Sample, adapt::ArrivalBlock::kCallsMax> samples_;
     adapt::ArrivalBlock block_;

@@ -128,11 +128,16 @@ bool Team::compare_arrivals() {
 void Team::hear_of_trials() {
     const adapt::ArrivalBlock& block = arrivals_->block();
     std::array<select::Live::Times, select::Live::kTimesMax> times;
-    const uint32_t timed = block.timed.is_alike() ? arrivals_->timed() : 0;
-    for (uint32_t i = 0; i < timed; ++i) {
-        const adapt::CallArrivals& call = arrivals_->timed_call(i);
-        times[i] = {call.last_ns, call.left_ns};
+    uint32_t timed = 0;
+    for (uint32_t i = 0; i < arrivals_->sampled(); ++i) {
+        const select::Live::Times one{block.calls[i].last_ns, block.calls[i].left_ns};
+        if (arrivals_->is_timed_call(i)) {
+            times[timed++] = one;
+        } else if (arrivals_->mark_of(i) != select::Live::kNone) {
+            live_->sampled(arrivals_->mark_of(i), one);
+        }
     }
+    if (!block.timed.is_alike()) timed = 0;
     live_->heard({times.data(), timed}, arrivals_->calls());
     const uint64_t name = block.wish.is_alike() ? block.wish.most : 0;
     if (name == 0) return;

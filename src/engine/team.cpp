@@ -248,7 +248,8 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     if (is_tuned) live_->ran(kind);
     if (!is_looked_at || status < TUTTI_OK) return status;
     const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;
-    arrivals_->add(call.collective, arrived_ns, left_ns, is_timed);
+    const uint32_t number = is_tuned ? live_->find(kind) : select::Live::kNone;
+    arrivals_->add(call.collective, arrived_ns, left_ns, is_timed, number);
     return status;
 }
 

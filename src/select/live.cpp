@@ -19,8 +19,11 @@ constexpr uint32_t kDecidingBatches = 2;
 constexpr uint64_t kTurnNs = 50'000;
 constexpr uint32_t kTurnCallsMax = 64;
 // Members look so often whether there is something to try, in calls of the team.
-constexpr uint64_t kLookMin = 256;
+constexpr uint64_t kLookMin = 64;
 constexpr uint64_t kLookMax = 1536;
+// A sample is far from what was measured by this factor; so many more than others mean something.
+constexpr uint64_t kFar = 2;
+constexpr uint32_t kDrifted = 6;
 // A batch may take so many times as long as its calls took to come so far.
 constexpr uint64_t kWindowSlack = 2;
 // A long call is worth more than a short one.
@@ -182,17 +185,21 @@ void Live::ran(const CallKind& kind) {
 
 // ---- when members compare ----------------------------------------------------------------------
 
+// Of kinds that came since members last compared: a program has phases.
 Live::Wish Live::wish(uint64_t calls) const {
     const Question* best = nullptr;
     uint64_t worth = 0;
     uint64_t wait = kLookMax;
+    const auto between = [&](const Question& question) {
+        return (calls - calls_before_) / (question.calls - question.calls_before) + 1;
+    };
     for (uint32_t number = 0; number < questions_.size(); ++number) {
         const Question& question = questions_[number];
+        if (question.calls == question.calls_before) continue;
         const uint64_t under_way = number == open_ ? cost_of(question) : 0;
         const uint64_t wanted = calls_wanted(question, question.spent + under_way);
         if (question.calls < wanted) {
-            const uint64_t between = calls / question.calls + 1;
-            wait = std::min(wait, (wanted - question.calls) * between);
+            wait = std::min(wait, (wanted - question.calls) * between(question));
             continue;
         }
         const uint64_t mine = question.calls * (kWorthBytes + question.kind.bytes);
@@ -201,8 +208,7 @@ Live::Wish Live::wish(uint64_t calls) const {
         best = &question;
     }
     if (!best) return {0, std::max(wait, kLookMin)};
-    const uint64_t between = calls / best->calls + 1;
-    return {best->name, batch_calls(*best) * between * kWindowSlack * best->stretch};
+    return {best->name, batch_calls(*best) * between(*best) * kWindowSlack * best->stretch};
 }
 
 const CallKind* Live::wants_ways(uint64_t name) const {
@@ -253,6 +259,8 @@ void Live::begin(uint64_t name) {
 }
 
 void Live::heard(std::span<const Times> times, uint64_t calls) {
+    for (Question& question : questions_) question.calls_before = question.calls;
+    calls_before_ = calls;
     if (open_ == kNone) return;
     Question& question = questions_[open_];
     question.spent += cost_of(question);
@@ -263,6 +271,26 @@ void Live::heard(std::span<const Times> times, uint64_t calls) {
         question.stretch *= 2;
     }
     open_ = kNone;
+}
+
+// What calls take has changed: all is asked again, as soon as the share allows that.
+void Live::sampled(uint32_t number, const Times& times) {
+    Question& question = questions_[number];
+    const uint64_t delay_ns = between(times, times);
+    if (number == open_ || question.delay_ns == 0 || delay_ns == kNotKnown) return;
+    const bool is_far = delay_ns > question.delay_ns * kFar || delay_ns < question.delay_ns / kFar;
+    if (is_far) {
+        ++question.drifted;
+    } else if (question.drifted > 0) {
+        --question.drifted;
+    }
+    if (question.drifted < kDrifted) return;
+    question.share = kShare;
+    question.are_due = true;
+    question.batches = 0;
+    question.turn_calls = kTimesATurn;
+    question.delay_ns = 0;
+    question.drifted = 0;
 }
 
 void Live::judge(Question& question, std::span<const Times> times, uint64_t calls) {
@@ -276,6 +304,7 @@ void Live::judge(Question& question, std::span<const Times> times, uint64_t call
     const uint64_t instead_ns = is_row ? in_use.from_call_to_call() : in_use.of_a_call();
     const uint64_t ns = is_row ? tried.from_call_to_call() : tried.of_a_call();
     Way& way = question.ways[question.tries];
+    question.delay_ns = in_use.of_a_call();
     if (instead_ns == kNotKnown || ns == kNotKnown) return end_trial(question, calls, false);
     const uint64_t percent = margin(question.kind.collective);
     const bool is_last = question.batches == kDecidingBatches;
@@ -289,7 +318,9 @@ void Live::judge(Question& question, std::span<const Times> times, uint64_t call
         const bool wins = is_faster(ns, instead_ns, percent / 2);
         if (!wins) return end_trial(question, calls, false);
         if (is_last) {
-            return end_trial(question, calls, is_faster(way.ns, way.instead_ns, percent));
+            const bool has_won = is_faster(way.ns, way.instead_ns, percent);
+            if (has_won) question.delay_ns = tried.of_a_call();
+            return end_trial(question, calls, has_won);
         }
     }
     ++question.batches;

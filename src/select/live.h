@@ -61,6 +61,7 @@ class Live {
         CallKind kind;
         uint64_t name = 0;
         uint64_t calls = 0;
+        uint64_t calls_before = 0;  // when members last compared
         // What trials have cost, in calls by the way in use.
         uint64_t spent = 0;
         uint64_t share = kShare;
@@ -71,6 +72,10 @@ class Live {
         uint32_t tries = 0;    // into ways; ways.size(): all have been tried
         uint32_t batches = 0;  // of that one
         uint32_t turn_calls = kTimesATurn;
+        // From the last arrival to the last exit, by the way in use in its last batch; 0: not
+        // known.
+        uint64_t delay_ns = 0;
+        uint32_t drifted = 0;  // samples since that are far from it, less those that are not
         uint64_t stretch = 1;  // of the time that a batch is given
         bool are_due = true;   // ways: whoever runs calls is asked which there are
     };
@@ -100,7 +105,10 @@ class Live {
         int64_t arrived_ns = 0;  // whoever came last
         int64_t left_ns = 0;
     };
-    // The batch under way is over; calls: of the team. No times: members do not agree on it.
+    // Of any call of a kind, by its number in questions().
+    void sampled(uint32_t question, const Times& times);
+    // All have said their wishes, and the batch under way is over; calls: of the team. No times:
+    // members do not agree on it.
     void heard(std::span<const Times> times, uint64_t calls);
     // All members wish to try something for calls of this kind. The ways there are may have to be
     // told: those of ways_wanted().
@@ -110,12 +118,12 @@ class Live {
     // A batch begins with the next call, if there still is something to try and it is time.
     void begin(uint64_t name);
 
+    // Its number in questions(), or kNone.
+    static constexpr uint32_t kNone = UINT32_MAX;
+    [[nodiscard]] uint32_t find(const CallKind& kind) const;
     [[nodiscard]] std::span<const Question> questions() const { return questions_; }
 
   private:
-    static constexpr uint32_t kNone = UINT32_MAX;
-
-    [[nodiscard]] uint32_t find(const CallKind& kind) const;
     [[nodiscard]] uint32_t find(uint64_t name) const;
     [[nodiscard]] bool may_ask(const CallKind& kind) const { return all_ || kind.is_exact; }
     [[nodiscard]] bool is_in_batch(const CallKind& kind) const;
@@ -127,6 +135,7 @@ class Live {
     const bool all_;
     std::vector<Question> questions_;
     mutable uint32_t last_ = kNone;  // found last: calls of one kind come in rows
+    uint64_t calls_before_ = 0;      // of the team, when members last compared
     // The batch under way.
     uint32_t open_ = kNone;
     uint32_t batch_ = 0;  // calls of it so far
