@@ -62,10 +62,7 @@ Runner::Begun NodeRunner::begin(Request& request) {
         return fail(answer.error());
     }
     if (answer.value().is_host) {
-        node::Call left;
-        left.collective = node::kLeftToHost;
-        node::pass(node_, left);
-        request.ran = select::kHostMpi.data();
+        leave_to_host(request);
         return Begun::kHost;
     }
     if (request.op.call.bytes > 0) {
@@ -81,6 +78,20 @@ Runner::Begun NodeRunner::begin(Request& request) {
     op_ = &request.op;
     node::start(node_, *op_, *named);
     return Begun::kRuns;
+}
+
+void NodeRunner::leave_to_host(Request& request) {
+    node::Call left;
+    left.collective = node::kLeftToHost;
+    node::pass(node_, left);
+    request.ran = select::kHostMpi.data();
+}
+
+bool NodeRunner::leaves_to_host(Request& request) {
+    const auto answer = ask(request);
+    if (!answer || !answer.value().is_host) return false;
+    leave_to_host(request);
+    return true;
 }
 
 void NodeRunner::begin_cards(const CallCard& mine, std::span<CallCard> all) {

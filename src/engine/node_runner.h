@@ -19,6 +19,10 @@ class NodeRunner final : public Runner {
     [[nodiscard]] bool is_ruled(const node::Call& call) const {
         return choice_ && choice_->is_about(call.collective, call.bytes);
     }
+    // Or live tuning may be.
+    [[nodiscard]] bool is_asked(const node::Call& call) const { return live_ || is_ruled(call); }
+    // True where they leave it to the embedder: it has its number, and is over here.
+    [[nodiscard]] bool leaves_to_host(Request& request);
     // The short way, for a call of which nobody but its caller knows, that no rule is about and
     // whose buffers are ready.
     [[nodiscard]] Begun begin(node::Op& op);
@@ -46,6 +50,7 @@ class NodeRunner final : public Runner {
 
   private:
     Result<select::NodeAnswer> ask(const Request& request);
+    void leave_to_host(Request& request);
 
     Members& members_;
     node::Team& node_;

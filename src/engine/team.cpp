@@ -209,7 +209,11 @@ tutti_status Team::run(const tutti_call& call) {
 inline tutti_status Team::run_quickly(const tutti_call& call) {
     if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
     if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
-    if (run_.prepare_buffers || short_->is_ruled(run_.op.call)) return run_slowly(call);
+    if (short_->is_asked(run_.op.call)) [[unlikely]] {
+        if (short_->leaves_to_host(run_)) return TUTTI_HOST;
+        if (short_->is_ruled(run_.op.call)) return run_slowly(call);
+    }
+    if (run_.prepare_buffers) return run_slowly(call);
     return run_short();
 }
 
@@ -242,9 +246,8 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     const auto kind = select::CallKind::of(shape_of(run_, size()));
     const bool is_timed = is_tuned && live_->is_timed(kind);
     const bool is_looked_at = is_timed || (arrivals_->is_sampled() && !is_after);
-    const bool is_short = is_tuned && live_->force(kind) == 0;
     const uint64_t arrived_ns = is_looked_at ? context().clock().now_ns() : 0;
-    const tutti_status status = is_short ? run_quickly(call) : run_slowly(call);
+    const tutti_status status = run_quickly(call);
     if (is_tuned) live_->ran(kind);
     if (!is_looked_at || status < TUTTI_OK) return status;
     const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;

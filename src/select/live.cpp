@@ -16,8 +16,8 @@ constexpr uint64_t kComparisonCalls = 2;
 constexpr uint64_t kHopeless = 3;
 // The others decide, with two turns of each, of as many calls as take about so long.
 constexpr uint32_t kDecidingBatches = 2;
-constexpr uint64_t kTurnNs = 50'000;
-constexpr uint32_t kTurnCallsMax = 64;
+constexpr uint64_t kTurnNs = 200'000;
+constexpr uint32_t kTurnCallsMax = 256;
 // Members look so often whether there is something to try, in calls of the team.
 constexpr uint64_t kLookMin = 64;
 constexpr uint64_t kLookMax = 1536;
@@ -65,12 +65,11 @@ class Delays {
     // turn: the times of some of its calls.
     void add_turn(std::span<const Live::Times> turn, uint32_t turn_calls) {
         for (const Live::Times& call : turn) calls_[call_count_++] = between(call, call);
-        // All but its first call, which may wait for what the turn before has left to do.
-        const Live::Times& second = turn[turn_calls == Live::kTimesATurn ? 1 : 0];
-        const uint64_t together = between(second, turn.back());
-        const bool is_known = together != kNotKnown;
+        // From its middle on: at first there is what the turn before has left to do, and in caches.
+        const uint64_t together = between(turn[1], turn.back());
+        const uint32_t half = turn_calls - turn_calls / 2;
         turns_[turn_count_++] =
-            is_known ? std::max<uint64_t>(together / (turn_calls - 1), 1) : kNotKnown;
+            together != kNotKnown ? std::max<uint64_t>(together / half, 1) : kNotKnown;
     }
     // From the last one's arrival to the last exit: of a call in which all wait for all that is
     // what it takes, whatever the program does before.

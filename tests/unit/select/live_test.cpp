@@ -132,7 +132,7 @@ TEST(Live, HopelessWaysCostATurn) {
 
 TEST(Live, ShortCallsComeInLongTurns) {
     Program program({500, 400}, 1);
-    program.calls(20'000, allreduce_of(8));
+    program.calls(50'000, allreduce_of(8));
     EXPECT_EQ(program.in_use(), 1u);
 }
 
@@ -179,7 +179,7 @@ TEST(Live, SamplesShowDrift) {
     EXPECT_GT(program.live.questions()[0].share, Live::kShare);
     for (int i = 0; i < 2; ++i) program.live.sampled(0, {0, 20'000});
     EXPECT_EQ(program.live.questions()[0].share, Live::kShare);
-    program.calls(1500, allreduce_of(8));
+    program.calls(4000, allreduce_of(8));
     EXPECT_EQ(program.in_use(), 0u);
 }
 
