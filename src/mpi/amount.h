@@ -26,4 +26,9 @@ inline std::string amount_text(double seconds, int decimals) {
     return text;
 }
 
+// Two digits and their unit.
+inline std::string rough(double seconds) {
+    return amount_text(seconds, in_unit(seconds).value < 10 ? 1 : 0);
+}
+
 }  // namespace tutti::mpi

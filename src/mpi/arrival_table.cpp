@@ -21,11 +21,6 @@ double mean_s(uint64_t sum_ns, uint64_t count) {
     return count == 0 ? 0 : static_cast<double>(sum_ns) * 1e-9 / static_cast<double>(count);
 }
 
-// Two digits and their unit.
-std::string rough(double seconds) {
-    return amount_text(seconds, in_unit(seconds).value < 10 ? 1 : 0);
-}
-
 std::string line_of(const ArrivalRecord& row) {
     const tutti_arrivals_info& info = row.info;
     const double share =

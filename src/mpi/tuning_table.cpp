@@ -18,20 +18,18 @@ bool has_more_calls(const TuningRecord& a, const TuningRecord& b) {
 
 uint64_t gained_ns(const TuningRecord& row) { return row.gain_ns() * row.info.calls; }
 
-std::string rough(uint64_t ns) {
-    const double seconds = static_cast<double>(ns) * 1e-9;
-    return amount_text(seconds, in_unit(seconds).value < 10 ? 1 : 0);
-}
+double seconds_of(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-std::string line_of(const TuningRecord& row) {
+std::string line_about(const TuningRecord& row) {
     const tutti_tuning_info& info = row.info;
     const tutti_tuning_way& way = info.way[info.in_use];
     std::string line = std::string("tutti: live: ") + kind_name(static_cast<Kind>(info.collective));
     if (info.collective != TUTTI_BARRIER) line += " of " + std::to_string(info.bytes) + " bytes";
     line += ", " + std::to_string(row.ranks) + " ranks: ";
     if (info.in_use == 0) return line + "stays with " + way.name + "\n";
-    return line + way.name + " from call " + std::to_string(info.since) + " on, " + rough(way.ns) +
-           " where " + info.way[0].name + " would be used, " + rough(way.instead_ns) + " before\n";
+    return line + way.name + " from call " + std::to_string(info.since) + " on, " +
+           rough(seconds_of(way.ns)) + " where " + info.way[0].name + " would be used, " +
+           rough(seconds_of(way.instead_ns)) + " before\n";
 }
 
 }  // namespace
@@ -68,7 +66,7 @@ std::string tuning_text(std::span<const TuningRecord> rows) {
     constexpr size_t kRowsMax = 8;
     std::string text;
     for (const TuningRecord& row : rows.first(std::min(rows.size(), kRowsMax))) {
-        text += line_of(row);
+        text += line_about(row);
     }
     return text;
 }
@@ -93,8 +91,8 @@ nlohmann::ordered_json tuning_json(std::span<const TuningRecord> rows) {
             const tutti_tuning_way& way = info.way[i];
             if (way.ns == 0) continue;
             tried.push_back({{"algorithm", way.name},
-                             {"seconds", static_cast<double>(way.ns) * 1e-9},
-                             {"instead_of_seconds", static_cast<double>(way.instead_ns) * 1e-9},
+                             {"seconds", seconds_of(way.ns)},
+                             {"instead_of_seconds", seconds_of(way.instead_ns)},
                              {"decided", way.is_tried != 0}});
         }
         listed.push_back(std::move(entry));
