@@ -4,15 +4,15 @@
 #include <algorithm>
 
 namespace tutti::engine {
-void Arrivals::add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns,
-                   bool is_timed, uint32_t mark) {
+void Arrivals::add(const Sample& sample) {
     const uint32_t ordinary = sampled_ - timed_;
-    const uint32_t kept = static_cast<uint32_t>(samples_.size()) - samples_max_;
-    if (is_off_ || (is_timed ? timed_ == kept : ordinary == samples_max_)) return;
-    if (is_timed) ++timed_;
-    samples_[sampled_++] = {collective, arrived_ns, left_ns, is_timed, mark};
-    if (left_ns == 0) exit_awaited_ = calls_;
-    if (!is_timed && ordinary + 1 == wanted_) compares_at_ = calls_ + 1;
+    if (is_off_) return;
+    if (sample.is_timed ? timed_ == timed_max_ : ordinary == samples_max_) return;
+    if (sample.is_timed) ++timed_;
+    samples_[sampled_++] = sample;
+    if (sample.left_ns == 0) exit_awaited_ = calls_;
+    const bool are_enough = !sample.is_timed && ordinary + 1 == wanted_;
+    if (are_enough && !looks_at_all_) compares_at_ = calls_ + 1;
 }
 
 void Arrivals::host_left(uint64_t left_ns) {

@@ -5,9 +5,9 @@
 // they found when they last compared.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "adapt/arrival_figures.h"
 #include "adapt/clock_offset.h"
@@ -32,12 +32,16 @@ class Arrivals {
     [[nodiscard]] bool is_comparison_due() const { return calls_ == compares_at_; }
     // Not before this call: all members put it off, or members that disagree.
     void put_off() { compares_at_ = calls_ + 1; }
-    // After a call that has a turn. left_ns: 0 where it is the embedder's own, which may tell
-    // later, before the next call.
-    // is_timed: see time_calls().
-    // mark: comes back with what is compared (mark_of).
-    void add(tutti_collective collective, uint64_t arrived_ns, uint64_t left_ns,
-             bool is_timed = false, uint32_t mark = 0);
+    struct Sample {
+        tutti_collective collective = TUTTI_BARRIER;
+        uint64_t arrived_ns = 0;
+        uint64_t left_ns = 0;  // 0: the embedder's own, which may tell later, before the next call
+        // For live tuning: of a batch (time_calls()), and by whose number there its kind is known.
+        bool is_timed = false;
+        uint32_t question = 0;
+    };
+    // After a call that has a turn.
+    void add(const Sample& sample);
     [[nodiscard]] bool awaits_exit() const { return calls_ == exit_awaited_; }
     void host_left(uint64_t left_ns);
 
@@ -46,17 +50,16 @@ class Arrivals {
     // samples: they are in no figures. Before the first call.
     void time_calls(uint32_t calls_max) {
         looks_at_all_ = true;
+        timed_max_ = calls_max;
         samples_max_ = adapt::ArrivalBlock::kCallsMax - calls_max;
         compares_at_ = kFirstLook;
     }
-    // A comparison comes after so many calls at the latest, whatever has been sampled.
-    void compare_within(uint64_t calls) { compares_at_ = std::min(compares_at_, calls_ + calls); }
+    // The next comparison; then samples have no say in when it comes.
+    void compare_after(uint64_t calls) { compares_at_ = calls_ + calls; }
     [[nodiscard]] uint64_t calls() const { return calls_; }
     [[nodiscard]] uint32_t timed() const { return timed_; }
     // Of the last comparison, before it counts (compared()): block().calls are so many.
-    [[nodiscard]] uint32_t sampled() const { return sampled_; }
-    [[nodiscard]] bool is_timed_call(uint32_t i) const { return samples_[i].is_timed; }
-    [[nodiscard]] uint32_t mark_of(uint32_t i) const { return samples_[i].mark; }
+    [[nodiscard]] std::span<const Sample> samples() const { return {samples_.data(), sampled_}; }
     [[nodiscard]] const adapt::ArrivalBlock& block() const { return block_; }
     // In the mean of all samples so far, the last comes later after the first than all take to
     // leave after it.
@@ -80,13 +83,6 @@ class Arrivals {
     void describe(tutti_collective collective, tutti_arrivals_info& info) const;
 
   private:
-    struct Sample {
-        tutti_collective collective = TUTTI_BARRIER;
-        uint64_t arrived_ns = 0;
-        uint64_t left_ns = 0;
-        bool is_timed = false;
-        uint32_t mark = 0;
-    };
     // The first comparison, where calls are timed.
     static constexpr uint64_t kFirstLook = 128;
     // A reading may take so small a share of the time between two of them.
@@ -98,6 +94,7 @@ class Arrivals {
     uint64_t compares_at_ = UINT64_MAX;
     // A few at first, for programs of few calls; each comparison costs about two of these.
     uint32_t wanted_ = 4;
+    uint32_t timed_max_ = 0;
     uint32_t samples_max_ = adapt::ArrivalBlock::kCallsMax;
     uint32_t sampled_ = 0;  // with those that are timed
     uint32_t timed_ = 0;

@@ -120,7 +120,7 @@ bool Team::compare_arrivals() {
     if (wait_for(run_) != TUTTI_OK) return true;
     if (live_) hear_of_trials();
     arrivals_->compared();
-    if (live_) arrivals_->compare_within(arrivals_->block().wish_calls);
+    if (live_) arrivals_->compare_after(arrivals_->block().wish_calls);
     return true;
 }
 
@@ -129,12 +129,13 @@ void Team::hear_of_trials() {
     const adapt::ArrivalBlock& block = arrivals_->block();
     std::array<select::Live::Times, select::Live::kTimesMax> times;
     uint32_t timed = 0;
-    for (uint32_t i = 0; i < arrivals_->sampled(); ++i) {
+    const auto samples = arrivals_->samples();
+    for (size_t i = 0; i < samples.size(); ++i) {
         const select::Live::Times one{block.calls[i].last_ns, block.calls[i].left_ns};
-        if (arrivals_->is_timed_call(i)) {
+        if (samples[i].is_timed) {
             times[timed++] = one;
-        } else if (arrivals_->mark_of(i) != select::Live::kNone) {
-            live_->sampled(arrivals_->mark_of(i), one);
+        } else if (samples[i].question != select::Live::kNone) {
+            live_->sampled(samples[i].question, one);
         }
     }
     if (!block.timed.is_alike()) timed = 0;

@@ -169,8 +169,9 @@ void InterNode::drop_multicast(std::string obstacle) {
     dropped.route->drop();
 }
 
-Result<select::Plan*> InterNode::plan(const sched::Shape& shape) {
-    const select::Circumstances now = circumstances();
+Result<select::Plan*> InterNode::plan(const sched::Shape& shape, uint32_t way) {
+    select::Circumstances now = circumstances();
+    now.way = way;
     sched::Shape wanted = agreed(shape);
     auto found = plans_.find(wanted, now);
     if (!found || !found.value()->multicasts() || has_multicast()) return found;
@@ -179,8 +180,7 @@ Result<select::Plan*> InterNode::plan(const sched::Shape& shape) {
 }
 
 select::Circumstances InterNode::circumstances() const {
-    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle, awaits_speed_,
-            live_};
+    return {awaits_multicast_, multicast_.route != nullptr, multicast_.obstacle, awaits_speed_};
 }
 
 Result<Done> InterNode::force(const sched::Shape& shape, const std::string& algorithm) {

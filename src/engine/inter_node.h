@@ -107,16 +107,16 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     // ranks, unless memory ran out. Valid until the next one is asked for, or while it runs. Where
     // it is the embedder's, it stays so when multicast fails: a rank may learn of that later than
     // another, and must not wait in the embedder's call for one that waits in ours.
-    Result<select::Plan*> plan(const sched::Shape& shape);
+    // way: live tuning's (Request::way).
+    Result<select::Plan*> plan(const sched::Shape& shape, uint32_t way = 0);
     // Calls of the shape's collective run by this algorithm from now on, whatever the settings say;
     // empty: by settings and rules again. All ranks alike, between calls. An error says why this
     // shape cannot, and changes nothing.
     Result<Done> force(const sched::Shape& shape, const std::string& algorithm);
-    // See Runner::ways() and tune_by().
+    // See Runner::ways().
     [[nodiscard]] std::vector<select::Way> ways(const sched::Shape& shape, bool come_late) {
         return plans_.ways(agreed(shape), circumstances(), come_late);
     }
-    void tune_by(const select::Live& live) { live_ = &live; }
     [[nodiscard]] select::Plan& check_plan() { return check_; }
     [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
     // An allreduce of one element of so many bytes, likewise.
@@ -262,7 +262,6 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     std::vector<uint64_t> hosts_;  // none where it is not awaited
     sched::Speed speed_;           // as measured without multicast
     select::Plans plans_;
-    const select::Live* live_ = nullptr;
     // After a failure, until the next try: calls that went by messages instead; and how often it
     // was tried again so far, and came back. Alike on all members.
     uint64_t calls_without_ = 0;

@@ -20,10 +20,9 @@ NodeRunner::NodeRunner(Members& members, std::unique_ptr<select::NodeChoice> cho
 Result<select::NodeAnswer> NodeRunner::ask(const Request& request) {
     const node::Call& call = request.op.call;
     if (call.is_empty()) return select::NodeAnswer{};
-    if (live_) {
-        const auto kind = select::CallKind::of(shape_of(request, members_.size));
-        const uint32_t way = live_->force(kind);
-        if (way != 0) return select::NodeAnswer{.is_host = way == kHostWay};
+    const bool is_forced = choice_ && choice_->is_forced(call.collective);
+    if (request.way != 0 && !is_forced) {
+        return select::NodeAnswer{.is_host = request.way == kHostWay};
     }
     if (!is_ruled(call)) return select::NodeAnswer{};
     return members_.context.with_fund([&] {
@@ -45,9 +44,9 @@ std::vector<select::Way> NodeRunner::ways(const select::CallKind& kind, bool) {
     ways.push_back({0, std::string(is_host     ? select::kHostMpi
                                    : has_named ? said.value().algorithm->name
                                                : select::kNodeLevel)});
+    if (!said || said.value().is_users) return ways;
     const bool may_hand_back = select::may_hand_back(members_.context.grounds(), kind.collective);
-    if (!said || said.value().is_users || !may_hand_back) return ways;
-    if (!is_host) ways.push_back({kHostWay, std::string(select::kHostMpi)});
+    if (!is_host && may_hand_back) ways.push_back({kHostWay, std::string(select::kHostMpi)});
     if (is_host || has_named) ways.push_back({kNodeWay, std::string(select::kNodeLevel)});
     return ways;
 }

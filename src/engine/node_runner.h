@@ -19,9 +19,8 @@ class NodeRunner final : public Runner {
     [[nodiscard]] bool is_ruled(const node::Call& call) const {
         return choice_ && choice_->is_about(call.collective, call.bytes);
     }
-    // Or live tuning may be.
-    [[nodiscard]] bool is_asked(const node::Call& call) const { return live_ || is_ruled(call); }
-    // True where they leave it to the embedder: it has its number, and is over here.
+    // True where a rule or live tuning leaves it to the embedder: it has its number, and is over
+    // here.
     [[nodiscard]] bool leaves_to_host(Request& request);
     // The short way, for a call of which nobody but its caller knows, that no rule is about and
     // whose buffers are ready.
@@ -45,7 +44,6 @@ class NodeRunner final : public Runner {
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
     std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) override;
-    void tune_by(const select::Live& live) override { live_ = &live; }
     [[nodiscard]] bool tolerates() const override { return node_.tolerates; }
 
   private:
@@ -55,10 +53,9 @@ class NodeRunner final : public Runner {
     Members& members_;
     node::Team& node_;
     std::unique_ptr<select::NodeChoice> choice_;  // where rules say something
-    const select::Live* live_ = nullptr;
-    node::Op* op_ = nullptr;  // under way
-    node::Op exchange_;       // of the cards, and of what is compared
-    bool has_slept_ = false;  // in the call under way
+    node::Op* op_ = nullptr;                      // under way
+    node::Op exchange_;                           // of the cards, and of what is compared
+    bool has_slept_ = false;                      // in the call under way
 };
 
 inline Runner::Begun NodeRunner::begin(node::Op& op) {

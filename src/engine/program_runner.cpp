@@ -61,7 +61,7 @@ Runner::Begun ProgramRunner::begin_chosen() {
     phase_ = Phase::kRunning;
     bool is_undecided = false;
     const auto found = members_.context.with_fund([&]() -> Result<select::Plan*> {
-        auto plan = inter_node_->plan(shape_of(*request_, members_.size));
+        auto plan = inter_node_->plan(shape_of(*request_, members_.size), request_->way);
         if (!plan || plan.value()->is_host) return plan;
         is_undecided = inter_node_->is_undecided(*plan.value());
         if (is_undecided) return plan;
@@ -321,7 +321,7 @@ const char* ProgramRunner::algorithm(const Request& request) {
     if (request.op.call.is_empty() || members_.is_broken()) return "none";
     const auto held = inter_node_->hold();
     const auto plan = members_.context.with_fund(
-        [&] { return inter_node_->plan(shape_of(request, members_.size)); });
+        [&] { return inter_node_->plan(shape_of(request, members_.size), request.way); });
     return plan ? plan.value()->name : "none";
 }
 

@@ -37,7 +37,6 @@ class ProgramRunner final : public Runner {
     const char* algorithm(const Request& request) override;
     Result<Done> force(const Request& request, const std::string& algorithm) override;
     std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) override;
-    void tune_by(const select::Live& live) override { inter_node_->tune_by(live); }
     [[nodiscard]] bool tolerates() const override { return true; }
     [[nodiscard]] InterNode* inter_node() override { return inter_node_.get(); }
 

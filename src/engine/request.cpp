@@ -83,6 +83,13 @@ CallCard card_of(const tutti_call& call, const Request& request) {
     return card;
 }
 
+select::CallKind kind_of(const Request& request) {
+    const node::Call& call = request.op.call;
+    const bool reduces = is_reduction(call.collective);
+    return {call.collective, call.bytes, reduces ? call.reducer.element_bytes : 1,
+            !reduces || request.commutes, request.is_exact};
+}
+
 sched::Shape shape_of(const Request& request, uint32_t ranks) {
     const node::Call& call = request.op.call;
     sched::Shape shape;
@@ -93,7 +100,6 @@ sched::Shape shape_of(const Request& request, uint32_t ranks) {
     if (is_reduction(call.collective)) {
         shape.element_bytes = call.reducer.element_bytes;
         shape.is_commutative = request.commutes;
-        shape.is_exact = request.is_exact;
     }
     return shape;
 }

@@ -7,6 +7,7 @@
 #include "node/kernels/kernels.h"
 #include "node/team.h"
 #include "sched/shape.h"
+#include "select/live.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -31,7 +32,8 @@ struct Request {
     Team* track = nullptr;  // of the last start: see tracks.h
     node::Op op;            // op.call is the call
     bool commutes = true;   // the operator of a reduction
-    bool is_exact = true;   // see sched::Shape
+    bool is_exact = true;   // see select::CallKind
+    uint32_t way = 0;       // that live tuning says (select::Way::force), of a blocking call
     CallCard card;          // TUTTI_CHECK only
     // See tutti_call. nullptr: the buffers are ready.
     const char* (*prepare_buffers)(void* user, const void** send, void** recv) = nullptr;
@@ -52,5 +54,7 @@ const char* prepare(Request& request);
 CallCard card_of(const tutti_call& call, const Request& request);
 // What all ranks know alike of a call.
 sched::Shape shape_of(const Request& request, uint32_t ranks);
+
+select::CallKind kind_of(const Request& request);
 
 }  // namespace tutti::engine

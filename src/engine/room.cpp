@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The root of a gather, or a receiver of a scatter, that has room for more than is sent to it. What
 // is sent decides: once this rank knows how much that is, by the word of a message, of its node or
-// of a note, it withdraws its call, in which nothing has come to it, and begins it anew as one of so
-// many bytes, by the plan that all others have (docs/protocol/words.md).
+// of a note, it withdraws its call, in which nothing has come to it, and begins it anew as one of
+// so many bytes, by the plan that all others have (docs/protocol/words.md).
 #include <new>
 
 #include "engine/inter_node.h"
@@ -74,8 +74,9 @@ transport::Disagreement InterNode::look_for_strays() {
     }
     if (!has_taken_less_) return {};
     transport::Disagreement with{true, true, 0, room_};
-    return messages_.find_stray(kSlot, room_.kind, word_.kind, with.peer) ? with
-                                                                          : transport::Disagreement{};
+    return messages_.find_stray(kSlot, room_.kind, word_.kind, with.peer)
+               ? with
+               : transport::Disagreement{};
 }
 
 }  // namespace tutti::engine

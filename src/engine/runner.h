@@ -94,8 +94,6 @@ class Runner {
     // What calls of this kind may run by, with what rules say first; only that where nothing else
     // is to be tried: live tuning (select/live.h). come_late: members do.
     virtual std::vector<select::Way> ways(const select::CallKind& kind, bool come_late) = 0;
-    // From now on calls run by its ways; it outlives this.
-    virtual void tune_by(const select::Live& live) = 0;
     // Whether cards that differ in bytes may go together: see node::Team::tolerates.
     [[nodiscard]] virtual bool tolerates() const = 0;
 

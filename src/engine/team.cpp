@@ -48,7 +48,6 @@ void Team::run_by(std::unique_ptr<Runner> runner, std::unique_ptr<Control> contr
     runner_ = std::move(runner);
     control_ = std::move(control);
     queue_.run_by(*runner_, *control_);
-    if (live_) runner_->tune_by(*live_);
 }
 
 void Team::run_by_node(std::unique_ptr<NodeRunner> runner, std::unique_ptr<Control> control) {
@@ -209,9 +208,8 @@ tutti_status Team::run(const tutti_call& call) {
 inline tutti_status Team::run_quickly(const tutti_call& call) {
     if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
     if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
-    if (short_->is_asked(run_.op.call)) [[unlikely]] {
-        if (short_->leaves_to_host(run_)) return TUTTI_HOST;
-        if (short_->is_ruled(run_.op.call)) return run_slowly(call);
+    if (run_.way != 0 || short_->is_ruled(run_.op.call)) {
+        return short_->leaves_to_host(run_) ? TUTTI_HOST : run_slowly(call);
     }
     if (run_.prepare_buffers) return run_slowly(call);
     return run_short();
@@ -243,7 +241,8 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     const bool is_after = arrivals_->is_comparison_due();
     if (is_after && compare_arrivals()) static_cast<void>(describe(call, run_));
     const bool is_tuned = live_ && !run_.op.call.is_empty();
-    const auto kind = select::CallKind::of(shape_of(run_, size()));
+    const select::CallKind kind = kind_of(run_);
+    run_.way = is_tuned ? live_->force(kind) : 0;
     const bool is_timed = is_tuned && live_->is_timed(kind);
     const bool is_looked_at = is_timed || (arrivals_->is_sampled() && !is_after);
     const uint64_t arrived_ns = is_looked_at ? context().clock().now_ns() : 0;
@@ -251,8 +250,11 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     if (is_tuned) live_->ran(kind);
     if (!is_looked_at || status < TUTTI_OK) return status;
     const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;
-    const uint32_t number = is_tuned ? live_->find(kind) : select::Live::kNone;
-    arrivals_->add(call.collective, arrived_ns, left_ns, is_timed, number);
+    arrivals_->add({.collective = call.collective,
+                    .arrived_ns = arrived_ns,
+                    .left_ns = left_ns,
+                    .is_timed = is_timed,
+                    .question = is_tuned ? live_->find(kind) : select::Live::kNone});
     return status;
 }
 
@@ -394,7 +396,9 @@ const char* Team::message() {
 
 const char* Team::algorithm(const tutti_call& call) {
     const HeldTeam held_team(*this);
-    return describe(call, ask_) == TUTTI_OK ? runner_->algorithm(ask_) : "none";
+    if (describe(call, ask_) != TUTTI_OK) return "none";
+    ask_.way = live_ ? live_->force(kind_of(ask_)) : 0;
+    return runner_->algorithm(ask_);
 }
 
 const char* Team::ran() const {
@@ -419,6 +423,7 @@ Result<Done> Team::force_here(const tutti_call& call, const std::string& algorit
     if (describe(call, ask_) != TUTTI_OK) {
         return Error{ErrorCode::kArgument, "the call is malformed"};
     }
+    ask_.way = 0;
     auto forced = runner_->force(ask_, algorithm);
     // The others run another algorithm from now on.
     if (!forced && forced.error().code == ErrorCode::kMemory) {

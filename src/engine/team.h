@@ -57,8 +57,7 @@ class Team {
         live_.reset();
         arrivals_.reset();
     }
-    // Its blocking calls try other ways (select/live.h). After watch_arrivals(), before its runner
-    // is there. Allocates.
+    // Its blocking calls try other ways (select/live.h). After watch_arrivals(). Allocates.
     void tune_live(bool all);
     [[nodiscard]] Arrivals* arrivals() { return arrivals_.get(); }
 

@@ -28,8 +28,8 @@ std::string line_about(const TuningRecord& row) {
     line += ", " + std::to_string(row.ranks) + " ranks: ";
     if (info.in_use == 0) return line + "stays with " + way.name + "\n";
     return line + way.name + " from call " + std::to_string(info.since) + " on, " +
-           rough(seconds_of(way.ns)) + " where " + info.way[0].name + " would be used, " +
-           rough(seconds_of(way.instead_ns)) + " before\n";
+           rough(seconds_of(way.ns)) + ", " + rough(seconds_of(way.instead_ns)) +
+           " before; first " + info.way[0].name + "\n";
 }
 
 }  // namespace

@@ -43,8 +43,6 @@ struct Shape {
     // Ranks whose sizes differ would have been found out by now, in earlier calls of this
     // collective.
     bool sizes_are_compared = true;
-    // Of a reduction: its bits do not depend on the order of operands.
-    bool is_exact = true;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
     // Their blocks stand in the order of ranks, not in their own.

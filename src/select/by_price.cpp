@@ -142,7 +142,6 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
 sched::Shape size_class(sched::Shape shape) {
     shape.root = 0;
     shape.sizes_are_compared = true;
-    shape.is_exact = true;
     if (shape.bytes == 0) return shape;
     const uint64_t power = std::bit_ceil(shape.bytes);
     const uint64_t between = power / 4 * 3;

@@ -17,7 +17,7 @@ constexpr uint64_t kHopeless = 3;
 // The others decide, with two turns of each, of as many calls as take about so long.
 constexpr uint32_t kDecidingBatches = 2;
 constexpr uint64_t kTurnNs = 200'000;
-constexpr uint32_t kTurnCallsMax = 256;
+constexpr uint64_t kTurnCallsMax = 256;
 // Members look so often whether there is something to try, in calls of the team.
 constexpr uint64_t kLookMin = 64;
 constexpr uint64_t kLookMax = 1536;
@@ -26,6 +26,8 @@ constexpr uint64_t kFar = 2;
 constexpr uint32_t kDrifted = 6;
 // A batch may take so many times as long as its calls took to come so far.
 constexpr uint64_t kWindowSlack = 2;
+constexpr uint64_t kStretchMax = 16;
+constexpr uint64_t kWindowMax = 1u << 16;
 // A long call is worth more than a short one.
 constexpr uint64_t kWorthBytes = 64u << 10;
 
@@ -44,6 +46,13 @@ uint64_t cost_of(const Live::Question& question) {
     return calls * dearer + kComparisonCalls;
 }
 
+// From one of its calls to the next, in calls of the team, of which there were so many since
+// members last compared.
+uint64_t calls_between(const Live::Question& question, uint64_t team_calls) {
+    const uint64_t calls = question.calls - question.calls_before;
+    return calls == 0 ? team_calls + 1 : team_calls / calls + 1;
+}
+
 uint64_t calls_wanted(const Live::Question& question, uint64_t spent) {
     return question.share * (spent + cost_of(question));
 }
@@ -54,7 +63,7 @@ uint64_t margin(tutti_collective collective) { return has_root(collective) ? 15 
 
 constexpr uint64_t kNotKnown = UINT64_MAX;
 
-uint64_t between(const Live::Times& first, const Live::Times& last) {
+uint64_t time_between(const Live::Times& first, const Live::Times& last) {
     if (last.left_ns == INT64_MIN) return kNotKnown;
     return static_cast<uint64_t>(std::max<int64_t>(last.left_ns - first.arrived_ns, 1));
 }
@@ -64,9 +73,9 @@ class Delays {
   public:
     // turn: the times of some of its calls.
     void add_turn(std::span<const Live::Times> turn, uint32_t turn_calls) {
-        for (const Live::Times& call : turn) calls_[call_count_++] = between(call, call);
+        for (const Live::Times& call : turn) calls_[call_count_++] = time_between(call, call);
         // From its middle on: at first there is what the turn before has left to do, and in caches.
-        const uint64_t together = between(turn[1], turn.back());
+        const uint64_t together = time_between(turn[1], turn.back());
         const uint32_t half = turn_calls - turn_calls / 2;
         turns_[turn_count_++] =
             together != kNotKnown ? std::max<uint64_t>(together / half, 1) : kNotKnown;
@@ -112,7 +121,6 @@ sched::Shape CallKind::shape(uint32_t ranks) const {
     shape.bytes = bytes;
     shape.element_bytes = element_bytes;
     shape.is_commutative = is_commutative;
-    shape.is_exact = is_exact;
     return shape;
 }
 
@@ -130,10 +138,14 @@ uint64_t CallKind::name() const {
 }
 
 uint32_t Live::find(const CallKind& kind) const {
-    if (last_ != kNone && questions_[last_].kind == kind) return last_;
     const auto found = std::ranges::find(questions_, kind, &Question::kind);
-    if (found == questions_.end()) return kNone;
-    return last_ = static_cast<uint32_t>(found - questions_.begin());
+    return found == questions_.end() ? kNone : static_cast<uint32_t>(found - questions_.begin());
+}
+
+// Members may take a gather or scatter for different ones, and yet be right: one of them has more
+// room than is sent (engine/room.cpp).
+bool Live::may_ask(const CallKind& kind) const {
+    return (all_ || kind.is_exact) && !has_rooted_blocks(kind.collective);
 }
 
 uint32_t Live::find(uint64_t name) const {
@@ -190,7 +202,7 @@ Live::Wish Live::wish(uint64_t calls) const {
     uint64_t worth = 0;
     uint64_t wait = kLookMax;
     const auto between = [&](const Question& question) {
-        return (calls - calls_before_) / (question.calls - question.calls_before) + 1;
+        return calls_between(question, calls - calls_before_);
     };
     for (uint32_t number = 0; number < questions_.size(); ++number) {
         const Question& question = questions_[number];
@@ -207,7 +219,8 @@ Live::Wish Live::wish(uint64_t calls) const {
         best = &question;
     }
     if (!best) return {0, std::max(wait, kLookMin)};
-    return {best->name, batch_calls(*best) * between(*best) * kWindowSlack * best->stretch};
+    const uint64_t window = batch_calls(*best) * between(*best) * kWindowSlack * best->stretch;
+    return {best->name, std::min(window, kWindowMax)};
 }
 
 const CallKind* Live::wants_ways(uint64_t name) const {
@@ -231,9 +244,12 @@ void Live::set_ways(uint64_t name, std::vector<Way> ways) {
         if (in_use == ways.size()) ways.push_back(used);
     }
     // From here on nothing allocates.
-    for (Way& old : question.ways) {
-        if (const uint32_t place = place_of(old.force); place < ways.size())
-            std::swap(ways[place], old);
+    for (const Way& old : question.ways) {
+        const uint32_t place = place_of(old.force);
+        if (place == ways.size() || ways[place].name != old.name) continue;
+        ways[place].outcome = old.outcome;
+        ways[place].ns = old.ns;
+        ways[place].instead_ns = old.instead_ns;
     }
     question.ways.swap(ways);
     question.in_use = in_use;
@@ -258,16 +274,27 @@ void Live::begin(uint64_t name) {
 }
 
 void Live::heard(std::span<const Times> times, uint64_t calls) {
+    if (open_ != kNone) close_batch(times, calls);
+    forget_unused();
     for (Question& question : questions_) question.calls_before = question.calls;
     calls_before_ = calls;
-    if (open_ == kNone) return;
+}
+
+void Live::forget_unused() {
+    if (questions_.size() < kKindsMax) return;
+    std::erase_if(questions_, [](const Question& question) {
+        return question.calls == question.calls_before && question.ways.empty();
+    });
+}
+
+void Live::close_batch(std::span<const Times> times, uint64_t calls) {
     Question& question = questions_[open_];
     question.spent += cost_of(question);
     if (times.size() == turns(question) * kTimesATurn) {
         question.stretch = 1;
-        judge(question, times, calls);
+        judge(question, times, calls, calls_between(question, calls - calls_before_));
     } else {
-        question.stretch *= 2;
+        question.stretch = std::min(2 * question.stretch, kStretchMax);
     }
     open_ = kNone;
 }
@@ -275,7 +302,7 @@ void Live::heard(std::span<const Times> times, uint64_t calls) {
 // What calls take has changed: all is asked again, as soon as the share allows that.
 void Live::sampled(uint32_t number, const Times& times) {
     Question& question = questions_[number];
-    const uint64_t delay_ns = between(times, times);
+    const uint64_t delay_ns = time_between(times, times);
     if (number == open_ || question.delay_ns == 0 || delay_ns == kNotKnown) return;
     const bool is_far = delay_ns > question.delay_ns * kFar || delay_ns < question.delay_ns / kFar;
     if (is_far) {
@@ -292,7 +319,8 @@ void Live::sampled(uint32_t number, const Times& times) {
     question.drifted = 0;
 }
 
-void Live::judge(Question& question, std::span<const Times> times, uint64_t calls) {
+void Live::judge(Question& question, std::span<const Times> times, uint64_t calls,
+                 uint64_t between) {
     Delays in_use, tried;
     for (uint32_t turn = 0; turn < turns(question); ++turn) {
         Delays& of_way = is_new_way(turn) ? tried : in_use;
@@ -310,9 +338,11 @@ void Live::judge(Question& question, std::span<const Times> times, uint64_t call
     way.ns = is_last ? (way.ns + ns) / 2 : ns;
     way.instead_ns = is_last ? (way.instead_ns + instead_ns) / 2 : instead_ns;
     if (question.batches == 0) {
+        // It may have cost more than a batch was said to.
+        question.spent += kTimesATurn * (ns / instead_ns);
         if (ns > instead_ns * kHopeless) return end_trial(question, calls, false);
-        const uint64_t turn = kTurnNs / std::max<uint64_t>(instead_ns, 1);
-        question.turn_calls = std::clamp(static_cast<uint32_t>(turn), kTimesATurn, kTurnCallsMax);
+        const uint64_t turn = std::min(kTurnNs / instead_ns, kTurnCallsMax / between);
+        question.turn_calls = std::max(static_cast<uint32_t>(turn), kTimesATurn);
     } else {
         const bool wins = is_faster(ns, instead_ns, percent / 2);
         if (!wins) return end_trial(question, calls, false);

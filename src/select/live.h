@@ -21,12 +21,9 @@ struct CallKind {
     uint64_t bytes = 0;
     uint32_t element_bytes = 1;
     bool is_commutative = true;
+    // Of a reduction: its bits do not depend on the order of operands.
     bool is_exact = true;
 
-    static CallKind of(const sched::Shape& shape) {
-        return {shape.collective, shape.bytes, shape.element_bytes, shape.is_commutative,
-                shape.is_exact};
-    }
     bool operator==(const CallKind&) const = default;
     // On a team of so many.
     [[nodiscard]] sched::Shape shape(uint32_t ranks) const;
@@ -48,7 +45,8 @@ struct Way {
 
 class Live {
   public:
-    // The first kinds that come often; others stay as they are.
+    // So many kinds at a time. Where there are more, those that do not come any more and were never
+    // tried give way.
     static constexpr uint32_t kKindsMax = 16;
     // One call in so many tries another way, at most.
     static constexpr uint64_t kShare = 20;
@@ -125,17 +123,18 @@ class Live {
 
   private:
     [[nodiscard]] uint32_t find(uint64_t name) const;
-    [[nodiscard]] bool may_ask(const CallKind& kind) const { return all_ || kind.is_exact; }
+    [[nodiscard]] bool may_ask(const CallKind& kind) const;
+    void forget_unused();
+    void close_batch(std::span<const Times> times, uint64_t calls);
     [[nodiscard]] bool is_in_batch(const CallKind& kind) const;
     [[nodiscard]] bool is_new_way(uint32_t turn) const;
-    void judge(Question& question, std::span<const Times> times, uint64_t calls);
+    void judge(Question& question, std::span<const Times> times, uint64_t calls, uint64_t between);
     static void ask_later(Question& question);
     static void end_trial(Question& question, uint64_t calls, bool has_won);
 
     const bool all_;
     std::vector<Question> questions_;
-    mutable uint32_t last_ = kNone;  // found last: calls of one kind come in rows
-    uint64_t calls_before_ = 0;      // of the team, when members last compared
+    uint64_t calls_before_ = 0;  // of the team, when members last compared
     // The batch under way.
     uint32_t open_ = kNone;
     uint32_t batch_ = 0;  // calls of it so far

@@ -36,6 +36,10 @@ class NodeChoice {
         const auto& range = said_[collective];
         return range && range->contains(bytes);
     }
+    // By force().
+    [[nodiscard]] bool is_forced(tutti_collective collective) const {
+        return forced_[collective].has_value();
+    }
     // Remembers what it answered; the same on all ranks. The root does not count. An error is that
     // of the call.
     Result<NodeAnswer> says(const sched::Shape& shape, const NodeCall& on_node);

@@ -54,11 +54,14 @@ Prices* Plans::measured_prices(const sched::Shape& shape) const {
 
 uint32_t Plans::force_of(const sched::Shape& shape, const Circumstances& now) const {
     if (const uint32_t force = force_[shape.collective]; force != 0) return force;
-    return now.live ? now.live->force(CallKind::of(shape)) : 0;
+    return now.way;
 }
 
+// What live tuning has found may not run any more; all members see that alike.
 Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
-    return choose(shape, now, force_of(shape, now));
+    auto choice = choose(shape, now, force_of(shape, now));
+    if (choice || now.way == 0 || force_[shape.collective] != 0) return choice;
+    return choose(shape, now, 0);
 }
 
 // What was forced by name is out of the question where only its multicast fails it.
@@ -106,8 +109,9 @@ Result<Plan> Plans::make(const sched::Shape& shape, const Circumstances& now) co
     if (!choice) return choice.error();
     plan.is_for_now = choice.value().is_for_now;
     const bool is_asked_for =
-        now.live || (choice.value().may_be_priced &&
-                     admits_measured(grounds_.settings, grounds_.rules, shape.collective));
+        grounds_.settings.tunes_live() ||
+        (choice.value().may_be_priced &&
+         admits_measured(grounds_.settings, grounds_.rules, shape.collective));
     plan.awaits_price = now.awaits_speed && is_asked_for;
     plan.is_host = choice.value().runs == Runs::kHost;
     if (plan.is_host) return plan;
@@ -238,8 +242,7 @@ void Plans::add_way(const Forced& forced, const sched::Shape& shape, const Circu
     ways.push_back({number.value(), std::move(name)});
 }
 
-std::vector<Way> Plans::ways(sched::Shape shape, Circumstances now, bool come_late) {
-    now.live = nullptr;
+std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool come_late) {
     shape.sizes_are_compared = true;
     const auto by_rules = choose(shape, now);
     std::vector<Way> ways;

@@ -44,7 +44,7 @@ struct Circumstances {
     bool had_multicast = false;     // a shape without it is then one after a failure
     const std::string& obstacle;    // why there is none
     bool awaits_speed = false;      // of messages, which are measured when calls come often
-    const Live* live = nullptr;     // TUTTI_TUNE=live
+    uint32_t way = 0;               // that live tuning says, by the number that ways() told
 };
 
 class Plans {
@@ -73,7 +73,7 @@ class Plans {
     // What live tuning may try for calls of this shape, with what rules say first: the host MPI's
     // own, two others by price, and where members come late (come_late) those that follow arrival.
     // Only the first where the user has decided.
-    std::vector<Way> ways(sched::Shape shape, Circumstances now, bool come_late);
+    std::vector<Way> ways(sched::Shape shape, const Circumstances& now, bool come_late);
 
     // Calls of the collective run by this algorithm from now on; empty: by settings and rules
     // again. What was in force before, for restore(). An error changes nothing.

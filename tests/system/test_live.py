@@ -7,7 +7,7 @@ from harness import BARE
 pytestmark = pytest.mark.skipif(BARE, reason="SYSTEST_BARE: there is no Tutti to look")
 
 ROUNDS, RANKS = 1500, 4
-KINDS = {"barrier", "allreduce", "bcast", "allgather", "scatter", "gather"}
+KINDS = {"barrier", "allreduce", "bcast", "allgather"}
 
 
 def tuning(outcome):

@@ -320,7 +320,7 @@ TEST(Arrivals, ClocksAreReadAgainWhenItHasPaidOff) {
         for (uint32_t i = 0; i < kFirstComparison; ++i) {
             while (!one.has_turn()) {
             }
-            one.add(TUTTI_BARRIER, 1000 + i, 1001 + i);
+            one.add({TUTTI_BARRIER, 1000 + i, 1001 + i});
         }
         EXPECT_TRUE(one.has_turn());
         EXPECT_TRUE(one.is_comparison_due());

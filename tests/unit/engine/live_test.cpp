@@ -208,24 +208,71 @@ TEST(LiveTuning, ReproducibleReductionsStay) {
     }
 }
 
-// A root with more room than is sent to it takes its calls for others; nobody tries anything.
-TEST(LiveTuning, MembersThatDoNotMeanTheSameTryNothing) {
-    Job job(3, {kNoMulticast, kLive}, "openmpi");
+// A root with more room than is sent to it takes its calls for others, now and then: gathers and
+// scatters are not tuned.
+TEST(LiveTuning, CallsThatMembersMayTakeForOthersStay) {
+    Job job(3, {kNoMulticast, kLiveAll}, "openmpi");
     run_later(job, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
-        std::vector<uint32_t> mine(2, rank), all(3 * 4);
+        std::vector<uint32_t> mine(4, rank), all(3 * 4);
         tutti_call gather{};
         gather.collective = TUTTI_GATHER;
         gather.send = mine.data();
         gather.recv = all.data();
-        gather.bytes = rank == 0 ? 16 : 8;
-        std::vector<uint32_t> own(4, 0);
-        if (rank == 0) gather.send = own.data();
         for (int i = 0; i < 600; ++i) {
+            gather.bytes = rank == 0 && i % 100 == 99 ? 16 : 8;
             ASSERT_EQ(tutti_run(team, &gather), TUTTI_OK) << tutti_team_message(team);
         }
-        EXPECT_EQ(tuning_of(team, 0).ways, 0u);
+        EXPECT_EQ(tuning_of(team, 0).kinds, 0u);
         const tutti_call barrier{};
         ASSERT_GE(tutti_run(team, &barrier), TUTTI_OK);
+    });
+}
+
+// What the embedder forces counts from then on, whatever was found; and what was found, after that.
+TEST(LiveTuning, AForceComesFirst) {
+    for (const int apart : {0, 1}) {
+        const std::string name = apart == 0 ? "node" : "dissemination";
+        Job job(3, {kNoMulticast, kLive, "TUTTI_PRICE=off"}, "openmpi");
+        Host host(3, false);
+        run_later(
+            job,
+            [&](uint32_t, tutti_team* team, Meeting::Seat&) {
+                const tutti_call barrier{};
+                const auto run = [&](int calls) {
+                    for (int i = 0; i < calls; ++i) {
+                        const tutti_status ended = tutti_run(team, &barrier);
+                        ASSERT_GE(ended, TUTTI_OK);
+                        if (ended == TUTTI_HOST) host.run(team);
+                    }
+                };
+                run(kCalls);
+                char message[256];
+                ASSERT_EQ(tutti_team_force(team, &barrier, name.c_str(), message, sizeof message),
+                          TUTTI_OK)
+                    << message;
+                for (int i = 0; i < kCalls; ++i) ASSERT_EQ(tutti_run(team, &barrier), TUTTI_OK);
+                ASSERT_EQ(tutti_team_force(team, &barrier, "", message, sizeof message), TUTTI_OK);
+                run(kCalls);
+            },
+            apart);
+    }
+}
+
+// Several requests at once: nobody can tell what a call takes.
+TEST(LiveTuning, NotWhereThereAreTracks) {
+    Job job(2, {kLive}, "openmpi");
+    Meeting meeting(2);
+    Mailbox& mailbox = job.add_mailbox();
+    run_threads(2, [&](uint32_t rank) {
+        const tutti_p2p p2p = mailbox.callbacks(rank);
+        Meeting::Seat seat{&meeting, rank};
+        tutti_team_params params = params_of(meeting, rank, seat, "the crew", &p2p);
+        params.requests = 2;
+        const Made made = make_team(job.contexts[rank].get(), params);
+        ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+        const tutti_call barrier{};
+        for (int i = 0; i < kCalls; ++i) ASSERT_EQ(tutti_run(made.team.get(), &barrier), TUTTI_OK);
+        EXPECT_EQ(tuning_of(made.team.get(), 0).kinds, 0u);
     });
 }
 

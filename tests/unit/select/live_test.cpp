@@ -102,7 +102,8 @@ TEST(Live, StaysWhereNothingIsFaster) {
         if (program.in_use() != 0) ++changed;
         EXPECT_NE(program.in_use(), 2u) << seed;
     }
-    EXPECT_LE(changed, kSeeds / 10);
+    // One that takes as long does no harm.
+    EXPECT_LE(changed, kSeeds / 5);
 }
 
 TEST(Live, TrialsAreATwentiethOfTheCalls) {
@@ -142,7 +143,7 @@ TEST(Live, OfCallsThatAreFarApartEachCounts) {
     for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
         std::mt19937 random(seed);
         Program program({100e3, 70e3}, seed);
-        for (int i = 0; i < 2000; ++i) {
+        for (int i = 0; i < 4000; ++i) {
             program.call(allreduce_of(8), std::uniform_real_distribution(0.0, 10e6)(random));
         }
         if (program.in_use() == 1) ++found;
@@ -198,6 +199,24 @@ TEST(Live, KindsAreToldApart) {
     EXPECT_EQ(program.live.questions().size(), Live::kKindsMax);
     EXPECT_EQ(program.live.force(allreduce_of(8 * 40)), 0u);
     EXPECT_NE(allreduce_of(8).name(), allreduce_of(16).name());
+}
+
+// Kinds that a program has done with make room for others.
+TEST(Live, WhatComesNoMoreGivesWay) {
+    Program program({100e3, 80e3}, 1);
+    for (uint64_t kind = 0; kind < 20; ++kind) program.calls(3, allreduce_of(1000 + 8 * kind));
+    EXPECT_EQ(program.live.questions().size(), Live::kKindsMax);
+    program.calls(6000, allreduce_of(8));
+    const uint32_t found = program.live.find(allreduce_of(8));
+    ASSERT_NE(found, Live::kNone);
+    EXPECT_EQ(program.live.questions()[found].in_use, 1u);
+}
+
+TEST(Live, GathersAndScattersAreNotAsked) {
+    Live all(true);
+    all.ran({.collective = TUTTI_GATHER, .bytes = 8});
+    all.ran({.collective = TUTTI_SCATTER, .bytes = 8});
+    EXPECT_TRUE(all.questions().empty());
 }
 
 TEST(Live, ReductionsWhoseBitsChangeAreForAllAlone) {
