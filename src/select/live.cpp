@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/assert.h"
 #include "base/collectives.h"
 
 namespace tutti::select {

@@ -108,8 +108,8 @@ class Live {
     // All have said their wishes, and the batch under way is over; calls: of the team. No times:
     // members do not agree on it.
     void heard(std::span<const Times> times, uint64_t calls);
-    // All members wish to try something for calls of this kind. The ways there are may have to be
-    // told: those of ways_wanted().
+    // All members wish to try something for calls of a kind of this name: the kind, where it is to
+    // be told first which ways there are, else nullptr.
     [[nodiscard]] const CallKind* wants_ways(uint64_t name) const;
     // Memory that runs out changes nothing.
     void set_ways(uint64_t name, std::vector<Way> ways);

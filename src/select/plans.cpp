@@ -85,8 +85,10 @@ Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now
     return select::choose(question);
 }
 
-// By the rules; a rate that is not known yet is not held against it.
-bool Plans::would_multicast(sched::Shape shape, const Circumstances& now) const {
+// By the rules, whatever live tuning has found without it; a rate that is not known yet is not held
+// against it.
+bool Plans::would_multicast(sched::Shape shape, Circumstances now) const {
+    now.way = 0;
     shape.has_multicast = true;
     shape.message_speed = {};  // so that prices of messages alone are not held against it either
     const auto choice = choose(shape, now);

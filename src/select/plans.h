@@ -93,7 +93,7 @@ class Plans {
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now,
                                         uint32_t force) const;
     [[nodiscard]] Prices* measured_prices(const sched::Shape& shape) const;
-    [[nodiscard]] bool would_multicast(sched::Shape shape, const Circumstances& now) const;
+    [[nodiscard]] bool would_multicast(sched::Shape shape, Circumstances now) const;
     [[nodiscard]] bool has_compared(tutti_collective collective) const;
     void fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tuning& tuning) const;
 

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/settings.h"
 #include "select/rules.h"
@@ -147,6 +150,108 @@ TEST_F(PlansTest, ACallThatBeginsAnewCountsOnce) {
     EXPECT_TRUE(together(4096, 8192));
     EXPECT_FALSE(together(64, 4096));
     EXPECT_FALSE(together(4096, 64));
+}
+
+// ---- what live tuning may try ------------------------------------------------------------------
+
+class WaysTest : public PlansTest {
+  protected:
+    // Of a shape; each of them runs it.
+    std::vector<std::string> ways(const sched::Shape& shape, bool come_late = false) {
+        const auto found = plans_.ways(shape, {false, false, obstacle_}, come_late);
+        std::vector<std::string> names;
+        for (const Way& way : found) {
+            names.push_back(way.name);
+            const auto plan = plans_.find(shape, {false, false, obstacle_, false, way.force});
+            EXPECT_TRUE(plan) << way.name;
+            // A name has its options behind it.
+            if (!plan) continue;
+            EXPECT_TRUE(way.name.starts_with(plan.value()->name)) << way.name;
+        }
+        return names;
+    }
+    static bool has(const std::vector<std::string>& names, std::string_view name) {
+        return std::ranges::find(names, name) != names.end();
+    }
+};
+
+TEST_F(WaysTest, TheRulesAndTheHost) {
+    const auto shape = shape_of(TUTTI_ALLREDUCE, 64u << 10);
+    EXPECT_EQ(ways(shape), (std::vector<std::string>{name(shape), "host"}));
+}
+
+TEST_F(WaysTest, TwoOthersByPrice) {
+    auto shape = shape_of(TUTTI_ALLREDUCE, 64u << 10);
+    shape.message_speed = {20'000, 10'000};
+    EXPECT_EQ(ways(shape).size(), 4u);
+    // Of what nobody has measured there are none.
+    shape.message_speed = {};
+    EXPECT_EQ(ways(shape).size(), 2u);
+}
+
+TEST_F(WaysTest, ThoseThatFollowArrivalWhereMembersComeLate) {
+    const auto shape = shape_of(TUTTI_BARRIER, 0);
+    EXPECT_FALSE(has(ways(shape), "adaptive"));
+    EXPECT_TRUE(has(ways(shape, true), "adaptive"));
+    // It would multicast, and there is none.
+    EXPECT_FALSE(has(ways(shape, true), "adaptive_multicast"));
+}
+
+TEST_F(WaysTest, WhatTheUserSaysStays) {
+    auto shape = shape_of(TUTTI_ALLREDUCE, 64u << 10);
+    shape.message_speed = {20'000, 10'000};
+    ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, "ring"));
+    EXPECT_EQ(ways(shape), std::vector<std::string>{"ring"});
+    ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, ""));
+    shape.bytes *= 2;  // plans are kept, while rules change here alone
+    set(TUTTI_ALLREDUCE, "pairwise");
+    EXPECT_EQ(ways(shape), std::vector<std::string>{"pairwise"});
+    shape.bytes *= 2;
+    auto rules = Rules::parse("[[rule]]\ncollective = \"allreduce\"\nalgorithm = \"ring\"\n", "r");
+    ASSERT_TRUE(rules) << rules.error().message;
+    rules_ = std::move(rules.value());
+    EXPECT_EQ(ways(shape), std::vector<std::string>{"ring"});
+}
+
+TEST_F(WaysTest, ReproducibleReductionsHaveOne) {
+    settings_.reproducible = true;
+    auto shape = shape_of(TUTTI_ALLREDUCE, 64u << 10);
+    shape.message_speed = {20'000, 10'000};
+    EXPECT_EQ(ways(shape).size(), 1u);
+}
+
+// What cannot run any more leaves its calls to the rules.
+TEST_F(WaysTest, OneThatIsGone) {
+    auto shape = shape_of(TUTTI_BCAST, 4096);
+    const std::string by_rules = name(shape);
+    shape.has_multicast = true;
+    shape.multicast_speed = {20'000, 10'000};
+    const auto found = plans_.force(TUTTI_BCAST, "multicast");
+    ASSERT_TRUE(found);
+    plans_.restore(TUTTI_BCAST, 0);
+    constexpr uint32_t kWay = 1;  // the first that was asked for
+    const auto before = plans_.find(shape, {false, false, obstacle_, false, kWay});
+    ASSERT_TRUE(before);
+    EXPECT_STREQ(before.value()->name, "multicast");
+    shape.has_multicast = false;
+    shape.multicast_speed = {};
+    const auto after = plans_.find(shape, {false, false, obstacle_, false, kWay});
+    ASSERT_TRUE(after) << after.error().message;
+    EXPECT_EQ(after.value()->name, by_rules);
+}
+
+// Calls that the rules would multicast ask for a try of it, whatever way they go meanwhile.
+TEST_F(WaysTest, AnotherWayStillWishesForMulticast) {
+    const auto shape = shape_of(TUTTI_BCAST, 64u << 10);
+    const auto by_rules = plans_.find(shape, {true, false, obstacle_});
+    ASSERT_TRUE(by_rules);
+    EXPECT_TRUE(by_rules.value()->would_multicast);
+    ASSERT_TRUE(plans_.force(TUTTI_BCAST, "host"));
+    plans_.restore(TUTTI_BCAST, 0);
+    const auto host = plans_.find(shape, {true, false, obstacle_, false, 1});
+    ASSERT_TRUE(host);
+    EXPECT_TRUE(host.value()->is_host);
+    EXPECT_TRUE(host.value()->would_multicast);
 }
 
 }  // namespace
