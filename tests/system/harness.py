@@ -202,10 +202,11 @@ class Mpi:
                 "-lmpi", f"-Wl,-rpath,{lib}", *extra, "-ldl"]
 
     def compile(self, name, shared=False, flags=()):
-        """tests/mpi/NAME.c -> build/systest/MPI/NAME, made anew only where it is older."""
-        source = PROGRAMS / f"{name}.c"
+        """tests/mpi/NAME.c or bench/NAME.c -> build/systest/MPI/NAME, made anew only where it is older."""
+        places = (PROGRAMS / f"{name}.c", ROOT / "bench" / f"{name}.c")
+        source = next(place for place in places if place.exists())
         target = WORK / self.name / (name + (".so" if shared else ""))
-        newest = max(source.stat().st_mtime, (PROGRAMS / "support.h").stat().st_mtime)
+        newest = max(one.stat().st_mtime for one in (source, *source.parent.glob("*.h")))
         if not target.exists() or target.stat().st_mtime < newest:
             target.parent.mkdir(parents=True, exist_ok=True)
             made = subprocess.run([str(p) for p in self.compile_command(source, target, shared, flags)],
