@@ -56,7 +56,6 @@ tutti_status describe(const tutti_call& call, uint32_t ranks, node::Isa isa, Req
         target.reducer.user_fn = nullptr;
         target.is_whole = call.element_bytes > 0;
     }
-    request.is_exact = !is_reduction(call.collective) || is_exact(call.op, call.dtype);
     request.commutes = call.op != TUTTI_OP_USER || call.commutes != 0;
     request.prepare_buffers = call.prepare;
     request.prepare_user = call.prepare_user;
@@ -83,11 +82,11 @@ CallCard card_of(const tutti_call& call, const Request& request) {
     return card;
 }
 
-select::CallKind kind_of(const Request& request) {
-    const node::Call& call = request.op.call;
-    const bool reduces = is_reduction(call.collective);
-    return {call.collective, call.bytes, reduces ? call.reducer.element_bytes : 1,
-            !reduces || request.commutes, request.is_exact};
+select::CallKind kind_of(const tutti_call& call, const Request& request) {
+    const node::Call& target = request.op.call;
+    if (!is_reduction(target.collective)) return {target.collective, target.bytes};
+    return {target.collective, target.bytes, target.reducer.element_bytes, request.commutes,
+            is_exact(call.op, call.dtype)};
 }
 
 sched::Shape shape_of(const Request& request, uint32_t ranks) {

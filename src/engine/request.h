@@ -32,7 +32,6 @@ struct Request {
     Team* track = nullptr;  // of the last start: see tracks.h
     node::Op op;            // op.call is the call
     bool commutes = true;   // the operator of a reduction
-    bool is_exact = true;   // see select::CallKind
     uint32_t way = 0;       // that live tuning says (select::Way::force), of a blocking call
     CallCard card;          // TUTTI_CHECK only
     // See tutti_call. nullptr: the buffers are ready.
@@ -55,6 +54,7 @@ CallCard card_of(const tutti_call& call, const Request& request);
 // What all ranks know alike of a call.
 sched::Shape shape_of(const Request& request, uint32_t ranks);
 
-select::CallKind kind_of(const Request& request);
+// Of a call that is described.
+select::CallKind kind_of(const tutti_call& call, const Request& request);
 
 }  // namespace tutti::engine

@@ -201,14 +201,14 @@ tutti_status Team::run(const tutti_call& call) {
     if (described != TUTTI_OK) return described;
     if (arrivals_ && arrivals_->has_turn()) [[unlikely]]
         return run_sampled(call);
-    return run_quickly(call);
+    return run_quickly(call, 0);
 }
 
-// The call is well formed.
-inline tutti_status Team::run_quickly(const tutti_call& call) {
+// The call is well formed. way: live tuning's.
+inline tutti_status Team::run_quickly(const tutti_call& call, uint32_t way) {
     if (!short_ || link_.is_listed.load(std::memory_order_acquire)) return run_slowly(call);
     if (members_.is_broken() || control_->has_rejections()) return run_slowly(call);
-    if (run_.way != 0 || short_->is_ruled(run_.op.call)) {
+    if (way != 0 || short_->is_ruled(run_.op.call)) {
         return short_->leaves_to_host(run_) ? TUTTI_HOST : run_slowly(call);
     }
     if (run_.prepare_buffers) return run_slowly(call);
@@ -241,12 +241,12 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     const bool is_after = arrivals_->is_comparison_due();
     if (is_after && compare_arrivals()) static_cast<void>(describe(call, run_));
     const bool is_tuned = live_ && !run_.op.call.is_empty();
-    const select::CallKind kind = kind_of(run_);
+    const select::CallKind kind = kind_of(call, run_);
     run_.way = is_tuned ? live_->force(kind) : 0;
     const bool is_timed = is_tuned && live_->is_timed(kind);
     const bool is_looked_at = is_timed || (arrivals_->is_sampled() && !is_after);
     const uint64_t arrived_ns = is_looked_at ? context().clock().now_ns() : 0;
-    const tutti_status status = run_quickly(call);
+    const tutti_status status = run_quickly(call, run_.way);
     if (is_tuned) live_->ran(kind);
     if (!is_looked_at || status < TUTTI_OK) return status;
     const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;
@@ -397,7 +397,7 @@ const char* Team::message() {
 const char* Team::algorithm(const tutti_call& call) {
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) return "none";
-    ask_.way = live_ ? live_->force(kind_of(ask_)) : 0;
+    ask_.way = live_ ? live_->force(kind_of(call, ask_)) : 0;
     return runner_->algorithm(ask_);
 }
 

@@ -130,7 +130,7 @@ class Team {
     // Before a call. True where it has run another one.
     bool compare_arrivals();
     void hear_of_trials();
-    tutti_status run_quickly(const tutti_call& call);
+    tutti_status run_quickly(const tutti_call& call, uint32_t way);
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);
     tutti_status run_described();
