@@ -95,14 +95,7 @@ void ArrivalLog::add(tutti_collective collective, const tutti_arrivals_info& inf
     for (uint32_t i = 0; i < TUTTI_ARRIVALS_LAST && info.last_samples[i] > 0; ++i) {
         record.last_in_world[i] = in_world[info.last_rank[i]];
     }
-    if (count_ < kRecordsMax) {
-        records_[count_++] = record;
-        return;
-    }
-    ArrivalRecord& least = *std::max_element(records_, records_ + kRecordsMax, waited_more);
-    record.more = least.more;
-    if (waited_more(record, least)) least = record;
-    ++least.more;
+    records_.add(record, waited_more);
 }
 
 std::vector<ArrivalRecord> merge_arrivals(std::span<const ArrivalRecord> records) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/kept_records.h"
 #include "tutti/tutti.h"
 
 namespace tutti::mpi {
@@ -53,7 +54,7 @@ class ArrivalLog {
     // Its first rank's; in_world: all its ranks' numbers in the world.
     void add(tutti_collective collective, const tutti_arrivals_info& info,
              std::span<const int> in_world);
-    [[nodiscard]] std::span<const ArrivalRecord> records() const { return {records_, count_}; }
+    [[nodiscard]] std::span<const ArrivalRecord> records() const { return records_.records(); }
     [[nodiscard]] const WaitedRecord& waited() const { return waited_; }
     // Of the world. What was sampled most is kept.
     void add_world(tutti_collective collective, const tutti_arrivals_info& info);
@@ -62,8 +63,7 @@ class ArrivalLog {
   private:
     static constexpr uint32_t kRecordsMax = 16;
 
-    ArrivalRecord records_[kRecordsMax] = {};
-    uint32_t count_ = 0;
+    KeptRecords<ArrivalRecord, kRecordsMax> records_;
     WaitedRecord waited_ = {};
     LatenessRecord lateness_ = {};
     uint64_t lateness_samples_ = 0;

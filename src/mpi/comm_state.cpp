@@ -96,6 +96,17 @@ void note_tuning(TuningLog& log, const CommState& state) {
     } while (++kind < info.kinds);
 }
 
+// What communicators that are gone have left, and what those that are here say.
+template <class Log>
+Log gather_log(const Log& of_gone, void (*note)(Log&, const CommState&)) {
+    const std::lock_guard lock(front.mutex_states);
+    Log log = of_gone;
+    for (const CommState* state = front.states; state != nullptr; state = state->next) {
+        note(log, *state);
+    }
+    return log;
+}
+
 void destroy_state(CommState* state) {
     unlink_state(*state);
     // What is left behind the host's end has been reported.
@@ -306,43 +317,17 @@ bool create_comm_keyval() {
            abi::kSuccess;
 }
 
-MulticastLog gather_multicasts() {
-    const std::lock_guard lock(front.mutex_states);
-    MulticastLog log = front.multicasts;
-    for (const CommState* state = front.states; state != nullptr; state = state->next) {
-        note_multicast(log, *state);
-    }
-    return log;
-}
+MulticastLog gather_multicasts() { return gather_log(front.multicasts, note_multicast); }
 
-NodeLog gather_nodes() {
-    const std::lock_guard lock(front.mutex_states);
-    NodeLog log = front.nodes;
-    for (const CommState* state = front.states; state != nullptr; state = state->next) {
-        note_node(log, *state);
-    }
-    return log;
-}
+NodeLog gather_nodes() { return gather_log(front.nodes, note_node); }
 
 ArrivalLog gather_arrivals() {
     const CommState* world = attribute_of(front.handles.comm_world);
     if (world != nullptr && world->team != nullptr) tutti_team_finish_arrivals(world->team);
-    const std::lock_guard lock(front.mutex_states);
-    ArrivalLog log = front.arrivals;
-    for (const CommState* state = front.states; state != nullptr; state = state->next) {
-        note_arrivals(log, *state);
-    }
-    return log;
+    return gather_log(front.arrivals, note_arrivals);
 }
 
-TuningLog gather_tunings() {
-    const std::lock_guard lock(front.mutex_states);
-    TuningLog log = front.tunings;
-    for (const CommState* state = front.states; state != nullptr; state = state->next) {
-        note_tuning(log, *state);
-    }
-    return log;
-}
+TuningLog gather_tunings() { return gather_log(front.tunings, note_tuning); }
 
 void destroy_leftover_states() {
     front.generation.fetch_add(1, std::memory_order_release);

@@ -45,14 +45,7 @@ void TuningLog::add(const tutti_tuning_info& info, uint32_t ranks) {
     memset(static_cast<void*>(&record), 0, sizeof record);
     record.ranks = ranks;
     record.info = info;
-    if (count_ < kRecordsMax) {
-        records_[count_++] = record;
-        return;
-    }
-    TuningRecord& least = *std::max_element(records_, records_ + kRecordsMax, has_more_calls);
-    record.more = least.more;
-    if (has_more_calls(record, least)) least = record;
-    ++least.more;
+    records_.add(record, has_more_calls);
 }
 
 std::vector<TuningRecord> merge_tunings(std::span<const TuningRecord> records) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/kept_records.h"
 #include "tutti/tutti.h"
 
 namespace tutti::mpi {
@@ -27,13 +28,12 @@ class TuningLog {
   public:
     // Of one kind of calls, for which something was tried.
     void add(const tutti_tuning_info& info, uint32_t ranks);
-    [[nodiscard]] std::span<const TuningRecord> records() const { return {records_, count_}; }
+    [[nodiscard]] std::span<const TuningRecord> records() const { return records_.records(); }
 
   private:
     static constexpr uint32_t kRecordsMax = 32;
 
-    TuningRecord records_[kRecordsMax] = {};
-    uint32_t count_ = 0;
+    KeptRecords<TuningRecord, kRecordsMax> records_;
 };
 
 // Those that have gained most first.
