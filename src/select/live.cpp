@@ -181,16 +181,19 @@ bool Live::is_timed(const CallKind& kind) const {
     return calls == kTimesATurn || call == 1 || call == calls / 2 || call == calls - 1;
 }
 
-void Live::ran(const CallKind& kind) {
+uint32_t Live::ran(const CallKind& kind) {
     if (is_in_batch(kind)) ++batch_;
-    if (const uint32_t number = find(kind); number != kNone) {
+    const uint32_t number = find(kind);
+    if (number != kNone) {
         ++questions_[number].calls;
-    } else if (questions_.size() < kKindsMax && may_ask(kind)) {
-        Question& made = questions_.emplace_back();
-        made.kind = kind;
-        made.name = kind.name();
-        made.calls = 1;
+        return number;
     }
+    if (questions_.size() == kKindsMax || !may_ask(kind)) return kNone;
+    Question& made = questions_.emplace_back();
+    made.kind = kind;
+    made.name = kind.name();
+    made.calls = 1;
+    return static_cast<uint32_t>(questions_.size() - 1);
 }
 
 // ---- when members compare ----------------------------------------------------------------------

@@ -86,8 +86,8 @@ class Live {
     [[nodiscard]] uint32_t force(const CallKind& kind) const;
     // When all have come to it and left is to be told: a batch of its kind is under way.
     [[nodiscard]] bool is_timed(const CallKind& kind) const;
-    // It is over.
-    void ran(const CallKind& kind);
+    // It is over. Its kind's number in questions(), or kNone.
+    uint32_t ran(const CallKind& kind);
 
     // ---- when members compare, between two calls ----
     // What this member would try next, as far as it knows before it hears the others; calls: of the

@@ -101,13 +101,18 @@ price::ClusterParameters with_measured(const price::ClusterParameters& parameter
     return result;
 }
 
+bool measured_counts(const Settings& settings, const Rules& rules, const sched::Shape& shape,
+                     const topo::Placement& placement) {
+    const sched::Speed& speed = shape.message_speed;
+    if (speed.mbit == 0 || placement.nodes() == 1) return false;
+    if (!admits_measured(settings, rules, shape.collective)) return false;
+    return puts_measured_first(settings, rules) || !suits_built_in(speed);
+}
+
 std::optional<Prices> measured_prices(const Settings& settings, const Rules& rules,
                                       const sched::Shape& shape, const topo::Placement& placement) {
-    const sched::Speed& speed = shape.message_speed;
-    if (speed.mbit == 0 || placement.nodes() == 1) return std::nullopt;
-    if (!admits_measured(settings, rules, shape.collective)) return std::nullopt;
-    if (!puts_measured_first(settings, rules) && suits_built_in(speed)) return std::nullopt;
-    return prices_by_speed(rules, speed, placement);
+    if (!measured_counts(settings, rules, shape, placement)) return std::nullopt;
+    return prices_by_speed(rules, shape.message_speed, placement);
 }
 
 Prices prices_by_speed(const Rules& rules, const sched::Speed& speed,

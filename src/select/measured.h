@@ -40,6 +40,10 @@ const Preset& nearest_preset(const sched::Speed& speed);
 price::ClusterParameters with_measured(const price::ClusterParameters& parameters,
                                        const sched::Speed& speed);
 
+// Whether prices by the shape's message_speed have a say: something was measured, it is admitted,
+// and the built-in rules are not for such a network.
+bool measured_counts(const Settings& settings, const Rules& rules, const sched::Shape& shape,
+                     const topo::Placement& placement);
 // By the shape's message_speed: of the preset that the rules name, else of the nearest. None where
 // nothing was measured, it has no say, or the built-in rules are for such a network. The placement
 // outlives it.

@@ -38,18 +38,20 @@ void Plans::fill(Plan& plan, const algo::Algorithm& algorithm, const algo::Tunin
     plan.name = algorithm.name.data();  // a literal
 }
 
-// nullptr: they do not count for this call.
-Prices* Plans::measured_prices(const sched::Shape& shape) const {
-    const sched::Speed& speed = shape.message_speed;
+// Of messages as measured; nullptr: nothing was.
+Prices* Plans::prices_by_speed(const sched::Speed& speed) const {
     if (speed.mbit == 0) return nullptr;
-    if (!admits_measured(grounds_.settings, grounds_.rules, shape.collective)) return nullptr;
     if (!measured_ || measured_speed_ != speed) {
-        auto made = select::measured_prices(grounds_.settings, grounds_.rules, shape, placement_);
-        if (!made) return nullptr;
-        measured_.emplace(std::move(*made));
+        measured_.emplace(select::prices_by_speed(grounds_.rules, speed, placement_));
         measured_speed_ = speed;
     }
     return &*measured_;
+}
+
+// nullptr: they do not count for this call.
+Prices* Plans::measured_prices(const sched::Shape& shape) const {
+    const bool counts = measured_counts(grounds_.settings, grounds_.rules, shape, placement_);
+    return counts ? prices_by_speed(shape.message_speed) : nullptr;
 }
 
 uint32_t Plans::force_of(const sched::Shape& shape, const Circumstances& now) const {
@@ -219,29 +221,12 @@ Result<uint32_t> Plans::number_of(Forced forced) {
 
 // ---- live tuning -------------------------------------------------------------------------------
 
-// What a file tells, or measured messages, also of networks and of collectives for which the
-// built-in rules stand otherwise.
-Prices* Plans::prices_for_live(const sched::Shape& shape) const {
-    if (prices_) return &*prices_;
-    const sched::Speed& speed = shape.message_speed;
-    if (speed.mbit == 0) return nullptr;
-    if (!live_prices_ || live_speed_ != speed) {
-        live_prices_.emplace(prices_by_speed(grounds_.rules, speed, placement_));
-        live_speed_ = speed;
-    }
-    return &*live_prices_;
-}
-
 // Unless it cannot run.
 void Plans::add_way(const Forced& forced, const sched::Shape& shape, const Circumstances& now,
                     std::vector<Way>& ways) {
     const auto number = number_of(forced);
     if (!number || !choose(shape, now, number.value())) return;
-    std::string name = forced.algorithm;
-    for (const auto& [key, value] : tuning_words(forced.tuning)) {
-        name.append(name == forced.algorithm ? ":" : ",").append(key).append("=").append(value);
-    }
-    ways.push_back({number.value(), std::move(name)});
+    ways.push_back({number.value(), forced_text(forced.algorithm, forced.tuning)});
 }
 
 std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool come_late) {
@@ -254,10 +239,11 @@ std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool 
     const bool is_decided = !by_rules || by_rules.value().is_users || force_[shape.collective] != 0;
     if (is_decided) return ways;
     const algo::Algorithm* const ruled = by_rules.value().algorithm;
-    if (ruled && may_hand_back(grounds_, shape.collective)) {
-        add_way({std::string(kHostMpi), {}, {}}, shape, now, ways);
-    }
-    if (Prices* const prices = prices_for_live(shape)) {
+    if (ruled) add_way({std::string(kHostMpi), {}, {}}, shape, now, ways);
+    // Here measured ones count also on networks and of collectives for which the built-in rules
+    // stand.
+    Prices* const prices = prices_ ? &*prices_ : prices_by_speed(shape.message_speed);
+    if (prices) {
         std::vector<const algo::Algorithm*> known;
         const auto& priced = prices->of(shape).priced;
         for (const Priced& one : priced) {

@@ -85,13 +85,13 @@ class Plans {
     // What tutti_team_force() says, or live tuning; 0: nothing.
     [[nodiscard]] uint32_t force_of(const sched::Shape& shape, const Circumstances& now) const;
     Result<uint32_t> number_of(Forced forced);
-    [[nodiscard]] Prices* prices_for_live(const sched::Shape& shape) const;
     void add_way(const Forced& forced, const sched::Shape& shape, const Circumstances& now,
                  std::vector<Way>& ways);
     Result<Plan> make(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now,
                                         uint32_t force) const;
+    [[nodiscard]] Prices* prices_by_speed(const sched::Speed& speed) const;
     [[nodiscard]] Prices* measured_prices(const sched::Shape& shape) const;
     [[nodiscard]] bool would_multicast(sched::Shape shape, Circumstances now) const;
     [[nodiscard]] bool has_compared(tutti_collective collective) const;
@@ -103,9 +103,6 @@ class Plans {
     // By this speed of messages, as measured.
     mutable std::optional<Prices> measured_;
     mutable sched::Speed measured_speed_;
-    // The same for live tuning, which asks wherever something was measured.
-    mutable std::optional<Prices> live_prices_;
-    mutable sched::Speed live_speed_;
     uint32_t rank_;
     std::vector<Plan> plans_;
     Plan* last_ = nullptr;  // found last: calls of one shape come in rows

@@ -80,6 +80,8 @@ Result<Forced> parse_forced(tutti_collective collective, std::string_view text);
 
 // Its options as rules write them: {"segment", "64K"}, {"flat", "true"}; none where nothing is set.
 std::vector<std::pair<std::string, std::string>> tuning_words(const algo::Tuning& tuning);
+// As parse_forced() takes it: "ring:segment=64K,flat".
+std::string forced_text(std::string_view algorithm, const algo::Tuning& tuning);
 
 // What a rule asks of a call, as people say it: "allreduce, 64 KiB and more, 2 hosts and more".
 std::string describe(const Rule& rule);

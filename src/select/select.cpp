@@ -92,10 +92,16 @@ Choice node_choice(const node::Algorithm* algorithm, std::string reason) {
 }
 
 // Why the host MPI cannot have the call, or an empty text.
-std::string host_obstacle(const Question& question) {
-    if (question.host_mpi.empty()) return "there is no host MPI";
-    if (question.is_reproducible()) return "the host MPI is not TUTTI_REPRODUCIBLE";
+std::string host_obstacle(const Settings& settings, std::string_view host_mpi,
+                          tutti_collective collective) {
+    if (host_mpi.empty()) return "there is no host MPI";
+    if (settings.reproducible && is_reduction(collective)) {
+        return "the host MPI is not TUTTI_REPRODUCIBLE";
+    }
     return {};
+}
+std::string host_obstacle(const Question& question) {
+    return host_obstacle(question.settings, question.host_mpi, question.shape.collective);
 }
 
 // Why a rule may not hand the call to the host MPI, which nobody watches, or an empty text.
@@ -302,9 +308,9 @@ Result<Choice> as_users(Result<Choice> choice) {
 }  // namespace
 
 bool may_hand_back(const Grounds& grounds, tutti_collective collective) {
-    const Settings& settings = grounds.settings;
-    if (!grounds.host_mpi || settings.watches_calls()) return false;
-    return !settings.reproducible || !is_reduction(collective);
+    const std::string_view host = grounds.host_mpi ? grounds.host_mpi : "";
+    return !grounds.settings.watches_calls() &&
+           host_obstacle(grounds.settings, host, collective).empty();
 }
 
 Result<Choice> choose(const Question& question) {

@@ -160,4 +160,15 @@ std::vector<std::pair<std::string, std::string>> tuning_words(const algo::Tuning
     return words;
 }
 
+std::string forced_text(std::string_view algorithm, const algo::Tuning& tuning) {
+    std::string text(algorithm);
+    char before = ':';
+    for (const auto& [key, value] : tuning_words(tuning)) {
+        text += before + key;
+        if (key != "flat") text += '=' + value;
+        before = ',';
+    }
+    return text;
+}
+
 }  // namespace tutti::select

@@ -90,16 +90,7 @@ PlannedCall plan_call(sched::Shape shape, const topo::Placement& placement,
 
 }  // namespace
 
-std::string Candidate::text() const {
-    std::string text = algorithm;
-    char before = ':';
-    for (const auto& [key, value] : select::tuning_words(tuning)) {
-        text += before + key;
-        if (key != "flat") text += '=' + value;
-        before = ',';
-    }
-    return text;
-}
+std::string Candidate::text() const { return select::forced_text(algorithm, tuning); }
 
 std::vector<PlannedCall> plan_calls(const topo::Placement& placement,
                                     const select::Cluster& cluster) {
