@@ -84,6 +84,15 @@ typedef struct {
     size_t elements;
 } Layout;
 
+// The blocks in the first half of `work`, one for each rank; theirs, in its second.
+static const Complex* exchange(const Layout* l, Complex* work) {
+    const int count = (int)(l->elements / (size_t)size);
+    Complex* got = work + l->elements;
+    MPI_Alltoall(work, count, MPI_C_DOUBLE_COMPLEX, got, count, MPI_C_DOUBLE_COMPLEX,
+                 MPI_COMM_WORLD);
+    return got;
+}
+
 // From slabs to columns: a block of each rank's x goes to it.
 static void to_columns(const Layout* l, const Complex* slab, Complex* column, Complex* work) {
     const int nx = l->slab[0], ny = l->slab[1], z_here = l->slab[2], x_here = l->column[2];
@@ -97,10 +106,7 @@ static void to_columns(const Layout* l, const Complex* slab, Complex* column, Co
             }
         }
     }
-    const int count = (int)(l->elements / (size_t)size);
-    Complex* got = work + l->elements;
-    MPI_Alltoall(work, count, MPI_C_DOUBLE_COMPLEX, got, count, MPI_C_DOUBLE_COMPLEX,
-                 MPI_COMM_WORLD);
+    const Complex* got = exchange(l, work);
     at = 0;
     for (int r = 0; r < size; ++r) {
         for (int row = 0; row < x_here * ny; ++row) {
@@ -121,10 +127,7 @@ static void to_slabs(const Layout* l, const Complex* column, Complex* slab, Comp
             at += (size_t)z_here;
         }
     }
-    const int count = (int)(l->elements / (size_t)size);
-    Complex* got = work + l->elements;
-    MPI_Alltoall(work, count, MPI_C_DOUBLE_COMPLEX, got, count, MPI_C_DOUBLE_COMPLEX,
-                 MPI_COMM_WORLD);
+    const Complex* got = exchange(l, work);
     at = 0;
     for (int r = 0; r < size; ++r) {
         for (int x = 0; x < x_here; ++x) {

@@ -7,12 +7,12 @@ namespace tutti::engine {
 void Arrivals::add(const Sample& sample) {
     const uint32_t ordinary = sampled_ - timed_;
     if (is_off_) return;
-    if (sample.is_timed ? timed_ == timed_max_ : ordinary == samples_max_) return;
+    if (sample.is_timed ? timed_ == timed_max_ : ordinary == samples_max()) return;
     if (sample.is_timed) ++timed_;
     samples_[sampled_++] = sample;
     if (sample.left_ns == 0) exit_awaited_ = calls_;
     const bool are_enough = !sample.is_timed && ordinary + 1 == wanted_;
-    if (are_enough && !looks_at_all_) compares_at_ = calls_ + 1;
+    if (are_enough && !times_calls()) compares_at_ = calls_ + 1;
 }
 
 void Arrivals::host_left(uint64_t left_ns) {
@@ -60,7 +60,7 @@ void Arrivals::compared() {
     error_ns_ = std::max(error_ns_, block_.error_ns);
     sampled_ = timed_ = 0;
     exit_awaited_ = compares_at_ = UINT64_MAX;
-    if (are_enough) wanted_ = std::min(2 * wanted_, samples_max_);
+    if (are_enough) wanted_ = std::min(2 * wanted_, samples_max());
     is_reading_due_ = block_.elapsed_ns / kReadingShare >= block_.reading_ns;
 }
 

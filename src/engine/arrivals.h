@@ -26,7 +26,7 @@ class Arrivals {
     // Before it: counts it. True where it is to be sampled, or comes after a comparison.
     bool has_turn() {
         ++calls_;
-        return looks_at_all_ || adapt::is_sampled(calls_) || calls_ == compares_at_;
+        return times_calls() || adapt::is_sampled(calls_) || calls_ == compares_at_;
     }
     [[nodiscard]] bool is_sampled() const { return adapt::is_sampled(calls_); }
     [[nodiscard]] bool is_comparison_due() const { return calls_ == compares_at_; }
@@ -49,9 +49,7 @@ class Arrivals {
     // Every call has its turn, and so many of those that are compared next may be others than the
     // samples: they are in no figures. Before the first call.
     void time_calls(uint32_t calls_max) {
-        looks_at_all_ = true;
         timed_max_ = calls_max;
-        samples_max_ = adapt::ArrivalBlock::kCallsMax - calls_max;
         compares_at_ = kFirstLook;
     }
     // The next comparison; then samples have no say in when it comes.
@@ -73,7 +71,7 @@ class Arrivals {
     // It was not to be had, and is not tried again: there are no figures.
     void do_without() { is_off_ = true; }
     // To be compared; alike on all members.
-    [[nodiscard]] bool has_samples() const { return (sampled_ > 0 || looks_at_all_) && !is_off_; }
+    [[nodiscard]] bool has_samples() const { return (sampled_ > 0 || times_calls()) && !is_off_; }
     // What this member says, to be reduced in place.
     adapt::ArrivalBlock& block_of_own(uint64_t now_ns);
     // The block is what all say.
@@ -83,6 +81,11 @@ class Arrivals {
     void describe(tutti_collective collective, tutti_arrivals_info& info) const;
 
   private:
+    [[nodiscard]] bool times_calls() const { return timed_max_ > 0; }
+    [[nodiscard]] uint32_t samples_max() const {
+        return adapt::ArrivalBlock::kCallsMax - timed_max_;
+    }
+
     // The first comparison, where calls are timed.
     static constexpr uint64_t kFirstLook = 128;
     // A reading may take so small a share of the time between two of them.
@@ -94,11 +97,9 @@ class Arrivals {
     uint64_t compares_at_ = UINT64_MAX;
     // A few at first, for programs of few calls; each comparison costs about two of these.
     uint32_t wanted_ = 4;
-    uint32_t timed_max_ = 0;
-    uint32_t samples_max_ = adapt::ArrivalBlock::kCallsMax;
-    uint32_t sampled_ = 0;  // with those that are timed
+    uint32_t timed_max_ = 0;  // see time_calls()
+    uint32_t sampled_ = 0;    // with those that are timed
     uint32_t timed_ = 0;
-    bool looks_at_all_ = false;
     uint64_t exit_awaited_ = UINT64_MAX;  // of this call, the last sample
     std::array<Sample, adapt::ArrivalBlock::kCallsMax> samples_;
     adapt::ArrivalBlock block_;

@@ -247,14 +247,14 @@ tutti_status Team::run_sampled(const tutti_call& call) {
     const bool is_looked_at = is_timed || (arrivals_->is_sampled() && !is_after);
     const uint64_t arrived_ns = is_looked_at ? context().clock().now_ns() : 0;
     const tutti_status status = run_quickly(call, run_.way);
-    if (is_tuned) live_->ran(kind);
+    const uint32_t question = is_tuned ? live_->ran(kind) : select::Live::kNone;
     if (!is_looked_at || status < TUTTI_OK) return status;
     const uint64_t left_ns = status == TUTTI_OK ? context().clock().now_ns() : 0;
     arrivals_->add({.collective = call.collective,
                     .arrived_ns = arrived_ns,
                     .left_ns = left_ns,
                     .is_timed = is_timed,
-                    .question = is_tuned ? live_->find(kind) : select::Live::kNone});
+                    .question = question});
     return status;
 }
 
