@@ -175,6 +175,7 @@ NodeFacts FactFinder::run() {
         std::snprintf(facts.no_single_copy, sizeof(facts.no_single_copy), "%s", obstacle_.c_str());
     }
     if (!meter_) return facts;
+    facts.is_tried = true;
     meter_->begin();
     wait_for(context_, [&] { return meter_->step(team_); });
     facts.figures = meter_->figures();
@@ -204,16 +205,16 @@ void apply(const NodeFacts& facts, engine::Context& context, std::span<const Nod
     team.copy_ahead = node::find_copy_ahead(node::best_isa(settings.isa));
     if (facts.can_read) team.peers = best_memory(context, members, by_process(members));
     // Lean teams have no ring of their own to measure with.
-    const bool may_measure = facts.figures.barrier_ns != 0 || facts.can_read;
-    if (!may_measure || team.slice.geometry.is_lean) return;
+    if (team.slice.geometry.is_lean || (!facts.is_tried && !facts.can_read)) return;
     const auto take_back = [&context, processes = set_hash(members)](const node::Denial& denial) {
         NodeFacts now = context.facts_of(processes);
         forbid_reading(now, denial, context.settings());
         context.note_no_single_copy(now.no_single_copy);
         if (now.is_known) context.change_facts(processes, now);
     };
-    team.tuner =
-        std::make_shared<node::Tuner>(context.clock(), untried, limits, facts.figures, take_back);
+    team.tuner = std::make_shared<node::Tuner>(
+        context.clock(), untried, limits,
+        facts.is_tried ? std::optional(facts.figures) : std::nullopt, take_back);
 }
 
 uint64_t set_hash(std::span<const NodeMember> members) {

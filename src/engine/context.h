@@ -42,7 +42,8 @@ struct NodeFacts {
     bool is_known = false;
     bool can_read = false;          // all in the memory of all
     char no_single_copy[126] = {};  // why not; empty: they can
-    node::Figures figures;          // empty: not measured
+    bool is_tried = false;          // measuring was; what came of it:
+    node::Figures figures;          // empty: nothing
 };
 
 // What may outlive its team; a list, so that keeping it takes no memory.

@@ -32,7 +32,7 @@ void Tuner::hear(Team& team) {
 }
 
 Step Tuner::measure(Team& team) {
-    if (figures_.barrier_ns == 0) return Step::kDone;
+    if (!measures_) return Step::kDone;
     if (phase_ != Phase::kMeasuring) meter_.begin(figures_);
     phase_ = Phase::kMeasuring;
     const Step step = meter_.step(team);

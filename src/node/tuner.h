@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/collectives.h"
@@ -23,11 +24,13 @@ class Tuner {
     // Told of the first rank that was denied reading; must not fail.
     using OnDenial = std::function<void(const Denial&)>;
 
-    // figures: of the team, or of an earlier one of the same processes; empty: nothing is measured.
-    Tuner(Clock& clock, const Tuning& untried, const TuningLimits& limits, const Figures& figures,
-          OnDenial on_denial = {})
+    // figures: of the team, or of an earlier one of the same processes; empty: what was tried came
+    // to nothing; none: nothing is measured.
+    Tuner(Clock& clock, const Tuning& untried, const TuningLimits& limits,
+          const std::optional<Figures>& figures, OnDenial on_denial = {})
         : meter_(clock, untried, limits),
-          figures_(figures),
+          measures_(figures),
+          figures_(figures.value_or(Figures{})),
           has_single_(limits.has_single),
           on_denial_(std::move(on_denial)) {}
 
@@ -38,7 +41,9 @@ class Tuner {
         if (phase_ != Phase::kResting) return false;  // a call of the look itself
         calls_ += calls_ < kFirst ? 1 : weight(call.bytes);
         if (calls_ < next_) return false;
-        distance_ = std::min(2 * distance_, kDistanceMax);
+        // Where measuring comes to nothing a look takes as long as many calls: ever fewer of them.
+        const bool is_in_vain = measures_ && figures_.barrier_ns == 0;
+        distance_ = is_in_vain ? 2 * distance_ : std::min(2 * distance_, kDistanceMax);
         next_ = calls_ + distance_;
         return true;
     }
@@ -79,6 +84,7 @@ class Tuner {
     Step measure(Team& team);
 
     Meter meter_;
+    bool measures_;
     Figures figures_;
     bool has_single_;
     OnDenial on_denial_;

@@ -503,6 +503,28 @@ TEST(Tuner, MeasuresAgainWhereRanksWereMoved) {
     }
 }
 
+// A rank had to share its processor when the team was made, and has one of its own later.
+TEST(Tuner, WhatCameToNothingIsTriedAgain) {
+    const Machine crowded = [](const node::Team&, const node::Op&) -> uint64_t { return 50'000; };
+    const Machine alone = machine(CopyWay::kStream, 200, 0);
+    Crew crew(2, 7, false);
+    give_tuners(crew, measure(crew, crowded));
+    const auto make_calls = [&](uint32_t calls, const Machine& here) {
+        for (uint32_t i = 1; i <= calls; ++i) {
+            ASSERT_EQ(run_call(crew, {TUTTI_ALLREDUCE, 0, 4000, Fold::kXorU64, i}, here), "");
+        }
+    };
+    make_calls(kFirstLook, crowded);
+    EXPECT_EQ(crew.teams[0].tuning, Tuning{});
+    for (const node::Team& team : crew.teams) EXPECT_EQ(team.tuner->again(), 0u);
+    make_calls(2 * kFirstLook, alone);
+    EXPECT_EQ(crew.teams[0].tuning.way, CopyWay::kStream);
+    EXPECT_TRUE(crew.teams[0].tuning.has_cores);
+    for (const node::Team& team : crew.teams) EXPECT_EQ(team.tuner->again(), 1u);
+    crew.check_agreement();
+    EXPECT_EQ(run_mixed(crew, alone), "");
+}
+
 // A look makes many long calls itself where it measures: none of them is time for another look.
 TEST(Tuner, ALookIsNotInterruptedByTheNext) {
     // Asked once a look.

@@ -475,9 +475,9 @@ class NoClock final : public Clock {
 };
 
 // Calls of so many bytes from one look to the next.
-std::vector<uint64_t> between_looks(size_t bytes, size_t looks) {
+std::vector<uint64_t> between_looks(size_t bytes, size_t looks, uint32_t barrier_ns = 50) {
     NoClock clock;
-    Tuner tuner(clock, {}, {}, {});
+    Tuner tuner(clock, {}, {}, Figures{.barrier_ns = barrier_ns});
     Call call;
     call.collective = TUTTI_BCAST;
     call.bytes = bytes;
@@ -494,6 +494,11 @@ TEST(Looks, ComeAfterFewerCallsThatAreLonger) {
     EXPECT_EQ(between_looks(2048, 6), (std::vector<uint64_t>{64, 128, 256, 512, 1024, 1024}));
     EXPECT_EQ(between_looks(64 << 10, 6), (std::vector<uint64_t>{64, 43, 86, 171, 342, 342}));
     EXPECT_EQ(between_looks(64 << 20, 6), (std::vector<uint64_t>{64, 4, 8, 16, 32, 32}));
+}
+
+TEST(Looks, WhereTheyAreInVainComeEverLater) {
+    EXPECT_EQ(between_looks(2048, 7, 0),
+              (std::vector<uint64_t>{64, 128, 256, 512, 1024, 2048, 4096}));
 }
 
 // Whose bytes ranks may differ in.
