@@ -91,6 +91,8 @@ typedef struct tutti_node_info {
     uint32_t one_way_single_ns[TUTTI_NODE_SIZES];
     uint32_t all_ways_ring_ns[TUTTI_NODE_SIZES]; /* all send and all receive */
     uint32_t all_ways_single_ns[TUTTI_NODE_SIZES];
+    uint32_t short_ns; /* 1 KiB one way through slots */
+    uint32_t fold_ns;  /* 64 KiB one way through rings, and folded (a reduce) */
     uint32_t readers_ns[TUTTI_NODE_READERS]; /* 64 KiB one way by a single copy; of all at a time
                                                 it stands in one_way_single_ns */
     /* What follows: a call is cut into so many pieces, of no less and no more bytes. */

@@ -118,9 +118,6 @@ void print_choice(const Scenario& scenario, uint64_t bytes, const select::Choice
     fmt::print("why:   {}\n", choice.reason);
 }
 
-// What `tutti simulate` takes copies and folds to cost.
-constexpr price::NodeParameters kCosts;
-
 void print_way(const explain::NodeWay& way, bool runs_here, bool has_times) {
     const char* mark = runs_here && way.is_chosen ? "*" : " ";
     if (!way.obstacle.empty()) {
@@ -171,9 +168,8 @@ void print_node_level(const Scenario& scenario, uint64_t bytes, const select::Ch
         "that has most;\nwritten, read: payload in shared memory.\n");
     if (!has_times) return;
     fmt::print(
-        "time: of the rank that takes longest, by what was measured and {} GB/s of folding, which "
-        "is assumed;\n-: nothing that was measured tells it.\n",
-        kCosts.reduce_bytes_per_s / 1'000'000'000);
+        "time: of the rank that takes longest, by what was measured, and 40 GB/s within its own "
+        "memory;\n-: nothing that was measured tells it.\n");
 }
 
 Result<Done> check_schedule(const Words& words, const sched::Shape& shape,

@@ -102,11 +102,12 @@ bool is_true(const Json& object, const char* key) {
 Result<explain::MeasuredNode> read_node(const Json& node) {
     explain::MeasuredNode result;
     node::Figures& figures = result.figures;
-    for (auto done :
-         {read_number(node, "ranks", UINT32_MAX, result.ranks),
-          read_number(node, "barrier_ns", UINT32_MAX, figures.barrier_ns), read_ways(node, figures),
-          read_times(node, "one_way", figures.one_way),
-          read_times(node, "all_ways", figures.all_ways), read_readers(node, figures)}) {
+    for (auto done : {read_number(node, "ranks", UINT32_MAX, result.ranks),
+                      read_number(node, "barrier_ns", UINT32_MAX, figures.barrier_ns),
+                      read_ways(node, figures), read_times(node, "one_way", figures.one_way),
+                      read_times(node, "all_ways", figures.all_ways), read_readers(node, figures),
+                      read_number(node, "one_way_1k_ns", UINT32_MAX, figures.short_ns),
+                      read_number(node, "folded_64k_ns", UINT32_MAX, figures.fold_ns)}) {
         if (!done) return done.error();
     }
     if (figures.barrier_ns == 0) return malformed("\"barrier_ns\" is missing");

@@ -29,6 +29,8 @@ void describe_figures(const node::Figures& figures, tutti_node_info& info) {
     info.short_ring_ns = figures.short_ring_ns;
     describe_times(figures.one_way, info.one_way_ring_ns, info.one_way_single_ns);
     describe_times(figures.all_ways, info.all_ways_ring_ns, info.all_ways_single_ns);
+    info.short_ns = figures.short_ns;
+    info.fold_ns = figures.fold_ns;
     std::copy(figures.readers_ns.begin(), figures.readers_ns.end(), info.readers_ns);
 }
 

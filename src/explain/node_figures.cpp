@@ -67,6 +67,8 @@ node::Figures least_of(const node::Figures& one, const node::Figures& other) {
     keep_least(least.one_way.single, other.one_way.single);
     keep_least(least.all_ways.ring, other.all_ways.ring);
     keep_least(least.all_ways.single, other.all_ways.single);
+    keep_least(least.short_ns, other.short_ns);
+    keep_least(least.fold_ns, other.fold_ns);
     keep_least(least.readers_ns, other.readers_ns);
     return least;
 }

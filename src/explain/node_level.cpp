@@ -97,21 +97,16 @@ node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorit
 // A single copy reads at the rate that was measured for it, one way.
 std::optional<uint64_t> time_of(node::Team& team, const node::Call& call,
                                 const node::Algorithm& algorithm, const node::Figures& figures) {
-    const price::NodeParameters rings = price::parameters_of(figures, team.tuning);
     const bool is_single = std::string_view(algorithm.name) == "single";
+    const auto speeds = is_single ? price::single_speeds_of(figures, call.bytes)
+                                  : std::optional(price::speeds_of(figures, team.tuning));
+    if (!speeds) return std::nullopt;
     uint64_t most = 0;
     for (team.rank = 0; team.rank < team.size; ++team.rank) {
-        const node::Cost cost = node::cost_of(team, call, algorithm);
-        price::NodeParameters parameters = rings;
-        if (is_single) {
-            parameters.copy_bytes_per_s = price::single_bytes_per_s(figures, call.bytes);
-        }
-        if (parameters.copy_bytes_per_s == 0) break;
-        most = std::max(most, price::time_ns(cost, parameters));
+        most = std::max(most, price::time_ns(node::cost_of(team, call, algorithm), *speeds));
     }
-    const bool is_known = team.rank == team.size;
     team.rank = 0;
-    return is_known ? std::optional(most) : std::nullopt;
+    return most;
 }
 
 }  // namespace

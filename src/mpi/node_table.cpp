@@ -187,6 +187,8 @@ nlohmann::ordered_json node_json(std::span<const NodeRecord> rows) {
             entry["one_way_64k_ns"] = ways_json(info);
             entry["one_way"] = times_json(info.one_way_ring_ns, info.one_way_single_ns);
             entry["all_ways"] = times_json(info.all_ways_ring_ns, info.all_ways_single_ns);
+            if (info.short_ns != 0) entry["one_way_1k_ns"] = info.short_ns;
+            if (info.fold_ns != 0) entry["folded_64k_ns"] = info.fold_ns;
             entry["one_way_64k_readers"] = readers_json(info);
         } else {
             entry["reason"] = info.reason;

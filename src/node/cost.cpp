@@ -21,6 +21,11 @@ uint64_t depth_max(const Tree& tree) {
     return most;
 }
 
+// Of a pipeline a piece, else all of a block.
+uint64_t piece_of(const Op& op, uint64_t bytes) {
+    return op.rounds > 0 ? std::min<uint64_t>(op.piece_bytes, bytes) : bytes;
+}
+
 // How far the last rank is from the root of a broadcast, over its landing and the tree's root.
 uint64_t bcast_hops(const Team& team, const Op& op) {
     const Layout& layout = team.layout;
@@ -53,6 +58,7 @@ Cost tree_reduce_cost(const Team& team, const Op& op) {
     const uint64_t depth = depth_max(tree);
     Cost cost;
     cost.read_bytes = cost.folded_bytes = children * call.bytes;
+    if (children > 0) cost.first_bytes = depth * call.bytes;
     if (call.collective == TUTTI_REDUCE) {
         cost.rounds = depth + (is_moved ? 1 : 0);
         if (!is_tree_root || is_moved) cost.written_bytes = call.bytes;
@@ -67,9 +73,11 @@ Cost tree_reduce_cost(const Team& team, const Op& op) {
 
 Cost bcast_cost(const Team& team, const Op& op) {
     Cost cost;
+    const bool is_root = team.rank == op.call.root;
     cost.rounds = bcast_hops(team, op) + (op.rounds > 0 ? op.rounds - 1 : 0);
     cost.written_bytes = bcast_readers(team, op) > 0 ? op.call.bytes : 0;
-    cost.read_bytes = team.rank == op.call.root ? 0 : op.call.bytes;
+    cost.read_bytes = is_root ? 0 : op.call.bytes;
+    cost.first_bytes = is_root ? 0 : bcast_hops(team, op) * piece_of(op, op.call.bytes);
     return cost;
 }
 
@@ -81,6 +89,7 @@ Cost split_cost(const Team& team, const Op& op) {
     cost.written_bytes = op.call.bytes;  // the others' slices, and the own one when it is folded
     cost.folded_bytes = (team.size - 1) * share;
     cost.read_bytes = cost.folded_bytes + (is_receiver ? op.call.bytes - share : 0);
+    cost.own_bytes = is_receiver ? share : 0;
     return cost;
 }
 
@@ -129,6 +138,9 @@ Cost flat_cost(const Team& team, const Op& op) {
     if (op.call.collective == TUTTI_ALLREDUCE || (op.call.collective == TUTTI_REDUCE && is_root)) {
         cost.folded_bytes = others;
     }
+    if (cost.written_bytes == 0) cost.first_bytes = piece_of(op, bytes);
+    const bool has_own = has_blocks(op.call.collective) && !is_reduction(op.call.collective);
+    if (has_own && (is_root || !has_root(op.call.collective))) cost.own_bytes = bytes;
     return cost;
 }
 
@@ -136,7 +148,7 @@ Cost single_cost(const Team& team, const Op& op) {
     const bool is_bcast = op.call.collective == TUTTI_BCAST;
     Cost cost = is_bcast ? bcast_cost(team, op) : flat_cost(team, op);
     cost.rounds = is_bcast ? bcast_hops(team, op) : 1;
-    cost.written_bytes = 0;
+    cost.written_bytes = cost.first_bytes = 0;
     return cost;
 }
 

@@ -11,10 +11,14 @@ namespace tutti::node {
 struct Cost {
     // Flags of the longest chain that wait for each other.
     uint64_t rounds = 0;
-    // Payload in shared memory, of one rank; copies within its own memory are left out.
+    // Payload in shared memory, of one rank.
     uint64_t written_bytes = 0;
     uint64_t read_bytes = 0;
     uint64_t folded_bytes = 0;
+    // What others write before this rank's first read.
+    uint64_t first_bytes = 0;
+    // Copies within its own memory.
+    uint64_t own_bytes = 0;
 };
 
 // Leaders of a reduction of so many bytes along a tree, at a time: as many as weigh least.

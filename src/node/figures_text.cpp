@@ -79,6 +79,7 @@ std::vector<std::string> figures_text(const Figures& figures) {
         add_time(one_way, name_of(static_cast<CopyWay>(i)), figures.way_ns[i]);
     }
     add_time(one_way, "short ring", figures.short_ring_ns);
+    add_time(one_way, "folded", figures.fold_ns);
     add_time(one_way, "single copy", figures.one_way.single[kMeasuredMiddle]);
     one_way += readers_text(figures);
     std::string both_ways;

@@ -33,6 +33,8 @@ uint32_t calls_of(Pattern pattern) {
             return 8;
         case Pattern::kOneWay:
         case Pattern::kPair:
+        case Pattern::kShort:
+        case Pattern::kFold:
             return 2;
         default:
             return 1;
@@ -132,7 +134,8 @@ void Meter::decide(const Team& team) {
                                            .has_long_rings = limits_.has_long_rings,
                                            .all_ways_bytes_max = block_bytes_max(team),
                                            .distances = distances_,
-                                           .readers = readers_of_one(team)});
+                                           .readers = readers_of_one(team),
+                                           .for_prices = true});
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;
@@ -191,12 +194,15 @@ bool Meter::move_on(Team& team) {
     }
     Call call;
     if (trial.pattern != Pattern::kBarrier) {
-        const bool is_bcast = trial.pattern == Pattern::kOneWay;
-        call.collective = is_bcast ? TUTTI_BCAST : TUTTI_ALLGATHER;
-        call.root = is_bcast && calls_ == 1 ? team.size - 1 : 0;
-        call.bytes = kMeasuredBytes[trial.size];
+        const bool is_bcast = trial.pattern == Pattern::kOneWay || trial.pattern == Pattern::kShort;
+        const bool is_fold = trial.pattern == Pattern::kFold;
+        call.collective = is_bcast ? TUTTI_BCAST : is_fold ? TUTTI_REDUCE : TUTTI_ALLGATHER;
+        const bool is_far = is_fold == (calls_ == 0);  // the root
+        call.root = (is_bcast || is_fold) && is_far ? team.size - 1 : 0;
+        call.bytes = trial.pattern == Pattern::kShort ? kShortBytes : kMeasuredBytes[trial.size];
         call.send = is_bcast ? nullptr : room_.get();
         call.recv = is_bcast ? room_.get() : room_.get() + kMeasuredBytes.back();
+        if (is_fold) call.reducer = {sum_, nullptr, nullptr, sizeof(uint64_t)};
     }
     ++calls_;
     phase_ = Phase::kMoving;

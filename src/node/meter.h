@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/step.h"
+#include "node/kernels/kernels.h"
 #include "node/team.h"
 #include "node/tuning.h"
 
@@ -72,6 +73,7 @@ class Meter {
     void end(Team& team);
 
     Clock& clock_;
+    Kernel sum_ = find_kernel(TUTTI_UINT64, TUTTI_SUM, best_isa(IsaChoice::kAuto));
     Tuning untried_;
     TuningLimits limits_;
     Figures known_;

@@ -158,6 +158,24 @@ std::optional<Trial> next_single(const Figures& figures, const Measurable& measu
     return trial;
 }
 
+// Of what prices want to know and a choice does not. All ways, by rings: what of one way is
+// writing, and what is reading.
+std::optional<Trial> next_of_prices(const Figures& figures, size_t all_ways_bytes_max) {
+    const BestRing best = best_ring(figures, CopyWay::kPrefetch);
+    const Trial trial{
+        .way = best.way, .size = kMeasuredMiddle, .is_single = false, .is_short = best.is_short};
+    const auto of = [&](Pattern pattern) {
+        Trial next = trial;
+        next.pattern = pattern;
+        return next;
+    };
+    if (figures.short_ns == 0) return of(Pattern::kShort);
+    if (figures.fold_ns == 0) return of(Pattern::kFold);
+    const bool has_room = kMeasuredBytes[kMeasuredMiddle] <= all_ways_bytes_max;
+    const bool is_known = figures.all_ways.ring[kMeasuredMiddle] != 0;
+    return has_room && !is_known ? std::optional(of(Pattern::kAllWays)) : std::nullopt;
+}
+
 // Where all pairs are alike, one of them says nothing that the team has not said.
 bool are_apart(uint32_t distances) { return std::popcount(distances) > 1; }
 
@@ -239,11 +257,14 @@ std::optional<Trial> next_trial(const Figures& figures, const Measurable& measur
     if (measurable.can_read) {
         if (auto trial = next_single(figures, measurable)) return trial;
     }
-    return next_pair(figures, measurable.distances);
+    if (auto trial = next_pair(figures, measurable.distances)) return trial;
+    if (!measurable.for_prices) return std::nullopt;
+    return next_of_prices(figures, measurable.all_ways_bytes_max);
 }
 
 void forget_unfinished(Figures& figures, const Trial& next) {
     const bool is_way = next.pattern == Pattern::kOneWay && next.size == kMeasuredMiddle;
+    if (next.pattern == Pattern::kShort || next.pattern == Pattern::kFold) return;
     if (next.pattern == Pattern::kBarrier) {
         figures = Figures{};
     } else if (next.pattern == Pattern::kFlag) {
@@ -275,6 +296,8 @@ Times tuned_one_way(const Figures& figures) {
 
 uint32_t& time_of(Figures& figures, const Trial& trial) {
     if (trial.pattern == Pattern::kBarrier) return figures.barrier_ns;
+    if (trial.pattern == Pattern::kShort) return figures.short_ns;
+    if (trial.pattern == Pattern::kFold) return figures.fold_ns;
     PairFigures& pair = figures.pairs[trial.distance];
     if (trial.pattern == Pattern::kFlag) return pair.flag_ns;
     if (trial.pattern == Pattern::kPair) return pair.way_ns[static_cast<size_t>(trial.way)];
@@ -290,7 +313,9 @@ uint32_t& time_of(Figures& figures, const Trial& trial) {
 
 uint32_t rival_ns(const Figures& figures, const Trial& trial) {
     const bool is_pair = trial.pattern == Pattern::kPair;
-    if (trial.pattern == Pattern::kBarrier || trial.pattern == Pattern::kFlag) return 0;
+    const bool is_compared =
+        trial.pattern == Pattern::kOneWay || trial.pattern == Pattern::kAllWays || is_pair;
+    if (!is_compared) return 0;
     const auto& way_ns = is_pair ? figures.pairs[trial.distance].way_ns : figures.way_ns;
     if (is_pair) return way_ns[static_cast<size_t>(best_way(way_ns, trial.way))];
     if (is_of_limit(trial)) return tuned_one_way(figures).single[kMeasuredMiddle];

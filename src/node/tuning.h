@@ -73,6 +73,9 @@ enum class Pattern : uint8_t {
     kBarrier,
     kOneWay,   // a broadcast from rank 0 and one back, of which half is counted
     kAllWays,  // an allgather
+    // For prices alone, as one way: what is in slots, and what is folded where it is read.
+    kShort,
+    kFold,  // a reduction to the last rank, and one to rank 0
     // Of rank 0 and one other, to it and back, of which half is counted; all others do nothing.
     kFlag,  // no bytes
     kPair
@@ -82,6 +85,8 @@ enum class Pattern : uint8_t {
 inline constexpr std::array<uint32_t, 6> kMeasuredBytes = {8u << 10,  16u << 10,  32u << 10,
                                                            64u << 10, 128u << 10, 256u << 10};
 inline constexpr size_t kMeasuredMiddle = 3;  // 64 KiB, which is measured first
+// One way through slots.
+inline constexpr uint32_t kShortBytes = 1024;
 // Readers of one giver at a time, as they are tried: 1, 2, 4 and so on.
 inline constexpr size_t kReaderLimits = 8;
 
@@ -105,6 +110,8 @@ struct Figures {
     uint32_t short_ring_ns = 0;
     Times one_way;
     Times all_ways;
+    uint32_t short_ns = 0;  // 1 KiB one way
+    uint32_t fold_ns = 0;   // 64 KiB one way, and folded
     // 64 KiB one way by single copy, where 2^i at most read one giver at a time. Of any number at a
     // time: one_way.
     std::array<uint32_t, kReaderLimits> readers_ns{};
@@ -131,6 +138,7 @@ struct Measurable {
     size_t all_ways_bytes_max = 0;  // of a block, as far as there is memory for all
     uint32_t distances = 0;         // of which there are pairs, a bit each
     uint32_t readers = 1;           // of one giver in a broadcast, at most
+    bool for_prices = false;        // too
 };
 // What to measure next, after these; nothing: it is enough.
 std::optional<Trial> next_trial(const Figures& figures, const Measurable& measurable);

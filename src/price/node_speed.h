@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "node/cost.h"
 #include "node/tuning.h"
@@ -15,10 +16,28 @@ namespace tutti::price {
 // Nobody measures folding; what figures do not tell stays as it is assumed. A barrier is measured.
 NodeParameters parameters_of(const node::Figures& figures, const node::Tuning& tuning);
 
-// As a single copy reads so much one way, of the next size that was measured; 0: none was.
-uint64_t single_bytes_per_s(const node::Figures& figures, uint64_t bytes);
+// What 64 KiB take, in nanoseconds, and a flag.
+struct NodeSpeeds {
+    uint64_t flag_ns = 0;
+    uint64_t start_ns = 0;  // what the first KiB that is read takes longer than others
+    uint64_t write_ns = 0;
+    uint64_t read_ns = 0;
+    uint64_t fold_ns = 0;  // as it is read
+    uint64_t own_ns = 0;   // within a rank's own memory; assumed
+};
+
+// Such that what was measured takes what it took: 64 KiB one way, both ways, and folded, through
+// rings as the tuning has them, and 1 KiB through slots. One way a rank writes while the other one
+// reads; both ways each does both. What was not measured: writing takes as long as reading, folding
+// no longer. At least 64 KiB one way is measured.
+NodeSpeeds speeds_of(const node::Figures& figures, const node::Tuning& tuning);
+// By single copy nothing is written, and what is folded is read before. At the rate of the next
+// size that was measured one way; none was: nothing.
+std::optional<NodeSpeeds> single_speeds_of(const node::Figures& figures, uint64_t bytes);
 
 // Of one rank: its chain of flags, and then what it moves and folds itself.
 uint64_t time_ns(const node::Cost& cost, const NodeParameters& parameters);
+// The same, with what others write before its first read, and copies within its own memory.
+uint64_t time_ns(const node::Cost& cost, const NodeSpeeds& speeds);
 
 }  // namespace tutti::price

@@ -50,10 +50,13 @@ TEST(NodeFigures, AsAReportTellsThem) {
 TEST(NodeFigures, ReadersAtATime) {
     const auto found = parse_node_figures(
         report(node_text(4, R"(, "one_way_64k_readers": [{"readers": 1, "single_copy_ns": 9000},
-                                                        {"readers": 2, "single_copy_ns": 7000}])")),
+                                                        {"readers": 2, "single_copy_ns": 7000}],
+                              "one_way_1k_ns": 300, "folded_64k_ns": 17000)")),
         4);
     ASSERT_TRUE(found) << found.error().message;
     const node::Figures& figures = found.value().figures;
+    EXPECT_EQ(figures.short_ns, 300u);
+    EXPECT_EQ(figures.fold_ns, 17000u);
     EXPECT_EQ(figures.readers_ns, (std::array<uint32_t, node::kReaderLimits>{9000, 7000}));
     EXPECT_EQ(explain::tuning_of(found.value(), {}, 4).readers_max, 2u);
     EXPECT_EQ(found.value().text().substr(found.value().text().find("single")),

@@ -91,6 +91,9 @@ TEST(LeastOf, TakesTheLessOfWhatWasMeasured) {
     node::Figures other = far();
     one.way_ns = {5, 0, 7, 0};
     other.way_ns = {6, 8, 6, 0};
+    one.short_ns = 7;
+    other.short_ns = 6;
+    one.fold_ns = 8;
     one.readers_ns = {0, 5, 9};
     other.readers_ns = {3, 6, 8};
     const node::Figures least = least_of(one, other);
@@ -99,6 +102,8 @@ TEST(LeastOf, TakesTheLessOfWhatWasMeasured) {
     EXPECT_EQ(least.one_way.single[kMeasuredMiddle], 7700u);
     EXPECT_EQ(least.one_way.ring, other.one_way.ring);
     EXPECT_EQ(least.all_ways, other.all_ways);
+    EXPECT_EQ(least.short_ns, 6u);
+    EXPECT_EQ(least.fold_ns, 8u);
     EXPECT_EQ(least.readers_ns, (std::array<uint32_t, node::kReaderLimits>{3, 5, 8}));
     EXPECT_EQ(least_of({}, other), other);
     EXPECT_EQ(least_of(other, {}), other);

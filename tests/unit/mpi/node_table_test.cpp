@@ -35,6 +35,8 @@ tutti_node_info far_info(uint64_t processes, tutti_node_state state) {
     info.single_one_way_bytes = 32768;
     info.single_all_ways_bytes = UINT64_MAX;
     info.single_scatter_bytes = 16384;
+    info.short_ns = 300;
+    info.fold_ns = 17000;
     info.readers_ns[1] = 9000;
     info.readers_ns[2] = 11000;
     info.single_readers_max = 2;
@@ -155,6 +157,7 @@ TEST(NodeTable, Json) {
        "one_way": [{"bytes": 32768, "rings_ns": 8000, "single_copy_ns": 7000},
                    {"bytes": 65536, "single_copy_ns": 12000}],
        "all_ways": [],
+       "one_way_1k_ns": 300, "folded_64k_ns": 17000,
        "one_way_64k_readers": [{"readers": 2, "single_copy_ns": 9000},
                                {"readers": 4, "single_copy_ns": 11000}],
        "follows": {"way": "stream", "pieces": 4, "piece_bytes_min": 8192, "piece_bytes_max": 65536,

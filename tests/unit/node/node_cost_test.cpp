@@ -133,6 +133,33 @@ TEST_F(NodeCost, IsWhatACallLeaves) {
     }
 }
 
+// Of two ranks, the second one's of a broadcast and of an allgather, and the root's of a gather.
+TEST_F(NodeCost, TellsWhatOthersWriteFirstAndWhatStaysAtHome) {
+    Team team;
+    team.size = 2;
+    team.slice.geometry = Geometry::make(2, 16 * 1024);
+    team.rank = 1;
+    const auto cost = [&](tutti_collective collective, Rank root, size_t bytes) {
+        Call call;
+        call.collective = collective;
+        call.root = root;
+        call.bytes = bytes;
+        call.reducer = {or_bytes, nullptr, nullptr, 1};
+        return cost_of(team, call);
+    };
+    EXPECT_EQ(cost(TUTTI_BCAST, 0, 1000).first_bytes, 1000u);
+    EXPECT_EQ(cost(TUTTI_BCAST, 0, 64 << 10).first_bytes, 8u << 10);
+    EXPECT_EQ(cost(TUTTI_BCAST, 1, 64 << 10).first_bytes, 0u);
+    EXPECT_EQ(cost(TUTTI_BCAST, 0, 64 << 10).own_bytes, 0u);
+    EXPECT_EQ(cost(TUTTI_GATHER, 1, 64 << 10).first_bytes, 8u << 10);
+    EXPECT_EQ(cost(TUTTI_GATHER, 1, 64 << 10).own_bytes, 64u << 10);
+    EXPECT_EQ(cost(TUTTI_GATHER, 0, 64 << 10).own_bytes, 0u);
+    EXPECT_EQ(cost(TUTTI_ALLGATHER, 0, 64 << 10).first_bytes, 0u);
+    EXPECT_EQ(cost(TUTTI_ALLGATHER, 0, 64 << 10).own_bytes, 64u << 10);
+    EXPECT_EQ(cost(TUTTI_REDUCE, 1, 8 << 10).own_bytes, 0u);
+    EXPECT_EQ(cost(TUTTI_ALLREDUCE, 0, 256 << 10).own_bytes, 128u << 10);
+}
+
 // A reduction by shares, of more than 32 KiB of all ranks together.
 TEST_F(NodeCost, CountsSharesOfEveryLength) {
     for (const uint32_t ranks : {2u, 4u, 7u}) {

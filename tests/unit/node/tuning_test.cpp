@@ -208,6 +208,31 @@ TEST(Tuning, BlocksOfAllAreLimited) {
     EXPECT_EQ(tune(none, {}, {}).single_all_ways, kNever);
 }
 
+// Last, and nothing follows from it.
+TEST(Tuning, WhatPricesWantIsMeasuredToo) {
+    const auto ns = machine(500, 200, 500);
+    for (const size_t all_ways_bytes : {size_t{kAny}, size_t{16 << 10}}) {
+        Figures figures = measured(ns, false, all_ways_bytes);
+        const Tuning tuning = tune(figures, {}, {});
+        std::vector<Pattern> asked;
+        while (const auto next = next_trial(
+                   figures, {.all_ways_bytes_max = all_ways_bytes, .for_prices = true})) {
+            Figures cut = figures;
+            forget_unfinished(cut, *next);
+            EXPECT_EQ(cut, figures);
+            EXPECT_EQ(rival_ns(figures, *next), 0u);
+            asked.push_back(next->pattern);
+            time_of(figures, *next) = 5;
+        }
+        std::vector<Pattern> wanted = {Pattern::kShort, Pattern::kFold};
+        if (all_ways_bytes == kAny) wanted.push_back(Pattern::kAllWays);
+        EXPECT_EQ(asked, wanted);
+        EXPECT_EQ(figures.short_ns, 5u);
+        EXPECT_EQ(figures.fold_ns, 5u);
+        EXPECT_EQ(tune(figures, {}, {}), tuning);
+    }
+}
+
 // Ways are compared when all were tried, sizes when the search for a threshold has ended.
 TEST(Tuning, WhatIsCutOffIsNotMeasured) {
     const auto ns = machine(500, 200, 500);
@@ -477,7 +502,9 @@ class NoClock final : public Clock {
 // Calls of so many bytes from one look to the next.
 std::vector<uint64_t> between_looks(size_t bytes, size_t looks, uint32_t barrier_ns = 50) {
     NoClock clock;
-    Tuner tuner(clock, {}, {}, Figures{.barrier_ns = barrier_ns});
+    Figures figures;
+    figures.barrier_ns = barrier_ns;
+    Tuner tuner(clock, {}, {}, figures);
     Call call;
     call.collective = TUTTI_BCAST;
     call.bytes = bytes;

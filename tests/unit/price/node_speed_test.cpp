@@ -70,6 +70,39 @@ TEST(NodeSpeed, FlagsAreNeverMoreThanHalfOfIt) {
     EXPECT_EQ(parameters_of(figures, tuned(figures)).copy_bytes_per_s, 65536 * kGB / 4216 + 1);
 }
 
+// A reader's: as many flags as pieces, the first of which is written before it begins.
+TEST(NodeSpeed, OneWayBothWaysAndFoldedTakeWhatTheyTook) {
+    Figures figures = near_cores();
+    figures.short_ns = 300;
+    figures.all_ways.ring[node::kMeasuredMiddle] = 12'000;
+    figures.fold_ns = 10'432;
+    const NodeSpeeds speeds = speeds_of(figures, tuned(figures));
+    EXPECT_EQ(speeds.flag_ns, 60u);
+    EXPECT_EQ(speeds.write_ns, 12'000u - 60 - 1600 - 8192);
+    EXPECT_EQ(speeds.start_ns, 300u - 60 - 128);  // 1 KiB of 8192 ns is 128
+    EXPECT_EQ(time_ns({.rounds = 1, .read_bytes = 1024}, speeds) / 10, 29u);
+    EXPECT_EQ(time_ns({.rounds = 4, .read_bytes = 65536, .first_bytes = 16384}, speeds), 8432u);
+    EXPECT_EQ(
+        time_ns({.rounds = 4, .read_bytes = 65536, .folded_bytes = 65536, .first_bytes = 16384},
+                speeds),
+        10'432u);
+    EXPECT_EQ(time_ns({.own_bytes = 131'072}, speeds), 3200u);
+}
+
+TEST(NodeSpeed, WithoutFiguresBothSidesTakeAsLong) {
+    const NodeSpeeds speeds = speeds_of(near_cores(), tuned(near_cores()));
+    EXPECT_EQ(speeds.write_ns, 8192u);
+    EXPECT_EQ(speeds.read_ns, 8192u - 2048);
+    EXPECT_EQ(speeds.fold_ns, speeds.read_ns);
+    EXPECT_EQ(speeds.start_ns, 0u);
+    // Whatever was measured, nothing takes no time.
+    Figures odd = near_cores();
+    odd.all_ways.ring[node::kMeasuredMiddle] = 1;
+    odd.short_ns = odd.fold_ns = 1;
+    EXPECT_EQ(speeds_of(odd, tuned(odd)).write_ns, 1024u);
+    EXPECT_EQ(speeds_of(odd, tuned(odd)).fold_ns, 1u);
+}
+
 TEST(NodeSpeed, WhatWasNotMeasuredIsAssumed) {
     Figures figures;
     figures.barrier_ns = 60;
@@ -78,25 +111,33 @@ TEST(NodeSpeed, WhatWasNotMeasuredIsAssumed) {
     EXPECT_EQ(found.copy_bytes_per_s, NodeParameters{}.copy_bytes_per_s);
 }
 
+// What 64 KiB take.
+uint64_t single_ns(const Figures& figures, uint64_t bytes) {
+    const auto speeds = single_speeds_of(figures, bytes);
+    return speeds ? speeds->read_ns : 0;
+}
+
 TEST(NodeSpeed, SingleCopyGoesByTheNextSize) {
-    EXPECT_EQ(single_bytes_per_s(far_cores(), 65536), 0u);
-    EXPECT_EQ(single_bytes_per_s(near_cores(), 8), 4 * kGB);
-    EXPECT_EQ(single_bytes_per_s(near_cores(), 1 << 30), 4 * kGB);
+    EXPECT_EQ(single_ns(far_cores(), 65536), 0u);
+    EXPECT_EQ(single_ns(near_cores(), 8), 16384u);
+    EXPECT_EQ(single_ns(near_cores(), 1 << 30), 16384u);
     const Figures figures = two_sockets();
-    EXPECT_EQ(single_bytes_per_s(figures, 1), 16384 * kGB / 20000);
-    EXPECT_EQ(single_bytes_per_s(figures, 32767), 16384 * kGB / 20000);
-    EXPECT_EQ(single_bytes_per_s(figures, 32768), kGB);
-    EXPECT_EQ(single_bytes_per_s(figures, 65536), 2 * kGB);
-    EXPECT_EQ(single_bytes_per_s(figures, 262144), 4 * kGB);
+    EXPECT_EQ(single_ns(figures, 1), 80'000u);
+    EXPECT_EQ(single_ns(figures, 32767), 80'000u);
+    EXPECT_EQ(single_ns(figures, 32768), 65536u);
+    EXPECT_EQ(single_ns(figures, 65536), 32768u);
+    EXPECT_EQ(single_ns(figures, 262144), 16384u);
+    const NodeSpeeds speeds = *single_speeds_of(figures, 262144);
+    EXPECT_EQ(speeds.fold_ns, speeds.read_ns + speeds.own_ns);
 }
 
 // As calls run: with as many readers at a time as were best.
 TEST(NodeSpeed, SingleCopyGoesByTheBestReaders) {
     Figures figures = near_cores();
     figures.readers_ns[0] = 32768;
-    EXPECT_EQ(single_bytes_per_s(figures, 65536), 4 * kGB);
+    EXPECT_EQ(single_ns(figures, 65536), 16384u);
     figures.readers_ns[1] = 8192;
-    EXPECT_EQ(single_bytes_per_s(figures, 65536), 8 * kGB);
+    EXPECT_EQ(single_ns(figures, 65536), 8192u);
 }
 
 TEST(NodeSpeed, TimesAddUp) {
