@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -70,6 +71,9 @@ class CellRun {
     void put_times(Cell& cell);
     [[nodiscard]] std::optional<Error> agree_on_failure();
     void note(const SideState& state, const Batch& batch, const Mismatch& mismatch);
+    [[nodiscard]] const Buffers& buffers_of(const SideState& state) const {
+        return buffers_[are_apart_ && state.side == Side::kTutti ? 1 : 0];
+    }
     [[nodiscard]] bool is_late() const { return order_.late && order_.late->rank == place_.rank; }
 
     BenchMpi& mpi_;
@@ -77,7 +81,10 @@ class CellRun {
     const CellOrder& order_;
     uint64_t& number_;
     const RankOfSize place_;
-    Buffers buffers_;
+    // By side: lines that the others hold from the host's calls, which may read where data stand,
+    // would be dear to write for Tutti's, and the other way round. Where memory allows two.
+    std::array<Buffers, 2> buffers_;
+    bool are_apart_ = false;
     std::vector<SideState> sides_;
     std::optional<SkewedCalls> skewed_;   // while time is taken
     std::optional<uint64_t> repetition_;  // of a skewed call
@@ -111,7 +118,12 @@ std::string CellRun::lack_of_memory() {
         return "buffers of all ranks would take " + std::to_string(bytes >> 20) + " MiB of the " +
                std::to_string(limit >> 20) + " MiB that may be used";
     }
-    double failed = buffers_.allocate(call, count, order_.fresh) ? 0 : 1;
+    // Fresh ones no cache holds.
+    are_apart_ = !order_.fresh && sides_.size() > 1 && 2 * bytes <= limit;
+    double failed = 0;
+    for (size_t side = 0; side < (are_apart_ ? 2 : 1); ++side) {
+        if (!buffers_[side].allocate(call, count, order_.fresh)) failed = 1;
+    }
     mpi_.max_in_place(&failed, 1);
     return failed == 0 ? "" : "not enough memory for the buffers on some rank";
 }
@@ -148,8 +160,9 @@ double CellRun::run_batch(const SideState& state, uint64_t calls) {
                 order_.paper};
     if (order_.is_brief) batch.roots = kBriefRoots;
     number_ += calls;
-    fill(batch, place_, buffers_.view());
-    if (order_.fresh) buffers_.flush(batch);
+    const Buffers& buffers = buffers_of(state);
+    fill(batch, place_, buffers.view());
+    if (order_.fresh) buffers.flush(batch);
     page_.meet(mpi_);
     if (is_late()) {
         std::this_thread::sleep_for(
@@ -158,12 +171,12 @@ double CellRun::run_batch(const SideState& state, uint64_t calls) {
     stay_.ready_ns = monotonic_ns();
     if (repetition_) skewed_->wait(*repetition_, stay_.ready_ns);
     stay_.entered_ns = monotonic_ns();
-    const double seconds = mpi_.run(state.side, is_apart(state), batch, buffers_.view());
+    const double seconds = mpi_.run(state.side, is_apart(state), batch, buffers.view());
     stay_.left_ns = monotonic_ns();
     // Whoever leaves the batch first must not poll in the host's next call and so keep those who
     // are still in it from a processor.
     page_.meet(mpi_);
-    if (const auto mismatch = verify(batch, place_, buffers_.view())) {
+    if (const auto mismatch = verify(batch, place_, buffers.view())) {
         note(state, batch, *mismatch);
     }
     return seconds;
@@ -193,7 +206,7 @@ void CellRun::check_barriers(const SideState& state) {
         const Batch batch{order_.collective, 0, number_, number_, 1};
         ++number_;
         if (page_.all_attached()) page_.arrive(place_.rank, number_);
-        mpi_.run(state.side, is_apart(state), batch, buffers_.view());
+        mpi_.run(state.side, is_apart(state), batch, buffers_of(state).view());
         if (!page_.all_attached() || !failure_.empty()) continue;
         if (const auto behind = page_.rank_behind(number_)) {
             failure_ = std::string("wrong result: rank ") + std::to_string(place_.rank) +
@@ -214,7 +227,7 @@ void CellRun::calibrate(SideState& state) {
     }
     const double enough = page_.crowded() ? kCrowdedBatchSeconds : kBatchSeconds;
     const bool once = order_.bytes >= kOnceBytes || (order_.bytes > 0 && order_.fresh);
-    const uint64_t calls_max = once ? buffers_.view().count() : kCallsMax;
+    const uint64_t calls_max = once ? buffers_of(state).view().count() : kCallsMax;
     while (state.calls < calls_max) {
         double seconds = run_batch(state, state.calls);
         mpi_.max_in_place(&seconds, 1);
