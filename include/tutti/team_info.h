@@ -142,6 +142,9 @@ typedef struct tutti_arrivals_info {
     /* So long after the first this member came, in the last samples, the oldest first. */
     uint32_t recent;
     uint64_t recent_late_ns[TUTTI_ARRIVALS_RECENT];
+    /* Short calls whose result does not depend on the order of operands run by whoever comes last,
+     * from this call of the team on; 0: they do not. */
+    uint64_t follows_since;
 } tutti_arrivals_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */

@@ -25,6 +25,9 @@ void CallArrivals::add(const CallArrivals& other) {
     ranks += other.ranks;
 }
 
+uint64_t CallArrivals::spread_ns() const { return between(first_ns, last_ns); }
+uint64_t CallArrivals::delay_ns() const { return between(last_ns, left_ns); }
+
 void ArrivalBlock::add(const ArrivalBlock& other) {
     elapsed_ns = std::max(elapsed_ns, other.elapsed_ns);
     reading_ns = std::max(reading_ns, other.reading_ns);
@@ -66,12 +69,12 @@ void ArrivalFigures::add(const CallArrivals& call, int64_t own_ns, bool all_wait
     if (call.ranks == 0) return;
     recent_late_ns[samples % kRecentMax] = between(call.first_ns, own_ns);
     ++samples;
-    const uint64_t spread = between(call.first_ns, call.last_ns);
+    const uint64_t spread = call.spread_ns();
     spread_ns += spread;
     spread_ns_max = std::max(spread_ns_max, spread);
     last_ones.add(call.last_rank);
     if (call.left_ns != INT64_MIN) {
-        const uint64_t delay = between(call.last_ns, call.left_ns);
+        const uint64_t delay = call.delay_ns();
         ++delay_samples;
         delay_ns += delay;
         delay_ns_max = std::max(delay_ns_max, delay);

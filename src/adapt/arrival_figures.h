@@ -29,6 +29,9 @@ struct CallArrivals {
     uint32_t ranks = 0;
 
     void add(const CallArrivals& other);
+    // Clocks are off by their error, and what seems to be less than nothing is nothing.
+    [[nodiscard]] uint64_t spread_ns() const;
+    [[nodiscard]] uint64_t delay_ns() const;  // where the last exit is known
 };
 
 // What is reduced: the calls that have been sampled since the last time, the oldest first. `add` is
@@ -92,8 +95,7 @@ struct ArrivalFigures {
     static constexpr uint32_t kRecentMax = 16;
     std::array<uint64_t, kRecentMax> recent_late_ns{};
 
-    // own_ns: this rank's arrival. all_wait: nobody leaves before all have come. Clocks are off by
-    // their error, and what seems to be less than nothing is nothing.
+    // own_ns: this rank's arrival. all_wait: nobody leaves before all have come.
     void add(const CallArrivals& call, int64_t own_ns, bool all_wait);
 };
 

@@ -59,11 +59,11 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
      [](const Settings& s) { return shown(s.stall_s); }},
     {{"TUTTI_ARRIVALS", "--arrivals", "auto|on|off", "auto",
       "Which ranks come late: every 64th call of a communicator, in the mean, is looked at, and "
-      "the "
-      "report says who was last and what the others lost. auto: where there is a report. Members "
-      "compare what they have once in a thousand calls, and hosts read each other's clocks, by a "
-      "few "
-      "messages, a 200th of the time. See docs/protocol/arrival.md."},
+      "the report says who was last and what the others lost. Across hosts with multicast, "
+      "barriers and short allreduces whose operands may be put in parentheses in any way then "
+      "run by whoever comes last where that is faster. auto: for that choice, and where there is "
+      "a report. Members compare what they have once in a thousand calls, and hosts read each "
+      "other's clocks, by a few messages, a 200th of the time. See docs/protocol/arrival.md."},
      [](Settings& s, std::string_view v) {
          return assign(s.arrivals, parse_auto_on_off<ArrivalsChoice>(v));
      },

@@ -62,6 +62,10 @@ struct Settings {
         if (arrivals == ArrivalsChoice::kAuto) return !report.empty();
         return arrivals == ArrivalsChoice::kOn;
     }
+    // Calls may run otherwise since ranks come late. Live tuning tries that itself.
+    [[nodiscard]] bool may_follow_arrivals() const {
+        return arrivals != ArrivalsChoice::kOff && !tunes_live() && !watches_calls();
+    }
     [[nodiscard]] bool tunes_live() const { return tune != TuneChoice::kOff && !watches_calls(); }
     // Calls are compared, or those who come late are named.
     [[nodiscard]] bool watches_calls() const { return check || stall_s > 0; }

@@ -314,16 +314,22 @@ Report TeamMaker::attach() {
     inter_node.attach(inter_node.placement().members_max() > 1 ? &team_->members().node : nullptr);
     auto planned =
         inter_node.plan_helpers(context_.settings().check ? sizeof(engine::CallCard) : 0);
-    if (planned && team_->arrivals()) planned = prepare_arrivals();
+    if (planned) planned = prepare_arrivals();
     return planned ? Report{} : report_of(planned.error());
 }
 
-// Clocks are read by the embedder's allgather, where that stays.
+// Clocks are read by the embedder's allgather, where that stays. Where there may be multicast, by
+// default arrivals are looked at for the choice that follows from them.
 Result<Done> TeamMaker::prepare_arrivals() {
-    if (!params_.multicast_later) {
+    const Settings& settings = context_.settings();
+    const bool may_multicast = inter_node_->awaits_multicast() || inter_node_->multicast_ns() > 0;
+    const bool may_follow = may_multicast && settings.may_follow_arrivals();
+    if (!params_.multicast_later || !(may_follow || team_->arrivals())) {
         team_->leave_arrivals();
         return Done{};
     }
+    if (!team_->arrivals()) team_->watch_arrivals();
+    if (may_follow) team_->follow_arrivals();
     team_->read_clocks_by(read_clocks);
     return inter_node_->plan_comparison(sizeof(adapt::ArrivalBlock));
 }

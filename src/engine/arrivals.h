@@ -5,6 +5,7 @@
 // they found when they last compared.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -39,6 +40,7 @@ class Arrivals {
         // For live tuning: of a batch (time_calls()), and by whose number there its kind is known.
         bool is_timed = false;
         uint32_t question = 0;
+        bool may_follow = false;  // see select/follow.h
     };
     // After a call that has a turn.
     void add(const Sample& sample);
@@ -54,6 +56,9 @@ class Arrivals {
     }
     // The next comparison; then samples have no say in when it comes.
     void compare_after(uint64_t calls) { compares_at_ = calls_ + calls; }
+    // Calls run otherwise from now on: the next comparison comes after few samples, as the second
+    // one did.
+    void compare_soon() { wanted_ = std::min(wanted_, kWantedSoon); }
     [[nodiscard]] uint64_t calls() const { return calls_; }
     [[nodiscard]] uint32_t timed() const { return timed_; }
     // Of the last comparison, before it counts (compared()): block().calls are so many.
@@ -88,6 +93,7 @@ class Arrivals {
 
     // The first comparison, where calls are timed.
     static constexpr uint64_t kFirstLook = 128;
+    static constexpr uint32_t kWantedSoon = 8;
     // A reading may take so small a share of the time between two of them.
     static constexpr uint64_t kReadingShare = 200;
 

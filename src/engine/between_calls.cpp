@@ -80,6 +80,8 @@ void Team::tune_live(bool all) {
     arrivals_->time_calls(select::Live::kTimesMax);
 }
 
+void Team::follow_arrivals() { follow_ = std::make_unique<select::Follow>(); }
+
 void Team::read_clocks_by(Trial how) {
     arrivals_->read_clocks();
     read_clocks_ = how;
@@ -119,7 +121,9 @@ bool Team::compare_arrivals() {
     queue_.put_in_front(run_);
     if (wait_for(run_) != TUTTI_OK) return true;
     if (live_) hear_of_trials();
+    const bool runs_otherwise = follow_ && hear_of_late();
     arrivals_->compared();
+    if (runs_otherwise) arrivals_->compare_soon();
     if (live_) arrivals_->compare_after(arrivals_->block().wish_calls);
     return true;
 }
@@ -152,6 +156,18 @@ void Team::hear_of_trials() {
     live_->begin(name);
 }
 
+// True where calls run otherwise from the next one on. Whether multicast has failed meanwhile not
+// all members know; where it has, calls go by the rules all the same.
+bool Team::hear_of_late() {
+    const auto samples = arrivals_->samples();
+    for (size_t i = 0; i < samples.size(); ++i) {
+        const adapt::CallArrivals& call = arrivals_->block().calls[i];
+        if (!samples[i].may_follow || call.left_ns == INT64_MIN) continue;
+        follow_->sampled(samples[i].collective, call.spread_ns(), call.delay_ns());
+    }
+    return follow_->heard(runner_->inter_node()->multicast_ns(), arrivals_->calls());
+}
+
 // A member that has rejected a call says so in its next one, so there is to be one.
 tutti_status Team::finish_arrivals() {
     if (!arrivals_) return TUTTI_OK;
@@ -169,6 +185,10 @@ void Team::describe_arrivals(tutti_collective collective, tutti_arrivals_info& i
     info.struct_bytes = struct_bytes;
     if (!arrivals_) return;
     arrivals_->describe(collective, info);
+    const bool follows = collective == TUTTI_BARRIER || collective == TUTTI_ALLREDUCE;
+    if (follow_ && follows && follow_->of(collective).follows) {
+        info.follows_since = follow_->of(collective).since;
+    }
     const InterNode* inter_node = runner_->inter_node();
     for (uint32_t i = 0; i < TUTTI_ARRIVALS_LAST && info.last_samples[i] > 0; ++i) {
         const auto host = [&] {

@@ -254,7 +254,8 @@ tutti_status Team::run_sampled(const tutti_call& call) {
                     .arrived_ns = arrived_ns,
                     .left_ns = left_ns,
                     .is_timed = is_timed,
-                    .question = question});
+                    .question = question,
+                    .may_follow = select::Follow::may_follow(kind)});
     return status;
 }
 
@@ -263,6 +264,7 @@ tutti_status Team::run_slowly(const tutti_call& call) {
     last_ = &take_track();
     const bool has_run_another = last_->look_at_trials();
     if (has_run_another || last_ != this) static_cast<void>(last_->describe(call, last_->run_));
+    if (follow_) run_.way = follow_->follows(kind_of(call, run_)) ? select::kFollows : 0;
     const tutti_status status = last_->run_described();
     if (status == TUTTI_HOST && tracks_) tracks_->settle(*last_);
     return status;
@@ -397,7 +399,9 @@ const char* Team::message() {
 const char* Team::algorithm(const tutti_call& call) {
     const HeldTeam held_team(*this);
     if (describe(call, ask_) != TUTTI_OK) return "none";
-    ask_.way = live_ ? live_->force(kind_of(call, ask_)) : 0;
+    const select::CallKind kind = kind_of(call, ask_);
+    ask_.way = live_ ? live_->force(kind) : 0;
+    if (follow_ && follow_->follows(kind)) ask_.way = select::kFollows;
     return runner_->algorithm(ask_);
 }
 

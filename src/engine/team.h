@@ -19,6 +19,7 @@
 #include "engine/request.h"
 #include "engine/runner.h"
 #include "engine/tracks.h"
+#include "select/follow.h"
 #include "select/live.h"
 #include "tutti/tutti.h"
 
@@ -55,10 +56,14 @@ class Team {
     void read_clocks_by(Trial how);
     void leave_arrivals() {
         live_.reset();
+        follow_.reset();
         arrivals_.reset();
     }
     // Its blocking calls try other ways (select/live.h). After watch_arrivals(). Allocates.
     void tune_live(bool all);
+    // Short calls run by whoever comes last, where members come late (select/follow.h): across
+    // hosts, not where calls are tuned. After watch_arrivals(). Allocates.
+    void follow_arrivals();
     [[nodiscard]] Arrivals* arrivals() { return arrivals_.get(); }
 
     const char* algorithm(const tutti_call& call);
@@ -130,6 +135,7 @@ class Team {
     // Before a call. True where it has run another one.
     bool compare_arrivals();
     void hear_of_trials();
+    bool hear_of_late();
     tutti_status run_quickly(const tutti_call& call, uint32_t way);
     tutti_status run_short();
     tutti_status run_slowly(const tutti_call& call);
@@ -173,8 +179,9 @@ class Team {
     Trial try_multicast_ = nullptr;
     Trial measure_ = nullptr;
     Trial read_clocks_ = nullptr;
-    std::unique_ptr<Arrivals> arrivals_;  // where they are looked at
-    std::unique_ptr<select::Live> live_;  // where calls are tuned; then there are arrivals
+    std::unique_ptr<Arrivals> arrivals_;      // where they are looked at
+    std::unique_ptr<select::Live> live_;      // where calls are tuned; then there are arrivals
+    std::unique_ptr<select::Follow> follow_;  // where calls may follow; then, too
     Queue queue_;
     uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing

@@ -37,6 +37,10 @@ std::string line_of(const ArrivalRecord& row) {
     if (info.waited_ns > 0) {
         line += "; the others lost some " + rough(row.waited_s() / (row.ranks - 1)) + " each";
     }
+    if (info.follows_since > 0) {
+        line += "; whoever comes last releases short ones from call " +
+                std::to_string(info.follows_since) + " on";
+    }
     return line + "\n";
 }
 
@@ -137,6 +141,7 @@ nlohmann::ordered_json arrival_json(std::span<const ArrivalRecord> rows,
         entry["waited_s"] = row.waited_s();
         entry["clock_error_s"] = static_cast<double>(info.clock_error_ns) * 1e-9;
         entry["last"] = last_json(row);
+        if (info.follows_since > 0) entry["follows_since_call"] = info.follows_since;
         listed.push_back(std::move(entry));
     }
     if (more > 0) json["more"] = more;

@@ -61,26 +61,47 @@ uint32_t Plans::force_of(const sched::Shape& shape, const Circumstances& now) co
 
 // What live tuning has found may not run any more; all members see that alike.
 Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now) const {
-    auto choice = choose(shape, now, force_of(shape, now));
+    const uint32_t force = force_of(shape, now);
+    if (force == kFollows) return choose_following(shape, now);
+    auto choice = choose(shape, now, force);
     if (choice || now.way == 0 || force_[shape.collective] != 0) return choice;
     return choose(shape, now, 0);
 }
 
-// What was forced by name is out of the question where only its multicast fails it.
 Result<Choice> Plans::choose(const sched::Shape& shape, const Circumstances& now,
                              uint32_t force) const {
+    return choose_forced(
+        shape, now, force != 0 ? &forces_[force - 1] : grounds_.rules.forced(shape.collective));
+}
+
+// As a rule for calls of some sizes alone that leaves them to the host MPI: not before sizes are
+// compared, since it may do the same the other way round.
+Result<Choice> Plans::choose_following(const sched::Shape& shape, const Circumstances& now) const {
+    auto by_rules = choose(shape, now, 0);
+    if (!by_rules || by_rules.value().is_users || !shape.has_multicast) return by_rules;
+    if (!shape.sizes_are_compared) {
+        by_rules.value().is_for_now = true;
+        return by_rules;
+    }
+    const Forced following{.algorithm = "adaptive_multicast", .node_algorithm = {}, .tuning = {}};
+    auto choice = choose_forced(shape, now, &following);
+    return choice ? choice : by_rules;
+}
+
+// What was forced by name is out of the question where only its multicast fails it.
+Result<Choice> Plans::choose_forced(const sched::Shape& shape, const Circumstances& now,
+                                    const Forced* forced) const {
     const char* host = grounds_.host_mpi;
     const bool has_lost = now.had_multicast && !shape.has_multicast;
-    Question question{
-        .rules = grounds_.rules,
-        .settings = grounds_.settings,
-        .shape = shape,
-        .placement = placement_,
-        .host_mpi = host && !has_lost ? host : "",
-        .forced = force != 0 ? &forces_[force - 1] : grounds_.rules.forced(shape.collective),
-        .no_multicast = now.obstacle,
-        .prices = prices_ ? &*prices_ : nullptr,
-        .measured = measured_prices(shape)};
+    Question question{.rules = grounds_.rules,
+                      .settings = grounds_.settings,
+                      .shape = shape,
+                      .placement = placement_,
+                      .host_mpi = host && !has_lost ? host : "",
+                      .forced = forced,
+                      .no_multicast = now.obstacle,
+                      .prices = prices_ ? &*prices_ : nullptr,
+                      .measured = measured_prices(shape)};
     auto choice = select::choose(question);
     if (choice || !has_lost) return choice;
     question.forced = nullptr;

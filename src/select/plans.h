@@ -44,8 +44,12 @@ struct Circumstances {
     bool had_multicast = false;     // a shape without it is then one after a failure
     const std::string& obstacle;    // why there is none
     bool awaits_speed = false;      // of messages, which are measured when calls come often
-    uint32_t way = 0;               // that live tuning says, by the number that ways() told
+    // That live tuning says, by the number that ways() told; or kFollows.
+    uint32_t way = 0;
 };
+
+// A way: by whoever comes last, where that can run the call and the user has decided nothing.
+inline constexpr uint32_t kFollows = UINT32_MAX;
 
 class Plans {
   public:
@@ -91,6 +95,10 @@ class Plans {
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now) const;
     [[nodiscard]] Result<Choice> choose(const sched::Shape& shape, const Circumstances& now,
                                         uint32_t force) const;
+    [[nodiscard]] Result<Choice> choose_following(const sched::Shape& shape,
+                                                  const Circumstances& now) const;
+    [[nodiscard]] Result<Choice> choose_forced(const sched::Shape& shape, const Circumstances& now,
+                                               const Forced* forced) const;
     [[nodiscard]] Prices* prices_by_speed(const sched::Speed& speed) const;
     [[nodiscard]] Prices* measured_prices(const sched::Shape& shape) const;
     [[nodiscard]] bool would_multicast(sched::Shape shape, Circumstances now) const;

@@ -46,6 +46,16 @@ def test_across_hosts(mpi, hosts):
     assert world["clock_error_s"] > 0 and world["last"][0]["host"].startswith("pretended host"), world
 
 
+def test_calls_follow_who_arrives(mpi):
+    """By default, where that is faster; either way all members do, and all results are right."""
+    outcome = mpi.launch("late", 4, 2000, LATE, 1000,
+                         options=["--hosts=4", "--mcast=on", "--mcast-if=lo"]).passed()
+    (world,) = arrivals(outcome, "allreduce", 4)
+    assert 0 < world.get("follows_since_call", 1) <= 2 * 2000, world
+    names = {row["algorithm"] for row in outcome.report.rows if row["run_by"] == "tutti"}
+    assert "follows_since_call" not in world or "adaptive_multicast" in names, (world, names)
+
+
 def test_hosts_whose_clocks_differ(mpi):
     """By a day: nobody seems to be so late, by the others' clocks."""
     outcome = mpi.launch("late", 4, CALLS, LATE, MICROSECONDS, 86400, 2, options=["--hosts=2"])

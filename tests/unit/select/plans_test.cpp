@@ -110,6 +110,57 @@ TEST_F(PlansTest, WhoLostItsMulticastGoesByTheRules) {
     EXPECT_FALSE(plan->is_host);
 }
 
+class FollowingTest : public PlansTest {
+  protected:
+    static sched::Shape shape_of(tutti_collective collective, uint64_t bytes) {
+        auto shape = select::shape_of(collective, bytes);
+        shape.has_multicast = shape.gives_back = true;
+        shape.multicast_speed = {20'000, 10'000};
+        return shape;
+    }
+    std::string following(const sched::Shape& shape) {
+        const auto found = plans_.find(shape, {false, true, obstacle_, false, kFollows});
+        return found ? found.value()->name : found.error().message;
+    }
+    static constexpr const char* kName = "adaptive_multicast";
+};
+
+TEST_F(FollowingTest, WhatTheUserHasNotDecided) {
+    const auto barrier = shape_of(TUTTI_BARRIER, 0);
+    EXPECT_NE(name(barrier), kName);
+    EXPECT_EQ(following(barrier), kName);
+    ASSERT_TRUE(plans_.force(TUTTI_BARRIER, "dissemination"));
+    EXPECT_EQ(following(barrier), "dissemination");
+    ASSERT_TRUE(plans_.force(TUTTI_BARRIER, ""));
+    EXPECT_EQ(following(barrier), kName);
+    settings_.reproducible = true;
+    for (uint32_t i = 0; i < kComparedCalls; ++i)
+        plans_.started(*find(shape_of(TUTTI_ALLREDUCE, 64)));
+    EXPECT_EQ(following(shape_of(TUTTI_ALLREDUCE, 8)), "chain");
+}
+
+TEST_F(FollowingTest, NotWhereTheUserHasSaidIt) {
+    set(TUTTI_BARRIER, "dissemination");
+    EXPECT_EQ(following(shape_of(TUTTI_BARRIER, 0)), "dissemination");
+    auto rules = Rules::parse("[[rule]]\ncollective = \"barrier\"\nalgorithm = \"tree\"\n", "r");
+    ASSERT_TRUE(rules) << rules.error().message;
+    rules_ = std::move(rules.value());
+    EXPECT_EQ(PlansTest::name(shape_of(TUTTI_BARRIER, 0)), "tree");
+    auto lost = shape_of(TUTTI_BARRIER, 0);
+    lost.has_multicast = false;
+    EXPECT_EQ(following(lost), "tree");
+}
+
+// Ranks that disagree on the size would go different ways.
+TEST_F(FollowingTest, NotBeforeSizesAreCompared) {
+    const auto shape = shape_of(TUTTI_ALLREDUCE, 8);
+    for (uint32_t call = 0; call < kComparedCalls; ++call) {
+        EXPECT_NE(following(shape), kName) << call;
+        plans_.started(*find(shape));
+    }
+    EXPECT_EQ(following(shape), kName);
+}
+
 // Also where it is the one that was found last.
 TEST_F(PlansTest, APlanForNowHoldsUntilSizesAreCompared) {
     auto rules = Rules::parse(
