@@ -22,7 +22,7 @@ uint64_t depth_max(const Tree& tree) {
 }
 
 // Of a pipeline a piece, else all of a block.
-uint64_t piece_of(const Op& op, uint64_t bytes) {
+uint64_t first_piece(const Op& op, uint64_t bytes) {
     return op.rounds > 0 ? std::min<uint64_t>(op.piece_bytes, bytes) : bytes;
 }
 
@@ -77,7 +77,7 @@ Cost bcast_cost(const Team& team, const Op& op) {
     cost.rounds = bcast_hops(team, op) + (op.rounds > 0 ? op.rounds - 1 : 0);
     cost.written_bytes = bcast_readers(team, op) > 0 ? op.call.bytes : 0;
     cost.read_bytes = is_root ? 0 : op.call.bytes;
-    cost.first_bytes = is_root ? 0 : bcast_hops(team, op) * piece_of(op, op.call.bytes);
+    cost.first_bytes = is_root ? 0 : bcast_hops(team, op) * first_piece(op, op.call.bytes);
     return cost;
 }
 
@@ -138,7 +138,7 @@ Cost flat_cost(const Team& team, const Op& op) {
     if (op.call.collective == TUTTI_ALLREDUCE || (op.call.collective == TUTTI_REDUCE && is_root)) {
         cost.folded_bytes = others;
     }
-    if (cost.written_bytes == 0) cost.first_bytes = piece_of(op, bytes);
+    if (cost.written_bytes == 0) cost.first_bytes = first_piece(op, bytes);
     const bool has_own = has_blocks(op.call.collective) && !is_reduction(op.call.collective);
     if (has_own && (is_root || !has_root(op.call.collective))) cost.own_bytes = bytes;
     return cost;
