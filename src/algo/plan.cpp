@@ -357,7 +357,7 @@ void TeamProgram::add_inner(const Lane& lane, uint64_t round, Round& out) const 
             operation.order += lane.number * full_.extent.multicasts;
         }
         if (sched::is_message(operation.kind) || operation.kind == OperationKind::kRecvMulticast ||
-            sched::is_meet(operation.kind)) {
+            (sched::is_meet(operation.kind) && operation.kind != OperationKind::kFeed)) {
             operation.peer = layout_.rank_of(operation.peer, lane.number);
         }
         move(operation.to);

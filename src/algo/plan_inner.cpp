@@ -15,20 +15,24 @@ uint64_t mask_of_writers(const Round& round) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < round.size(); ++i) {
         const OperationKind kind = round[i].kind;
-        const bool writes = kind != OperationKind::kSend && kind != OperationKind::kMeetWith;
+        const bool only_feeds = kind == OperationKind::kFeed && round[i].to.bytes == 0;
+        const bool writes =
+            kind != OperationKind::kSend && kind != OperationKind::kMeetWith && !only_feeds;
         if (writes) mask |= sched::after_op(i);
     }
     return mask;
 }
 
-// Beside the last sends if the last round only sends, else behind it.
+// Beside the last sends if the last round only sends, else behind it: a round that feeds holds
+// nothing else.
 void place_closing(Inner& inner) {
     const uint64_t rounds = inner.extent.rounds;
     if (rounds == 0) return;
     Round round;
     inner.program->read(0, rounds - 1, round);
     const uint64_t writers = mask_of_writers(round);
-    if (writers != 0 || round.size() == sched::kRoundOpsMax) {
+    const bool feeds = round.size() > 0 && round[round.size() - 1].kind == OperationKind::kFeed;
+    if (writers != 0 || feeds || round.size() == sched::kRoundOpsMax) {
         inner.closing_round = rounds;
         inner.closing_after = writers;
         return;

@@ -90,7 +90,7 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
         is_packed = !has_blocks_by_rank;
     }
     segment_bytes = shape.bytes;
-    if (!is_vector(shape.collective)) return;
+    if (!is_vector(shape.collective) || algorithm.has_pieces) return;
     uint64_t wanted = tuning.segment_bytes ? tuning.segment_bytes : algorithm.segment_bytes;
     wanted = std::min(wanted ? wanted : shape.bytes, sched::kBlockBytesMax);
     const uint64_t element = shape.element_bytes;

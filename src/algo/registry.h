@@ -86,7 +86,7 @@ struct Algorithm {
     bool has_fan_in = false;
     // Then it is the tree of algo/halving.h, of which 4 and 8 make two and three levels one.
     bool has_levels = false;
-    // Whether its blocks are cut by Tuning::segment_bytes (allgather).
+    // Whether its blocks are cut by Tuning::segment_bytes (allgather), or its only lane is (bcast).
     bool has_pieces = false;
     // Lanes in flight when nothing else is said and segments are short; 0: as many as suit the node
     // level.
@@ -100,8 +100,8 @@ struct Algorithm {
     // Operands are folded from the left, in the order of ranks: what TUTTI_REPRODUCIBLE runs, flat.
     // Every reduction has one.
     bool folds_from_left = false;
-    // Who talks to whom depends on who arrives when, and with it how operands are put in
-    // parentheses: floating point needs the user's word.
+    // Who talks to whom depends on who arrives when, and with it how operands of a reduction are
+    // put in parentheses: floating point needs the user's word.
     bool follows_arrival = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;

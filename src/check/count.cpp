@@ -47,6 +47,7 @@ class StepInterpreter final : public Interpreter {
     void meet(std::span<const Meeter> all) override {
         const MeetTree tree(all);
         if (tree.faulty() != nullptr) return;
+        if (is_feed(*all[tree.top()].meet)) return feed(all, tree);
         // As if all came at once: up to the top, and down from there.
         std::vector<uint64_t> known(all.size());
         for (uint32_t i = 0; i < all.size(); ++i) known[i] = all[i].meet->before;
@@ -71,6 +72,38 @@ class StepInterpreter final : public Interpreter {
     std::vector<std::vector<Passage>> steps;
 
   private:
+    // The middle hears all others and answers them; then pieces go from each to those whom it
+    // feeds.
+    void feed(std::span<const Meeter> all, const MeetTree& tree) {
+        const std::vector<Fed> fed = fed_at_once(all, tree);
+        if (fed.empty()) return;
+        const LiveOperation& middle = *all[tree.top()].meet;
+        const Operation& op = middle.op;
+        uint64_t step = 0;
+        for (const Meeter& one : all) step = std::max(step, one.meet->before);
+        const auto say = [&](uint64_t at, Rank from, Rank to, uint64_t bytes, uint64_t message) {
+            if (steps.size() <= at) steps.resize(at + 1);
+            steps[at].push_back({from, to, bytes, middle.position.lane, message});
+        };
+        std::vector<uint64_t> known(all.size(), step + 2);
+        for (const auto& [index, source] : fed) {
+            if (index == source) continue;
+            const Rank rank = all[index].meet->rank;
+            say(step, rank, middle.rank, sched::kFeedMessageBytes, 0);
+            say(step + 1, middle.rank, rank, sched::kFeedMessageBytes, 0);
+            uint64_t left = op.left.bytes;
+            for (uint64_t piece = 1; left > 0; ++piece) {
+                const uint64_t bytes = std::min(left, op.right.bytes);
+                say(known[source], all[source].meet->rank, rank, bytes, piece);
+                left -= bytes;
+            }
+            known[index] = known[source] + 1;
+        }
+        for (uint32_t i = 0; i < all.size(); ++i) {
+            all[i].meet->behind = all.size() > 1 ? known[i] : step;
+            for (LiveOperation* with : all[i].with) with->behind = known[i];
+        }
+    }
     void tell(const LiveOperation& top, std::vector<uint64_t>& known) {
         const uint64_t step = *std::ranges::max_element(known);
         if (steps.size() <= step) steps.resize(step + 1);
@@ -90,7 +123,16 @@ class StepInterpreter final : public Interpreter {
     }
 };
 
-void add(const Operation& op, Count& count) {
+// As if all were there at once.
+void add_feed(const Operation& op, Count& count) {
+    const bool is_fed = op.to.bytes > 0;
+    count.messages_sent += op.order * sched::fed_pieces(op);
+    count.bytes_sent += op.order * sched::fed_block(op).bytes;
+    count.messages_received += is_fed ? sched::fed_pieces(op) : 0;
+    count.bytes_received += op.to.bytes;
+}
+
+void add(const Operation& op, bool feeds, Count& count) {
     switch (op.kind) {
         case OperationKind::kSend:
             ++count.messages_sent;
@@ -119,12 +161,14 @@ void add(const Operation& op, Count& count) {
             count.bytes_sent += op.to.bytes / 2;
             ++count.messages_received;
             count.bytes_received += op.to.bytes / 2;
-            count.reduced_bytes += (op.to.bytes / 2 - sched::meet_message_bytes(0)) / 2;
+            if (!feeds) count.reduced_bytes += (op.to.bytes / 2 - sched::meet_message_bytes(0)) / 2;
             return;
         case OperationKind::kMeetMulticast:
             ++count.multicasts_received;
             count.multicast_bytes_received += sched::meet_multicast_bytes(op.left.bytes);
             return;
+        case OperationKind::kFeed:
+            return add_feed(op, count);
         case OperationKind::kMeet:
         case OperationKind::kCopy:
             return;
@@ -143,7 +187,9 @@ Count count(const Program& program) {
         for (uint64_t k = 0; k < extent.rounds; ++k) {
             program.read(lane, k, round);
             if (round.size() != 0) count.rounds = std::max(count.rounds, k + 1);
-            for (const Operation& op : round) add(op, count);
+            const bool feeds =
+                round.size() != 0 && round[round.size() - 1].kind == OperationKind::kFeed;
+            for (const Operation& op : round) add(op, feeds, count);
         }
     }
     return count;

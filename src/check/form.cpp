@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "check/form.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -22,7 +23,7 @@ using sched::Round;
 namespace {
 
 bool ends_meet(OperationKind kind) {
-    return kind == OperationKind::kMeet || kind == OperationKind::kMeetMulticast;
+    return sched::is_meet(kind) && kind != OperationKind::kMeetWith;
 }
 
 // More is a slip of whoever wrote the extent, and would be read for hours.
@@ -103,7 +104,7 @@ class Form {
         }
         if (is_multicast(op_->kind)) ++multicasts_[op_->order];
         const bool folds = op_->kind == OperationKind::kRecvReduce ||
-                           (ends_meet(op_->kind) && op_->to.bytes != 0) ||
+                           (ends_meet(op_->kind) && op_->to.bytes != 0 && !feeds()) ||
                            op_->kind == OperationKind::kReduce ||
                            op_->kind == OperationKind::kNodeReduce;
         if (folds && !is_reduction(shape_.collective)) {
@@ -117,6 +118,8 @@ class Form {
         check_block(blocks.to, true);
         check_lengths();
     }
+
+    [[nodiscard]] bool feeds() const { return op_->kind == OperationKind::kFeed; }
 
     [[nodiscard]] const char* tutti_collective_label() const {
         return shape_.collective == TUTTI_BARRIER ? "a barrier" : "a collective that only moves";
@@ -156,7 +159,8 @@ class Form {
     void check_lengths() {
         const bool is_fold =
             op_->kind == OperationKind::kRecvReduce || op_->kind == OperationKind::kReduce;
-        const bool has_left = is_fold || op_->kind == OperationKind::kCopy || ends_meet(op_->kind);
+        const bool has_left =
+            is_fold || op_->kind == OperationKind::kCopy || (ends_meet(op_->kind) && !feeds());
         if ((has_left && op_->to.bytes != op_->left.bytes) ||
             (is_fold && op_->to.bytes != op_->right.bytes)) {
             fault("its blocks differ in length");
@@ -203,18 +207,34 @@ class Form {
         if (before != nullptr && before->kind != OperationKind::kMeetWith) {
             return fault("a round that meets does nothing else");
         }
-        const uint64_t message_bytes = sched::meet_message_bytes(own.left.bytes);
+        const uint64_t message_bytes = own.kind == OperationKind::kFeed
+                                           ? sched::kFeedMessageBytes
+                                           : sched::meet_message_bytes(own.left.bytes);
         if (ends_meet(op_->kind)) {
             if (meets_++ > 0) return fault("a lane meets once");
             if (here_.index + 1 != round.size()) fault("a round that meets does nothing else");
             if (op_->kind == OperationKind::kMeetMulticast) check_meet_multicast();
-            return check_room(op_->right, message_bytes);
+            return feeds() ? check_feed() : check_room(op_->right, message_bytes);
         }
         if (!check_peer()) return;
         if (!ends_meet(own.kind)) return fault("the round has no meet at its end");
         if (own.after != op_->after) fault("its meet waits for other operations");
         if (before != nullptr && op_->incoming == Incoming::kLeft) fault("a parent is the first");
         check_room(op_->to, 2 * message_bytes);
+    }
+
+    void check_feed() {
+        if (extent_.lanes_in_flight != 1) fault("more than one lane is in flight");
+        const Block& block = sched::fed_block(*op_);
+        const Block& piece = op_->right;
+        if (block.bytes == 0) return fault("it feeds nothing");
+        if (piece.bytes == 0 || piece.bytes > std::min(block.bytes, kBlockBytesMax) ||
+            piece.buffer != block.buffer || piece.offset != block.offset) {
+            fault("its first piece is none of its block, or longer than a message");
+        }
+        if (op_->message == 0 || op_->message > sched::kFedMax || op_->order > op_->message) {
+            fault("one feeds 1 to " + std::to_string(sched::kFedMax) + " others, no more than all");
+        }
     }
 
     void check_meet_multicast() {
@@ -328,6 +348,10 @@ Touched touched(const Operation& op, bool is_root) {
         case OperationKind::kMeetMulticast:
             blocks.reads[0] = op.left;
             blocks.landing = op.right;
+            blocks.to = op.to;
+            break;
+        case OperationKind::kFeed:
+            blocks.reads[0] = op.left;
             blocks.to = op.to;
             break;
         case OperationKind::kReduce:

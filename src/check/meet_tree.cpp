@@ -71,7 +71,52 @@ void MeetTree::fault(const LiveOperation& live, const std::string& what) {
     faulty_ = &live;
 }
 
-const LiveOperation* otherwise_told(std::span<const Meeter> all, size_t ranks) {
+namespace {
+
+// One who is fed otherwise than the middle feeds.
+const LiveOperation* otherwise_fed(std::span<const Meeter> all, const MeetTree& tree) {
+    const sched::Operation& first = all[tree.top()].meet->op;
+    for (uint32_t i = 0; i < all.size(); ++i) {
+        const sched::Operation& op = all[i].meet->op;
+        const bool is_middle = i == tree.top();
+        const sched::Block& own = is_middle ? op.left : op.to;
+        const sched::Block& other = is_middle ? op.to : op.left;
+        const bool is_alike = op.kind == first.kind && op.message == first.message &&
+                              op.right.bytes == first.right.bytes && own.bytes == first.left.bytes;
+        if (!is_alike || other.bytes != 0 || tree.parent(i) != tree.top()) return all[i].meet;
+    }
+    return fed_at_once(all, tree).empty() ? all[tree.top()].meet : nullptr;
+}
+
+}  // namespace
+
+// Each takes the next ones in turn, with all that is below them.
+std::vector<Fed> fed_at_once(std::span<const Meeter> all, const MeetTree& tree) {
+    std::vector<uint32_t> order{tree.top()};
+    for (const LiveOperation* with : all[tree.top()].with) {
+        order.push_back(tree.index_of(with->op.peer));
+    }
+    std::vector<Fed> fed;
+    std::vector<uint64_t> left;     // of each on the way down: how many are still to come
+    std::vector<uint32_t> feeders;  // the same, who
+    for (const uint32_t index : order) {
+        while (!left.empty() && left.back() == 0) {
+            left.pop_back();
+            feeders.pop_back();
+        }
+        if (!fed.empty() && left.empty()) return {};
+        if (!fed.empty()) --left.back();
+        fed.push_back({index, fed.empty() ? index : feeders.back()});
+        left.push_back(all[index].meet->op.order);
+        feeders.push_back(index);
+    }
+    const bool is_whole = std::ranges::all_of(left, [](uint64_t some) { return some == 0; });
+    return is_whole ? fed : std::vector<Fed>();
+}
+
+const LiveOperation* otherwise_told(std::span<const Meeter> all, const MeetTree& tree,
+                                    size_t ranks) {
+    if (is_feed(*all[tree.top()].meet)) return otherwise_fed(all, tree);
     const sched::Operation& first = all[0].meet->op;
     for (const Meeter& one : all) {
         const sched::Operation& op = one.meet->op;

@@ -45,8 +45,20 @@ class MeetTree {
     const LiveOperation* faulty_ = nullptr;
 };
 
+inline bool is_feed(const LiveOperation& live) {
+    return live.op.kind == sched::OperationKind::kFeed;
+}
 // One of those who meet whose release comes in another way than the first one's, or by multicast
-// where not all ranks meet; null: none.
-[[nodiscard]] const LiveOperation* otherwise_told(std::span<const Meeter> all, size_t ranks);
+// where not all ranks meet; or who is fed otherwise than the middle feeds. Null: none.
+[[nodiscard]] const LiveOperation* otherwise_told(std::span<const Meeter> all, const MeetTree& tree,
+                                                  size_t ranks);
+
+// Who feeds whom if all are there at once: the middle, then the others in its order, each with the
+// index of who feeds it. Empty: what they say makes no tree.
+struct Fed {
+    uint32_t index = 0;  // into `all`
+    uint32_t source = 0;
+};
+[[nodiscard]] std::vector<Fed> fed_at_once(std::span<const Meeter> all, const MeetTree& tree);
 
 }  // namespace tutti::check

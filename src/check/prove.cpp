@@ -249,16 +249,12 @@ void Prover::node(std::span<LiveOperation* const> members) {
     const bool from_all = first.kind == OperationKind::kNodeReduce ||
                           first.kind == OperationKind::kNodeGather ||
                           first.kind == OperationKind::kNodeArrive;
-    if (!is_meeting(first)) {
-        for (LiveOperation* member : members) member->behind = member->before;
-        return;
-    }
     uint64_t known = members[first.peer]->before;
     if (from_all) {
         for (const LiveOperation* member : members) known = join(known, member->before);
     }
     for (LiveOperation* member : members) {
-        const bool hears = !from_all || member == members[first.peer];
+        const bool hears = is_meeting(first) && (!from_all || member == members[first.peer]);
         member->behind = hears ? join(member->before, known) : member->before;
     }
 }
@@ -357,14 +353,15 @@ void Prover::meet(std::span<const Meeter> all) {
     }
     const MeetTree tree(all);
     if (tree.faulty() != nullptr) return fault(*tree.faulty(), tree.fault());
-    if (const LiveOperation* other = otherwise_told(all, memories_.size()))
+    if (const LiveOperation* other = otherwise_told(all, tree, memories_.size()))
         return fault(*other, "not all ranks are told of it alike");
     std::vector<Pieces> folded(all.size());
     for (const uint32_t i : tree.upwards()) {
         const LiveOperation& own = *all[i].meet;
+        if (own.op.left.bytes == 0 && is_feed(own)) continue;
         folded[i] = read(own, own.op.left);
         for (const LiveOperation* with : all[i].with) {
-            if (with->op.incoming == Incoming::kLeft) continue;
+            if (with->op.incoming == Incoming::kLeft || is_feed(own)) continue;
             folded[i] = fold(own, folded[i], folded[tree.index_of(with->op.peer)]);
         }
     }
@@ -374,7 +371,8 @@ void Prover::meet(std::span<const Meeter> all) {
             memory.write(live, room, {{0, room.bytes, {}}});
         };
         for (const LiveOperation* with : one.with) spoil(*with, with->op.to);
-        spoil(*one.meet, one.meet->op.right);
+        if (!is_feed(*one.meet)) spoil(*one.meet, one.meet->op.right);
+        if (is_feed(*one.meet) && one.meet->op.to.bytes == 0) continue;
         memory.write(*one.meet, one.meet->op.to, folded[tree.top()]);
         if (!is_barrier()) continue;
         one.meet->behind = known;

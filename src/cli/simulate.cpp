@@ -94,7 +94,7 @@ struct Run {
                                          const algo::Tuning& tuning, bool is_chosen) const;
 };
 
-// Of the draws the one with the median delay.
+// Of the draws the one with the median delay, and the time inside of all.
 Result<simulate::SimulationResult> Run::simulate(simulate::SimulationRequest request) const {
     if (!most_late_ns) return simulate::run(request);
     const adapt::Delays delays{.skew = around.skew->skew,
@@ -104,6 +104,7 @@ Result<simulate::SimulationResult> Run::simulate(simulate::SimulationRequest req
                                .hosts = placement.nodes(),
                                .recorded = around.skew->recorded.get()};
     std::vector<simulate::SimulationResult> all;
+    uint64_t inside_ns = 0;
     for (uint64_t draw = 0; draw < kDraws; ++draw) {
         request.late_ns.clear();
         for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
@@ -112,8 +113,10 @@ Result<simulate::SimulationResult> Run::simulate(simulate::SimulationRequest req
         auto result = simulate::run(request);
         if (!result) return result;
         all.push_back(std::move(result.value()));
+        inside_ns += all.back().inside_ns;
     }
     std::ranges::sort(all, {}, &simulate::SimulationResult::delay_ns);
+    all[kDraws / 2].inside_ns = inside_ns / kDraws;
     return std::move(all[kDraws / 2]);
 }
 
@@ -165,6 +168,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     if (shape.has_multicast) {
         fmt::print(" {:>10} {:>12}", found.multicasts, format_bytes(found.multicast_bytes));
     }
+    if (most_late_ns) fmt::print(" {:>10}", format_duration(found.inside_ns));
     fmt::print("{}\n", found.is_by_law ? "  by law" : "");
     return Done{};
 }
@@ -183,12 +187,15 @@ Result<Done> simulate_one(const Scenario& scenario, const Conditions& around,
     fmt::print("{}, {}\n", scenario.text(bytes), around.named.text);
     if (!around.background_text.empty()) fmt::print("background: {}\n", around.background_text);
     if (most_late_ns) {
-        fmt::print("skew: {}, up to {} late; delay: last exit - last arrival, the median of {}\n",
-                   adapt::skew_name(around.skew->skew), format_duration(*most_late_ns), kDraws);
+        fmt::print(
+            "skew: {}, up to {} late; delay: last exit - last arrival, the median of {}; "
+            "inside: how long a rank is in the call, the mean\n",
+            adapt::skew_name(around.skew->skew), format_duration(*most_late_ns), kDraws);
     }
     fmt::print("{:20} {:>10} {:>8} {:>7} {:>9} {:>12}", "", most_late_ns ? "delay" : "time",
                "x bound", "rounds", "messages", "bytes");
     if (run.shape.has_multicast) fmt::print(" {:>10} {:>12}", "multicasts", "bytes");
+    if (most_late_ns) fmt::print(" {:>10}", "inside");
     fmt::print("\n");
     for (const algo::Algorithm& one : algo::algorithms()) {
         const bool is_chosen = chosen.algorithm == &one;

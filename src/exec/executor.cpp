@@ -168,6 +168,7 @@ void Executor::State::begin(Ref ref) {
     if (sched::is_message(kind)) return post(ref);
     if (sched::is_multicast(kind)) return queue_multicast(ref);
     if (kind == OperationKind::kMeetWith) return post_neighbour(ref);
+    if (kind == OperationKind::kFeed) return begin_feed(ref);
     if (sched::is_meet(kind)) return begin_meet(ref);
     if (sched::is_node(kind)) {
         node_ready.push_back(ref);
@@ -234,17 +235,24 @@ void Executor::State::arrived(Ref ref) {
     }
 }
 
+// Of any operation among the messages.
+transport::State Executor::State::test_message(Ref ref) {
+    const OperationKind kind = operation_of(ref).kind;
+    if (kind == OperationKind::kFeed) return test_feed(ref);
+    if (kind != OperationKind::kMeetWith) return network.test(task_of(ref).ticket);
+    return feeds(ref) ? test_fed(ref) : test_neighbour(ref);
+}
+
 // Looks at as many messages as were under way, so that a step ends even if each one that arrives
 // begins another.
 bool Executor::State::poll_messages() {
     bool has_moved = false;
+    has_fed = false;
     if (!messages.empty()) network.poll();
     size_t i = 0;
     for (size_t left = messages.size(); left > 0; --left) {
         const Ref ref = messages[i];
-        const bool is_neighbour = operation_of(ref).kind == OperationKind::kMeetWith;
-        const transport::State state =
-            is_neighbour ? test_neighbour(ref) : network.test(task_of(ref).ticket);
+        const transport::State state = test_message(ref);
         if (state == transport::State::kPending) {
             ++i;
             continue;
@@ -259,7 +267,7 @@ bool Executor::State::poll_messages() {
         messages.pop_back();
         arrived(ref);
     }
-    return has_moved;
+    return has_moved || has_fed;
 }
 
 // ---- Executor ----------------------------------------------------------------------------------
@@ -333,7 +341,11 @@ bool Executor::is_untouched() const { return state_->is_untouched; }
 
 void Executor::cancel() {
     State& state = *state_;
-    for (const Ref ref : state.messages) state.network.cancel(state.task_of(ref).ticket);
+    for (const Ref ref : state.messages) {
+        const OperationKind kind = state.operation_of(ref).kind;
+        if (sched::is_meet(kind) && state.feeds(ref)) state.cancel_pieces(ref);
+        if (kind != OperationKind::kFeed) state.network.cancel(state.task_of(ref).ticket);
+    }
     state.messages.clear();
     if (!state.has_failed) state.error = "cancelled";
     state.has_failed = true;
@@ -343,7 +355,11 @@ std::vector<sched::Rank> Executor::waits_for() const {
     State& state = *state_;
     std::vector<sched::Rank> ranks;
     for (const Ref ref : state.messages) {
-        if (!state.owes(ref)) ranks.push_back(state.operation_of(ref).peer);
+        if (sched::is_meet(state.operation_of(ref).kind) && state.feeds(ref)) {
+            state.add_fed_waits(ref, ranks);
+        } else if (!state.owes(ref)) {
+            ranks.push_back(state.operation_of(ref).peer);
+        }
     }
     const Multicasts& multicasts = state.multicasts;
     for (uint64_t number = multicasts.first; number < multicasts.next; ++number) {

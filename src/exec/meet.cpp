@@ -151,8 +151,8 @@ void Executor::State::post_neighbour(Ref ref) {
     meet.heard &= ~bit;
     meet.told &= ~bit;
     const Slot& slot = slot_of(ref);
-    network.recv(operation.peer, id_of(slot, ref), at(slot, operation.to), operation.to.bytes / 2,
-                 task.ticket);
+    network.recv(operation.peer, feeds(ref) ? word_id(slot, ref, 0) : id_of(slot, ref),
+                 at(slot, operation.to), operation.to.bytes / 2, task.ticket);
     messages.push_back(ref);
 }
 

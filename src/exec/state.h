@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "adapt/feeding.h"
 #include "adapt/meeting.h"
 #include "exec/combine.h"
 #include "exec/executor.h"
@@ -70,12 +71,28 @@ struct Meet {
     std::array<transport::Ticket, kNeighboursMax> sent;
 };
 
+// The round of a lane that feeds: as one that meets, with the kFeed behind its neighbours.
+struct Feed {
+    bool is_middle = false;
+    bool has_last = false;                             // elsewhere: of the middle's words
+    uint32_t words = 0;                                // of the middle's, that have come
+    std::array<uint32_t, sched::kRoundOpsMax> said{};  // by neighbour: words to it
+    adapt::Feeder feeder{sched::kRoundOpsMax};
+    adapt::Flow flow;
+    sched::Rank source = 0;
+    std::array<sched::Rank, adapt::kFedMax> whom{};
+    // By piece modulo kPiecesAhead.
+    std::array<transport::Ticket, adapt::kPiecesAhead> coming;
+    std::array<std::array<transport::Ticket, adapt::kPiecesAhead>, adapt::kFedMax> leaving;
+};
+
 struct Slot {
     uint64_t lane = 0;
     uint64_t base = 0;  // the older round; round k is in windows[k % 2]
     std::byte* scratch = nullptr;
     std::array<Window, 2> windows;
     Meet meet;
+    Feed feed;
 };
 
 // An operation under way.
@@ -154,6 +171,7 @@ struct Executor::State {
     uint64_t lanes_left = 0;
     bool has_failed = false;
     bool is_untouched = true;
+    bool has_fed = false;  // in this step something came or left that completes no operation
     std::string error;
     Work totals;
 
@@ -180,6 +198,7 @@ struct Executor::State {
     void arrived(Ref ref);
     void set_done(Ref ref);
     void complete(Ref ref);
+    transport::State test_message(Ref ref);
     bool poll_messages();
     [[nodiscard]] transport::MessageId id_of(const Slot& slot, Ref ref);
     [[nodiscard]] static const sched::Block& target_of(const sched::Operation& operation);
@@ -207,6 +226,22 @@ struct Executor::State {
     void tell(Ref ref, uint32_t neighbour, adapt::Kind kind);
     void settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told);
     void begin_meeting(Ref ref);
+    [[nodiscard]] bool feeds(Ref ref);
+    void begin_feed(Ref ref);
+    [[nodiscard]] transport::MessageId word_id(const Slot& slot, Ref with, uint32_t number) const;
+    void say(Ref with, const void* what, uint32_t number);
+    transport::State test_fed(Ref with);
+    transport::State test_one_fed(Ref with);
+    void hear_there(Ref with);
+    void tell_next(Ref with);
+    transport::State test_being_fed(Ref with);
+    void hear_middle(Ref with);
+    transport::State test_feed(Ref ref);
+    void feed_more(Ref ref);
+    transport::State move_pieces(Ref ref);
+    void post_piece(Ref ref, const adapt::Flow::Post& post);
+    void add_fed_waits(Ref ref, std::vector<sched::Rank>& ranks);
+    void cancel_pieces(Ref ref);
     bool step_release(Ref ref);
     [[nodiscard]] std::optional<Ref> release_sought();
     [[nodiscard]] std::optional<sched::Rank> releaser();

@@ -181,6 +181,7 @@ void LaneWalk::begin(End end, const Operation& op) {
         case OperationKind::kMeetWith:
         case OperationKind::kMeet:
         case OperationKind::kMeetMulticast:
+        case OperationKind::kFeed:
             return post_meet(end, op);
         case OperationKind::kReduce:
             take(movers_[rank], bytes_ns(op.to.bytes, node_.reduce_bytes_per_s));

@@ -87,6 +87,7 @@ class LaneWalk {
         std::vector<sched::Rank> children;
         sched::Rank parent = 0;
         bool is_top = true;
+        uint64_t fed = 0;    // how many it feeds if all are there at once
         uint64_t at_ns = 0;  // when it has what it waits for
     };
     struct Departure {
@@ -115,6 +116,8 @@ class LaneWalk {
     uint64_t pass_multicast(uint32_t from_host, uint64_t bytes, uint64_t at_ns);
     void post_meet(const End& end, const sched::Operation& op);
     void go_through_meet();
+    void go_through_feed();
+    void end_meet();
     uint64_t pass_meet(sched::Rank from, sched::Rank to, uint64_t at_ns);
     void depart(const Departure& departure);
     [[nodiscard]] uint64_t answered_ns(Message& message, uint64_t at_ns) const;
@@ -149,6 +152,7 @@ class LaneWalk {
     sched::Rank meeting_count_ = 0;
     uint64_t meet_bytes_ = 0;  // of the vector
     bool meets_by_multicast_ = false;
+    uint64_t piece_bytes_ = 0;                                        // of what is fed; 0: a fold
     std::unordered_map<uint32_t, std::vector<uint32_t>> links_from_;  // by host
     std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
     uint64_t departures_count_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Those who meet, as if all came when they are ready to: parts go up to the top of their tree, and
-// the release down from there.
+// the release down from there. Likewise those who are fed.
 #include <algorithm>
 
 #include "base/amounts.h"
@@ -10,6 +10,18 @@ namespace tutti::price {
 
 using sched::OperationKind;
 using sched::Rank;
+
+namespace {
+
+// A vector of more pieces is followed as so many longer ones: the pipeline is a little coarser.
+constexpr uint64_t kFedPiecesMax = 256;
+
+struct Edge {
+    Rank from;
+    Rank to;
+};
+
+}  // namespace
 
 void LaneWalk::post_meet(const End& end, const sched::Operation& op) {
     meeters_.resize(lanes_.participants);
@@ -27,9 +39,17 @@ void LaneWalk::post_meet(const End& end, const sched::Operation& op) {
         }
         return;
     }
-    meet_bytes_ = op.left.bytes;
+    const bool feeds = op.kind == OperationKind::kFeed;
+    own.fed = op.order;
+    piece_bytes_ = feeds ? op.right.bytes : 0;
+    meet_bytes_ = feeds ? sched::fed_block(op).bytes : op.left.bytes;
     meets_by_multicast_ = op.kind == OperationKind::kMeetMulticast;
-    if (++meeting_count_ == lanes_.participants) go_through_meet();
+    if (++meeting_count_ < lanes_.participants) return;
+    if (feeds) {
+        go_through_feed();
+    } else {
+        go_through_meet();
+    }
 }
 
 void LaneWalk::go_through_meet() {
@@ -62,6 +82,10 @@ void LaneWalk::go_through_meet() {
             meeters_[child].at_ns = pass_meet(rank, child, meeters_[rank].at_ns);
         }
     }
+    end_meet();
+}
+
+void LaneWalk::end_meet() {
     const std::vector<Meeter> all = std::move(meeters_);
     meeters_.clear();
     meeting_count_ = 0;
@@ -70,9 +94,49 @@ void LaneWalk::go_through_meet() {
     }
 }
 
+// Words to the middle and back; then pieces, from each to those whom it feeds.
+void LaneWalk::go_through_feed() {
+    const auto top = static_cast<Rank>(
+        std::ranges::find_if(meeters_, [](const Meeter& one) { return one.is_top; }) -
+        meeters_.begin());
+    Meeter& middle = meeters_[top];
+    for (const Rank rank : middle.children) {
+        const uint64_t come_ns = pass_meet(rank, top, meeters_[rank].at_ns);
+        middle.at_ns = std::max(middle.at_ns, serve(posters_[top], come_ns, network_.message_ns));
+    }
+    // The middle's order, in which each takes the next ones in turn with all that is below them.
+    std::vector<Edge> edges;
+    std::vector<std::pair<Rank, uint64_t>> feeders{{top, middle.fed}};
+    for (const Rank rank : middle.children) {
+        meeters_[rank].at_ns = pass_meet(top, rank, middle.at_ns);
+        while (feeders.size() > 1 && feeders.back().second == 0) feeders.pop_back();
+        --feeders.back().second;
+        edges.push_back({feeders.back().first, rank});
+        feeders.emplace_back(rank, meeters_[rank].fed);
+    }
+    const uint64_t piece =
+        std::max(piece_bytes_, (meet_bytes_ + kFedPiecesMax - 1) / kFedPiecesMax);
+    for (uint64_t left = meet_bytes_; left > 0;) {
+        const uint64_t bytes = std::min(left, piece);
+        left -= bytes;
+        std::vector<uint64_t> has_ns(meeters_.size(), middle.at_ns);
+        for (const auto& [from, to] : edges) {
+            const uint64_t at_ns = std::max(has_ns[from], meeters_[to].at_ns);
+            const uint64_t posted_ns = serve(posters_[from], at_ns, network_.message_ns);
+            has_ns[to] = pass(lanes_.host_of[from], lanes_.host_of[to], bytes, posted_ns).come_ns;
+            if (left == 0) meeters_[to].at_ns = has_ns[to];
+        }
+    }
+    for (const auto& [from, to] : edges) {
+        meeters_[from].at_ns = std::max(meeters_[from].at_ns, meeters_[to].at_ns);
+    }
+    end_meet();
+}
+
 uint64_t LaneWalk::pass_meet(Rank from, Rank to, uint64_t at_ns) {
     const uint64_t posted_ns = serve(posters_[from], at_ns, network_.message_ns);
-    const uint64_t bytes = sched::meet_message_bytes(meet_bytes_);
+    const uint64_t bytes =
+        piece_bytes_ > 0 ? sched::kFeedMessageBytes : sched::meet_message_bytes(meet_bytes_);
     return pass(lanes_.host_of[from], lanes_.host_of[to], bytes, posted_ns).come_ns;
 }
 

@@ -60,6 +60,8 @@ class Counter {
                 to.multicast_bytes += sched::meet_multicast_bytes(op.left.bytes);
                 to.folded_bytes += op.to.bytes;
                 return;
+            case OperationKind::kFeed:
+                return add_feed(op, to);
             case OperationKind::kMeet:
             case OperationKind::kReduce:
                 to.folded_bytes += op.to.bytes;
@@ -90,6 +92,17 @@ class Counter {
             }
         }
         to.asking += bytes > network_.eager_bytes_max ? 1 : 0;
+    }
+
+    // As if all were there at once.
+    void add_feed(const sched::Operation& op, Share& to) const {
+        const uint64_t pieces = sched::fed_pieces(op);
+        const uint64_t messages = pieces * (op.order + (op.to.bytes > 0 ? 1 : 0));
+        to.messages += messages;
+        to.sent += pieces * op.order;
+        to.sent_bytes += op.order * sched::fed_block(op).bytes;
+        to.received_bytes += op.to.bytes;
+        to.asking += op.right.bytes > network_.eager_bytes_max ? messages : 0;
     }
 
     const Network& network_;

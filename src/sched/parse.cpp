@@ -13,10 +13,10 @@ namespace tutti::sched {
 namespace {
 
 // By OperationKind.
-constexpr std::array<std::string_view, 16> kKindNames = {
-    "send",           "recv",        "recv_reduce", "copy",           "reduce",      "multicast",
-    "recv_multicast", "meet_with",   "meet",        "meet_multicast", "node_arrive", "node_release",
-    "node_bcast",     "node_reduce", "node_gather", "node_scatter"};
+constexpr std::array<std::string_view, 17> kKindNames = {
+    "send",           "recv",       "recv_reduce", "copy",           "reduce",      "multicast",
+    "recv_multicast", "meet_with",  "meet",        "meet_multicast", "feed",        "node_arrive",
+    "node_release",   "node_bcast", "node_reduce", "node_gather",    "node_scatter"};
 
 // One line of the text. The first error stays; after it nothing else matters.
 class Line {
@@ -167,6 +167,18 @@ void parse_meet_with(Line& line, Operation& op) {
     op.to = parse_block(line);
 }
 
+void parse_feed(Line& line, Operation& op) {
+    static constexpr std::array<std::string_view, 2> kWays = {"in", "out"};
+    const bool is_fed = one_of(line, kWays, "way") == 0;
+    (is_fed ? op.to : op.left) = parse_block(line);
+    line.want_word("by");
+    op.right = parse_block(line);
+    line.want_word("to");
+    op.order = line.number32();
+    line.want_word("of");
+    op.message = line.number32();
+}
+
 void parse_after(Line& line, Operation& op) {
     line.stay();
     if (line.is_at_end()) return;
@@ -222,6 +234,9 @@ Operation parse_operation(Line& line, OperationKind kind) {
             parse_copy(line, op);
             line.want_word("by");
             op.right = parse_block(line);
+            break;
+        case OperationKind::kFeed:
+            parse_feed(line, op);
             break;
         case OperationKind::kNodeArrive:
         case OperationKind::kNodeRelease:

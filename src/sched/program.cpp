@@ -103,4 +103,18 @@ Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block r
     return op;
 }
 
+Operation feed(Block to, Block left, uint64_t piece_bytes, uint32_t fed, uint32_t fed_max,
+               uint64_t after) {
+    Operation op;
+    op.kind = OperationKind::kFeed;
+    op.to = to;
+    op.left = left;
+    op.right = fed_block(op);
+    op.right.bytes = piece_bytes;
+    op.order = fed;
+    op.message = fed_max;
+    op.after = after;
+    return op;
+}
+
 }  // namespace tutti::sched

@@ -25,6 +25,12 @@
 // A kMeet is complete when all who meet have begun theirs and their fold is there; a kMeetWith when
 // each of the two has had the other's message.
 //
+// In a round that feeds, kFeed stands in the place of the kMeet, and the tree is a star whose
+// middle has the block. Of those who have said that they are there, the middle tells each who feeds
+// it and whom it is to feed (docs/protocol/feeding.md). A kFeed is complete where the block has
+// come, and in the middle when all others have been told and what it feeds itself has left; any
+// other's kMeetWith when what that one feeds has left, too: until then nobody writes there.
+//
 // A send is complete when its block may be changed again, which may be as late as when the receive
 // was posted; a receive when the block is there. A multicast, sent or received, may be complete no
 // sooner than all ranks have begun it: a rank that comes late may hold up all others.
@@ -62,6 +68,7 @@ enum class OperationKind : uint8_t {
     kMeetWith,       // a neighbour in the kMeet of the same round; `to` is room for messages
     kMeet,           // to = fold of the `left` of all who meet; `right` is room for a message
     kMeetMulticast,  // the same; who has everything first tells all ranks by multicast
+    kFeed,           // `left` of the middle -> `to` of all others; `right` is its first piece
     kNodeArrive,     // no blocks: the root waits until all members have come here
     kNodeRelease,    // no blocks: all members wait until the root has come here
     kNodeBcast,      // `to` of the root -> `to` of all members
@@ -108,10 +115,12 @@ struct Operation {
     Rank peer = 0;
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.
+    // kFeed: how many one feeds at most.
     uint32_t message = 0;
     uint64_t after = kAfterAll;
     uint64_t order = 0;  // node operations, and apart from them multicasts: 0, 1, 2 ... over the
-                         // whole Program
+                         // whole Program. kFeed: how many it feeds if all are there at once, the
+                         // middle first and then its children in their order: a tree in preorder
     Block to;
     Block left;
     Block right;
@@ -191,12 +200,25 @@ Operation meet(Block to, Block from, Block room, uint64_t after = kAfterAll);
 Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block room,
                          uint64_t after = kAfterAll);
 
+// Of those who are fed: whom one feeds at most, and what tells it who.
+inline constexpr uint32_t kFedMax = 14;
+inline constexpr uint64_t kFeedMessageBytes = 64;
+// Either `to` or `left` is nothing. piece_bytes: of all pieces but the last.
+Operation feed(Block to, Block left, uint64_t piece_bytes, uint32_t fed, uint32_t fed_max,
+               uint64_t after = kAfterAll);
+// Of a kFeed: what it is about, and into how many messages it is cut.
+constexpr const Block& fed_block(const Operation& op) { return op.to.bytes > 0 ? op.to : op.left; }
+constexpr uint64_t fed_pieces(const Operation& op) {
+    if (op.right.bytes == 0) return 1;
+    return (fed_block(op).bytes + op.right.bytes - 1) / op.right.bytes;
+}
+
 constexpr bool is_message(OperationKind kind) { return kind <= OperationKind::kRecvReduce; }
 constexpr bool is_multicast(OperationKind kind) {
     return kind == OperationKind::kMulticast || kind == OperationKind::kRecvMulticast;
 }
 constexpr bool is_meet(OperationKind kind) {
-    return kind >= OperationKind::kMeetWith && kind <= OperationKind::kMeetMulticast;
+    return kind >= OperationKind::kMeetWith && kind <= OperationKind::kFeed;
 }
 constexpr bool is_node(OperationKind kind) { return kind >= OperationKind::kNodeArrive; }
 // Node operations that move nothing and wait all the same.

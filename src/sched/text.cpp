@@ -52,6 +52,10 @@ std::string body_text(const Operation& op) {
         case OperationKind::kMeetMulticast:
             return "meet_multicast as " + std::to_string(op.peer) + " " + copied + " by " +
                    block_text(op.right);
+        case OperationKind::kFeed:
+            return std::string("feed ") + (op.to.bytes > 0 ? "in " : "out ") +
+                   block_text(fed_block(op)) + " by " + block_text(op.right) + " to " +
+                   std::to_string(op.order) + " of " + std::to_string(op.message);
         case OperationKind::kNodeArrive:
             return node_text(op, "node_arrive");
         case OperationKind::kNodeRelease:

@@ -21,6 +21,9 @@ constexpr size_t kForcesMax = 1024;
 // Live tuning tries so many algorithms by price, none that is to take so many times the best.
 constexpr size_t kWaysByPrice = 2;
 constexpr uint64_t kTooDear = 4;
+// A bcast that follows who arrives asks first, for half a round trip:
+// nothing beside longer messages.
+constexpr uint64_t kFollowedBcastBytesMin = uint64_t{16} << 10;
 
 }  // namespace
 
@@ -277,6 +280,8 @@ std::vector<Way> Plans::ways(sched::Shape shape, const Circumstances& now, bool 
     }
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (!come_late || !algorithm.follows_arrival) continue;
+        const bool is_bcast = shape.collective == TUTTI_BCAST;
+        if (is_bcast && shape.bytes < kFollowedBcastBytesMin) continue;
         if (algorithm.collective != shape.collective || &algorithm == ruled) continue;
         add_way({std::string(algorithm.name), {}, {}}, shape, now, ways);
     }

@@ -121,6 +121,9 @@ Fault tuning_fault(tutti_collective collective, std::string_view algorithm,
                " moves whole blocks: segment, lanes and leaders are for bcast, reduce and "
                "allreduce, segment for allgather ring and multicast";
     }
+    if (has_lanes && one != nullptr && one->has_pieces) {
+        return word + " " + std::string(algorithm) + " has one lane: no lanes or leaders";
+    }
     const uint64_t segment_max = one != nullptr ? one->segment_bytes_max : 0;
     if (segment_max != 0 && tuning.segment_bytes > segment_max) {
         return "segment=" + std::to_string(tuning.segment_bytes) + ": " + word + " " +

@@ -157,9 +157,12 @@ SimulationResult result_of(const SimulationRequest& request, const ClusterSimula
         result.rank_ns.push_back(simulator.done_ns(team, rank) - simulator.began_ns());
         result.time_ns = std::max(result.time_ns, result.rank_ns.back());
     }
+    for (const uint64_t ns : result.rank_ns) result.inside_ns += ns;
     for (const uint64_t late_ns : request.late_ns) {
         result.last_arrival_ns = std::max(result.last_arrival_ns, late_ns);
+        result.inside_ns -= late_ns;
     }
+    result.inside_ns /= request.shape.ranks;
     // Foreign ranks send to other hosts only.
     const transport::sim::Traffic foreign = simulator.background_traffic();
     result.messages = world.network_traffic().messages - foreign.messages;

@@ -43,6 +43,7 @@ struct SimulationResult {
     uint64_t time_ns = 0;           // until the last rank was done; all began together
     std::vector<uint64_t> rank_ns;  // until each was
     uint64_t last_arrival_ns = 0;   // see SimulationRequest::late_ns
+    uint64_t inside_ns = 0;         // from its arrival until it was done: the mean of all ranks
     uint64_t messages = 0;          // between ranks of different hosts, without the background's
     uint64_t bytes = 0;             // of these
     uint64_t multicasts = 0;        // each counted once

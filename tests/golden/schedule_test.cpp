@@ -741,7 +741,7 @@ TEST_F(Transcript, SimulateKnowsLateRanks) {
     const Answer one = tutti(call + "one:0,5ms");
     EXPECT_EQ(one.status, 0) << one.err;
     EXPECT_NE(one.out.find("skew: one, up to 5 ms late; delay: last exit - last arrival, the "
-                           "median of 9\n"),
+                           "median of 9; inside: how long a rank is in the call, the mean\n"),
               std::string::npos)
         << one.out;
     // Twice: with nobody late, and with somebody.
@@ -749,10 +749,31 @@ TEST_F(Transcript, SimulateKnowsLateRanks) {
     const size_t first = one.out.find(row);
     ASSERT_NE(first, std::string::npos) << one.out;
     EXPECT_NE(one.out.find(row, first + 1), std::string::npos) << one.out;
+    // 4 us where all come together.
+    EXPECT_NE(one.out.find("       4 us\n", first), std::string::npos) << one.out;
     EXPECT_EQ(tutti(call + "sometimes:1ms").status, 2);
     EXPECT_EQ(tutti(call + "none:1ms").err, "tutti: --skew 'none:1ms': none has no MAX\n");
     EXPECT_EQ(tutti(call + "one:2ms,1ms").err,
               "tutti: --skew 'one:2ms,1ms': each MAX is to be longer than the one before it\n");
+}
+
+// Whoever is there is fed and gone; by the others more wait for the late one.
+TEST_F(Transcript, SimulateShowsWhoIsHeldUp) {
+    const auto inside = [this](const std::string& algorithm) {
+        const Answer one = tutti(
+            "simulate bcast --ranks 16 --bytes 256K --rate 25Gbit --latency 2us "
+            "--skew one:10ms --algorithm " +
+            algorithm);
+        EXPECT_EQ(one.status, 0) << one.err;
+        const size_t row = one.out.find("* " + algorithm);
+        EXPECT_NE(row, std::string::npos) << one.out;
+        const size_t end = one.out.find('\n', row);
+        return one.out.substr(end - 10, 10);
+    };
+    // The root alone is held up; in some draws it is the late one, and all wait for it.
+    EXPECT_EQ(inside("adaptive"), "   1.76 ms");
+    EXPECT_EQ(inside("binomial"), "  2.399 ms");
+    EXPECT_EQ(inside("chain"), "  4.494 ms");
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ bool has_few_messages(const Algorithm& algorithm) {
                          .bytes = 8,
                          .element_bytes = 8,
                          .has_multicast = true};
+    if (!algorithm.obstacle(shape).empty()) return false;
     uint64_t sum = 0;
     for (const auto& program : make_all(algorithm, shape)) {
         const check::Count one = check::count(*program);

@@ -46,7 +46,7 @@ def test_random_mixed_from_threads(mpi, placement):
     expect_across(outcome.report, 4, ())
 
 
-FOLLOWING = ["--barrier=adaptive", "--allreduce=adaptive"]
+FOLLOWING = ["--barrier=adaptive", "--allreduce=adaptive", "--bcast=adaptive"]
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS + ["--hosts=5"])
@@ -56,7 +56,7 @@ def test_random_mixed_that_follows_arrival(mpi, placement):
     if BARE:
         return
     rows = [row for row in outcome.report.rows if row["run_by"] == "tutti"
-            and row["ranks"] == 5 and row["collective"] in ("barrier", "allreduce")]
+            and row["ranks"] == 5 and row["collective"] in ("barrier", "allreduce", "bcast")]
     assert {row["algorithm"] for row in rows} == {"adaptive"}, rows
 
 
@@ -82,7 +82,8 @@ def test_collectives(mpi, program, args, collectives):
                                      ["--reproducible=1"], ["--allreduce=ring:flat"],
                                      ["--bcast=chain:segment=4K,leaders=2"],
                                      ["--allgather=host"],
-                                     ["--allreduce=adaptive:fan_in=2,segment=1K"]], ids=" ".join)
+                                     ["--allreduce=adaptive:fan_in=2,segment=1K"],
+                                     ["--bcast=adaptive:fan_in=3,segment=256"]], ids=" ".join)
 def test_settings_do_not_change_results(openmpi, options):
     for program in ("user_ops", "simple"):
         if program == "user_ops" and "--allreduce=ring" in options[0]:

@@ -173,5 +173,74 @@ TEST(CheckMeet, IsNoLeftFold) {
     EXPECT_FALSE(faults_of(ordered(4), alone(4), kExtent, kFour, demands).empty());
 }
 
+// ---- those who are fed -------------------------------------------------------------------------
+
+// 100 bytes in two pieces; 0 feeds 1 and 3, 1 feeds 2, if all are there at once.
+std::string known(const std::string& whom, uint32_t place) {
+    return "meet_with " + whom + " scratch[" + std::to_string(128 * place) + "+128]\n";
+}
+std::string fed(const std::string& way, uint32_t count) {
+    return "feed " + way + " output[0+100] by output[0+64] to " + std::to_string(count) + " of 2\n";
+}
+constexpr Extent kFedExtent{1, 1, 1, 384};
+const Lines kFourFed = {
+    known("child 1", 0) + known("child 2", 1) + known("child 3", 2) + fed("out", 2),
+    known("parent 0", 0) + fed("in", 1), known("parent 0", 0) + fed("in", 0),
+    known("parent 0", 0) + fed("in", 0)};
+
+Lines faults_fed(uint32_t rank, const std::string& body, const Extent& extent = kFedExtent) {
+    Lines bodies = kFourFed;
+    bodies[rank] = body;
+    return faults_of(shape_of(TUTTI_BCAST, 4, 100), extent, bodies);
+}
+
+TEST(CheckFeed, ProvesAStar) {
+    EXPECT_EQ(faults_fed(0, kFourFed[0]), Lines{});
+    EXPECT_EQ(faults_of(shape_of(TUTTI_BCAST, 1, 100), kFedExtent, {fed("out", 0)}), Lines{});
+}
+
+TEST(CheckFeed, IsCountedAsIfAllWereThere) {
+    const auto programs = written(shape_of(TUTTI_BCAST, 4, 100), kFedExtent, kFourFed);
+    // A word, the answer, and two hops.
+    EXPECT_EQ(critical_rounds(alone(4), programs), 4u);
+    const Count inner = count(*programs[1]);
+    EXPECT_EQ(inner.messages_sent, 1u + 2);
+    EXPECT_EQ(inner.bytes_sent, 64u + 100);
+    EXPECT_EQ(inner.messages_received, 1u + 2);
+    EXPECT_EQ(inner.bytes_received, 64u + 100);
+    EXPECT_EQ(inner.reduced_bytes, 0u);
+    EXPECT_EQ(count(*programs[0]).bytes_sent, 3u * 64 + 200);
+    const auto passages = steps(alone(4), programs);
+    ASSERT_EQ(passages.size(), 4u);
+    EXPECT_EQ(passages[2].size(), 4u);  // two pieces each to 1 and 3
+    EXPECT_EQ(passages[3].size(), 2u);
+    EXPECT_EQ(passages[3][1].bytes, 36u);
+}
+
+TEST(CheckFeed, WhatIsWrongIsFound) {
+    expect_fault(faults_fed(1, known("parent 0", 0) + fed("in", 2)), "not all ranks are told");
+    expect_fault(faults_fed(1, known("parent 0", 0) + fed("in", 3)), "one feeds 1 to 14 others");
+    expect_fault(
+        faults_fed(1, known("parent 0", 0) + "feed in output[0+100] by output[0+50] to 1 of 2\n"),
+        "not all ranks are told");
+    expect_fault(
+        faults_fed(1, known("parent 0", 0) + "feed in output[0+60] by output[0+60] to 1 of 2\n"),
+        "not all ranks are told");
+    expect_fault(
+        faults_fed(1, known("parent 0", 0) + "feed in output[0+100] by output[0+0] to 1 of 2\n"),
+        "its first piece is none of its block");
+    expect_fault(faults_fed(1, known("parent 0", 0) + fed("out", 1)), "not all ranks are told");
+    expect_fault(faults_fed(1, "meet_with parent 0 scratch[0+64]\n" + fed("in", 1)),
+                 "its room has 64 bytes; it takes 128");
+    expect_fault(faults_fed(0, kFourFed[0], {2, 2, 1, 384}), "more than one lane is in flight");
+    // Not all know the middle: 2 hangs below 1.
+    Lines bodies = kFourFed;
+    bodies[0] = known("child 1", 0) + known("child 3", 1) + fed("out", 2);
+    bodies[1] = known("parent 0", 0) + known("child 2", 1) + fed("in", 1);
+    bodies[2] = known("parent 1", 0) + fed("in", 0);
+    expect_fault(faults_of(shape_of(TUTTI_BCAST, 4, 100), kFedExtent, bodies),
+                 "not all ranks are told");
+}
+
 }  // namespace
 }  // namespace tutti::check

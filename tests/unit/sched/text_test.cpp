@@ -40,12 +40,22 @@ rc::Gen<Block> any_block() {
         rc::gen::arbitrary<uint64_t>(), rc::gen::arbitrary<uint64_t>());
 }
 
+Operation any_feed(uint64_t after) {
+    const Block block{Buffer::kOutput, *rc::gen::arbitrary<uint32_t>(),
+                      1 + uint64_t{*rc::gen::arbitrary<uint32_t>()}};
+    const bool is_fed = *rc::gen::arbitrary<bool>();
+    return feed(is_fed ? block : Block{}, is_fed ? Block{} : block, *rc::gen::arbitrary<uint32_t>(),
+                *rc::gen::arbitrary<uint32_t>(), *rc::gen::arbitrary<uint32_t>(), after);
+}
+
 // Fields that the kind has no use for stay as they are made.
 Operation any_operation() {
+    constexpr int kKinds = static_cast<int>(OperationKind::kNodeScatter) + 1;
     Operation op;
-    op.kind = static_cast<OperationKind>(*rc::gen::inRange(0, 16));
+    op.kind = static_cast<OperationKind>(*rc::gen::inRange(0, kKinds));
     op.after = *rc::gen::oneOf(rc::gen::element(kAfterAll, kAfterNone, after_op(63)),
                                rc::gen::arbitrary<uint64_t>());
+    if (op.kind == OperationKind::kFeed) return any_feed(op.after);
     const bool has_peer = op.kind != OperationKind::kCopy && op.kind != OperationKind::kReduce &&
                           op.kind != OperationKind::kMulticast && op.kind != OperationKind::kMeet;
     if (has_peer) {

@@ -248,6 +248,12 @@ TEST_F(WaysTest, ThoseThatFollowArrivalWhereMembersComeLate) {
     EXPECT_FALSE(has(ways(shape, true), "adaptive_multicast"));
 }
 
+TEST_F(WaysTest, LongBcastsFollowArrivalWhereMembersComeLate) {
+    EXPECT_FALSE(has(ways(shape_of(TUTTI_BCAST, 16u << 10)), "adaptive"));
+    EXPECT_TRUE(has(ways(shape_of(TUTTI_BCAST, 16u << 10), true), "adaptive"));
+    EXPECT_FALSE(has(ways(shape_of(TUTTI_BCAST, (16u << 10) - 1), true), "adaptive"));
+}
+
 TEST_F(WaysTest, WhatTheUserSaysStays) {
     auto shape = shape_of(TUTTI_ALLREDUCE, 64u << 10);
     shape.message_speed = {20'000, 10'000};
