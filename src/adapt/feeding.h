@@ -51,7 +51,7 @@ class Feeder {
     Word root_word();
     // It has had its last word.
     [[nodiscard]] bool is_done(uint32_t member) const { return members_[member].has_last; }
-    // A feeding is under way that may yet grow, or members have come since.
+    // A feeding is under way that may yet grow.
     [[nodiscard]] bool is_open() const { return is_open_; }
     // All members are, or were, in a feeding.
     [[nodiscard]] bool has_all() const { return placed_ == members_.size(); }

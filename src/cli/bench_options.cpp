@@ -224,9 +224,10 @@ checks every result. Started by a bare `mpirun`, without `tutti run`, it times t
                   across hosts, in turn with the others;
                   multicast@process: to every process instead of one a node
   --buffers KIND  reused (default): four buffers in turn, of the host MPI's calls and of Tutti's
-                  each; from 16K on a batch uses each once, just written by its owner. fresh: every call of a batch has buffers of its own; their
-                  owner writes them before the batch and flushes them out of all caches, so that the
-                  call finds them in memory, as those of a program that did much else meanwhile
+                  each; from 16K on a batch uses each once, just written by its owner.
+                  fresh: every call of a batch has buffers of its own; their owner writes them
+                  before the batch and flushes them out of all caches, so that the call finds them
+                  in memory, as those of a program that did much else meanwhile
   --paper         the method of Patarasuk and Yuan 2007, figure 4: 32 runs (or --batches) of 20
                   calls, 10 from 64K on; the host MPI's barrier after each call, counted in; the
                   mean of the runs, and what to add and take off for its 95 % confidence interval

@@ -100,7 +100,10 @@ bool Team::compare_arrivals() {
         }
     }
     if (arrivals_->is_reading_due() && read_clocks_(*this) != TUTTI_OK) return true;
-    if (!arrivals_->has_samples()) return true;
+    if (!arrivals_->has_samples()) {
+        follow_.reset();  // what is on trial would stay for good
+        return true;
+    }
     tutti_call comparison{};
     comparison.collective = TUTTI_ALLREDUCE;
     comparison.send = TUTTI_IN_PLACE;
@@ -186,7 +189,7 @@ void Team::describe_arrivals(tutti_collective collective, tutti_arrivals_info& i
     if (!arrivals_) return;
     arrivals_->describe(collective, info);
     const bool follows = collective == TUTTI_BARRIER || collective == TUTTI_ALLREDUCE;
-    if (follow_ && follows && follow_->of(collective).follows) {
+    if (follow_ && has_followed_ && follows && follow_->of(collective).follows) {
         info.follows_since = follow_->of(collective).since;
     }
     const InterNode* inter_node = runner_->inter_node();

@@ -23,12 +23,9 @@ bool set_reducer(const tutti_call& call, node::Isa isa, node::Reducer& reducer) 
     return call.bytes % element == 0;
 }
 
-// Whatever the order of operands: the result has the same bits; of minima and maxima the same
-// value.
-bool is_exact(tutti_op op, tutti_dtype dtype) {
-    if (op == TUTTI_OP_USER) return false;
-    return (op != TUTTI_SUM && op != TUTTI_PROD) || dtype < TUTTI_FLOAT;
-}
+// Whatever the order of operands and the parentheses: the result has the same bits. Minima and
+// maxima of floating point depend on them where there are NaNs, or zeros of either sign.
+bool is_exact(tutti_op op, tutti_dtype dtype) { return op != TUTTI_OP_USER && dtype < TUTTI_FLOAT; }
 
 const std::byte* sent(const void* buffer) {
     return buffer == TUTTI_IN_PLACE ? nullptr : static_cast<const std::byte*>(buffer);

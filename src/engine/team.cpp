@@ -266,6 +266,9 @@ tutti_status Team::run_slowly(const tutti_call& call) {
     if (has_run_another || last_ != this) static_cast<void>(last_->describe(call, last_->run_));
     if (follow_) run_.way = follow_->follows(kind_of(call, run_)) ? select::kFollows : 0;
     const tutti_status status = last_->run_described();
+    if (run_.way == select::kFollows && run_.ran != nullptr) {
+        has_followed_ |= std::string_view(run_.ran).starts_with(select::kFollowing);
+    }
     if (status == TUTTI_HOST && tracks_) tracks_->settle(*last_);
     return status;
 }

@@ -182,6 +182,7 @@ class Team {
     std::unique_ptr<Arrivals> arrivals_;      // where they are looked at
     std::unique_ptr<select::Live> live_;      // where calls are tuned; then there are arrivals
     std::unique_ptr<select::Follow> follow_;  // where calls may follow; then, too
+    bool has_followed_ = false;               // some did: nothing that the user says kept them
     Queue queue_;
     uint32_t looks_ = 0;
     Request run_;  // run()'s own, so that a call allocates nothing

@@ -203,7 +203,7 @@ transport::State Executor::State::test_feed(Ref ref) {
     return transport::State::kPending;
 }
 
-// Those whom the middle is to feed itself; after the word that tells them.
+// Those whom the middle is to feed itself; pieces wait for who has not had its word yet.
 void Executor::State::feed_more(Ref ref) {
     Feed& feed = slot_of(ref).feed;
     const adapt::Feeder::Word more = feed.feeder.root_word();

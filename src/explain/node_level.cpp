@@ -96,10 +96,10 @@ node::Cost most_of(node::Team& team, const node::Call& call, const node::Algorit
 
 // A single copy reads at the rate that was measured for it, one way.
 std::optional<uint64_t> time_of(node::Team& team, const node::Call& call,
-                                const node::Algorithm& algorithm, const node::Figures& figures) {
+                                const node::Algorithm& algorithm, const MeasuredNode& measured) {
     const bool is_single = std::string_view(algorithm.name) == "single";
-    const auto speeds = is_single ? price::single_speeds_of(figures, call.bytes)
-                                  : std::optional(price::speeds_of(figures, team.tuning));
+    const auto speeds = is_single ? price::single_speeds_of(measured.figures, call.bytes)
+                                  : price::speeds_of(measured.figures, team.tuning, measured.ranks);
     if (!speeds) return std::nullopt;
     uint64_t most = 0;
     for (team.rank = 0; team.rank < team.size; ++team.rank) {
@@ -188,7 +188,7 @@ NodeLevel node_level(NodeSide& side, const node::Algorithm* named) {
         if (way.is_chosen) way.when = chosen.when;
         if (way.obstacle.empty()) way.most = most_of(side.team, call, *one);
         if (way.obstacle.empty() && side.measured) {
-            way.ns = time_of(side.team, call, *one, side.measured->figures);
+            way.ns = time_of(side.team, call, *one, *side.measured);
         }
         result.ways.push_back(way);
     }

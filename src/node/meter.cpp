@@ -135,7 +135,7 @@ void Meter::decide(const Team& team) {
                                            .all_ways_bytes_max = block_bytes_max(team),
                                            .distances = distances_,
                                            .readers = readers_of_one(team),
-                                           .for_prices = true});
+                                           .for_prices = team.size == 2});
     const bool is_enough = is_late || is_as_it_was || is_crowded || !next;
     if (is_enough || (has_asked_ && !can_measure_)) {
         order_.kind = kEnd;

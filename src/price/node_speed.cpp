@@ -54,15 +54,20 @@ NodeParameters parameters_of(const node::Figures& figures, const node::Tuning& t
     return result;
 }
 
-NodeSpeeds speeds_of(const node::Figures& figures, const node::Tuning& tuning) {
+std::optional<NodeSpeeds> speeds_of(const node::Figures& figures, const node::Tuning& tuning,
+                                    uint32_t ranks) {
+    const Trip trip = trip_of(figures, tuning);
+    if (trip.ns == 0) return std::nullopt;
     NodeSpeeds speeds;
     speeds.flag_ns = figures.barrier_ns;
     speeds.own_ns = kOwnNs;
-    const Trip trip = trip_of(figures, tuning);
     const uint64_t first_of = kBytes / std::max<uint64_t>(trip.piece_bytes, 1);
     const uint64_t flags_ns = trip.pieces * speeds.flag_ns;
     const uint64_t one_way_ns = without(trip.ns, flags_ns);
-    const uint64_t both_ns = figures.all_ways.ring[node::kMeasuredMiddle];
+    // Of more ranks each reads, and somebody folds, the blocks of several.
+    const bool are_two = ranks == 2;
+    const uint64_t both_ns = are_two ? figures.all_ways.ring[node::kMeasuredMiddle] : 0;
+    const uint64_t folded_ns = are_two ? figures.fold_ns : 0;
     // Written while others read, but for the first piece.
     speeds.write_ns = one_way_ns;
     if (both_ns != 0) {
@@ -78,7 +83,7 @@ NodeSpeeds speeds_of(const node::Figures& figures, const node::Tuning& tuning) {
     }
     const uint64_t rest_ns = flags_ns + first_ns + speeds.start_ns;
     speeds.read_ns = without(trip.ns, rest_ns);
-    speeds.fold_ns = figures.fold_ns == 0 ? speeds.read_ns : without(figures.fold_ns, rest_ns);
+    speeds.fold_ns = folded_ns == 0 ? speeds.read_ns : without(folded_ns, rest_ns);
     return speeds;
 }
 

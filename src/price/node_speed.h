@@ -13,7 +13,7 @@ namespace tutti::price {
 
 // Such that 64 KiB one way through rings by the tuning's way take what was measured: a flag for
 // each piece, and the copying of one side, while the other copies. A flag is what a barrier takes.
-// Nobody measures folding; what figures do not tell stays as it is assumed. A barrier is measured.
+// Folding, and what figures do not tell, stay as they are assumed. A barrier is measured.
 NodeParameters parameters_of(const node::Figures& figures, const node::Tuning& tuning);
 
 // What 64 KiB take, in nanoseconds, and a flag.
@@ -26,11 +26,12 @@ struct NodeSpeeds {
     uint64_t own_ns = 0;   // within a rank's own memory; assumed
 };
 
-// Such that what was measured takes what it took: 64 KiB one way, both ways, and folded, through
-// rings as the tuning has them, and 1 KiB through slots. One way a rank writes while the other one
-// reads; both ways each does both. What was not measured: writing takes as long as reading, folding
-// no longer. At least 64 KiB one way is measured.
-NodeSpeeds speeds_of(const node::Figures& figures, const node::Tuning& tuning);
+// Such that what so many ranks measured takes what it took: 64 KiB one way through rings as the
+// tuning has them, and 1 KiB through slots; of two ranks 64 KiB both ways and folded, too. One way
+// a rank writes while the other one reads; both ways each does both. What was not measured: writing
+// takes as long as reading, folding no longer. Nothing: not even 64 KiB one way was.
+std::optional<NodeSpeeds> speeds_of(const node::Figures& figures, const node::Tuning& tuning,
+                                    uint32_t ranks);
 // By single copy nothing is written, and what is folded is read before. At the rate of the next
 // size that was measured one way; none was: nothing.
 std::optional<NodeSpeeds> single_speeds_of(const node::Figures& figures, uint64_t bytes);

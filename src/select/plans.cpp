@@ -21,8 +21,8 @@ constexpr size_t kForcesMax = 1024;
 // Live tuning tries so many algorithms by price, none that is to take so many times the best.
 constexpr size_t kWaysByPrice = 2;
 constexpr uint64_t kTooDear = 4;
-// A bcast that follows who arrives asks first, for half a round trip:
-// nothing beside longer messages.
+// A bcast that follows who arrives asks first, for half a round trip: nothing beside longer
+// messages.
 constexpr uint64_t kFollowedBcastBytesMin = uint64_t{16} << 10;
 
 }  // namespace
@@ -86,7 +86,8 @@ Result<Choice> Plans::choose_following(const sched::Shape& shape, const Circumst
         by_rules.value().is_for_now = true;
         return by_rules;
     }
-    const Forced following{.algorithm = "adaptive_multicast", .node_algorithm = {}, .tuning = {}};
+    const Forced following{
+        .algorithm = std::string(kFollowing), .node_algorithm = {}, .tuning = {}};
     auto choice = choose_forced(shape, now, &following);
     return choice ? choice : by_rules;
 }

@@ -157,7 +157,7 @@ std::string run(const FeedWorld& setup, Prng& random, uint64_t& messages) {
             wrong = now.all.arrive(who);
         } else if (drawn <= 1 && now.all.can_go_on(who)) {
             wrong = now.all.go_on(who);
-            continue;
+            if (wrong.empty()) continue;  // that is no progress
         } else if (drawn > 1 && !now.mail.empty()) {
             const size_t i = random.below(now.mail.size());
             const FeedMail mail = now.mail[i];

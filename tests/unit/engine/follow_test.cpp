@@ -6,12 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <set>
 #include <thread>
 
 #include "base/prng.h"
+#include "engine/request.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/exchanges.h"
@@ -118,6 +120,30 @@ std::set<tutti_collective> followed(const Settings& settings, uint64_t seed) {
     return all;
 }
 
+// With a NaN, maxima of floating point depend on the parentheses.
+TEST(Follow, OnlyIntegersAreExact) {
+    const auto is_exact = [](tutti_dtype dtype, tutti_op op) {
+        const uint64_t zero = 0;
+        uint64_t result = 0;
+        tutti_call call{};
+        call.collective = TUTTI_ALLREDUCE;
+        call.send = &zero;
+        call.recv = &result;
+        call.bytes = sizeof zero;
+        call.dtype = dtype;
+        call.op = op;
+        engine::Request request;
+        EXPECT_EQ(engine::describe(call, kRanks, node::Isa::kBaseline, request), TUTTI_OK);
+        return engine::kind_of(call, request).is_exact;
+    };
+    EXPECT_TRUE(is_exact(TUTTI_INT32, TUTTI_SUM));
+    EXPECT_TRUE(is_exact(TUTTI_UINT64, TUTTI_MAX));
+    EXPECT_TRUE(is_exact(TUTTI_BOOL, TUTTI_LOR));
+    EXPECT_FALSE(is_exact(TUTTI_DOUBLE, TUTTI_MAX));
+    EXPECT_FALSE(is_exact(TUTTI_DOUBLE, TUTTI_SUM));
+    EXPECT_FALSE(is_exact(TUTTI_INT_INT, TUTTI_MAXLOC));
+}
+
 // By default.
 TEST(Follow, MixedCalls) {
     const auto seeds = Seeds::wanted(2);
@@ -132,6 +158,10 @@ TEST(Follow, WhatTheUserHasDecidedStays) {
     const auto seed = Seeds::wanted(1).first;
     const Settings settings{kOn, kLoopback, "TUTTI_BARRIER=dissemination", "TUTTI_REPRODUCIBLE=1"};
     EXPECT_TRUE(followed(settings, seed).empty());
+    // Nor does anybody say that they follow.
+    for (const FollowTrace& trace : run_loop(draw(seed), settings, seed)) {
+        EXPECT_EQ(std::ranges::max(trace.since), 0u);
+    }
 }
 
 // Members learn at different times that multicast has failed, and agree all the same.

@@ -76,7 +76,7 @@ TEST(NodeSpeed, OneWayBothWaysAndFoldedTakeWhatTheyTook) {
     figures.short_ns = 300;
     figures.all_ways.ring[node::kMeasuredMiddle] = 12'000;
     figures.fold_ns = 10'432;
-    const NodeSpeeds speeds = speeds_of(figures, tuned(figures));
+    const NodeSpeeds speeds = *speeds_of(figures, tuned(figures), 2);
     EXPECT_EQ(speeds.flag_ns, 60u);
     EXPECT_EQ(speeds.write_ns, 12'000u - 60 - 1600 - 8192);
     EXPECT_EQ(speeds.start_ns, 300u - 60 - 128);  // 1 KiB of 8192 ns is 128
@@ -90,7 +90,7 @@ TEST(NodeSpeed, OneWayBothWaysAndFoldedTakeWhatTheyTook) {
 }
 
 TEST(NodeSpeed, WithoutFiguresBothSidesTakeAsLong) {
-    const NodeSpeeds speeds = speeds_of(near_cores(), tuned(near_cores()));
+    const NodeSpeeds speeds = *speeds_of(near_cores(), tuned(near_cores()), 2);
     EXPECT_EQ(speeds.write_ns, 8192u);
     EXPECT_EQ(speeds.read_ns, 8192u - 2048);
     EXPECT_EQ(speeds.fold_ns, speeds.read_ns);
@@ -99,8 +99,14 @@ TEST(NodeSpeed, WithoutFiguresBothSidesTakeAsLong) {
     Figures odd = near_cores();
     odd.all_ways.ring[node::kMeasuredMiddle] = 1;
     odd.short_ns = odd.fold_ns = 1;
-    EXPECT_EQ(speeds_of(odd, tuned(odd)).write_ns, 1024u);
-    EXPECT_EQ(speeds_of(odd, tuned(odd)).fold_ns, 1u);
+    EXPECT_EQ(speeds_of(odd, tuned(odd), 2)->write_ns, 1024u);
+    EXPECT_EQ(speeds_of(odd, tuned(odd), 2)->fold_ns, 1u);
+    // Of more than two ranks it says nothing.
+    EXPECT_EQ(speeds_of(odd, tuned(odd), 3)->write_ns, 8192u);
+    EXPECT_EQ(speeds_of(odd, tuned(odd), 3)->fold_ns, 8192u - 2048);
+    Figures flags;
+    flags.barrier_ns = 60;
+    EXPECT_FALSE(speeds_of(flags, tuned(flags), 2));
 }
 
 TEST(NodeSpeed, WhatWasNotMeasuredIsAssumed) {
