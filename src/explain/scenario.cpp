@@ -56,6 +56,7 @@ Result<select::Choice> Scenario::choose(const sched::Shape& shape, const topo::P
                            .placement = placement,
                            .host_mpi = host_mpi,
                            .forced = rules.forced(shape.collective),
+                           .is_by_variable = forced_by.empty(),
                            .forced_by = forced_by,
                            .no_multicast = "see --multicast",
                            .prices = prices,

@@ -103,6 +103,7 @@ Result<Choice> Plans::choose_forced(const sched::Shape& shape, const Circumstanc
                       .placement = placement_,
                       .host_mpi = host && !has_lost ? host : "",
                       .forced = forced,
+                      .is_by_variable = forced == grounds_.rules.forced(shape.collective),
                       .no_multicast = now.obstacle,
                       .prices = prices_ ? &*prices_ : nullptr,
                       .measured = measured_prices(shape)};

@@ -50,7 +50,6 @@ struct Circumstances {
 
 // A way: by whoever comes last, where that can run the call and the user has decided nothing.
 inline constexpr uint32_t kFollows = UINT32_MAX;
-inline constexpr std::string_view kFollowing = "adaptive_multicast";
 
 class Plans {
   public:

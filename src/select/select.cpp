@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "select/by_price.h"
 #include "select/measured.h"
+#include "select/tuning.h"
 
 namespace tutti::select {
 namespace {
@@ -116,6 +117,20 @@ std::string size_obstacle(const Rule& rule, const Question& question) {
     const bool is_split = rule.bytes && !question.is_on_one_host();
     if (!is_split || question.shape.sizes_are_compared) return {};
     return "sizes are compared in the first " + std::to_string(kComparedCalls) + " calls";
+}
+
+// What releases by multicast, where there is one that can run the call so; else what is named.
+Forced meant_by(const Forced& named, const Question& question) {
+    const tutti_collective collective = question.shape.collective;
+    const bool may_release = question.is_by_variable && question.shape.has_multicast;
+    if (!may_release || named.algorithm != "adaptive") return named;
+    Forced meant = named;
+    meant.algorithm = kFollowing;
+    const auto* algorithm = algo::find(collective, meant.algorithm);
+    const bool can_run = algorithm != nullptr &&
+                         !tuning_fault(collective, meant.algorithm, meant.tuning) &&
+                         obstacle(*algorithm, meant.tuning, question).empty();
+    return can_run ? meant : named;
 }
 
 Result<Choice> forced_choice(const Forced& forced, const Question& question) {
@@ -321,7 +336,7 @@ Result<Choice> choose(const Question& question) {
     if (const Forced* forced = question.forced) {
         const std::string& name = forced->algorithm;
         if (!is_on_one_host || name == kHostMpi || name == kNodeLevel) {
-            return as_users(forced_choice(*forced, question));
+            return as_users(forced_choice(meant_by(*forced, question), question));
         }
     }
     if (question.is_reproducible() && !is_on_one_host) {

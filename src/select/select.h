@@ -57,6 +57,9 @@ struct NodeCall {
     const node::Call& call;
 };
 
+// Of barrier and allreduce: whoever comes last releases all by multicast.
+inline constexpr std::string_view kFollowing = "adaptive_multicast";
+
 // A call, and all that decides how it runs; all ranks know it alike. What it refers to outlives it.
 struct Question {
     const Rules& rules;
@@ -66,6 +69,9 @@ struct Question {
     std::string_view host_mpi;  // one of kHostMpiNames; empty: none, and nothing is handed to it
     // What is forced, as Rules::forced() or tutti_team_force() has it; nullptr: nothing.
     const Forced* forced = nullptr;
+    // By a variable, where "adaptive" means by multicast where the team has it; else names are
+    // exact.
+    bool is_by_variable = false;
     // For messages only: what forced it, where it was not the variable; and why the shape has no
     // multicast.
     std::string_view forced_by = {};

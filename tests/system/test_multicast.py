@@ -243,6 +243,13 @@ def test_reductions_that_follow_arrival(mpi, following, program, args):
     expect_followed(outcome, 4)
 
 
+def test_the_variable_means_by_multicast(openmpi):
+    options = [*ON, "--barrier=adaptive", "--allreduce=adaptive", "--hosts=3"]
+    outcome = openmpi.launch("random_mixed", 5, "--seed", 43, "--calls", 300, timeout=120,
+                             options=options).passed()
+    expect_followed(outcome, 3)
+
+
 def test_losses_while_following_arrival(openmpi, following):
     outcome = openmpi.launch("random_mixed", 4, "--seed", 43, "--calls", 200, "--threads", 1,
                              options=[*following, "--hosts=4"], timeout=120,

@@ -91,6 +91,27 @@ TEST_F(PlansTest, WhatIsForcedGoesBeforeTheSetting) {
     EXPECT_EQ(name(shape), "pairwise");
 }
 
+// The variable names both; who names one gets it.
+TEST_F(PlansTest, AdaptiveMeansByMulticastWhereThereIsOne) {
+    set(TUTTI_BARRIER, "adaptive:fan_in=3");
+    auto barrier = shape_of(TUTTI_BARRIER, 0);
+    const auto lonely = plans_.find(barrier, {true, false, obstacle_});
+    ASSERT_TRUE(lonely);
+    EXPECT_TRUE(lonely.value()->would_multicast);
+    EXPECT_STREQ(lonely.value()->name, "adaptive");
+    barrier.has_multicast = true;
+    EXPECT_EQ(name(barrier), "adaptive_multicast");
+    barrier.has_multicast = false;
+    EXPECT_EQ(name(barrier, true), "adaptive");  // it is gone
+    barrier.has_multicast = true;
+    ASSERT_TRUE(plans_.force(TUTTI_BARRIER, "adaptive"));
+    EXPECT_EQ(name(barrier), "adaptive");
+    set(TUTTI_BCAST, "adaptive");
+    auto bcast = shape_of(TUTTI_BCAST, 4096);
+    bcast.has_multicast = true;
+    EXPECT_EQ(name(bcast), "adaptive");
+}
+
 TEST_F(PlansTest, WrongTextIsAnErrorAndChangesNothing) {
     ASSERT_TRUE(plans_.force(TUTTI_ALLREDUCE, "ring"));
     const auto wrong = plans_.force(TUTTI_ALLREDUCE, "rnig");
