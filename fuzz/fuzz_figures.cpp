@@ -41,6 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     const auto parameters = tutti::price::parameters_of(node.figures, tuning);
     demand(parameters.flag_ns > 0 && parameters.copy_bytes_per_s > 0);
     demand(tuning.readers_max > 0);
-    tutti::price::single_bytes_per_s(node.figures, 1);
+    const auto speeds = tutti::price::speeds_of(node.figures, tuning, node.ranks);
+    demand(!speeds || (speeds->read_ns > 0 && speeds->fold_ns > 0));
+    const auto single = tutti::price::single_speeds_of(node.figures, 1);
+    demand(!single || single->fold_ns > single->read_ns);
     return 0;
 }
