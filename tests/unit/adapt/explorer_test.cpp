@@ -10,15 +10,10 @@
 #include <unordered_set>
 
 #include "unit/adapt/arrivals.h"
+#include "unit/adapt/explored.h"
 
 namespace tutti::adapt::test {
 namespace {
-
-struct Explored {
-    std::string wrong;  // and by which way
-    size_t states = 0;
-    size_t ends = 0;
-};
 
 struct State {
     Arrivals members;
@@ -72,15 +67,7 @@ void explore(const State& from, std::unordered_set<std::string>& seen, Explored&
     if (!wrong.empty()) all.wrong = wrong + " by" + way;
 }
 
-Explored explored(const World& setup) {
-    Explored all;
-    std::unordered_set<std::string> seen;
-    const State begin{Arrivals(setup), {}};
-    seen.insert(key(begin));
-    explore(begin, seen, all, "");
-    all.states = seen.size();
-    return all;
-}
+Explored explored(const World& setup) { return explored_from(State{Arrivals(setup), {}}); }
 
 TEST(Arrivals, EveryOrderEndsWell) {
     const uint32_t most = std::getenv("TESTS_BRIEF") ? 4 : std::getenv("TESTS_LONG") ? 6 : 5;

@@ -11,16 +11,11 @@
 
 #include "base/prng.h"
 #include "sim/seeds.h"
+#include "unit/adapt/explored.h"
 #include "unit/adapt/feedings.h"
 
 namespace tutti::adapt::test {
 namespace {
-
-struct Explored {
-    std::string wrong;  // and by which way
-    size_t states = 0;
-    size_t ends = 0;
-};
 
 struct State {
     Feedings all;
@@ -91,15 +86,7 @@ void explore(const State& from, std::unordered_set<std::string>& seen, Explored&
     if (!wrong.empty()) found.wrong = wrong + " by" + way;
 }
 
-Explored explored(const FeedWorld& setup) {
-    Explored found;
-    std::unordered_set<std::string> seen;
-    const State begin{Feedings(setup), {}};
-    seen.insert(key(begin));
-    explore(begin, seen, found, "");
-    found.states = seen.size();
-    return found;
-}
+Explored explored(const FeedWorld& setup) { return explored_from(State{Feedings(setup), {}}); }
 
 TEST(Feedings, EveryOrderEndsWell) {
     const uint32_t most = std::getenv("TESTS_LONG") ? 5 : 4;
