@@ -31,7 +31,7 @@ void place_closing(Inner& inner) {
     Round round;
     inner.program->read(0, rounds - 1, round);
     const uint64_t writers = mask_of_writers(round);
-    const bool feeds = round.size() > 0 && round[round.size() - 1].kind == OperationKind::kFeed;
+    const bool feeds = round.ends_with(OperationKind::kFeed);
     if (writers != 0 || feeds || round.size() == sched::kRoundOpsMax) {
         inner.closing_round = rounds;
         inner.closing_after = writers;

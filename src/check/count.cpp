@@ -187,8 +187,7 @@ Count count(const Program& program) {
         for (uint64_t k = 0; k < extent.rounds; ++k) {
             program.read(lane, k, round);
             if (round.size() != 0) count.rounds = std::max(count.rounds, k + 1);
-            const bool feeds =
-                round.size() != 0 && round[round.size() - 1].kind == OperationKind::kFeed;
+            const bool feeds = round.ends_with(OperationKind::kFeed);
             for (const Operation& op : round) add(op, feeds, count);
         }
     }

@@ -36,8 +36,7 @@ static_assert(sizeof(Word) == sched::kFeedMessageBytes);
 }  // namespace
 
 bool Executor::State::feeds(Ref ref) {
-    const sched::Round& round = window_of(ref).round;
-    return round[round.size() - 1].kind == OperationKind::kFeed;
+    return window_of(ref).round.ends_with(OperationKind::kFeed);
 }
 
 transport::MessageId Executor::State::word_id(const Slot& slot, Ref with, uint32_t number) const {

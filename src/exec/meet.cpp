@@ -162,7 +162,7 @@ void Executor::State::post_neighbour(Ref ref) {
 void Executor::State::begin_meeting(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     const sched::Round& round = window_of(ref).round;
-    meet.is_by_multicast = round[round.size() - 1].kind == OperationKind::kMeetMulticast;
+    meet.is_by_multicast = round.ends_with(OperationKind::kMeetMulticast);
     if (meet.is_by_multicast) {
         meet.slot =
             transport::kMeetSlot + static_cast<uint32_t>(meetings++ % transport::kMeetSlots);
