@@ -37,7 +37,7 @@ bool Follow::may_follow(const CallKind& kind) {
 }
 
 void Follow::sampled(tutti_collective collective, uint64_t spread_ns, uint64_t delay_ns) {
-    Choice& choice = choices_[collective == TUTTI_BARRIER ? 0 : 1];
+    Choice& choice = choices_[index_of(collective)];
     if (choice.samples == Choice::kSamplesMax) return;
     choice.spread_ns[choice.samples] = spread_ns;
     choice.delay_ns[choice.samples] = delay_ns;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "select/live.h"
@@ -45,10 +46,13 @@ class Follow {
     bool heard(uint64_t multicast_ns, uint64_t calls);
 
     [[nodiscard]] const Choice& of(tutti_collective collective) const {
-        return choices_[collective == TUTTI_BARRIER ? 0 : 1];
+        return choices_[index_of(collective)];
     }
 
   private:
+    static size_t index_of(tutti_collective collective) {
+        return collective == TUTTI_BARRIER ? 0 : 1;
+    }
     static bool judge(Choice& choice, uint64_t multicast_ns);
 
     std::array<Choice, 2> choices_{};  // barrier, allreduce
