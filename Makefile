@@ -5,7 +5,7 @@ DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test nightly demo bench bench-peers bench-lab bench-scale install tidy format clean \
-        asan-ubsan tsan coverage fuzz
+        test-verbs asan-ubsan tsan coverage fuzz
 
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s '@' \
@@ -25,6 +25,12 @@ nightly: ## the same at length, a soak, every table of figures; as root, some 8 
 	@tools/setup tidy
 	@tools/setup bench-lab
 	@tools/test --nightly $(NIGHTLY)
+
+test-verbs: ## what needs RDMA devices: soft-RoCE in a virtual machine (tools/vmlab)
+	@tools/setup vmlab
+	@tools/vmlab setup
+	@$(MAKE) --no-print-directory build
+	@python3 -m pytest -p no:cacheprovider -ra tests/system/test_vmlab.py
 
 demo: ## an unmodified MPI program and the benchmark, under the bare MPI and under Tutti
 	@tools/setup demo
@@ -88,5 +94,5 @@ coverage: ## line and branch coverage of the unit tests
 	@gcovr --root . --filter src/ --print-summary --html-details build/coverage/index.html \
 	    --delete build/coverage
 
-clean: ## removes what was built; keeps the MPIs under build/peers
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name peers -exec rm -rf {} +; fi
+clean: ## removes what was built; keeps the MPIs of build/peers and the kernel of build/vmlab
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name peers ! -name vmlab -exec rm -rf {} +; fi

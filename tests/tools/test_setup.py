@@ -52,8 +52,8 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
-@pytest.mark.parametrize("what", ["build", "demo", "test", "bench-peers", "bench-scale", "tidy",
-                                  "coverage"])
+@pytest.mark.parametrize("what", ["build", "demo", "test", "vmlab", "bench-peers", "bench-scale",
+                                  "tidy", "coverage"])
 def test_nothing_missing_nothing_done(machine, what):
     machine.installed("everything")
     done = machine.setup(what)

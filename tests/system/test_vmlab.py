@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/vmlab: a virtual machine boots with hosts and their RDMA devices, programs built here run
+in it, and nothing stays, however the tool ends. Booting takes some ten seconds of two processors."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import uuid
+
+import pytest
+
+import harness
+
+VMLAB = harness.ROOT / "tools" / "vmlab"
+GUESTS = harness.ROOT / "build" / "vmlab" / "guests"
+HOSTS = 3
+TIMEOUT_S = 400
+
+
+def vmlab(*words, **options):
+    return subprocess.run([str(VMLAB), *map(str, words)], capture_output=True, text=True,
+                          timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
+                          env=harness.clean_environment(), cwd=harness.ROOT, **options)
+
+
+def emulators(name):
+    """Processes of a guest: the keeper and qemu name its folder or itself."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if f"vmlab-{name}" in words and harness.alive(int(entry.name)):
+            found.append(int(entry.name))
+    return found
+
+
+def wait_for(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"never: {what}"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def able():
+    can = vmlab("check")
+    if can.returncode != 0:
+        pytest.skip(can.stderr.strip())
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def guest(able, results):
+    """One for all tests."""
+    name = f"t-{uuid.uuid4().hex[:8]}"
+    try:
+        done = vmlab("start", "--hosts", HOSTS, "--name", name, "--writable", results)
+        assert (done.returncode, done.stdout) == (0, f"{name}: {HOSTS} hosts\n"), done.stderr
+        yield name
+    finally:
+        vmlab("stop", "--name", name)
+        assert not (GUESTS / name).exists() and not emulators(name)
+
+
+def on(guest, *command, options=()):
+    return vmlab("exec", "--name", guest, *options, "--", *command)
+
+
+def well(done):
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("words, line", [
+    ([], "the following arguments are required: ACTION"),
+    (["run", "--hosts", "9", "--", "ls"], "argument --hosts: '9' is no number from 1 to 8"),
+    (["run", "--mtu", "100", "--", "ls"], "argument --mtu: '100' is no number from 1280 to 9000"),
+    (["run", "--loss", "much", "--", "ls"],
+     "argument --loss: 'much' is no percentage from 0 to 100"),
+    (["run", "--writable", "/nowhere", "--", "ls"],
+     "argument --writable: '/nowhere' is no folder"),
+    (["run"], "run: no command; it stands behind --"),
+    (["start", "--", "ls"], "start takes no command"),
+    (["stop", "--name", "../x"], "argument --name: '../x': up to 30 small letters, digits and "
+     "hyphens"),
+    (["exec", "--name", "nobody", "--", "ls"], "no guest is up under the name 'nobody'"),
+])
+def test_bad_words_get_one_line(words, line):
+    done = vmlab(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"vmlab: {line}\n")
+
+
+def test_what_is_missing_is_named():
+    script = (f"import sys; sys.path.insert(0, '{harness.ROOT}/tools/vmlab.d'); import kernel; "
+              "kernel.find = lambda tool: None; print(kernel.why_not())")
+    told = subprocess.run(["python3", "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout == ("the command qemu-system-x86_64 is missing (Debian: apt-get install "
+                           "qemu-system-x86)\n")
+
+
+def test_each_host_has_a_name_and_a_device(guest):
+    told = well(on(guest, "cat /sys/class/infiniband/rxe*/ports/1/state; for k in 0 1 2; do "
+                          "as-host --host $k sh -c 'hostname; echo $VMLAB_DEVICE'; done"))
+    assert told.splitlines() == ["4: ACTIVE"] * HOSTS + [
+        line for k in range(HOSTS) for line in (f"h{k}", f"rxe{k}:1")]
+
+
+def test_output_and_exit_status_come_through(guest):
+    done = on(guest, "echo out; echo err >&2; exit 7")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
+    done = on(guest, "sh", "-c", "echo \"$1\"; pwd", "sh", "two  words")
+    assert well(done) == f"two  words\n{harness.ROOT}\n"
+
+
+def test_a_command_that_takes_too_long_is_ended_with_all_it_started(guest):
+    done = on(guest, "setsid sleep 7777 & echo begun; sleep 8888", options=["--timeout", "2"])
+    assert (done.returncode, done.stdout) == (124, "begun\n")
+    assert well(on(guest, "ps -eo args | grep -c '^sleep [78]' || true")) == "0\n"
+
+
+def test_only_what_may_be_written_stays(guest, results):
+    word = uuid.uuid4().hex
+    elsewhere = harness.ROOT / "build" / f"vmlab-{word}"
+    well(on(guest, f"echo {word} >{results}/kept; echo {word} >{elsewhere}; cat {elsewhere}"))
+    assert (results / "kept").read_text() == f"{word}\n" and not elsewhere.exists()
+
+
+def test_a_link_goes_down_and_up(guest):
+    told = well(on(guest, "state=/sys/class/infiniband/rxe1/ports/1/state; ip link set p1 down; "
+                          "until grep DOWN $state; do sleep 0.1; done; ip link set p1 up; "
+                          "until grep ACTIVE $state; do sleep 0.1; done",
+                   options=["--timeout", "60"]))
+    assert told == "1: DOWN\n4: ACTIVE\n"
+
+
+def test_devices_carry_reliable_connections_and_datagrams(guest):
+    if not well(on(guest, "command -v ibv_rc_pingpong || true")):
+        pytest.skip("the command ibv_rc_pingpong is missing (Debian: ibverbs-utils)")
+    for kind in ("rc", "ud"):
+        command = f"ibv_{kind}_pingpong -g 1 -n 20 -s 1000"
+        told = well(on(guest, f"{command} -d rxe1 >/dev/null & sleep 1; {command} -d rxe2 127.0.0.1"
+                              " && wait $!", options=["--timeout", "60"]))
+        assert "20 iters" in told and "GID ::ffff:10.78.0.2" in told, told
+
+
+def test_what_is_built_here_runs_there(guest):
+    harness.need_tutti()
+    here = subprocess.run([harness.TUTTI, "--version"], capture_output=True, text=True, check=True)
+    assert well(on(guest, str(harness.TUTTI), "--version")) == here.stdout
+
+
+def test_ranks_are_on_hosts_of_their_own(guest, openmpi, results):
+    """Tutti takes the guest's hosts for hosts."""
+    program = openmpi.compile("simple")
+    done = on(guest, str(harness.TUTTI), "run", f"--report={results}/report.json",
+              "--barrier=dissemination", "--", openmpi.launcher, "-n", "2", "as-host",
+              str(program), "10", options=["--timeout", "150"])
+    assert [line for line in well(done).splitlines() if line.startswith("ok ")], done.stderr
+    if not harness.BARE:
+        report = harness.Report(results / "report.json")
+        # An algorithm across hosts: within one the name would say nothing.
+        assert "dissemination" in {row.get("algorithm") for row in report.rows}, report.data
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_a_tool_that_is_killed(able, number):
+    """Here while it boots; a guest that is up is kept or ended by the same lifeline."""
+    tool = subprocess.Popen([str(VMLAB), "run", "--", "sleep 1000"], stderr=subprocess.DEVNULL)
+    name = f"run-{tool.pid}"
+    wait_for(lambda: emulators(name), "the guest starts")
+    tool.send_signal(number)
+    tool.wait()
+    wait_for(lambda: not emulators(name) and not (GUESTS / name).exists(), "it is gone")
+
+
+def test_the_guest_ends_with_its_keeper(able):
+    """Where the keeper is killed as well, the kernel ends qemu, and the next one clears away."""
+    tool = subprocess.Popen([str(VMLAB), "run", "--", "sleep 1000"], stderr=subprocess.DEVNULL)
+    name = f"run-{tool.pid}"
+    wait_for(lambda: (GUESTS / name / "console").exists(), "the guest starts")
+    keeper = int((GUESTS / name / "keeper").read_text())
+    for pid in (tool.pid, keeper):
+        os.kill(pid, signal.SIGKILL)
+    tool.wait()
+    wait_for(lambda: not emulators(name), "qemu is gone")
+    assert name not in vmlab("status").stdout
+    assert not (GUESTS / name).exists()
