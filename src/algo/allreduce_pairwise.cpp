@@ -29,7 +29,6 @@ class AllreducePairwise final : public Program {
     AllreducePairwise(const Shape& shape, Rank rank)
         : pairs_(shape.ranks, rank),
           p_(shape.ranks),
-          rank_(rank),
           n_(shape.bytes),
           guest_(pairs_.has_guest ? 1 : 0) {}
 
@@ -48,7 +47,7 @@ class AllreducePairwise final : public Program {
         } else if (pairs_.is_outside) {
             read_outside(round, out);
         } else if (round == 2 * stages()) {
-            out.add(sched::send(rank_ + 1, 0, sched::output(0, n_)));
+            out.add(sched::send(pairs_.neighbour, 0, sched::output(0, n_)));
         } else if (round % 2 == 0) {
             exchange(round / 2, out);
         } else {
@@ -73,13 +72,13 @@ class AllreducePairwise final : public Program {
     // In place, the result may come only when the own vector has left.
     void read_outside(uint64_t round, sched::Round& out) const {
         if (round == 0) {
-            out.add(sched::send(rank_ - 1, 0, sched::input(0, n_)));
+            out.add(sched::send(pairs_.neighbour, 0, sched::input(0, n_)));
         } else {
-            out.add(sched::recv(rank_ - 1, 0, sched::output(0, n_)));
+            out.add(sched::recv(pairs_.neighbour, 0, sched::output(0, n_)));
         }
     }
     void exchange(uint64_t stage, sched::Round& out) const {
-        const Rank peer = is_hand_over(stage) ? rank_ + 1 : pairs_.rank_of(partner(stage));
+        const Rank peer = is_hand_over(stage) ? pairs_.neighbour : pairs_.rank_of(partner(stage));
         out.add(sched::recv(peer, 0, landing(stage), sched::kAfterNone));
         if (!is_hand_over(stage)) out.add(sched::send(peer, 0, partial(stage)));
     }
@@ -94,7 +93,6 @@ class AllreducePairwise final : public Program {
 
     Pairs pairs_;
     Rank p_;
-    Rank rank_;
     uint64_t n_;
     uint32_t guest_;
 };

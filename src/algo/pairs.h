@@ -6,6 +6,8 @@
 // Differs from the paper: G' holds the odd ones among the first 2 (p - N') ranks, each handing to
 // its left neighbour, instead of the last ranks. So every partial result covers an interval of
 // ranks, which non-commutative operators need, and the hand-over mostly stays between near ranks.
+// Where only the root is to have the result, it is in G itself: if it is one of these odd ones, its
+// left neighbour hands to it.
 #pragma once
 
 #include <bit>
@@ -15,21 +17,31 @@
 namespace tutti::algo {
 
 struct Pairs {
-    Pairs(sched::Rank p, sched::Rank rank)
+    Pairs(sched::Rank p, sched::Rank rank, sched::Rank root = 0)
         : power(std::bit_floor(p)),
           extra(p - power),
-          is_outside(rank < 2 * extra && rank % 2 == 1),
-          has_guest(rank < 2 * extra && rank % 2 == 0),
-          v(rank < 2 * extra ? rank / 2 : rank - extra) {}
+          root(root),
+          neighbour(rank ^ 1),
+          is_outside(rank < 2 * extra && (neighbour == root || (rank != root && rank % 2 == 1))),
+          has_guest(rank < 2 * extra && !is_outside),
+          v(number_of(rank)) {}
 
-    // The rank whose number in G is w.
-    [[nodiscard]] sched::Rank rank_of(sched::Rank w) const { return w < extra ? 2 * w : w + extra; }
+    // The rank whose number in G is w, and its number: of a rank in G' that of whom it hands to.
+    [[nodiscard]] sched::Rank rank_of(sched::Rank w) const {
+        if (w >= extra) return w + extra;
+        return 2 * w + 1 == root ? root : 2 * w;
+    }
+    [[nodiscard]] sched::Rank number_of(sched::Rank rank) const {
+        return rank < 2 * extra ? rank / 2 : rank - extra;
+    }
 
     sched::Rank power;  // N'
     sched::Rank extra;  // ranks in G'
-    bool is_outside;    // this rank is in G': it hands to, and is handed by, rank - 1
-    bool has_guest;     // this rank serves rank + 1
-    sched::Rank v;      // this rank's number in G
+    sched::Rank root;
+    sched::Rank neighbour;  // to whom, or from whom, this rank hands, if it does
+    bool is_outside;        // this rank is in G'
+    bool has_guest;         // this rank serves its neighbour, which is in G'
+    sched::Rank v;          // this rank's number in G
 };
 
 }  // namespace tutti::algo

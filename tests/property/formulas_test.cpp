@@ -273,6 +273,24 @@ TEST(Formulas, ReduceRotatedChain) {
     });
 }
 
+TEST(Formulas, ReduceRabenseifner) {
+    for_every_p(TUTTI_REDUCE, "rabenseifner", [](const Shape& shape, const Totals& all) {
+        const uint64_t p = shape.ranks;
+        const uint64_t power = std::bit_floor(p);
+        const uint64_t q = floor_log2(power);
+        const uint64_t guests = p - power;
+        // Thakur, Rabenseifner, Gropp 2005, section 3.5: log2 p steps each way.
+        EXPECT_EQ(all.steps, 2 * q + (guests > 0 ? 1 : 0));
+        EXPECT_EQ(all.messages, power * q + power - 1 + guests);
+        EXPECT_EQ(all.reduced_bytes, (p - 1) * shape.bytes);
+        if (guests > 0) return;
+        // (p - 1) / p n each way: all ranks that halve, and half of it in each step of the gather.
+        EXPECT_EQ(all.bytes, (p - 1) * shape.bytes + q * shape.bytes / 2);
+        EXPECT_EQ(all.bytes_received, 2 * (p - 1) * shape.bytes / p);
+        EXPECT_LE(all.bytes_sent, (p - 1) * shape.bytes / p + shape.bytes / 2);
+    });
+}
+
 TEST(Formulas, AllreducePairwise) {
     for_every_p(TUTTI_ALLREDUCE, "pairwise", [](const Shape& shape, const Totals& all) {
         const uint64_t power = std::bit_floor(shape.ranks);

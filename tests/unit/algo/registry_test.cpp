@@ -326,5 +326,22 @@ TEST(Examples, AllreduceRabenseifner) {
     EXPECT_EQ(round[1].left, sched::output(180, 60));
 }
 
+TEST(Examples, ReduceRabenseifner) {
+    const Algorithm& algorithm = *find(TUTTI_REDUCE, "rabenseifner");
+    const Shape four = shape_of(TUTTI_REDUCE, 4, 2);
+    EXPECT_EQ(peers(algorithm, four, 0), "recv 1, send 1; recv 2, send 2; send 2");
+    EXPECT_EQ(peers(algorithm, four, 1), "recv 0, send 0; recv 3, send 3; send 3");
+    EXPECT_EQ(peers(algorithm, four, 2), "recv 3, send 3; recv 0, send 0; recv 0; recv 3");
+    EXPECT_EQ(peers(algorithm, four, 3), "recv 2, send 2; recv 1, send 1; recv 1; send 2");
+    // The root is no guest, on either side of its neighbour.
+    for (const Rank root : {0U, 1U}) {
+        const Shape three = shape_of(TUTTI_REDUCE, 3, root);
+        const Rank guest = 1 - root;
+        EXPECT_EQ(peers(algorithm, three, guest), "send " + std::to_string(root));
+        EXPECT_EQ(peers(algorithm, three, root),
+                  "recv " + std::to_string(guest) + "; recv 2, send 2; recv 2");
+    }
+}
+
 }  // namespace
 }  // namespace tutti::algo

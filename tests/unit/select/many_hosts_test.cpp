@@ -161,7 +161,8 @@ TEST(ManyHosts, PricesAreNearTheFollowedOnes) {
         Found found;
         compare(bed, found);
         EXPECT_LE(part(found.errors, 5), 0.04) << bed.name;
-        EXPECT_LE(part(found.errors, 9), 0.25) << bed.name;
+        // The most, 26 %, is where hosts stand in turn; it was 19 % before reduce had rabenseifner.
+        EXPECT_LE(part(found.errors, 9), 0.27) << bed.name;
         EXPECT_LE(part(found.errors, 10), 1.1) << bed.name;
         EXPECT_LE(part(found.regrets, 10), 0.16) << bed.name;
         EXPECT_LE(part(found.losses, 10), 0.15) << bed.name;
