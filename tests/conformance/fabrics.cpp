@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conformance/fabrics.h"
 
+#include <gtest/gtest.h>
+
 #include <deque>
 
+#include "conformance/fake_verbs.h"
 #include "conformance/mailbox.h"
 #include "transport/faulty/faulty.h"
 #include "transport/p2p/p2p.h"
 #include "transport/routes/routes.h"
 #include "transport/sim/world.h"
+#include "transport/verbs/rc.h"
 
 namespace tutti::test {
 namespace {
@@ -149,6 +153,44 @@ class RoutedFabric final : public Fabric {
     std::deque<Routes> ends_;
 };
 
+// All ranks connected with all, over the fake.
+class VerbsFabric final : public Fabric {
+  public:
+    explicit VerbsFabric(uint32_t ranks) : verbs_(ranks, {}) {
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            auto endpoint =
+                verbs_.device(rank).make_endpoint(transport::verbs::need_of(ranks - 1, kMtuBytes));
+            std::vector<Rank> peers;
+            for (Rank peer = 0; peer < ranks; ++peer) {
+                if (peer != rank) peers.push_back(peer);
+            }
+            ends_.push_back(std::make_unique<transport::verbs::Rc>(std::move(endpoint.value()),
+                                                                   verbs_, kMtuBytes, peers));
+        }
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            for (Rank peer = rank + 1; peer < ranks; ++peer) {
+                connect(rank, peer - 1, peer, rank);
+                connect(peer, rank, rank, peer - 1);
+            }
+        }
+    }
+    ~VerbsFabric() override { EXPECT_EQ(verbs_.fault(), ""); }
+    VerbsFabric(const VerbsFabric&) = delete;
+    VerbsFabric& operator=(const VerbsFabric&) = delete;
+    Transport& end(Rank rank) override { return *ends_[rank]; }
+    void pump() override { verbs_.pump(); }
+
+  private:
+    static constexpr uint32_t kMtuBytes = 1024;
+    void connect(Rank rank, uint32_t pair, Rank peer, uint32_t theirs) {
+        const auto connected =
+            ends_[rank]->connect(pair, verbs_.device(peer).port(), ends_[peer]->card(theirs));
+        EXPECT_TRUE(connected);
+    }
+    FakeVerbs verbs_;
+    std::vector<std::unique_ptr<transport::verbs::Rc>> ends_;
+};
+
 std::unique_ptr<Fabric> sim(uint32_t ranks, const Weather& weather, size_t eager_bytes_max) {
     Cluster cluster = Cluster::leaves(std::vector<uint32_t>{1, 1 + ranks});
     cluster.eager_bytes_max = eager_bytes_max;
@@ -185,6 +227,7 @@ const std::vector<FabricMaker>& fabrics() {
          [](uint32_t ranks) {
              return std::make_unique<PolledFabric>(sim(ranks, kStorm, 1000), ranks);
          }},
+        {"verbs", [](uint32_t ranks) { return std::make_unique<VerbsFabric>(ranks); }},
         {"routes", [](uint32_t ranks) { return std::make_unique<RoutedFabric>(ranks); }},
         {"faulty_routes",
          [](uint32_t ranks) {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is used of verbs: writes, with and without immediate, on reliable connections, receives for
+// the immediates, and one completion queue. tests/conformance/fake_verbs.h is one under seeds. Which
+// promises of the specification are relied on stands in docs/protocol/verbs.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace tutti::transport::verbs {
+
+// Where a process's port is, for others. Plain data: the team's bootstrap carries it.
+struct PortCard {
+    uint8_t gid[16] = {};
+    uint64_t subnet = 0;  // ports of different subnets do not reach each other; Ethernet: 0
+    uint32_t lid = 0;
+    uint32_t mtu_bytes = 0;
+    uint32_t is_ethernet = 0;
+    uint32_t pad = 0;
+};
+
+// One end of a queue pair, for the other: likewise.
+struct PairCard {
+    uint64_t address = 0;  // of the memory that the other end writes to
+    uint32_t key = 0;
+    uint32_t queue_pair = 0;
+    uint32_t first_packet = 0;
+    uint32_t pad = 0;
+};
+
+struct Need {
+    uint32_t pairs = 0;
+    uint32_t sends = 0;  // of each pair, at once; receives likewise
+    uint32_t recvs = 0;
+    size_t pair_bytes = 0;  // of memory
+    uint32_t mtu_bytes = 0;
+};
+
+// A write to the other end of a pair. One that tells takes a receive there, whose completion brings
+// the immediate.
+struct Write {
+    size_t offset = 0;  // in the own memory
+    size_t bytes = 0;
+    uint64_t remote_offset = 0;  // in the other's
+    bool tells = true;
+    uint32_t immediate = 0;
+    bool is_signaled = false;  // its completion is told, and says that all before are complete
+    uint64_t number = 0;       // which that brings; below 2^40
+};
+
+struct Completion {
+    uint32_t pair = 0;
+    bool is_recv = false;
+    int status = 0;          // 0: success; where it is none, only pair and number count
+    uint64_t number = 0;     // of a write
+    uint32_t immediate = 0;  // of a receive
+};
+
+// A team's queue pairs, their completion queue and the memory of both. Used by one thread at a
+// time.
+class Endpoint {
+  public:
+    virtual ~Endpoint() = default;
+    // Registered; pair i has the part [i * pair_bytes, (i + 1) * pair_bytes).
+    [[nodiscard]] virtual std::span<std::byte> memory() = 0;
+    [[nodiscard]] virtual PairCard card(uint32_t pair) = 0;
+    // Posts all receives and brings the pair to where it may send.
+    virtual Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) = 0;
+    // 0, else what errno calls it: no room in the queue, or the pair has failed.
+    virtual int write(uint32_t pair, const Write& write) = 0;
+    // One receive more, of no bytes: only immediates come in.
+    virtual int recv(uint32_t pair) = 0;
+    // How many; below 0: the queue was overrun, nothing can be relied on any more.
+    virtual int poll(std::span<Completion> completions) = 0;
+    [[nodiscard]] virtual std::string status_text(int status) const = 0;
+};
+
+// A port of a process. Outlived by nothing that it made.
+class Device {
+  public:
+    virtual ~Device() = default;
+    [[nodiscard]] virtual std::string name() const = 0;  // "mlx5_0:1"
+    [[nodiscard]] virtual const PortCard& port() const = 0;
+    virtual Result<std::unique_ptr<Endpoint>> make_endpoint(const Need& need) = 0;
+};
+
+}  // namespace tutti::transport::verbs

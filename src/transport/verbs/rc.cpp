@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/verbs/rc.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/assert.h"
+
+namespace tutti::transport::verbs {
+namespace {
+
+// Whoever waits for a message looks so often whether the other end is there: a write of no bytes,
+// which needs nobody's attention there, fails where its queue pair or host is gone.
+constexpr uint64_t kLookNs = 1'000'000'000;
+// The clock costs as much as a look into the queue.
+constexpr uint32_t kPollsPerClock = 256;
+
+}  // namespace
+
+Need need_of(uint32_t peers, uint32_t mtu_bytes) {
+    return {peers, kSends, kRecvs, size_t{2} * kSlots * mtu_bytes, mtu_bytes};
+}
+
+Rc::Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
+       std::vector<Rank> peers)
+    : endpoint_(std::move(endpoint)),
+      clock_(clock),
+      slot_bytes_(mtu_bytes),
+      peers_(std::move(peers)),
+      pairs_(std::make_unique<Pair[]>(peers_.size())),
+      looked_ns_(clock.now_ns()) {
+    TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
+    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader), "a slot has room for a message");
+}
+
+Rc::~Rc() = default;
+
+Result<Done> Rc::connect(uint32_t pair, const PortCard& port, const PairCard& other) {
+    auto connected = endpoint_->connect(pair, port, other);
+    pairs_[pair].is_connected = static_cast<bool>(connected);
+    return connected;
+}
+
+uint32_t Rc::pair_of(Rank peer) const {
+    const auto found = std::lower_bound(peers_.begin(), peers_.end(), peer);
+    TUTTI_ASSERT(found != peers_.end() && *found == peer, "the peer is connected");
+    return static_cast<uint32_t>(found - peers_.begin());
+}
+
+// A pair's memory: the slots that the peer writes, then those from which this end sends.
+std::byte* Rc::slot_memory(uint32_t pair, uint32_t slot, bool is_own) const {
+    const size_t number = (size_t{2} * pair + (is_own ? 1 : 0)) * kSlots + slot;
+    return endpoint_->memory().data() + number * slot_bytes_;
+}
+
+void Rc::append(Line& line, Operation* operation) {
+    (line.first ? line.last->next : line.first) = operation;
+    line.last = operation;
+}
+
+void Rc::remove(Line& line, Operation* operation) {
+    Operation* before = nullptr;
+    for (Operation* at = line.first; at != operation; at = at->next) before = at;
+    (before ? before->next : line.first) = operation->next;
+    if (line.last == operation) line.last = before;
+}
+
+Rc::Operation* Rc::find(const Line& line, const Ticket& ticket) {
+    Operation* at = line.first;
+    while (at && at->ticket != &ticket) at = at->next;
+    return at;
+}
+
+void Rc::release(Operation* operation) {
+    operation->next = free_;
+    free_ = operation;
+}
+
+// nullptr: the ticket has failed.
+Rc::Operation* Rc::begin(Rank peer, const MessageId& id, size_t bytes, Ticket& ticket) {
+    TUTTI_ASSERT(id.slot < kSlotsMax && bytes <= kMessageBytesMax, "a message of transport.h");
+    ticket.number = uint64_t{pair_of(peer)} * kSlotsMax + id.slot;
+    ticket.handle = nullptr;
+    ticket.bytes = bytes;
+    ticket.state = State::kFailed;
+    if (is_closing_ || pairs_[pair_of(peer)].has_failed) return nullptr;
+    if (!free_) {
+        // The vector first: what it throws leaves nothing behind.
+        try {
+            operations_.push_back(std::make_unique<Operation[]>(kOperationsAtOnce));
+        } catch (const std::bad_alloc&) {
+            fail_pair(pair_of(peer), "no memory for a message");
+            return nullptr;
+        }
+        for (size_t i = kOperationsAtOnce; i-- > 0;) release(&operations_.back()[i]);
+    }
+    Operation* operation = free_;
+    free_ = operation->next;
+    *operation = Operation{};
+    operation->ticket = &ticket;
+    operation->bytes = bytes;
+    operation->word = id.word;
+    ticket.state = State::kPending;
+    return operation;
+}
+
+void Rc::send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes, Ticket& ticket) {
+    Operation* operation = begin(peer, id, bytes, ticket);
+    if (!operation) return;
+    operation->source = data;
+    const uint32_t pair = pair_of(peer);
+    append(pairs_[pair].streams[id.slot].sends, operation);
+    pairs_[pair].sending |= 1u << id.slot;
+    advance_sends(pair);
+}
+
+void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ticket& ticket) {
+    Operation* operation = begin(peer, id, bytes, ticket);
+    if (!operation) return;
+    operation->target = data;
+    const uint32_t pair = pair_of(peer);
+    append(pairs_[pair].streams[id.slot].recvs, operation);
+    pairs_[pair].recving |= 1u << id.slot;
+    advance_recvs(pair, id.slot);
+    advance(pair);
+}
+
+bool Rc::post(uint32_t pair, const Write& write) {
+    const int outcome = endpoint_->write(pair, write);
+    if (outcome == 0) return true;
+    fail_pair(pair, "a write could not be posted: " + std::string(std::strerror(outcome)));
+    return false;
+}
+
+// False where it has to wait, or the pair has failed.
+bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation) {
+    Slots& slots = pairs_[pair].slots;
+    if (!slots.may_write()) return false;
+    const uint32_t slot = slots.take(stream);
+    if (slot == kNoSlot) return false;
+    const size_t room = slot_bytes_ - sizeof(SlotHeader);
+    const size_t bytes = std::min(room, operation.bytes - operation.done);
+    const SlotHeader header{
+        operation.word.call,          operation.word.before, static_cast<uint32_t>(operation.bytes),
+        static_cast<uint32_t>(bytes), slots.freed(),         stream,
+        slots.next_sequence(stream)};
+    std::byte* memory = slot_memory(pair, slot, true);
+    std::memcpy(memory, &header, sizeof header);
+    if (bytes > 0 && operation.source) {
+        std::memcpy(memory + sizeof header, operation.source + operation.done, bytes);
+    }
+    Write write;
+    write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
+    write.bytes = sizeof header + bytes;
+    write.remote_offset = slot * slot_bytes_;
+    write.immediate = slot;
+    write.number = slots.write(slot);
+    write.is_signaled = slots.must_signal(write.number, stream);
+    slots.told();
+    operation.done += bytes;
+    operation.is_begun = true;
+    return post(pair, write);
+}
+
+void Rc::advance_sends(uint32_t pair) {
+    Pair& at = pairs_[pair];
+    for (uint32_t stream = 0; stream < kSlotsMax && (at.sending >> stream) != 0; ++stream) {
+        Line& line = at.streams[stream].sends;
+        while (!at.has_failed && line.first) {
+            Operation& operation = *line.first;
+            if (!send_piece(pair, stream, operation)) break;
+            if (operation.done < operation.bytes) continue;
+            line.first = operation.next;
+            if (operation.ticket) operation.ticket->state = State::kDone;
+            release(&operation);
+        }
+        if (!line.first) at.sending &= ~(1u << stream);
+    }
+}
+
+bool Rc::agrees(uint32_t pair, uint32_t stream, Operation& operation, const CallWord& word,
+                size_t bytes) {
+    const bool is_word = stream == kRecoverySlot ||
+                         (word.call == operation.word.call && word.before == operation.word.before);
+    if (is_word && bytes == operation.bytes) return true;
+    if (failure_ == Failure::kNone) {
+        failure_ = is_word ? Failure::kSize : Failure::kWord;
+        disagreement_ = {true, !is_word, peers_[pair], {}, is_word && bytes < operation.bytes};
+        if (!is_word) disagreement_.word = {word.call, word.before, 0};
+        sent_bytes_ = bytes;
+        wanted_bytes_ = operation.bytes;
+    }
+    end_recv(pair, stream, State::kFailed);
+    return false;
+}
+
+void Rc::end_recv(uint32_t pair, uint32_t stream, State state) {
+    Pair& at = pairs_[pair];
+    Line& line = at.streams[stream].recvs;
+    Operation* operation = line.first;
+    line.first = operation->next;
+    if (!line.first) at.recving &= ~(1u << stream);
+    if (operation->ticket) operation->ticket->state = state;
+    release(operation);
+}
+
+bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {
+    std::vector<Kept>& kept = pairs_[pair].streams[stream].kept;
+    const Kept& first = kept.front();
+    if (!agrees(pair, stream, operation, first.word, first.bytes.size())) return false;
+    if (!first.bytes.empty()) {
+        std::memcpy(operation.target, first.bytes.data(), first.bytes.size());
+    }
+    kept.erase(kept.begin());
+    end_recv(pair, stream, State::kDone);
+    return true;
+}
+
+// What has come for the receives of a stream, in order. A message that does not fit its receive
+// stays where it is.
+void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
+    Pair& at = pairs_[pair];
+    Stream& of = at.streams[stream];
+    while (of.recvs.first) {
+        Operation& operation = *of.recvs.first;
+        if (!of.kept.empty()) {
+            if (!take_kept(pair, stream, operation)) return;
+            continue;
+        }
+        const uint32_t slot = at.slots.first(stream);
+        if (slot == kNoSlot) return;
+        const std::byte* memory = slot_memory(pair, slot, false);
+        SlotHeader header;
+        std::memcpy(&header, memory, sizeof header);
+        const CallWord word{header.call, header.before, 0};
+        if (!operation.is_begun && !agrees(pair, stream, operation, word, header.bytes)) return;
+        operation.is_begun = true;
+        const size_t room = slot_bytes_ - sizeof header;
+        if (header.piece_bytes != std::min(room, operation.bytes - operation.done)) {
+            fail_pair(pair, "a piece of a message has a wrong size");
+            return;
+        }
+        if (operation.target && header.piece_bytes > 0) {
+            std::memcpy(operation.target + operation.done, memory + sizeof header,
+                        header.piece_bytes);
+        }
+        operation.done += header.piece_bytes;
+        at.slots.release(stream);
+        if (operation.done == operation.bytes) end_recv(pair, stream, State::kDone);
+    }
+}
+
+// also: kIsLast, whose completion is waited for, or nothing.
+void Rc::tell(uint32_t pair, uint32_t also) {
+    Slots& slots = pairs_[pair].slots;
+    Write write;
+    write.immediate = kIsWord | also | slots.freed();
+    write.number = slots.write();
+    write.is_signaled = also != 0 || slots.must_signal(write.number);
+    if (also != 0) pairs_[pair].last_number = write.number;
+    slots.told();
+    post(pair, write);
+}
+
+void Rc::advance(uint32_t pair) {
+    Pair& at = pairs_[pair];
+    if (at.has_failed || !at.is_connected) return;
+    if (at.sending != 0) advance_sends(pair);
+    if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
+    if (is_closing_ && at.sending == 0) {
+        tell(pair, kIsLast);
+    } else if (at.slots.must_tell()) {
+        tell(pair, 0);
+    }
+}
+
+void Rc::arrive(uint32_t pair, uint32_t immediate) {
+    Pair& at = pairs_[pair];
+    if (const int outcome = endpoint_->recv(pair); outcome != 0) {
+        fail_pair(pair, "a receive could not be posted: " + std::string(std::strerror(outcome)));
+        return;
+    }
+    if ((immediate & kIsWord) != 0) {
+        at.slots.hear(immediate);
+        at.is_left_by_peer |= (immediate & kIsLast) != 0;
+        return;
+    }
+    SlotHeader header;
+    if (immediate < kSlots) {
+        std::memcpy(&header, slot_memory(pair, immediate, false), sizeof header);
+    }
+    if (immediate >= kSlots || !at.slots.arrive(immediate, header)) {
+        fail_pair(pair, "a piece of a message came out of turn");
+        return;
+    }
+    at.slots.hear(header.freed);
+    advance_recvs(pair, header.stream);
+}
+
+void Rc::complete(const Completion& completion) {
+    const uint32_t pair = completion.pair;
+    if (pairs_[pair].has_failed) return;  // the rest of its queue is flushed
+    if (completion.status != 0) {
+        fail_pair(pair, endpoint_->status_text(completion.status) + " (status " +
+                            std::to_string(completion.status) + ")");
+        return;
+    }
+    if (completion.is_recv) {
+        arrive(pair, completion.immediate);
+    } else {
+        pairs_[pair].slots.complete(completion.number);
+    }
+    advance(pair);
+}
+
+void Rc::poll() {
+    for (int found = 1; found > 0;) {
+        found = endpoint_->poll(completions_);
+        if (found < 0) {
+            for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+                fail_pair(pair, "the completion queue was overrun");
+            }
+            return;
+        }
+        for (int i = 0; i < found; ++i) complete(completions_[i]);
+    }
+    if (++polls_ % kPollsPerClock != 0) return;
+    const uint64_t now_ns = clock_.now_ns();
+    if (now_ns - looked_ns_ < kLookNs) return;
+    looked_ns_ = now_ns;
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) look(pair);
+}
+
+// One at a time, of which more are not needed to learn that nobody is there.
+void Rc::look(uint32_t pair) {
+    Pair& at = pairs_[pair];
+    const bool waits = (at.recving | at.sending) != 0;
+    if (!waits || at.has_failed || !at.slots.is_complete(at.look_number)) return;
+    if (!at.slots.may_write()) return;
+    Write write;
+    write.tells = false;
+    write.is_signaled = true;
+    write.number = at.look_number = at.slots.write();
+    post(pair, write);
+}
+
+// The tickets of all that is under way with this peer fail. One that has said that it sends no more
+// may be gone: that is none.
+void Rc::fail_pair(uint32_t pair, const std::string& why) {
+    Pair& at = pairs_[pair];
+    if (at.has_failed) return;
+    at.has_failed = true;
+    const bool is_lost = (at.sending | at.recving) != 0 || !at.is_left_by_peer;
+    if (is_lost && failure_ != Failure::kPair) {
+        failure_ = Failure::kPair;
+        disagreement_ = {};
+        pair_error_ = "RDMA to rank " + std::to_string(peers_[pair]) + " failed: " + why;
+    }
+    for (Stream& stream : at.streams) {
+        for (Line* line : {&stream.sends, &stream.recvs}) {
+            while (line->first) {
+                Operation* operation = line->first;
+                line->first = operation->next;
+                if (operation->ticket) operation->ticket->state = State::kFailed;
+                release(operation);
+            }
+        }
+    }
+    at.sending = at.recving = 0;
+}
+
+// Of a message that has come in part the rest is thrown away. One that has been sent in part goes
+// on, with whatever: the memory of the caller is touched no more.
+void Rc::cancel(Ticket& ticket) {
+    if (ticket.state != State::kPending) return;
+    Pair& at = pairs_[ticket.number / kSlotsMax];
+    const auto stream = static_cast<uint32_t>(ticket.number % kSlotsMax);
+    Stream& of = at.streams[stream];
+    Operation* operation = find(of.recvs, ticket);
+    Line& line = operation ? of.recvs : of.sends;
+    if (!operation) operation = find(of.sends, ticket);
+    if (!operation) return;
+    ticket.state = State::kFailed;
+    operation->ticket = nullptr;
+    operation->source = nullptr;
+    operation->target = nullptr;
+    if (operation->is_begun) return;
+    remove(line, operation);
+    release(operation);
+    if (!line.first) (&line == &of.recvs ? at.recving : at.sending) &= ~(1u << stream);
+}
+
+State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+                    Ticket& ticket) {
+    Pair& at = pairs_[pair_of(peer)];
+    if (at.has_failed) return State::kFailed;
+    // What does not fit its receive has stayed where it was.
+    if (ticket.state == State::kFailed) return State::kDone;
+    Stream& stream = at.streams[id.slot];
+    if (ticket.state == State::kPending) {
+        Operation* operation = find(stream.recvs, ticket);
+        if (operation->is_begun) {
+            poll();
+            return ticket.state == State::kFailed ? State::kFailed : State::kPending;
+        }
+        remove(stream.recvs, operation);
+        release(operation);
+        if (!stream.recvs.first) at.recving &= ~(1u << id.slot);
+        return State::kDone;
+    }
+    try {
+        Kept kept{id.word, {}};
+        if (bytes > 0) kept.bytes.assign(data, data + bytes);
+        stream.kept.push_back(std::move(kept));
+    } catch (const std::bad_alloc&) {
+        return State::kFailed;
+    }
+    return State::kDone;
+}
+
+void Rc::make_up() {
+    if (failure_ == Failure::kPair) return;
+    failure_ = Failure::kNone;
+    disagreement_ = {};
+}
+
+std::string Rc::error() const {
+    const std::string peer = "rank " + std::to_string(disagreement_.peer);
+    switch (failure_) {
+        case Failure::kSize:
+            return peer + " sent " + std::to_string(sent_bytes_) + " bytes, not " +
+                   std::to_string(wanted_bytes_);
+        case Failure::kWord:
+            return peer + " runs another call";
+        case Failure::kPair:
+            return pair_error_;
+        default:
+            return is_closing_ ? "the team is gone" : "";
+    }
+}
+
+void Rc::close() {
+    is_closing_ = true;
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) advance(pair);
+}
+
+bool Rc::has_left() {
+    poll();
+    bool is_over = true;
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        const Pair& at = pairs_[pair];
+        const bool has_left = at.last_number != 0 && at.slots.is_complete(at.last_number);
+        is_over = is_over && (at.has_failed || !at.is_connected || has_left);
+    }
+    return is_over;
+}
+
+bool Rc::is_closed() {
+    bool is_over = has_left();
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        const Pair& at = pairs_[pair];
+        is_over = is_over && (at.has_failed || !at.is_connected || at.is_left_by_peer);
+    }
+    return is_over;
+}
+
+}  // namespace tutti::transport::verbs

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages by RDMA writes on reliable connections (seed 001): each piece of a message, up to an
+// MTU, is one write with immediate into a slot at the peer; its completion there says that it has
+// come. Longer messages are pipelined over slots. One copy in, one out; no tags, no call of the
+// system.
+//
+// Every message has the CallWord of its sender, which is compared with the receive's (but for those
+// of kRecoverySlot), so ranks that do not run the same call are found out whatever the size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "transport/transport.h"
+#include "transport/verbs/device.h"
+#include "transport/verbs/slots.h"
+
+namespace tutti::transport::verbs {
+
+// What an Rc of so many peers needs.
+Need need_of(uint32_t peers, uint32_t mtu_bytes);
+
+class Rc final : public Transport {
+  public:
+    // peers: by the number of their pair, ascending.
+    Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
+       std::vector<Rank> peers);
+    ~Rc() override;
+    Rc(const Rc&) = delete;
+    Rc& operator=(const Rc&) = delete;
+
+    [[nodiscard]] std::span<const Rank> peers() const { return peers_; }
+    [[nodiscard]] PairCard card(uint32_t pair) const { return endpoint_->card(pair); }
+    Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other);
+
+    void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+              Ticket& ticket) override;
+    void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
+              Ticket& ticket) override;
+    State test(Ticket& ticket) override { return ticket.state; }
+    void poll() override;
+    void cancel(Ticket& ticket) override;
+    [[nodiscard]] bool can_set_aside() const override { return true; }
+    [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
+                                  size_t bytes, Ticket& ticket) override;
+    void make_up() override;
+    [[nodiscard]] std::string error() const override;
+    [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
+
+    // Nothing is sent or received any more. What was sent is still on its way, and the other ends
+    // may still give slots back: this must stay until is_closed(), and at the least until
+    // has_left().
+    void close();
+    // What this end has sent is at the others', as far as they are there.
+    [[nodiscard]] bool has_left();
+    // And the others have said the same.
+    [[nodiscard]] bool is_closed();
+
+  private:
+    // A message from send() or recv() on, in its stream's list until it is complete.
+    struct Operation {
+        Operation* next = nullptr;
+        Ticket* ticket = nullptr;
+        const std::byte* source = nullptr;
+        std::byte* target = nullptr;  // neither: it was cancelled when it had begun
+        size_t bytes = 0;
+        size_t done = 0;
+        CallWord word;
+        bool is_begun = false;
+    };
+    struct Line {
+        Operation* first = nullptr;
+        Operation* last = nullptr;
+    };
+    // A message that came for a receive which was set aside.
+    struct Kept {
+        CallWord word;
+        std::vector<std::byte> bytes;
+    };
+    struct Stream {
+        Line sends;
+        Line recvs;
+        std::vector<Kept> kept;  // before what lies in slots
+    };
+    struct Pair {
+        Slots slots;
+        std::array<Stream, kSlotsMax> streams;
+        uint32_t sending = 0;  // streams that have something to send, by bits
+        uint32_t recving = 0;  // or to receive
+        uint64_t look_number = 0;
+        uint64_t last_number = 0;  // 0: not sent yet
+        bool is_connected = false;
+        bool has_failed = false;
+        bool is_left_by_peer = false;
+    };
+    enum class Failure : uint8_t { kNone, kSize, kWord, kPair };
+
+    [[nodiscard]] uint32_t pair_of(Rank peer) const;
+    Operation* begin(Rank peer, const MessageId& id, size_t bytes, Ticket& ticket);
+    void release(Operation* operation);
+    static void append(Line& line, Operation* operation);
+    static void remove(Line& line, Operation* operation);
+    static Operation* find(const Line& line, const Ticket& ticket);
+
+    [[nodiscard]] std::byte* slot_memory(uint32_t pair, uint32_t slot, bool is_own) const;
+    void advance(uint32_t pair);
+    void advance_sends(uint32_t pair);
+    bool send_piece(uint32_t pair, uint32_t stream, Operation& operation);
+    void advance_recvs(uint32_t pair, uint32_t stream);
+    bool take_kept(uint32_t pair, uint32_t stream, Operation& operation);
+    bool agrees(uint32_t pair, uint32_t stream, Operation& operation, const CallWord& word,
+                size_t bytes);
+    void end_recv(uint32_t pair, uint32_t stream, State state);
+    void tell(uint32_t pair, uint32_t also);
+    void look(uint32_t pair);
+    bool post(uint32_t pair, const Write& write);
+    void complete(const Completion& completion);
+    void arrive(uint32_t pair, uint32_t immediate);
+    void fail_pair(uint32_t pair, const std::string& why);
+
+    std::unique_ptr<Endpoint> endpoint_;
+    Clock& clock_;
+    size_t slot_bytes_;
+    std::vector<Rank> peers_;
+    std::unique_ptr<Pair[]> pairs_;
+    static constexpr size_t kOperationsAtOnce = 64;
+    std::vector<std::unique_ptr<Operation[]>> operations_;
+    Operation* free_ = nullptr;
+    std::array<Completion, 32> completions_;
+    uint32_t polls_ = 0;
+    uint64_t looked_ns_ = 0;
+    bool is_closing_ = false;
+    // The first failure.
+    Failure failure_ = Failure::kNone;
+    Disagreement disagreement_;
+    size_t sent_bytes_ = 0;  // kSize
+    size_t wanted_bytes_ = 0;
+    std::string pair_error_;
+};
+
+}  // namespace tutti::transport::verbs

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The slots of one end of a pair, for what it sends and for what it receives: which are free, when
+// they may be written again, what order messages have. No verbs, no memory, no I/O.
+//
+// Source: Kini 2003, Sections 5.3.1 and 5.3.3 (a block per sender, written by RDMA). Differs: its
+// odd and even buffers rest on one collective after the other; here calls may overlap, so slots are
+// given back by the receiver. docs/protocol/verbs.md has the states.
+//
+// Invariants (checked here, and by tests/unit/transport/verbs):
+//   I1  A slot is written again only after the receiver gave it back, and after the write before is
+//       complete here (its memory is the device's until then).
+//   I2  Each stream has a slot of its own, the others are shared: a stream whose messages are
+//       received goes on, whatever lies in the others.
+//   I3  At most kSlots + kSlots + 1 immediates are on their way to an end: a message in each slot,
+//   a
+//       word about each slot, and the last. So kRecvs receives are always enough.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "transport/transport.h"
+
+namespace tutti::transport::verbs {
+
+// An immediate has 32 bits: a slot's number, or one bit for each slot and two that say so.
+inline constexpr uint32_t kSlots = 30;
+static_assert(kSlots > kSlotsMax, "each stream has a slot of its own, and some are shared");
+inline constexpr uint32_t kRecvs = 64;
+static_assert(kRecvs > 2 * kSlots);
+// Writes that may be under way; as many, and those that only look whether the other end is there.
+inline constexpr uint32_t kSends = 64;
+// At least every so many writes one is signaled; see must_signal().
+inline constexpr uint32_t kSignalEvery = 8;
+// So many slots are given back by a word of their own, where no message goes the other way.
+inline constexpr uint32_t kTellAfter = 10;
+inline constexpr uint32_t kNoSlot = UINT32_MAX;
+
+// What an immediate says.
+inline constexpr uint32_t kIsWord = 1u << 31;  // about all slots: bit i as in freed()
+inline constexpr uint32_t kIsLast = 1u << 30;  // with it: no more comes from that end
+inline constexpr uint32_t kAllSlots = (1u << kSlots) - 1;
+
+// At the beginning of each slot.
+struct SlotHeader {
+    uint64_t call = 0;  // the CallWord
+    uint64_t before = 0;
+    uint32_t bytes = 0;        // of the whole message
+    uint32_t piece_bytes = 0;  // here
+    uint32_t freed = 0;        // as in freed()
+    uint32_t stream = 0;       // the MessageId's slot
+    uint32_t sequence = 0;     // of the stream, by pieces
+    uint32_t pad = 0;
+};
+
+class Slots {
+  public:
+    Slots();
+
+    // ---- writing ----
+    // A slot for a piece of the stream, from here on in use; kNoSlot: none is free.
+    uint32_t take(uint32_t stream);
+    [[nodiscard]] bool may_write() const { return written_ - complete_ < kSends; }
+    // Counts a write, into a slot or none, and says its number.
+    uint64_t write(uint32_t slot = kNoSlot);
+    // Whether that one has to be signaled: a piece of the stream, or no piece. Where its stream has
+    // no slot left, its completion, which tells of all before, will be waited for. So either some
+    // shared slot is there for every stream, or what the streams wait for will be told.
+    [[nodiscard]] bool must_signal(uint64_t number, uint32_t stream = kNoSlot) const {
+        return number % kSignalEvery == 0 || (stream != kNoSlot && available(stream) == 0);
+    }
+    // All writes up to this one are complete.
+    void complete(uint64_t number);
+    [[nodiscard]] bool is_complete(uint64_t number) const { return number <= complete_; }
+    [[nodiscard]] uint32_t next_sequence(uint32_t stream) { return sent_[stream]++; }
+    // What the other end says of its freed(). Words come in the order in which they were said.
+    void hear(uint32_t freed) { heard_ = freed & kAllSlots; }
+
+    // ---- reading ----
+    // A piece has come into the slot. False where it breaks the order, or what slots are for.
+    bool arrive(uint32_t slot, const SlotHeader& header);
+    // The slot of the stream's first piece that has not been read; kNoSlot.
+    [[nodiscard]] uint32_t first(uint32_t stream) const { return first_[stream]; }
+    // That piece has been read: the slot may be written again.
+    void release(uint32_t stream);
+    // One bit a slot, which turns over whenever the slot is given back.
+    [[nodiscard]] uint32_t freed() const { return freed_; }
+    // The other end needs to hear that by a word of its own.
+    [[nodiscard]] bool must_tell() const;
+    void told() { told_ = freed_; }
+
+  private:
+    // The stream's slots that may be written, by bits.
+    [[nodiscard]] uint32_t available(uint32_t stream) const;
+
+    // Bits: the slot has been taken so often (of an odd or even number), the other end's freed().
+    uint32_t taken_ = 0;
+    uint32_t heard_ = 0;
+    uint64_t written_ = 0;
+    uint64_t complete_ = 0;
+    std::array<uint64_t, kSlots> write_of_{};
+    std::array<uint32_t, kSlotsMax> sent_{};
+
+    uint32_t occupied_ = 0;
+    uint32_t freed_ = 0;
+    uint32_t told_ = 0;
+    std::array<uint32_t, kSlotsMax> first_;
+    std::array<uint32_t, kSlotsMax> last_;
+    std::array<uint32_t, kSlots> next_;
+    std::array<uint32_t, kSlotsMax> received_{};
+};
+
+}  // namespace tutti::transport::verbs

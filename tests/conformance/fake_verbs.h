@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reliable connections in one process, in virtual time under a seed, by the rules of the
+// specification that docs/protocol/verbs.md lists, at their loosest: memory is read late, data are
+// placed in pieces and at the latest when the receive's completion is seen, completions are
+// delayed, a write's own may come before or after.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/prng.h"
+#include "transport/verbs/device.h"
+
+namespace tutti::test {
+
+struct FakeRules {
+    uint64_t seed = 1;
+    uint64_t delay_ns_max = 5'000;  // of each step of a write
+    uint32_t rnr_retries = 6;
+    uint32_t cq_entries = 0;  // 0: as many as can come
+};
+
+class FakeVerbs final : public Clock {
+  public:
+    FakeVerbs(uint32_t devices, const FakeRules& rules);
+    ~FakeVerbs() override;
+    FakeVerbs(const FakeVerbs&) = delete;
+    FakeVerbs& operator=(const FakeVerbs&) = delete;
+
+    transport::verbs::Device& device(uint32_t number);
+    uint64_t now_ns() override { return now_ns_; }
+    // The next thing happens; where nothing is under way, time goes by.
+    void pump();
+    // Nothing reaches this device any more, and nothing leaves it.
+    void cut(uint32_t number);
+    // Writes that are under way or whose completion was not polled.
+    [[nodiscard]] uint64_t writes() const { return writes_; }
+    // What the code under test did that the specification forbids; empty: nothing.
+    [[nodiscard]] const std::string& fault() const { return fault_; }
+
+    struct Node;  // an endpoint
+    void post(Node& node, uint32_t pair, const transport::verbs::Write& write);
+
+  private:
+    struct Event;
+    void schedule(uint64_t at_ns, int kind, uint32_t node, uint32_t pair, uint64_t number);
+    void arrive(const Event& event);
+    void show(const Event& event);
+    void acknowledge(const Event& event);
+    void fail(Node& node, uint32_t pair, int status, uint64_t number);
+    void put(Node& node, const transport::verbs::Completion& completion);
+    uint64_t delay() { return 1 + prng_.below(rules_.delay_ns_max); }
+
+    friend class FakeDevice;
+    FakeRules rules_;
+    Prng prng_;
+    uint64_t now_ns_ = 0;
+    uint64_t order_ = 0;
+    uint64_t writes_ = 0;
+    std::string fault_;
+    std::vector<Event> events_;  // a heap
+    std::vector<bool> is_cut_;   // by device
+    std::vector<std::unique_ptr<Node>> nodes_;
+    std::vector<std::unique_ptr<transport::verbs::Device>> devices_;
+};
+
+// What ibv_wc_status calls them.
+inline constexpr int kFlushed = 5;
+inline constexpr int kRetryExceeded = 12;
+inline constexpr int kRnrExceeded = 13;
+
+}  // namespace tutti::test

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the conformance suite does not ask of every transport: seeds, failures, the end of a team.
+#include "transport/verbs/rc.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "conformance/fake_verbs.h"
+#include "sim/seeds.h"
+
+namespace tutti::transport::verbs {
+namespace {
+
+constexpr uint32_t kMtuBytes = 1024;
+constexpr int kTurnsMax = 200'000;
+
+// Two ranks.
+class Ends {
+  public:
+    explicit Ends(const test::FakeRules& rules) : verbs(2, rules) {
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            auto endpoint = verbs.device(rank).make_endpoint(need_of(1, kMtuBytes));
+            ends[rank] = std::make_unique<Rc>(std::move(endpoint.value()), verbs, kMtuBytes,
+                                              std::vector<Rank>{1 - rank});
+        }
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            const auto connected =
+                ends[rank]->connect(0, verbs.device(1 - rank).port(), ends[1 - rank]->card(0));
+            EXPECT_TRUE(connected);
+        }
+    }
+    void turn() {
+        verbs.pump();
+        for (auto& end : ends) {
+            if (end) end->poll();
+        }
+    }
+    template <class Condition>
+    bool run_until(Condition condition) {
+        for (int i = 0; i < kTurnsMax; ++i) {
+            if (condition()) return true;
+            turn();
+        }
+        return false;
+    }
+
+    test::FakeVerbs verbs;
+    std::array<std::unique_ptr<Rc>, 2> ends;
+};
+
+struct Letter {
+    Rank from = 0;
+    MessageId id;
+    std::vector<std::byte> sent;
+    std::vector<std::byte> got;
+    Ticket send;
+    Ticket recv;
+    bool is_received = false;  // the receive has been posted
+};
+
+Letter& write(std::deque<Letter>& letters, Prng& prng, Rank from, uint32_t slot, size_t bytes) {
+    Letter& letter = letters.emplace_back();
+    letter.from = from;
+    letter.id.slot = slot;
+    letter.id.word = {prng.next(), prng.next(), 0};
+    letter.sent.resize(bytes);
+    for (std::byte& byte : letter.sent) byte = static_cast<std::byte>(prng.next() & 0xff);
+    letter.got.resize(bytes);
+    return letter;
+}
+
+void send(Ends& ends, Letter& letter) {
+    ends.ends[letter.from]->send(1 - letter.from, letter.id, letter.sent.data(), letter.sent.size(),
+                                 letter.send);
+}
+
+void recv(Ends& ends, Letter& letter) {
+    letter.is_received = true;
+    ends.ends[1 - letter.from]->recv(letter.from, letter.id, letter.got.data(), letter.got.size(),
+                                     letter.recv);
+}
+
+bool is_over(const Letter& letter) {
+    return letter.send.state == State::kDone && letter.recv.state == State::kDone;
+}
+
+constexpr std::array<size_t, 8> kEdges = {0,
+                                          1,
+                                          kMtuBytes - sizeof(SlotHeader) - 1,
+                                          kMtuBytes - sizeof(SlotHeader),
+                                          kMtuBytes - sizeof(SlotHeader) + 1,
+                                          kMtuBytes,
+                                          4096,
+                                          40'000};
+
+// Both ways, all streams, receives before and after, whatever the device may do.
+void run_seed(uint64_t seed) {
+    Prng prng(seed);
+    Ends ends({.seed = seed, .delay_ns_max = 1 + prng.below(20'000)});
+    std::deque<Letter> letters;
+    for (uint32_t i = 0; i < 120; ++i) {
+        const size_t bytes =
+            prng.below(2) == 0 ? kEdges[prng.below(kEdges.size())] : prng.below(3000);
+        Letter& letter = write(letters, prng, static_cast<Rank>(prng.below(2)),
+                               static_cast<uint32_t>(prng.below(kSlotsMax)), bytes);
+        send(ends, letter);
+        if (prng.below(2) == 0) {
+            // Receives of a stream are posted in the order of its sends.
+            for (Letter& one : letters) {
+                const bool is_same = one.from == letter.from && one.id.slot == letter.id.slot;
+                if (is_same && !one.is_received) recv(ends, one);
+            }
+        }
+        for (uint64_t turns = prng.below(20); turns > 0; --turns) ends.turn();
+    }
+    for (Letter& letter : letters) {
+        if (!letter.is_received) recv(ends, letter);
+    }
+    ASSERT_TRUE(ends.run_until([&] { return std::ranges::all_of(letters, is_over); }))
+        << "messages do not complete";
+    for (const Letter& letter : letters) ASSERT_EQ(letter.got, letter.sent);
+    EXPECT_EQ(ends.verbs.fault(), "");
+    for (auto& end : ends.ends) end->close();
+    ASSERT_TRUE(
+        ends.run_until([&] { return ends.ends[0]->is_closed() && ends.ends[1]->is_closed(); }));
+    EXPECT_EQ(ends.ends[0]->error() + ends.ends[1]->error(), "the team is gonethe team is gone");
+}
+
+TEST(Rc, Seeds) {
+    const test::Seeds seeds = test::Seeds::wanted(300);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        SCOPED_TRACE(test::replay(seed));
+        run_seed(seed);
+        if (testing::Test::HasFailure()) return;
+    }
+}
+
+// A barrier's message is one write, nothing else.
+TEST(Rc, AShortMessageIsOneWrite) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(1);
+    for (int i = 0; i < 400; ++i) {
+        for (const Rank from : {0u, 1u}) {
+            Letter& letter = write(letters, prng, from, 0, 0);
+            recv(ends, letter);
+            send(ends, letter);
+        }
+        ASSERT_TRUE(ends.run_until([&] { return std::ranges::all_of(letters, is_over); }));
+        letters.clear();
+    }
+    EXPECT_EQ(ends.verbs.writes(), 800u);
+}
+
+TEST(Rc, WhatOneEndSentComesThoughItIsGone) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(2);
+    Letter& letter = write(letters, prng, 0, 3, 5000);
+    send(ends, letter);
+    ASSERT_EQ(letter.send.state, State::kDone);
+    ends.ends[0]->close();
+    ASSERT_TRUE(ends.run_until([&] { return ends.ends[0]->has_left(); }));
+    EXPECT_FALSE(ends.ends[0]->is_closed());
+    ends.ends[0].reset();
+    recv(ends, letter);
+    ASSERT_TRUE(ends.run_until([&] { return is_over(letter); }));
+    EXPECT_EQ(letter.got, letter.sent);
+}
+
+// It waits for a message, and sends none itself.
+TEST(Rc, APeerThatIsGoneIsNoticedAndNamed) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(3);
+    Letter& letter = write(letters, prng, 0, 3, 50);
+    recv(ends, letter);
+    ends.verbs.cut(0);
+    ASSERT_TRUE(ends.run_until([&] { return letter.recv.state != State::kPending; }));
+    EXPECT_EQ(letter.recv.state, State::kFailed);
+    EXPECT_EQ(ends.ends[1]->error(),
+              "RDMA to rank 0 failed: transport retry counter exceeded (status 12)");
+    Letter& later = write(letters, prng, 1, 0, 5);
+    send(ends, later);
+    EXPECT_EQ(later.send.state, State::kFailed);
+}
+
+TEST(Rc, AnOverrunQueueIsAFailure) {
+    Ends ends({.cq_entries = 4});
+    std::deque<Letter> letters;
+    Prng prng(4);
+    for (int i = 0; i < 40; ++i) send(ends, write(letters, prng, 0, 1, 10));
+    for (int i = 0; i < 400; ++i) ends.verbs.pump();
+    Letter& letter = write(letters, prng, 0, 2, 10);
+    recv(ends, letter);
+    ASSERT_TRUE(ends.run_until([&] { return letter.recv.state != State::kPending; }));
+    EXPECT_NE(ends.ends[1]->error().find("overrun"), std::string::npos);
+}
+
+TEST(Rc, AnotherCallIsADisagreement) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(5);
+    Letter& letter = write(letters, prng, 0, 1, 2000);
+    send(ends, letter);
+    const MessageId sent = letter.id;
+    letter.id.word.call ^= 1;
+    recv(ends, letter);
+    ASSERT_TRUE(ends.run_until([&] { return letter.recv.state != State::kPending; }));
+    EXPECT_EQ(letter.recv.state, State::kFailed);
+    const Disagreement with = ends.ends[1]->disagreement();
+    EXPECT_TRUE(with.is_there && with.has_word);
+    EXPECT_EQ(with.word.call, sent.word.call);
+    EXPECT_EQ(with.peer, 0u);
+    // The call begins anew as what the other has sent.
+    EXPECT_EQ(ends.ends[1]->set_aside(0, letter.id, letter.got.data(), 2000, letter.recv),
+              State::kDone);
+    ends.ends[1]->make_up();
+    letter.id = sent;
+    recv(ends, letter);
+    ASSERT_TRUE(ends.run_until([&] { return is_over(letter); }));
+    EXPECT_EQ(letter.got, letter.sent);
+    EXPECT_EQ(ends.ends[1]->error(), "");
+}
+
+// Before anything has come, while it comes, and after.
+TEST(Rc, AReceiveThatIsSetAsideLosesNothing) {
+    for (const uint32_t turns : {0u, 30u, 3000u}) {
+        Ends ends({.seed = turns + 1});
+        std::deque<Letter> letters;
+        Prng prng(6);
+        Letter& letter = write(letters, prng, 0, 1, 30'000);
+        recv(ends, letter);
+        send(ends, letter);
+        for (uint32_t i = 0; i < turns; ++i) ends.turn();
+        State state = State::kPending;
+        ASSERT_TRUE(ends.run_until([&] {
+            state = ends.ends[1]->set_aside(0, letter.id, letter.got.data(), 30'000, letter.recv);
+            return state != State::kPending;
+        }));
+        EXPECT_EQ(state, State::kDone);
+        std::ranges::fill(letter.got, std::byte{0});
+        recv(ends, letter);
+        ASSERT_TRUE(ends.run_until([&] { return is_over(letter); }));
+        EXPECT_EQ(letter.got, letter.sent);
+    }
+}
+
+TEST(Rc, NothingIsWrittenToACancelledReceive) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(7);
+    Letter& letter = write(letters, prng, 0, 1, 30'000);
+    recv(ends, letter);
+    send(ends, letter);
+    for (int i = 0; i < 30; ++i) ends.turn();
+    ends.ends[1]->cancel(letter.recv);
+    const std::vector<std::byte> before = letter.got;
+    ASSERT_TRUE(ends.run_until([&] { return letter.send.state == State::kDone; }));
+    for (int i = 0; i < 1000; ++i) ends.turn();
+    EXPECT_EQ(letter.got, before);
+    EXPECT_NE(letter.got, letter.sent);
+}
+
+// 2 * 30 slots of an MTU a peer.
+TEST(Rc, ItsMemoryIsBounded) {
+    EXPECT_EQ(need_of(24, 4096).pairs * need_of(24, 4096).pair_bytes, 24u * 60 * 4096);
+}
+
+}  // namespace
+}  // namespace tutti::transport::verbs
