@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/verbs/calls.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+namespace tutti::transport::verbs {
+namespace {
+
+template <class Call>
+bool find(void* library, const char* name, Call& call) {
+    call = reinterpret_cast<Call>(dlsym(library, name));
+    return call != nullptr;
+}
+
+bool find_all(void* library, Calls& calls) {
+    return find(library, "ibv_get_device_list", calls.get_device_list) &&
+           find(library, "ibv_free_device_list", calls.free_device_list) &&
+           find(library, "ibv_get_device_name", calls.get_device_name) &&
+           find(library, "ibv_open_device", calls.open_device) &&
+           find(library, "ibv_close_device", calls.close_device) &&
+           find(library, "ibv_query_port", calls.query_port) &&
+           find(library, "ibv_query_gid", calls.query_gid) &&
+           find(library, "ibv_alloc_pd", calls.alloc_pd) &&
+           find(library, "ibv_dealloc_pd", calls.dealloc_pd) &&
+           find(library, "ibv_reg_mr", calls.reg_mr) &&
+           find(library, "ibv_dereg_mr", calls.dereg_mr) &&
+           find(library, "ibv_create_cq", calls.create_cq) &&
+           find(library, "ibv_destroy_cq", calls.destroy_cq) &&
+           find(library, "ibv_create_qp", calls.create_qp) &&
+           find(library, "ibv_modify_qp", calls.modify_qp) &&
+           find(library, "ibv_destroy_qp", calls.destroy_qp) &&
+           find(library, "ibv_wc_status_str", calls.wc_status_str);
+}
+
+}  // namespace
+
+Result<const Calls*> load_calls() {
+    static Calls calls;
+    static const std::string obstacle = []() -> std::string {
+        void* library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (!library) return "libibverbs.so.1 is not there";
+        return find_all(library, calls) ? "" : "libibverbs.so.1 is too old";
+    }();
+    if (!obstacle.empty()) return Error{ErrorCode::kSystem, obstacle};
+    return static_cast<const Calls*>(&calls);
+}
+
+}  // namespace tutti::transport::verbs

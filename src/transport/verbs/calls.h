@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions of libibverbs that are called by name; posting and polling are the header's own.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "base/result.h"
+
+namespace tutti::transport::verbs {
+
+struct Calls {
+    ibv_device** (*get_device_list)(int*) = nullptr;
+    void (*free_device_list)(ibv_device**) = nullptr;
+    const char* (*get_device_name)(ibv_device*) = nullptr;
+    ibv_context* (*open_device)(ibv_device*) = nullptr;
+    int (*close_device)(ibv_context*) = nullptr;
+    int (*query_port)(ibv_context*, uint8_t, ibv_port_attr*) = nullptr;
+    int (*query_gid)(ibv_context*, uint8_t, int, ibv_gid*) = nullptr;
+    ibv_pd* (*alloc_pd)(ibv_context*) = nullptr;
+    int (*dealloc_pd)(ibv_pd*) = nullptr;
+    ibv_mr* (*reg_mr)(ibv_pd*, void*, size_t, int) = nullptr;
+    int (*dereg_mr)(ibv_mr*) = nullptr;
+    ibv_cq* (*create_cq)(ibv_context*, int, void*, ibv_comp_channel*, int) = nullptr;
+    int (*destroy_cq)(ibv_cq*) = nullptr;
+    ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*) = nullptr;
+    int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
+    int (*destroy_qp)(ibv_qp*) = nullptr;
+    const char* (*wc_status_str)(ibv_wc_status) = nullptr;
+};
+
+// Once; it is never closed.
+Result<const Calls*> load_calls();
+
+}  // namespace tutti::transport::verbs

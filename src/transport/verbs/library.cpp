@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/verbs/library.h"
+
+#include <arpa/inet.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "transport/verbs/calls.h"
+
+namespace tutti::transport::verbs {
+namespace {
+
+// The time-out is 4.096 us * 2^14, 67 ms, and devices take up to four of them: seven tries are over
+// in half a second to two. Not seven retries: of tries that find no receive that means without end,
+// and soft-RoCE (rxe_comp.c, Linux 6.1) takes it so for all.
+constexpr uint8_t kTimeout = 14;
+constexpr uint8_t kRetries = 6;
+constexpr uint8_t kRnrTimer = 12;  // 0.64 ms; never used, as there is always a receive
+constexpr uint32_t kNumberBits = 40;
+constexpr uint64_t kIsRecv = uint64_t{1} << 63;
+
+Error error_of(const std::string& what, int number) {
+    return {ErrorCode::kSystem, what + ": " + std::strerror(number)};
+}
+
+// Of a port on Ethernet: RoCE v2 over IPv4, which every network routes, before version 2 over IPv6.
+int choose_gid(const Calls& calls, ibv_context* context, const std::string& device, uint8_t port,
+               int count, ibv_gid& chosen) {
+    int found = -1;
+    for (int i = 0; i < count; ++i) {
+        ibv_gid gid{};
+        if (calls.query_gid(context, port, i, &gid) != 0) continue;
+        std::ifstream file("/sys/class/infiniband/" + device + "/ports/" + std::to_string(port) +
+                           "/gid_attrs/types/" + std::to_string(i));
+        std::string type;
+        if (!std::getline(file, type) || type != "RoCE v2") continue;
+        constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+        const bool is_ipv4 = std::memcmp(gid.raw, kMapped, sizeof kMapped) == 0;
+        if (found >= 0 && !is_ipv4) continue;
+        found = i;
+        chosen = gid;
+        if (is_ipv4) break;
+    }
+    return found;
+}
+
+struct Opened {
+    const Calls* calls = nullptr;
+    ibv_context* context = nullptr;
+    uint8_t port = 0;
+    uint8_t gid_index = 0;
+};
+
+class LibraryEndpoint final : public Endpoint {
+  public:
+    LibraryEndpoint(const Opened& opened, const Need& need) : opened_(opened), need_(need) {}
+    LibraryEndpoint(const LibraryEndpoint&) = delete;
+    LibraryEndpoint& operator=(const LibraryEndpoint&) = delete;
+    ~LibraryEndpoint() override {
+        for (ibv_qp* pair : pairs_) opened_.calls->destroy_qp(pair);
+        if (queue_) opened_.calls->destroy_cq(queue_);
+        if (region_) opened_.calls->dereg_mr(region_);
+        if (domain_) opened_.calls->dealloc_pd(domain_);
+        if (base_) munmap(base_, bytes());
+    }
+    Result<Done> make();
+
+    std::span<std::byte> memory() override { return {base_, bytes()}; }
+    PairCard card(uint32_t pair) override {
+        const auto base = reinterpret_cast<uint64_t>(base_);
+        return {base + pair * need_.pair_bytes, region_->rkey, pairs_[pair]->qp_num, 0, 0};
+    }
+    Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override;
+    int write(uint32_t pair, const Write& write) override;
+    int recv(uint32_t pair) override {
+        ibv_recv_wr request{};
+        request.wr_id = kIsRecv | uint64_t{pair} << kNumberBits;
+        ibv_recv_wr* bad = nullptr;
+        return ibv_post_recv(pairs_[pair], &request, &bad);
+    }
+    int poll(std::span<Completion> completions) override;
+    [[nodiscard]] std::string status_text(int status) const override {
+        return opened_.calls->wc_status_str(static_cast<ibv_wc_status>(status));
+    }
+
+  private:
+    [[nodiscard]] size_t bytes() const { return need_.pairs * need_.pair_bytes; }
+
+    Opened opened_;
+    Need need_;
+    std::byte* base_ = nullptr;
+    ibv_pd* domain_ = nullptr;
+    ibv_mr* region_ = nullptr;
+    ibv_cq* queue_ = nullptr;
+    uint32_t inline_bytes_ = 0;
+    std::vector<ibv_qp*> pairs_;
+    std::vector<PairCard> others_;
+};
+
+// A child of the program has nothing of this memory, so that no page of it is ever copied.
+Result<Done> LibraryEndpoint::make() {
+    const Calls& calls = *opened_.calls;
+    void* memory =
+        mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return error_of("no memory for verbs", errno);
+    base_ = static_cast<std::byte*>(memory);
+    if (madvise(base_, bytes(), MADV_DONTFORK) != 0) return error_of("madvise", errno);
+    domain_ = calls.alloc_pd(opened_.context);
+    if (!domain_) return error_of("no protection domain", errno);
+    region_ =
+        calls.reg_mr(domain_, base_, bytes(), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    if (!region_) {
+        return error_of("memory cannot be registered (ulimit -l may be too small): " +
+                            std::to_string(bytes()) + " bytes",
+                        errno);
+    }
+    const auto entries = static_cast<int>(need_.pairs * (need_.sends + need_.recvs));
+    queue_ = calls.create_cq(opened_.context, entries, nullptr, nullptr, 0);
+    if (!queue_) return error_of("no completion queue of that size", errno);
+    others_.resize(need_.pairs);
+    pairs_.reserve(need_.pairs);
+    for (uint32_t i = 0; i < need_.pairs; ++i) {
+        ibv_qp_init_attr wanted{};
+        wanted.send_cq = wanted.recv_cq = queue_;
+        wanted.cap = {need_.sends, need_.recvs, 1, 1, 128};
+        wanted.qp_type = IBV_QPT_RC;
+        ibv_qp* pair = calls.create_qp(domain_, &wanted);
+        if (!pair) return error_of("no queue pair", errno);
+        pairs_.push_back(pair);
+        inline_bytes_ = wanted.cap.max_inline_data;
+        ibv_qp_attr attr{};
+        attr.qp_state = IBV_QPS_INIT;
+        attr.port_num = opened_.port;
+        attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+        const int outcome = calls.modify_qp(
+            pair, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+        if (outcome != 0) return error_of("a queue pair cannot be initialized", outcome);
+    }
+    return Done{};
+}
+
+Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const PairCard& other) {
+    others_[pair] = other;
+    for (uint32_t i = 0; i < need_.recvs; ++i) {
+        if (const int outcome = recv(pair); outcome != 0) return error_of("no receive", outcome);
+    }
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = need_.mtu_bytes >= 4096   ? IBV_MTU_4096
+                    : need_.mtu_bytes >= 2048 ? IBV_MTU_2048
+                                              : IBV_MTU_1024;
+    attr.dest_qp_num = other.queue_pair;
+    attr.rq_psn = other.first_packet;
+    attr.min_rnr_timer = kRnrTimer;
+    attr.ah_attr.dlid = static_cast<uint16_t>(port.lid);
+    attr.ah_attr.port_num = opened_.port;
+    if (port.is_ethernet != 0) {
+        attr.ah_attr.is_global = 1;
+        std::memcpy(attr.ah_attr.grh.dgid.raw, port.gid, sizeof port.gid);
+        attr.ah_attr.grh.sgid_index = opened_.gid_index;
+        attr.ah_attr.grh.hop_limit = 64;
+    }
+    const Calls& calls = *opened_.calls;
+    int outcome =
+        calls.modify_qp(pairs_[pair], &attr,
+                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (outcome != 0) return error_of("a queue pair cannot be connected", outcome);
+    attr = {};
+    attr.qp_state = IBV_QPS_RTS;
+    attr.timeout = kTimeout;
+    attr.retry_cnt = kRetries;
+    attr.rnr_retry = kRetries;
+    outcome = calls.modify_qp(pairs_[pair], &attr,
+                              IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    if (outcome != 0) return error_of("a queue pair cannot send", outcome);
+    return Done{};
+}
+
+int LibraryEndpoint::write(uint32_t pair, const Write& write) {
+    ibv_sge from{reinterpret_cast<uint64_t>(base_) + write.offset,
+                 static_cast<uint32_t>(write.bytes), region_->lkey};
+    ibv_send_wr request{};
+    request.wr_id = uint64_t{pair} << kNumberBits | write.number;
+    request.sg_list = &from;
+    request.num_sge = write.bytes > 0 ? 1 : 0;
+    request.opcode = write.tells ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+    request.imm_data = htonl(write.immediate);
+    if (write.is_signaled) request.send_flags |= IBV_SEND_SIGNALED;
+    if (write.bytes > 0 && write.bytes <= inline_bytes_) request.send_flags |= IBV_SEND_INLINE;
+    request.wr.rdma.remote_addr = others_[pair].address + write.remote_offset;
+    request.wr.rdma.rkey = others_[pair].key;
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(pairs_[pair], &request, &bad);
+}
+
+int LibraryEndpoint::poll(std::span<Completion> completions) {
+    constexpr size_t kAtOnce = 32;
+    ibv_wc found[kAtOnce];
+    const int count =
+        ibv_poll_cq(queue_, static_cast<int>(std::min(completions.size(), kAtOnce)), found);
+    for (int i = 0; i < count; ++i) {
+        const ibv_wc& one = found[i];
+        Completion& into = completions[static_cast<size_t>(i)];
+        into.is_recv = (one.wr_id & kIsRecv) != 0;
+        into.pair = static_cast<uint32_t>((one.wr_id & ~kIsRecv) >> kNumberBits);
+        into.number = one.wr_id & ((uint64_t{1} << kNumberBits) - 1);
+        into.status = one.status;
+        into.immediate = ntohl(one.imm_data);
+    }
+    return count;
+}
+
+class LibraryDevice final : public Device {
+  public:
+    LibraryDevice(const Opened& opened, std::string name, const PortCard& port)
+        : opened_(opened), name_(std::move(name)), port_(port) {}
+    LibraryDevice(const LibraryDevice&) = delete;
+    LibraryDevice& operator=(const LibraryDevice&) = delete;
+    ~LibraryDevice() override { opened_.calls->close_device(opened_.context); }
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] const PortCard& port() const override { return port_; }
+    Result<std::unique_ptr<Endpoint>> make_endpoint(const Need& need) override {
+        auto endpoint = std::make_unique<LibraryEndpoint>(opened_, need);
+        if (auto made = endpoint->make(); !made) return made.error();
+        return std::unique_ptr<Endpoint>(std::move(endpoint));
+    }
+
+  private:
+    Opened opened_;
+    std::string name_;
+    PortCard port_;
+};
+
+// nullptr: this port is not up, or has no address.
+std::unique_ptr<Device> open_port(Opened opened, const std::string& device, uint8_t port) {
+    ibv_port_attr attr{};
+    const Calls& calls = *opened.calls;
+    if (calls.query_port(opened.context, port, &attr) != 0) return nullptr;
+    if (attr.state != IBV_PORT_ACTIVE) return nullptr;
+    PortCard card;
+    card.lid = attr.lid;
+    card.mtu_bytes = 128u << attr.active_mtu;
+    card.is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET ? 1 : 0;
+    ibv_gid gid{};
+    if (card.is_ethernet != 0) {
+        const int index = choose_gid(calls, opened.context, device, port, attr.gid_tbl_len, gid);
+        if (index < 0) return nullptr;
+        opened.gid_index = static_cast<uint8_t>(index);
+    } else if (calls.query_gid(opened.context, port, 0, &gid) == 0) {
+        card.subnet = gid.global.subnet_prefix;
+    }
+    std::memcpy(card.gid, gid.raw, sizeof card.gid);
+    opened.port = port;
+    return std::make_unique<LibraryDevice>(opened, device + ":" + std::to_string(port), card);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_library(const std::string& name) {
+    const auto loaded = load_calls();
+    if (!loaded) return loaded.error();
+    const Calls& calls = *loaded.value();
+    constexpr uint8_t kPortsMax = 4;
+    int count = 0;
+    ibv_device** list = calls.get_device_list(&count);
+    std::unique_ptr<Device> found;
+    for (int i = 0; list && i < count && !found; ++i) {
+        const std::string device = calls.get_device_name(list[i]);
+        for (uint8_t port = 1; port <= kPortsMax && !found; ++port) {
+            const std::string full = device + ":" + std::to_string(port);
+            if (!name.empty() && name != device && name != full) continue;
+            ibv_context* context = calls.open_device(list[i]);
+            if (!context) break;
+            found = open_port({&calls, context}, device, port);
+            if (!found) calls.close_device(context);
+        }
+    }
+    if (list) calls.free_device_list(list);
+    if (found) return found;
+    if (count == 0) return Error{ErrorCode::kSystem, "this host has no RDMA device"};
+    return Error{ErrorCode::kSystem, "no RDMA port " + (name.empty() ? "" : name + " ") +
+                                         "that is up and has an address"};
+}
+
+}  // namespace tutti::transport::verbs

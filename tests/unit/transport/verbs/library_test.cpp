@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Over two real ports, as TUTTI_TEST_VERBS="rxe1 rxe2" names them; soft-RoCE in a virtual machine
+// will do.
+#include "transport/verbs/library.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <sstream>
+#include <vector>
+
+#include "base/prng.h"
+#include "transport/verbs/rc.h"
+
+namespace tutti::transport::verbs {
+namespace {
+
+class RealClock final : public Clock {
+  public:
+    uint64_t now_ns() override {
+        timespec now{};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
+               static_cast<uint64_t>(now.tv_nsec);
+    }
+};
+
+class Library : public testing::Test {
+  protected:
+    void SetUp() override {
+        const char* ports = std::getenv("TUTTI_TEST_VERBS");
+        if (!ports) GTEST_SKIP() << "two RDMA ports: TUTTI_TEST_VERBS";
+        std::istringstream names(ports);
+        for (auto& device : devices_) {
+            std::string name;
+            names >> name;
+            auto opened = open_library(name);
+            ASSERT_TRUE(opened) << opened.error().message;
+            device = std::move(opened.value());
+        }
+        for (uint32_t i = 0; i < 2; ++i) {
+            const uint32_t mtu_bytes = devices_[i]->port().mtu_bytes;
+            auto endpoint = devices_[i]->make_endpoint(need_of(1, mtu_bytes));
+            ASSERT_TRUE(endpoint) << endpoint.error().message;
+            ends_[i] = std::make_unique<Rc>(std::move(endpoint.value()), clock_, mtu_bytes,
+                                            std::vector<Rank>{1 - i});
+        }
+        for (uint32_t i = 0; i < 2; ++i) {
+            const auto connected =
+                ends_[i]->connect(0, devices_[1 - i]->port(), ends_[1 - i]->card(0));
+            ASSERT_TRUE(connected) << connected.error().message;
+        }
+    }
+    template <class Condition>
+    void run_until(Condition is_over) {
+        while (!is_over()) {
+            for (auto& end : ends_) {
+                if (end) end->poll();
+            }
+            sched_yield();
+        }
+    }
+
+    RealClock clock_;
+    std::array<std::unique_ptr<Device>, 2> devices_;
+    std::array<std::unique_ptr<Rc>, 2> ends_;
+};
+
+TEST_F(Library, MessagesBothWaysAndTheEnd) {
+    Prng prng(1);
+    for (uint32_t i = 0; i < 300; ++i) {
+        std::array<std::vector<std::byte>, 2> sent;
+        std::array<std::vector<std::byte>, 2> got;
+        std::array<Ticket, 4> tickets;
+        MessageId id;
+        id.slot = i % kSlotsMax;
+        const size_t bytes = prng.below(i % 10 == 0 ? 200'000 : 3000);
+        for (uint32_t end = 0; end < 2; ++end) {
+            got[end].resize(bytes);
+            sent[end].resize(bytes);
+            for (std::byte& byte : sent[end]) byte = static_cast<std::byte>(prng.next() & 0xff);
+        }
+        for (uint32_t end = 0; end < 2; ++end) {
+            ends_[end]->send(1 - end, id, sent[end].data(), bytes, tickets[end]);
+            ends_[end]->recv(1 - end, id, got[end].data(), bytes, tickets[2 + end]);
+        }
+        for (Ticket& ticket : tickets) {
+            run_until([&] { return ticket.state != State::kPending; });
+            ASSERT_EQ(ticket.state, State::kDone) << ends_[0]->error() << ends_[1]->error();
+        }
+        ASSERT_EQ(got[0], sent[1]);
+        ASSERT_EQ(got[1], sent[0]);
+    }
+    for (auto& end : ends_) end->close();
+    run_until([&] {
+        const bool is_closed = ends_[0]->is_closed();
+        return ends_[1]->is_closed() && is_closed;
+    });
+}
+
+TEST_F(Library, APeerThatIsGoneIsNoticedAndNamed) {
+    ends_[0].reset();
+    std::array<std::byte, 8> memory{};
+    Ticket ticket;
+    ends_[1]->recv(0, {}, memory.data(), memory.size(), ticket);
+    run_until([&] { return ticket.state != State::kPending; });
+    EXPECT_EQ(ends_[1]->error(),
+              "RDMA to rank 0 failed: transport retry counter exceeded (status 12)");
+}
+
+TEST(LibraryAlone, AnUnknownPortIsAnError) {
+    const auto opened = open_library("no_such_device:1");
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message, "");
+}
+
+}  // namespace
+}  // namespace tutti::transport::verbs
