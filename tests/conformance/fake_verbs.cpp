@@ -243,6 +243,7 @@ void FakeVerbs::arrive(const Event& event) {
         return;
     }
     if (posted.write.tells && far.recvs == 0) {
+        fault_ = "a write found no receive";
         if (++posted.attempts > rules_.rnr_retries) {
             fail(node, event.pair, kRnrExceeded, event.number);
         } else {

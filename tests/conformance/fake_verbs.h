@@ -36,7 +36,7 @@ class FakeVerbs final : public Clock {
     void pump();
     // Nothing reaches this device any more, and nothing leaves it.
     void cut(uint32_t number);
-    // Writes that are under way or whose completion was not polled.
+    // All that were ever posted.
     [[nodiscard]] uint64_t writes() const { return writes_; }
     // What the code under test did that the specification forbids; empty: nothing.
     [[nodiscard]] const std::string& fault() const { return fault_; }

@@ -21,7 +21,7 @@ namespace {
 constexpr uint8_t kTimeout = 14;
 constexpr uint8_t kRetries = 6;
 constexpr uint8_t kRnrTimer = 12;  // 0.64 ms; never used, as there is always a receive
-constexpr uint32_t kNumberBits = 40;
+constexpr uint32_t kNumberBits = 48;
 constexpr uint64_t kIsRecv = uint64_t{1} << 63;
 
 Error error_of(const std::string& what, int number) {
@@ -32,7 +32,8 @@ Error error_of(const std::string& what, int number) {
 int choose_gid(const Calls& calls, ibv_context* context, const std::string& device, uint8_t port,
                int count, ibv_gid& chosen) {
     int found = -1;
-    for (int i = 0; i < count; ++i) {
+    // What a queue pair is told of an index has eight bits.
+    for (int i = 0; i < std::min(count, 256); ++i) {
         ibv_gid gid{};
         if (calls.query_gid(context, port, i, &gid) != 0) continue;
         std::ifstream file("/sys/class/infiniband/" + device + "/ports/" + std::to_string(port) +

@@ -77,20 +77,25 @@ void Rc::release(Operation* operation) {
     free_ = operation;
 }
 
+// What came from an end before it left may still be received.
+bool Rc::refuses(uint32_t pair, bool is_send) {
+    const Pair& at = pairs_[pair];
+    TUTTI_ASSERT(at.is_connected, "the pair is connected");
+    if (is_closing_) return true;
+    if (!at.has_failed || (!is_send && at.is_left_by_peer)) return false;
+    note(pair, "that end has left");
+    return true;
+}
+
 // nullptr: the ticket has failed.
-Rc::Operation* Rc::begin(Rank peer, const MessageId& id, size_t bytes, Ticket& ticket) {
+Rc::Operation* Rc::begin(uint32_t pair, const MessageId& id, size_t bytes, Ticket& ticket) {
     TUTTI_ASSERT(id.slot < kSlotsMax && bytes <= kMessageBytesMax, "a message of transport.h");
-    ticket.number = uint64_t{pair_of(peer)} * kSlotsMax + id.slot;
-    ticket.handle = nullptr;
-    ticket.bytes = bytes;
-    ticket.state = State::kFailed;
-    if (is_closing_ || pairs_[pair_of(peer)].has_failed) return nullptr;
     if (!free_) {
         // The vector first: what it throws leaves nothing behind.
         try {
             operations_.push_back(std::make_unique<Operation[]>(kOperationsAtOnce));
         } catch (const std::bad_alloc&) {
-            fail_pair(pair_of(peer), "no memory for a message");
+            fail_pair(pair, "no memory for a message");
             return nullptr;
         }
         for (size_t i = kOperationsAtOnce; i-- > 0;) release(&operations_.back()[i]);
@@ -101,28 +106,41 @@ Rc::Operation* Rc::begin(Rank peer, const MessageId& id, size_t bytes, Ticket& t
     operation->ticket = &ticket;
     operation->bytes = bytes;
     operation->word = id.word;
+    ticket.number = uint64_t{pair} * kSlotsMax + id.slot;
+    ticket.handle = nullptr;
+    ticket.bytes = bytes;
     ticket.state = State::kPending;
     return operation;
 }
 
 void Rc::send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes, Ticket& ticket) {
-    Operation* operation = begin(peer, id, bytes, ticket);
+    const uint32_t pair = pair_of(peer);
+    ticket.state = State::kFailed;
+    if (refuses(pair, true)) return;
+    Operation* operation = begin(pair, id, bytes, ticket);
     if (!operation) return;
     operation->source = data;
-    const uint32_t pair = pair_of(peer);
     append(pairs_[pair].streams[id.slot].sends, operation);
     pairs_[pair].sending |= 1u << id.slot;
     advance_sends(pair);
 }
 
 void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ticket& ticket) {
-    Operation* operation = begin(peer, id, bytes, ticket);
+    const uint32_t pair = pair_of(peer);
+    ticket.state = State::kFailed;
+    if (refuses(pair, false)) return;
+    Operation* operation = begin(pair, id, bytes, ticket);
     if (!operation) return;
     operation->target = data;
-    const uint32_t pair = pair_of(peer);
-    append(pairs_[pair].streams[id.slot].recvs, operation);
-    pairs_[pair].recving |= 1u << id.slot;
+    Pair& at = pairs_[pair];
+    append(at.streams[id.slot].recvs, operation);
+    at.recving |= 1u << id.slot;
     advance_recvs(pair, id.slot);
+    if (at.has_failed && ticket.state == State::kPending) {
+        note(pair, "that end has left");
+        drop(at.streams[id.slot].recvs);
+        at.recving &= ~(1u << id.slot);
+    }
     advance(pair);
 }
 
@@ -140,14 +158,19 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation) {
     const uint32_t slot = slots.take(stream);
     if (slot == kNoSlot) return false;
     const size_t room = slot_bytes_ - sizeof(SlotHeader);
-    const size_t bytes = std::min(room, operation.bytes - operation.done);
-    const SlotHeader header{
-        operation.word.call,          operation.word.before, static_cast<uint32_t>(operation.bytes),
-        static_cast<uint32_t>(bytes), slots.freed(),         stream,
-        slots.next_sequence(stream)};
+    const size_t left = operation.bytes - operation.done;
+    const size_t bytes = operation.is_given_up ? 0 : std::min(room, left);
+    const SlotHeader header{.call = operation.word.call,
+                            .before = operation.word.before,
+                            .bytes = static_cast<uint32_t>(operation.bytes),
+                            .piece_bytes = static_cast<uint32_t>(bytes),
+                            .freed = slots.freed(),
+                            .stream = stream,
+                            .sequence = slots.next_sequence(stream),
+                            .is_given_up = operation.is_given_up ? 1u : 0u};
     std::byte* memory = slot_memory(pair, slot, true);
     std::memcpy(memory, &header, sizeof header);
-    if (bytes > 0 && operation.source) {
+    if (bytes > 0) {
         std::memcpy(memory + sizeof header, operation.source + operation.done, bytes);
     }
     Write write;
@@ -158,7 +181,7 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation) {
     write.number = slots.write(slot);
     write.is_signaled = slots.must_signal(write.number, stream);
     slots.told();
-    operation.done += bytes;
+    operation.done += operation.is_given_up ? left : bytes;
     operation.is_begun = true;
     return post(pair, write);
 }
@@ -236,6 +259,12 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         const CallWord word{header.call, header.before, 0};
         if (!operation.is_begun && !agrees(pair, stream, operation, word, header.bytes)) return;
         operation.is_begun = true;
+        if (header.is_given_up != 0) {
+            at.slots.release(stream);
+            if (operation.ticket) note(pair, "that end gave up a message");
+            end_recv(pair, stream, State::kFailed);
+            continue;
+        }
         const size_t room = slot_bytes_ - sizeof header;
         if (header.piece_bytes != std::min(room, operation.bytes - operation.done)) {
             fail_pair(pair, "a piece of a message has a wrong size");
@@ -268,7 +297,7 @@ void Rc::advance(uint32_t pair) {
     if (at.has_failed || !at.is_connected) return;
     if (at.sending != 0) advance_sends(pair);
     if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
-    if (is_closing_ && at.sending == 0) {
+    if (is_closing_) {
         tell(pair, kIsLast);
     } else if (at.slots.must_tell()) {
         tell(pair, 0);
@@ -315,16 +344,15 @@ void Rc::complete(const Completion& completion) {
 }
 
 void Rc::poll() {
-    for (int found = 1; found > 0;) {
-        found = endpoint_->poll(completions_);
-        if (found < 0) {
-            for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-                fail_pair(pair, "the completion queue was overrun");
-            }
-            return;
+    // Once: a peer that sends on and on keeps nobody here.
+    const int found = endpoint_->poll(completions_);
+    if (found < 0) {
+        for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+            fail_pair(pair, "the completion queue was overrun");
         }
-        for (int i = 0; i < found; ++i) complete(completions_[i]);
+        return;
     }
+    for (int i = 0; i < found; ++i) complete(completions_[i]);
     if (++polls_ % kPollsPerClock != 0) return;
     const uint64_t now_ns = clock_.now_ns();
     if (now_ns - looked_ns_ < kLookNs) return;
@@ -345,78 +373,37 @@ void Rc::look(uint32_t pair) {
     post(pair, write);
 }
 
+// The first failure that is none of agreement is the one that is told.
+void Rc::note(uint32_t pair, const std::string& why) {
+    if (failure_ == Failure::kPair) return;
+    failure_ = Failure::kPair;
+    disagreement_ = {};
+    pair_error_ = "RDMA to rank " + std::to_string(peers_[pair]) + " failed: " + why;
+}
+
+// All of it fails.
+void Rc::drop(Line& line) {
+    while (line.first) {
+        Operation* operation = line.first;
+        line.first = operation->next;
+        if (operation->ticket) operation->ticket->state = State::kFailed;
+        release(operation);
+    }
+}
+
 // The tickets of all that is under way with this peer fail. One that has said that it sends no more
-// may be gone: that is none.
+// may be gone: that is none, and what it has sent lies in the slots.
 void Rc::fail_pair(uint32_t pair, const std::string& why) {
     Pair& at = pairs_[pair];
     if (at.has_failed) return;
     at.has_failed = true;
     const bool is_lost = (at.sending | at.recving) != 0 || !at.is_left_by_peer;
-    if (is_lost && failure_ != Failure::kPair) {
-        failure_ = Failure::kPair;
-        disagreement_ = {};
-        pair_error_ = "RDMA to rank " + std::to_string(peers_[pair]) + " failed: " + why;
-    }
+    if (is_lost) note(pair, why);
     for (Stream& stream : at.streams) {
-        for (Line* line : {&stream.sends, &stream.recvs}) {
-            while (line->first) {
-                Operation* operation = line->first;
-                line->first = operation->next;
-                if (operation->ticket) operation->ticket->state = State::kFailed;
-                release(operation);
-            }
-        }
+        drop(stream.sends);
+        drop(stream.recvs);
     }
     at.sending = at.recving = 0;
-}
-
-// Of a message that has come in part the rest is thrown away. One that has been sent in part goes
-// on, with whatever: the memory of the caller is touched no more.
-void Rc::cancel(Ticket& ticket) {
-    if (ticket.state != State::kPending) return;
-    Pair& at = pairs_[ticket.number / kSlotsMax];
-    const auto stream = static_cast<uint32_t>(ticket.number % kSlotsMax);
-    Stream& of = at.streams[stream];
-    Operation* operation = find(of.recvs, ticket);
-    Line& line = operation ? of.recvs : of.sends;
-    if (!operation) operation = find(of.sends, ticket);
-    if (!operation) return;
-    ticket.state = State::kFailed;
-    operation->ticket = nullptr;
-    operation->source = nullptr;
-    operation->target = nullptr;
-    if (operation->is_begun) return;
-    remove(line, operation);
-    release(operation);
-    if (!line.first) (&line == &of.recvs ? at.recving : at.sending) &= ~(1u << stream);
-}
-
-State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
-                    Ticket& ticket) {
-    Pair& at = pairs_[pair_of(peer)];
-    if (at.has_failed) return State::kFailed;
-    // What does not fit its receive has stayed where it was.
-    if (ticket.state == State::kFailed) return State::kDone;
-    Stream& stream = at.streams[id.slot];
-    if (ticket.state == State::kPending) {
-        Operation* operation = find(stream.recvs, ticket);
-        if (operation->is_begun) {
-            poll();
-            return ticket.state == State::kFailed ? State::kFailed : State::kPending;
-        }
-        remove(stream.recvs, operation);
-        release(operation);
-        if (!stream.recvs.first) at.recving &= ~(1u << id.slot);
-        return State::kDone;
-    }
-    try {
-        Kept kept{id.word, {}};
-        if (bytes > 0) kept.bytes.assign(data, data + bytes);
-        stream.kept.push_back(std::move(kept));
-    } catch (const std::bad_alloc&) {
-        return State::kFailed;
-    }
-    return State::kDone;
 }
 
 void Rc::make_up() {
@@ -440,9 +427,14 @@ std::string Rc::error() const {
     }
 }
 
+// What is still to be sent then was cancelled, and may wait for slots that nobody gives back.
 void Rc::close() {
     is_closing_ = true;
-    for (uint32_t pair = 0; pair < peers_.size(); ++pair) advance(pair);
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        for (Stream& stream : pairs_[pair].streams) drop(stream.sends);
+        pairs_[pair].sending = 0;
+        advance(pair);
+    }
 }
 
 bool Rc::has_left() {

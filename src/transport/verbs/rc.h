@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages by RDMA writes on reliable connections (seed 001): each piece of a message, up to an
-// MTU, is one write with immediate into a slot at the peer; its completion there says that it has
-// come. Longer messages are pipelined over slots. One copy in, one out; no tags, no call of the
-// system.
+// Messages by RDMA writes on reliable connections (seed 001): each piece of a message, with its
+// header up to an MTU, is one write with immediate into a slot at the peer; its completion there
+// says that it has come. Longer messages are pipelined over slots. One copy in, one out; no tags,
+// no call of the system.
 //
 // Every message has the CallWord of its sender, which is compared with the receive's (but for those
 // of kRecoverySlot), so ranks that do not run the same call are found out whatever the size.
@@ -52,9 +52,9 @@ class Rc final : public Transport {
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
-    // Nothing is sent or received any more. What was sent is still on its way, and the other ends
-    // may still give slots back: this must stay until is_closed(), and at the least until
-    // has_left().
+    // Nothing is sent or received any more. What was sent, to its last piece, is still on its way,
+    // and the other ends may still give slots back: this must stay until is_closed(), and at the
+    // least until has_left().
     void close();
     // What this end has sent is at the others', as far as they are there.
     [[nodiscard]] bool has_left();
@@ -67,11 +67,12 @@ class Rc final : public Transport {
         Operation* next = nullptr;
         Ticket* ticket = nullptr;
         const std::byte* source = nullptr;
-        std::byte* target = nullptr;  // neither: it was cancelled when it had begun
+        std::byte* target = nullptr;  // neither: it was cancelled when it had begun, or is empty
         size_t bytes = 0;
         size_t done = 0;
         CallWord word;
         bool is_begun = false;
+        bool is_given_up = false;
     };
     struct Line {
         Operation* first = nullptr;
@@ -101,7 +102,8 @@ class Rc final : public Transport {
     enum class Failure : uint8_t { kNone, kSize, kWord, kPair };
 
     [[nodiscard]] uint32_t pair_of(Rank peer) const;
-    Operation* begin(Rank peer, const MessageId& id, size_t bytes, Ticket& ticket);
+    Operation* begin(uint32_t pair, const MessageId& id, size_t bytes, Ticket& ticket);
+    bool refuses(uint32_t pair, bool is_send);
     void release(Operation* operation);
     static void append(Line& line, Operation* operation);
     static void remove(Line& line, Operation* operation);
@@ -121,7 +123,9 @@ class Rc final : public Transport {
     bool post(uint32_t pair, const Write& write);
     void complete(const Completion& completion);
     void arrive(uint32_t pair, uint32_t immediate);
+    void note(uint32_t pair, const std::string& why);
     void fail_pair(uint32_t pair, const std::string& why);
+    void drop(Line& line);
 
     std::unique_ptr<Endpoint> endpoint_;
     Clock& clock_;

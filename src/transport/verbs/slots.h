@@ -12,8 +12,7 @@
 //   I2  Each stream has a slot of its own, the others are shared: a stream whose messages are
 //       received goes on, whatever lies in the others.
 //   I3  At most kSlots + kSlots + 1 immediates are on their way to an end: a message in each slot,
-//   a
-//       word about each slot, and the last. So kRecvs receives are always enough.
+//       a word about each slot, and the last. So kRecvs receives are always enough.
 #pragma once
 
 #include <array>
@@ -50,7 +49,7 @@ struct SlotHeader {
     uint32_t freed = 0;        // as in freed()
     uint32_t stream = 0;       // the MessageId's slot
     uint32_t sequence = 0;     // of the stream, by pieces
-    uint32_t pad = 0;
+    uint32_t is_given_up = 0;  // no data: the message ends here, and is none
 };
 
 class Slots {

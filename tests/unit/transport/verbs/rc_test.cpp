@@ -175,6 +175,67 @@ TEST(Rc, WhatOneEndSentComesThoughItIsGone) {
     EXPECT_EQ(letter.got, letter.sent);
 }
 
+// Nor where the other end has noticed meanwhile.
+TEST(Rc, WhatOneEndSentComesThoughAWriteToItHasFailed) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(8);
+    for (uint32_t i = 0; i < 14; ++i) send(ends, write(letters, prng, 0, i, 300));
+    ends.ends[0]->close();
+    ASSERT_TRUE(ends.run_until([&] { return ends.ends[0]->has_left(); }));
+    for (int i = 0; i < 1000; ++i) ends.turn();
+    ends.ends[0].reset();
+    Letter& answer = write(letters, prng, 1, 0, 10);
+    send(ends, answer);
+    for (int i = 0; i < 1000; ++i) ends.turn();
+    Letter& refused = write(letters, prng, 1, 0, 10);
+    send(ends, refused);
+    EXPECT_EQ(refused.send.state, State::kFailed);
+    for (uint32_t i = 0; i < 14; ++i) {
+        recv(ends, letters[i]);
+        EXPECT_TRUE(is_over(letters[i])) << i;
+        EXPECT_EQ(letters[i].got, letters[i].sent);
+    }
+    Letter& never = write(letters, prng, 0, 3, 10);
+    recv(ends, never);
+    EXPECT_EQ(never.recv.state, State::kFailed);
+    EXPECT_EQ(ends.ends[1]->error(), "RDMA to rank 0 failed: that end has left");
+}
+
+// Half a message is none, and those behind it come.
+TEST(Rc, ASendThatIsGivenUpFailsItsReceive) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(9);
+    Letter& letter = write(letters, prng, 0, 1, 30'000);
+    send(ends, letter);
+    ASSERT_EQ(letter.send.state, State::kPending);
+    ends.ends[0]->cancel(letter.send);
+    Letter& next = write(letters, prng, 0, 1, 3000);
+    send(ends, next);
+    recv(ends, letter);
+    recv(ends, next);
+    ASSERT_TRUE(ends.run_until([&] { return is_over(next); }));
+    EXPECT_EQ(letter.recv.state, State::kFailed);
+    EXPECT_EQ(next.got, next.sent);
+    EXPECT_EQ(ends.ends[1]->error(), "RDMA to rank 0 failed: that end gave up a message");
+    EXPECT_EQ(ends.verbs.fault(), "");
+}
+
+TEST(Rc, AnEndClosesThoughNobodyReadsWhatItGaveUp) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(10);
+    for (const Rank from : {0u, 1u}) {
+        Letter& letter = write(letters, prng, from, 1, 30'000);
+        send(ends, letter);
+        ends.ends[from]->cancel(letter.send);
+    }
+    for (auto& end : ends.ends) end->close();
+    EXPECT_TRUE(
+        ends.run_until([&] { return ends.ends[0]->is_closed() && ends.ends[1]->is_closed(); }));
+}
+
 // It waits for a message, and sends none itself.
 TEST(Rc, APeerThatIsGoneIsNoticedAndNamed) {
     Ends ends({});

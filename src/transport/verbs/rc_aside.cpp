@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is called off, and what is put aside for a later receive.
+#include <new>
+#include <utility>
+
+#include "transport/verbs/rc.h"
+
+namespace tutti::transport::verbs {
+
+// Of a message that has come in part the rest is thrown away. Behind one that has been sent in part
+// a piece says that it is none: the memory of the caller is touched no more.
+void Rc::cancel(Ticket& ticket) {
+    if (ticket.state != State::kPending) return;
+    Pair& at = pairs_[ticket.number / kSlotsMax];
+    const auto stream = static_cast<uint32_t>(ticket.number % kSlotsMax);
+    Stream& of = at.streams[stream];
+    Operation* operation = find(of.recvs, ticket);
+    Line& line = operation ? of.recvs : of.sends;
+    if (!operation) operation = find(of.sends, ticket);
+    if (!operation) return;
+    ticket.state = State::kFailed;
+    operation->ticket = nullptr;
+    operation->source = nullptr;
+    operation->target = nullptr;
+    operation->is_given_up = true;
+    if (operation->is_begun) return;
+    remove(line, operation);
+    release(operation);
+    if (!line.first) (&line == &of.recvs ? at.recving : at.sending) &= ~(1u << stream);
+}
+
+State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
+                    Ticket& ticket) {
+    Pair& at = pairs_[pair_of(peer)];
+    if (at.has_failed) return State::kFailed;
+    // What does not fit its receive has stayed where it was.
+    if (ticket.state == State::kFailed) return State::kDone;
+    Stream& stream = at.streams[id.slot];
+    if (ticket.state == State::kPending) {
+        Operation* operation = find(stream.recvs, ticket);
+        if (operation->is_begun) {
+            poll();
+            return ticket.state == State::kFailed ? State::kFailed : State::kPending;
+        }
+        remove(stream.recvs, operation);
+        release(operation);
+        if (!stream.recvs.first) at.recving &= ~(1u << id.slot);
+        return State::kDone;
+    }
+    try {
+        Kept kept{id.word, {}};
+        if (bytes > 0) kept.bytes.assign(data, data + bytes);
+        stream.kept.push_back(std::move(kept));
+    } catch (const std::bad_alloc&) {
+        return State::kFailed;
+    }
+    return State::kDone;
+}
+
+}  // namespace tutti::transport::verbs
