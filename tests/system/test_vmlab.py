@@ -145,9 +145,21 @@ def test_devices_carry_reliable_connections_and_datagrams(guest):
         pytest.skip("the command ibv_rc_pingpong is missing (Debian: ibverbs-utils)")
     for kind in ("rc", "ud"):
         command = f"ibv_{kind}_pingpong -g 1 -n 20 -s 1000"
-        told = well(on(guest, f"{command} -d rxe1 >/dev/null & sleep 1; {command} -d rxe2 127.0.0.1"
-                              " && wait $!", options=["--timeout", "60"]))
+        # The second of the two is refused until the first one listens.
+        told = well(on(guest, f"{command} -d rxe1 >/dev/null & "
+                              f"until {command} -d rxe2 127.0.0.1; do :; done && wait $!",
+                       options=["--timeout", "60"]))
         assert "20 iters" in told and "GID ::ffff:10.78.0.2" in told, told
+
+
+def test_tuttis_messages_run_over_these_devices(guest):
+    """libibverbs itself, of which other tests have a fake."""
+    program = harness.TUTTI.parent / "transport_verbs_test"
+    if not program.exists():
+        pytest.skip(f"{program.name} is not built")
+    told = well(on(guest, f"TUTTI_TEST_VERBS='rxe1 rxe2' {program} --gtest_filter='Library*'",
+                   options=["--timeout", "120"]))
+    assert "PASSED" in told and "SKIPPED" not in told, told
 
 
 def test_what_is_built_here_runs_there(guest):

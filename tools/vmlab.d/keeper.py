@@ -3,7 +3,8 @@
 
 The guest ends with its keeper, however that ends, since the kernel sees to it. The keeper ends it,
 and takes the folder away, when it is told to (SIGTERM) or when the tool has gone: then the
-lifeline, a pipe whose other end the tool holds, is closed. A byte on it means that the guest is to be kept.
+lifeline, a pipe whose other end the tool holds, is closed. A byte on it means that the guest is to
+be kept.
 """
 import ctypes
 import os

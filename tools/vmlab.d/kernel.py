@@ -5,6 +5,7 @@ small root that finds the machine's files. The cloud kernels of Debian have neit
 import gzip
 import lzma
 import os
+import platform
 import re
 import shutil
 import struct
@@ -37,6 +38,8 @@ class VmError(Exception):
 
 def why_not():
     """One line where no guest can be had on this machine; nothing where one can."""
+    if platform.machine() != "x86_64":
+        return f"the guest is an x86-64 machine and this one is {platform.machine()}"
     for tool, package in TOOLS.items():
         if not find(tool):
             return f"the command {tool} is missing (Debian: apt-get install {package})"

@@ -32,7 +32,6 @@ modprobe -a virtio_console rdma_rxe rdma_ucm veth bridge sch_netem || fail "modu
 # Runs an order in a group of its own, so that nothing of it is left when it ends or is called off.
 serve() {
     local order=$vmlab/orders/$1 group=/sys/fs/cgroup/$1 status lines
-    mkdir "$group"
     (
         echo $BASHPID >"$group/cgroup.procs"
         exec bash "$order/script" </dev/null >>"$order/out" 2>>"$order/err"
@@ -53,7 +52,11 @@ exec 3<"$door" || fail "no door"
 echo up >$vmlab/ready
 while read -r word order <&3; do
     case $word in
-        run) serve "$order" & ;;
+        run)
+            # Here, so that whoever calls it off at once finds it.
+            mkdir "/sys/fs/cgroup/$order"
+            serve "$order" &
+            ;;
         end) [ -d "/sys/fs/cgroup/$order" ] && echo 1 >"/sys/fs/cgroup/$order/cgroup.kill" ;;
     esac
 done
