@@ -42,10 +42,8 @@ LaneTimes estimated_lanes(const Network& network, const NodeParameters& node, co
     const uint64_t link_ns = rated_ns(std::max(share.sent_bytes, share.received_bytes)) +
                              network.stretch_ns(rated_ns(both), share.asking > 0);
     const uint64_t burst_ns = bits_ns(network.burst_bytes, bits_per_s);
-    const uint64_t moving_ns = share.messages * network.message_ns +
-                               network.multicast_ns(share.multicast_bytes) +
-                               bytes_ns(share.folded_bytes, node.reduce_bytes_per_s) +
-                               bytes_ns(share.copied_bytes, node.copy_bytes_per_s);
+    const uint64_t moving_ns =
+        share.work_ns(network, node) + network.multicast_ns(share.multicast_bytes);
     // A request and its answer are two more ways.
     const uint64_t ways = share.rounds + (share.asking > 0 ? 2 * share.rounds : 0);
     const uint64_t latency_ns =

@@ -45,17 +45,20 @@ node::Call call_of(const Operation& op, uint32_t members) {
 
 }  // namespace
 
-uint64_t node_operation_ns(const Operation& operation, uint32_t members,
-                           const NodeParameters& parameters) {
+NodeTimes node_operation_times(const Operation& operation, uint32_t members,
+                               const NodeParameters& parameters) {
     const node::Call call = call_of(operation, members);
-    if (members < 2 || call.is_empty()) return 0;
+    if (members < 2 || call.is_empty()) return {};
     node::Team team;
     team.size = members;
     team.slice.geometry = node::Geometry::make(members, kChunkBytes);
     team.rank = operation.peer;
-    const uint64_t root_ns = time_ns(node::cost_of(team, call), parameters);
+    node::Cost cost = node::cost_of(team, call);
+    const uint64_t root_ns = time_ns(cost, parameters);
+    cost.rounds = 0;
     team.rank = (operation.peer + 1) % members;
-    return std::max(root_ns, time_ns(node::cost_of(team, call), parameters));
+    const uint64_t next_ns = time_ns(node::cost_of(team, call), parameters);
+    return {std::max(root_ns, next_ns), time_ns(cost, parameters)};
 }
 
 }  // namespace tutti::price

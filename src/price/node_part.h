@@ -9,9 +9,14 @@
 
 namespace tutti::price {
 
+struct NodeTimes {
+    uint64_t all_ns = 0;   // of its root, or of the next rank, whichever takes longer
+    uint64_t root_ns = 0;  // that its root's processor copies and folds
+};
+
 // A node operation of a node of so many ranks, by what the node level would do (node/cost.h) on
-// the way that all take with all: of its root, or of the next rank, whichever takes longer.
-uint64_t node_operation_ns(const sched::Operation& operation, uint32_t members,
-                           const NodeParameters& parameters);
+// the way that all take with all.
+NodeTimes node_operation_times(const sched::Operation& operation, uint32_t members,
+                               const NodeParameters& parameters);
 
 }  // namespace tutti::price

@@ -131,6 +131,11 @@ void count(const sched::Program& program, uint64_t begin, uint64_t end, Counter&
 
 }  // namespace
 
+uint64_t Share::work_ns(const Network& network, const NodeParameters& node) const {
+    return messages * network.message_ns + bytes_ns(folded_bytes, node.reduce_bytes_per_s) +
+           bytes_ns(copied_bytes, node.copy_bytes_per_s);
+}
+
 uint64_t Share::moving_ns(const Network& network, const NodeParameters& node,
                           uint64_t host_bits_per_s) const {
     return bits_ns(std::max(sent_bytes, received_bytes), host_bits_per_s) +

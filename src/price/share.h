@@ -20,6 +20,8 @@ struct Share {
     uint64_t copied_bytes = 0;
     uint64_t way_ns = 0;  // the longest to a peer, where asked for
 
+    // Of its processor.
+    [[nodiscard]] uint64_t work_ns(const Network& network, const NodeParameters& node) const;
     // Its bytes alone, on links of that rate.
     [[nodiscard]] uint64_t moving_ns(const Network& network, const NodeParameters& node,
                                      uint64_t host_bits_per_s) const;

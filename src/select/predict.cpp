@@ -6,6 +6,7 @@
 #include "algo/plan.h"
 #include "price/lanes.h"
 #include "price/node_part.h"
+#include "price/share.h"
 #include "select/many_hosts.h"
 
 namespace tutti::select {
@@ -16,6 +17,7 @@ struct Around {
     uint64_t before_ns = 0;
     uint64_t behind_ns = 0;
     bool is_streamed = false;  // the part behind is beside the messages
+    uint64_t leader_ns = 0;    // that its processor copies and folds
 };
 
 // Node operations of a rank of the fullest node that leads it in the first lane; before and behind
@@ -43,8 +45,9 @@ Around around(const algo::Algorithm& algorithm, const sched::Shape& shape,
                 has_sent |= sched::is_message(op.kind) || sched::is_multicast(op.kind);
                 continue;
             }
-            const uint64_t ns = price::node_operation_ns(op, members, parameters);
-            (has_sent ? result.behind_ns : result.before_ns) += ns;
+            const auto times = price::node_operation_times(op, members, parameters);
+            (has_sent ? result.behind_ns : result.before_ns) += times.all_ns;
+            result.leader_ns += times.root_ns;
             behind += has_sent ? 1 : 0;
         }
     }
@@ -76,13 +79,29 @@ struct Found {
     Method method = Method::kFollowed;
 };
 
+price::Lanes priced_lanes(const algo::InnerLane& lane) {
+    return {.participants = lane.shape.ranks,
+            .program = [&](sched::Rank i) { return lane.program(i); },
+            .host_of = lane.node_of,
+            .count = lane.lanes,
+            .in_flight = lane.lanes_in_flight,
+            .alike = lane.algorithm->alike(lane.shape)};
+}
+
+// What one lane is to the processor of a participant that has most to do, near enough: the root's,
+// or that of one half-way around from it.
+uint64_t work_ns(const algo::InnerLane& lane, const Cluster& cluster) {
+    const sched::Rank ranks = lane.shape.ranks;
+    uint64_t most_ns = 0;
+    for (const sched::Rank at : {lane.shape.root, (lane.shape.root + ranks / 2) % ranks}) {
+        const price::Share share = price::share_of(cluster.network, priced_lanes(lane), at, false);
+        most_ns = std::max(most_ns, share.work_ns(cluster.network, cluster.node));
+    }
+    return most_ns;
+}
+
 Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
-    const price::Lanes priced{.participants = lane.shape.ranks,
-                              .program = [&](sched::Rank i) { return lane.program(i); },
-                              .host_of = lane.node_of,
-                              .count = lane.lanes,
-                              .in_flight = lane.lanes_in_flight,
-                              .alike = lane.algorithm->alike(lane.shape)};
+    const price::Lanes priced = priced_lanes(lane);
     if (lane.shape.ranks > kFollowedParticipantsMax) {
         const auto times = extrapolated_lanes(lane, cluster, outline_in(cluster));
         if (times) return {*times, Method::kExtrapolated};
@@ -123,8 +142,11 @@ Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
     const uint64_t first_ns = node.is_streamed
                                   ? node.before_ns + std::max(times.first_ns, node.behind_ns)
                                   : times.first_ns + around_ns;
-    const uint64_t further_ns =
-        std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * around_ns);
+    uint64_t lane_ns = around_ns;
+    if (around_ns > 0 && lane.lanes > 1) {
+        lane_ns = std::max(lane_ns, node.leader_ns + work_ns(lane, cluster));
+    }
+    const uint64_t further_ns = std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * lane_ns);
     return {first_ns + further_ns, method, times.operations};
 }
 

@@ -111,5 +111,34 @@ TEST(Price, IsNearTheSimulatedTime) {
     EXPECT_LE(errors[errors.size() * 9 / 10], 0.2);
 }
 
+// Four ranks a host on fast links: one processor copies and folds for its node and has the
+// messages.
+TEST(Price, ALeadersMessagesAndCopiesAddUp) {
+    const Bed bed{{4, 4, 4, 4}, 100'000'000'000, 1000, false};
+    const topo::Fabric fabric = bed.fabric();
+    const topo::Placement placement = topo::Placement::blocks(4 * fabric.hosts(), fabric.hosts());
+    size_t cells = 0;
+    for (const algo::Algorithm& algorithm : algo::algorithms()) {
+        const bool is_reduction =
+            algorithm.collective == TUTTI_REDUCE || algorithm.collective == TUTTI_ALLREDUCE;
+        if (algorithm.has_multicast || algorithm.follows_arrival) continue;
+        if (!is_reduction && algorithm.collective != TUTTI_BCAST) continue;
+        for (const algo::Tuning& tuning : kTunings) {
+            sched::Shape shape;
+            shape.collective = algorithm.collective;
+            shape.ranks = placement.ranks();
+            shape.bytes = 1 << 20;
+            shape.element_bytes = 8;
+            if (tuning.segment_bytes == 0) continue;
+            if (!algo::plan_obstacle(algorithm, shape, placement, tuning).empty()) continue;
+            EXPECT_LE(error_of(algorithm, shape, placement, tuning, fabric), 0.3)
+                << collective_name(shape.collective) << ' ' << algorithm.name << ' '
+                << tuning.segment_bytes;
+            ++cells;
+        }
+    }
+    EXPECT_GT(cells, 15u);
+}
+
 }  // namespace
 }  // namespace tutti
