@@ -268,13 +268,7 @@ class Large {
   public:
     Large(const algo::InnerLane& lane, const Cluster& cluster, const price::Outline& outline)
         : lane_(lane), cluster_(cluster), outline_(outline) {
-        const price::Lanes lanes{.participants = lane.shape.ranks,
-                                 .program = [&](Rank i) { return lane.program(i); },
-                                 .host_of = lane.node_of,
-                                 .count = lane.lanes,
-                                 .in_flight = lane.lanes_in_flight,
-                                 .alike = lane.algorithm->alike(lane.shape)};
-        share_ = price::share_of(cluster.network, lanes, lane.shape.root, false);
+        share_ = price::share_of(cluster.network, priced_lanes(lane), lane.shape.root, false);
         steps_ = lane.algorithm->steps(lane.shape, lane.tuning);
         count_ = counted(cluster.network, cluster.node, outline, share_, steps_);
     }
@@ -405,6 +399,15 @@ bool meets_unevenly(const algo::InnerLane& lane, const price::Outline& outline) 
 }
 
 }  // namespace
+
+price::Lanes priced_lanes(const algo::InnerLane& lane) {
+    return {.participants = lane.shape.ranks,
+            .program = [&lane](Rank i) { return lane.program(i); },
+            .host_of = lane.node_of,
+            .count = lane.lanes,
+            .in_flight = lane.lanes_in_flight,
+            .alike = lane.algorithm->alike(lane.shape)};
+}
 
 std::optional<price::LaneTimes> extrapolated_lanes(const algo::InnerLane& lane,
                                                    const Cluster& cluster,

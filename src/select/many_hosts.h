@@ -22,6 +22,9 @@ struct Cluster;
 // Beyond so many participants.
 inline constexpr uint32_t kFollowedParticipantsMax = 64;
 
+// What price/ follows and counts; the lane must outlive it.
+price::Lanes priced_lanes(const algo::InnerLane& lane);
+
 // None where no small cluster is like the large one: several participants on a host, or so many
 // hosts that one message alone between switches has a share of its way only; and, where their
 // number is no power of two on several switches, recursive doubling's allgather and the barrier of

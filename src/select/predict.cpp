@@ -79,22 +79,14 @@ struct Found {
     Method method = Method::kFollowed;
 };
 
-price::Lanes priced_lanes(const algo::InnerLane& lane) {
-    return {.participants = lane.shape.ranks,
-            .program = [&](sched::Rank i) { return lane.program(i); },
-            .host_of = lane.node_of,
-            .count = lane.lanes,
-            .in_flight = lane.lanes_in_flight,
-            .alike = lane.algorithm->alike(lane.shape)};
-}
-
 // What one lane is to the processor of a participant that has most to do, near enough: the root's,
 // or that of one half-way around from it.
 uint64_t work_ns(const algo::InnerLane& lane, const Cluster& cluster) {
-    const sched::Rank ranks = lane.shape.ranks;
+    const price::Lanes lanes = priced_lanes(lane);
+    const sched::Rank root = lane.shape.root;
     uint64_t most_ns = 0;
-    for (const sched::Rank at : {lane.shape.root, (lane.shape.root + ranks / 2) % ranks}) {
-        const price::Share share = price::share_of(cluster.network, priced_lanes(lane), at, false);
+    for (const sched::Rank at : {root, (root + lanes.participants / 2) % lanes.participants}) {
+        const price::Share share = price::share_of(cluster.network, lanes, at, false);
         most_ns = std::max(most_ns, share.work_ns(cluster.network, cluster.node));
     }
     return most_ns;

@@ -18,7 +18,7 @@ using transport::verbs::PortCard;
 using transport::verbs::Write;
 
 constexpr uint64_t kRetryNs = 500'000'000;
-constexpr uint64_t kRnrNs = 10'000;
+constexpr uint64_t kBehindNs = 10'000;
 constexpr uint64_t kIdleNs = 10'000'000;
 constexpr int kArrive = 0;
 constexpr int kShow = 1;
@@ -29,8 +29,6 @@ constexpr int kGiveUp = 3;
 struct Posted {
     Write write;
     std::vector<std::byte> bytes;
-    uint32_t attempts = 0;
-    bool is_read = false;
     bool is_shown = true;
 };
 
@@ -199,8 +197,6 @@ void FakeVerbs::post(Node& node, uint32_t pair, const Write& write) {
     Posted& posted = node.at(pair, number);
     TUTTI_ASSERT(posted.is_shown, "the fake's ring is long enough");
     posted.write = write;
-    posted.attempts = 0;
-    posted.is_read = false;
     if (write.offset + write.bytes > node.memory.size()) fault_ = "a write from elsewhere";
     queue.arrive_ns = std::max(queue.arrive_ns, now_ns_) + delay();
     schedule(queue.arrive_ns, kArrive, node.number, pair, number);
@@ -231,7 +227,7 @@ void FakeVerbs::arrive(const Event& event) {
     Queue& queue = node.queues[event.pair];
     // One that has to be tried again keeps those behind it waiting.
     if (event.number != queue.arrived) {
-        schedule(now_ns_ + kRnrNs, kArrive, event.node, event.pair, event.number);
+        schedule(now_ns_ + kBehindNs, kArrive, event.node, event.pair, event.number);
         return;
     }
     Posted& posted = node.at(event.pair, event.number);
@@ -244,17 +240,12 @@ void FakeVerbs::arrive(const Event& event) {
     }
     if (posted.write.tells && far.recvs == 0) {
         fault_ = "a write found no receive";
-        if (++posted.attempts > rules_.rnr_retries) {
-            fail(node, event.pair, kRnrExceeded, event.number);
-        } else {
-            schedule(now_ns_ + kRnrNs, kArrive, event.node, event.pair, event.number);
-        }
+        fail(node, event.pair, kRnrExceeded, event.number);
         return;
     }
     ++queue.arrived;
     const std::byte* memory = node.memory.data() + posted.write.offset;
     posted.bytes.assign(memory, memory + posted.write.bytes);
-    posted.is_read = true;
     posted.is_shown = false;
     std::byte* target =
         other.memory.data() + other.need.pair_bytes * queue.peer_pair + posted.write.remote_offset;

@@ -19,8 +19,7 @@ namespace tutti::test {
 struct FakeRules {
     uint64_t seed = 1;
     uint64_t delay_ns_max = 5'000;  // of each step of a write
-    uint32_t rnr_retries = 6;
-    uint32_t cq_entries = 0;  // 0: as many as can come
+    uint32_t cq_entries = 0;        // 0: as many as can come
 };
 
 class FakeVerbs final : public Clock {

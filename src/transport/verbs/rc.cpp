@@ -88,8 +88,11 @@ bool Rc::refuses(uint32_t pair, bool is_send) {
 }
 
 // nullptr: the ticket has failed.
-Rc::Operation* Rc::begin(uint32_t pair, const MessageId& id, size_t bytes, Ticket& ticket) {
+Rc::Operation* Rc::begin(uint32_t pair, bool is_send, const MessageId& id, size_t bytes,
+                         Ticket& ticket) {
     TUTTI_ASSERT(id.slot < kSlotsMax && bytes <= kMessageBytesMax, "a message of transport.h");
+    ticket.state = State::kFailed;
+    if (refuses(pair, is_send)) return nullptr;
     if (!free_) {
         // The vector first: what it throws leaves nothing behind.
         try {
@@ -115,9 +118,7 @@ Rc::Operation* Rc::begin(uint32_t pair, const MessageId& id, size_t bytes, Ticke
 
 void Rc::send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes, Ticket& ticket) {
     const uint32_t pair = pair_of(peer);
-    ticket.state = State::kFailed;
-    if (refuses(pair, true)) return;
-    Operation* operation = begin(pair, id, bytes, ticket);
+    Operation* operation = begin(pair, true, id, bytes, ticket);
     if (!operation) return;
     operation->source = data;
     append(pairs_[pair].streams[id.slot].sends, operation);
@@ -127,9 +128,7 @@ void Rc::send(Rank peer, const MessageId& id, const std::byte* data, size_t byte
 
 void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Ticket& ticket) {
     const uint32_t pair = pair_of(peer);
-    ticket.state = State::kFailed;
-    if (refuses(pair, false)) return;
-    Operation* operation = begin(pair, id, bytes, ticket);
+    Operation* operation = begin(pair, false, id, bytes, ticket);
     if (!operation) return;
     operation->target = data;
     Pair& at = pairs_[pair];

@@ -102,8 +102,9 @@ class Rc final : public Transport {
     enum class Failure : uint8_t { kNone, kSize, kWord, kPair };
 
     [[nodiscard]] uint32_t pair_of(Rank peer) const;
-    Operation* begin(uint32_t pair, const MessageId& id, size_t bytes, Ticket& ticket);
     bool refuses(uint32_t pair, bool is_send);
+    Operation* begin(uint32_t pair, bool is_send, const MessageId& id, size_t bytes,
+                     Ticket& ticket);
     void release(Operation* operation);
     static void append(Line& line, Operation* operation);
     static void remove(Line& line, Operation* operation);
