@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/inter_node.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace tutti::engine {
-namespace {
-
-// How long the end of the context waits for those who miss something of it after a failure.
-constexpr uint64_t kSettleNsMax = 5'000'000'000;
-
-}  // namespace
 
 InterNode::InterNode(Context& context, topo::Placement placement, uint32_t rank,
                      const tutti_p2p& p2p, std::vector<uint32_t> peers, transport::TagLease tags)
@@ -273,15 +264,6 @@ std::string InterNode::tell_failure() {
            " on messages do its work";
 }
 
-// This team will not say that the host is back; another one may find it silent again.
-void InterNode::forget_silence(uint32_t node) {
-    try {
-        context_.process_multicast().answers_again(host_text(node));
-    } catch (const std::bad_alloc&) {
-        // A line for people is left away.
-    }
-}
-
 std::string InterNode::tell_return() {
     if (returns_ == 0 || has_lost_multicast() || !is_teller(lost_node_)) return {};
     const std::string host = host_text(lost_node_);
@@ -304,44 +286,6 @@ void InterNode::change_watch(bool& reason, bool is_wanted) {
 std::unique_lock<std::mutex> InterNode::hold() {
     if (!multicast_.route) return {};
     return std::unique_lock(multicast_mutex_);
-}
-
-void InterNode::withdraw() { context_.process_multicast().withdraw(*this); }
-
-bool InterNode::retire(bool is_sound) {
-    {
-        const std::lock_guard lock(multicast_mutex_);
-        is_sound_ = is_sound;
-        if (multicast_.route) multicast_.route->leave();
-    }
-    if (is_over()) {
-        withdraw();
-        return true;
-    }
-    // Others may take long, and need nothing of the calls, which are over.
-    if (is_sound) {
-        executor_.reset();
-        plans_.forget();
-        check_ = {};
-        barrier_ = {};
-    }
-    return false;
-}
-
-bool InterNode::is_over() {
-    {
-        const std::lock_guard lock(telling_mutex_);
-        if (is_telling_) return false;
-    }
-    return is_sound_ && !notes_.is_busy() && !owes_multicasts();
-}
-
-// Others may come for what they miss of this rank's, as long as they have not freed the team too.
-bool InterNode::owes_multicasts() {
-    if (!multicast_.route) return false;
-    const auto held = hold();
-    if (polls_) multicast_.route->poll();
-    return multicast_.route->route().is_needed();
 }
 
 void InterNode::tell_others(const notes::Note& note) {
@@ -442,22 +386,6 @@ void InterNode::tell_calls() {
     // On the node, whoever comes next; or its leader, on whom most depends.
     const auto members = placement_.members(placement_.node_of(rank_));
     tell(members[op->awaited != node::kNoRank ? op->awaited : 0]);
-}
-
-// What others miss of this rank's multicasts goes to them as messages, if they come for it soon.
-// Only the end of the context finds anything to wait for: see retire().
-InterNode::~InterNode() {
-    withdraw();
-    if (!multicast_.route) return;
-    transport::carrier::Route& route = multicast_.route->route();
-    if (has_told_failure_ && is_teller(route.dead())) forget_silence(route.dead());
-    const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
-    while (route.has_failed() && route.step() == transport::State::kPending &&
-           context_.clock().now_ns() < end_ns) {
-        context_.progress();
-        context_.process_multicast().attend_all();
-        sched_yield();
-    }
 }
 
 std::string InterNode::host_text(uint32_t node) const {

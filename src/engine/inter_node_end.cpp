@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The end of a team across nodes: what it still owes to others when its member has freed it.
+#include <sched.h>
+
+#include <new>
+
+#include "engine/inter_node.h"
+
+namespace tutti::engine {
+namespace {
+
+// How long the end of the context waits for those who miss something of it after a failure.
+constexpr uint64_t kSettleNsMax = 5'000'000'000;
+
+}  // namespace
+
+void InterNode::withdraw() { context_.process_multicast().withdraw(*this); }
+
+bool InterNode::retire(bool is_sound) {
+    {
+        const std::lock_guard lock(multicast_mutex_);
+        is_sound_ = is_sound;
+        if (multicast_.route) multicast_.route->leave();
+    }
+    if (is_over()) {
+        withdraw();
+        return true;
+    }
+    // Others may take long, and need nothing of the calls, which are over.
+    if (is_sound) {
+        executor_.reset();
+        plans_.forget();
+        check_ = {};
+        barrier_ = {};
+    }
+    return false;
+}
+
+bool InterNode::is_over() {
+    {
+        const std::lock_guard lock(telling_mutex_);
+        if (is_telling_) return false;
+    }
+    return is_sound_ && !notes_.is_busy() && !owes_multicasts();
+}
+
+// Others may come for what they miss of this rank's, as long as they have not freed the team too.
+bool InterNode::owes_multicasts() {
+    if (!multicast_.route) return false;
+    const auto held = hold();
+    if (polls_) multicast_.route->poll();
+    return multicast_.route->route().is_needed();
+}
+
+// This team will not say that the host is back; another one may find it silent again.
+void InterNode::forget_silence(uint32_t node) {
+    try {
+        context_.process_multicast().answers_again(host_text(node));
+    } catch (const std::bad_alloc&) {
+        // A line for people is left away.
+    }
+}
+
+// What others miss of this rank's multicasts goes to them as messages, if they come for it soon.
+// Only the end of the context finds anything to wait for: see retire().
+InterNode::~InterNode() {
+    withdraw();
+    if (!multicast_.route) return;
+    transport::carrier::Route& route = multicast_.route->route();
+    if (has_told_failure_ && is_teller(route.dead())) forget_silence(route.dead());
+    const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
+    while (route.has_failed() && route.step() == transport::State::kPending &&
+           context_.clock().now_ns() < end_ns) {
+        context_.progress();
+        context_.process_multicast().attend_all();
+        sched_yield();
+    }
+}
+
+}  // namespace tutti::engine
