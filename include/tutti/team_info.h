@@ -59,6 +59,27 @@ typedef struct tutti_multicast_info {
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
 TUTTI_API tutti_status tutti_team_multicast(const tutti_team *team, tutti_multicast_info *info);
 
+/* Messages of a team across hosts by RDMA writes. */
+typedef enum tutti_verbs_state {
+    TUTTI_VERBS_NONE, /* nobody wants it: one host, or TUTTI_VERBS=off */
+    TUTTI_VERBS_ON,
+    TUTTI_VERBS_OFF   /* reason says why */
+} tutti_verbs_state;
+
+typedef struct tutti_verbs_info {
+    size_t struct_bytes; /* sizeof(tutti_verbs_info) */
+    tutti_verbs_state state;
+    uint32_t hosts;
+    uint32_t peers;        /* with which this member is connected; to others messages go as before */
+    uint64_t memory_bytes; /* that it has registered for them */
+    char name[64]; /* of the team. Texts are cut where they are longer and end with a null character */
+    char port[64]; /* of this member: "mlx5_0:1" */
+    char reason[192];
+} tutti_verbs_info;
+
+/* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */
+TUTTI_API tutti_status tutti_team_verbs(const tutti_team *team, tutti_verbs_info *info);
+
 /* What the members of a team that share a node have measured of how data moves between them. */
 typedef enum tutti_node_state {
     TUTTI_NODE_ALONE,      /* no other member is on this node */

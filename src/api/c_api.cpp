@@ -339,6 +339,10 @@ tutti_status tutti_team_multicast(const tutti_team* team, tutti_multicast_info* 
     return describe_into(team, info, [&](auto& told) { told.describe_multicast(*info); });
 }
 
+tutti_status tutti_team_verbs(const tutti_team* team, tutti_verbs_info* info) {
+    return describe_into(team, info, [&](auto& told) { told.describe_verbs(*info); });
+}
+
 tutti_status tutti_team_node(const tutti_team* team, tutti_node_info* info) {
     return describe_into(team, info, [&](auto& told) { told.describe_node(*info); });
 }

@@ -108,6 +108,26 @@ inline bool set_between(uint64_t& target, std::string_view text, uint64_t low, u
     return set_count(target, text, high) && target >= low;
 }
 
+// Devices have few ports.
+inline bool set_port(std::string& target, std::string_view text) {
+    const size_t colon = text.find(':');
+    if (colon != std::string_view::npos) {
+        uint64_t port = 0;
+        if (!set_between(port, text.substr(colon + 1), 1, 4)) return false;
+    }
+    const std::string_view device = text.substr(0, colon);
+    return device.find('/') == std::string_view::npos && !device.empty() && set_text(target, text);
+}
+
+inline bool set_gid(std::optional<uint64_t>& target, std::string_view text) {
+    target.reset();
+    if (text == "auto") return true;
+    uint64_t index = 0;
+    if (!set_count(index, text, 255)) return false;
+    target = index;
+    return true;
+}
+
 inline bool set_faults(Settings& settings, std::string_view text) {
     return assign(settings.faults, parse_faults(text)) && set_text(settings.faults_text, text);
 }

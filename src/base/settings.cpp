@@ -277,6 +277,52 @@ constexpr auto kLastEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return set_between(s.mcast.teams, v, 1, 64); },
      [](const Settings& s) { return shown(s.mcast.teams); },
      "from 1 to 64"},
+    {{"TUTTI_VERBS", "--verbs", "off|on|auto", "off",
+      "Messages across hosts go by RDMA writes (InfiniBand, RoCE) to the peers that algorithms "
+      "send "
+      "most to, where all processes of a communicator can and a probe has shown it; else all go by "
+      "the host MPI's. on says in a line why where they cannot; auto does not, and leaves "
+      "pretended "
+      "hosts alone. Off unless asked for: it was tried on soft-RoCE alone. See docs/verbs.md."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.verbs.choice, parse_auto_on_off<VerbsChoice>(v));
+     },
+     [](const Settings& s) { return shown_auto_on_off(s.verbs.choice); }},
+    {{"TUTTI_VERBS_DEVICE", "--verbs-device", "NAME[:PORT]", "the first port that is up",
+      "The RDMA device and port, as in mlx5_0:1. Each process's own variable goes before rank "
+      "0's."},
+     [](Settings& s, std::string_view v) { return set_port(s.verbs.device, v); },
+     [](const Settings& s) { return shown(s.verbs.device); },
+     "with a port from 1 to 4"},
+    {{"TUTTI_VERBS_GID", "--verbs-gid", "INDEX|auto", "auto",
+      "On Ethernet, which of the port's GIDs (its addresses), 0 to 255; auto: the first of RoCE v2 "
+      "over IPv4, else over IPv6. Each process's own variable goes before rank 0's."},
+     [](Settings& s, std::string_view v) { return set_gid(s.verbs.gid, v); },
+     [](const Settings& s) { return s.verbs.gid ? shown(*s.verbs.gid) : "auto"; },
+     "from 0 to 255"},
+    {{"TUTTI_VERBS_SL", "--verbs-sl", "LEVEL", "0",
+      "The service level of RDMA packets (InfiniBand; on Ethernet their priority), 0 to 15."},
+     [](Settings& s, std::string_view v) { return set_count(s.verbs.service_level, v, 15); },
+     [](const Settings& s) { return shown(s.verbs.service_level); },
+     "from 0 to 15"},
+    {{"TUTTI_VERBS_TC", "--verbs-tc", "CLASS", "0",
+      "The traffic class of RDMA packets that have an address (RoCE: DSCP times 4, and ECN), 0 to "
+      "255."},
+     [](Settings& s, std::string_view v) { return set_count(s.verbs.traffic_class, v, 255); },
+     [](const Settings& s) { return shown(s.verbs.traffic_class); },
+     "from 0 to 255"},
+    {{"TUTTI_VERBS_TIMEOUT", "--verbs-timeout", "EXPONENT", "14",
+      "After 4.096 us times two to the power of it, and up to four times as long, an RDMA packet "
+      "that was not acknowledged is sent again; 8 to 20."},
+     [](Settings& s, std::string_view v) { return set_between(s.verbs.timeout, v, 8, 20); },
+     [](const Settings& s) { return shown(s.verbs.timeout); },
+     "from 8 to 20"},
+    {{"TUTTI_VERBS_RETRIES", "--verbs-retries", "COUNT", "6",
+      "So often, 1 to 6, before the peer counts as gone and the call fails (7 would be without "
+      "end)."},
+     [](Settings& s, std::string_view v) { return set_between(s.verbs.retries, v, 1, 6); },
+     [](const Settings& s) { return shown(s.verbs.retries); },
+     "from 1 to 6"},
     {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,fail:N,seed:N", "none",
       "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
       "a rank receives, lets up to N (at most 64) overtake another, gives up each multicast group "

@@ -20,6 +20,7 @@ namespace tutti {
 enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
+enum class VerbsChoice { kAuto, kOn, kOff };
 // Of algorithms, by what messages between hosts are measured to take.
 enum class PriceChoice { kAuto, kOn, kOff };
 // kAuto: where there is a report to say it in.
@@ -42,6 +43,20 @@ struct McastSettings {
     bool secret = false;      // packets are encrypted
     bool thread = true;       // repairs are served while the program computes
     uint64_t teams = 8;       // of one process that have it at a time
+};
+
+// Messages across hosts by RDMA.
+struct VerbsSettings {
+    VerbsChoice choice = VerbsChoice::kOff;
+    std::string device;           // "mlx5_0", "mlx5_0:1"; empty: the first port that is up
+    std::optional<uint64_t> gid;  // its index at the port; none: found by itself
+    uint64_t service_level = 0;
+    uint64_t traffic_class = 0;
+    // 4.096 us times two to the power of it, 67 ms, and devices take up to four of them: seven
+    // tries are over in half a second to two. Not seven retries: of tries that find no receive that
+    // means without end, and soft-RoCE (rxe_comp.c, Linux 6.1) takes it so for all.
+    uint64_t timeout = 14;
+    uint64_t retries = 6;
 };
 
 struct Settings {
@@ -92,6 +107,7 @@ struct Settings {
     uint64_t hosts = 0;          // pretended ones; 0: none
     bool hosts_in_turn = false;  // rank r on pretended host r modulo hosts, not in blocks
     McastSettings mcast;
+    VerbsSettings verbs;
     FaultPlan faults;
     std::string faults_text;  // as it was given
     std::string fabric_file;  // for `tutti fabric`: what describes the cluster

@@ -9,6 +9,7 @@
 //             node then go over it
 //   after 2   all: has everybody got it? (make_node.cpp, too)
 //   3         all: the names of the hosts, for messages, where there are not too many
+//   and       messages by RDMA, where they are wanted (make_verbs.cpp)
 //   4 to 7    multicast, where it is wanted at once (make_multicast.cpp; late_multicast.cpp)
 //   8         all: has everybody what runs plans?
 //
@@ -27,6 +28,7 @@
 #include "bootstrap/make_multicast.h"
 #include "bootstrap/make_node.h"
 #include "bootstrap/make_tags.h"
+#include "bootstrap/make_verbs.h"
 #include "bootstrap/node_talk.h"
 #include "engine/inter_node.h"
 #include "engine/inter_node_control.h"
@@ -349,6 +351,8 @@ Result<Done> TeamMaker::make_across() {
     if (!part) return part.error();
     take(part.value());
     if (auto named = name_hosts(); !named) return named;
+    const std::string& name = team_->members().name;
+    if (auto made = make_verbs(context_, all_, *inter_node_, name); !made) return made;
     Report report = guarded([&] {
         await_speed();
         return make_multicast();

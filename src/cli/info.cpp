@@ -21,9 +21,9 @@
 #include "cli/speeds.h"
 #include "select/rules.h"
 #include "site/fabric_search.h"
-#include "topo/read/read.h"
 #include "site/site.h"
 #include "site/tuned_search.h"
+#include "topo/read/read.h"
 #include "tutti/tutti.h"
 
 namespace tutti::cli {
@@ -172,8 +172,7 @@ std::vector<Fact> fabric_facts() {
 // Those that MPI_Init would look at, in its order; which one fits, the MPI decides.
 std::vector<Fact> tuned_facts(const Settings& settings) {
     if (settings.tuned_file == "off") return {{"file", "none, by TUTTI_TUNED"}};
-    const auto search =
-        site::tuned_search(settings, getenv("XDG_CONFIG_HOME"), getenv("HOME"));
+    const auto search = site::tuned_search(settings, getenv("XDG_CONFIG_HOME"), getenv("HOME"));
     std::vector<std::string> files{settings.tuned_file};
     if (settings.tuned_file.empty()) files = site::tuned_files(search);
     std::vector<Fact> facts;
@@ -244,6 +243,7 @@ int info_main(std::span<const std::string> words) {
     print_facts("build", build_facts());
     print_facts("machine", processor_facts());
     print_facts("shared memory", memory_facts(settings.value().single_copy));
+    print_facts("RDMA", rdma_facts(settings.value().verbs));
     print_facts("speed between two processors", speed_facts(settings.value()));
     print_facts("libraries", library_facts());
     print_facts("MPI launchers on PATH", launcher_facts());

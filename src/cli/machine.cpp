@@ -19,6 +19,8 @@
 #include "base/text.h"
 #include "node/kernels/kernels.h"
 #include "topo/node_topology.h"
+#include "transport/verbs/library.h"
+#include "transport/verbs/rc.h"
 
 namespace tutti::cli {
 namespace {
@@ -144,12 +146,34 @@ std::vector<Fact> processor_facts() {
 }
 
 std::vector<Fact> memory_facts(SingleCopyChoice single_copy) {
-    return {{"memory", headroom_text()},
-            {"memfd", memfd_text()},
-            {"/proc/PID/fd", proc_text()},
-            {"file size limit", file_limit_text()},
-            {"/dev/shm", dev_shm_text()},
-            {"XPMEM", xpmem_text(single_copy)}};
+    return {{"memory", headroom_text()},   {"memfd", memfd_text()},
+            {"/proc/PID/fd", proc_text()}, {"file size limit", file_limit_text()},
+            {"/dev/shm", dev_shm_text()},  {"XPMEM", xpmem_text(single_copy)}};
+}
+
+std::vector<Fact> rdma_facts(const VerbsSettings& settings) {
+    const std::string use =
+        settings.choice == VerbsChoice::kOff ? "no, by TUTTI_VERBS" : "where all ranks can";
+    rlimit limit{};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    const std::string locked = limit.rlim_cur == RLIM_INFINITY
+                                   ? "without limit"
+                                   : format_bytes(limit.rlim_cur) + " (ulimit -l)";
+    std::vector<Fact> facts{{"used", use}, {"locked memory", locked}};
+    const auto device = transport::verbs::open_library(settings);
+    if (!device) {
+        facts.push_back({"port", "none: " + device.error().message});
+        return facts;
+    }
+    const transport::verbs::PortCard& card = device.value()->port();
+    facts.push_back(
+        {"port", fmt::format("{}, {}, packets of {} bytes", device.value()->name(),
+                             card.is_ethernet != 0 ? "Ethernet" : "InfiniBand", card.mtu_bytes)});
+    const auto need = transport::verbs::need_of(1, card.mtu_bytes);
+    const auto endpoint = device.value()->make_endpoint(need);
+    facts.push_back({"a connection", endpoint ? format_bytes(need.pair_bytes) + " each"
+                                              : "off: " + endpoint.error().message});
+    return facts;
 }
 
 }  // namespace tutti::cli

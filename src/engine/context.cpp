@@ -16,6 +16,11 @@ namespace {
 // Choosing an algorithm and making its plan takes a few KiB.
 constexpr size_t kFundBytes = size_t{64} << 10;
 
+// In these settings processes may differ.
+bool is_of_one_process(std::string_view entry) {
+    return entry.starts_with("TUTTI_VERBS_DEVICE=") || entry.starts_with("TUTTI_VERBS_GID=");
+}
+
 }  // namespace
 
 uint64_t RealClock::now_ns() {
@@ -54,7 +59,10 @@ Result<std::unique_ptr<Context>> Context::create(const tutti_context_params& par
     context->machine_ = arena::machine_hash();
     std::sort(entries.begin(), entries.end());
     uint64_t hash = arena::hash_text(TUTTI_VERSION_STRING);
-    for (const std::string& entry : entries) hash = arena::hash_text(entry, hash);
+    for (const std::string& entry : entries) {
+        if (is_of_one_process(entry)) continue;
+        hash = arena::hash_text(entry, hash);
+    }
     context->settings_hash_ = hash;
     context->isa_ = node::best_isa(context->settings_.isa);
     context->cpus_ = topo::affinity();
@@ -107,6 +115,18 @@ uint64_t Context::node_of(const tutti_team_params& team) const {
 std::string Context::host_of(const tutti_team_params& team) const {
     if (settings_.hosts == 0) return arena::host_name();
     return "pretended host " + std::to_string(pretended_host(team.rank, team.size));
+}
+
+Result<transport::verbs::Device*> Context::verbs_device() {
+    const std::lock_guard lock(mutex_);
+    if (!verbs_) verbs_.emplace(transport::verbs::open_library(settings_.verbs));
+    if (!*verbs_) return verbs_->error();
+    return verbs_->value().get();
+}
+
+void Context::set_verbs_device(std::unique_ptr<transport::verbs::Device> device) {
+    const std::lock_guard lock(mutex_);
+    verbs_.emplace(std::move(device));
 }
 
 std::string Context::fabric_host() const {

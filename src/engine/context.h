@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "topo/node_topology.h"
 #include "topo/switch_tree.h"
 #include "transport/p2p/tags.h"
+#include "transport/verbs/library.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
@@ -89,6 +91,11 @@ class Context {
     const OwnFabric* fabric() const { return fabric_.get(); }
     uint64_t machine() const { return machine_; }
     transport::TagBook& tags() { return tags_; }
+    // The port for messages by RDMA, looked for when first asked for, once. An error says why there
+    // is none.
+    Result<transport::verbs::Device*> verbs_device();
+    // Before that: another one than this machine's.
+    void set_verbs_device(std::unique_ptr<transport::verbs::Device> device);
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
@@ -193,6 +200,7 @@ class Context {
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     transport::TagBook tags_;
+    std::optional<Result<std::unique_ptr<transport::verbs::Device>>> verbs_;
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
     select::Rules rules_;

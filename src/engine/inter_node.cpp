@@ -31,6 +31,38 @@ void InterNode::attach(node::Team* node) {
     context_.process_multicast().enroll(*this);
 }
 
+void InterNode::add_verbs(VerbsPart part) {
+    verbs_ = std::move(part);
+    if (verbs_.messages) verbs_way_ = routes_.add(*verbs_.messages, placement_.ranks());
+}
+
+void InterNode::use_verbs() {
+    uses_verbs_ = true;
+    if (!verbs_.messages) return;
+    for (const uint32_t peer : verbs_.messages->peers()) routes_.use(peer, verbs_way_);
+}
+
+// What this end has sent so far nobody waits for.
+void InterNode::drop_verbs(std::string obstacle) {
+    if (verbs_way_ != 0) routes_.remove(verbs_way_);
+    verbs_way_ = 0;
+    verbs_ = {};
+    verbs_.obstacle = std::move(obstacle);
+}
+
+void InterNode::describe(tutti_verbs_info& info) const {
+    info.hosts = placement_.nodes();
+    if (uses_verbs_) {
+        info.state = TUTTI_VERBS_ON;
+        if (verbs_.messages) info.peers = static_cast<uint32_t>(verbs_.messages->peers().size());
+        info.memory_bytes = verbs_.bytes;
+        multicast::set_text(info.port, verbs_.port);
+    } else if (!verbs_.obstacle.empty()) {
+        info.state = TUTTI_VERBS_OFF;
+        multicast::set_text(info.reason, verbs_.obstacle);
+    }
+}
+
 void InterNode::set_multicast(multicast::MulticastOutcome outcome) {
     const auto still = context_.process_multicast().keep_still();
     std::swap(multicast_, outcome);  // what was there goes after the lock

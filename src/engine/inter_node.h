@@ -24,9 +24,18 @@
 #include "transport/p2p/p2p.h"
 #include "transport/p2p/tags.h"
 #include "transport/routes/routes.h"
+#include "transport/verbs/rc.h"
 #include "tutti/tutti.h"
 
 namespace tutti::engine {
+
+// A team's messages by RDMA, as far as it has them.
+struct VerbsPart {
+    std::unique_ptr<transport::verbs::Rc> messages;  // none where this member has no such peer
+    std::string port;                                // "mlx5_0:1"
+    size_t bytes = 0;                                // registered
+    std::string obstacle;  // without: why; the same text on all members. Empty: nobody wanted it
+};
 
 class InterNode final : public Retired, private multicast::RecoveryClient {
   public:
@@ -56,6 +65,14 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void set_host_names(std::vector<std::string> names) { host_names_ = std::move(names); }
     // "HOST".
     [[nodiscard]] std::string host_text(uint32_t node) const;
+    // Messages by RDMA, before attach(): from use_verbs() on, on all members alike, those to the
+    // peers that it is connected with go so. Else drop_verbs() says why not. add_verbs() alone
+    // allocates.
+    void add_verbs(VerbsPart part);
+    void use_verbs();
+    void drop_verbs(std::string obstacle);
+    // All but the name.
+    void describe(tutti_verbs_info& info) const;
     // Once, before attach().
     void set_multicast(multicast::MulticastOutcome outcome);
     // Multicast is tried, after attach(), once calls that would use it come often.
@@ -217,6 +234,9 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void attend() override;
     void withdraw();
     [[nodiscard]] bool owes_multicasts();
+    [[nodiscard]] bool owes_messages();
+    void settle_multicasts();
+    void settle_messages();
     bool tell_next();
     void watch_for_others(bool is_wanted) override;
     void change_watch(bool& reason, bool is_wanted);
@@ -245,6 +265,9 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     std::vector<uint32_t> peers_;
     transport::TagLease tags_;
     transport::P2p messages_;
+    VerbsPart verbs_;
+    uint8_t verbs_way_ = 0;  // 0: none
+    bool uses_verbs_ = false;
     transport::Routes routes_;
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     notes::Notes notes_;

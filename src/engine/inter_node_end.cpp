@@ -9,7 +9,8 @@
 namespace tutti::engine {
 namespace {
 
-// How long the end of the context waits for those who miss something of it after a failure.
+// How long the end of the context waits for those who miss something of it after a failure; and for
+// what was sent by RDMA to arrive, or to be given up.
 constexpr uint64_t kSettleNsMax = 5'000'000'000;
 
 }  // namespace
@@ -41,7 +42,7 @@ bool InterNode::is_over() {
         const std::lock_guard lock(telling_mutex_);
         if (is_telling_) return false;
     }
-    return is_sound_ && !notes_.is_busy() && !owes_multicasts();
+    return is_sound_ && !notes_.is_busy() && !owes_multicasts() && !owes_messages();
 }
 
 // Others may come for what they miss of this rank's, as long as they have not freed the team too.
@@ -50,6 +51,15 @@ bool InterNode::owes_multicasts() {
     const auto held = hold();
     if (polls_) multicast_.route->poll();
     return multicast_.route->route().is_needed();
+}
+
+// What was sent by RDMA may be on its way, and the other ends may still give slots back. What goes
+// on after a failure of multicast does so by messages, so they end last.
+bool InterNode::owes_messages() {
+    if (!verbs_.messages) return false;
+    const std::lock_guard lock(multicast_mutex_);
+    verbs_.messages->close();
+    return !verbs_.messages->is_closed();
 }
 
 // This team will not say that the host is back; another one may find it silent again.
@@ -65,6 +75,20 @@ void InterNode::forget_silence(uint32_t node) {
 // Only the end of the context finds anything to wait for: see retire().
 InterNode::~InterNode() {
     withdraw();
+    settle_multicasts();
+    settle_messages();
+}
+
+// Whoever is gone is given up by its queue pair, so this ends. What a failed team has sent nobody
+// waits for.
+void InterNode::settle_messages() {
+    if (!verbs_.messages || !is_sound_) return;
+    verbs_.messages->close();
+    const uint64_t end_ns = context_.clock().now_ns() + kSettleNsMax;
+    while (!verbs_.messages->has_left() && context_.clock().now_ns() < end_ns) sched_yield();
+}
+
+void InterNode::settle_multicasts() {
     if (!multicast_.route) return;
     transport::carrier::Route& route = multicast_.route->route();
     if (has_told_failure_ && is_teller(route.dead())) forget_silence(route.dead());

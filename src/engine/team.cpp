@@ -451,6 +451,15 @@ void Team::describe_multicast(tutti_multicast_info& info) {
     inter_node->describe(info);
 }
 
+void Team::describe_verbs(tutti_verbs_info& info) {
+    const HeldTeam held_team(*this);
+    const size_t struct_bytes = info.struct_bytes;
+    info = {};
+    info.struct_bytes = struct_bytes;
+    multicast::set_text(info.name, members_.name);
+    if (const InterNode* inter_node = runner_->inter_node()) inter_node->describe(info);
+}
+
 void Team::describe_node(tutti_node_info& info) {
     const HeldTeam held_team(*this);
     engine::describe_node(members_, info);

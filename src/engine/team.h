@@ -112,6 +112,7 @@ class Team {
     const char* message();
     // All but struct_bytes.
     void describe_multicast(tutti_multicast_info& info);
+    void describe_verbs(tutti_verbs_info& info);
     void describe_node(tutti_node_info& info);
     void describe_arrivals(tutti_collective collective, tutti_arrivals_info& info);
     // See tutti_team_host_left().

@@ -39,6 +39,14 @@ void note_multicast(MulticastLog& log, const CommState& state) {
     log.add(info, state.rank, state.size);
 }
 
+void note_verbs(VerbsLog& log, const CommState& state) {
+    if (state.team == nullptr) return;
+    tutti_verbs_info info{};
+    info.struct_bytes = sizeof info;
+    tutti_team_verbs(state.team, &info);
+    log.add(info, state.rank, state.size);
+}
+
 void note_node(NodeLog& log, const CommState& state) {
     if (state.team == nullptr) return;
     tutti_node_info info{};
@@ -113,6 +121,7 @@ void destroy_state(CommState* state) {
     if (front.report && !front.host_ended.load(std::memory_order_relaxed)) {
         const std::lock_guard lock(front.mutex_states);
         note_multicast(front.multicasts, *state);
+        note_verbs(front.verbs, *state);
         note_node(front.nodes, *state);
         note_arrivals(front.arrivals, *state);
         note_tuning(front.tunings, *state);
@@ -318,6 +327,8 @@ bool create_comm_keyval() {
 }
 
 MulticastLog gather_multicasts() { return gather_log(front.multicasts, note_multicast); }
+
+VerbsLog gather_verbs() { return gather_log(front.verbs, note_verbs); }
 
 NodeLog gather_nodes() { return gather_log(front.nodes, note_node); }
 

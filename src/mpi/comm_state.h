@@ -63,6 +63,8 @@ inline CommState* enter(abi::Comm comm) {
 bool create_comm_keyval();
 // What there is to say about multicast, of communicators that are gone and of those that are here.
 MulticastLog gather_multicasts();
+// The same of messages by RDMA.
+VerbsLog gather_verbs();
 // And about how data moves within nodes.
 NodeLog gather_nodes();
 // And about who comes late. Collective over the world, whose last samples are compared.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "TUTTI";
 constexpr std::string_view kMark = "TUTTI_REPORT_MARK=";
+constexpr std::string_view kOwn[] = {"TUTTI_VERBS_DEVICE", "TUTTI_VERBS_GID"};
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
@@ -40,6 +41,17 @@ std::vector<std::string> tutti_variables(const char* const* environment) {
     }
     std::sort(entries.begin(), entries.end());
     return entries;
+}
+
+void put_own_first(std::vector<std::string>& held, std::span<const std::string> mine) {
+    for (const std::string& own : mine) {
+        const std::string_view name = name_of(own);
+        if (std::find(std::begin(kOwn), std::end(kOwn), name) == std::end(kOwn)) continue;
+        std::erase_if(held, [&](const std::string& one) { return name_of(one) == name; });
+        held.insert(std::find_if(held.begin(), held.end(),
+                                 [&](const std::string& one) { return one > own; }),
+                    own);
+    }
 }
 
 std::string differing_names(std::span<const std::string> mine,

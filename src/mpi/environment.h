@@ -12,6 +12,10 @@ namespace tutti::mpi {
 // out: it names a file of the command on one host.
 std::vector<std::string> tutti_variables(const char* const* environment);
 
+// Into rank 0's, which hold, what each process says for itself: hosts differ in their RDMA devices,
+// and processes of one host may be given different ones. What was sorted stays so.
+void put_own_first(std::vector<std::string>& held, std::span<const std::string> mine);
+
 // Names of the variables in which the two differ, "A, B", or an empty string. Both are sorted.
 std::string differing_names(std::span<const std::string> mine, std::span<const std::string> theirs);
 

@@ -117,6 +117,8 @@ void finish_report(const char* target, const VerifyTotals& verify) {
     const auto records = gather_records(std::span(mine));
     const MulticastLog log = gather_multicasts();
     const auto multicasts = gather_records(log.records());
+    const VerbsLog verbs_log = gather_verbs();
+    const auto verbs = gather_records(verbs_log.records());
     const NodeLog node_log = gather_nodes();
     const auto nodes = gather_records(node_log.records());
     const ArrivalLog arrival_log = gather_arrivals();
@@ -146,7 +148,8 @@ void finish_report(const char* target, const VerifyTotals& verify) {
         tuned_file(),
         arrivals ? merge_arrivals(*arrivals) : merge_arrivals(arrival_log.records()),
         rank_arrivals,
-        tunings ? merge_tunings(*tunings) : merge_tunings(tuning_log.records())};
+        tunings ? merge_tunings(*tunings) : merge_tunings(tuning_log.records()),
+        verbs ? merge_verbs(*verbs) : merge_verbs(verbs_log.records())};
     if (strcmp(target, "1") == 0) {
         const std::string text = report_text(head, rows, groups);
         fwrite(text.data(), 1, text.size(), stderr);

@@ -17,6 +17,7 @@
 #include "mpi/ops.h"
 #include "mpi/report.h"
 #include "mpi/types.h"
+#include "mpi/verbs_table.h"
 #include "tutti/tutti.h"
 
 namespace tutti::mpi {
@@ -107,6 +108,7 @@ struct Front {
     // Of those the host has not taken as attributes; written under mutex_states.
     std::atomic<uint32_t> unattached{0};
     MulticastLog multicasts;        // of communicators that are gone, under mutex_states
+    VerbsLog verbs;                 // the same
     NodeLog nodes;                  // the same
     ArrivalLog arrivals;            // the same
     TuningLog tunings;              // the same

@@ -245,6 +245,7 @@ Meeting meet(Trouble& trouble) {
     attempt(trouble, [&] {
         meeting.held = split_entries(text);
         drop_unread_rules(meeting.held);
+        put_own_first(meeting.held, meeting.mine);
     });
     return meeting;
 }

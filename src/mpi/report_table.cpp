@@ -183,7 +183,8 @@ std::string report_text(const ReportHead& head, std::span<const ReportRow> rows,
              by_host(row.how) ? row.how : "tutti: " + row.how});
     }
     return text + align(lines, "lrlrrrrl") + arrival_text(head.arrivals) +
-           tuning_text(head.tunings) + node_text(head.nodes) + multicast_text(multicasts);
+           tuning_text(head.tunings) + node_text(head.nodes) + verbs_text(head.verbs) +
+           multicast_text(multicasts);
 }
 
 std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
@@ -224,6 +225,7 @@ std::string report_json(const ReportHead& head, std::span<const ReportRow> rows,
     if (!head.arrivals.empty()) json["arrivals"] = arrival_json(head.arrivals, head.rank_arrivals);
     if (!head.tunings.empty()) json["tuning"] = tuning_json(head.tunings);
     json["nodes"] = node_json(head.nodes);
+    json["verbs"] = verbs_json(head.verbs);
     json["multicast"] = multicast_json(multicasts);
     // Texts may hold a message cut in the middle of a character.
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -11,6 +11,7 @@
 #include "mpi/multicast_table.h"
 #include "mpi/node_table.h"
 #include "mpi/tuning_table.h"
+#include "mpi/verbs_table.h"
 
 namespace tutti::mpi {
 
@@ -84,6 +85,7 @@ struct ReportHead {
     std::vector<ArrivalRecord> arrivals = {};
     RankArrivals rank_arrivals = {};
     std::vector<TuningRecord> tunings = {};
+    std::vector<VerbsRecord> verbs = {};
 };
 
 inline constexpr uint32_t kSizeClasses = 4;

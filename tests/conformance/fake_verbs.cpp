@@ -225,17 +225,19 @@ void FakeVerbs::pump() {
 void FakeVerbs::arrive(const Event& event) {
     Node& node = *nodes_[event.node];
     Queue& queue = node.queues[event.pair];
-    // One that has to be tried again keeps those behind it waiting.
-    if (event.number != queue.arrived) {
-        schedule(now_ns_ + kBehindNs, kArrive, event.node, event.pair, event.number);
-        return;
-    }
     Posted& posted = node.at(event.pair, event.number);
     Node& other = *nodes_[queue.peer_node];
     Queue& far = other.queues[queue.peer_pair];
     const bool is_there = !other.is_gone && far.is_connected && !far.has_failed;
     if (!is_there || is_cut_[node.device] || is_cut_[other.device]) {
+        // Those behind the first are flushed with it.
+        if (event.number != queue.arrived) return;
         schedule(now_ns_ + kRetryNs, kGiveUp, event.node, event.pair, event.number);
+        return;
+    }
+    // One that has to be tried again keeps those behind it waiting.
+    if (event.number != queue.arrived) {
+        schedule(now_ns_ + kBehindNs, kArrive, event.node, event.pair, event.number);
         return;
     }
     if (posted.write.tells && far.recvs == 0) {

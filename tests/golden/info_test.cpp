@@ -37,7 +37,7 @@ TEST_F(Transcript, InfoHasItsSections) {
     EXPECT_EQ(answer.status, 0);
     EXPECT_EQ(answer.err, "");
     for (const char* title :
-         {"build\n", "machine\n", "shared memory\n", "speed between two processors\n",
+         {"build\n", "machine\n", "shared memory\n", "RDMA\n", "speed between two processors\n",
           "libraries\n", "MPI launchers on PATH\n", "fabric\n", "tuned\n", "settings\n",
           "switched off\n"}) {
         EXPECT_NE(answer.out.find(title), std::string::npos) << title;
@@ -52,6 +52,15 @@ TEST_F(Transcript, InfoSaysWhyThereIsNoXpmem) {
         const Answer answer = tutti("info", setting);
         EXPECT_NE(answer.out.find(line), std::string::npos) << answer.out;
     }
+}
+
+TEST_F(Transcript, InfoSaysWhyThereIsNoRdma) {
+    const Answer off = tutti("info");
+    EXPECT_NE(off.out.find("  used              no, by TUTTI_VERBS\n"), std::string::npos);
+    const Answer other = tutti("info", "TUTTI_VERBS=on TUTTI_VERBS_DEVICE=no_such_device:1");
+    EXPECT_EQ(other.err, "");
+    EXPECT_NE(other.out.find("  used              where all ranks can\n"), std::string::npos);
+    EXPECT_NE(other.out.find("  port              none: "), std::string::npos) << other.out;
 }
 
 TEST_F(Transcript, InfoSaysWhatOneProcessorCannotMeasure) {

@@ -3,6 +3,7 @@
 in it, and nothing stays, however the tool ends. Booting takes some ten seconds of two processors."""
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import time
@@ -16,6 +17,7 @@ VMLAB = harness.ROOT / "tools" / "vmlab"
 GUESTS = harness.ROOT / "build" / "vmlab" / "guests"
 HOSTS = 3
 TIMEOUT_S = 400
+needs_tutti = pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
 
 
 def vmlab(*words, **options):
@@ -179,6 +181,50 @@ def test_ranks_are_on_hosts_of_their_own(guest, openmpi, results):
         report = harness.Report(results / "report.json")
         # An algorithm across hosts: within one the name would say nothing.
         assert "dissemination" in {row.get("algorithm") for row in report.rows}, report.data
+
+
+def run_by_rdma(guest, openmpi, results, ranks, program, *words, before="", own=""):
+    """An MPI program, a rank a host; `before` is run on the guest first, `own` by each rank."""
+    report = results / f"rdma-{uuid.uuid4().hex[:8]}.json"
+    command = [str(harness.TUTTI), "run", f"--report={report}", "--verbs=on", "--", openmpi.launcher,
+               "-n", str(ranks), "as-host", "sh", "-c", f"{own} exec \"$@\"", "sh",
+               str(openmpi.compile(program)), *map(str, words)]
+    done = on(guest, f"{before} {shlex.join(command)}", options=["--timeout", "240"])
+    return done, harness.Report(report).data["verbs"] if report.exists() else None
+
+
+@needs_tutti
+@pytest.mark.parametrize("program, words", [("simple", [10]), ("moves", ["edges"]),
+                                            ("random_mixed", ["--calls", 60, "--threads", 1])])
+def test_collectives_by_rdma(guest, openmpi, results, program, words):
+    done, verbs = run_by_rdma(guest, openmpi, results, HOSTS, program, *words)
+    assert [line for line in well(done).splitlines() if line.startswith("ok ")], done.stderr
+    assert verbs, done.stderr
+    world = verbs[0]
+    assert (world["state"], world["ranks"], world["hosts"]) == ("on", HOSTS, HOSTS), verbs
+    assert (world["port"], world["peers"]) == ("rxe0:1", HOSTS - 1), verbs
+
+
+@needs_tutti
+def test_a_rank_without_a_device_keeps_all_from_rdma(guest, openmpi, results):
+    own = "[ $VMLAB_DEVICE != rxe1:1 ] || export TUTTI_VERBS_DEVICE=none:1;"
+    done, verbs = run_by_rdma(guest, openmpi, results, HOSTS, "simple", 10, own=own)
+    assert [line for line in well(done).splitlines() if line.startswith("ok ")], done.stderr
+    reason = "rank 1: this host has no RDMA device none:1"
+    assert [(row["state"], row["reason"]) for row in verbs] == [("off", reason)], verbs
+    assert f"has no RDMA: {reason}" in done.stderr
+
+
+@needs_tutti
+def test_a_cable_that_is_pulled_ends_the_program_and_names_the_peer(guest, openmpi, results):
+    pull = "(sleep 15; ip link set p1 down) &"
+    try:
+        done, _ = run_by_rdma(guest, openmpi, results, 2, "random_mixed", "--seconds", 200,
+                              before=pull)
+    finally:
+        well(on(guest, "ip link set p1 up"))
+    assert done.returncode not in (0, 124), f"{done.stdout}\n{done.stderr}"
+    assert "RDMA to rank " in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

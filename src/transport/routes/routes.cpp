@@ -12,6 +12,11 @@ uint8_t Routes::add(Transport& way, Rank ranks) {
     return count_++;
 }
 
+void Routes::remove(uint8_t way) {
+    TUTTI_ASSERT(way > 0 && way + 1 == count_, "ways go in turn");
+    ways_[--count_] = nullptr;
+}
+
 void Routes::use(Rank peer, uint8_t way) {
     TUTTI_ASSERT(way < count_ && peer < way_of_peer_.size(), "a way of this team");
     way_of_peer_[peer] = way;

@@ -21,6 +21,8 @@ class Routes final : public Transport {
     explicit Routes(Transport& plain) : ways_{&plain} {}
     // Another way, of a team of so many ranks; it outlives this. Its number.
     uint8_t add(Transport& way, Rank ranks);
+    // The one that was added last, which no peer uses.
+    void remove(uint8_t way);
     // Messages between this rank and the peer go this way from now on. At both ends, while none is
     // under way between them.
     void use(Rank peer, uint8_t way);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <vector>
 
 #include "transport/verbs/calls.h"
@@ -15,22 +16,23 @@
 namespace tutti::transport::verbs {
 namespace {
 
-// The time-out is 4.096 us * 2^14, 67 ms, and devices take up to four of them: seven tries are over
-// in half a second to two. Not seven retries: of tries that find no receive that means without end,
-// and soft-RoCE (rxe_comp.c, Linux 6.1) takes it so for all.
-constexpr uint8_t kTimeout = 14;
-constexpr uint8_t kRetries = 6;
 constexpr uint8_t kRnrTimer = 12;  // 0.64 ms; never used, as there is always a receive
 constexpr uint32_t kNumberBits = 48;
 constexpr uint64_t kIsRecv = uint64_t{1} << 63;
+constexpr uint8_t kPortsMax = 4;
 
 Error error_of(const std::string& what, int number) {
     return {ErrorCode::kSystem, what + ": " + std::strerror(number)};
 }
 
-// Of a port on Ethernet: RoCE v2 over IPv4, which every network routes, before version 2 over IPv6.
+// Of a port on Ethernet: the one that is asked for, or RoCE v2 over IPv4, which every network
+// routes, before version 2 over IPv6.
 int choose_gid(const Calls& calls, ibv_context* context, const std::string& device, uint8_t port,
-               int count, ibv_gid& chosen) {
+               int count, const std::optional<uint64_t>& wanted, ibv_gid& chosen) {
+    if (wanted) {
+        const auto index = static_cast<int>(*wanted);
+        return calls.query_gid(context, port, index, &chosen) == 0 ? index : -1;
+    }
     int found = -1;
     // What a queue pair is told of an index has eight bits.
     for (int i = 0; i < std::min(count, 256); ++i) {
@@ -53,6 +55,7 @@ int choose_gid(const Calls& calls, ibv_context* context, const std::string& devi
 struct Opened {
     const Calls* calls = nullptr;
     ibv_context* context = nullptr;
+    VerbsSettings settings;
     uint8_t port = 0;
     uint8_t gid_index = 0;
 };
@@ -160,11 +163,13 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     attr.min_rnr_timer = kRnrTimer;
     attr.ah_attr.dlid = static_cast<uint16_t>(port.lid);
     attr.ah_attr.port_num = opened_.port;
+    attr.ah_attr.sl = static_cast<uint8_t>(opened_.settings.service_level);
     if (port.is_ethernet != 0) {
         attr.ah_attr.is_global = 1;
         std::memcpy(attr.ah_attr.grh.dgid.raw, port.gid, sizeof port.gid);
         attr.ah_attr.grh.sgid_index = opened_.gid_index;
         attr.ah_attr.grh.hop_limit = 64;
+        attr.ah_attr.grh.traffic_class = static_cast<uint8_t>(opened_.settings.traffic_class);
     }
     const Calls& calls = *opened_.calls;
     int outcome =
@@ -174,9 +179,9 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     if (outcome != 0) return error_of("a queue pair cannot be connected", outcome);
     attr = {};
     attr.qp_state = IBV_QPS_RTS;
-    attr.timeout = kTimeout;
-    attr.retry_cnt = kRetries;
-    attr.rnr_retry = kRetries;
+    attr.timeout = static_cast<uint8_t>(opened_.settings.timeout);
+    attr.retry_cnt = static_cast<uint8_t>(opened_.settings.retries);
+    attr.rnr_retry = attr.retry_cnt;
     outcome = calls.modify_qp(pairs_[pair], &attr,
                               IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
@@ -251,7 +256,8 @@ std::unique_ptr<Device> open_port(Opened opened, const std::string& device, uint
     card.is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET ? 1 : 0;
     ibv_gid gid{};
     if (card.is_ethernet != 0) {
-        const int index = choose_gid(calls, opened.context, device, port, attr.gid_tbl_len, gid);
+        const int index = choose_gid(calls, opened.context, device, port, attr.gid_tbl_len,
+                                     opened.settings.gid, gid);
         if (index < 0) return nullptr;
         opened.gid_index = static_cast<uint8_t>(index);
     } else if (calls.query_gid(opened.context, port, 0, &gid) == 0) {
@@ -264,28 +270,37 @@ std::unique_ptr<Device> open_port(Opened opened, const std::string& device, uint
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_library(const std::string& name) {
+Result<std::unique_ptr<Device>> open_library(const VerbsSettings& settings) {
     const auto loaded = load_calls();
     if (!loaded) return loaded.error();
     const Calls& calls = *loaded.value();
-    constexpr uint8_t kPortsMax = 4;
+    const std::string& name = settings.device;
     int count = 0;
     ibv_device** list = calls.get_device_list(&count);
     std::unique_ptr<Device> found;
+    std::string obstacle;
+    bool has_device = false;
     for (int i = 0; list && i < count && !found; ++i) {
         const std::string device = calls.get_device_name(list[i]);
+        if (!name.empty() && name.substr(0, name.find(':')) != device) continue;
+        has_device = true;
         for (uint8_t port = 1; port <= kPortsMax && !found; ++port) {
             const std::string full = device + ":" + std::to_string(port);
             if (!name.empty() && name != device && name != full) continue;
             ibv_context* context = calls.open_device(list[i]);
-            if (!context) break;
-            found = open_port({&calls, context}, device, port);
+            if (!context) {
+                obstacle = device + " cannot be opened: " + std::strerror(errno);
+                break;
+            }
+            found = open_port({&calls, context, settings}, device, port);
             if (!found) calls.close_device(context);
         }
     }
     if (list) calls.free_device_list(list);
     if (found) return found;
     if (count == 0) return Error{ErrorCode::kSystem, "this host has no RDMA device"};
+    if (!has_device) return Error{ErrorCode::kSystem, "this host has no RDMA device " + name};
+    if (!obstacle.empty()) return Error{ErrorCode::kSystem, obstacle};
     return Error{ErrorCode::kSystem, "no RDMA port " + (name.empty() ? "" : name + " ") +
                                          "that is up and has an address"};
 }

@@ -4,14 +4,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/result.h"
+#include "base/settings.h"
 #include "transport/verbs/device.h"
 
 namespace tutti::transport::verbs {
 
-// name: "mlx5_0", "mlx5_0:1"; empty: the first port that is up.
-Result<std::unique_ptr<Device>> open_library(const std::string& name);
+// The port that the settings name, else the first that is up.
+Result<std::unique_ptr<Device>> open_library(const VerbsSettings& settings);
 
 }  // namespace tutti::transport::verbs

@@ -25,6 +25,7 @@ TEST(Settings, DefaultsAreThoseOfTheStruct) {
     EXPECT_FALSE(parsed.value().check);
     EXPECT_EQ(parsed.value().memory_bytes, 256u << 20);
     EXPECT_EQ(parsed.value().layout, LayoutChoice::kAuto);
+    EXPECT_EQ(parsed.value().verbs.choice, VerbsChoice::kOff);
 }
 
 const std::vector<std::string> kEveryOne = {"TUTTI=off",
@@ -65,7 +66,14 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_MCAST_RATE=25mbit",
                                             "TUTTI_MCAST_SECRET=1",
                                             "TUTTI_MCAST_THREAD=0",
-                                            "TUTTI_MCAST_TEAMS=2"};
+                                            "TUTTI_MCAST_TEAMS=2",
+                                            "TUTTI_VERBS=on",
+                                            "TUTTI_VERBS_DEVICE=mlx5_0:2",
+                                            "TUTTI_VERBS_GID=3",
+                                            "TUTTI_VERBS_SL=5",
+                                            "TUTTI_VERBS_TC=106",
+                                            "TUTTI_VERBS_TIMEOUT=17",
+                                            "TUTTI_VERBS_RETRIES=3"};
 
 TEST(Settings, EveryOneIsRead) {
     const auto parsed = parse_settings(kEveryOne);
@@ -105,6 +113,13 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_TRUE(s.mcast.secret);
     EXPECT_FALSE(s.mcast.thread);
     EXPECT_EQ(s.mcast.teams, 2u);
+    EXPECT_EQ(s.verbs.choice, VerbsChoice::kOn);
+    EXPECT_EQ(s.verbs.device, "mlx5_0:2");
+    EXPECT_EQ(s.verbs.gid, 3u);
+    EXPECT_EQ(s.verbs.service_level, 5u);
+    EXPECT_EQ(s.verbs.traffic_class, 106u);
+    EXPECT_EQ(s.verbs.timeout, 17u);
+    EXPECT_EQ(s.verbs.retries, 3u);
 }
 
 // Where it is told what is in force, that gives the same again.
@@ -160,64 +175,73 @@ TEST(Settings, PretendedHosts) {
     EXPECT_TRUE(in_turn.value().hosts_in_turn);
 }
 
-// One malformed value for each setting: the line begins with what was given.
+// Of each setting.
+const std::map<std::string, std::vector<std::string>> kMalformed = {
+    {"TUTTI", {"maybe", "ON", "2"}},
+    {"TUTTI_REPORT", {}},
+    {"TUTTI_CHECK", {"2", "yes", "-1"}},
+    {"TUTTI_VERIFY",
+     {"1.01", "101%", "-1", "%", "all", "nan", "0.1:", "0.1:0", "0.1:x", ":7", "1 %"}},
+    {"TUTTI_STALL", {"-1", "soon", "nan", "1s"}},
+    {"TUTTI_REPRODUCIBLE", {"true"}},
+    {"TUTTI_WARMUP", {"-1", "1.5", "1073741825"}},
+    {"TUTTI_MEMORY", {"1", "65535", "2000G", "lots"}},
+    {"TUTTI_CHUNK", {"0", "1023", "17M", "4 K"}},
+    {"TUTTI_LAYOUT", {"Flat", "ring"}},
+    {"TUTTI_TOPOLOGY", {}},
+    {"TUTTI_ISA", {"sse", "avx-512"}},
+    {"TUTTI_SPIN", {"1000001", "x"}},
+    {"TUTTI_HOSTS", {"0", "x", "2:", "2:blocks", ":round-robin", "0:round-robin"}},
+    {"TUTTI_MCAST", {"1", "yes"}},
+    {"TUTTI_MCAST_IF", {}},
+    {"TUTTI_MCAST_ADDRESS",
+     {"224.0.0.1", "10.0.0.1", "239.1.2", "239.1.2.256", "fe80::1", "ff02::1", "ff11::1", "ff35::1",
+      "239.1.2.3 ", "group"}},
+    {"TUTTI_MCAST_PORT", {"0", "1023", "65536", "x"}},
+    {"TUTTI_MCAST_TTL", {"0", "256", "-1"}},
+    {"TUTTI_MCAST_RATE", {"25", "fast", "-1mbit", "0mbit", "0", "1bit", "2000gbit"}},
+    {"TUTTI_MCAST_SECRET", {"2", "yes"}},
+    {"TUTTI_MCAST_THREAD", {"2", "yes"}},
+    {"TUTTI_MCAST_TEAMS", {"0", "65"}},
+    {"TUTTI_VERBS", {"1", "yes"}},
+    {"TUTTI_VERBS_DEVICE", {":1", "mlx5_0:", "mlx5_0:0", "mlx5_0:x", "mlx5_0:5", "a/b"}},
+    {"TUTTI_VERBS_GID", {"256", "-1", "first"}},
+    {"TUTTI_VERBS_SL", {"16", "-1"}},
+    {"TUTTI_VERBS_TC", {"256", "high"}},
+    {"TUTTI_VERBS_TIMEOUT", {"7", "21", "1s"}},
+    {"TUTTI_VERBS_RETRIES", {"0", "7"}},
+    {"TUTTI_FAULTS", {"drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
+    {"TUTTI_FABRIC", {}},
+    {"TUTTI_MPI_LIBRARY", {}},
+    {"TUTTI_REPORT_MARK", {}},
+    {"TUTTI_RULES", {}},
+    {"TUTTI_RULES_TEXT", {}},
+    {"TUTTI_TUNED", {}},
+    {"TUTTI_TUNED_NAME", {}},
+    {"TUTTI_TUNED_TEXT", {}},
+    {"TUTTI_SITE_NAMES", {}},
+    {"TUTTI_SITE_OFF", {}},
+    {"TUTTI_SINGLE_COPY", {"1", "yes"}},
+    {"TUTTI_PRICE", {"1", "yes"}},
+    {"TUTTI_ARRIVALS", {"1", "yes"}},
+    {"TUTTI_TUNE", {"1", "on", "live:"}},
+    {"TUTTI_SCRATCH", {"1", "65535", "2000G"}},
+    {"TUTTI_BARRIER", {}},
+    {"TUTTI_BCAST", {}},
+    {"TUTTI_REDUCE", {}},
+    {"TUTTI_ALLREDUCE", {}},
+    {"TUTTI_GATHER", {}},
+    {"TUTTI_SCATTER", {}},
+    {"TUTTI_ALLGATHER", {}},
+    {"TUTTI_REDUCE_SCATTER_BLOCK", {}},
+};
+
+// The line begins with what was given.
 TEST(Settings, EachMalformedValueIsNamed) {
-    const std::map<std::string, std::vector<std::string>> malformed = {
-        {"TUTTI", {"maybe", "ON", "2"}},
-        {"TUTTI_REPORT", {}},
-        {"TUTTI_CHECK", {"2", "yes", "-1"}},
-        {"TUTTI_VERIFY",
-         {"1.01", "101%", "-1", "%", "all", "nan", "0.1:", "0.1:0", "0.1:x", ":7", "1 %"}},
-        {"TUTTI_STALL", {"-1", "soon", "nan", "1s"}},
-        {"TUTTI_REPRODUCIBLE", {"true"}},
-        {"TUTTI_WARMUP", {"-1", "1.5", "1073741825"}},
-        {"TUTTI_MEMORY", {"1", "65535", "2000G", "lots"}},
-        {"TUTTI_CHUNK", {"0", "1023", "17M", "4 K"}},
-        {"TUTTI_LAYOUT", {"Flat", "ring"}},
-        {"TUTTI_TOPOLOGY", {}},
-        {"TUTTI_ISA", {"sse", "avx-512"}},
-        {"TUTTI_SPIN", {"1000001", "x"}},
-        {"TUTTI_HOSTS", {"0", "x", "2:", "2:blocks", ":round-robin", "0:round-robin"}},
-        {"TUTTI_MCAST", {"1", "yes"}},
-        {"TUTTI_MCAST_IF", {}},
-        {"TUTTI_MCAST_ADDRESS",
-         {"224.0.0.1", "10.0.0.1", "239.1.2", "239.1.2.256", "fe80::1", "ff02::1", "ff11::1",
-          "ff35::1", "239.1.2.3 ", "group"}},
-        {"TUTTI_MCAST_PORT", {"0", "1023", "65536", "x"}},
-        {"TUTTI_MCAST_TTL", {"0", "256", "-1"}},
-        {"TUTTI_MCAST_RATE", {"25", "fast", "-1mbit", "0mbit", "0", "1bit", "2000gbit"}},
-        {"TUTTI_MCAST_SECRET", {"2", "yes"}},
-        {"TUTTI_MCAST_THREAD", {"2", "yes"}},
-        {"TUTTI_MCAST_TEAMS", {"0", "65"}},
-        {"TUTTI_FAULTS", {"drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
-        {"TUTTI_FABRIC", {}},
-        {"TUTTI_MPI_LIBRARY", {}},
-        {"TUTTI_REPORT_MARK", {}},
-        {"TUTTI_RULES", {}},
-        {"TUTTI_RULES_TEXT", {}},
-        {"TUTTI_TUNED", {}},
-        {"TUTTI_TUNED_NAME", {}},
-        {"TUTTI_TUNED_TEXT", {}},
-        {"TUTTI_SITE_NAMES", {}},
-        {"TUTTI_SITE_OFF", {}},
-        {"TUTTI_SINGLE_COPY", {"1", "yes"}},
-        {"TUTTI_PRICE", {"1", "yes"}},
-        {"TUTTI_ARRIVALS", {"1", "yes"}},
-        {"TUTTI_TUNE", {"1", "on", "live:"}},
-        {"TUTTI_SCRATCH", {"1", "65535", "2000G"}},
-        {"TUTTI_BARRIER", {}},
-        {"TUTTI_BCAST", {}},
-        {"TUTTI_REDUCE", {}},
-        {"TUTTI_ALLREDUCE", {}},
-        {"TUTTI_GATHER", {}},
-        {"TUTTI_SCATTER", {}},
-        {"TUTTI_ALLGATHER", {}},
-        {"TUTTI_REDUCE_SCATTER_BLOCK", {}},
-    };
     for (const SettingDoc& doc : setting_docs()) {
         const std::string name(doc.variable);
-        ASSERT_TRUE(malformed.contains(name)) << name << " has no malformed value here";
-        for (const std::string& value : malformed.at(name)) {
+        ASSERT_TRUE(kMalformed.contains(name)) << name << " has no malformed value here";
+        for (const std::string& value : kMalformed.at(name)) {
             const std::string expected =
                 name + "=" + value + ": expected " + std::string(doc.value);
             // A range may follow.

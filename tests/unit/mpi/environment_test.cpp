@@ -30,6 +30,19 @@ TEST(Environment, NamesWhatDiffersOnce) {
     EXPECT_EQ(differing_names(mine, {}), "TUTTI_A, TUTTI_B");
 }
 
+TEST(Environment, DevicesAreEachProcesssOwn) {
+    Texts held = {"TUTTI_CHECK=1", "TUTTI_VERBS=on", "TUTTI_VERBS_DEVICE=a:1", "TUTTI_WARMUP=0"};
+    put_own_first(held, Texts{"TUTTI_CHECK=0", "TUTTI_VERBS=off"});
+    EXPECT_EQ(held, (Texts{"TUTTI_CHECK=1", "TUTTI_VERBS=on", "TUTTI_VERBS_DEVICE=a:1",
+                           "TUTTI_WARMUP=0"}));
+    put_own_first(held, Texts{"TUTTI_VERBS_DEVICE=b", "TUTTI_VERBS_GID=3"});
+    EXPECT_EQ(held, (Texts{"TUTTI_CHECK=1", "TUTTI_VERBS=on", "TUTTI_VERBS_DEVICE=b",
+                           "TUTTI_VERBS_GID=3", "TUTTI_WARMUP=0"}));
+    Texts none;
+    put_own_first(none, Texts{"TUTTI_VERBS_DEVICE=b"});
+    EXPECT_EQ(none, Texts{"TUTTI_VERBS_DEVICE=b"});
+}
+
 TEST(Environment, DescribesRanksByWhatDiffers) {
     EXPECT_EQ(describe_differences(Texts{"", "", ""}), "");
     EXPECT_EQ(describe_differences(Texts{"", "TUTTI_CHUNK", "", "TUTTI_CHUNK"}),

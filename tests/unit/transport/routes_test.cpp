@@ -57,6 +57,18 @@ TEST_F(RoutesTest, WithOneWayAllPeersGoIt) {
     EXPECT_EQ(plain.asked, (Asked{"send 3", "recv 7000"}));
 }
 
+TEST_F(RoutesTest, AWayThatIsNotUsedGoes) {
+    routes.remove(routes.add(fast, 4));
+    send(3);
+    routes.poll();
+    EXPECT_EQ(plain.asked, (Asked{"send 3", "poll"}));
+    EXPECT_TRUE(fast.asked.empty());
+    const uint8_t way = routes.add(fast, 4);
+    routes.use(2, way);
+    send(2);
+    EXPECT_EQ(fast.asked, Asked{"send 2"});
+}
+
 TEST_F(RoutesTest, EachPeerHasItsWay) {
     const uint8_t way = routes.add(fast, 4);
     routes.use(1, way);

@@ -37,7 +37,9 @@ class Library : public testing::Test {
         for (auto& device : devices_) {
             std::string name;
             names >> name;
-            auto opened = open_library(name);
+            VerbsSettings settings;
+            settings.device = name;
+            auto opened = open_library(settings);
             ASSERT_TRUE(opened) << opened.error().message;
             device = std::move(opened.value());
         }
@@ -112,7 +114,9 @@ TEST_F(Library, APeerThatIsGoneIsNoticedAndNamed) {
 }
 
 TEST(LibraryAlone, AnUnknownPortIsAnError) {
-    const auto opened = open_library("no_such_device:1");
+    VerbsSettings settings;
+    settings.device = "no_such_device:1";
+    const auto opened = open_library(settings);
     ASSERT_FALSE(opened);
     EXPECT_NE(opened.error().message, "");
 }

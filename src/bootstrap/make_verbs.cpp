@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connecting the members of a team by RDMA. Each round is one allgather over all of them:
+//
+//   1  who has a port, on which network
+//   2  the cards of all ends of pairs, so many at a time
+//   3  has everybody connected its ends? From here on packets may come
+//   4  has every message of the probe arrived?
+//
+// What goes wrong on one is told in the next round, and then all go without.
+#include "bootstrap/make_verbs.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bootstrap/verbs_peers.h"
+#include "transport/verbs/rc.h"
+
+namespace tutti::bootstrap {
+namespace {
+
+using transport::Rank;
+using transport::State;
+using transport::verbs::Device;
+using transport::verbs::PairCard;
+using transport::verbs::PortCard;
+using transport::verbs::Rc;
+
+constexpr uint32_t kMtuBytesMin = 1024;
+constexpr uint32_t kMtuBytesMax = 4096;
+// A peer that does not answer is given up by the device within two seconds of the first packet, by
+// the default time-out and retries; what is lost on the way makes it longer.
+constexpr uint64_t kVerbsProbeNsMax = 10'000'000'000;
+
+struct OwnPort {
+    Obstacle obstacle = Obstacle::kNone;
+    uint32_t peers = 0;
+    PortCard card;
+};
+
+// Some at a time: of 65,536 members 14 MB.
+struct Cards {
+    static constexpr uint32_t kAtOnce = 8;
+    Obstacle obstacle = Obstacle::kNone;
+    uint32_t pad = 0;
+    PairCard of[kAtOnce];
+};
+
+// Over one path of full packets, and back: two pieces, of which the first is as long as can be.
+struct PairProbe {
+    std::vector<std::byte> out;
+    std::vector<std::byte> in;
+    transport::Ticket sent;
+    transport::Ticket received;
+};
+
+class VerbsMaker {
+  public:
+    VerbsMaker(engine::Context& context, Circle& all, engine::InterNode& inter_node)
+        : context_(context), all_(all), inter_node_(inter_node) {}
+    // Done where all members have it.
+    Result<Done> make();
+
+  private:
+    template <class Step>
+    void attempt(Step step) {
+        if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
+    }
+    Report find_port();
+    Report make_ends();
+    void take_cards(std::span<const Cards> cards, uint32_t begin);
+    Report connect();
+    void prepare_probe();
+    Report finish_probe();
+    bool has_probed();
+    Result<Done> introduce();
+    Result<Done> exchange_cards();
+
+    engine::Context& context_;
+    Circle& all_;
+    engine::InterNode& inter_node_;
+    Report mine_;
+    Device* device_ = nullptr;
+    std::vector<Rank> peers_;
+    std::vector<PortCard> ports_;       // of the peers
+    std::vector<PairCard> others_;      // of the peers: their ends
+    std::vector<uint32_t> their_pair_;  // of the peers: which of theirs this rank is
+    uint32_t rounds_ = 0;               // of cards
+    uint32_t mtu_bytes_ = kMtuBytesMax;
+    Rc* messages_ = nullptr;  // the team's; none without peers
+    std::vector<PairProbe> probes_;
+};
+
+Report VerbsMaker::find_port() {
+    const topo::Placement& placement = inter_node_.placement();
+    peers_ = verbs_peers(placement, all_.rank);
+    for (const Rank peer : peers_) {
+        const std::vector<Rank> theirs = verbs_peers(placement, peer);
+        const auto own = std::lower_bound(theirs.begin(), theirs.end(), all_.rank);
+        TUTTI_ASSERT(own != theirs.end() && *own == all_.rank, "peers are each other's");
+        their_pair_.push_back(static_cast<uint32_t>(own - theirs.begin()));
+    }
+    ports_.resize(peers_.size());
+    others_.resize(peers_.size());
+    const auto device = context_.verbs_device();
+    if (!device) return report_of(Obstacle::kSystem, device.error().message);
+    device_ = device.value();
+    if (device_->port().mtu_bytes >= kMtuBytesMin) return {};
+    return report_of(Obstacle::kSystem, device_->name() + " has packets of " +
+                                            std::to_string(device_->port().mtu_bytes) +
+                                            " bytes; at least 1024 are needed");
+}
+
+// Ports of two networks do not reach each other, which all see alike.
+Result<Done> VerbsMaker::introduce() {
+    attempt([&] { return find_port(); });
+    OwnPort own{mine_.obstacle, static_cast<uint32_t>(peers_.size()), {}};
+    if (device_) own.card = device_->port();
+    const auto all = all_.exchange(own);
+    if (!all) return all.error();
+    const std::span<const OwnPort> ports = all.value();
+    uint32_t peers_max = 0;
+    uint32_t stranger = 0;
+    bool has_obstacle = false;
+    for (uint32_t rank = 0; rank < all_.size; ++rank) {
+        const PortCard& card = ports[rank].card;
+        has_obstacle |= ports[rank].obstacle != Obstacle::kNone;
+        peers_max = std::max(peers_max, ports[rank].peers);
+        mtu_bytes_ = std::min(mtu_bytes_, card.mtu_bytes);
+        const bool is_alike =
+            card.is_ethernet == ports[0].card.is_ethernet && card.subnet == ports[0].card.subnet;
+        if (!is_alike && stranger == 0) stranger = rank;
+    }
+    if (has_obstacle) return all_.agree(mine_);
+    if (stranger != 0) {
+        return Error{ErrorCode::kNetwork, "the RDMA port of rank " + std::to_string(stranger) +
+                                              " is on another network than rank 0's"};
+    }
+    for (size_t i = 0; i < peers_.size(); ++i) ports_[i] = ports[peers_[i]].card;
+    rounds_ = (peers_max + Cards::kAtOnce - 1) / Cards::kAtOnce;
+    return Done{};
+}
+
+Report VerbsMaker::make_ends() {
+    engine::VerbsPart part;
+    part.port = device_->name();
+    if (!peers_.empty()) {
+        const auto pairs = static_cast<uint32_t>(peers_.size());
+        const transport::verbs::Need need = transport::verbs::need_of(pairs, mtu_bytes_);
+        auto endpoint = device_->make_endpoint(need);
+        if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
+        part.bytes = pairs * need.pair_bytes;
+        part.messages =
+            std::make_unique<Rc>(std::move(endpoint.value()), context_.clock(), mtu_bytes_, peers_);
+    }
+    messages_ = part.messages.get();
+    inter_node_.add_verbs(std::move(part));
+    prepare_probe();
+    return {};
+}
+
+// All memory that it takes.
+void VerbsMaker::prepare_probe() {
+    probes_.resize(peers_.size());
+    for (PairProbe& probe : probes_) {
+        probe.out.resize(mtu_bytes_, static_cast<std::byte>(all_.rank + 1));
+        probe.in.resize(mtu_bytes_);
+    }
+}
+
+void VerbsMaker::take_cards(std::span<const Cards> cards, uint32_t begin) {
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        const uint32_t pair = their_pair_[i];
+        if (pair < begin || pair - begin >= Cards::kAtOnce) continue;
+        others_[i] = cards[peers_[i]].of[pair - begin];
+    }
+}
+
+Result<Done> VerbsMaker::exchange_cards() {
+    attempt([&] { return make_ends(); });
+    bool has_obstacle = false;
+    for (uint32_t begin = 0; begin < rounds_ * Cards::kAtOnce; begin += Cards::kAtOnce) {
+        Cards own;
+        own.obstacle = mine_.obstacle;
+        const auto pairs = static_cast<uint32_t>(messages_ ? peers_.size() : 0);
+        for (uint32_t i = begin; i < std::min(begin + Cards::kAtOnce, pairs); ++i) {
+            own.of[i - begin] = messages_->card(i);
+        }
+        const auto all = all_.exchange(own);
+        if (!all) return all.error();
+        take_cards(all.value(), begin);
+        for (const Cards& one : all.value()) has_obstacle |= one.obstacle != Obstacle::kNone;
+    }
+    return has_obstacle ? all_.agree(mine_) : Result<Done>(Done{});
+}
+
+Report VerbsMaker::connect() {
+    for (uint32_t pair = 0; messages_ && pair < peers_.size(); ++pair) {
+        const auto connected = messages_->connect(pair, ports_[pair], others_[pair]);
+        if (connected) continue;
+        return report_of(Obstacle::kSystem, "no RDMA to rank " + std::to_string(peers_[pair]) +
+                                                ": " + connected.error().message);
+    }
+    return {};
+}
+
+// True where no message is under way any more.
+bool VerbsMaker::has_probed() {
+    messages_->poll();
+    return std::ranges::all_of(probes_, [](const PairProbe& one) {
+        return one.sent.state != State::kPending && one.received.state != State::kPending;
+    });
+}
+
+// Both ends are ready, so it takes as long as the messages.
+Report VerbsMaker::finish_probe() {
+    if (!messages_) return {};
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        PairProbe& probe = probes_[i];
+        messages_->recv(peers_[i], {}, probe.in.data(), probe.in.size(), probe.received);
+        messages_->send(peers_[i], {}, probe.out.data(), probe.out.size(), probe.sent);
+    }
+    const uint64_t end_ns = context_.clock().now_ns() + kVerbsProbeNsMax;
+    while (!has_probed() && context_.clock().now_ns() < end_ns) {
+        context_.progress();
+        sched_yield();
+    }
+    Report report;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+        PairProbe& probe = probes_[i];
+        const auto told = static_cast<std::byte>(peers_[i] + 1);
+        const bool is_good = probe.sent.state == State::kDone &&
+                             probe.received.state == State::kDone && probe.in[0] == told &&
+                             probe.in.back() == told;
+        messages_->cancel(probe.sent);
+        messages_->cancel(probe.received);
+        if (is_good || report.obstacle != Obstacle::kNone) continue;
+        const std::string why = messages_->error();
+        const std::string peer = std::to_string(peers_[i]);
+        report =
+            report_of(Obstacle::kNetwork, why.empty() ? "no RDMA message of rank " + peer : why);
+    }
+    return report;
+}
+
+Result<Done> VerbsMaker::make() {
+    context_.tidy();  // what teams that were freed have registered
+    if (auto introduced = introduce(); !introduced) return introduced;
+    if (auto exchanged = exchange_cards(); !exchanged) return exchanged;
+    attempt([&] { return connect(); });
+    if (auto connected = all_.agree_briefly(mine_); !connected) return connected;
+    attempt([&] { return finish_probe(); });
+    return all_.agree_briefly(mine_);
+}
+
+}  // namespace
+
+Result<Done> make_verbs(engine::Context& context, Circle& all, engine::InterNode& inter_node,
+                        const std::string& team) {
+    if (!wants_verbs(context.settings())) return Done{};
+    const auto made = VerbsMaker(context, all, inter_node).make();
+    if (made) {
+        inter_node.use_verbs();
+        return made;
+    }
+    if (made.error().code == ErrorCode::kBootstrap) {
+        inter_node.drop_verbs({});
+        return made;
+    }
+    // A line for people, and the reason for reports, are left away where there is no memory.
+    static_cast<void>(guarded([&] {
+        const std::string line = team + " has no RDMA: " + made.error().message;
+        const bool is_wanted = context.settings().verbs.choice == VerbsChoice::kOn;
+        if (all.rank == 0 && context.process_multicast().is_new(line)) {
+            context.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO, line);
+        }
+        return Report{};
+    }));
+    inter_node.drop_verbs(made.error().message);
+    return Done{};
+}
+
+}  // namespace tutti::bootstrap

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// With whom a member of a team is connected by RDMA. A function of the placement alone, so both
+// ends of a pair know it of each other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topo/placement.h"
+
+namespace tutti::bootstrap {
+
+// So many at most are connected with all.
+inline constexpr uint32_t kPeersOfAllMax = 24;
+
+// Ranks of other nodes, ascending. In small teams all. Else those at the same place on the nodes
+// that are a power of two away, the neighbours of a ring among them, and those of the tree of the
+// first node, in the order of nodes and in that of switches: 3 log2(nodes) in each at most. Places
+// that not all nodes have are left out.
+std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t rank);
+
+}  // namespace tutti::bootstrap

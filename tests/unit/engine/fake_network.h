@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fake of RDMA devices for ranks that are threads of one context: each has a device of its own,
+// one thread at a time moves the network on.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "conformance/fake_verbs.h"
+
+namespace tutti::test {
+
+class FakeNetwork {
+  public:
+    FakeNetwork(uint32_t ranks, uint64_t seed) : verbs_(ranks, {.seed = seed}) {}
+
+    // Who makes endpoints on this thread.
+    static void be(uint32_t rank) { rank_ = rank; }
+    // One for all, which makes each thread's endpoints on its own device.
+    std::unique_ptr<transport::verbs::Device> device() { return std::make_unique<Port>(*this); }
+    void cut(uint32_t rank) {
+        const std::lock_guard lock(mutex_);
+        verbs_.cut(rank);
+    }
+    // This one registers no memory from here on.
+    void refuse(uint32_t rank) {
+        const std::lock_guard lock(mutex_);
+        refused_.insert(rank);
+    }
+    // That are still there, and how many there were.
+    [[nodiscard]] int endpoints() const { return endpoints_; }
+    [[nodiscard]] int made() const { return made_; }
+    uint64_t writes() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.writes();
+    }
+    std::string fault() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.fault();
+    }
+
+  private:
+    using Endpoint = transport::verbs::Endpoint;
+
+    class End final : public Endpoint {
+      public:
+        End(FakeNetwork& network, std::unique_ptr<Endpoint> inner)
+            : network_(network), inner_(std::move(inner)) {
+            ++network_.endpoints_;
+            ++network_.made_;
+        }
+        End(const End&) = delete;
+        End& operator=(const End&) = delete;
+        ~End() override {
+            const std::lock_guard lock(network_.mutex_);
+            inner_.reset();
+            --network_.endpoints_;
+        }
+        std::span<std::byte> memory() override { return inner_->memory(); }
+        transport::verbs::PairCard card(uint32_t pair) override { return inner_->card(pair); }
+        Result<Done> connect(uint32_t pair, const transport::verbs::PortCard& port,
+                             const transport::verbs::PairCard& other) override {
+            const std::lock_guard lock(network_.mutex_);
+            return inner_->connect(pair, port, other);
+        }
+        int write(uint32_t pair, const transport::verbs::Write& write) override {
+            const std::lock_guard lock(network_.mutex_);
+            return inner_->write(pair, write);
+        }
+        int recv(uint32_t pair) override {
+            const std::lock_guard lock(network_.mutex_);
+            return inner_->recv(pair);
+        }
+        int poll(std::span<transport::verbs::Completion> completions) override {
+            constexpr int kEventsAPoll = 4;
+            const std::lock_guard lock(network_.mutex_);
+            for (int i = 0; i < kEventsAPoll; ++i) network_.verbs_.pump();
+            return inner_->poll(completions);
+        }
+        [[nodiscard]] std::string status_text(int status) const override {
+            return inner_->status_text(status);
+        }
+
+      private:
+        FakeNetwork& network_;
+        std::unique_ptr<Endpoint> inner_;
+    };
+
+    class Port final : public transport::verbs::Device {
+      public:
+        explicit Port(FakeNetwork& network) : network_(network) {}
+        [[nodiscard]] std::string name() const override { return "fake:1"; }
+        [[nodiscard]] const transport::verbs::PortCard& port() const override {
+            return network_.verbs_.device(0).port();
+        }
+        Result<std::unique_ptr<Endpoint>> make_endpoint(
+            const transport::verbs::Need& need) override {
+            const std::lock_guard lock(network_.mutex_);
+            if (network_.refused_.contains(rank_)) {
+                return Error{ErrorCode::kSystem, "memory cannot be registered"};
+            }
+            auto made = network_.verbs_.device(rank_).make_endpoint(need);
+            if (!made) return made;
+            return std::unique_ptr<Endpoint>(
+                std::make_unique<End>(network_, std::move(made.value())));
+        }
+
+      private:
+        FakeNetwork& network_;
+    };
+
+    static inline thread_local uint32_t rank_ = 0;
+    std::mutex mutex_;
+    FakeVerbs verbs_;
+    std::set<uint32_t> refused_;
+    std::atomic<int> endpoints_ = 0;
+    std::atomic<int> made_ = 0;
+};
+
+}  // namespace tutti::test

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams across pretended hosts whose messages go by RDMA, over the fake, with threads as ranks.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <functional>
+
+#include "bootstrap/make_team.h"
+#include "engine/context.h"
+#include "engine/team.h"
+#include "sim/seeds.h"
+#include "unit/engine/fake_network.h"
+#include "unit/engine/hosts.h"
+
+namespace tutti::test {
+namespace {
+
+constexpr const char* kOn = "TUTTI_VERBS=on";
+
+// One context over a network; with the settings, and without multicast.
+struct Cluster {
+    Cluster(uint32_t ranks, const std::vector<const char*>& settings, uint64_t seed = 1)
+        : network(ranks, seed), hosts{ranks} {
+        std::vector<const char*> all(settings);
+        all.push_back("TUTTI_MCAST=off");
+        tutti_context_params params{};
+        params.struct_bytes = sizeof(params);
+        params.settings = all.data();
+        params.settings_count = all.size();
+        params.log = Log::write;
+        params.log_user = &log;
+        auto made = engine::Context::create(params);
+        EXPECT_TRUE(made) << made.error().message;
+        context = std::move(made.value());
+        context->set_verbs_device(network.device());
+    }
+
+    // `requests` at once; all get the team.
+    TeamPtr make(uint32_t rank, uint32_t requests = 1) {
+        FakeNetwork::be(rank);
+        const tutti_p2p p2p = hosts.mailbox.callbacks(rank);
+        Meeting::Seat seat{&hosts.meeting, rank};
+        tutti_team_params params = params_of(hosts.meeting, rank, seat, "the hosts", &p2p);
+        params.requests = requests;
+        auto made = bootstrap::make_team(*context, params);
+        EXPECT_TRUE(made) << made.error().message;
+        return TeamPtr(made ? reinterpret_cast<tutti_team*>(made.value().release()) : nullptr);
+    }
+    void run(const HostsBody& body) {
+        run_threads(hosts.ranks, [&](uint32_t rank) {
+            const TeamPtr team = make(rank);
+            ASSERT_TRUE(team);
+            body(rank, team.get());
+        });
+    }
+
+    FakeNetwork network;
+    Hosts hosts;
+    Log log;
+    std::unique_ptr<engine::Context> context;
+};
+
+tutti_verbs_info info_of(const tutti_team* team) {
+    tutti_verbs_info info{};
+    info.struct_bytes = sizeof(info);
+    EXPECT_EQ(tutti_team_verbs(team, &info), TUTTI_OK);
+    return info;
+}
+
+tutti_status add_up(tutti_team* team, std::vector<uint32_t>& values) {
+    tutti_call call{};
+    call.collective = TUTTI_ALLREDUCE;
+    call.send = TUTTI_IN_PLACE;
+    call.recv = values.data();
+    call.bytes = values.size() * sizeof(uint32_t);
+    call.dtype = TUTTI_UINT32;
+    return tutti_run(team, &call);
+}
+
+void run_all(const Exchanges& exchanges, uint32_t rank, tutti_team* team, const std::string& hint) {
+    for (const auto& exchange : exchanges) {
+        const tutti_call call = exchange->call(rank);
+        ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
+            << describe(exchange->spec()) << hint << tutti_team_message(team);
+        ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << hint;
+    }
+}
+
+TEST(Verbs, RandomMixed) {
+    const Seeds seeds = Seeds::wanted(24);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng prng(seed);
+        const auto ranks = static_cast<uint32_t>(2 + seed % 7);
+        const std::string hosts =
+            "TUTTI_HOSTS=" + std::to_string(2 + seed % 3) + (seed % 2 == 0 ? "" : ":round-robin");
+        Cluster cluster(ranks, {kOn, hosts.c_str(), "TUTTI_CHUNK=1K"}, seed);
+        const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
+        cluster.run([&](uint32_t rank, tutti_team* team) {
+            ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
+            run_all(exchanges, rank, team, hosts + replay(seed));
+        });
+        EXPECT_EQ(cluster.network.fault(), "") << replay(seed);
+        EXPECT_EQ(cluster.hosts.mailbox.under_way(), 0u);
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+// More than are connected with all: some peers by RDMA, some not, in one call.
+TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
+    constexpr uint32_t kRanks = 27;
+    Cluster cluster(kRanks, {kOn, "TUTTI_HOSTS=27", "TUTTI_GATHER=direct"});
+    Prng prng(3);
+    const Exchanges exchanges = draw_exchanges(prng, kRanks, 6);
+    std::atomic<uint32_t> all = 0;
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        const tutti_verbs_info info = info_of(team);
+        EXPECT_EQ(info.state, TUTTI_VERBS_ON) << info.reason;
+        EXPECT_STREQ(info.port, "fake:1");
+        EXPECT_GT(info.peers, 5u);
+        EXPECT_LT(info.peers, kRanks - 1);
+        EXPECT_EQ(info.memory_bytes, uint64_t{info.peers} * 60 * 1024);
+        all += info.peers;
+        run_all(exchanges, rank, team, "");
+    });
+    EXPECT_EQ(all % 2, 0u);  // each pair has two ends
+    EXPECT_EQ(cluster.network.fault(), "");
+}
+
+// The messages of calls go by RDMA alone where all are connected with all.
+TEST(Verbs, NoMessageOfACallGoesAsBefore) {
+    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_ALLREDUCE=ring"});
+    std::barrier<> all_here(3);
+    cluster.run([&](uint32_t, tutti_team* team) {
+        all_here.arrive_and_wait();
+        const uint64_t before = cluster.network.writes();
+        all_here.arrive_and_wait();
+        std::vector<uint32_t> values(5000, 1);
+        ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+        EXPECT_EQ(values[4999], 3u);
+        all_here.arrive_and_wait();
+        // 4 rounds of 6,667 bytes on each rank, 984 bytes of data a slot.
+        EXPECT_GE(cluster.network.writes() - before, 3u * 4 * 7);
+    });
+}
+
+TEST(Verbs, OffUnlessAskedFor) {
+    for (const char* choice : {"TUTTI_VERBS=off", "TUTTI_VERBS=auto"}) {
+        Cluster cluster(2, {choice, "TUTTI_HOSTS=2"});
+        cluster.run([&](uint32_t, tutti_team* team) {
+            EXPECT_EQ(info_of(team).state, TUTTI_VERBS_NONE);
+            std::vector<uint32_t> values(10, 1);
+            ASSERT_EQ(add_up(team, values), TUTTI_OK);
+        });
+        EXPECT_EQ(cluster.network.made(), 0);
+    }
+}
+
+// Whatever is wrong, and with whom: all ranks go without, and say the same.
+void expect_without(Cluster& cluster, const std::string& reason) {
+    cluster.run([&](uint32_t, tutti_team* team) {
+        const tutti_verbs_info info = info_of(team);
+        EXPECT_EQ(info.state, TUTTI_VERBS_OFF);
+        EXPECT_EQ(std::string(info.reason).substr(0, reason.size()), reason);
+        EXPECT_EQ(info.peers, 0u);
+        std::vector<uint32_t> values(3000, 1);
+        ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+        EXPECT_EQ(values[2999], cluster.hosts.ranks);
+    });
+    EXPECT_EQ(cluster.network.endpoints(), 0);
+    const auto lines = cluster.log.lines();
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_EQ(lines[0].substr(0, 23 + reason.size()), "the hosts has no RDMA: " + reason);
+}
+
+TEST(Verbs, AProbeThatFailsOnOneRankKeepsAllFromIt) {
+    for (const uint32_t gone : {0u, 2u}) {
+        Cluster cluster(4, {kOn, "TUTTI_HOSTS=4"});
+        cluster.network.cut(gone);
+        // By the first that has something to say.
+        expect_without(cluster, "rank 0: RDMA to rank ");
+    }
+}
+
+TEST(Verbs, AMemberWithoutMemoryKeepsAllFromIt) {
+    Cluster cluster(4, {kOn, "TUTTI_HOSTS=2"});
+    cluster.network.refuse(3);
+    expect_without(cluster, "rank 3: memory cannot be registered");
+}
+
+// A queue pair that fails in a call ends the team everywhere, and the message says who is gone.
+TEST(Verbs, APeerThatIsGoneIsAnErrorOnAll) {
+    for (const bool is_large : {false, true}) {
+        Cluster cluster(4, {kOn, "TUTTI_HOSTS=4"});
+        std::barrier<> all_here(4);
+        std::atomic<int> named = 0;
+        cluster.run([&](uint32_t rank, tutti_team* team) {
+            std::vector<uint32_t> values(is_large ? 100'000 : 4, 1);
+            ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+            all_here.arrive_and_wait();
+            if (rank == 2) cluster.network.cut(2);
+            all_here.arrive_and_wait();
+            // What was posted may arrive, so one call more may end well.
+            tutti_status status = TUTTI_OK;
+            for (int i = 0; i < 3 && status == TUTTI_OK; ++i) status = add_up(team, values);
+            EXPECT_EQ(status, TUTTI_ERR_NETWORK);
+            const std::string message = tutti_team_message(team);
+            named += message.find("RDMA to rank ") != std::string::npos ? 1 : 0;
+            // It stays so.
+            EXPECT_EQ(add_up(team, values), TUTTI_ERR_NETWORK);
+        });
+        EXPECT_EQ(named, 4);
+        EXPECT_EQ(cluster.network.fault(), "");
+    }
+}
+
+// It dies while all are within the call.
+TEST(Verbs, APeerThatDiesInACallIsAnErrorOnAll) {
+    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3"});
+    std::atomic<uint32_t> calls = 0;
+    std::thread killer([&] {
+        while (calls < 30) std::this_thread::yield();
+        cluster.network.cut(1);
+    });
+    cluster.run([&](uint32_t, tutti_team* team) {
+        std::vector<uint32_t> values(50'000, 1);
+        tutti_status status = TUTTI_OK;
+        while (status == TUTTI_OK) {
+            status = add_up(team, values);
+            ++calls;
+        }
+        EXPECT_EQ(status, TUTTI_ERR_NETWORK);
+        EXPECT_NE(std::string(tutti_team_message(team)).find("RDMA to rank "), std::string::npos);
+    });
+    killer.join();
+}
+
+// Freed teams go once both ends have said that they send no more; nothing is left behind.
+TEST(Verbs, FreedTeamsLeaveNothing) {
+    Cluster cluster(4, {kOn, "TUTTI_HOSTS=2"});
+    run_threads(4, [&](uint32_t rank) {
+        for (int i = 0; i < 20; ++i) {
+            const TeamPtr team = cluster.make(rank);
+            ASSERT_TRUE(team);
+            std::vector<uint32_t> values(2000, 1);
+            ASSERT_EQ(add_up(team.get(), values), TUTTI_OK) << tutti_team_message(team.get());
+        }
+    });
+    EXPECT_EQ(cluster.network.made(), 80);
+    for (int i = 0; i < 100'000 && cluster.network.endpoints() > 0; ++i) cluster.context->tidy();
+    EXPECT_EQ(cluster.network.endpoints(), 0);
+    EXPECT_EQ(cluster.network.fault(), "");
+}
+
+// At the end of the context a peer that is gone holds up nobody for good.
+TEST(Verbs, TheContextEndsThoughAPeerIsGone) {
+    Cluster cluster(2, {kOn, "TUTTI_HOSTS=2"});
+    std::barrier<> both(2);
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        std::vector<uint32_t> values(2000, 1);
+        ASSERT_EQ(add_up(team, values), TUTTI_OK);
+        both.arrive_and_wait();
+        if (rank == 0) cluster.network.cut(1);
+        both.arrive_and_wait();
+    });
+    cluster.context.reset();
+    EXPECT_EQ(cluster.network.endpoints(), 0);
+}
+
+// Several calls at once: each track has connections of its own.
+TEST(Verbs, RequestsAtOnce) {
+    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3"});
+    run_threads(3, [&](uint32_t rank) {
+        const TeamPtr team = cluster.make(rank, 2);
+        ASSERT_TRUE(team);
+        std::vector<std::vector<uint32_t>> values(4, std::vector<uint32_t>(3000, 1));
+        std::vector<tutti_request> requests(4);
+        for (size_t i = 0; i < 4; ++i) {
+            tutti_call call{};
+            call.collective = TUTTI_ALLREDUCE;
+            call.send = TUTTI_IN_PLACE;
+            call.recv = values[i].data();
+            call.bytes = values[i].size() * sizeof(uint32_t);
+            call.dtype = TUTTI_UINT32;
+            ASSERT_EQ(tutti_request_init(&requests[i], team.get(), &call), TUTTI_OK);
+            ASSERT_EQ(tutti_request_start(&requests[i]), TUTTI_OK);
+        }
+        for (size_t i = 4; i-- > 0;) {
+            ASSERT_EQ(tutti_request_wait(&requests[i]), TUTTI_OK);
+            EXPECT_EQ(values[i][2999], 3u);
+        }
+    });
+    EXPECT_EQ(cluster.network.fault(), "");
+}
+
+}  // namespace
+}  // namespace tutti::test

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/verbs_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace tutti::mpi {
+namespace {
+
+tutti_verbs_info info_of(const char* name, const char* reason = "") {
+    tutti_verbs_info info{};
+    info.struct_bytes = sizeof info;
+    info.state = *reason == '\0' ? TUTTI_VERBS_ON : TUTTI_VERBS_OFF;
+    info.hosts = 2;
+    if (*reason == '\0') {
+        info.peers = 2;
+        info.memory_bytes = 491'520;
+        std::snprintf(info.port, sizeof info.port, "mlx5_0:1");
+    }
+    std::snprintf(info.name, sizeof info.name, "%s", name);
+    std::snprintf(info.reason, sizeof info.reason, "%s", reason);
+    return info;
+}
+
+TEST(VerbsTable, NothingIsSaidWhereNobodyWantsIt) {
+    VerbsLog log;
+    log.add({}, 0, 4);
+    log.add(info_of("a"), 1, 4);  // its first rank does
+    EXPECT_TRUE(log.records().empty());
+    EXPECT_EQ(verbs_text(merge_verbs(log.records())), "");
+    EXPECT_EQ(verbs_json({}).dump(), "[]");
+}
+
+TEST(VerbsTable, TheLargestTeamSpeaksAndReasonsStandBehind) {
+    VerbsLog log;
+    log.add(info_of("b", "rank 1: this host has no RDMA device"), 0, 3);
+    log.add(info_of("halves"), 0, 2);
+    VerbsLog other;
+    other.add(info_of("MPI_COMM_WORLD"), 0, 4);
+    std::vector<VerbsRecord> all(log.records().begin(), log.records().end());
+    all.insert(all.end(), other.records().begin(), other.records().end());
+    const auto rows = merge_verbs(all);
+    EXPECT_EQ(verbs_text(rows),
+              "tutti: messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts) and 1 more: its first "
+              "rank by mlx5_0:1 to 2 ranks, 0.469 MiB registered\n"
+              "tutti: no messages by RDMA on b (3 ranks, 2 hosts): rank 1: this host has no RDMA "
+              "device\n");
+    const auto json = verbs_json(rows);
+    EXPECT_EQ(json[0]["state"], "on");
+    EXPECT_EQ(json[0]["communicators"], 2);
+    EXPECT_EQ(json[0]["registered_bytes"], 491'520);
+    EXPECT_EQ(json[1]["reason"], "rank 1: this host has no RDMA device");
+}
+
+TEST(VerbsTable, MoreReasonsThanRowsAreCounted) {
+    VerbsLog log;
+    for (int i = 0; i < 20; ++i) {
+        log.add(info_of("a", ("reason " + std::to_string(i)).c_str()), 0, 2);
+    }
+    ASSERT_EQ(log.records().size(), 8u);
+    EXPECT_EQ(log.records()[7].teams, 13u);
+}
+
+}  // namespace
+}  // namespace tutti::mpi
