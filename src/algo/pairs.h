@@ -17,10 +17,10 @@
 namespace tutti::algo {
 
 struct Pairs {
-    Pairs(sched::Rank p, sched::Rank rank, sched::Rank root = 0)
+    Pairs(sched::Rank p, sched::Rank rank, sched::Rank call_root = 0)
         : power(std::bit_floor(p)),
           extra(p - power),
-          root(root),
+          root(call_root),
           neighbour(rank ^ 1),
           is_outside(rank < 2 * extra && (neighbour == root || (rank != root && rank % 2 == 1))),
           has_guest(rank < 2 * extra && !is_outside),

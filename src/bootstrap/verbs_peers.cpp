@@ -14,7 +14,7 @@ void add_near(std::vector<uint32_t>& peers, const topo::Placement& placement, ui
               uint32_t place, const topo::SwitchOrder* switches) {
     const uint32_t nodes = placement.nodes();
     const auto add = [&](uint64_t node) {
-        peers.push_back(placement.members(node % nodes)[place]);
+        peers.push_back(placement.members(static_cast<uint32_t>(node % nodes))[place]);
     };
     for (uint64_t distance = 1; distance < nodes; distance *= 2) {
         add(own + distance);

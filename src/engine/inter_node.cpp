@@ -86,6 +86,7 @@ bool InterNode::has_multicast() const {
 
 // With what was agreed when the team was made.
 sched::Shape InterNode::agreed(sched::Shape shape) const {
+    shape.has_rdma = uses_verbs_;
     shape.has_multicast = multicast_.route != nullptr;
     shape.message_speed = message_speed();
     if (!shape.has_multicast) return shape;

@@ -17,6 +17,7 @@ sched::Shape Scenario::shape(uint64_t bytes) const {
     shape.root = root;
     shape.bytes = bytes;
     shape.is_commutative = is_commutative;
+    shape.has_rdma = has_rdma();
     shape.has_multicast = has_multicast && hosts > 1;
     if (is_reduction(collective)) {
         shape.element_bytes = 8;
@@ -43,6 +44,7 @@ std::string Scenario::text(uint64_t bytes) const {
     if (!placed.empty() && hosts > 1 && !is_block) text += ", " + placed;
     if (has_root(collective)) text += fmt::format(", root {}", root);
     if (!is_commutative) text += ", not commutative";
+    if (has_rdma()) text += ", with RDMA";
     if (has_multicast) text += ", with multicast";
     return text;
 }

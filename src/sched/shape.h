@@ -33,6 +33,8 @@ struct Shape {
     // Vectors are cut only between elements; divides bytes of a reduction.
     uint32_t element_bytes = 1;
     bool is_commutative = true;
+    // Messages between hosts go by RDMA to the peers that algorithms send most to.
+    bool has_rdma = false;
     // The team has a multicast route, agreed when it was made: Programs may multicast.
     bool has_multicast = false;
     // A receive for which nothing will come may be given back (Transport::set_aside), on all ranks.

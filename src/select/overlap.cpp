@@ -28,6 +28,7 @@ bool covers(const Rule& wide, const Rule& narrow) {
     }
     if (wide.contiguous && wide.contiguous != narrow.contiguous) return false;
     if (wide.commutative && wide.commutative != narrow.commutative) return false;
+    if (wide.rdma && wide.rdma != narrow.rdma) return false;
     if (wide.multicast && wide.multicast != narrow.multicast) return false;
     if (!covers(wide.multicast_mbit, narrow.multicast_mbit)) return false;
     // None fits where switches are not known.
@@ -73,6 +74,9 @@ Fault never_fits(const Rule& rule) {
     }
     if (rule.multicast && *rule.multicast && hosts.high == 1) {
         return "never fits: on one host there is no multicast";
+    }
+    if (rule.rdma && *rule.rdma && hosts.high == 1) {
+        return "never fits: on one host there is no RDMA";
     }
     if (rule.algorithm == kNodeLevel && hosts.low > 1) {
         return "never fits: node runs on one host only";

@@ -76,6 +76,7 @@ std::string describe(const Rule& rule) {
     if (rule.contiguous) text += *rule.contiguous ? ", contiguous" : ", not contiguous";
     for (const std::string& mpi : rule.mpis) text += ", " + mpi;
     if (rule.commutative) text += *rule.commutative ? ", commutative" : ", not commutative";
+    if (rule.rdma) text += *rule.rdma ? ", with RDMA" : ", without RDMA";
     if (rule.multicast) text += *rule.multicast ? ", with multicast" : ", without multicast";
     describe_counts(text, rule.multicast_mbit, "multicast Mbit/s");
     return text;

@@ -57,6 +57,7 @@ struct Rule {
     std::optional<bool> contiguous;         // the order of ranks is a walk along hosts and switches
     std::vector<std::string> mpis;          // empty: any
     std::optional<bool> commutative;
+    std::optional<bool> rdma;
     std::optional<bool> multicast;
     std::optional<Range> multicast_mbit;
     // What it says.

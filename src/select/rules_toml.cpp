@@ -42,6 +42,7 @@ constexpr auto kRuleKeys = std::to_array<std::string_view>({"collective",
                                                             "contiguous",
                                                             "mpi",
                                                             "commutative",
+                                                            "rdma",
                                                             "multicast",
                                                             "multicast_mbit",
                                                             "algorithm",
@@ -139,6 +140,7 @@ Trouble read_entry(const toml::key& key, const toml::node& node, Rule& rule) {
     if (word == "hosts_per_switch") return read_range(node, word, rule.hosts_per_switch);
     if (word == "contiguous") return read_condition(node, word, rule.contiguous);
     if (word == "commutative") return read_condition(node, word, rule.commutative);
+    if (word == "rdma") return read_condition(node, word, rule.rdma);
     if (word == "multicast") return read_condition(node, word, rule.multicast);
     const bool is_option =
         std::find(kTuningKeys.begin(), kTuningKeys.end(), word) != kTuningKeys.end();

@@ -190,6 +190,7 @@ std::string rule_text(const select::Rule& rule) {
         add("mpi", words_text(std::vector<std::string_view>(rule.mpis.begin(), rule.mpis.end())));
     }
     add_switch("commutative", rule.commutative);
+    add_switch("rdma", rule.rdma);
     add_switch("multicast", rule.multicast);
     add_range("multicast_mbit", rule.multicast_mbit);
     const std::string own = rule.node_algorithm ? ":" + *rule.node_algorithm : "";

@@ -279,6 +279,19 @@ TEST_F(Transcript, ExplainNamesWhatANodeCouldRun) {
         << order.out;
 }
 
+// By RDMA no short call is left to the host MPI.
+TEST_F(Transcript, ExplainKnowsRdma) {
+    const std::string barrier = "explain barrier --ranks 4 --mpi openmpi";
+    const Answer plain = tutti(barrier);
+    EXPECT_NE(plain.out.find("runs:  the host MPI's own\n"), std::string::npos) << plain.out;
+    const Answer rdma = tutti(barrier, "TUTTI_VERBS=on");
+    EXPECT_EQ(rdma.status, 0) << rdma.err;
+    EXPECT_TRUE(
+        rdma.out.starts_with("barrier, 4 ranks on 4 hosts, with RDMA\n"
+                             "runs:  dissemination\n"))
+        << rdma.out;
+}
+
 // Where messages are measured to be faster by far, explain says so as the run does.
 TEST_F(Transcript, ExplainComparesSpeeds) {
     const std::string bcast = "explain bcast --bytes 1M --ranks 16 --multicast";

@@ -198,6 +198,20 @@ TEST_F(Choosing, RulesAboutMulticast) {
     EXPECT_EQ(name(choose(shape)), "binomial");
 }
 
+// The host MPI's own short calls were measured beside messages that go through it.
+TEST_F(Choosing, RulesAboutRdma) {
+    auto shape = shape_of(TUTTI_BARRIER, 0, 4);
+    EXPECT_EQ(name(choose(shape)), "host");
+    shape.has_rdma = true;
+    EXPECT_EQ(name(choose(shape)), "dissemination");
+    rules_ = rules_of(
+        "[[rule]]\ncollective = \"barrier\"\nrdma = true\nalgorithm = \"dissemination\"\n"
+        "[[rule]]\ncollective = \"barrier\"\nrdma = false\nalgorithm = \"pairwise\"\n");
+    EXPECT_EQ(choose(shape).value().reason, "rule 1 of r.toml (barrier, with RDMA)");
+    shape.has_rdma = false;
+    EXPECT_EQ(choose(shape).value().reason, "rule 2 of r.toml (barrier, without RDMA)");
+}
+
 // A management Ethernet beside the network of the host MPI: what is measured there says so.
 TEST_F(Choosing, BuiltInMulticastWinsOnlyWhereMessagesAreNotFaster) {
     hosts_ = 16;

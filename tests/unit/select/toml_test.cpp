@@ -256,6 +256,12 @@ INSTANTIATE_TEST_SUITE_P(
               "4:13: never fits: multicast needs a multicast route"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = true\nhosts = 1\nalgorithm = \"host\"",
               "5:13: never fits: on one host there is no multicast"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nrdma = true\nhosts = 1\nalgorithm = \"host\"",
+              "5:13: never fits: on one host there is no RDMA"},
+        Wrong{"[[rule]]\ncollective = \"bcast\"\nrdma = true\nalgorithm = \"host\"\n"
+              "[[rule]]\ncollective = \"bcast\"\nrdma = true\nbytes = \"..4K\"\n"
+              "algorithm = \"host\"",
+              "9:13: never has its turn: rule 1 in line 1 takes the same calls before"},
         Wrong{"[[rule]]\ncollective = \"bcast\"\nmulticast = true\nalgorithm = \"host\"\n"
               "[[rule]]\ncollective = \"bcast\"\nmulticast = true\nbytes = \"..4K\"\n"
               "algorithm = \"host\"",
