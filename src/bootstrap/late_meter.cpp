@@ -78,9 +78,7 @@ Result<sched::Speed> MessageTrial::measure() {
     if (!findings) return findings.error();
     sched::Speed speed;
     for (const SpeedFinding& one : findings.value()) {
-        if (one.is_cut != 0) {
-            return Error{ErrorCode::kBootstrap, "a message to another host failed"};
-        }
+        if (one.is_cut != 0) return cut_off(inter_node_.transport());
         speed = slower(speed, one.speed);
     }
     return speed;

@@ -324,7 +324,7 @@ Report MulticastMaker::measure_messages(Finding& finding) {
     if (!meter_->measure(finding.message)) {
         context_.keep(meter_->let_go());
         finding.is_cut = 1;
-        return trouble("a message to another host failed");
+        return trouble(cut_off(inter_node_.transport()).message);
     }
     process_.remember_speed(partner, finding.message);
     return {};

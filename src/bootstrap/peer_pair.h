@@ -7,12 +7,22 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 
+#include "base/result.h"
 #include "bootstrap/circle.h"
 #include "bootstrap/peer_gather.h"
 #include "engine/inter_node.h"
 
 namespace tutti::bootstrap {
+
+// For a team whose ranks cannot talk to each other any more. Why, by what this one has seen; that may
+// be nothing.
+inline Error cut_off(const transport::Transport& transport) {
+    const std::string why = transport.error();
+    return {ErrorCode::kBootstrap,
+            "a message to another host failed" + (why.empty() ? "" : ": " + why)};
+}
 
 class PeerPair {
   public:
