@@ -5,6 +5,7 @@ import collections
 
 import pytest
 
+import guests
 import harness
 
 MPIS = harness.all_mpis()
@@ -86,3 +87,24 @@ def mpi4py(request):
     if mpi.python is None:
         pytest.skip(f"{mpi.name} has no Python environment")
     return mpi
+
+
+@pytest.fixture(scope="session")
+def able():
+    """This machine can boot virtual machines with RDMA devices."""
+    can = guests.vmlab("check")
+    if can.returncode != 0:
+        pytest.skip(can.stderr.strip())
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A folder that a guest may write."""
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def guest(able, results):
+    """One for all tests of a file."""
+    with guests.booted(guests.HOSTS, results) as name:
+        yield name

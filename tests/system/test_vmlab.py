@@ -2,8 +2,6 @@
 """tools/vmlab: a virtual machine boots with hosts and their RDMA devices, programs built here run
 in it, and nothing stays, however the tool ends. Booting takes some ten seconds of two processors."""
 import os
-import pathlib
-import shlex
 import signal
 import subprocess
 import time
@@ -12,31 +10,7 @@ import uuid
 import pytest
 
 import harness
-
-VMLAB = harness.ROOT / "tools" / "vmlab"
-GUESTS = harness.ROOT / "build" / "vmlab" / "guests"
-HOSTS = 3
-TIMEOUT_S = 400
-needs_tutti = pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
-
-
-def vmlab(*words, **options):
-    return subprocess.run([str(VMLAB), *map(str, words)], capture_output=True, text=True,
-                          timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
-                          env=harness.clean_environment(), cwd=harness.ROOT, **options)
-
-
-def emulators(name):
-    """Processes of a guest: the keeper and qemu name its folder or itself."""
-    found = []
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if f"vmlab-{name}" in words and harness.alive(int(entry.name)):
-            found.append(int(entry.name))
-    return found
+from guests import GUESTS, HOSTS, VMLAB, emulators, on, vmlab, well
 
 
 def wait_for(condition, what, seconds=60):
@@ -44,40 +18,6 @@ def wait_for(condition, what, seconds=60):
     while not condition():
         assert time.monotonic() < deadline, f"never: {what}"
         time.sleep(0.02)
-
-
-@pytest.fixture(scope="module")
-def able():
-    can = vmlab("check")
-    if can.returncode != 0:
-        pytest.skip(can.stderr.strip())
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    return tmp_path_factory.mktemp("results")
-
-
-@pytest.fixture(scope="module")
-def guest(able, results):
-    """One for all tests."""
-    name = f"t-{uuid.uuid4().hex[:8]}"
-    try:
-        done = vmlab("start", "--hosts", HOSTS, "--name", name, "--writable", results)
-        assert (done.returncode, done.stdout) == (0, f"{name}: {HOSTS} hosts\n"), done.stderr
-        yield name
-    finally:
-        vmlab("stop", "--name", name)
-        assert not (GUESTS / name).exists() and not emulators(name)
-
-
-def on(guest, *command, options=()):
-    return vmlab("exec", "--name", guest, *options, "--", *command)
-
-
-def well(done):
-    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 @pytest.mark.parametrize("words, line", [
@@ -108,7 +48,8 @@ def test_what_is_missing_is_named():
 
 
 def test_each_host_has_a_name_and_a_device(guest):
-    told = well(on(guest, "cat /sys/class/infiniband/rxe*/ports/1/state; for k in 0 1 2; do "
+    told = well(on(guest, "cat /sys/class/infiniband/rxe*/ports/1/state; "
+                          f"for k in $(seq 0 {HOSTS - 1}); do "
                           "as-host --host $k sh -c 'hostname; echo $VMLAB_DEVICE'; done"))
     assert told.splitlines() == ["4: ACTIVE"] * HOSTS + [
         line for k in range(HOSTS) for line in (f"h{k}", f"rxe{k}:1")]
@@ -181,50 +122,6 @@ def test_ranks_are_on_hosts_of_their_own(guest, openmpi, results):
         report = harness.Report(results / "report.json")
         # An algorithm across hosts: within one the name would say nothing.
         assert "dissemination" in {row.get("algorithm") for row in report.rows}, report.data
-
-
-def run_by_rdma(guest, openmpi, results, ranks, program, *words, before="", own=""):
-    """An MPI program, a rank a host; `before` is run on the guest first, `own` by each rank."""
-    report = results / f"rdma-{uuid.uuid4().hex[:8]}.json"
-    command = [str(harness.TUTTI), "run", f"--report={report}", "--verbs=on", "--", openmpi.launcher,
-               "-n", str(ranks), "as-host", "sh", "-c", f"{own} exec \"$@\"", "sh",
-               str(openmpi.compile(program)), *map(str, words)]
-    done = on(guest, f"{before} {shlex.join(command)}", options=["--timeout", "240"])
-    return done, harness.Report(report).data["verbs"] if report.exists() else None
-
-
-@needs_tutti
-@pytest.mark.parametrize("program, words", [("simple", [10]), ("moves", ["edges"]),
-                                            ("random_mixed", ["--calls", 60, "--threads", 1])])
-def test_collectives_by_rdma(guest, openmpi, results, program, words):
-    done, verbs = run_by_rdma(guest, openmpi, results, HOSTS, program, *words)
-    assert [line for line in well(done).splitlines() if line.startswith("ok ")], done.stderr
-    assert verbs, done.stderr
-    world = verbs[0]
-    assert (world["state"], world["ranks"], world["hosts"]) == ("on", HOSTS, HOSTS), verbs
-    assert (world["port"], world["peers"]) == ("rxe0:1", HOSTS - 1), verbs
-
-
-@needs_tutti
-def test_a_rank_without_a_device_keeps_all_from_rdma(guest, openmpi, results):
-    own = "[ $VMLAB_DEVICE != rxe1:1 ] || export TUTTI_VERBS_DEVICE=none:1;"
-    done, verbs = run_by_rdma(guest, openmpi, results, HOSTS, "simple", 10, own=own)
-    assert [line for line in well(done).splitlines() if line.startswith("ok ")], done.stderr
-    reason = "rank 1: this host has no RDMA device none:1"
-    assert [(row["state"], row["reason"]) for row in verbs] == [("off", reason)], verbs
-    assert f"has no RDMA: {reason}" in done.stderr
-
-
-@needs_tutti
-def test_a_cable_that_is_pulled_ends_the_program_and_names_the_peer(guest, openmpi, results):
-    pull = "(sleep 15; ip link set p1 down) &"
-    try:
-        done, _ = run_by_rdma(guest, openmpi, results, 2, "random_mixed", "--seconds", 200,
-                              before=pull)
-    finally:
-        well(on(guest, "ip link set p1 up"))
-    assert done.returncode not in (0, 124), f"{done.stdout}\n{done.stderr}"
-    assert "RDMA to rank " in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

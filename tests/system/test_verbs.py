@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI programs whose messages go by RDMA, on the soft-RoCE devices of a virtual machine, and what
+keeps them from it. With TESTS_LONG on 2, 4 and 8 hosts, and a thousand of what there can be many."""
+import shlex
+import uuid
+
+import pytest
+
+import harness
+from guests import on, well
+from harness import LONG
+
+pytestmark = pytest.mark.skipif(harness.BARE, reason="SYSTEST_BARE: there is no Tutti to look at")
+
+
+def command(openmpi, ranks, program, *words, report="", own=""):
+    """The line that runs an MPI program, a rank a host; `own` is run by each rank first."""
+    return shlex.join([str(harness.TUTTI), "run", f"--report={report or 1}", "--verbs=on", "--",
+                       openmpi.launcher, "-n", str(ranks), "as-host", "sh", "-c",
+                       f"{own} exec \"$@\"", "sh", str(openmpi.compile(program)),
+                       *map(str, words)])
+
+
+def run_by_rdma(guest, openmpi, results, ranks, program, *words, before="", own=""):
+    """`before` is run on the guest first. What became of it, and the report if there is one."""
+    report = results / f"rdma-{uuid.uuid4().hex[:8]}.json"
+    line = command(openmpi, ranks, program, *words, report=report, own=own)
+    done = on(guest, f"{before} {line}", options=["--timeout", "1000" if LONG else "240"])
+    return done, harness.Report(report) if report.exists() else None
+
+
+def expect_rdma(done, report, ranks):
+    """All went well, and all messages that could went by RDMA."""
+    assert [line for line in well(done).splitlines() if line.startswith("ok ")], done.stderr
+    assert report and report.data["verbs"], done.stderr
+    world = report.data["verbs"][0]
+    assert (world["state"], world["ranks"], world["hosts"]) == ("on", ranks, ranks), world
+    assert (world["port"], world["peers"]) == ("rxe0:1", ranks - 1), world
+    # Nothing is left to the host MPI for being faster.
+    left = [reason for reason in report.reasons(ranks) if "the rules" in reason]
+    assert not left, left
+
+
+# Ranks, a program, its words.
+BRIEF = [(3, "moves", ["edges"]), (3, "random_mixed", ["--calls", 60, "--threads", 1])]
+AT_LENGTH = [(ranks, program, words) for ranks in (2, 4, 8) for program, words in (
+    ("simple", [50]), ("moves", ["edges"]), ("moves", ["large"]), ("perturb", []),
+    ("random_mixed", ["--calls", 1000]))]
+
+
+@pytest.mark.parametrize("ranks, program, words", AT_LENGTH if LONG else BRIEF)
+def test_collectives(guest, openmpi, results, ranks, program, words):
+    expect_rdma(*run_by_rdma(guest, openmpi, results, ranks, program, *words), ranks)
+
+
+@pytest.mark.parametrize("count", [1000 if LONG else 20])
+def test_many_communicators(guest, openmpi, results, count):
+    done, report = run_by_rdma(guest, openmpi, results, 2, "many_comms", count, 4)
+    expect_rdma(done, report, 2)
+    # The first of them is MPI_COMM_WORLD; two of the four halves have one rank each.
+    assert report.data["verbs"][0]["communicators"] >= count + 1, report.data["verbs"]
+
+
+def test_two_jobs_share_the_devices(guest, openmpi):
+    jobs = [command(openmpi, 3, "random_mixed", "--calls", 20, "--threads", 1, "--seed", seed)
+            for seed in (1, 2)]
+    done = on(guest, f"{jobs[0]} & {jobs[1]} && wait $!", options=["--timeout", "240"])
+    assert well(done).count("\nok ") + done.stdout.startswith("ok ") == 2, done
+    assert done.stderr.count("tutti: messages by RDMA on ") == 2, done.stderr
+
+
+# Root may lock what it likes, unless it gives that up.
+UNPRIVILEGED = "setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock"
+
+
+@pytest.mark.parametrize("own, reason", [
+    ("[ $VMLAB_DEVICE != rxe1:1 ] || export TUTTI_VERBS_DEVICE=none:1;",
+     "rank 1: this host has no RDMA device none:1"),
+    (f"[ $VMLAB_DEVICE != rxe2:1 ] || {{ ulimit -l 64; exec {UNPRIVILEGED} \"$@\"; }};",
+     "rank 2: memory cannot be registered (ulimit -l may be too small): 122880 bytes: "
+     "Cannot allocate memory")])
+def test_what_one_rank_has_not_keeps_all_from_it(guest, openmpi, results, own, reason):
+    done, report = run_by_rdma(guest, openmpi, results, 3, "simple", 10, own=own)
+    assert [line for line in well(done).splitlines() if line.startswith("ok ")], done.stderr
+    rows = report.data["verbs"]
+    assert [(row["state"], row["reason"]) for row in rows] == [("off", reason)], rows
+    assert f"has no RDMA: {reason}" in done.stderr
+
+
+def test_a_rank_that_is_killed_ends_the_program(guest, openmpi, results):
+    """Its launcher sees to it; nobody hangs, and nothing stays on the devices."""
+    kill = "(sleep 8; pkill -KILL -o random_mixed) &"
+    done, _ = run_by_rdma(guest, openmpi, results, 3, "random_mixed", "--seconds", 200,
+                          before=kill)
+    assert done.returncode not in (0, 124), f"{done.stdout}\n{done.stderr}"
+    assert well(on(guest, "pgrep random_mixed || echo none")) == "none\n"
+    expect_rdma(*run_by_rdma(guest, openmpi, results, 3, "simple", 3), 3)
+
+
+def test_a_cable_that_is_pulled_ends_the_program_and_names_the_peer(guest, openmpi, results):
+    pull = "(sleep 15; ip link set p1 down) &"
+    try:
+        done, _ = run_by_rdma(guest, openmpi, results, 2, "random_mixed", "--seconds", 200,
+                              before=pull)
+    finally:
+        well(on(guest, "ip link set p1 up"))
+    assert done.returncode not in (0, 124), f"{done.stdout}\n{done.stderr}"
+    assert "RDMA to rank " in done.stderr, done.stderr
