@@ -4,7 +4,7 @@
 
 namespace tutti::transport::verbs {
 
-Result<std::unique_ptr<Device>> open_library(const std::string&) {
+Result<std::unique_ptr<Device>> open_library(const VerbsSettings&) {
     return Error{ErrorCode::kSystem, "this build uses no RDMA devices: it had no infiniband/verbs.h"};
 }
 
