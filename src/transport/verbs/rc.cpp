@@ -436,24 +436,27 @@ void Rc::close() {
     }
 }
 
-bool Rc::has_left() {
-    poll();
-    bool is_over = true;
-    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        const Pair& at = pairs_[pair];
-        const bool has_left = at.last_number != 0 && at.slots.is_complete(at.last_number);
-        is_over = is_over && (at.has_failed || !at.is_connected || has_left);
-    }
-    return is_over;
+// Nothing is under way to this end any more, or never was, or it is given up.
+bool Rc::is_over(const Pair& at) const {
+    const bool is_sent = at.last_number != 0 && at.slots.is_complete(at.last_number);
+    return at.has_failed || !at.is_connected || is_sent;
 }
 
+// An end that has left wants nothing more, and may be gone, so that nothing sent to it completes.
+bool Rc::has_left() {
+    poll();
+    const std::span<const Pair> pairs(pairs_.get(), peers_.size());
+    return std::ranges::all_of(
+        pairs, [&](const Pair& at) { return is_over(at) || at.is_left_by_peer; });
+}
+
+// One that has left and is there still waits for this end's last word.
 bool Rc::is_closed() {
-    bool is_over = has_left();
-    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        const Pair& at = pairs_[pair];
-        is_over = is_over && (at.has_failed || !at.is_connected || at.is_left_by_peer);
-    }
-    return is_over;
+    poll();
+    const std::span<const Pair> pairs(pairs_.get(), peers_.size());
+    return std::ranges::all_of(pairs, [&](const Pair& at) {
+        return is_over(at) && (at.has_failed || !at.is_connected || at.is_left_by_peer);
+    });
 }
 
 }  // namespace tutti::transport::verbs

@@ -56,9 +56,9 @@ class Rc final : public Transport {
     // and the other ends may still give slots back: this must stay until is_closed(), and at the
     // least until has_left().
     void close();
-    // What this end has sent is at the others', as far as they are there.
+    // What this end has sent is at the others', as far as they are there and still want it.
     [[nodiscard]] bool has_left();
-    // And the others have said the same.
+    // All of it is, and the others have said the same.
     [[nodiscard]] bool is_closed();
 
   private:
@@ -127,6 +127,7 @@ class Rc final : public Transport {
     void note(uint32_t pair, const std::string& why);
     void fail_pair(uint32_t pair, const std::string& why);
     void drop(Line& line);
+    [[nodiscard]] bool is_over(const Pair& at) const;
 
     std::unique_ptr<Endpoint> endpoint_;
     Clock& clock_;

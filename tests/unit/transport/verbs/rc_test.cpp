@@ -202,6 +202,21 @@ TEST(Rc, WhatOneEndSentComesThoughAWriteToItHasFailed) {
     EXPECT_EQ(ends.ends[1]->error(), "RDMA to rank 0 failed: that end has left");
 }
 
+// At the end of a program the last one finds nobody who would acknowledge what it sends, and does
+// not wait for that.
+TEST(Rc, WhoLeavesLastWaitsForNobody) {
+    Ends ends({});
+    ends.ends[0]->close();
+    ASSERT_TRUE(ends.run_until([&] { return ends.ends[0]->has_left(); }));
+    ends.ends[0].reset();
+    const uint64_t begin_ns = ends.verbs.now_ns();
+    ends.ends[1]->close();
+    ASSERT_TRUE(ends.run_until([&] { return ends.ends[1]->has_left(); }));
+    constexpr uint64_t kRetriesNs = 500'000'000;
+    EXPECT_LT(ends.verbs.now_ns() - begin_ns, kRetriesNs);
+    EXPECT_FALSE(ends.ends[1]->is_closed());
+}
+
 // Half a message is none, and those behind it come.
 TEST(Rc, ASendThatIsGivenUpFailsItsReceive) {
     Ends ends({});
