@@ -161,7 +161,10 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
 
     // Not under hold(), these and what follows.
     // The call under way has failed.
-    void cancel() { executor_->cancel(); }
+    void cancel() {
+        const auto held = hold();
+        executor_->cancel();
+    }
     Step step() {
         const Step step = multicast_.route ? step_multicast() : executor_->step();
         if (step == Step::kDone) is_under_way_ = false;

@@ -44,6 +44,7 @@ std::byte* InterNode::make_blocks(uint64_t bytes) {
 }
 
 transport::State InterNode::retract() {
+    const auto held = hold();
     const transport::State state = executor_->withdraw();
     if (state != transport::State::kDone) return state;
     log_.withdraw();
