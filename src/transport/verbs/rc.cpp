@@ -217,13 +217,16 @@ bool Rc::agrees(uint32_t pair, uint32_t stream, Operation& operation, const Call
     return false;
 }
 
-void Rc::end_recv(uint32_t pair, uint32_t stream, State state) {
+void Rc::end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order) {
     Pair& at = pairs_[pair];
     Line& line = at.streams[stream].recvs;
     Operation* operation = line.first;
     line.first = operation->next;
     if (!line.first) at.recving &= ~(1u << stream);
-    if (operation->ticket) operation->ticket->state = state;
+    if (operation->ticket) {
+        operation->ticket->state = state;
+        operation->ticket->number = order;  // for set_aside()
+    }
     release(operation);
 }
 
@@ -234,8 +237,9 @@ bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {
     if (!first.bytes.empty()) {
         std::memcpy(operation.target, first.bytes.data(), first.bytes.size());
     }
+    const uint64_t order = first.order;
     kept.erase(kept.begin());
-    end_recv(pair, stream, State::kDone);
+    end_recv(pair, stream, State::kDone, order);
     return true;
 }
 
@@ -275,7 +279,9 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         }
         operation.done += header.piece_bytes;
         at.slots.release(stream);
-        if (operation.done == operation.bytes) end_recv(pair, stream, State::kDone);
+        if (operation.done == operation.bytes) {
+            end_recv(pair, stream, State::kDone, ++of.received);
+        }
     }
 }
 

@@ -80,13 +80,15 @@ class Rc final : public Transport {
     };
     // A message that came for a receive which was set aside.
     struct Kept {
+        uint64_t order = 0;  // in its stream
         CallWord word;
         std::vector<std::byte> bytes;
     };
     struct Stream {
         Line sends;
         Line recvs;
-        std::vector<Kept> kept;  // before what lies in slots
+        std::vector<Kept> kept;  // in order, before what lies in slots
+        uint64_t received = 0;   // messages, of which some were kept
     };
     struct Pair {
         Slots slots;
@@ -118,7 +120,8 @@ class Rc final : public Transport {
     bool take_kept(uint32_t pair, uint32_t stream, Operation& operation);
     bool agrees(uint32_t pair, uint32_t stream, Operation& operation, const CallWord& word,
                 size_t bytes);
-    void end_recv(uint32_t pair, uint32_t stream, State state);
+    // order: of a message that is received.
+    void end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order = 0);
     void tell(uint32_t pair, uint32_t also);
     void look(uint32_t pair);
     bool post(uint32_t pair, const Write& write);

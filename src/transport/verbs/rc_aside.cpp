@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is called off, and what is put aside for a later receive.
+#include <algorithm>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -47,10 +49,13 @@ State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_
         if (!stream.recvs.first) at.recving &= ~(1u << id.slot);
         return State::kDone;
     }
+    // Receives may be set aside in any order, and one of what was kept before goes back there.
     try {
-        Kept kept{id.word, {}};
+        Kept kept{ticket.number, id.word, {}};
         if (bytes > 0) kept.bytes.assign(data, data + bytes);
-        stream.kept.push_back(std::move(kept));
+        const auto behind =
+            std::ranges::upper_bound(stream.kept, kept.order, std::less<>{}, &Kept::order);
+        stream.kept.insert(behind, std::move(kept));
     } catch (const std::bad_alloc&) {
         return State::kFailed;
     }

@@ -329,6 +329,34 @@ TEST(Rc, AReceiveThatIsSetAsideLosesNothing) {
     }
 }
 
+// In whatever order they are set aside, and again.
+TEST(Rc, WhatIsSetAsideComesInTheOrderInWhichItCame) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(11);
+    for (const size_t bytes : {10u, 3000u, 20u}) write(letters, prng, 0, 1, bytes);
+    for (Letter& letter : letters) {
+        send(ends, letter);
+        recv(ends, letter);
+    }
+    ASSERT_TRUE(ends.run_until([&] { return std::ranges::all_of(letters, is_over); }));
+    const auto set_aside = [&](Letter& letter) {
+        const State state = ends.ends[1]->set_aside(0, letter.id, letter.got.data(),
+                                                    letter.got.size(), letter.recv);
+        EXPECT_EQ(state, State::kDone);
+        std::ranges::fill(letter.got, std::byte{0});
+    };
+    for (const size_t i : {1u, 2u, 0u}) set_aside(letters[i]);
+    recv(ends, letters[0]);
+    ASSERT_TRUE(is_over(letters[0]));
+    set_aside(letters[0]);
+    for (Letter& letter : letters) {
+        recv(ends, letter);
+        ASSERT_TRUE(is_over(letter)) << ends.ends[1]->error();
+        EXPECT_EQ(letter.got, letter.sent);
+    }
+}
+
 TEST(Rc, NothingIsWrittenToACancelledReceive) {
     Ends ends({});
     std::deque<Letter> letters;
