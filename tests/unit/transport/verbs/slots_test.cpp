@@ -110,112 +110,122 @@ TEST(Slots, AreToldOfWhereNoSharedOneIsFree) {
     EXPECT_TRUE(slots.must_tell());
 }
 
-// Two ends, one that writes and one that reads what it feels like: nothing is overwritten, a stream
-// that is read gets through, and immediates never outnumber the receives.
+// Two ends that write and read what they feel like, both ways over connections that keep order:
+// nothing is overwritten, a stream that is read gets through, and immediates never outnumber the
+// receives.
 class SlotsWalk : public testing::Test {
   protected:
-    struct Piece {
-        uint32_t slot = 0;
+    // A piece, or a word where there is no slot.
+    struct Flying {
+        uint32_t slot = kNoSlot;
         SlotHeader header;
         uint64_t write = 0;
         bool is_signaled = false;
     };
-    void write(uint32_t stream) {
-        if (!sender_.may_write()) return;
-        const uint32_t slot = sender_.take(stream);
+    struct End {
+        Slots slots;
+        std::deque<Flying> coming;
+        uint64_t completed = 0;  // its own writes
+        std::array<uint64_t, kSlotsMax> sent{};
+        std::array<uint64_t, kSlotsMax> read{};
+    };
+    void send(uint32_t from, uint32_t slot, SlotHeader header) {
+        Slots& slots = ends_[from].slots;
+        const uint64_t number = slots.write(slot);
+        header.freed = slots.freed();
+        slots.told();
+        const bool is_signaled = slot == kNoSlot ? slots.must_signal(number)
+                                                 : slots.must_signal(number, header.stream);
+        ends_[1 - from].coming.push_back({slot, header, number, is_signaled});
+        ASSERT_LE(ends_[1 - from].coming.size(), 2 * kSlots);
+    }
+    void write(uint32_t from, uint32_t stream) {
+        Slots& slots = ends_[from].slots;
+        if (!slots.may_write()) return;
+        const uint32_t slot = slots.take(stream);
         if (slot == kNoSlot) return;
-        const SlotHeader header = header_of(stream, sender_.next_sequence(stream));
-        const uint64_t number = sender_.write(slot);
-        flying_.push_back({slot, header, number, sender_.must_signal(number, stream)});
-        ++sent_[stream];
-        ASSERT_LE(flying_.size(), kSlots);
+        send(from, slot, header_of(stream, slots.next_sequence(stream)));
+        ++ends_[from].sent[stream];
     }
-    void land() {
-        if (flying_.empty()) return;
-        const Piece piece = flying_.front();
-        flying_.pop_front();
-        ASSERT_TRUE(receiver_.arrive(piece.slot, piece.header));
+    void land(uint32_t to) {
+        End& end = ends_[to];
+        if (end.coming.empty()) return;
+        const Flying flying = end.coming.front();
+        end.coming.pop_front();
+        if (flying.slot != kNoSlot) {
+            ASSERT_TRUE(end.slots.arrive(flying.slot, flying.header));
+        }
+        end.slots.hear(flying.header.freed);
         // All before too, which the signaled one says.
-        if (piece.is_signaled) completed_ = piece.write;
+        if (flying.is_signaled) ends_[1 - to].completed = flying.write;
     }
-    void read(uint32_t stream) {
-        if (receiver_.first(stream) == kNoSlot) return;
-        receiver_.release(stream);
-        ++read_[stream];
+    void read(uint32_t at, uint32_t stream) {
+        if (ends_[at].slots.first(stream) == kNoSlot) return;
+        ends_[at].slots.release(stream);
+        ++ends_[at].read[stream];
     }
-    void tell() {
-        if (!receiver_.must_tell()) return;
-        words_.push_back(receiver_.freed());
-        receiver_.told();
-        ASSERT_LE(words_.size(), kSlots);
-    }
-    void hear() {
-        if (words_.empty()) return;
-        sender_.hear(words_.front());
-        words_.pop_front();
+    void complete(uint32_t at) { ends_[at].slots.complete(ends_[at].completed); }
+    void tell(uint32_t from) {
+        Slots& slots = ends_[from].slots;
+        if (slots.must_tell() && slots.may_write()) send(from, kNoSlot, {});
     }
     void run(Prng& prng) {
-        for (int turn = 0; turn < 3000; ++turn) {
+        for (int turn = 0; turn < 4000; ++turn) {
+            const auto at = static_cast<uint32_t>(prng.below(2));
             const auto stream = static_cast<uint32_t>(prng.below(kSlotsMax));
-            switch (prng.below(6)) {
+            switch (prng.below(5)) {
                 case 0:
                 case 1:
-                    write(stream);
+                    write(at, stream);
                     break;
                 case 2:
-                    land();
+                    land(at);
                     break;
                 case 3:
-                    read(stream % 7);  // others are never asked for
-                    break;
-                case 4:
-                    hear();
+                    read(at, stream % kRead);  // others are never asked for
                     break;
                 default:
-                    sender_.complete(completed_);
+                    complete(at);
             }
-            tell();
+            tell(at);
             if (HasFatalFailure()) return;
         }
     }
-    // Each of the streams that are read goes on, though all others lie there.
-    void expect_progress() {
-        for (uint32_t stream = 0; stream < 7; ++stream) {
-            const uint64_t goal = sent_[stream] + 40;
-            for (int turn = 0; turn < 10'000 && read_[stream] < goal; ++turn) {
-                if (sent_[stream] < goal) write(stream);
-                land();
-                read(stream);
-                tell();
-                hear();
-                sender_.complete(completed_);
+    // Each of the streams that are read goes on, though all others lie there and the other end
+    // sends none of its own.
+    void expect_progress(uint32_t from) {
+        End& end = ends_[from];
+        End& other = ends_[1 - from];
+        for (uint32_t stream = 0; stream < kRead; ++stream) {
+            const uint64_t goal = end.sent[stream] + 40;
+            for (int turn = 0; turn < 10'000 && other.read[stream] < goal; ++turn) {
+                if (end.sent[stream] < goal) write(from, stream);
+                for (const uint32_t at : {0u, 1u}) {
+                    land(at);
+                    complete(at);
+                    tell(at);
+                }
+                read(1 - from, stream);
+                if (HasFatalFailure()) return;
             }
-            ASSERT_EQ(read_[stream], goal) << "stream " << stream << " stands still";
+            ASSERT_EQ(other.read[stream], goal) << "stream " << stream << " stands still";
         }
     }
 
-    Slots sender_;
-    Slots receiver_;
-    std::deque<Piece> flying_;
-    std::deque<uint32_t> words_;
-    uint64_t completed_ = 0;
-    std::array<uint64_t, kSlotsMax> sent_{};
-    std::array<uint64_t, kSlotsMax> read_{};
+    static constexpr uint32_t kRead = 7;  // of the streams
+    std::array<End, 2> ends_;
 };
 
 TEST_F(SlotsWalk, Seeds) {
     const test::Seeds seeds = test::Seeds::wanted(300);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
-        sender_ = receiver_ = Slots{};
-        flying_.clear();
-        words_.clear();
-        completed_ = 0;
-        sent_ = read_ = {};
+        ends_ = {};
         Prng prng(seed);
         run(prng);
-        if (HasFatalFailure()) return;
-        expect_progress();
+        for (const uint32_t from : {0u, 1u}) {
+            if (!HasFatalFailure()) expect_progress(from);
+        }
         if (HasFatalFailure()) return;
     }
 }
