@@ -5,7 +5,8 @@
 namespace tutti::transport::verbs {
 
 Result<std::unique_ptr<Device>> open_library(const VerbsSettings&) {
-    return Error{ErrorCode::kSystem, "this build uses no RDMA devices: it had no infiniband/verbs.h"};
+    return Error{ErrorCode::kSystem,
+                 "this build uses no RDMA devices: it had no infiniband/verbs.h"};
 }
 
 }  // namespace tutti::transport::verbs

@@ -442,8 +442,8 @@ void Rc::close() {
     }
 }
 
-// Nothing is under way to this end any more, or never was, or it is given up.
-bool Rc::is_over(const Pair& at) const {
+// Nothing is under way to that end any more, or never was, or it is given up.
+bool Rc::is_over(const Pair& at) {
     const bool is_sent = at.last_number != 0 && at.slots.is_complete(at.last_number);
     return at.has_failed || !at.is_connected || is_sent;
 }
@@ -451,16 +451,14 @@ bool Rc::is_over(const Pair& at) const {
 // An end that has left wants nothing more, and may be gone, so that nothing sent to it completes.
 bool Rc::has_left() {
     poll();
-    const std::span<const Pair> pairs(pairs_.get(), peers_.size());
-    return std::ranges::all_of(
-        pairs, [&](const Pair& at) { return is_over(at) || at.is_left_by_peer; });
+    return std::all_of(pairs_.get(), pairs_.get() + peers_.size(),
+                       [](const Pair& at) { return is_over(at) || at.is_left_by_peer; });
 }
 
 // One that has left and is there still waits for this end's last word.
 bool Rc::is_closed() {
     poll();
-    const std::span<const Pair> pairs(pairs_.get(), peers_.size());
-    return std::ranges::all_of(pairs, [&](const Pair& at) {
+    return std::all_of(pairs_.get(), pairs_.get() + peers_.size(), [](const Pair& at) {
         return is_over(at) && (at.has_failed || !at.is_connected || at.is_left_by_peer);
     });
 }

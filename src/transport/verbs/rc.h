@@ -130,7 +130,7 @@ class Rc final : public Transport {
     void note(uint32_t pair, const std::string& why);
     void fail_pair(uint32_t pair, const std::string& why);
     void drop(Line& line);
-    [[nodiscard]] bool is_over(const Pair& at) const;
+    [[nodiscard]] static bool is_over(const Pair& at);
 
     std::unique_ptr<Endpoint> endpoint_;
     Clock& clock_;

@@ -134,8 +134,8 @@ class SlotsWalk : public testing::Test {
         const uint64_t number = slots.write(slot);
         header.freed = slots.freed();
         slots.told();
-        const bool is_signaled = slot == kNoSlot ? slots.must_signal(number)
-                                                 : slots.must_signal(number, header.stream);
+        const bool is_signaled =
+            slot == kNoSlot ? slots.must_signal(number) : slots.must_signal(number, header.stream);
         ends_[1 - from].coming.push_back({slot, header, number, is_signaled});
         ASSERT_LE(ends_[1 - from].coming.size(), 2 * kSlots);
     }
