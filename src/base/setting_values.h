@@ -128,6 +128,17 @@ inline bool set_gid(std::optional<uint64_t>& target, std::string_view text) {
     return true;
 }
 
+// As others write it: with the bit that says how its port is a member, or without.
+inline bool set_partition(std::optional<uint64_t>& target, std::string_view text) {
+    target.reset();
+    if (text == "auto") return true;
+    constexpr uint64_t kMask = 0x7fff;
+    const auto value = parse_hex(text);
+    if (!value || *value > 0xffff || (*value & kMask) == 0) return false;
+    target = value;
+    return true;
+}
+
 inline bool set_faults(Settings& settings, std::string_view text) {
     return assign(settings.faults, parse_faults(text)) && set_text(settings.faults_text, text);
 }

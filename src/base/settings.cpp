@@ -279,18 +279,17 @@ constexpr auto kLastEntries = std::to_array<Entry>({
      "from 1 to 64"},
     {{"TUTTI_VERBS", "--verbs", "off|on|auto", "off",
       "Messages across hosts go by RDMA writes (InfiniBand, RoCE) to the peers that algorithms "
-      "send "
-      "most to, where all processes of a communicator can and a probe has shown it; else all go by "
-      "the host MPI's. on says in a line why where they cannot; auto does not, and leaves "
-      "pretended "
-      "hosts alone. Off unless asked for: it was tried on soft-RoCE alone. See docs/verbs.md."},
+      "send most to, where all processes of a communicator can and a probe has shown it; else all "
+      "go by the host MPI's. on says in a line why where they cannot; auto does not, and leaves "
+      "pretended hosts alone. Off unless asked for: it was tried on soft-RoCE alone. See "
+      "docs/verbs.md."},
      [](Settings& s, std::string_view v) {
          return assign(s.verbs.choice, parse_auto_on_off<VerbsChoice>(v));
      },
      [](const Settings& s) { return shown_auto_on_off(s.verbs.choice); }},
     {{"TUTTI_VERBS_DEVICE", "--verbs-device", "NAME[:PORT]", "the first port that is up",
-      "The RDMA device and port, as in mlx5_0:1. Each process's own variable goes before rank "
-      "0's."},
+      "The RDMA device and port, as in mlx5_0:1; else, of ports of one InfiniBand network, the one "
+      "nearest to the process. Each process's own variable goes before rank 0's."},
      [](Settings& s, std::string_view v) { return set_port(s.verbs.device, v); },
      [](const Settings& s) { return shown(s.verbs.device); },
      "with a port from 1 to 4"},
@@ -300,6 +299,12 @@ constexpr auto kLastEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return set_gid(s.verbs.gid, v); },
      [](const Settings& s) { return s.verbs.gid ? shown(*s.verbs.gid) : "auto"; },
      "from 0 to 255"},
+    {{"TUTTI_VERBS_PKEY", "--verbs-pkey", "KEY|auto", "auto",
+      "The partition of RDMA packets (InfiniBand) by its key, as in 0x8001; auto: the first in the "
+      "port's table."},
+     [](Settings& s, std::string_view v) { return set_partition(s.verbs.partition, v); },
+     [](const Settings& s) { return s.verbs.partition ? hex_word(*s.verbs.partition) : "auto"; },
+     "from 0x0001 to 0xffff, and not 0x8000"},
     {{"TUTTI_VERBS_SL", "--verbs-sl", "LEVEL", "0",
       "The service level of RDMA packets (InfiniBand; on Ethernet their priority), 0 to 15."},
      [](Settings& s, std::string_view v) { return set_count(s.verbs.service_level, v, 15); },

@@ -48,8 +48,9 @@ struct McastSettings {
 // Messages across hosts by RDMA.
 struct VerbsSettings {
     VerbsChoice choice = VerbsChoice::kOff;
-    std::string device;           // "mlx5_0", "mlx5_0:1"; empty: the first port that is up
-    std::optional<uint64_t> gid;  // its index at the port; none: found by itself
+    std::string device;                 // "mlx5_0", "mlx5_0:1"; empty: the first that is up
+    std::optional<uint64_t> gid;        // its index at the port; none: found by itself
+    std::optional<uint64_t> partition;  // its key; none: the first of the port
     uint64_t service_level = 0;
     uint64_t traffic_class = 0;
     // 4.096 us times two to the power of it, 67 ms, and devices take up to four of them: seven

@@ -17,6 +17,15 @@ std::optional<uint64_t> parse_count(std::string_view text) {
     return value;
 }
 
+std::optional<uint64_t> parse_hex(std::string_view text) {
+    if (!text.starts_with("0x")) return std::nullopt;
+    uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
 std::optional<uint64_t> parse_bytes(std::string_view text) {
     uint64_t value = 0;
     const char* last = text.data() + text.size();
@@ -121,6 +130,16 @@ std::string bytes_word(uint64_t bytes) {
     size_t unit = 0;
     for (; unit < kUnits.size() && bytes != 0 && bytes % 1024 == 0; ++unit) bytes /= 1024;
     return std::to_string(bytes) + std::string(kUnits.substr(unit == 0 ? 3 : unit - 1, 1));
+}
+
+std::string hex_word(uint64_t value) {
+    std::array<char, 16> digits{};
+    const auto [last, error] =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    const std::string_view shown(digits.data(), static_cast<size_t>(last - digits.data()));
+    constexpr size_t kDigitsMin = 4;
+    return "0x" + std::string(kDigitsMin - std::min(kDigitsMin, shown.size()), '0') +
+           std::string(shown);
 }
 
 std::string format_bytes(uint64_t bytes) {

@@ -14,6 +14,8 @@ namespace tutti {
 // "8", "64K", "1M", "2G", also "64KiB"; powers of two. Nothing else, no sign, no overflow.
 std::optional<uint64_t> parse_bytes(std::string_view text);
 std::optional<uint64_t> parse_count(std::string_view text);
+// "0x8001"; nothing else.
+std::optional<uint64_t> parse_hex(std::string_view text);
 // Non-negative decimal number ("2", "0.5"); nothing else.
 std::optional<double> parse_decimal(std::string_view text);
 // "100Gbit", "25mbit", "2.5Gbit/s": bits per second, powers of ten. Above zero, at most 1,000 Tbit.
@@ -26,6 +28,8 @@ std::string format_duration(uint64_t ns);
 std::string bytes_word(uint64_t bytes);
 // 65536 -> "64 KiB", 1000 -> "1000 B": exact, never rounded.
 std::string format_bytes(uint64_t bytes);
+// 32769 -> "0x8001": four digits at least.
+std::string hex_word(uint64_t value);
 // Text of somebody else's for a message: one line whatever is in it, and not endless.
 std::string printable(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);

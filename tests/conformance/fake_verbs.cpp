@@ -38,6 +38,8 @@ struct Queue {
     bool is_connected = false;
     bool has_failed = false;
     uint32_t recvs = 0;
+    uint32_t first_packet = 0;
+    uint32_t awaited_packet = 0;  // the other end's first, as it was told
     uint64_t posted = 0;
     uint64_t arrived = 0;
     uint64_t polled = 0;  // completions have been polled up to this write
@@ -86,13 +88,15 @@ class FakeEndpoint final : public Endpoint {
     ~FakeEndpoint() override { node_.is_gone = true; }
     std::span<std::byte> memory() override { return node_.memory; }
     PairCard card(uint32_t pair) override {
-        return {node_.need.pair_bytes * pair, node_.number + 1, pair, 0, 0};
+        return {node_.need.pair_bytes * pair, node_.number + 1, pair,
+                node_.queues[pair].first_packet, 0};
     }
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override {
         static_cast<void>(port);
         Queue& queue = node_.queues[pair];
         queue.peer_node = other.key - 1;
         queue.peer_pair = other.queue_pair;
+        queue.awaited_packet = other.first_packet;
         queue.is_connected = true;
         queue.recvs = node_.need.recvs;
         return Done{};
@@ -150,6 +154,7 @@ class FakeDevice final : public transport::verbs::Device {
         node->queues.resize(need.pairs);
         // What is not shown yet at the other end may be older than what is under way here.
         for (Queue& queue : node->queues) {
+            queue.first_packet = static_cast<uint32_t>(verbs_.prng_.below(1u << 24));
             queue.ring.resize(size_t{4} * need.sends);
             for (Posted& posted : queue.ring) posted.bytes.reserve(need.mtu_bytes);
         }
@@ -228,7 +233,8 @@ void FakeVerbs::arrive(const Event& event) {
     Posted& posted = node.at(event.pair, event.number);
     Node& other = *nodes_[queue.peer_node];
     Queue& far = other.queues[queue.peer_pair];
-    const bool is_there = !other.is_gone && far.is_connected && !far.has_failed;
+    const bool is_there = !other.is_gone && far.is_connected && !far.has_failed &&
+                          far.awaited_packet == queue.first_packet;
     if (!is_there || is_cut_[node.device] || is_cut_[other.device]) {
         // Those behind the first are flushed with it.
         if (event.number != queue.arrived) return;

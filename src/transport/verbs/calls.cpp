@@ -15,13 +15,15 @@ bool find(void* library, const char* name, Call& call) {
 }
 
 bool find_all(void* library, Calls& calls) {
-    return find(library, "ibv_get_device_list", calls.get_device_list) &&
+    return find(library, "ibv_fork_init", calls.fork_init) &&
+           find(library, "ibv_get_device_list", calls.get_device_list) &&
            find(library, "ibv_free_device_list", calls.free_device_list) &&
            find(library, "ibv_get_device_name", calls.get_device_name) &&
            find(library, "ibv_open_device", calls.open_device) &&
            find(library, "ibv_close_device", calls.close_device) &&
            find(library, "ibv_query_port", calls.query_port) &&
            find(library, "ibv_query_gid", calls.query_gid) &&
+           find(library, "ibv_query_pkey", calls.query_pkey) &&
            find(library, "ibv_alloc_pd", calls.alloc_pd) &&
            find(library, "ibv_dealloc_pd", calls.dealloc_pd) &&
            find(library, "ibv_reg_mr", calls.reg_mr) &&

@@ -4,11 +4,17 @@
 
 #include <infiniband/verbs.h>
 
+#include <memory>
+#include <string>
+
 #include "base/result.h"
+#include "base/settings.h"
+#include "transport/verbs/device.h"
 
 namespace tutti::transport::verbs {
 
 struct Calls {
+    int (*fork_init)() = nullptr;
     ibv_device** (*get_device_list)(int*) = nullptr;
     void (*free_device_list)(ibv_device**) = nullptr;
     const char* (*get_device_name)(ibv_device*) = nullptr;
@@ -16,6 +22,7 @@ struct Calls {
     int (*close_device)(ibv_context*) = nullptr;
     int (*query_port)(ibv_context*, uint8_t, ibv_port_attr*) = nullptr;
     int (*query_gid)(ibv_context*, uint8_t, int, ibv_gid*) = nullptr;
+    int (*query_pkey)(ibv_context*, uint8_t, int, __be16*) = nullptr;
     ibv_pd* (*alloc_pd)(ibv_context*) = nullptr;
     int (*dealloc_pd)(ibv_pd*) = nullptr;
     ibv_mr* (*reg_mr)(ibv_pd*, void*, size_t, int) = nullptr;
@@ -30,5 +37,13 @@ struct Calls {
 
 // Once; it is never closed.
 Result<const Calls*> load_calls();
+
+// open_library() by what stands in for this machine.
+struct Machine {
+    const Calls* calls = nullptr;
+    std::string sys = "/sys";
+    uint32_t node = 0;  // of memory, near to this process
+};
+Result<std::unique_ptr<Device>> open_port_of(const Machine& machine, const VerbsSettings& settings);
 
 }  // namespace tutti::transport::verbs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is used of verbs: writes, with and without immediate, on reliable connections, receives for
-// the immediates, and one completion queue. tests/conformance/fake_verbs.h is one under seeds. Which
-// promises of the specification are relied on stands in docs/protocol/verbs.md.
+// the immediates, and one completion queue. tests/conformance/fake_verbs.h is one under seeds.
+// Which promises of the specification are relied on stands in docs/protocol/verbs.md.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct PortCard {
     uint32_t lid = 0;
     uint32_t mtu_bytes = 0;
     uint32_t is_ethernet = 0;
-    uint32_t pad = 0;
+    uint32_t needs_address = 0;  // packets to it bear the GIDs; Ethernet always
 };
 
 // One end of a queue pair, for the other: likewise.
@@ -29,7 +29,7 @@ struct PairCard {
     uint64_t address = 0;  // of the memory that the other end writes to
     uint32_t key = 0;
     uint32_t queue_pair = 0;
-    uint32_t first_packet = 0;
+    uint32_t first_packet = 0;  // the number of the first one that this end sends
     uint32_t pad = 0;
 };
 

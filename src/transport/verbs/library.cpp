@@ -3,15 +3,15 @@
 
 #include <arpa/inet.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <optional>
 #include <vector>
 
-#include "transport/verbs/calls.h"
+#include "transport/verbs/opened.h"
 
 namespace tutti::transport::verbs {
 namespace {
@@ -19,46 +19,20 @@ namespace {
 constexpr uint8_t kRnrTimer = 12;  // 0.64 ms; never used, as there is always a receive
 constexpr uint32_t kNumberBits = 48;
 constexpr uint64_t kIsRecv = uint64_t{1} << 63;
-constexpr uint8_t kPortsMax = 4;
+constexpr uint32_t kPacketMask = 0xffffff;  // numbers of packets
+// Of a write within its request, rather than fetched by the device: a short message; a word with
+// its header alone; none. Devices refuse what is more than they grant.
+constexpr std::array<uint32_t, 3> kInlineBytes = {128, 64, 0};
 
 Error error_of(const std::string& what, int number) {
     return {ErrorCode::kSystem, what + ": " + std::strerror(number)};
 }
 
-// Of a port on Ethernet: the one that is asked for, or RoCE v2 over IPv4, which every network
-// routes, before version 2 over IPv6.
-int choose_gid(const Calls& calls, ibv_context* context, const std::string& device, uint8_t port,
-               int count, const std::optional<uint64_t>& wanted, ibv_gid& chosen) {
-    if (wanted) {
-        const auto index = static_cast<int>(*wanted);
-        return calls.query_gid(context, port, index, &chosen) == 0 ? index : -1;
-    }
-    int found = -1;
-    // What a queue pair is told of an index has eight bits.
-    for (int i = 0; i < std::min(count, 256); ++i) {
-        ibv_gid gid{};
-        if (calls.query_gid(context, port, i, &gid) != 0) continue;
-        std::ifstream file("/sys/class/infiniband/" + device + "/ports/" + std::to_string(port) +
-                           "/gid_attrs/types/" + std::to_string(i));
-        std::string type;
-        if (!std::getline(file, type) || type != "RoCE v2") continue;
-        constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-        const bool is_ipv4 = std::memcmp(gid.raw, kMapped, sizeof kMapped) == 0;
-        if (found >= 0 && !is_ipv4) continue;
-        found = i;
-        chosen = gid;
-        if (is_ipv4) break;
-    }
-    return found;
+ibv_mtu path_mtu_of(uint32_t bytes) {
+    int mtu = IBV_MTU_256;
+    while (mtu < IBV_MTU_4096 && 256u << mtu <= bytes) ++mtu;
+    return static_cast<ibv_mtu>(mtu);
 }
-
-struct Opened {
-    const Calls* calls = nullptr;
-    ibv_context* context = nullptr;
-    VerbsSettings settings;
-    uint8_t port = 0;
-    uint8_t gid_index = 0;
-};
 
 class LibraryEndpoint final : public Endpoint {
   public:
@@ -77,7 +51,8 @@ class LibraryEndpoint final : public Endpoint {
     std::span<std::byte> memory() override { return {base_, bytes()}; }
     PairCard card(uint32_t pair) override {
         const auto base = reinterpret_cast<uint64_t>(base_);
-        return {base + pair * need_.pair_bytes, region_->rkey, pairs_[pair]->qp_num, 0, 0};
+        return {base + pair * need_.pair_bytes, region_->rkey, pairs_[pair]->qp_num,
+                first_packets_[pair], 0};
     }
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override;
     int write(uint32_t pair, const Write& write) override;
@@ -94,6 +69,8 @@ class LibraryEndpoint final : public Endpoint {
 
   private:
     [[nodiscard]] size_t bytes() const { return need_.pairs * need_.pair_bytes; }
+    Result<Done> add_pair();
+    ibv_qp* create_pair();
 
     Opened opened_;
     Need need_;
@@ -101,8 +78,10 @@ class LibraryEndpoint final : public Endpoint {
     ibv_pd* domain_ = nullptr;
     ibv_mr* region_ = nullptr;
     ibv_cq* queue_ = nullptr;
-    uint32_t inline_bytes_ = 0;
+    size_t inline_try_ = 0;
+    uint32_t inline_bytes_ = kInlineBytes[0];
     std::vector<ibv_qp*> pairs_;
+    std::vector<uint32_t> first_packets_;
     std::vector<PairCard> others_;
 };
 
@@ -128,23 +107,46 @@ Result<Done> LibraryEndpoint::make() {
     if (!queue_) return error_of("no completion queue of that size", errno);
     others_.resize(need_.pairs);
     pairs_.reserve(need_.pairs);
+    first_packets_.reserve(need_.pairs);
     for (uint32_t i = 0; i < need_.pairs; ++i) {
+        if (auto added = add_pair(); !added) return added;
+    }
+    return Done{};
+}
+
+ibv_qp* LibraryEndpoint::create_pair() {
+    for (; inline_try_ < kInlineBytes.size(); ++inline_try_) {
         ibv_qp_init_attr wanted{};
         wanted.send_cq = wanted.recv_cq = queue_;
-        wanted.cap = {need_.sends, need_.recvs, 1, 1, 128};
+        wanted.cap = {need_.sends, need_.recvs, 1, 1, kInlineBytes[inline_try_]};
         wanted.qp_type = IBV_QPT_RC;
-        ibv_qp* pair = calls.create_qp(domain_, &wanted);
-        if (!pair) return error_of("no queue pair", errno);
-        pairs_.push_back(pair);
-        inline_bytes_ = wanted.cap.max_inline_data;
-        ibv_qp_attr attr{};
-        attr.qp_state = IBV_QPS_INIT;
-        attr.port_num = opened_.port;
-        attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-        const int outcome = calls.modify_qp(
-            pair, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-        if (outcome != 0) return error_of("a queue pair cannot be initialized", outcome);
+        ibv_qp* pair = opened_.calls->create_qp(domain_, &wanted);
+        if (!pair) continue;
+        inline_bytes_ = std::min(inline_bytes_, wanted.cap.max_inline_data);
+        return pair;
     }
+    return nullptr;
+}
+
+// Each with a first packet number of its own: one that is still on its way from an end that had
+// the same queue pair's number before is not taken for one of these.
+Result<Done> LibraryEndpoint::add_pair() {
+    ibv_qp* pair = create_pair();
+    if (!pair) return error_of("no queue pair", errno);
+    pairs_.push_back(pair);
+    uint32_t first_packet = 0;
+    if (getrandom(&first_packet, sizeof first_packet, 0) != sizeof first_packet) {
+        return error_of("no random numbers", errno);
+    }
+    first_packets_.push_back(first_packet & kPacketMask);
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.pkey_index = opened_.partition_index;
+    attr.port_num = opened_.port;
+    attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    const int outcome = opened_.calls->modify_qp(
+        pair, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (outcome != 0) return error_of("a queue pair cannot be initialized", outcome);
     return Done{};
 }
 
@@ -155,16 +157,14 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     }
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_RTR;
-    attr.path_mtu = need_.mtu_bytes >= 4096   ? IBV_MTU_4096
-                    : need_.mtu_bytes >= 2048 ? IBV_MTU_2048
-                                              : IBV_MTU_1024;
+    attr.path_mtu = path_mtu_of(need_.mtu_bytes);
     attr.dest_qp_num = other.queue_pair;
     attr.rq_psn = other.first_packet;
     attr.min_rnr_timer = kRnrTimer;
     attr.ah_attr.dlid = static_cast<uint16_t>(port.lid);
     attr.ah_attr.port_num = opened_.port;
     attr.ah_attr.sl = static_cast<uint8_t>(opened_.settings.service_level);
-    if (port.is_ethernet != 0) {
+    if (port.needs_address != 0 || opened_.needs_address) {
         attr.ah_attr.is_global = 1;
         std::memcpy(attr.ah_attr.grh.dgid.raw, port.gid, sizeof port.gid);
         attr.ah_attr.grh.sgid_index = opened_.gid_index;
@@ -182,6 +182,7 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     attr.timeout = static_cast<uint8_t>(opened_.settings.timeout);
     attr.retry_cnt = static_cast<uint8_t>(opened_.settings.retries);
     attr.rnr_retry = attr.retry_cnt;
+    attr.sq_psn = first_packets_[pair];
     outcome = calls.modify_qp(pairs_[pair], &attr,
                               IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
@@ -244,65 +245,10 @@ class LibraryDevice final : public Device {
     PortCard port_;
 };
 
-// nullptr: this port is not up, or has no address.
-std::unique_ptr<Device> open_port(Opened opened, const std::string& device, uint8_t port) {
-    ibv_port_attr attr{};
-    const Calls& calls = *opened.calls;
-    if (calls.query_port(opened.context, port, &attr) != 0) return nullptr;
-    if (attr.state != IBV_PORT_ACTIVE) return nullptr;
-    PortCard card;
-    card.lid = attr.lid;
-    card.mtu_bytes = 128u << attr.active_mtu;
-    card.is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET ? 1 : 0;
-    ibv_gid gid{};
-    if (card.is_ethernet != 0) {
-        const int index = choose_gid(calls, opened.context, device, port, attr.gid_tbl_len,
-                                     opened.settings.gid, gid);
-        if (index < 0) return nullptr;
-        opened.gid_index = static_cast<uint8_t>(index);
-    } else if (calls.query_gid(opened.context, port, 0, &gid) == 0) {
-        card.subnet = gid.global.subnet_prefix;
-    }
-    std::memcpy(card.gid, gid.raw, sizeof card.gid);
-    opened.port = port;
-    return std::make_unique<LibraryDevice>(opened, device + ":" + std::to_string(port), card);
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_library(const VerbsSettings& settings) {
-    const auto loaded = load_calls();
-    if (!loaded) return loaded.error();
-    const Calls& calls = *loaded.value();
-    const std::string& name = settings.device;
-    int count = 0;
-    ibv_device** list = calls.get_device_list(&count);
-    std::unique_ptr<Device> found;
-    std::string obstacle;
-    bool has_device = false;
-    for (int i = 0; list && i < count && !found; ++i) {
-        const std::string device = calls.get_device_name(list[i]);
-        if (!name.empty() && name.substr(0, name.find(':')) != device) continue;
-        has_device = true;
-        for (uint8_t port = 1; port <= kPortsMax && !found; ++port) {
-            const std::string full = device + ":" + std::to_string(port);
-            if (!name.empty() && name != device && name != full) continue;
-            ibv_context* context = calls.open_device(list[i]);
-            if (!context) {
-                obstacle = device + " cannot be opened: " + std::strerror(errno);
-                break;
-            }
-            found = open_port({&calls, context, settings}, device, port);
-            if (!found) calls.close_device(context);
-        }
-    }
-    if (list) calls.free_device_list(list);
-    if (found) return found;
-    if (count == 0) return Error{ErrorCode::kSystem, "this host has no RDMA device"};
-    if (!has_device) return Error{ErrorCode::kSystem, "this host has no RDMA device " + name};
-    if (!obstacle.empty()) return Error{ErrorCode::kSystem, obstacle};
-    return Error{ErrorCode::kSystem, "no RDMA port " + (name.empty() ? "" : name + " ") +
-                                         "that is up and has an address"};
+std::unique_ptr<Device> make_device(const Opened& opened, std::string name, const PortCard& port) {
+    return std::make_unique<LibraryDevice>(opened, std::move(name), port);
 }
 
 }  // namespace tutti::transport::verbs

@@ -70,6 +70,7 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_VERBS=on",
                                             "TUTTI_VERBS_DEVICE=mlx5_0:2",
                                             "TUTTI_VERBS_GID=3",
+                                            "TUTTI_VERBS_PKEY=0x8001",
                                             "TUTTI_VERBS_SL=5",
                                             "TUTTI_VERBS_TC=106",
                                             "TUTTI_VERBS_TIMEOUT=17",
@@ -116,6 +117,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.verbs.choice, VerbsChoice::kOn);
     EXPECT_EQ(s.verbs.device, "mlx5_0:2");
     EXPECT_EQ(s.verbs.gid, 3u);
+    EXPECT_EQ(s.verbs.partition, 0x8001u);
     EXPECT_EQ(s.verbs.service_level, 5u);
     EXPECT_EQ(s.verbs.traffic_class, 106u);
     EXPECT_EQ(s.verbs.timeout, 17u);
@@ -206,6 +208,7 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_VERBS", {"1", "yes"}},
     {"TUTTI_VERBS_DEVICE", {":1", "mlx5_0:", "mlx5_0:0", "mlx5_0:x", "mlx5_0:5", "a/b"}},
     {"TUTTI_VERBS_GID", {"256", "-1", "first"}},
+    {"TUTTI_VERBS_PKEY", {"0x0", "0x8000", "0x10000", "8001", "0x", "default"}},
     {"TUTTI_VERBS_SL", {"16", "-1"}},
     {"TUTTI_VERBS_TC", {"256", "high"}},
     {"TUTTI_VERBS_TIMEOUT", {"7", "21", "1s"}},

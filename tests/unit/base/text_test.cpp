@@ -48,6 +48,17 @@ TEST(ParseCount, WholeNumbersOnly) {
     EXPECT_EQ(parse_count(std::string_view("123456").substr(0, 3)), 123u);
 }
 
+TEST(Text, HexWordsAreReadAndShown) {
+    EXPECT_EQ(parse_hex("0x8001"), 0x8001u);
+    EXPECT_EQ(parse_hex("0xFFff"), 0xffffu);
+    for (const char* text : {"", "0x", "8001", "0X1", "0x-1", "0x1g", "0x 1", "0x0x1"}) {
+        EXPECT_EQ(parse_hex(text), std::nullopt) << '"' << text << '"';
+    }
+    EXPECT_EQ(hex_word(1), "0x0001");
+    EXPECT_EQ(hex_word(0x8001), "0x8001");
+    EXPECT_EQ(hex_word(0x12345), "0x12345");
+}
+
 TEST(ParseDecimal, NonNegativeAndFinite) {
     EXPECT_EQ(parse_decimal("2"), 2.0);
     EXPECT_EQ(parse_decimal("0.5"), 0.5);

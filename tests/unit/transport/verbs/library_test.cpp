@@ -9,7 +9,9 @@
 #include <array>
 #include <cstdlib>
 #include <ctime>
+#include <set>
 #include <sstream>
+#include <string>
 #include <vector>
 
 #include "base/prng.h"
@@ -56,14 +58,18 @@ class Library : public testing::Test {
             ASSERT_TRUE(connected) << connected.error().message;
         }
     }
+    // A minute at most: a peer is given up in much less.
     template <class Condition>
-    void run_until(Condition is_over) {
-        while (!is_over()) {
+    bool run_until(Condition is_over) {
+        const uint64_t end_ns = clock_.now_ns() + 60'000'000'000;
+        while (clock_.now_ns() < end_ns) {
+            if (is_over()) return true;
             for (auto& end : ends_) {
                 if (end) end->poll();
             }
             sched_yield();
         }
+        return false;
     }
 
     RealClock clock_;
@@ -90,17 +96,17 @@ TEST_F(Library, MessagesBothWaysAndTheEnd) {
             ends_[end]->recv(1 - end, id, got[end].data(), bytes, tickets[2 + end]);
         }
         for (Ticket& ticket : tickets) {
-            run_until([&] { return ticket.state != State::kPending; });
+            ASSERT_TRUE(run_until([&] { return ticket.state != State::kPending; }));
             ASSERT_EQ(ticket.state, State::kDone) << ends_[0]->error() << ends_[1]->error();
         }
         ASSERT_EQ(got[0], sent[1]);
         ASSERT_EQ(got[1], sent[0]);
     }
     for (auto& end : ends_) end->close();
-    run_until([&] {
+    EXPECT_TRUE(run_until([&] {
         const bool is_closed = ends_[0]->is_closed();
         return ends_[1]->is_closed() && is_closed;
-    });
+    }));
 }
 
 TEST_F(Library, APeerThatIsGoneIsNoticedAndNamed) {
@@ -108,7 +114,7 @@ TEST_F(Library, APeerThatIsGoneIsNoticedAndNamed) {
     std::array<std::byte, 8> memory{};
     Ticket ticket;
     ends_[1]->recv(0, {}, memory.data(), memory.size(), ticket);
-    run_until([&] { return ticket.state != State::kPending; });
+    ASSERT_TRUE(run_until([&] { return ticket.state != State::kPending; }));
     EXPECT_EQ(ends_[1]->error(),
               "RDMA to rank 0 failed: transport retry counter exceeded (status 12)");
 }
@@ -118,7 +124,12 @@ TEST(LibraryAlone, AnUnknownPortIsAnError) {
     settings.device = "no_such_device:1";
     const auto opened = open_library(settings);
     ASSERT_FALSE(opened);
-    EXPECT_NE(opened.error().message, "");
+    // By what this machine has.
+    const std::set<std::string> kReasons = {
+        "this host has no RDMA device no_such_device:1", "this host has no RDMA device",
+        "libibverbs.so.1 is not there",
+        "this build uses no RDMA devices: it had no infiniband/verbs.h"};
+    EXPECT_TRUE(kReasons.contains(opened.error().message)) << opened.error().message;
 }
 
 }  // namespace
