@@ -316,9 +316,9 @@ constexpr auto kLastEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return set_count(s.verbs.traffic_class, v, 255); },
      [](const Settings& s) { return shown(s.verbs.traffic_class); },
      "from 0 to 255"},
-    {{"TUTTI_VERBS_TIMEOUT", "--verbs-timeout", "EXPONENT", "14",
-      "After 4.096 us times two to the power of it, and up to four times as long, an RDMA packet "
-      "that was not acknowledged is sent again; 8 to 20."},
+    {{"TUTTI_VERBS_TIMEOUT", "--verbs-timeout", "EXPONENT", "18",
+      "After 4.096 us times two to the power of it (18: 1.07 s), and up to four times as long, an "
+      "RDMA packet that was not acknowledged is sent again; 8 to 20."},
      [](Settings& s, std::string_view v) { return set_between(s.verbs.timeout, v, 8, 20); },
      [](const Settings& s) { return shown(s.verbs.timeout); },
      "from 8 to 20"},

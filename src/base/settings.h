@@ -53,10 +53,12 @@ struct VerbsSettings {
     std::optional<uint64_t> partition;  // its key; none: the first of the port
     uint64_t service_level = 0;
     uint64_t traffic_class = 0;
-    // 4.096 us times two to the power of it, 67 ms, and devices take up to four of them: seven
-    // tries are over in half a second to two. Not seven retries: of tries that find no receive that
-    // means without end, and soft-RoCE (rxe_comp.c, Linux 6.1) takes it so for all.
-    uint64_t timeout = 14;
+    // 4.096 us times two to the power of it, and devices take up to four of them: a try waits for
+    // 1.07 s as in UCX (UCX_RC_TIMEOUT), since a switch that starts anew or stands in congestion is
+    // silent for seconds, so seven tries are over in 7.5 s to 30 s. Not seven retries: of tries
+    // that find no receive that means without end, and soft-RoCE (rxe_comp.c, Linux 6.1) takes it
+    // so for all.
+    uint64_t timeout = 18;
     uint64_t retries = 6;
 };
 

@@ -31,8 +31,9 @@ using transport::verbs::Rc;
 
 constexpr uint32_t kMtuBytesMin = 1024;
 constexpr uint32_t kMtuBytesMax = 4096;
-// A peer that does not answer is given up by the device within two seconds of the first packet, by
-// the default time-out and retries; what is lost on the way makes it longer.
+// Where there is a way, it takes milliseconds, and a few seconds where packets are lost on it. By
+// the default time-out and retries the device gives up a peer that does not answer after 7.5 s at
+// the soonest.
 constexpr uint64_t kVerbsProbeNsMax = 10'000'000'000;
 
 struct OwnPort {
@@ -241,7 +242,8 @@ Report VerbsMaker::finish_probe() {
         const std::string why = messages_->error();
         const std::string peer = std::to_string(peers_[i]);
         report =
-            report_of(Obstacle::kNetwork, why.empty() ? "no RDMA message of rank " + peer : why);
+            report_of(Obstacle::kNetwork,
+                      why.empty() ? "no RDMA message of rank " + peer + " in ten seconds" : why);
     }
     return report;
 }

@@ -42,9 +42,10 @@ def expect_rdma(done, report, ranks):
 
 
 # Ranks, a program, its words.
-BRIEF = [(3, "moves", ["edges"]), (3, "random_mixed", ["--calls", 60, "--threads", 1])]
+BRIEF = [(3, "moves", ["edges"]), (3, "forks", [1]),
+         (3, "random_mixed", ["--calls", 60, "--threads", 1])]
 AT_LENGTH = [(ranks, program, words) for ranks in (2, 4, 8) for program, words in (
-    ("simple", [50]), ("moves", ["edges"]), ("moves", ["large"]), ("perturb", []),
+    ("simple", [50]), ("moves", ["edges"]), ("moves", ["large"]), ("perturb", []), ("forks", [10]),
     ("random_mixed", ["--calls", 1000]))]
 
 

@@ -41,6 +41,7 @@ class Library : public testing::Test {
             names >> name;
             VerbsSettings settings;
             settings.device = name;
+            settings.timeout = 14;  // as a peer that is gone is waited for
             auto opened = open_library(settings);
             ASSERT_TRUE(opened) << opened.error().message;
             device = std::move(opened.value());
