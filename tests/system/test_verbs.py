@@ -99,7 +99,7 @@ def test_a_rank_that_is_killed_ends_the_program(guest, openmpi, results):
 
 
 def test_a_cable_that_is_pulled_ends_the_program_and_names_the_peer(guest, openmpi, results):
-    pull = "(sleep 15; ip link set p1 down) &"
+    pull = "export TUTTI_VERBS_TIMEOUT=14; (sleep 15; ip link set p1 down) &"
     try:
         done, _ = run_by_rdma(guest, openmpi, results, 2, "random_mixed", "--seconds", 200,
                               before=pull)
