@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain, check and simulate: what is expected stands here as the formula that it follows from.
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -39,17 +40,18 @@ std::vector<std::string> counts(const std::string& out, const std::string& algor
 std::string number(uint64_t value) { return std::to_string(value); }
 
 // Far cores of the host "node7": 64 KiB one way take 8 flags of 300 ns and 16,384 ns of copying.
-std::string far_figures() {
-    const std::string file = testing::TempDir() + "far_figures.json";
-    std::ofstream(file) << R"({"nodes": [{"host": "node7", "ranks": 2, "measured": true,
+std::string far_figures(const std::filesystem::path& folder) {
+    std::ofstream(folder / "figures.json")
+        << R"({"nodes": [{"host": "node7", "ranks": 2, "measured": true,
         "barrier_ns": 300, "one_way_64k_ns": {"prefetch": 33000, "stream": 18784},
         "one_way": [{"bytes": 65536, "single_copy_ns": 32768}], "all_ways": [],
         "follows": {"single_copy": true}}]})";
-    return " --node-figures " + file;
+    return " --node-figures figures.json";
 }
 
 TEST_F(Transcript, ExplainTellsTimesByWhatWasMeasured) {
-    const Answer bcast = tutti("explain bcast --bytes 64K --ranks 2 --hosts 1" + far_figures());
+    const Answer bcast =
+        tutti("explain bcast --bytes 64K --ranks 2 --hosts 1" + far_figures(here()));
     EXPECT_EQ(bcast.status, 0) << bcast.err;
     EXPECT_NE(bcast.out.find("moves: copies by stream in pieces of up to 64 KiB; single copy "
                              "never\ntimes: 2 ranks of node7 measured: barrier 0.30 us; 64 KiB "
@@ -66,27 +68,27 @@ TEST_F(Transcript, ExplainTellsTimesByWhatWasMeasured) {
     // reads, reads what the others have folded, and copies its own quarter of the result. 64 KiB
     // are written in 16,384 ns, and read or folded in so many less an eighth, the first piece.
     const Answer split =
-        tutti("explain allreduce --bytes 256K --ranks 4 --hosts 1" + far_figures());
+        tutti("explain allreduce --bytes 256K --ranks 4 --hosts 1" + far_figures(here()));
     const auto counted = row(split.out, "split");
     ASSERT_GT(counted.size(), 2u) << split.out;
     const uint64_t ns = std::stoull(counted[1]) * 300 + 4 * 16384 + 3 * 14336 + 3 * 14336 + 1600;
     EXPECT_EQ(time(split, "split"), format_duration(ns)) << split.out;
-    const Answer barrier = tutti("explain barrier --ranks 4 --hosts 1" + far_figures());
+    const Answer barrier = tutti("explain barrier --ranks 4 --hosts 1" + far_figures(here()));
     EXPECT_EQ(time(barrier, "small"), "300 ns") << barrier.out;
     EXPECT_EQ(barrier.out.find("moves:"), std::string::npos);
 }
 
 // 64 KiB in 40 us where all read at once, 16,384 ns by two at a time: 4 GB/s, and a flag.
 TEST_F(Transcript, ExplainTellsHowManyReadAtATime) {
-    const std::string file = testing::TempDir() + "readers_figures.json";
-    std::ofstream(file) << R"({"nodes": [{"host": "node7", "ranks": 4, "measured": true,
+    std::ofstream(here() / "figures.json")
+        << R"({"nodes": [{"host": "node7", "ranks": 4, "measured": true,
         "barrier_ns": 300, "one_way_64k_ns": {"prefetch": 33000},
         "one_way": [{"bytes": 65536, "single_copy_ns": 40000}], "all_ways": [],
         "one_way_64k_readers": [{"readers": 1, "single_copy_ns": 30000},
                                 {"readers": 2, "single_copy_ns": 16384}],
         "follows": {"single_copy": true}}]})";
     const Answer bcast =
-        tutti("explain bcast --bytes 64K --ranks 4 --hosts 1 --node-figures " + file);
+        tutti("explain bcast --bytes 64K --ranks 4 --hosts 1 --node-figures figures.json");
     EXPECT_EQ(bcast.status, 0) << bcast.err;
     EXPECT_NE(
         bcast.out.find(
@@ -103,7 +105,7 @@ TEST_F(Transcript, ExplainTellsHowManyReadAtATime) {
 
 TEST_F(Transcript, SimulateCopiesAtTheRatesThatWereMeasured) {
     const std::string call = "simulate bcast --bytes 4K --ranks 4 --hosts 2";
-    const Answer measured = tutti(call + far_figures());
+    const Answer measured = tutti(call + far_figures(here()));
     EXPECT_EQ(measured.status, 0) << measured.err;
     EXPECT_TRUE(measured.out.starts_with("within a host: 2 ranks of node7 measured: barrier 0.30"))
         << measured.out;
@@ -123,7 +125,7 @@ TEST_F(Transcript, FiguresThatAreNoneAreOneLine) {
     const Answer none = tutti("explain barrier --ranks 2 --hosts 1 --node-figures /dev/null");
     EXPECT_EQ(none.status, 2);
     EXPECT_EQ(none.err, "tutti: --node-figures: /dev/null: is no file\n");
-    const Answer hosts = tutti("explain barrier --ranks 4 --hosts 2" + far_figures());
+    const Answer hosts = tutti("explain barrier --ranks 4 --hosts 2" + far_figures(here()));
     EXPECT_EQ(hosts.status, 2);
     EXPECT_EQ(hosts.err,
               "tutti: --node-figures: needs --hosts 1; tutti simulate takes it for several\n");

@@ -2,6 +2,7 @@
 #include "cli/skew_words.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -56,7 +57,8 @@ class SavedReport : public ::testing::Test {
         std::ofstream(file_) << R"({"tutti": "0.1.0", "arrivals": )" << arrivals << "}";
         return "report:" + file_;
     }
-    const std::string file_ = ::testing::TempDir() + "skew_words_report.json";
+    const std::string file_ =
+        ::testing::TempDir() + "skew-words-" + std::to_string(getpid()) + ".json";
 };
 
 TEST_F(SavedReport, IsReplayed) {
