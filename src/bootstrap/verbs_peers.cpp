@@ -2,27 +2,49 @@
 #include "bootstrap/verbs_peers.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <string_view>
 
-#include "algo/halving.h"
+#include "algo/registry.h"
+#include "base/assert.h"
 #include "topo/switch_order.h"
 
 namespace tutti::bootstrap {
 namespace {
 
-// Of node number `own` in the order that this placement has: the ranks at this place.
-void add_near(std::vector<uint32_t>& peers, const topo::Placement& placement, uint32_t own,
-              uint32_t place, const topo::SwitchOrder* switches) {
-    const uint32_t nodes = placement.nodes();
-    const auto add = [&](uint64_t node) {
-        peers.push_back(placement.members(static_cast<uint32_t>(node % nodes))[place]);
-    };
-    for (uint64_t distance = 1; distance < nodes; distance *= 2) {
-        add(own + distance);
-        add(own + nodes - distance);
+// Between them they have the peers of all whose ranks send to few: ring, chain and bruck go where
+// dissemination goes, scatter and gather along the tree of binomial, rabenseifner as pairwise.
+struct Named {
+    tutti_collective collective;
+    std::string_view name;
+};
+constexpr std::array<Named, 5> kAlgorithms = {{{TUTTI_BARRIER, "dissemination"},
+                                               {TUTTI_BARRIER, "tree"},
+                                               {TUTTI_BCAST, "binomial"},
+                                               {TUTTI_ALLREDUCE, "pairwise"},
+                                               {TUTTI_ALLGATHER, "recursive_doubling"}}};
+
+// With whom node number `own` of this order of nodes talks there: the ranks at this place. Root is
+// the first node; that of a call changes few of a tree's edges.
+void add_of(std::vector<uint32_t>& peers, const algo::Algorithm& algorithm,
+            const topo::Placement& placement, uint32_t own, uint32_t place,
+            const topo::SwitchOrder* switches) {
+    sched::Shape shape;
+    shape.collective = algorithm.collective;
+    shape.ranks = placement.nodes();
+    shape.bytes = algorithm.collective == TUTTI_BARRIER ? 0 : 1;
+    shape.switches = switches;
+    const auto program = algorithm.make(shape, own, {});
+    const sched::Extent extent = program->extent();
+    sched::Round round;
+    for (uint64_t i = 0; i < extent.rounds; ++i) {
+        program->read(0, i, round);
+        for (const sched::Operation& one : round) {
+            if (!sched::is_message(one.kind)) continue;
+            peers.push_back(placement.members(one.peer)[place]);
+        }
     }
-    const algo::HalvingTree tree(nodes, 0, own, switches);
-    if (!tree.is_root()) add(tree.parent());
-    for (uint32_t i = 0; i < tree.children(); ++i) add(tree.child(i).leader);
 }
 
 }  // namespace
@@ -38,9 +60,21 @@ std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t ran
         return peers;
     }
     if (place >= placement.members_min()) return peers;
-    add_near(peers, placement, node, place, nullptr);
-    if (const topo::OnSwitches* on = placement.switches()) {
-        add_near(peers, on->placement(), on->placement().node_of(rank), place, &on->order());
+    const topo::OnSwitches* on = placement.switches();
+    for (const Named& named : kAlgorithms) {
+        const algo::Algorithm* algorithm = algo::find(named.collective, named.name);
+        TUTTI_ASSERT(algorithm, "the registry has it");
+        add_of(peers, *algorithm, placement, node, place, nullptr);
+        if (on == nullptr) continue;
+        // As plans follow them (algo/plan_layout.cpp).
+        const topo::SwitchOrder& order = on->order();
+        if (!algorithm->reaches_far) {
+            add_of(peers, *algorithm, on->placement(), on->placement().node_of(rank), place,
+                   &order);
+        } else if (std::has_single_bit(placement.nodes()) &&
+                   order.nodes_min() == order.nodes_max()) {
+            add_of(peers, *algorithm, on->dealt(), on->dealt().node_of(rank), place, nullptr);
+        }
     }
     std::ranges::sort(peers);
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());

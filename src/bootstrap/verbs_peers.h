@@ -13,10 +13,10 @@ namespace tutti::bootstrap {
 // So many at most are connected with all.
 inline constexpr uint32_t kPeersOfAllMax = 24;
 
-// Ranks of other nodes, ascending. In small teams all. Else those at the same place on the nodes
-// that are a power of two away, the neighbours of a ring among them, and those of the tree of the
-// first node, in the order of nodes and in that of switches: 3 log2(nodes) in each at most. Places
-// that not all nodes have are left out.
+// Ranks of other nodes, ascending. In small teams all. Else those at the same place on the nodes to
+// which algorithms send: a power of two away, the neighbours of a ring among them, pairs and halves,
+// and trees of the first node, in the order of nodes and in that of switches: 5 log2(nodes) in each
+// at most. Places that not all nodes have are left out. Throws std::bad_alloc.
 std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t rank);
 
 }  // namespace tutti::bootstrap

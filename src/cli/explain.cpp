@@ -15,6 +15,7 @@
 #include "cli/check_load.h"
 #include "cli/exports.h"
 #include "cli/fabric.h"
+#include "cli/rdma_words.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
 #include "cli/words.h"
@@ -323,6 +324,7 @@ Result<Done> explain(const Words& words) {
     }
     print_choice(scenario, bytes, choice.value());
     fmt::print("on:    {}\n", named.value().text);
+    if (scenario.has_rdma()) print_rdma(shape, placement, choice.value());
     if (read.value().job.cluster && is_plan) {
         print_links(named.value(), shape, placement, choice.value());
     }

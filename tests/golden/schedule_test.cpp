@@ -292,6 +292,19 @@ TEST_F(Transcript, ExplainKnowsRdma) {
         rdma.out.starts_with("barrier, 4 ranks on 4 hosts, with RDMA\n"
                              "runs:  dissemination\n"))
         << rdma.out;
+    // Three peers of 60 packets; two messages a rank.
+    EXPECT_NE(rdma.out.find("rdma:  a rank is connected with 3 at most, 720 KiB registered "
+                            "(packets of 4 KiB); 8 of 8 messages go so\n"),
+              std::string::npos)
+        << rdma.out;
+    // Of many hosts each knows those to which algorithms send, but for roots' own.
+    const Answer halves = tutti("explain allgather --bytes 8 --ranks 100", "TUTTI_VERBS=on");
+    EXPECT_NE(halves.out.find("; 672 of 672 messages go so\n"), std::string::npos) << halves.out;
+    const Answer gather =
+        tutti("explain gather --bytes 8 --ranks 64 --algorithm direct", "TUTTI_VERBS=on");
+    EXPECT_NE(gather.out.find(" of 63 messages go so, the others by the host MPI\n"),
+              std::string::npos)
+        << gather.out;
 }
 
 // Where messages are measured to be faster by far, explain says so as the run does.

@@ -134,7 +134,7 @@ void run_seed(uint64_t seed) {
 }
 
 TEST(Rc, Seeds) {
-    const test::Seeds seeds = test::Seeds::wanted(300);
+    const test::Seeds seeds = test::Seeds::wanted(1000);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
         run_seed(seed);

@@ -217,7 +217,7 @@ class SlotsWalk : public testing::Test {
 };
 
 TEST_F(SlotsWalk, Seeds) {
-    const test::Seeds seeds = test::Seeds::wanted(300);
+    const test::Seeds seeds = test::Seeds::wanted(1000);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
         ends_ = {};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/rdma_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "algo/plan.h"
+#include "base/text.h"
+#include "bootstrap/verbs_peers.h"
+#include "explain/cost.h"
+#include "sched/program.h"
+#include "transport/verbs/rc.h"
+
+namespace tutti::cli {
+namespace {
+
+// The largest that adapters have; smaller ones take less memory.
+constexpr uint32_t kMtuBytes = 4096;
+
+struct Messages {
+    uint64_t all = 0;
+    uint64_t by_rdma = 0;
+};
+
+// Where arrivals tell who sends to whom, each is counted once between neighbours.
+void count(const sched::Program& program, const std::vector<uint32_t>& peers, Messages& messages) {
+    const sched::Extent extent = program.extent();
+    sched::Round round;
+    for (uint64_t lane = 0; lane < extent.lanes; ++lane) {
+        for (uint64_t i = 0; i < extent.rounds; ++i) {
+            program.read(lane, i, round);
+            for (const sched::Operation& one : round) {
+                if (one.kind != sched::OperationKind::kSend &&
+                    one.kind != sched::OperationKind::kMeetWith) {
+                    continue;
+                }
+                ++messages.all;
+                if (std::ranges::binary_search(peers, one.peer)) ++messages.by_rdma;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
+                const select::Choice& choice) {
+    const bool is_followed = choice.runs == select::Runs::kPlan &&
+                             explain::operations_about(*choice.algorithm, shape, placement,
+                                                       choice.tuning) <= explain::kOperationsMax;
+    size_t peers_max = 0;
+    Messages messages;
+    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
+        const std::vector<uint32_t> peers = bootstrap::verbs_peers(placement, rank);
+        peers_max = std::max(peers_max, peers.size());
+        if (!is_followed) continue;
+        count(*algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning), peers,
+              messages);
+    }
+    const auto need = transport::verbs::need_of(static_cast<uint32_t>(peers_max), kMtuBytes);
+    fmt::print("rdma:  a rank is connected with {} at most, {} registered (packets of {})",
+               peers_max, format_bytes(peers_max * need.pair_bytes), format_bytes(kMtuBytes));
+    if (messages.all != 0) {
+        fmt::print("; {} of {} messages go so{}", messages.by_rdma, messages.all,
+                   messages.by_rdma < messages.all ? ", the others by the host MPI" : "");
+    }
+    fmt::print("\n");
+}
+
+}  // namespace tutti::cli
