@@ -139,6 +139,12 @@ inline bool set_partition(std::optional<uint64_t>& target, std::string_view text
     return true;
 }
 
+// 0 for "off".
+inline bool set_direct(uint64_t& target, std::string_view text) {
+    target = 0;
+    return text == "off" || set_bytes(target, text, 4u << 10, 1u << 30);
+}
+
 inline bool set_faults(Settings& settings, std::string_view text) {
     return assign(settings.faults, parse_faults(text)) && set_text(settings.faults_text, text);
 }

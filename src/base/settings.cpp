@@ -328,6 +328,14 @@ constexpr auto kLastEntries = std::to_array<Entry>({
      [](Settings& s, std::string_view v) { return set_between(s.verbs.retries, v, 1, 6); },
      [](const Settings& s) { return shown(s.verbs.retries); },
      "from 1 to 6"},
+    {{"TUTTI_VERBS_DIRECT", "--verbs-direct", "BYTES|off", "256K",
+      "RDMA messages from so many bytes on, 4K to 1G, go straight from memory to memory, which is "
+      "registered (and locked) for each; off: all are copied."},
+     [](Settings& s, std::string_view v) { return set_direct(s.verbs.direct_bytes, v); },
+     [](const Settings& s) {
+         return s.verbs.direct_bytes == 0 ? "off" : shown(s.verbs.direct_bytes);
+     },
+     "from 4K to 1G"},
     {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,fail:N,seed:N", "none",
       "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
       "a rank receives, lets up to N (at most 64) overtake another, gives up each multicast group "

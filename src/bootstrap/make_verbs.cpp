@@ -155,7 +155,8 @@ Report VerbsMaker::make_ends() {
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
         part.bytes = pairs * need.pair_bytes;
         part.messages =
-            std::make_unique<Rc>(std::move(endpoint.value()), context_.clock(), mtu_bytes_, peers_);
+            std::make_unique<Rc>(std::move(endpoint.value()), context_.clock(), mtu_bytes_, peers_,
+                                 context_.settings().verbs.direct_bytes);
     }
     messages_ = part.messages.get();
     inter_node_.add_verbs(std::move(part));

@@ -54,7 +54,11 @@ void InterNode::describe(tutti_verbs_info& info) const {
     info.hosts = placement_.nodes();
     if (uses_verbs_) {
         info.state = TUTTI_VERBS_ON;
-        if (verbs_.messages) info.peers = static_cast<uint32_t>(verbs_.messages->peers().size());
+        if (verbs_.messages) {
+            info.peers = static_cast<uint32_t>(verbs_.messages->peers().size());
+            info.long_messages = verbs_.messages->sent_straight();
+            info.long_copied = verbs_.messages->sent_copied();
+        }
         info.memory_bytes = verbs_.bytes;
         multicast::set_text(info.port, verbs_.port);
     } else if (!verbs_.obstacle.empty()) {

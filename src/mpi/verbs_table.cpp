@@ -18,13 +18,29 @@ bool are_of_one_row(const VerbsRecord& a, const VerbsRecord& b) {
 
 void add_to(VerbsRecord& row, const VerbsRecord& record) {
     const uint32_t teams = row.teams + record.teams;
+    const uint64_t straight = row.info.long_messages + record.info.long_messages;
+    const uint64_t copied = row.info.long_copied + record.info.long_copied;
     if (record.ranks > row.ranks && are_of_one_row(row, record)) row = record;
     row.teams = teams;
+    row.info.long_messages = straight;
+    row.info.long_copied = copied;
 }
 
 std::string memory_text(uint64_t bytes) {
     char text[32];
     snprintf(text, sizeof text, "%.3g MiB", static_cast<double>(bytes) / (1 << 20));
+    return text;
+}
+
+std::string long_text(const tutti_verbs_info& info) {
+    std::string text;
+    if (info.long_messages > 0) {
+        text += "; " + std::to_string(info.long_messages) + " long messages without a copy";
+    }
+    if (info.long_copied > 0) {
+        text += "; " + std::to_string(info.long_copied) +
+                " long messages copied, as their memory could not be registered (ulimit -l)";
+    }
     return text;
 }
 
@@ -77,7 +93,7 @@ std::string verbs_text(std::span<const VerbsRecord> rows) {
         if (is_on) {
             text += ": its first rank by " + std::string(info.port) + " to " +
                     std::to_string(info.peers) + (info.peers == 1 ? " rank, " : " ranks, ") +
-                    memory_text(info.memory_bytes) + " registered\n";
+                    memory_text(info.memory_bytes) + " registered" + long_text(info) + "\n";
         } else {
             text += std::string(": ") + info.reason + "\n";
         }
@@ -99,6 +115,8 @@ nlohmann::ordered_json verbs_json(std::span<const VerbsRecord> rows) {
             entry["port"] = info.port;
             entry["peers"] = info.peers;
             entry["registered_bytes"] = info.memory_bytes;
+            entry["long_messages"] = info.long_messages;
+            entry["long_copied"] = info.long_copied;
         } else {
             entry["reason"] = info.reason;
         }

@@ -156,7 +156,9 @@ class RoutedFabric final : public Fabric {
 // All ranks connected with all, over the fake.
 class VerbsFabric final : public Fabric {
   public:
-    explicit VerbsFabric(uint32_t ranks) : verbs_(ranks, {}) {
+    // Messages from direct_bytes on go straight.
+    VerbsFabric(uint32_t ranks, size_t direct_bytes, const FakeRules& rules = {})
+        : verbs_(ranks, rules) {
         for (Rank rank = 0; rank < ranks; ++rank) {
             auto endpoint =
                 verbs_.device(rank).make_endpoint(transport::verbs::need_of(ranks - 1, kMtuBytes));
@@ -164,8 +166,8 @@ class VerbsFabric final : public Fabric {
             for (Rank peer = 0; peer < ranks; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            ends_.push_back(std::make_unique<transport::verbs::Rc>(std::move(endpoint.value()),
-                                                                   verbs_, kMtuBytes, peers));
+            ends_.push_back(std::make_unique<transport::verbs::Rc>(
+                std::move(endpoint.value()), verbs_, kMtuBytes, peers, direct_bytes));
         }
         for (Rank rank = 0; rank < ranks; ++rank) {
             for (Rank peer = rank + 1; peer < ranks; ++peer) {
@@ -227,7 +229,14 @@ const std::vector<FabricMaker>& fabrics() {
          [](uint32_t ranks) {
              return std::make_unique<PolledFabric>(sim(ranks, kStorm, 1000), ranks);
          }},
-        {"verbs", [](uint32_t ranks) { return std::make_unique<VerbsFabric>(ranks); }},
+        {"verbs", [](uint32_t ranks) { return std::make_unique<VerbsFabric>(ranks, 0); }},
+        {"verbs_direct", [](uint32_t ranks) { return std::make_unique<VerbsFabric>(ranks, 4096); }},
+        // Which of the messages are registered depends on how many are at a time.
+        {"verbs_scarce",
+         [](uint32_t ranks) {
+             return std::make_unique<VerbsFabric>(ranks, 4096,
+                                                  FakeRules{.exposed_bytes_max = 200'000});
+         }},
         {"routes", [](uint32_t ranks) { return std::make_unique<RoutedFabric>(ranks); }},
         {"faulty_routes",
          [](uint32_t ranks) {

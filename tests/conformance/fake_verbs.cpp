@@ -11,28 +11,43 @@ namespace tutti::test {
 namespace {
 
 using transport::verbs::Completion;
+using transport::verbs::DirectWrite;
 using transport::verbs::Endpoint;
 using transport::verbs::Need;
 using transport::verbs::PairCard;
 using transport::verbs::PortCard;
+using transport::verbs::Region;
 using transport::verbs::Write;
 
 constexpr uint64_t kRetryNs = 500'000'000;
 constexpr uint64_t kBehindNs = 10'000;
 constexpr uint64_t kIdleNs = 10'000'000;
+constexpr size_t kExposedAtOnce = 256;
+constexpr size_t kBuffers = 64;
+constexpr size_t kBufferBytes = 64u << 10;
+// Of a long write as much is placed at once, or not yet.
+constexpr size_t kPlacedBytes = 256;
 constexpr int kArrive = 0;
 constexpr int kShow = 1;
 constexpr int kAcknowledge = 2;
 constexpr int kGiveUp = 3;
 
+}  // namespace
+
 // A posted write, and what was read of the memory for it.
-struct Posted {
-    Write write;
+struct FakeVerbs::Posted {
+    Write write;  // of a direct one: number and bytes, and that it is signaled
+    DirectWrite direct;
+    bool is_direct = false;
     std::vector<std::byte> bytes;
     bool is_shown = true;
+    bool is_acknowledged = true;
+    std::vector<std::byte> direct_bytes;  // one of buffers_, until both are true
+
+    std::vector<std::byte>& data() { return is_direct ? direct_bytes : bytes; }
 };
 
-struct Queue {
+struct FakeVerbs::Queue {
     uint32_t peer_node = 0;
     uint32_t peer_pair = 0;
     bool is_connected = false;
@@ -49,8 +64,6 @@ struct Queue {
     std::vector<Posted> ring;
 };
 
-}  // namespace
-
 struct FakeVerbs::Event {
     uint64_t at_ns;
     uint64_t order;
@@ -60,6 +73,19 @@ struct FakeVerbs::Event {
     uint64_t number;  // of the write in its queue, from 0
     bool operator<(const Event& other) const {
         return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
+    }
+};
+
+struct FakeVerbs::Exposed {
+    uint32_t key = 0;  // 0: free
+    uint32_t node = 0;
+    std::byte* memory = nullptr;
+    size_t bytes = 0;
+    bool is_target = false;
+
+    [[nodiscard]] bool has(uint64_t address, size_t count) const {
+        const auto begin = reinterpret_cast<uint64_t>(memory);
+        return address >= begin && address + count <= begin + bytes;
     }
 };
 
@@ -93,7 +119,7 @@ class FakeEndpoint final : public Endpoint {
     }
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override {
         static_cast<void>(port);
-        Queue& queue = node_.queues[pair];
+        FakeVerbs::Queue& queue = node_.queues[pair];
         queue.peer_node = other.key - 1;
         queue.peer_pair = other.queue_pair;
         queue.awaited_packet = other.first_packet;
@@ -102,14 +128,25 @@ class FakeEndpoint final : public Endpoint {
         return Done{};
     }
     int write(uint32_t pair, const Write& write) override {
-        const Queue& queue = node_.queues[pair];
+        const FakeVerbs::Queue& queue = node_.queues[pair];
         if (!queue.is_connected) return EINVAL;
         if (queue.posted - queue.polled >= node_.need.sends) return ENOMEM;
         verbs_.post(node_, pair, write);
         return 0;
     }
+    int write_direct(uint32_t pair, const DirectWrite& write) override {
+        const FakeVerbs::Queue& queue = node_.queues[pair];
+        if (!queue.is_connected) return EINVAL;
+        if (queue.posted - queue.polled >= node_.need.sends) return ENOMEM;
+        verbs_.post(node_, pair, write);
+        return 0;
+    }
+    Region expose(const std::byte* memory, size_t bytes, bool is_target) override {
+        return verbs_.expose(node_, const_cast<std::byte*>(memory), bytes, is_target);
+    }
+    void conceal(const Region& region) override { verbs_.conceal(region); }
     int recv(uint32_t pair) override {
-        Queue& queue = node_.queues[pair];
+        FakeVerbs::Queue& queue = node_.queues[pair];
         if (queue.recvs >= node_.need.recvs) return ENOMEM;
         ++queue.recvs;
         return 0;
@@ -125,9 +162,10 @@ class FakeEndpoint final : public Endpoint {
         return static_cast<int>(count);
     }
     [[nodiscard]] std::string status_text(int status) const override {
-        return status == kRetryExceeded ? "transport retry counter exceeded"
-               : status == kRnrExceeded ? "RNR retry counter exceeded"
-                                        : "an error";
+        return status == kRetryExceeded  ? "transport retry counter exceeded"
+               : status == kRnrExceeded  ? "RNR retry counter exceeded"
+               : status == kRemoteAccess ? "remote access error"
+                                         : "an error";
     }
 
   private:
@@ -153,10 +191,10 @@ class FakeDevice final : public transport::verbs::Device {
         node->memory.resize(need.pairs * need.pair_bytes);
         node->queues.resize(need.pairs);
         // What is not shown yet at the other end may be older than what is under way here.
-        for (Queue& queue : node->queues) {
+        for (FakeVerbs::Queue& queue : node->queues) {
             queue.first_packet = static_cast<uint32_t>(verbs_.prng_.below(1u << 24));
             queue.ring.resize(size_t{4} * need.sends);
-            for (Posted& posted : queue.ring) posted.bytes.reserve(need.mtu_bytes);
+            for (FakeVerbs::Posted& posted : queue.ring) posted.bytes.reserve(need.mtu_bytes);
         }
         node->entries = size_t{need.pairs} * (need.sends + need.recvs);
         if (verbs_.rules_.cq_entries != 0) node->entries = verbs_.rules_.cq_entries;
@@ -194,17 +232,93 @@ void FakeVerbs::schedule(uint64_t at_ns, int kind, uint32_t node, uint32_t pair,
 void FakeVerbs::post(Node& node, uint32_t pair, const Write& write) {
     Queue& queue = node.queues[pair];
     const uint64_t number = queue.posted++;
-    ++writes_;
-    if (queue.has_failed) {
-        put(node, {pair, false, kFlushed, write.number, 0});
-        return;
-    }
     Posted& posted = node.at(pair, number);
     TUTTI_ASSERT(posted.is_shown, "the fake's ring is long enough");
     posted.write = write;
+    posted.is_direct = false;
+    slot_bytes_ += write.bytes;
     if (write.offset + write.bytes > node.memory.size()) fault_ = "a write from elsewhere";
+    launch(node, pair, number);
+}
+
+void FakeVerbs::post(Node& node, uint32_t pair, const DirectWrite& write) {
+    Queue& queue = node.queues[pair];
+    const uint64_t number = queue.posted++;
+    Posted& posted = node.at(pair, number);
+    TUTTI_ASSERT(posted.is_shown, "the fake's ring is long enough");
+    if (write.bytes > transport::verbs::kWriteBytesMax) fault_ = "a write that is too long";
+    posted.write = {.bytes = write.bytes, .tells = false, .is_signaled = true};
+    posted.write.number = write.number;
+    posted.direct = write;
+    posted.is_direct = true;
+    launch(node, pair, number);
+}
+
+void FakeVerbs::launch(Node& node, uint32_t pair, uint64_t number) {
+    Queue& queue = node.queues[pair];
+    ++writes_;
+    if (queue.has_failed) {
+        put(node, {pair, false, kFlushed, node.at(pair, number).write.number, 0});
+        return;
+    }
     queue.arrive_ns = std::max(queue.arrive_ns, now_ns_) + delay();
     schedule(queue.arrive_ns, kArrive, node.number, pair, number);
+}
+
+FakeVerbs::Exposed* FakeVerbs::find(uint32_t key) {
+    const auto found = std::ranges::find(exposed_memory_, key, &Exposed::key);
+    return key == 0 || found == exposed_memory_.end() ? nullptr : &*found;
+}
+
+Region FakeVerbs::expose(Node& node, std::byte* memory, size_t bytes, bool is_target) {
+    exposed_memory_.resize(kExposedAtOnce);
+    if (buffers_.capacity() == 0) {
+        buffers_.resize(kBuffers);
+        for (auto& buffer : buffers_) buffer.reserve(kBufferBytes);
+    }
+    uint64_t own_bytes = bytes;
+    for (const Exposed& one : exposed_memory_) {
+        const bool is_own = one.key != 0 && nodes_[one.node]->device == node.device;
+        if (is_own) own_bytes += one.bytes;
+    }
+    const auto free = std::ranges::find(exposed_memory_, 0u, &Exposed::key);
+    if (own_bytes > rules_.exposed_bytes_max || free == exposed_memory_.end()) return {};
+    *free = {++last_key_, node.number, memory, bytes, is_target};
+    ++exposures_;
+    ++exposed_;
+    return {reinterpret_cast<void*>(uintptr_t{last_key_}), last_key_};
+}
+
+void FakeVerbs::conceal(const Region& region) {
+    Exposed* exposed = find(region.key);
+    if (!exposed) fault_ = "memory was given back twice";
+    if (!exposed) return;
+    *exposed = {};
+    --exposed_;
+}
+
+// Where the write reads; nullptr: it must not.
+const std::byte* FakeVerbs::source_of(Node& node, uint32_t pair, uint64_t number) {
+    const Posted& posted = node.at(pair, number);
+    if (!posted.is_direct) return node.memory.data() + posted.write.offset;
+    const Exposed* from = find(posted.direct.from.key);
+    const auto address = reinterpret_cast<uint64_t>(posted.direct.source);
+    const bool may = from && from->node == node.number && from->has(address, posted.write.bytes);
+    return may ? posted.direct.source : nullptr;
+}
+
+std::byte* FakeVerbs::target_of(Node& node, uint32_t pair, uint64_t number) {
+    const Posted& posted = node.at(pair, number);
+    const Queue& queue = node.queues[pair];
+    Node& other = *nodes_[queue.peer_node];
+    if (!posted.is_direct) {
+        return other.memory.data() + other.need.pair_bytes * queue.peer_pair +
+               posted.write.remote_offset;
+    }
+    const Exposed* into = find(posted.direct.key);
+    const bool may = into && into->is_target && into->node == other.number &&
+                     into->has(posted.direct.address, posted.write.bytes);
+    return may ? reinterpret_cast<std::byte*>(posted.direct.address) : nullptr;
 }
 
 void FakeVerbs::pump() {
@@ -251,21 +365,41 @@ void FakeVerbs::arrive(const Event& event) {
         fail(node, event.pair, kRnrExceeded, event.number);
         return;
     }
+    const std::byte* memory = source_of(node, event.pair, event.number);
+    std::byte* target = target_of(node, event.pair, event.number);
+    if (!memory || !target) {
+        fail(node, event.pair, memory ? kRemoteAccess : kLocalProtection, event.number);
+        if (memory) fail(other, queue.peer_pair, kFlushed, far.arrived);
+        return;
+    }
     ++queue.arrived;
-    const std::byte* memory = node.memory.data() + posted.write.offset;
-    posted.bytes.assign(memory, memory + posted.write.bytes);
-    posted.is_shown = false;
-    std::byte* target =
-        other.memory.data() + other.need.pair_bytes * queue.peer_pair + posted.write.remote_offset;
+    if (posted.is_direct && !buffers_.empty()) {
+        posted.direct_bytes.swap(buffers_.back());
+        buffers_.pop_back();
+    }
+    std::vector<std::byte>& data = posted.data();
+    data.assign(memory, memory + posted.write.bytes);
+    posted.is_shown = posted.is_acknowledged = false;
     // Some of it is there at once, in whatever order; the rest comes when it is told.
-    for (size_t i = 0; i < posted.bytes.size(); ++i) {
-        target[i] = prng_.below(2) == 0 ? posted.bytes[i] : static_cast<std::byte>(0xa5);
+    const size_t step = posted.is_direct ? kPlacedBytes : 1;
+    for (size_t i = 0; i < data.size(); i += step) {
+        const size_t count = std::min(step, data.size() - i);
+        if (prng_.below(2) == 0) {
+            std::copy_n(data.data() + i, count, target + i);
+        } else {
+            std::fill_n(target + i, count, static_cast<std::byte>(0xa5));
+        }
     }
     if (posted.write.tells) --far.recvs;
     queue.show_ns = std::max(queue.show_ns, now_ns_) + delay();
     schedule(queue.show_ns, kShow, event.node, event.pair, event.number);
     queue.acknowledge_ns = std::max(queue.acknowledge_ns, now_ns_) + delay();
     schedule(queue.acknowledge_ns, kAcknowledge, event.node, event.pair, event.number);
+}
+
+void FakeVerbs::give_back(Posted& posted) {
+    if (!posted.is_direct || !posted.is_shown || !posted.is_acknowledged) return;
+    if (buffers_.size() < kBuffers) posted.direct_bytes.swap(buffers_.emplace_back());
 }
 
 // The receiver is told. By an end that is gone since: it has come all the same.
@@ -275,11 +409,12 @@ void FakeVerbs::show(const Event& event) {
     Posted& posted = node.at(event.pair, event.number);
     posted.is_shown = true;
     Node& other = *nodes_[queue.peer_node];
-    if (other.is_gone || other.queues[queue.peer_pair].has_failed) return;
-    std::ranges::copy(
-        posted.bytes,
-        other.memory.begin() + static_cast<ptrdiff_t>(other.need.pair_bytes * queue.peer_pair +
-                                                      posted.write.remote_offset));
+    // Memory that was given back meanwhile stays as it is, whatever was acknowledged.
+    std::byte* target = target_of(node, event.pair, event.number);
+    const bool is_there = !other.is_gone && !other.queues[queue.peer_pair].has_failed && target;
+    if (is_there) std::ranges::copy(posted.data(), target);
+    give_back(posted);
+    if (!is_there) return;
     if (posted.write.tells) {
         put(other, {queue.peer_pair, true, 0, 0, posted.write.immediate});
     }
@@ -289,10 +424,16 @@ void FakeVerbs::show(const Event& event) {
 void FakeVerbs::acknowledge(const Event& event) {
     Node& node = *nodes_[event.node];
     Posted& posted = node.at(event.pair, event.number);
-    const std::byte* memory = node.memory.data() + posted.write.offset;
-    if (!std::equal(posted.bytes.begin(), posted.bytes.end(), memory)) {
+    const std::byte* memory = source_of(node, event.pair, event.number);
+    if (!memory) {
+        fail(node, event.pair, kLocalProtection, event.number);
+        return;
+    }
+    if (!std::ranges::equal(posted.data(), std::span(memory, posted.data().size()))) {
         fault_ = "the memory of a write was changed before it was complete";
     }
+    posted.is_acknowledged = true;
+    give_back(posted);
     if (posted.write.is_signaled) {
         put(node, {event.pair, false, 0, posted.write.number, 0});
     }

@@ -2,7 +2,8 @@
 // Reliable connections in one process, in virtual time under a seed, by the rules of the
 // specification that docs/protocol/verbs.md lists, at their loosest: memory is read late, data are
 // placed in pieces and at the latest when the receive's completion is seen, completions are
-// delayed, a write's own may come before or after.
+// delayed, a write's own may come before or after. Memory of the program that is not registered, or
+// no more, is neither read nor written: the pair fails.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ namespace tutti::test {
 
 struct FakeRules {
     uint64_t seed = 1;
-    uint64_t delay_ns_max = 5'000;  // of each step of a write
-    uint32_t cq_entries = 0;        // 0: as many as can come
+    uint64_t delay_ns_max = 5'000;            // of each step of a write
+    uint32_t cq_entries = 0;                  // 0: as many as can come
+    uint64_t exposed_bytes_max = UINT64_MAX;  // of a device at a time: memory of the program
 };
 
 class FakeVerbs final : public Clock {
@@ -37,14 +39,30 @@ class FakeVerbs final : public Clock {
     void cut(uint32_t number);
     // All that were ever posted.
     [[nodiscard]] uint64_t writes() const { return writes_; }
+    // The bytes of those from memory of endpoints, and how much of the program's was registered:
+    // how often, and in how many places it is now.
+    [[nodiscard]] uint64_t slot_bytes() const { return slot_bytes_; }
+    [[nodiscard]] uint64_t exposures() const { return exposures_; }
+    [[nodiscard]] uint64_t exposed() const { return exposed_; }
     // What the code under test did that the specification forbids; empty: nothing.
     [[nodiscard]] const std::string& fault() const { return fault_; }
 
     struct Node;  // an endpoint
+    struct Posted;
+    struct Queue;
     void post(Node& node, uint32_t pair, const transport::verbs::Write& write);
+    void post(Node& node, uint32_t pair, const transport::verbs::DirectWrite& write);
+    transport::verbs::Region expose(Node& node, std::byte* memory, size_t bytes, bool is_target);
+    void conceal(const transport::verbs::Region& region);
 
   private:
     struct Event;
+    struct Exposed;
+    void give_back(Posted& posted);
+    Exposed* find(uint32_t key);
+    void launch(Node& node, uint32_t pair, uint64_t number);
+    const std::byte* source_of(Node& node, uint32_t pair, uint64_t number);
+    std::byte* target_of(Node& node, uint32_t pair, uint64_t number);
     void schedule(uint64_t at_ns, int kind, uint32_t node, uint32_t pair, uint64_t number);
     void arrive(const Event& event);
     void show(const Event& event);
@@ -59,6 +77,13 @@ class FakeVerbs final : public Clock {
     uint64_t now_ns_ = 0;
     uint64_t order_ = 0;
     uint64_t writes_ = 0;
+    uint64_t slot_bytes_ = 0;
+    uint64_t exposures_ = 0;
+    uint64_t exposed_ = 0;
+    uint32_t last_key_ = 0;
+    std::vector<Exposed> exposed_memory_;
+    // For what direct writes have read, so that nothing is allocated while they are under way.
+    std::vector<std::vector<std::byte>> buffers_;
     std::string fault_;
     std::vector<Event> events_;  // a heap
     std::vector<bool> is_cut_;   // by device
@@ -67,7 +92,9 @@ class FakeVerbs final : public Clock {
 };
 
 // What ibv_wc_status calls them.
+inline constexpr int kLocalProtection = 4;
 inline constexpr int kFlushed = 5;
+inline constexpr int kRemoteAccess = 10;
 inline constexpr int kRetryExceeded = 12;
 inline constexpr int kRnrExceeded = 13;
 

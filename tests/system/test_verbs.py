@@ -51,7 +51,11 @@ AT_LENGTH = [(ranks, program, words) for ranks in (2, 4, 8) for program, words i
 
 @pytest.mark.parametrize("ranks, program, words", AT_LENGTH if LONG else BRIEF)
 def test_collectives(guest, openmpi, results, ranks, program, words):
-    expect_rdma(*run_by_rdma(guest, openmpi, results, ranks, program, *words), ranks)
+    own = "" if program == "moves" else "export TUTTI_VERBS_DIRECT=4K;"
+    done, report = run_by_rdma(guest, openmpi, results, ranks, program, *words, own=own)
+    expect_rdma(done, report, ranks)
+    world = report.data["verbs"][0]
+    assert world["long_copied"] == 0 and (not own or world["long_messages"] > 0), world
 
 
 @pytest.mark.parametrize("count", [1000 if LONG else 20])

@@ -33,6 +33,8 @@ struct Calls {
     int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
     int (*destroy_qp)(ibv_qp*) = nullptr;
     const char* (*wc_status_str)(ibv_wc_status) = nullptr;
+    // Not in all versions.
+    ibv_fork_status (*is_fork_initialized)() = nullptr;
 };
 
 // Once; it is never closed.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is used of verbs: writes, with and without immediate, on reliable connections, receives for
-// the immediates, and one completion queue. tests/conformance/fake_verbs.h is one under seeds.
-// Which promises of the specification are relied on stands in docs/protocol/verbs.md.
+// the immediates, one completion queue, and memory of the program registered for a while.
+// tests/conformance/fake_verbs.h is one under seeds. Which promises of the specification are relied
+// on stands in docs/protocol/verbs.md.
 #pragma once
 
 #include <cstddef>
@@ -53,6 +54,25 @@ struct Write {
     uint64_t number = 0;       // which that brings; below 2^40
 };
 
+// Memory of the program that a device may use for now.
+struct Region {
+    void* handle = nullptr;  // the endpoint's; nullptr: none
+    uint32_t key = 0;        // for the other end
+};
+
+// A write from the program's memory here into the program's there. It tells nobody there; here its
+// completion is always told.
+struct DirectWrite {
+    Region from;
+    const std::byte* source = nullptr;
+    size_t bytes = 0;      // kWriteBytesMax at most
+    uint64_t address = 0;  // there
+    uint32_t key = 0;
+    uint64_t number = 0;
+};
+// Less than any device is known to take: soft-RoCE takes 8 MiB, others a GiB and more.
+inline constexpr size_t kWriteBytesMax = size_t{4} << 20;
+
 struct Completion {
     uint32_t pair = 0;
     bool is_recv = false;
@@ -73,6 +93,14 @@ class Endpoint {
     virtual Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) = 0;
     // 0, else what errno calls it: no room in the queue, or the pair has failed.
     virtual int write(uint32_t pair, const Write& write) = 0;
+    // Likewise.
+    virtual int write_direct(uint32_t pair, const DirectWrite& write) = 0;
+    // Registers memory of the program: to write from, or to be written to by other ends. None: the
+    // device, the limits or the system do not allow it.
+    virtual Region expose(const std::byte* memory, size_t bytes, bool is_target) = 0;
+    // From here on the device does not touch it: a write that comes for it, or is still to be sent
+    // from it, fails, and its pair with it.
+    virtual void conceal(const Region& region) = 0;
     // One receive more, of no bytes: only immediates come in.
     virtual int recv(uint32_t pair) = 0;
     // How many; below 0: the queue was overrun, nothing can be relied on any more.

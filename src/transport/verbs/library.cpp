@@ -56,6 +56,11 @@ class LibraryEndpoint final : public Endpoint {
     }
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override;
     int write(uint32_t pair, const Write& write) override;
+    int write_direct(uint32_t pair, const DirectWrite& write) override;
+    Region expose(const std::byte* memory, size_t bytes, bool is_target) override;
+    void conceal(const Region& region) override {
+        opened_.calls->dereg_mr(static_cast<ibv_mr*>(region.handle));
+    }
     int recv(uint32_t pair) override {
         ibv_recv_wr request{};
         request.wr_id = kIsRecv | uint64_t{pair} << kNumberBits;
@@ -71,6 +76,7 @@ class LibraryEndpoint final : public Endpoint {
     [[nodiscard]] size_t bytes() const { return need_.pairs * need_.pair_bytes; }
     Result<Done> add_pair();
     ibv_qp* create_pair();
+    [[nodiscard]] bool can_expose() const;
 
     Opened opened_;
     Need need_;
@@ -80,6 +86,7 @@ class LibraryEndpoint final : public Endpoint {
     ibv_cq* queue_ = nullptr;
     size_t inline_try_ = 0;
     uint32_t inline_bytes_ = kInlineBytes[0];
+    bool can_expose_ = false;
     std::vector<ibv_qp*> pairs_;
     std::vector<uint32_t> first_packets_;
     std::vector<PairCard> others_;
@@ -93,6 +100,7 @@ Result<Done> LibraryEndpoint::make() {
     if (memory == MAP_FAILED) return error_of("no memory for verbs", errno);
     base_ = static_cast<std::byte*>(memory);
     if (madvise(base_, bytes(), MADV_DONTFORK) != 0) return error_of("madvise", errno);
+    can_expose_ = can_expose();
     domain_ = calls.alloc_pd(opened_.context);
     if (!domain_) return error_of("no protection domain", errno);
     region_ =
@@ -205,6 +213,42 @@ int LibraryEndpoint::write(uint32_t pair, const Write& write) {
     request.wr.rdma.rkey = others_[pair].key;
     ibv_send_wr* bad = nullptr;
     return ibv_post_send(pairs_[pair], &request, &bad);
+}
+
+int LibraryEndpoint::write_direct(uint32_t pair, const DirectWrite& write) {
+    ibv_sge from{reinterpret_cast<uint64_t>(write.source), static_cast<uint32_t>(write.bytes),
+                 static_cast<ibv_mr*>(write.from.handle)->lkey};
+    ibv_send_wr request{};
+    request.wr_id = uint64_t{pair} << kNumberBits | write.number;
+    request.sg_list = &from;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.send_flags = IBV_SEND_SIGNALED;
+    request.wr.rdma.remote_addr = write.address;
+    request.wr.rdma.rkey = write.key;
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(pairs_[pair], &request, &bad);
+}
+
+// Memory of the program is registered where a fork() beside the call harms nobody: where the kernel
+// gives the child copies of such pages at once. Else the parent would go on with a copy while the
+// device writes to the page, or the child would have no such page.
+bool LibraryEndpoint::can_expose() const {
+    const Calls& calls = *opened_.calls;
+    if (!calls.is_fork_initialized || calls.is_fork_initialized() != IBV_FORK_UNNEEDED) {
+        return false;
+    }
+    ibv_port_attr attr{};
+    return calls.query_port(opened_.context, opened_.port, &attr) == 0 &&
+           attr.max_msg_sz >= kWriteBytesMax;
+}
+
+// What is written from may be memory that the program itself must not write to.
+Region LibraryEndpoint::expose(const std::byte* memory, size_t bytes, bool is_target) {
+    if (!can_expose_) return {};
+    const int access = is_target ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
+    ibv_mr* region = opened_.calls->reg_mr(domain_, const_cast<std::byte*>(memory), bytes, access);
+    return region ? Region{region, region->rkey} : Region{};
 }
 
 int LibraryEndpoint::poll(std::span<Completion> completions) {

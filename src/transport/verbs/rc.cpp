@@ -23,18 +23,17 @@ Need need_of(uint32_t peers, uint32_t mtu_bytes) {
 }
 
 Rc::Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
-       std::vector<Rank> peers)
+       std::vector<Rank> peers, size_t direct_bytes)
     : endpoint_(std::move(endpoint)),
       clock_(clock),
       slot_bytes_(mtu_bytes),
       peers_(std::move(peers)),
+      direct_bytes_(direct_bytes),
       pairs_(std::make_unique<Pair[]>(peers_.size())),
       looked_ns_(clock.now_ns()) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
     TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader), "a slot has room for a message");
 }
-
-Rc::~Rc() = default;
 
 Result<Done> Rc::connect(uint32_t pair, const PortCard& port, const PairCard& other) {
     auto connected = endpoint_->connect(pair, port, other);
@@ -121,6 +120,7 @@ void Rc::send(Rank peer, const MessageId& id, const std::byte* data, size_t byte
     Operation* operation = begin(pair, true, id, bytes, ticket);
     if (!operation) return;
     operation->source = data;
+    if (direct_bytes_ != 0 && bytes >= direct_bytes_) operation->direct = Direct::kWanted;
     append(pairs_[pair].streams[id.slot].sends, operation);
     pairs_[pair].sending |= 1u << id.slot;
     advance_sends(pair);
@@ -151,38 +151,43 @@ bool Rc::post(uint32_t pair, const Write& write) {
 }
 
 // False where it has to wait, or the pair has failed.
-bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation) {
+bool Rc::send_in_slot(uint32_t pair, SlotHeader header, const void* data) {
     Slots& slots = pairs_[pair].slots;
     if (!slots.may_write()) return false;
-    const uint32_t slot = slots.take(stream);
+    const uint32_t slot = slots.take(header.stream);
     if (slot == kNoSlot) return false;
-    const size_t room = slot_bytes_ - sizeof(SlotHeader);
+    header.freed = slots.freed();
+    header.sequence = slots.next_sequence(header.stream);
+    std::byte* memory = slot_memory(pair, slot, true);
+    std::memcpy(memory, &header, sizeof header);
+    if (header.piece_bytes > 0) std::memcpy(memory + sizeof header, data, header.piece_bytes);
+    Write write;
+    write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
+    write.bytes = sizeof header + header.piece_bytes;
+    write.remote_offset = slot * slot_bytes_;
+    write.immediate = slot;
+    write.number = slots.write(slot);
+    write.is_signaled = slots.must_signal(write.number, header.stream);
+    slots.told();
+    return post(pair, write);
+}
+
+// Likewise, and then there is no operation any more.
+bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece) {
     const size_t left = operation.bytes - operation.done;
-    const size_t bytes = operation.is_given_up ? 0 : std::min(room, left);
+    const size_t room = slot_bytes_ - sizeof(SlotHeader);
+    const size_t bytes = piece == Piece::kData ? std::min(room, left) : 0;
     const SlotHeader header{.call = operation.word.call,
                             .before = operation.word.before,
                             .bytes = static_cast<uint32_t>(operation.bytes),
                             .piece_bytes = static_cast<uint32_t>(bytes),
-                            .freed = slots.freed(),
                             .stream = stream,
-                            .sequence = slots.next_sequence(stream),
-                            .is_given_up = operation.is_given_up ? 1u : 0u};
-    std::byte* memory = slot_memory(pair, slot, true);
-    std::memcpy(memory, &header, sizeof header);
-    if (bytes > 0) {
-        std::memcpy(memory + sizeof header, operation.source + operation.done, bytes);
-    }
-    Write write;
-    write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
-    write.bytes = sizeof header + bytes;
-    write.remote_offset = slot * slot_bytes_;
-    write.immediate = slot;
-    write.number = slots.write(slot);
-    write.is_signaled = slots.must_signal(write.number, stream);
-    slots.told();
-    operation.done += operation.is_given_up ? left : bytes;
+                            .piece = piece};
+    const std::byte* data = bytes > 0 ? operation.source + operation.done : nullptr;
+    if (!send_in_slot(pair, header, data)) return false;
+    operation.done += piece == Piece::kGivenUp ? left : bytes;
     operation.is_begun = true;
-    return post(pair, write);
+    return true;
 }
 
 void Rc::advance_sends(uint32_t pair) {
@@ -191,7 +196,11 @@ void Rc::advance_sends(uint32_t pair) {
         Line& line = at.streams[stream].sends;
         while (!at.has_failed && line.first) {
             Operation& operation = *line.first;
-            if (!send_piece(pair, stream, operation)) break;
+            const Piece piece = operation.is_given_up ? Piece::kGivenUp : Piece::kData;
+            const bool goes_on = operation.direct == Direct::kNo
+                                     ? send_piece(pair, stream, operation, piece)
+                                     : send_direct(pair, stream, operation);
+            if (!goes_on) break;
             if (operation.done < operation.bytes) continue;
             line.first = operation.next;
             if (operation.ticket) operation.ticket->state = State::kDone;
@@ -223,6 +232,7 @@ void Rc::end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order) {
     Operation* operation = line.first;
     line.first = operation->next;
     if (!line.first) at.recving &= ~(1u << stream);
+    give_back(*operation);
     if (operation->ticket) {
         operation->ticket->state = state;
         operation->ticket->number = order;  // for set_aside()
@@ -256,18 +266,24 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         }
         const uint32_t slot = at.slots.first(stream);
         if (slot == kNoSlot) return;
+        if ((at.offering >> stream & 1) != 0) {
+            fail_pair(pair, "a piece of a message came before its offer");
+            return;
+        }
         const std::byte* memory = slot_memory(pair, slot, false);
         SlotHeader header;
         std::memcpy(&header, memory, sizeof header);
         const CallWord word{header.call, header.before, 0};
         if (!operation.is_begun && !agrees(pair, stream, operation, word, header.bytes)) return;
+        const bool is_first = !operation.is_begun;
         operation.is_begun = true;
-        if (header.is_given_up != 0) {
+        if (header.piece != Piece::kData) {
             at.slots.release(stream);
-            if (operation.ticket) note(pair, "that end gave up a message");
-            end_recv(pair, stream, State::kFailed);
+            if (!take_sign(pair, stream, operation, header.piece, is_first)) return;
             continue;
         }
+        // The other end could not register its memory.
+        give_back(operation);
         const size_t room = slot_bytes_ - sizeof header;
         if (header.piece_bytes != std::min(room, operation.bytes - operation.done)) {
             fail_pair(pair, "a piece of a message has a wrong size");
@@ -300,6 +316,7 @@ void Rc::tell(uint32_t pair, uint32_t also) {
 void Rc::advance(uint32_t pair) {
     Pair& at = pairs_[pair];
     if (at.has_failed || !at.is_connected) return;
+    if (at.offering != 0) make_offers(pair);
     if (at.sending != 0) advance_sends(pair);
     if (at.has_failed || at.last_number != 0 || !at.slots.may_write()) return;
     if (is_closing_) {
@@ -329,7 +346,11 @@ void Rc::arrive(uint32_t pair, uint32_t immediate) {
         return;
     }
     at.slots.hear(header.freed);
-    advance_recvs(pair, header.stream);
+    if (header.stream == kOffers) {
+        take_offer(pair, slot_memory(pair, immediate, false) + sizeof header);
+    } else {
+        advance_recvs(pair, header.stream);
+    }
 }
 
 void Rc::complete(const Completion& completion) {
@@ -391,6 +412,7 @@ void Rc::drop(Line& line) {
     while (line.first) {
         Operation* operation = line.first;
         line.first = operation->next;
+        give_back(*operation);
         if (operation->ticket) operation->ticket->state = State::kFailed;
         release(operation);
     }
@@ -408,7 +430,7 @@ void Rc::fail_pair(uint32_t pair, const std::string& why) {
         drop(stream.sends);
         drop(stream.recvs);
     }
-    at.sending = at.recving = 0;
+    at.sending = at.recving = at.offering = 0;
 }
 
 void Rc::make_up() {
@@ -436,8 +458,14 @@ std::string Rc::error() const {
 void Rc::close() {
     is_closing_ = true;
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
-        for (Stream& stream : pairs_[pair].streams) drop(stream.sends);
-        pairs_[pair].sending = 0;
+        Pair& at = pairs_[pair];
+        at.sending = at.offering = 0;
+        for (uint32_t stream = 0; stream < kSlotsMax; ++stream) {
+            Line& line = at.streams[stream].sends;
+            Line rest = all_but_writing(line);
+            drop(rest);
+            if (line.first) at.sending |= 1u << stream;
+        }
         advance(pair);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages by RDMA writes on reliable connections (seed 001): each piece of a message, with its
 // header up to an MTU, is one write with immediate into a slot at the peer; its completion there
-// says that it has come. Longer messages are pipelined over slots. One copy in, one out; no tags,
-// no call of the system.
+// says that it has come. Longer messages are pipelined over slots: one copy in, one out; no tags,
+// no call of the system. Still longer ones go straight from memory to memory (rc_direct.cpp).
 //
 // Every message has the CallWord of its sender, which is compared with the receive's (but for those
 // of kRecoverySlot), so ranks that do not run the same call are found out whatever the size.
@@ -27,9 +27,10 @@ Need need_of(uint32_t peers, uint32_t mtu_bytes);
 
 class Rc final : public Transport {
   public:
-    // peers: by the number of their pair, ascending.
+    // peers: by the number of their pair, ascending. Messages from direct_bytes on go straight, 0:
+    // none; the sender's counts.
     Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
-       std::vector<Rank> peers);
+       std::vector<Rank> peers, size_t direct_bytes);
     ~Rc() override;
     Rc(const Rc&) = delete;
     Rc& operator=(const Rc&) = delete;
@@ -52,6 +53,11 @@ class Rc final : public Transport {
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
+    // Long messages that went straight from memory to memory, and those for which an end could not
+    // register its own.
+    [[nodiscard]] uint64_t sent_straight() const { return sent_straight_; }
+    [[nodiscard]] uint64_t sent_copied() const { return sent_copied_; }
+
     // Nothing is sent or received any more. What was sent, to its last piece, is still on its way,
     // and the other ends may still give slots back: this must stay until is_closed(), and at the
     // least until has_left().
@@ -62,6 +68,25 @@ class Rc final : public Transport {
     [[nodiscard]] bool is_closed();
 
   private:
+    // So many writes of a message at a time, 16 MiB: more than is on its way on any network, and
+    // less than would keep other messages to that peer waiting for long.
+    static constexpr size_t kWritesAtOnce = 4;
+    // How far a message is that goes straight into the receiver's memory.
+    enum class Direct : uint8_t {
+        kNo,         // it goes by slots
+        kWanted,     // of a send: nobody knows yet
+        kAnnounced,  // a send waits for an offer, a receive has one to make or has made it
+        kOffered,    // of a send: it is being written
+        kTold,       // of a send: its end has been told; writes may be under way still
+    };
+    struct Offer {
+        uint64_t address = 0;
+        uint64_t bytes = 0;  // of the message
+        uint32_t stream = 0;
+        uint32_t key = 0;
+        uint32_t is_there = 0;  // else by slots
+        uint32_t pad = 0;
+    };
     // A message from send() or recv() on, in its stream's list until it is complete.
     struct Operation {
         Operation* next = nullptr;
@@ -73,6 +98,10 @@ class Rc final : public Transport {
         CallWord word;
         bool is_begun = false;
         bool is_given_up = false;
+        Direct direct = Direct::kNo;
+        Region region;                                 // its memory, while it is registered
+        Offer offer;                                   // that a send has got
+        std::array<uint64_t, kWritesAtOnce> writes{};  // their numbers
     };
     struct Line {
         Operation* first = nullptr;
@@ -93,8 +122,9 @@ class Rc final : public Transport {
     struct Pair {
         Slots slots;
         std::array<Stream, kSlotsMax> streams;
-        uint32_t sending = 0;  // streams that have something to send, by bits
-        uint32_t recving = 0;  // or to receive
+        uint32_t sending = 0;   // streams that have something to send, by bits
+        uint32_t recving = 0;   // or to receive
+        uint32_t offering = 0;  // whose receive has an offer to make
         uint64_t look_number = 0;
         uint64_t last_number = 0;  // 0: not sent yet
         bool is_connected = false;
@@ -115,7 +145,15 @@ class Rc final : public Transport {
     [[nodiscard]] std::byte* slot_memory(uint32_t pair, uint32_t slot, bool is_own) const;
     void advance(uint32_t pair);
     void advance_sends(uint32_t pair);
-    bool send_piece(uint32_t pair, uint32_t stream, Operation& operation);
+    bool send_in_slot(uint32_t pair, SlotHeader header, const void* data);
+    bool send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece);
+    bool send_direct(uint32_t pair, uint32_t stream, Operation& operation);
+    bool write_direct(uint32_t pair, Operation& operation);
+    void take_offer(uint32_t pair, const std::byte* memory);
+    bool take_sign(uint32_t pair, uint32_t stream, Operation& operation, Piece piece,
+                   bool is_first);
+    void make_offers(uint32_t pair);
+    void give_back(Operation& operation);
     void advance_recvs(uint32_t pair, uint32_t stream);
     bool take_kept(uint32_t pair, uint32_t stream, Operation& operation);
     bool agrees(uint32_t pair, uint32_t stream, Operation& operation, const CallWord& word,
@@ -130,12 +168,16 @@ class Rc final : public Transport {
     void note(uint32_t pair, const std::string& why);
     void fail_pair(uint32_t pair, const std::string& why);
     void drop(Line& line);
+    static Line all_but_writing(Line& line);
     [[nodiscard]] static bool is_over(const Pair& at);
 
     std::unique_ptr<Endpoint> endpoint_;
     Clock& clock_;
     size_t slot_bytes_;
     std::vector<Rank> peers_;
+    size_t direct_bytes_;
+    uint64_t sent_straight_ = 0;
+    uint64_t sent_copied_ = 0;
     std::unique_ptr<Pair[]> pairs_;
     static constexpr size_t kOperationsAtOnce = 64;
     std::vector<std::unique_ptr<Operation[]>> operations_;

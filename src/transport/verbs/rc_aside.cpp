@@ -10,7 +10,8 @@
 namespace tutti::transport::verbs {
 
 // Of a message that has come in part the rest is thrown away. Behind one that has been sent in part
-// a piece says that it is none: the memory of the caller is touched no more.
+// a piece says that it is none. The memory of the caller is touched no more, but that what is being
+// written straight from there is read until it is complete.
 void Rc::cancel(Ticket& ticket) {
     if (ticket.state != State::kPending) return;
     Pair& at = pairs_[ticket.number / kSlotsMax];
@@ -18,6 +19,7 @@ void Rc::cancel(Ticket& ticket) {
     Stream& of = at.streams[stream];
     Operation* operation = find(of.recvs, ticket);
     Line& line = operation ? of.recvs : of.sends;
+    if (operation) give_back(*operation);
     if (!operation) operation = find(of.sends, ticket);
     if (!operation) return;
     ticket.state = State::kFailed;

@@ -8,7 +8,7 @@
 namespace tutti::transport::verbs {
 namespace {
 
-constexpr uint32_t kShared = kAllSlots & ~((1u << kSlotsMax) - 1);
+constexpr uint32_t kShared = kAllSlots & ~((1u << kStreams) - 1);
 
 }  // namespace
 
@@ -30,7 +30,7 @@ uint32_t Slots::available(uint32_t stream) const {
 
 // The stream's own first, so that the shared ones are there for whoever has more to send.
 uint32_t Slots::take(uint32_t stream) {
-    TUTTI_ASSERT(stream < kSlotsMax, "the stream has a slot");
+    TUTTI_ASSERT(stream < kStreams, "the stream has a slot");
     const uint32_t found = available(stream);
     if (found == 0) return kNoSlot;
     const auto slot = static_cast<uint32_t>(std::countr_zero(found));
@@ -50,7 +50,7 @@ void Slots::complete(uint64_t number) {
 }
 
 bool Slots::arrive(uint32_t slot, const SlotHeader& header) {
-    if (slot >= kSlots || header.stream >= kSlotsMax) return false;
+    if (slot >= kSlots || header.stream >= kStreams) return false;
     const uint32_t bit = 1u << slot;
     const bool is_allowed = ((kShared | (1u << header.stream)) & bit) != 0;
     if (!is_allowed || (occupied_ & bit) != 0) return false;

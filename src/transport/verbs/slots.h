@@ -24,7 +24,10 @@ namespace tutti::transport::verbs {
 
 // An immediate has 32 bits: a slot's number, or one bit for each slot and two that say so.
 inline constexpr uint32_t kSlots = 30;
-static_assert(kSlots > kSlotsMax, "each stream has a slot of its own, and some are shared");
+// The streams of messages, and one of offers (rc_direct.cpp), which are read as they come.
+inline constexpr uint32_t kOffers = kSlotsMax;
+inline constexpr uint32_t kStreams = kOffers + 1;
+static_assert(kSlots > kStreams, "each stream has a slot of its own, and some are shared");
 inline constexpr uint32_t kRecvs = 64;
 static_assert(kRecvs > 2 * kSlots);
 // Writes that may be under way; as many, and those that only look whether the other end is there.
@@ -40,6 +43,13 @@ inline constexpr uint32_t kIsWord = 1u << 31;  // about all slots: bit i as in f
 inline constexpr uint32_t kIsLast = 1u << 30;  // with it: no more comes from that end
 inline constexpr uint32_t kAllSlots = (1u << kSlots) - 1;
 
+enum class Piece : uint32_t {
+    kData,
+    kGivenUp,    // no data: the message ends here, and is none
+    kAnnounced,  // no data: they go straight into the receiver's memory, once it offers some
+    kWhole,      // no data: they are all there
+};
+
 // At the beginning of each slot.
 struct SlotHeader {
     uint64_t call = 0;  // the CallWord
@@ -47,9 +57,9 @@ struct SlotHeader {
     uint32_t bytes = 0;        // of the whole message
     uint32_t piece_bytes = 0;  // here
     uint32_t freed = 0;        // as in freed()
-    uint32_t stream = 0;       // the MessageId's slot
+    uint32_t stream = 0;       // the MessageId's slot, or kOffers
     uint32_t sequence = 0;     // of the stream, by pieces
-    uint32_t is_given_up = 0;  // no data: the message ends here, and is none
+    Piece piece = Piece::kData;
 };
 
 class Slots {
@@ -98,15 +108,15 @@ class Slots {
     uint64_t written_ = 0;
     uint64_t complete_ = 0;
     std::array<uint64_t, kSlots> write_of_{};
-    std::array<uint32_t, kSlotsMax> sent_{};
+    std::array<uint32_t, kStreams> sent_{};
 
     uint32_t occupied_ = 0;
     uint32_t freed_ = 0;
     uint32_t told_ = 0;
-    std::array<uint32_t, kSlotsMax> first_;
-    std::array<uint32_t, kSlotsMax> last_;
+    std::array<uint32_t, kStreams> first_;
+    std::array<uint32_t, kStreams> last_;
     std::array<uint32_t, kSlots> next_;
-    std::array<uint32_t, kSlotsMax> received_{};
+    std::array<uint32_t, kStreams> received_{};
 };
 
 }  // namespace tutti::transport::verbs

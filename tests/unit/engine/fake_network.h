@@ -38,6 +38,19 @@ class FakeNetwork {
         const std::lock_guard lock(mutex_);
         return verbs_.writes();
     }
+    uint64_t slot_bytes() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.slot_bytes();
+    }
+    uint64_t exposures() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.exposures();
+    }
+    // That nobody has given back.
+    uint64_t exposed() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.exposed();
+    }
     std::string fault() {
         const std::lock_guard lock(mutex_);
         return verbs_.fault();
@@ -70,6 +83,19 @@ class FakeNetwork {
         int write(uint32_t pair, const transport::verbs::Write& write) override {
             const std::lock_guard lock(network_.mutex_);
             return inner_->write(pair, write);
+        }
+        int write_direct(uint32_t pair, const transport::verbs::DirectWrite& write) override {
+            const std::lock_guard lock(network_.mutex_);
+            return inner_->write_direct(pair, write);
+        }
+        transport::verbs::Region expose(const std::byte* memory, size_t bytes,
+                                        bool is_target) override {
+            const std::lock_guard lock(network_.mutex_);
+            return inner_->expose(memory, bytes, is_target);
+        }
+        void conceal(const transport::verbs::Region& region) override {
+            const std::lock_guard lock(network_.mutex_);
+            inner_->conceal(region);
         }
         int recv(uint32_t pair) override {
             const std::lock_guard lock(network_.mutex_);

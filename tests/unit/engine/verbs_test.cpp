@@ -2,6 +2,7 @@
 // Teams across pretended hosts whose messages go by RDMA, over the fake, with threads as ranks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <functional>
@@ -94,7 +95,8 @@ TEST(Verbs, RandomMixed) {
         const auto ranks = static_cast<uint32_t>(2 + seed % 7);
         const std::string hosts =
             "TUTTI_HOSTS=" + std::to_string(2 + seed % 3) + (seed % 2 == 0 ? "" : ":round-robin");
-        Cluster cluster(ranks, {kOn, hosts.c_str(), "TUTTI_CHUNK=1K"}, seed);
+        const char* direct = seed % 4 < 3 ? "TUTTI_VERBS_DIRECT=4K" : "TUTTI_VERBS_DIRECT=off";
+        Cluster cluster(ranks, {kOn, hosts.c_str(), "TUTTI_CHUNK=1K", direct}, seed);
         const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
         cluster.run([&](uint32_t rank, tutti_team* team) {
             ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
@@ -142,6 +144,30 @@ TEST(Verbs, NoMessageOfACallGoesAsBefore) {
         // 4 rounds of 6,667 bytes on each rank, 984 bytes of data a slot.
         EXPECT_GE(cluster.network.writes() - before, 3u * 4 * 7);
     });
+}
+
+// Long blocks go from memory to memory, but for what ranks fold; nothing stays registered.
+TEST(Verbs, LongBlocksAreNotCopied) {
+    for (const char* how : {"TUTTI_ALLREDUCE=ring", "TUTTI_ALLREDUCE=rabenseifner"}) {
+        Cluster cluster(4, {kOn, "TUTTI_HOSTS=4", how, "TUTTI_VERBS_DIRECT=64K"});
+        std::barrier<> all_here(4);
+        cluster.run([&](uint32_t, tutti_team* team) {
+            all_here.arrive_and_wait();
+            const uint64_t before = cluster.network.slot_bytes();
+            all_here.arrive_and_wait();
+            std::vector<uint32_t> values(size_t{1} << 18, 1);
+            ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+            EXPECT_EQ(std::ranges::count(values, 4u), 1 << 18);
+            all_here.arrive_and_wait();
+            // Of 1 MiB, each rank sends and gets 1.5 MiB. What is told of it takes some bytes.
+            EXPECT_LT(cluster.network.slot_bytes() - before, 20'000u);
+            EXPECT_GT(info_of(team).long_messages, 1u);
+            EXPECT_EQ(info_of(team).long_copied, 0u);
+            all_here.arrive_and_wait();
+        });
+        EXPECT_EQ(cluster.network.exposed(), 0u);
+        EXPECT_EQ(cluster.network.fault(), "");
+    }
 }
 
 TEST(Verbs, OffUnlessAskedFor) {

@@ -54,6 +54,26 @@ TEST(VerbsTable, TheLargestTeamSpeaksAndReasonsStandBehind) {
     EXPECT_EQ(json[1]["reason"], "rank 1: this host has no RDMA device");
 }
 
+// Of all teams together.
+TEST(VerbsTable, LongMessagesAreCounted) {
+    VerbsLog log;
+    tutti_verbs_info info = info_of("MPI_COMM_WORLD");
+    info.long_messages = 40;
+    log.add(info, 0, 4);
+    info = info_of("halves");
+    info.long_messages = 2;
+    info.long_copied = 3;
+    log.add(info, 0, 2);
+    const auto rows = merge_verbs(log.records());
+    EXPECT_EQ(verbs_text(rows),
+              "tutti: messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts) and 1 more: its first "
+              "rank by mlx5_0:1 to 2 ranks, 0.469 MiB registered; 42 long messages without a copy; "
+              "3 long messages copied, as their memory could not be registered (ulimit -l)\n");
+    const auto json = verbs_json(rows);
+    EXPECT_EQ(json[0]["long_messages"], 42);
+    EXPECT_EQ(json[0]["long_copied"], 3);
+}
+
 TEST(VerbsTable, MoreReasonsThanRowsAreCounted) {
     VerbsLog log;
     for (int i = 0; i < 20; ++i) {

@@ -23,6 +23,7 @@ struct FakePort {
     ibv_mtu mtu = IBV_MTU_4096;
     uint8_t flags = 0;
     uint64_t subnet = 0xfe80;
+    uint32_t message_bytes_max = 1u << 30;
     std::vector<uint16_t> partitions = {0xffff};
 };
 
@@ -76,6 +77,7 @@ class FakeLibrary {
     std::vector<std::unique_ptr<FakePair>> pairs;  // all that were ever made
     std::string first_call;
     int contexts = 0;  // that are open
+    ibv_fork_status fork_status = IBV_FORK_UNNEEDED;
 
   private:
     static inline FakeLibrary* self = nullptr;
@@ -94,6 +96,7 @@ class FakeLibrary {
         if (self->first_call.empty()) self->first_call = call;
     }
 
+    static ibv_fork_status is_fork_initialized() { return self->fork_status; }
     static int fork_init() {
         note("fork_init");
         return 0;
@@ -129,6 +132,7 @@ class FakeLibrary {
         attr->active_mtu = port->mtu;
         attr->link_layer = port->link_layer;
         attr->flags = port->flags;
+        attr->max_msg_sz = port->message_bytes_max;
         attr->lid = number;
         attr->gid_tbl_len = 2;
         attr->pkey_tbl_len = static_cast<uint16_t>(port->partitions.size());
@@ -211,6 +215,7 @@ class FakeLibrary {
         .modify_qp = modify_qp,
         .destroy_qp = destroy_qp,
         .wc_status_str = wc_status_str,
+        .is_fork_initialized = is_fork_initialized,
     };
     std::filesystem::path root_;
 };

@@ -20,6 +20,9 @@
 namespace tutti::transport::verbs {
 namespace {
 
+// Messages from here on go straight.
+constexpr size_t kDirectBytes = 64u << 10;
+
 class RealClock final : public Clock {
   public:
     uint64_t now_ns() override {
@@ -50,8 +53,9 @@ class Library : public testing::Test {
             const uint32_t mtu_bytes = devices_[i]->port().mtu_bytes;
             auto endpoint = devices_[i]->make_endpoint(need_of(1, mtu_bytes));
             ASSERT_TRUE(endpoint) << endpoint.error().message;
+            endpoints_[i] = endpoint.value().get();
             ends_[i] = std::make_unique<Rc>(std::move(endpoint.value()), clock_, mtu_bytes,
-                                            std::vector<Rank>{1 - i});
+                                            std::vector<Rank>{1 - i}, kDirectBytes);
         }
         for (uint32_t i = 0; i < 2; ++i) {
             const auto connected =
@@ -76,6 +80,7 @@ class Library : public testing::Test {
     RealClock clock_;
     std::array<std::unique_ptr<Device>, 2> devices_;
     std::array<std::unique_ptr<Rc>, 2> ends_;
+    std::array<Endpoint*, 2> endpoints_{};  // theirs
 };
 
 TEST_F(Library, MessagesBothWaysAndTheEnd) {
@@ -108,6 +113,50 @@ TEST_F(Library, MessagesBothWaysAndTheEnd) {
         const bool is_closed = ends_[0]->is_closed();
         return ends_[1]->is_closed() && is_closed;
     }));
+}
+
+// 9 MiB: three writes each way.
+TEST_F(Library, LongMessagesGoStraight) {
+    constexpr size_t kBytes = 9u << 20;
+    std::vector<std::byte> memory(kBytes);
+    const Region region = endpoints_[0]->expose(memory.data(), kBytes, true);
+    ASSERT_TRUE(region.handle) << "memory cannot be registered here";
+    endpoints_[0]->conceal(region);
+    std::array<Ticket, 4> tickets;
+    std::array<std::vector<std::byte>, 2> got;
+    std::array<std::vector<std::byte>, 2> sent;
+    for (uint32_t end = 0; end < 2; ++end) {
+        got[end].resize(kBytes);
+        sent[end].resize(kBytes, static_cast<std::byte>(end + 1));
+        ends_[end]->recv(1 - end, {}, got[end].data(), kBytes, tickets[end]);
+        ends_[end]->send(1 - end, {}, sent[end].data(), kBytes, tickets[2 + end]);
+    }
+    for (Ticket& ticket : tickets) {
+        run_until([&] { return ticket.state != State::kPending; });
+        ASSERT_EQ(ticket.state, State::kDone) << ends_[0]->error() << ends_[1]->error();
+    }
+    EXPECT_EQ(got[0], sent[1]);
+    EXPECT_EQ(got[1], sent[0]);
+}
+
+// As the fake has it (tests/conformance/fake_verbs.h).
+TEST_F(Library, AWriteToMemoryThatWasGivenBackFailsAndChangesNothing) {
+    std::vector<std::byte> source(10'000, std::byte{1});
+    std::vector<std::byte> target(10'000, std::byte{2});
+    const Region from = endpoints_[0]->expose(source.data(), source.size(), false);
+    const Region into = endpoints_[1]->expose(target.data(), target.size(), true);
+    ASSERT_TRUE(from.handle && into.handle);
+    endpoints_[1]->conceal(into);
+    DirectWrite write{.from = from, .source = source.data(), .bytes = source.size()};
+    write.address = reinterpret_cast<uint64_t>(target.data());
+    write.key = into.key;
+    write.number = 1;
+    ASSERT_EQ(endpoints_[0]->write_direct(0, write), 0);
+    std::array<Completion, 1> completion;
+    while (endpoints_[0]->poll(completion) == 0) sched_yield();
+    EXPECT_EQ(completion[0].status, 10) << endpoints_[0]->status_text(completion[0].status);
+    EXPECT_EQ(target, std::vector<std::byte>(10'000, std::byte{2}));
+    endpoints_[0]->conceal(from);
 }
 
 TEST_F(Library, APeerThatIsGoneIsNoticedAndNamed) {

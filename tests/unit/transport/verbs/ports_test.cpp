@@ -206,6 +206,41 @@ TEST(QueuePairs, BearTheAddressWhereEitherEndNeedsIt) {
     EXPECT_EQ(to.grh.dgid.raw[15], 1);
 }
 
+// And where the port takes writes as long as they are made.
+TEST(QueuePairs, TheProgramsMemoryIsRegisteredWhereAForkHarmsNobody) {
+    std::vector<std::byte> memory(100);
+    const auto can_expose = [&](FakeLibrary& library, ibv_fork_status forks) {
+        library.fork_status = forks;
+        const Connected both(library);
+        const Region region = both.end->expose(memory.data(), memory.size(), true);
+        if (region.handle) both.end->conceal(region);
+        return region.handle != nullptr;
+    };
+    FakeLibrary library({{"a"}});
+    EXPECT_TRUE(can_expose(library, IBV_FORK_UNNEEDED));
+    EXPECT_FALSE(can_expose(library, IBV_FORK_ENABLED));
+    EXPECT_FALSE(can_expose(library, IBV_FORK_DISABLED));
+    library.adapters[0].ports[0].message_bytes_max = 2u << 20;
+    EXPECT_FALSE(can_expose(library, IBV_FORK_UNNEEDED));
+}
+
+TEST(QueuePairs, ADirectWriteNamesTheMemoryOfBothEnds) {
+    FakeLibrary library({{"a"}});
+    const Connected both(library);
+    std::vector<std::byte> memory(100);
+    const Region from = both.end->expose(memory.data(), memory.size(), false);
+    DirectWrite write{.from = from, .source = memory.data(), .bytes = memory.size()};
+    write.address = 0x123456789a;
+    write.key = 77;
+    ASSERT_EQ(both.end->write_direct(0, write), 0);
+    both.end->conceal(from);
+    const ibv_send_wr& posted = library.pairs.front()->writes.front();
+    EXPECT_EQ(posted.opcode, IBV_WR_RDMA_WRITE);
+    EXPECT_EQ(posted.send_flags, uint32_t{IBV_SEND_SIGNALED});
+    EXPECT_EQ(posted.wr.rdma.remote_addr, 0x123456789au);
+    EXPECT_EQ(posted.wr.rdma.rkey, 77u);
+}
+
 // Else its pages might be the child's, and this process's new ones unknown to the device.
 TEST(QueuePairs, AChildOfTheProgramHasNothingOfTheirMemory) {
     FakeLibrary library({{"a"}});

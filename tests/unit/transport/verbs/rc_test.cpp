@@ -12,84 +12,11 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "conformance/fake_verbs.h"
 #include "sim/seeds.h"
+#include "unit/transport/verbs/ends.h"
 
 namespace tutti::transport::verbs {
 namespace {
-
-constexpr uint32_t kMtuBytes = 1024;
-constexpr int kTurnsMax = 200'000;
-
-// Two ranks.
-class Ends {
-  public:
-    explicit Ends(const test::FakeRules& rules) : verbs(2, rules) {
-        for (uint32_t rank = 0; rank < 2; ++rank) {
-            auto endpoint = verbs.device(rank).make_endpoint(need_of(1, kMtuBytes));
-            ends[rank] = std::make_unique<Rc>(std::move(endpoint.value()), verbs, kMtuBytes,
-                                              std::vector<Rank>{1 - rank});
-        }
-        for (uint32_t rank = 0; rank < 2; ++rank) {
-            const auto connected =
-                ends[rank]->connect(0, verbs.device(1 - rank).port(), ends[1 - rank]->card(0));
-            EXPECT_TRUE(connected);
-        }
-    }
-    void turn() {
-        verbs.pump();
-        for (auto& end : ends) {
-            if (end) end->poll();
-        }
-    }
-    template <class Condition>
-    bool run_until(Condition condition) {
-        for (int i = 0; i < kTurnsMax; ++i) {
-            if (condition()) return true;
-            turn();
-        }
-        return false;
-    }
-
-    test::FakeVerbs verbs;
-    std::array<std::unique_ptr<Rc>, 2> ends;
-};
-
-struct Letter {
-    Rank from = 0;
-    MessageId id;
-    std::vector<std::byte> sent;
-    std::vector<std::byte> got;
-    Ticket send;
-    Ticket recv;
-    bool is_received = false;  // the receive has been posted
-};
-
-Letter& write(std::deque<Letter>& letters, Prng& prng, Rank from, uint32_t slot, size_t bytes) {
-    Letter& letter = letters.emplace_back();
-    letter.from = from;
-    letter.id.slot = slot;
-    letter.id.word = {prng.next(), prng.next(), 0};
-    letter.sent.resize(bytes);
-    for (std::byte& byte : letter.sent) byte = static_cast<std::byte>(prng.next() & 0xff);
-    letter.got.resize(bytes);
-    return letter;
-}
-
-void send(Ends& ends, Letter& letter) {
-    ends.ends[letter.from]->send(1 - letter.from, letter.id, letter.sent.data(), letter.sent.size(),
-                                 letter.send);
-}
-
-void recv(Ends& ends, Letter& letter) {
-    letter.is_received = true;
-    ends.ends[1 - letter.from]->recv(letter.from, letter.id, letter.got.data(), letter.got.size(),
-                                     letter.recv);
-}
-
-bool is_over(const Letter& letter) {
-    return letter.send.state == State::kDone && letter.recv.state == State::kDone;
-}
 
 constexpr std::array<size_t, 8> kEdges = {0,
                                           1,

@@ -24,10 +24,10 @@ TEST(Slots, AStreamHasItsOwnAndTheSharedOnes) {
     Slots slots;
     uint32_t count = 0;
     for (uint32_t slot = slots.take(3); slot != kNoSlot; slot = slots.take(3)) {
-        EXPECT_TRUE(slot == 3 || slot >= kSlotsMax);
+        EXPECT_TRUE(slot == 3 || slot >= kStreams);
         ++count;
     }
-    EXPECT_EQ(count, kSlots - kSlotsMax + 1);
+    EXPECT_EQ(count, kSlots - kStreams + 1);
     EXPECT_EQ(slots.take(4), 4u);
     EXPECT_EQ(slots.take(4), kNoSlot);
 }
@@ -35,7 +35,7 @@ TEST(Slots, AStreamHasItsOwnAndTheSharedOnes) {
 TEST(Slots, AreTakenAgainOnlyWhenGivenBackAndComplete) {
     Slots slots;
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
-        ASSERT_NE(slots.take(slot < kSlotsMax ? slot : 0), kNoSlot);
+        ASSERT_NE(slots.take(slot < kStreams ? slot : 0), kNoSlot);
         slots.write(slot);
     }
     EXPECT_EQ(slots.take(0), kNoSlot);
@@ -79,7 +79,7 @@ TEST(Slots, PiecesKeepTheirOrder) {
 TEST(Slots, WhatBreaksTheRulesIsSeen) {
     Slots slots;
     EXPECT_FALSE(slots.arrive(kSlots, header_of(0, 0)));
-    EXPECT_FALSE(slots.arrive(20, header_of(kSlotsMax, 0)));
+    EXPECT_FALSE(slots.arrive(20, header_of(kStreams, 0)));
     EXPECT_FALSE(slots.arrive(1, header_of(0, 0)));  // another stream's
     EXPECT_FALSE(slots.arrive(20, header_of(0, 1)));
     EXPECT_TRUE(slots.arrive(20, header_of(0, 0)));
@@ -103,9 +103,9 @@ TEST(Slots, AreToldOfWhereNoSharedOneIsFree) {
     Slots slots;
     ASSERT_TRUE(slots.arrive(0, header_of(0, 0)));
     slots.release(0);
-    for (uint32_t slot = kSlotsMax; slot < kSlots; ++slot) {
+    for (uint32_t slot = kStreams; slot < kSlots; ++slot) {
         EXPECT_FALSE(slots.must_tell());
-        ASSERT_TRUE(slots.arrive(slot, header_of(1, slot - kSlotsMax)));
+        ASSERT_TRUE(slots.arrive(slot, header_of(1, slot - kStreams)));
     }
     EXPECT_TRUE(slots.must_tell());
 }
@@ -126,8 +126,8 @@ class SlotsWalk : public testing::Test {
         Slots slots;
         std::deque<Flying> coming;
         uint64_t completed = 0;  // its own writes
-        std::array<uint64_t, kSlotsMax> sent{};
-        std::array<uint64_t, kSlotsMax> read{};
+        std::array<uint64_t, kStreams> sent{};
+        std::array<uint64_t, kStreams> read{};
     };
     void send(uint32_t from, uint32_t slot, SlotHeader header) {
         Slots& slots = ends_[from].slots;
@@ -172,7 +172,7 @@ class SlotsWalk : public testing::Test {
     void run(Prng& prng) {
         for (int turn = 0; turn < 4000; ++turn) {
             const auto at = static_cast<uint32_t>(prng.below(2));
-            const auto stream = static_cast<uint32_t>(prng.below(kSlotsMax));
+            const auto stream = static_cast<uint32_t>(prng.below(kStreams));
             switch (prng.below(5)) {
                 case 0:
                 case 1:
