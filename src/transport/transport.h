@@ -51,11 +51,12 @@ enum class State : uint8_t { kPending, kDone, kFailed };
 // One posted message, owned by who posted it; it stays where it is until it is complete.
 struct Ticket {
     State state = State::kDone;
-    uint8_t way = 0;         // see routes.h, which alone writes it
-    void* handle = nullptr;  // the transport's
-    uint64_t number = 0;     // the transport's
-    size_t bytes = 0;        // of a receive, where the transport compares
-    void* parcel = nullptr;  // the transport's
+    uint8_t way = 0;          // see routes.h, which alone writes it
+    bool is_counted = false;  // likewise
+    void* handle = nullptr;   // the transport's
+    uint64_t number = 0;      // the transport's
+    size_t bytes = 0;         // of a receive, where the transport compares
+    void* parcel = nullptr;   // the transport's
 };
 
 // The ranks do not run the same call, as a message shows: it was of another size than this rank's
@@ -83,6 +84,11 @@ class Transport {
     // Looks once at what has come and gone, for all tickets: before some of them are tested. For
     // fabrics that tell by one queue; where test() looks for itself there is nothing to do.
     virtual void poll() {}
+    // Of fabrics that one can sleep for: readable when poll() has something to do since arm() said
+    // true. -1: who waits for the messages that are under way must poll.
+    [[nodiscard]] virtual int wait_fd() { return -1; }
+    // Before a sleep, behind a fruitless look at all tickets. False: no sleep, something has come.
+    [[nodiscard]] virtual bool arm() { return false; }
     // Memory in which many messages of the team will begin or end, until conceal(): the fabric may
     // register it. What is not exposed may be sent from and received to all the same.
     virtual void expose(std::span<std::byte> memory) { static_cast<void>(memory); }

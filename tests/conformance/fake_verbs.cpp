@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conformance/fake_verbs.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/fd.h"
 
 namespace tutti::test {
 namespace {
@@ -31,6 +35,7 @@ constexpr int kArrive = 0;
 constexpr int kShow = 1;
 constexpr int kAcknowledge = 2;
 constexpr int kGiveUp = 3;
+constexpr int kTell = 4;
 
 }  // namespace
 
@@ -99,6 +104,8 @@ struct FakeVerbs::Node {
     std::vector<Queue> queues;
     std::vector<Completion> seen;  // a queue that is polled from the front
     size_t entries = 0;
+    Fd told;  // where one may sleep
+    bool is_armed = false;
 
     Posted& at(uint32_t pair, uint64_t which) {
         std::vector<Posted>& ring = queues[pair].ring;
@@ -106,12 +113,13 @@ struct FakeVerbs::Node {
     }
 };
 
-namespace {
-
 class FakeEndpoint final : public Endpoint {
   public:
     FakeEndpoint(FakeVerbs& verbs, FakeVerbs::Node& node) : verbs_(verbs), node_(node) {}
-    ~FakeEndpoint() override { node_.is_gone = true; }
+    ~FakeEndpoint() override {
+        node_.is_gone = true;
+        node_.told = Fd();
+    }
     std::span<std::byte> memory() override { return node_.memory; }
     PairCard card(uint32_t pair) override {
         return {node_.need.pair_bytes * pair, node_.number + 1, pair,
@@ -161,6 +169,16 @@ class FakeEndpoint final : public Endpoint {
         node_.seen.erase(node_.seen.begin(), node_.seen.begin() + static_cast<ptrdiff_t>(count));
         return static_cast<int>(count);
     }
+    [[nodiscard]] int wait_fd() const override { return node_.told.get(); }
+    bool arm() override {
+        uint64_t count = 0;
+        if (node_.told.get() < 0) return false;
+        static_cast<void>(!::read(node_.told.get(), &count, sizeof count));
+        // Things go on meanwhile.
+        for (uint64_t n = verbs_.prng_.below(3); n > 0 && !verbs_.is_idle(); --n) verbs_.pump();
+        ++verbs_.arms_;
+        return node_.is_armed = true;
+    }
     [[nodiscard]] std::string status_text(int status) const override {
         return status == kRetryExceeded  ? "transport retry counter exceeded"
                : status == kRnrExceeded  ? "RNR retry counter exceeded"
@@ -172,8 +190,6 @@ class FakeEndpoint final : public Endpoint {
     FakeVerbs& verbs_;
     FakeVerbs::Node& node_;
 };
-
-}  // namespace
 
 class FakeDevice final : public transport::verbs::Device {
   public:
@@ -199,6 +215,7 @@ class FakeDevice final : public transport::verbs::Device {
         node->entries = size_t{need.pairs} * (need.sends + need.recvs);
         if (verbs_.rules_.cq_entries != 0) node->entries = verbs_.rules_.cq_entries;
         node->seen.reserve(node->entries);
+        if (need.may_sleep) node->told = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         FakeVerbs::Node& made = *node;
         verbs_.nodes_.push_back(std::move(node));
         return std::unique_ptr<Endpoint>(std::make_unique<FakeEndpoint>(verbs_, made));
@@ -331,7 +348,9 @@ void FakeVerbs::pump() {
     events_.pop_back();
     now_ns_ = std::max(now_ns_, event.at_ns);
     Node& node = *nodes_[event.node];
-    if (event.kind == kShow) {
+    if (event.kind == kTell) {
+        tell(event);
+    } else if (event.kind == kShow) {
         show(event);
     } else if (!node.is_gone && !node.queues[event.pair].has_failed) {
         if (event.kind == kArrive) arrive(event);
@@ -455,6 +474,18 @@ void FakeVerbs::put(Node& node, const Completion& completion) {
         return;
     }
     node.seen.push_back(completion);
+    if (!node.is_armed) return;
+    node.is_armed = false;
+    schedule(now_ns_ + delay(), kTell, node.number, 0, 0);
+}
+
+// The completion may have been polled meanwhile.
+void FakeVerbs::tell(const Event& event) {
+    Node& node = *nodes_[event.node];
+    const uint64_t once = 1;
+    if (node.is_gone) return;
+    static_cast<void>(!::write(node.told.get(), &once, sizeof once));
+    ++tells_;
 }
 
 }  // namespace tutti::test

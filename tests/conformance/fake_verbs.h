@@ -3,7 +3,8 @@
 // specification that docs/protocol/verbs.md lists, at their loosest: memory is read late, data are
 // placed in pieces and at the latest when the receive's completion is seen, completions are
 // delayed, a write's own may come before or after. Memory of the program that is not registered, or
-// no more, is neither read nor written: the pair fails.
+// no more, is neither read nor written: the pair fails. Who asks for it is told of a completion by a
+// file descriptor, once, some time after the completion can be polled.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,11 @@ class FakeVerbs final : public Clock {
     void pump();
     // Nothing reaches this device any more, and nothing leaves it.
     void cut(uint32_t number);
+    // Nothing is under way, nor to be told.
+    [[nodiscard]] bool is_idle() const { return events_.empty(); }
+    // Ends that asked to be told, and what was told.
+    [[nodiscard]] uint64_t arms() const { return arms_; }
+    [[nodiscard]] uint64_t tells() const { return tells_; }
     // All that were ever posted.
     [[nodiscard]] uint64_t writes() const { return writes_; }
     // The bytes of those from memory of endpoints, and how much of the program's was registered:
@@ -69,9 +75,11 @@ class FakeVerbs final : public Clock {
     void acknowledge(const Event& event);
     void fail(Node& node, uint32_t pair, int status, uint64_t number);
     void put(Node& node, const transport::verbs::Completion& completion);
+    void tell(const Event& event);
     uint64_t delay() { return 1 + prng_.below(rules_.delay_ns_max); }
 
     friend class FakeDevice;
+    friend class FakeEndpoint;
     FakeRules rules_;
     Prng prng_;
     uint64_t now_ns_ = 0;
@@ -84,6 +92,8 @@ class FakeVerbs final : public Clock {
     std::vector<Exposed> exposed_memory_;
     // For what direct writes have read, so that nothing is allocated while they are under way.
     std::vector<std::vector<std::byte>> buffers_;
+    uint64_t arms_ = 0;
+    uint64_t tells_ = 0;
     std::string fault_;
     std::vector<Event> events_;  // a heap
     std::vector<bool> is_cut_;   // by device

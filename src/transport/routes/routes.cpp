@@ -9,12 +9,14 @@ uint8_t Routes::add(Transport& way, Rank ranks) {
     TUTTI_ASSERT(count_ < kWaysMax, "a team has few ways to its peers");
     way_of_peer_.resize(ranks, 0);
     ways_[count_] = &way;
+    if (watched_ == 0 && way.wait_fd() >= 0) watched_ = count_;
     return count_++;
 }
 
 void Routes::remove(uint8_t way) {
     TUTTI_ASSERT(way > 0 && way + 1 == count_, "ways go in turn");
     ways_[--count_] = nullptr;
+    if (watched_ == way) watched_ = 0;
 }
 
 void Routes::use(Rank peer, uint8_t way) {
@@ -24,6 +26,7 @@ void Routes::use(Rank peer, uint8_t way) {
 
 State Routes::test(Ticket& ticket) {
     const State state = ways_[ticket.way]->test(ticket);
+    if (state != State::kPending) discount(ticket);
     if (state == State::kFailed && !has_failed_) {
         has_failed_ = true;
         failed_ = ticket.way;

@@ -31,21 +31,33 @@ class Routes final : public Transport {
               Ticket& ticket) override {
         ticket.way = way_of(peer);
         ways_[ticket.way]->send(peer, id, data, bytes, ticket);
+        count(ticket);
     }
     void recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes,
               Ticket& ticket) override {
         ticket.way = way_of(peer);
         ways_[ticket.way]->recv(peer, id, data, bytes, ticket);
+        count(ticket);
     }
     State test(Ticket& ticket) override;
-    void cancel(Ticket& ticket) override { ways_[ticket.way]->cancel(ticket); }
+    void cancel(Ticket& ticket) override {
+        ways_[ticket.way]->cancel(ticket);
+        discount(ticket);
+    }
     [[nodiscard]] bool can_set_aside() const override;
     [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
                                   size_t bytes, Ticket& ticket) override {
-        return ways_[ticket.way]->set_aside(peer, id, data, bytes, ticket);
+        const State state = ways_[ticket.way]->set_aside(peer, id, data, bytes, ticket);
+        if (state != State::kPending) discount(ticket);
+        return state;
     }
     void make_up() override;
     void poll() override;
+    // That of the one way that has any, while no message is under way on another.
+    [[nodiscard]] int wait_fd() override {
+        return watched_ != 0 && elsewhere_ == 0 ? ways_[watched_]->wait_fd() : -1;
+    }
+    [[nodiscard]] bool arm() override { return watched_ != 0 && ways_[watched_]->arm(); }
     void expose(std::span<std::byte> memory) override;
     void conceal(std::span<std::byte> memory) override;
     // Those of the way that failed first.
@@ -59,9 +71,21 @@ class Routes final : public Transport {
         return way_of_peer_.empty() ? 0 : way_of_peer_[peer];
     }
 
+    void count(Ticket& ticket) {
+        ticket.is_counted = ticket.way != watched_ || watched_ == 0;
+        ticket.is_counted &= ticket.state == State::kPending;
+        if (ticket.is_counted) ++elsewhere_;
+    }
+    void discount(Ticket& ticket) {
+        if (ticket.is_counted) --elsewhere_;
+        ticket.is_counted = false;
+    }
+
     std::array<Transport*, kWaysMax> ways_{};
     uint8_t count_ = 1;
     std::vector<uint8_t> way_of_peer_;  // empty: all by the plain one
+    uint8_t watched_ = 0;               // the way that one can sleep for; 0: none
+    uint64_t elsewhere_ = 0;            // messages under way on others
     bool has_failed_ = false;
     uint8_t failed_ = 0;
 };

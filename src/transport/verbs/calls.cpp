@@ -30,6 +30,10 @@ bool find_all(void* library, Calls& calls) {
            find(library, "ibv_dereg_mr", calls.dereg_mr) &&
            find(library, "ibv_create_cq", calls.create_cq) &&
            find(library, "ibv_destroy_cq", calls.destroy_cq) &&
+           find(library, "ibv_create_comp_channel", calls.create_comp_channel) &&
+           find(library, "ibv_destroy_comp_channel", calls.destroy_comp_channel) &&
+           find(library, "ibv_get_cq_event", calls.get_cq_event) &&
+           find(library, "ibv_ack_cq_events", calls.ack_cq_events) &&
            find(library, "ibv_create_qp", calls.create_qp) &&
            find(library, "ibv_modify_qp", calls.modify_qp) &&
            find(library, "ibv_destroy_qp", calls.destroy_qp) &&

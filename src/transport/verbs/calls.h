@@ -29,6 +29,10 @@ struct Calls {
     int (*dereg_mr)(ibv_mr*) = nullptr;
     ibv_cq* (*create_cq)(ibv_context*, int, void*, ibv_comp_channel*, int) = nullptr;
     int (*destroy_cq)(ibv_cq*) = nullptr;
+    ibv_comp_channel* (*create_comp_channel)(ibv_context*) = nullptr;
+    int (*destroy_comp_channel)(ibv_comp_channel*) = nullptr;
+    int (*get_cq_event)(ibv_comp_channel*, ibv_cq**, void**) = nullptr;
+    void (*ack_cq_events)(ibv_cq*, unsigned) = nullptr;
     ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*) = nullptr;
     int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
     int (*destroy_qp)(ibv_qp*) = nullptr;

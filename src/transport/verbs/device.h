@@ -40,6 +40,7 @@ struct Need {
     uint32_t recvs = 0;
     size_t pair_bytes = 0;  // of memory
     uint32_t mtu_bytes = 0;
+    bool may_sleep = false;  // wants a wait_fd()
 };
 
 // A write to the other end of a pair. One that tells takes a receive there, whose completion brings
@@ -105,6 +106,11 @@ class Endpoint {
     virtual int recv(uint32_t pair) = 0;
     // How many; below 0: the queue was overrun, nothing can be relied on any more.
     virtual int poll(std::span<Completion> completions) = 0;
+    // Readable once a completion has come behind arm(); -1: there is none.
+    [[nodiscard]] virtual int wait_fd() const { return -1; }
+    // What the fd has told is taken off, and it will tell of the next completion, not of those that
+    // are there: whoever is to sleep polls once more. False: it will not tell, nor be there again.
+    virtual bool arm() { return false; }
     [[nodiscard]] virtual std::string status_text(int status) const = 0;
 };
 

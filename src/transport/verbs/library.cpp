@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
+#include "transport/verbs/channel.h"
 #include "transport/verbs/opened.h"
 
 namespace tutti::transport::verbs {
@@ -36,12 +38,17 @@ ibv_mtu path_mtu_of(uint32_t bytes) {
 
 class LibraryEndpoint final : public Endpoint {
   public:
-    LibraryEndpoint(const Opened& opened, const Need& need) : opened_(opened), need_(need) {}
+    // channels: how many there are.
+    LibraryEndpoint(const Opened& opened, const Need& need, std::atomic<uint32_t>& channels)
+        : opened_(opened), need_(need), channel_(*opened.calls, channels) {}
     LibraryEndpoint(const LibraryEndpoint&) = delete;
     LibraryEndpoint& operator=(const LibraryEndpoint&) = delete;
     ~LibraryEndpoint() override {
         for (ibv_qp* pair : pairs_) opened_.calls->destroy_qp(pair);
-        if (queue_) opened_.calls->destroy_cq(queue_);
+        if (queue_) {
+            channel_.acknowledge(queue_);
+            opened_.calls->destroy_cq(queue_);
+        }
         if (region_) opened_.calls->dereg_mr(region_);
         if (domain_) opened_.calls->dealloc_pd(domain_);
         if (base_) munmap(base_, bytes());
@@ -68,6 +75,8 @@ class LibraryEndpoint final : public Endpoint {
         return ibv_post_recv(pairs_[pair], &request, &bad);
     }
     int poll(std::span<Completion> completions) override;
+    [[nodiscard]] int wait_fd() const override { return channel_.fd(); }
+    bool arm() override { return channel_.arm(queue_); }
     [[nodiscard]] std::string status_text(int status) const override {
         return opened_.calls->wc_status_str(static_cast<ibv_wc_status>(status));
     }
@@ -83,6 +92,7 @@ class LibraryEndpoint final : public Endpoint {
     std::byte* base_ = nullptr;
     ibv_pd* domain_ = nullptr;
     ibv_mr* region_ = nullptr;
+    Channel channel_;
     ibv_cq* queue_ = nullptr;
     size_t inline_try_ = 0;
     uint32_t inline_bytes_ = kInlineBytes[0];
@@ -111,7 +121,8 @@ Result<Done> LibraryEndpoint::make() {
                         errno);
     }
     const auto entries = static_cast<int>(need_.pairs * (need_.sends + need_.recvs));
-    queue_ = calls.create_cq(opened_.context, entries, nullptr, nullptr, 0);
+    if (need_.may_sleep) channel_.open(opened_.context);
+    queue_ = calls.create_cq(opened_.context, entries, nullptr, channel_.handle(), 0);
     if (!queue_) return error_of("no completion queue of that size", errno);
     others_.resize(need_.pairs);
     pairs_.reserve(need_.pairs);
@@ -278,7 +289,7 @@ class LibraryDevice final : public Device {
     [[nodiscard]] std::string name() const override { return name_; }
     [[nodiscard]] const PortCard& port() const override { return port_; }
     Result<std::unique_ptr<Endpoint>> make_endpoint(const Need& need) override {
-        auto endpoint = std::make_unique<LibraryEndpoint>(opened_, need);
+        auto endpoint = std::make_unique<LibraryEndpoint>(opened_, need, channels_);
         if (auto made = endpoint->make(); !made) return made.error();
         return std::unique_ptr<Endpoint>(std::move(endpoint));
     }
@@ -287,6 +298,7 @@ class LibraryDevice final : public Device {
     Opened opened_;
     std::string name_;
     PortCard port_;
+    std::atomic<uint32_t> channels_{0};
 };
 
 }  // namespace

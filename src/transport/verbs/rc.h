@@ -45,6 +45,8 @@ class Rc final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override { return ticket.state; }
     void poll() override;
+    [[nodiscard]] int wait_fd() override { return endpoint_->wait_fd(); }
+    [[nodiscard]] bool arm() override;
     void cancel(Ticket& ticket) override;
     [[nodiscard]] bool can_set_aside() const override { return true; }
     [[nodiscard]] State set_aside(Rank peer, const MessageId& id, const std::byte* data,
@@ -161,6 +163,8 @@ class Rc final : public Transport {
     // order: of a message that is received.
     void end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order = 0);
     void tell(uint32_t pair, uint32_t also);
+    bool take_completions();
+    void look_if_due();
     void look(uint32_t pair);
     bool post(uint32_t pair, const Write& write);
     void complete(const Completion& completion);

@@ -24,7 +24,12 @@ class Recorder final : public Transport {
     }
     State test(Ticket& ticket) override { return ticket.state = answer; }
     void cancel(Ticket&) override { asked.emplace_back("cancel"); }
+    State set_aside(Rank, const MessageId&, const std::byte*, size_t, Ticket&) override {
+        return answer;
+    }
     void poll() override { asked.emplace_back("poll"); }
+    int wait_fd() override { return fd; }
+    bool arm() override { return fd >= 0; }
     void expose(std::span<std::byte>) override { asked.emplace_back("expose"); }
     void conceal(std::span<std::byte>) override { asked.emplace_back("conceal"); }
     [[nodiscard]] std::string error() const override { return name_; }
@@ -33,6 +38,7 @@ class Recorder final : public Transport {
     }
 
     State answer = State::kPending;
+    int fd = -1;
     std::vector<std::string> asked;
 
   private:
@@ -117,6 +123,36 @@ TEST_F(RoutesTest, AllWaysArePolledAndMayRegisterMemory) {
     routes.conceal(memory);
     EXPECT_EQ(plain.asked, (Asked{"expose", "poll", "conceal"}));
     EXPECT_EQ(fast.asked, plain.asked);
+}
+
+// As long as nothing is under way on another way.
+TEST_F(RoutesTest, OneSleepsForTheWayThatHasAnFd) {
+    EXPECT_EQ(routes.wait_fd(), -1);
+    EXPECT_FALSE(routes.arm());
+    fast.fd = 7;
+    const uint8_t way = routes.add(fast, 4);
+    routes.use(1, way);
+    send(1);
+    EXPECT_EQ(routes.wait_fd(), 7);
+    EXPECT_TRUE(routes.arm());
+    Ticket others[4];
+    for (Ticket& one : others) routes.recv(0, {}, nullptr, 0, one);
+    EXPECT_EQ(routes.test(others[0]), State::kPending);
+    EXPECT_EQ(routes.set_aside(0, {}, nullptr, 0, others[1]), State::kPending);
+    plain.answer = State::kDone;
+    for (int again = 0; again < 2; ++again) routes.test(others[0]);
+    EXPECT_EQ(routes.set_aside(0, {}, nullptr, 0, others[1]), State::kDone);
+    routes.cancel(others[2]);
+    EXPECT_EQ(routes.wait_fd(), -1);
+    plain.answer = State::kFailed;
+    EXPECT_EQ(routes.test(others[3]), State::kFailed);
+    EXPECT_EQ(routes.set_aside(0, {}, nullptr, 0, others[3]), State::kFailed);
+    EXPECT_EQ(routes.wait_fd(), 7);
+    fast.fd = -1;  // it can no more
+    EXPECT_EQ(routes.wait_fd(), -1);
+    routes.remove(way);
+    EXPECT_EQ(routes.wait_fd(), -1);
+    EXPECT_FALSE(routes.arm());
 }
 
 }  // namespace

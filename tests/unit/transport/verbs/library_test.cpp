@@ -4,6 +4,7 @@
 #include "transport/verbs/library.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sched.h>
 
 #include <array>
@@ -51,7 +52,9 @@ class Library : public testing::Test {
         }
         for (uint32_t i = 0; i < 2; ++i) {
             const uint32_t mtu_bytes = devices_[i]->port().mtu_bytes;
-            auto endpoint = devices_[i]->make_endpoint(need_of(1, mtu_bytes));
+            Need need = need_of(1, mtu_bytes);
+            need.may_sleep = true;
+            auto endpoint = devices_[i]->make_endpoint(need);
             ASSERT_TRUE(endpoint) << endpoint.error().message;
             endpoints_[i] = endpoint.value().get();
             ends_[i] = std::make_unique<Rc>(std::move(endpoint.value()), clock_, mtu_bytes,
@@ -167,6 +170,28 @@ TEST_F(Library, APeerThatIsGoneIsNoticedAndNamed) {
     ASSERT_TRUE(run_until([&] { return ticket.state != State::kPending; }));
     EXPECT_EQ(ends_[1]->error(),
               "RDMA to rank 0 failed: transport retry counter exceeded (status 12)");
+}
+
+// A fabric that tells of nothing would end the poll, at last.
+TEST_F(Library, WhoSleepsIsWokenByAMessage) {
+    constexpr int kFarTooLongMs = 60'000;
+    std::array<std::byte, 8> memory{};
+    for (uint32_t i = 0; i < 200; ++i) {
+        const uint32_t to = i % 2;
+        std::array<Ticket, 2> tickets;
+        ends_[to]->recv(1 - to, {}, memory.data(), memory.size(), tickets[0]);
+        pollfd fd{ends_[to]->wait_fd(), POLLIN, 0};
+        ASSERT_GE(fd.fd, 0);
+        while (!ends_[to]->arm()) {
+        }
+        ASSERT_EQ(tickets[0].state, State::kPending);
+        ends_[1 - to]->send(to, {}, memory.data(), memory.size(), tickets[1]);
+        while (tickets[0].state == State::kPending) {
+            ASSERT_EQ(::poll(&fd, 1, kFarTooLongMs), 1);
+            ends_[to]->arm();
+        }
+        ASSERT_EQ(tickets[0].state, State::kDone) << ends_[to]->error();
+    }
 }
 
 TEST(LibraryAlone, AnUnknownPortIsAnError) {
