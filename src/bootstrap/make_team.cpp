@@ -352,7 +352,8 @@ Result<Done> TeamMaker::make_across() {
     take(part.value());
     if (auto named = name_hosts(); !named) return named;
     const std::string& name = team_->members().name;
-    if (auto made = make_verbs(context_, all_, *inter_node_, name); !made) return made;
+    auto verbs = make_verbs(context_, all_, *inter_node_, name, is_crowded_);
+    if (!verbs) return verbs;
     Report report = guarded([&] {
         await_speed();
         return make_multicast();

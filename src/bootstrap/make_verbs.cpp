@@ -60,8 +60,9 @@ struct PairProbe {
 
 class VerbsMaker {
   public:
-    VerbsMaker(engine::Context& context, Circle& all, engine::InterNode& inter_node)
-        : context_(context), all_(all), inter_node_(inter_node) {}
+    VerbsMaker(engine::Context& context, Circle& all, engine::InterNode& inter_node,
+               bool is_crowded)
+        : context_(context), all_(all), inter_node_(inter_node), is_crowded_(is_crowded) {}
     // Done where all members have it.
     Result<Done> make();
 
@@ -83,6 +84,7 @@ class VerbsMaker {
     engine::Context& context_;
     Circle& all_;
     engine::InterNode& inter_node_;
+    bool is_crowded_;  // this host: its ranks sleep for messages
     Report mine_;
     Device* device_ = nullptr;
     std::vector<Rank> peers_;
@@ -150,7 +152,8 @@ Report VerbsMaker::make_ends() {
     part.port = device_->name();
     if (!peers_.empty()) {
         const auto pairs = static_cast<uint32_t>(peers_.size());
-        const transport::verbs::Need need = transport::verbs::need_of(pairs, mtu_bytes_);
+        transport::verbs::Need need = transport::verbs::need_of(pairs, mtu_bytes_);
+        need.may_sleep = is_crowded_;
         auto endpoint = device_->make_endpoint(need);
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
         part.bytes = pairs * need.pair_bytes;
@@ -262,9 +265,9 @@ Result<Done> VerbsMaker::make() {
 }  // namespace
 
 Result<Done> make_verbs(engine::Context& context, Circle& all, engine::InterNode& inter_node,
-                        const std::string& team) {
+                        const std::string& team, bool is_crowded) {
     if (!wants_verbs(context.settings())) return Done{};
-    const auto made = VerbsMaker(context, all, inter_node).make();
+    const auto made = VerbsMaker(context, all, inter_node, is_crowded).make();
     if (made) {
         inter_node.use_verbs();
         return made;

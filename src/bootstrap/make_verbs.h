@@ -19,9 +19,9 @@ inline bool wants_verbs(const Settings& settings) {
 
 // Collective over `all`, the members of the team. Members connect with the peers that verbs_peers()
 // names, exchange a message each way, and agree. The node's part comes to know how it went; `team`
-// is the name for the line that says why not. Errors: the members cannot talk to each other, and
-// then there is no team.
+// is the name for the line that says why not. is_crowded: this host's ranks outnumber its
+// processors. Errors: the members cannot talk to each other, and then there is no team.
 Result<Done> make_verbs(engine::Context& context, Circle& all, engine::InterNode& inter_node,
-                        const std::string& team);
+                        const std::string& team, bool is_crowded);
 
 }  // namespace tutti::bootstrap

@@ -200,6 +200,9 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void relieve_service() {
         if (!polls_ && multicast_.route && multicast_.route->carries()) multicast_.route->poll();
     }
+    // What the call under way waits for will come as messages that one can sleep for.
+    [[nodiscard]] bool waits_for_fabric();
+    void sleep_for_fabric(uint64_t end_ns);
     // What the call under way waits for, other ranks of this node will do.
     [[nodiscard]] bool waits_for_node() const { return !polls_ && executor_->waits_for_node(); }
     // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed

@@ -290,7 +290,10 @@ void ProgramRunner::tell_failure() {
 Waiter::From ProgramRunner::awaited() const {
     if (phase_ != Phase::kRunning) return Waiter::From::kAnywhere;
     if (inter_node_->waits_for_node()) return Waiter::From::kNode;
-    return inter_node_->waits_for_service() ? Waiter::From::kService : Waiter::From::kAnywhere;
+    if (inter_node_->waits_for_service()) return Waiter::From::kService;
+    // Nobody else sleeps for it.
+    const bool is_for_fabric = members_.policy.naps && inter_node_->waits_for_fabric();
+    return is_for_fabric ? Waiter::From::kFabric : Waiter::From::kAnywhere;
 }
 
 void ProgramRunner::announce() {
@@ -299,6 +302,7 @@ void ProgramRunner::announce() {
 
 Bell& ProgramRunner::bell(Waiter::From from) {
     if (from == Waiter::From::kService) return inter_node_->service_bell();
+    if (from == Waiter::From::kFabric) return silent_;
     return members_.node.slice.header().bell;
 }
 
@@ -307,6 +311,7 @@ void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) 
         if (inter_node_->waits_for_service()) inter_node_->sleep_for_service(sleeper, end_ns);
         return;
     }
+    if (from == Waiter::From::kFabric) return inter_node_->sleep_for_fabric(end_ns);
     const node::Team& node = members_.node;
     const node::Op* op = inter_node_->executor().node_op();
     if (!op) return;

@@ -35,7 +35,7 @@ Waiter::Advice Waiter::poll_turn() {
     return Advice::kProgress;
 }
 
-// Between two sleeps for the node or the service.
+// Between two sleeps for the node, the service or the fabric.
 Waiter::Advice Waiter::rested(uint64_t now) {
     if (now - *progressed_ns_ < kProgressNs) return Advice::kPoll;
     *progressed_ns_ = now;
@@ -44,7 +44,9 @@ Waiter::Advice Waiter::rested(uint64_t now) {
 
 Waiter::Advice Waiter::slow_turn(From from) {
     if (!is_yielding_ && from != From::kService) return poll_turn();
-    const bool rests = from == From::kService || (policy_.naps && from == From::kNode);
+    const bool has_spun = from == From::kFabric && has_announced_;
+    const bool rests =
+        from == From::kService || (policy_.naps && (from == From::kNode || has_spun));
     const bool sleeps = policy_.sleeps || rests;
     if (sleeps && turns_ % 2 == 1) return Advice::kSleep;
     if (!sleeps && !has_announced_ && turns_ % kCrowdedTurnsPerLook != 0) {

@@ -17,7 +17,8 @@ struct WaitPolicy {
     bool sleeps = false;
     // Crowded, and what one waits for comes over a network, perhaps from ranks that share these
     // processors unseen (containers): yields soon give way to naps. Who waits for its own node
-    // alone sleeps until rung awake, and leaves it to the others to look at the network.
+    // alone sleeps until rung awake, and leaves it to the others to look at the network. Who waits
+    // for a fabric that wakes sleepers soon sleeps for it.
     bool naps = false;
     uint64_t stall_ns = 0;  // 0: never
 };
@@ -29,7 +30,8 @@ class Waiter {
     enum class From {
         kAnywhere,
         kService,  // the service of multicasts, who rings, or whose work this rank does meanwhile
-        kNode      // other ranks of the node, who ring
+        kNode,     // other ranks of the node, who ring
+        kFabric    // messages alone, by a fabric that can be slept for
     };
     enum class Advice {
         kPoll,      // poll again
@@ -37,7 +39,7 @@ class Waiter {
         kAnnounce,  // once a wait: it has become a long one
         kListen,    // the wait is long: look for news that came outside the call, then as kProgress
         kReport,    // the stall time has passed (again)
-        kSleep      // sleep until what is waited for rings, at most kSleepNsMax
+        kSleep      // sleep until what is waited for rings or comes, at most kSleepNsMax
     };
 
     Waiter(const WaitPolicy& policy, Clock& clock)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fake of RDMA devices for ranks that are threads of one context: each has a device of its own,
-// one thread at a time moves the network on.
+// one thread at a time moves the network on. Where ranks may sleep, a thread of its own does, too.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "conformance/fake_verbs.h"
@@ -17,6 +19,16 @@ namespace tutti::test {
 class FakeNetwork {
   public:
     FakeNetwork(uint32_t ranks, uint64_t seed) : verbs_(ranks, {.seed = seed}) {}
+    FakeNetwork(const FakeNetwork&) = delete;
+    FakeNetwork& operator=(const FakeNetwork&) = delete;
+    ~FakeNetwork() {
+        {
+            const std::lock_guard lock(mutex_);
+            is_over_ = true;
+        }
+        posted_.notify_one();
+        if (mover_.joinable()) mover_.join();
+    }
 
     // Who makes endpoints on this thread.
     static void be(uint32_t rank) { rank_ = rank; }
@@ -51,6 +63,16 @@ class FakeNetwork {
         const std::lock_guard lock(mutex_);
         return verbs_.exposed();
     }
+    [[nodiscard]] uint64_t polls() const { return polls_; }
+    // How often somebody was about to sleep, and was told of a completion.
+    uint64_t arms() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.arms();
+    }
+    uint64_t tells() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.tells();
+    }
     std::string fault() {
         const std::lock_guard lock(mutex_);
         return verbs_.fault();
@@ -82,6 +104,7 @@ class FakeNetwork {
         }
         int write(uint32_t pair, const transport::verbs::Write& write) override {
             const std::lock_guard lock(network_.mutex_);
+            if (network_.mover_.joinable()) network_.posted_.notify_one();
             return inner_->write(pair, write);
         }
         int write_direct(uint32_t pair, const transport::verbs::DirectWrite& write) override {
@@ -102,10 +125,15 @@ class FakeNetwork {
             return inner_->recv(pair);
         }
         int poll(std::span<transport::verbs::Completion> completions) override {
-            constexpr int kEventsAPoll = 4;
+            ++network_.polls_;
             const std::lock_guard lock(network_.mutex_);
-            for (int i = 0; i < kEventsAPoll; ++i) network_.verbs_.pump();
+            for (int i = 0; i < kEventsAtOnce; ++i) network_.verbs_.pump();
             return inner_->poll(completions);
+        }
+        [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
+        bool arm() override {
+            const std::lock_guard lock(network_.mutex_);
+            return inner_->arm();
         }
         [[nodiscard]] std::string status_text(int status) const override {
             return inner_->status_text(status);
@@ -131,6 +159,7 @@ class FakeNetwork {
             }
             auto made = network_.verbs_.device(rank_).make_endpoint(need);
             if (!made) return made;
+            if (need.may_sleep && !network_.mover_.joinable()) network_.begin_moving();
             return std::unique_ptr<Endpoint>(
                 std::make_unique<End>(network_, std::move(made.value())));
         }
@@ -139,12 +168,31 @@ class FakeNetwork {
         FakeNetwork& network_;
     };
 
+    static constexpr int kEventsAtOnce = 4;
+
+    void begin_moving() {
+        mover_ = std::thread([this] {
+            std::unique_lock lock(mutex_);
+            while (!is_over_) {
+                if (verbs_.is_idle()) posted_.wait(lock);
+                for (int i = 0; i < kEventsAtOnce && !verbs_.is_idle(); ++i) verbs_.pump();
+                lock.unlock();
+                std::this_thread::yield();
+                lock.lock();
+            }
+        });
+    }
+
     static inline thread_local uint32_t rank_ = 0;
     std::mutex mutex_;
     FakeVerbs verbs_;
     std::set<uint32_t> refused_;
     std::atomic<int> endpoints_ = 0;
     std::atomic<int> made_ = 0;
+    std::atomic<uint64_t> polls_ = 0;
+    std::thread mover_;  // under mutex_, but for its end
+    std::condition_variable posted_;
+    bool is_over_ = false;
 };
 
 }  // namespace tutti::test

@@ -11,6 +11,7 @@
 #include "engine/context.h"
 #include "engine/team.h"
 #include "sim/seeds.h"
+#include "topo/node_topology.h"
 #include "unit/engine/fake_network.h"
 #include "unit/engine/hosts.h"
 
@@ -21,7 +22,9 @@ constexpr const char* kOn = "TUTTI_VERBS=on";
 
 // One context over a network; with the settings, and without multicast.
 struct Cluster {
-    Cluster(uint32_t ranks, const std::vector<const char*>& settings, uint64_t seed = 1)
+    // on_node: the job's ranks here; more than a million have no processor of their own.
+    Cluster(uint32_t ranks, const std::vector<const char*>& settings, uint64_t seed = 1,
+            uint32_t on_node = 0)
         : network(ranks, seed), hosts{ranks} {
         std::vector<const char*> all(settings);
         all.push_back("TUTTI_MCAST=off");
@@ -29,6 +32,7 @@ struct Cluster {
         params.struct_bytes = sizeof(params);
         params.settings = all.data();
         params.settings_count = all.size();
+        params.ranks_on_node = on_node;
         params.log = Log::write;
         params.log_user = &log;
         auto made = engine::Context::create(params);
@@ -317,6 +321,92 @@ TEST(Verbs, RequestsAtOnce) {
         }
     });
     EXPECT_EQ(cluster.network.fault(), "");
+}
+
+// ---- ranks that outnumber processors -----------------------------------------------------------
+
+constexpr uint32_t kCrowd = 2'000'000;
+
+TEST(VerbsSleep, RandomMixed) {
+    const Seeds seeds = Seeds::wanted(12);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng prng(seed);
+        const auto ranks = static_cast<uint32_t>(2 + seed % 7);
+        const std::string hosts =
+            "TUTTI_HOSTS=" + std::to_string(2 + seed % 3) + (seed % 2 == 0 ? "" : ":round-robin");
+        Cluster cluster(ranks, {kOn, hosts.c_str(), "TUTTI_CHUNK=1K"}, seed, kCrowd);
+        const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
+        cluster.run([&](uint32_t rank, tutti_team* team) {
+            ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
+            run_all(exchanges, rank, team, hosts + replay(seed));
+        });
+        EXPECT_EQ(cluster.network.fault(), "") << replay(seed);
+        EXPECT_EQ(cluster.hosts.mailbox.under_way(), 0u);
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+// Rank 0 comes once all others have been about to sleep, several times over; the messages that come
+// then wake them.
+TEST(VerbsSleep, WhoWaitsForAMessageSleepsAndIsWoken) {
+    constexpr uint32_t kRanks = 5;
+    Cluster cluster(kRanks, {kOn, "TUTTI_HOSTS=5"}, 1, kCrowd);
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        for (int turn = 0; turn < 20; ++turn) {
+            const uint64_t wanted = cluster.network.arms() + 20;
+            while (rank == 0 && cluster.network.arms() < wanted) std::this_thread::yield();
+            std::vector<uint32_t> values(turn % 2 == 0 ? 4 : 20'000, 1);
+            ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+            ASSERT_EQ(values.back(), kRanks);
+        }
+    });
+    EXPECT_GE(cluster.network.arms(), 400u);
+    EXPECT_GE(cluster.network.tells(), 20u);
+    EXPECT_EQ(cluster.network.fault(), "");
+}
+
+// Whoever waits for one of those as well must let the embedder bring it.
+TEST(VerbsSleep, InALargeTeamSomeMessagesGoAsBefore) {
+    constexpr uint32_t kRanks = 27;
+    Cluster cluster(kRanks, {kOn, "TUTTI_HOSTS=27", "TUTTI_GATHER=direct"}, 1, kCrowd);
+    Prng prng(3);
+    const Exchanges exchanges = draw_exchanges(prng, kRanks, 4);
+    cluster.run([&](uint32_t rank, tutti_team* team) { run_all(exchanges, rank, team, ""); });
+    EXPECT_EQ(cluster.network.fault(), "");
+    EXPECT_EQ(cluster.hosts.mailbox.under_way(), 0u);
+}
+
+TEST(VerbsSleep, APeerThatDiesWakesThoseWhoSleep) {
+    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3"}, 1, kCrowd);
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        std::vector<uint32_t> values(4, 1);
+        ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+        if (rank == 1) {
+            const uint64_t wanted = cluster.network.arms() + 10;
+            while (cluster.network.arms() < wanted) std::this_thread::yield();
+            cluster.network.cut(1);
+        }
+        tutti_status status = TUTTI_OK;
+        for (int i = 0; i < 3 && status == TUTTI_OK; ++i) status = add_up(team, values);
+        EXPECT_EQ(status, TUTTI_ERR_NETWORK);
+        EXPECT_NE(std::string(tutti_team_message(team)).find("RDMA to rank "), std::string::npos);
+    });
+}
+
+// ---- and ranks that do not ---------------------------------------------------------------------
+
+// However long it waits; that it makes no system call while it spins, rc_sleep_test.cpp says of the
+// messages, and cost_test.cpp of all else.
+TEST(VerbsSleep, WhoHasAProcessorNeverArms) {
+    if (topo::affinity().count() < 2) GTEST_SKIP() << "two ranks need two processors";
+    Cluster cluster(2, {kOn, "TUTTI_HOSTS=2"});
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        const uint64_t wanted = cluster.network.polls() + 5'000;
+        while (rank == 0 && cluster.network.polls() < wanted) std::this_thread::yield();
+        std::vector<uint32_t> values(4, 1);
+        ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+    });
+    EXPECT_EQ(cluster.network.arms(), 0u);
 }
 
 }  // namespace

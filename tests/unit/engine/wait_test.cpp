@@ -106,6 +106,35 @@ TEST(Waiter, CrowdedRanksOfSeveralHostsSleepForTheirNode) {
     EXPECT_EQ(turns_until(waiter, Advice::kSleep, 100), 0u);
 }
 
+// It yields as long as others spin, then every second turn is a sleep.
+TEST(Waiter, CrowdedRanksSleepForAFabricOnceTheyHaveSpun) {
+    SteppingClock clock(10'000);
+    const WaitPolicy policy{.spin_ns = 200'000, .is_crowded = true, .naps = true};
+    Waiter waiter(policy, clock);
+    Advice advice = Advice::kPoll;
+    do {
+        advice = waiter.turn(Waiter::From::kFabric);
+        ASSERT_NE(advice, Advice::kSleep);
+    } while (advice != Advice::kAnnounce);
+    EXPECT_GE(waiter.waited_ns(), policy.spin_ns);
+    const long before = sleeps_so_far();
+    uint32_t sleeps = 0;
+    for (int turn = 0; turn < 100; ++turn) {
+        sleeps += waiter.turn(Waiter::From::kFabric) == Advice::kSleep ? 1 : 0;
+    }
+    EXPECT_EQ(sleeps, 50u);
+    EXPECT_EQ(sleeps_so_far(), before) << "the caller sleeps, not the waiter";
+}
+
+TEST(Waiter, WhoIsNotCrowdedNeverSleepsForAFabric) {
+    SteppingClock clock(10'000);
+    const WaitPolicy policy{.spin_ns = 200'000};
+    Waiter waiter(policy, clock);
+    for (int turn = 0; turn < 5'000; ++turn) {
+        ASSERT_NE(waiter.turn(Waiter::From::kFabric), Advice::kSleep);
+    }
+}
+
 // Where ranks of several hosts may share the processors unseen.
 TEST(Waiter, WhoMayNapSoonDoes) {
     for (const bool may_nap : {false, true}) {
