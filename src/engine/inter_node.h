@@ -198,11 +198,13 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     }
     // In a wait for something else: does what the service's thread leaves to the rank that carries.
     void relieve_service() {
-        if (!polls_ && multicast_.route && multicast_.route->carries()) multicast_.route->poll();
+        if (!polls_ && carries()) multicast_.route->poll();
     }
-    // What the call under way waits for will come as messages that one can sleep for.
+    // What the call under way waits for will come as messages that one can sleep for; beside them,
+    // on the rank that carries multicasts, by the service.
     [[nodiscard]] bool waits_for_fabric();
-    void sleep_for_fabric(uint64_t end_ns);
+    [[nodiscard]] Bell& fabric_bell() { return carries() ? service_bell() : silent_; }
+    void sleep_for_fabric(Sleeper& sleeper, uint64_t end_ns);
     // What the call under way waits for, other ranks of this node will do.
     [[nodiscard]] bool waits_for_node() const { return !polls_ && executor_->waits_for_node(); }
     // Under hold(). Multicast has failed, as far as this rank knows, and the ranks have not agreed
@@ -237,6 +239,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
   private:
     // What still happens to a call with multicasts, where no thread serves them.
     enum class Wake { kNone, kDelivery, kBarrier };
+    [[nodiscard]] bool carries() const { return multicast_.route && multicast_.route->carries(); }
     void attend() override;
     void withdraw();
     [[nodiscard]] bool owes_multicasts();
@@ -275,6 +278,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     uint8_t verbs_way_ = 0;  // 0: none
     bool uses_verbs_ = false;
     transport::Routes routes_;
+    Bell silent_;                                // of the fabric, which does not ring
     std::unique_ptr<transport::Faulty> faulty_;  // TUTTI_FAULTS
     notes::Notes notes_;
     // What tell_others() has not told yet: how many of the nodes and ranks it has been through.

@@ -302,7 +302,7 @@ void ProgramRunner::announce() {
 
 Bell& ProgramRunner::bell(Waiter::From from) {
     if (from == Waiter::From::kService) return inter_node_->service_bell();
-    if (from == Waiter::From::kFabric) return silent_;
+    if (from == Waiter::From::kFabric) return inter_node_->fabric_bell();
     return members_.node.slice.header().bell;
 }
 
@@ -311,7 +311,7 @@ void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) 
         if (inter_node_->waits_for_service()) inter_node_->sleep_for_service(sleeper, end_ns);
         return;
     }
-    if (from == Waiter::From::kFabric) return inter_node_->sleep_for_fabric(end_ns);
+    if (from == Waiter::From::kFabric) return inter_node_->sleep_for_fabric(sleeper, end_ns);
     const node::Team& node = members_.node;
     const node::Op* op = inter_node_->executor().node_op();
     if (!op) return;

@@ -69,7 +69,6 @@ class ProgramRunner final : public Runner {
     Phase phase_ = Phase::kRunning;
     uint64_t ask_end_ns_ = 0;  // 0: nothing is asked
     Why why_;                  // the ranks disagree
-    Bell silent_;              // of the fabric, which does not ring
 };
 
 }  // namespace tutti::engine

@@ -387,10 +387,10 @@ bool Executor::waits_for_node() const {
            state.multicasts.first == state.multicasts.next;
 }
 
-bool Executor::waits_for_messages() const {
+bool Executor::waits_for_messages(bool or_multicasts) const {
     const State& state = *state_;
     return !state.messages.empty() && !state.node_busy && state.work.is_empty() &&
-           state.multicasts.first == state.extent.multicasts;
+           (or_multicasts || state.multicasts.first == state.extent.multicasts);
 }
 
 node::Op* Executor::node_op() { return state_->node_busy ? &state_->node_op : nullptr; }

@@ -76,8 +76,8 @@ class Executor {
     [[nodiscard]] bool waits_for_multicasts() const;
     // The node's operation is all that is under way.
     [[nodiscard]] bool waits_for_node() const;
-    // Messages are, and no multicast is to come.
-    [[nodiscard]] bool waits_for_messages() const;
+    // Messages are, and no multicast is to come, unless that is counted in.
+    [[nodiscard]] bool waits_for_messages(bool or_multicasts = false) const;
     // The node's operation that is under way, or nullptr.
     [[nodiscard]] const node::Op* node_op() const;
     [[nodiscard]] node::Op* node_op();

@@ -97,9 +97,9 @@ carrier::Ring TeamMulticast::ring() const { return carrier::Ring(ring_memory(*pa
 
 Bell& TeamMulticast::bell() const { return ring().header().bell; }
 
-void TeamMulticast::sleep(Sleeper& sleeper, uint64_t end_ns) {
+void TeamMulticast::sleep(Sleeper& sleeper, uint64_t end_ns, int also) {
     if (carries()) {
-        process_.carrier()->attend(parts_.membership, sleeper, end_ns);
+        process_.carrier()->attend(parts_.membership, sleeper, end_ns, also);
     } else {
         sleeper.sleep(end_ns, route_->awaited());
     }

@@ -59,7 +59,7 @@ class DatagramCarrier final : public Carrier, private Waker, private Service::Wo
     CarrierCounters counters() override;
     std::string describe(Membership* membership) override;
     void poll() override;
-    void attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns) override;
+    void attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns, int also) override;
 
   private:
     using Lock = std::lock_guard<std::mutex>;
@@ -429,12 +429,13 @@ void DatagramCarrier::poll() {
     work(now_ns);
 }
 
-void DatagramCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns) {
+void DatagramCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t end_ns, int also) {
     std::unique_lock lock(mutex_, std::defer_lock);
     if (params_.has_thread && !is_child()) lock.lock();
     // By a rank of another thread: it is the one that the service's deeds wake.
     if (!lock || service_.is_attended()) {
         if (lock) lock.unlock();
+        if (also >= 0) return Service::wait_for(also, end_ns);
         sleeper.sleep(end_ns);
         return;
     }
@@ -443,7 +444,7 @@ void DatagramCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t 
         if (sleeper.has_rung()) return;
         service_.begin_attendance();
         lock.unlock();
-        service_.attend(end_ns);
+        service_.attend(end_ns, also);
         lock.lock();
     }
     Service::Turn done;

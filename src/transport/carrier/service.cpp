@@ -174,11 +174,29 @@ void Service::wait(int ms_max) {
     }
 }
 
-// Whole milliseconds: finer ones take a system call that older kernels do not have.
-void Service::attend(uint64_t end_ns) {
+namespace {
+// Whole ones: finer times of epoll take a system call that older kernels do not have.
+int ms_until(uint64_t end_ns) {
     constexpr uint64_t kNsPerMs = 1'000'000;
-    const uint64_t begin_ns = now_ns();
-    if (begin_ns < end_ns) wait(static_cast<int>((end_ns - begin_ns + kNsPerMs - 1) / kNsPerMs));
+    const uint64_t begin_ns = Service::now_ns();
+    if (begin_ns >= end_ns) return 0;
+    return static_cast<int>((end_ns - begin_ns + kNsPerMs - 1) / kNsPerMs);
+}
+}  // namespace
+
+void Service::wait_for(int fd, uint64_t end_ns) {
+    pollfd one{fd, POLLIN, 0};
+    ::poll(&one, 1, ms_until(end_ns));
+}
+
+void Service::attend(uint64_t end_ns, int also) {
+    int ms_max = ms_until(end_ns);
+    if (also >= 0) {
+        std::array<pollfd, 2> both{{{epoll_.get(), POLLIN, 0}, {also, POLLIN, 0}}};
+        ::poll(both.data(), both.size(), ms_max);
+        ms_max = 0;
+    }
+    wait(ms_max);
 }
 
 void Service::end_attendance(const Turn& turn) {

@@ -60,8 +60,11 @@ class Service {
 
     // begin_attendance() and end_attendance(), after the turn, under the lock; one rank at a time.
     void begin_attendance() { is_attended_.store(true); }
-    // Until there is a turn to do, at most until then.
-    void attend(uint64_t end_ns);
+    // Until that fd is readable: of who does not attend.
+    static void wait_for(int fd, uint64_t end_ns);
+    // Until there is a turn to do, or the other fd is readable (-1: there is none); at most until
+    // then.
+    void attend(uint64_t end_ns, int also);
     void end_attendance(const Turn& turn);
     [[nodiscard]] bool is_attended() const { return is_attended_.load(); }
     // Whoever waits in the library must do turns: the thread does none.

@@ -109,6 +109,7 @@ class FakeNetwork {
         }
         int write_direct(uint32_t pair, const transport::verbs::DirectWrite& write) override {
             const std::lock_guard lock(network_.mutex_);
+            if (network_.mover_.joinable()) network_.posted_.notify_one();
             return inner_->write_direct(pair, write);
         }
         transport::verbs::Region expose(const std::byte* memory, size_t bytes,

@@ -23,32 +23,36 @@ constexpr const char* kOn = "TUTTI_VERBS=on";
 // One context over a network; with the settings, and without multicast.
 struct Cluster {
     // on_node: the job's ranks here; more than a million have no processor of their own.
-    Cluster(uint32_t ranks, const std::vector<const char*>& settings, uint64_t seed = 1,
+    Cluster(uint32_t ranks, std::vector<const char*> settings, uint64_t seed = 1,
             uint32_t on_node = 0)
         : network(ranks, seed), hosts{ranks} {
-        std::vector<const char*> all(settings);
-        all.push_back("TUTTI_MCAST=off");
+        settings.push_back("TUTTI_MCAST=off");
+        context = make_context(settings, on_node);
+    }
+    std::unique_ptr<engine::Context> make_context(const std::vector<const char*>& settings,
+                                                  uint32_t on_node) {
         tutti_context_params params{};
         params.struct_bytes = sizeof(params);
-        params.settings = all.data();
-        params.settings_count = all.size();
+        params.settings = settings.data();
+        params.settings_count = settings.size();
         params.ranks_on_node = on_node;
         params.log = Log::write;
         params.log_user = &log;
         auto made = engine::Context::create(params);
         EXPECT_TRUE(made) << made.error().message;
-        context = std::move(made.value());
-        context->set_verbs_device(network.device());
+        made.value()->set_verbs_device(network.device());
+        return std::move(made.value());
     }
 
     // `requests` at once; all get the team.
-    TeamPtr make(uint32_t rank, uint32_t requests = 1) {
+    TeamPtr make(uint32_t rank, uint32_t requests = 1) { return make_in(*context, rank, requests); }
+    TeamPtr make_in(engine::Context& in, uint32_t rank, uint32_t requests = 1) {
         FakeNetwork::be(rank);
         const tutti_p2p p2p = hosts.mailbox.callbacks(rank);
         Meeting::Seat seat{&hosts.meeting, rank};
         tutti_team_params params = params_of(hosts.meeting, rank, seat, "the hosts", &p2p);
         params.requests = requests;
-        auto made = bootstrap::make_team(*context, params);
+        auto made = bootstrap::make_team(in, params);
         EXPECT_TRUE(made) << made.error().message;
         return TeamPtr(made ? reinterpret_cast<tutti_team*>(made.value().release()) : nullptr);
     }
@@ -391,6 +395,45 @@ TEST(VerbsSleep, APeerThatDiesWakesThoseWhoSleep) {
         EXPECT_EQ(status, TUTTI_ERR_NETWORK);
         EXPECT_NE(std::string(tutti_team_message(team)).find("RDMA to rank "), std::string::npos);
     });
+}
+
+// Ranks that carry their host's multicasts, and wait for one of them and for messages at once: what
+// comes first wakes them.
+TEST(VerbsSleep, BesideMulticast) {
+    constexpr uint32_t kRanks = 4;
+    constexpr const char* kRules = R"(TUTTI_RULES_TEXT=
+[[rule]]
+collective = ["barrier", "allreduce"]
+multicast = true
+algorithm = "gather_multicast"
+)";
+    const std::vector<const char*> settings{
+        kOn, "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo", "TUTTI_HOSTS=4", "TUTTI_ARRIVALS=off", kRules};
+    Cluster cluster(kRanks, {});
+    FakeNetwork& network = cluster.network;
+    std::vector<std::unique_ptr<engine::Context>> contexts;  // a carrier each
+    for (uint32_t i = 0; i < kRanks; ++i) {
+        contexts.push_back(cluster.make_context(settings, kCrowd));
+    }
+    run_threads(kRanks, [&](uint32_t rank) {
+        const TeamPtr made = cluster.make_in(*contexts[rank], rank);
+        tutti_team* team = made.get();
+        ASSERT_TRUE(team);
+        ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
+        tutti_multicast_info multicast{};
+        multicast.struct_bytes = sizeof(multicast);
+        ASSERT_EQ(tutti_team_multicast(team, &multicast), TUTTI_OK);
+        ASSERT_EQ(multicast.state, TUTTI_MULTICAST_ON) << multicast.reason;
+        for (uint32_t turn = 0; turn < 60; ++turn) {
+            const uint64_t wanted = network.arms() + 4;
+            // Rank 0 gathers.
+            while (rank == 1 + turn % 3 && network.arms() < wanted) std::this_thread::yield();
+            std::vector<uint32_t> values(16, rank);
+            ASSERT_EQ(add_up(team, values), TUTTI_OK) << tutti_team_message(team);
+            ASSERT_EQ(values[15], 6u);
+        }
+    });
+    EXPECT_EQ(network.fault(), "");
 }
 
 // ---- and ranks that do not ---------------------------------------------------------------------
