@@ -26,6 +26,7 @@ namespace {
 
 constexpr Rank kSleepers = 3;
 constexpr uint32_t kSlotBytes = 1024;
+constexpr size_t kDirectBytes = 60'000;  // of those that are cut, half
 
 // All connected with all.
 class Dormitory {
@@ -40,8 +41,8 @@ class Dormitory {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            ends[rank] =
-                std::make_unique<Rc>(std::move(endpoint.value()), verbs, kSlotBytes, peers);
+            ends[rank] = std::make_unique<Rc>(std::move(endpoint.value()), verbs, kSlotBytes, peers,
+                                              kDirectBytes);
         }
         for (Rank rank = 0; rank < kSleepers; ++rank) {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
