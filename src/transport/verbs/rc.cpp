@@ -10,9 +10,6 @@
 namespace tutti::transport::verbs {
 namespace {
 
-// Whoever waits for a message looks so often whether the other end is there: a write of no bytes,
-// which needs nobody's attention there, fails where its queue pair or host is gone.
-constexpr uint64_t kLookNs = 1'000'000'000;
 // The clock costs as much as a look into the queue.
 constexpr uint32_t kPollsPerClock = 256;
 
@@ -385,34 +382,6 @@ bool Rc::take_completions() {
 void Rc::poll() {
     take_completions();
     if (++polls_ % kPollsPerClock == 0) look_if_due();
-}
-
-// A completion that has come before the queue was told to speak is not spoken of, so this looks
-// behind that. Who sleeps polls seldom: the clock is looked at each time.
-bool Rc::arm() {
-    if (!endpoint_->arm()) return false;
-    look_if_due();
-    return !take_completions();
-}
-
-void Rc::look_if_due() {
-    const uint64_t now_ns = clock_.now_ns();
-    if (now_ns - looked_ns_ < kLookNs) return;
-    looked_ns_ = now_ns;
-    for (uint32_t pair = 0; pair < peers_.size(); ++pair) look(pair);
-}
-
-// One at a time, of which more are not needed to learn that nobody is there.
-void Rc::look(uint32_t pair) {
-    Pair& at = pairs_[pair];
-    const bool waits = (at.recving | at.sending) != 0;
-    if (!waits || at.has_failed || !at.slots.is_complete(at.look_number)) return;
-    if (!at.slots.may_write()) return;
-    Write write;
-    write.tells = false;
-    write.is_signaled = true;
-    write.number = at.look_number = at.slots.write();
-    post(pair, write);
 }
 
 // The first failure that is none of agreement is the one that is told.
