@@ -149,6 +149,7 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.cluster.fabric = around.named.fabric;
     request.cluster.overhead_ns = around.named.parameters.message_ns;
     request.cluster.eager_bytes_max = around.named.parameters.eager_bytes_max;
+    request.cluster.multicast_latency_ns = around.named.parameters.multicast.latency_ns;
     request.has_data = has_room_for_data(shape) && operations <= kSimulatedOperationsMax;
     request.seed = around.seed;
     request.costs = around.costs;

@@ -215,7 +215,11 @@ void World::Casts::depart(uint32_t index, uint64_t at_ns) {
 void World::Casts::go_on(const Flight& flight, uint64_t head_ns) {
     const Team& team = *teams_[casts_[flight.owner]->team];
     if (team.tree->ends_at_host(flight.link)) {
-        reach_host(flight.owner, topo::MulticastTree::host_of(flight.link), flight.tail_ns);
+        const Cluster& cluster = world_.cluster_;
+        const uint64_t known_ns = cluster.fabric.latency_ns + cluster.memory_ns;
+        const uint64_t more_ns = std::max(cluster.multicast_latency_ns, known_ns) - known_ns;
+        reach_host(flight.owner, topo::MulticastTree::host_of(flight.link),
+                   flight.tail_ns + more_ns);
         return;
     }
     team.tree->for_each_next(flight.link, [&](uint32_t link) {

@@ -30,6 +30,9 @@ struct Cluster {
     // A multicast sets out when all members have the one of so many numbers before: the slots of a
     // node's ring.
     uint32_t multicast_slots = 64;
+    // From a host to a rank of another on the same switch, where it is more than its links and the
+    // memory there take.
+    uint64_t multicast_latency_ns = 0;
 
     static Cluster one_switch(uint32_t hosts) {
         return {.fabric = topo::Fabric::one_switch(hosts)};

@@ -81,6 +81,22 @@ TEST(Casts, OneUplinkAllDownlinks) {
     EXPECT_EQ(bench.world->under_way(), 0u);
 }
 
+// A told latency is that of few bytes up to the ranks of other hosts; those of the sender's own
+// have them from memory, and the sender is done when they have left.
+TEST(Casts, TakeTheLatencyThatIsTold) {
+    for (const uint64_t told : {uint64_t{0}, uint64_t{1299}, uint64_t{1300}, uint64_t{5000}}) {
+        Cluster cluster = Cluster::one_switch(2);
+        cluster.multicast_latency_ns = told;
+        Bench bench(cluster, {}, {0, 0, 1});
+        const Ticket& sent = bench.send(0, 0);
+        const Ticket& beside = bench.recv(1, 0, 0);
+        const Ticket& there = bench.recv(2, 0, 0);
+        EXPECT_EQ(bench.time_of(beside), kMemory);
+        EXPECT_EQ(bench.time_of(sent), 1000u);
+        EXPECT_EQ(bench.time_of(there), 1000 + 125 + std::max(told, uint64_t{1300}));
+    }
+}
+
 // Hosts 0 1 | 2 3 | 4 on leaves under one switch: each link of the tree once, four of them, and so
 // twice the latency, to other leaves.
 TEST(Casts, LeavesShareTheTrunk) {
