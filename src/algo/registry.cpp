@@ -2,10 +2,21 @@
 #include "algo/registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "algo/algorithms.h"
 
 namespace tutti::algo {
+
+std::string_view name_here(std::string_view name) {
+    // Kini 2003, sections 4.1 and 5.2; a name means the same of every collective that has it.
+    static constexpr std::pair<std::string_view, std::string_view> kOfPapers[] = {
+        {"rpe", "pairwise"}, {"rds", "dissemination"}, {"rgm", "gather_multicast"}};
+    for (const auto& [theirs, ours] : kOfPapers) {
+        if (name == theirs) return ours;
+    }
+    return name;
+}
 
 const Algorithm* find(tutti_collective collective, std::string_view name) {
     for (const Algorithm& one : algorithms()) {

@@ -103,6 +103,8 @@ struct Algorithm {
     // Who talks to whom depends on who arrives when, and with it how operands of a reduction are
     // put in parentheses: floating point needs the user's word.
     bool follows_arrival = false;
+    // Runs only where it is named, however low its price, which does not see what it costs.
+    bool is_only_named = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;
 };
@@ -114,7 +116,9 @@ inline bool keeps_ranks(const Algorithm& algorithm) {
 
 // Made from the list in CMakeLists.txt, in its order.
 std::span<const Algorithm> algorithms();
-// nullptr where there is none of this name.
+// What a paper calls it, as it is called here: "rds" is dissemination. Any other name as it is.
+std::string_view name_here(std::string_view name);
+// nullptr where there is none of this name, as it is called here.
 const Algorithm* find(tutti_collective collective, std::string_view name);
 // Of a reduction: the one that folds from the left.
 const Algorithm& left_fold(tutti_collective collective);

@@ -82,10 +82,11 @@ Result<Done> read_names(const Words& words, Wanted& wanted) {
         known.push_back(collective_name(one.collective));
     }
     for (const std::string& word : words.others()) {
+        const std::string_view algorithm = algo::name_here(word);
         if (const auto collective = find_collective(word)) {
             wanted.collectives.push_back(*collective);
-        } else if (std::find(known.begin(), known.end(), word) != known.end()) {
-            wanted.algorithms.push_back(word);
+        } else if (std::find(known.begin(), known.end(), algorithm) != known.end()) {
+            wanted.algorithms.emplace_back(algorithm);
         } else {
             return unknown_word("algorithm", word, known);
         }

@@ -105,6 +105,7 @@ std::vector<Priced> by_price(const sched::Shape& shape, const topo::Placement& p
         if (algorithm.collective != shape.collective) continue;
         // It pays where ranks come late, of which prices know nothing.
         if (algorithm.follows_arrival) continue;
+        if (algorithm.is_only_named) continue;
         if (algorithm.has_multicast && cluster.network.multicast.mbit == 0) continue;
         if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
         const bool has_its_own_only = are_many(algorithm, shape, placement);

@@ -88,7 +88,7 @@ Result<Forced> parse_forced(tutti_collective collective, std::string_view text) 
     };
     const size_t colon = text.find(':');
     Forced forced;
-    forced.algorithm = text.substr(0, colon);
+    forced.algorithm = algo::name_here(text.substr(0, colon));
     if (forced.algorithm.empty()) return wrong("which algorithm?");
     if (auto unknown = unknown_algorithm(collective, forced.algorithm)) {
         return wrong(std::move(*unknown));

@@ -111,6 +111,7 @@ Trouble read_option(const toml::node& node, std::string_view key, algo::Tuning& 
 Trouble read_algorithm(const toml::node& node, std::string_view word, Rule& rule) {
     if (auto wrong = read_text(node, word, rule.algorithm)) return wrong;
     const std::string own = std::string(kNodeLevel) + ":";
+    rule.algorithm = std::string(algo::name_here(rule.algorithm));
     if (!rule.algorithm.starts_with(own)) return std::nullopt;
     rule.node_algorithm = rule.algorithm.substr(own.size());
     rule.algorithm = kNodeLevel;

@@ -77,7 +77,7 @@ TEST_F(OnFabric, ParallelLinksCarryOneMessageEach) {
               std::string::npos);
     EXPECT_NE(tutti("simulate " + call + "one.toml").out.find("* pairwise             6.001 ms"),
               std::string::npos);
-    const Answer shared = tutti("check pairwise allreduce --bytes 1K --fabric one.toml");
+    const Answer shared = tutti("check rpe allreduce --bytes 1K --fabric one.toml");
     EXPECT_EQ(shared.err, "");
     EXPECT_EQ(shared.status, 0);
     // Two ways of two links that carry one message beyond the first. A host sends its KiB twice,

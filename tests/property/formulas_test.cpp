@@ -85,6 +85,20 @@ TEST(Formulas, BarrierDissemination) {
     });
 }
 
+TEST(Formulas, BarrierDirect) {
+    const Algorithm& algorithm = *find(TUTTI_BARRIER, "direct");
+    for (Rank p = 2; p <= 33; ++p) {
+        const Shape shape = {.collective = TUTTI_BARRIER, .ranks = p};
+        ASSERT_EQ(algorithm.obstacle(shape), "");
+        const Totals all = totals(algorithm, shape);
+        EXPECT_EQ(all.steps, 1U);  // Kini 2003, section 3.1
+        EXPECT_EQ(all.messages, p * (p - 1));
+        EXPECT_EQ(all.messages_sent, p - 1);
+    }
+    const Shape more = {.collective = TUTTI_BARRIER, .ranks = 34};
+    EXPECT_EQ(algorithm.obstacle(more), "has at most 33 participants");
+}
+
 TEST(Formulas, BarrierPairwise) {
     for_every_p(TUTTI_BARRIER, "pairwise", [](const Shape& shape, const Totals& all) {
         // Section 4.1.1 says ceil(log2 N) + 2 and section 5.2.1 floor(log2 N) + 2 for N that is no

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 #include "sched/program.h"
 
@@ -57,6 +60,22 @@ TEST(Registry, NamesAreFoundAndNoneStandsTwice) {
     }
     EXPECT_EQ(find(TUTTI_BCAST, "no such"), nullptr);
     EXPECT_EQ(find(TUTTI_BARRIER, "ring"), nullptr);
+}
+
+TEST(Registry, PapersNamesMeanTheirAlgorithms) {
+    for (const auto& [collective, theirs, ours] :
+         std::to_array<std::tuple<tutti_collective, std::string_view, std::string_view>>(
+             {{TUTTI_BARRIER, "rds", "dissemination"},
+              {TUTTI_BARRIER, "rpe", "pairwise"},
+              {TUTTI_ALLREDUCE, "rpe", "pairwise"},
+              {TUTTI_BARRIER, "rgm", "gather_multicast"},
+              {TUTTI_ALLREDUCE, "rgm", "gather_multicast"}})) {
+        EXPECT_EQ(name_here(theirs), ours);
+        EXPECT_NE(find(collective, ours), nullptr) << ours;
+        EXPECT_EQ(find(collective, theirs), nullptr) << "hides an algorithm: " << theirs;
+    }
+    EXPECT_EQ(name_here("ring"), "ring");
+    EXPECT_EQ(name_here(""), "");
 }
 
 TEST(Registry, EveryCollectiveHasOneForAnyOperator) {
@@ -274,6 +293,13 @@ TEST(Examples, ATurnBeginsBehindTheLastButOnePieceOfTheRankBefore) {
     program->read(0, 2, round);
     EXPECT_EQ(round[0].order, 4U);
     EXPECT_EQ(round[0].after, sched::kAfterNone);
+}
+
+TEST(Examples, BarrierDirect) {
+    const Algorithm& direct = *find(TUTTI_BARRIER, "direct");
+    const Shape shape = {.collective = TUTTI_BARRIER, .ranks = 4};
+    EXPECT_EQ(peers(direct, shape, 1), "recv 0, recv 3, recv 2, send 2, send 3, send 0");
+    EXPECT_EQ(peers(direct, {.collective = TUTTI_BARRIER, .ranks = 1}, 0), "");
 }
 
 TEST(Examples, BarrierPairwise) {

@@ -103,7 +103,7 @@ TEST_F(ByPrice, NoneIsCheaper) {
                     predicted_ns(*chosen.algorithm, shape_, placement_, chosen.tuning, cluster_);
                 for (const algo::Algorithm& other : algo::algorithms()) {
                     if (other.collective != collective || other.has_multicast) continue;
-                    if (other.follows_arrival) continue;
+                    if (other.follows_arrival || other.is_only_named) continue;
                     if (!algo::plan_obstacle(other, shape_, placement_, {}).empty()) continue;
                     EXPECT_LE(ns, predicted_ns(other, shape_, placement_, {}, cluster_))
                         << preset.name << ": " << chosen.algorithm->name << ", " << other.name;

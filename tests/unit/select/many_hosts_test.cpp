@@ -93,7 +93,7 @@ void compare(const Bed& bed, const Cluster& cluster, const sched::Shape& shape, 
     // And what was left out.
     for (const algo::Algorithm& other : algo::algorithms()) {
         if (other.collective != shape.collective || other.has_multicast) continue;
-        if (other.follows_arrival) continue;
+        if (other.follows_arrival || other.is_only_named) continue;
         if (!algo::plan_obstacle(other, shape, bed.placement, {}).empty()) continue;
         if (std::ranges::find(priced, &other, &Priced::algorithm) != priced.end()) continue;
         const uint64_t ns = followed_ns({&other, {}, 0}, shape, bed.placement, cluster);

@@ -41,6 +41,15 @@ TEST(Forced, TakesOptions) {
     EXPECT_TRUE(parse_forced(TUTTI_ALLREDUCE, "host"));
 }
 
+TEST(Forced, TakesWhatAPaperCallsIt) {
+    const auto forced = parse_forced(TUTTI_BARRIER, "rgm:fan_in=15");
+    ASSERT_TRUE(forced);
+    EXPECT_EQ(forced.value(), parse_forced(TUTTI_BARRIER, "gather_multicast:fan_in=15").value());
+    const auto elsewhere = parse_forced(TUTTI_BCAST, "rds");
+    ASSERT_FALSE(elsewhere);
+    EXPECT_TRUE(elsewhere.error().message.starts_with("bcast has no algorithm dissemination"));
+}
+
 TEST(Forced, SaysWhatIsWrong) {
     const auto complaint = [](tutti_collective collective, const char* text) {
         const auto forced = parse_forced(collective, text);
