@@ -31,7 +31,7 @@ constexpr size_t kDirectBytes = 60'000;  // of those that are cut, half
 // All connected with all.
 class Dormitory {
   public:
-    explicit Dormitory(const test::FakeRules& rules, bool may_sleep = true)
+    explicit Dormitory(const test::FakeRules& rules, bool may_sleep = true, size_t direct_bytes = 0)
         : verbs(kSleepers, rules) {
         for (Rank rank = 0; rank < kSleepers; ++rank) {
             Need need = need_of(kSleepers - 1, kSlotBytes);
@@ -42,7 +42,7 @@ class Dormitory {
                 if (peer != rank) peers.push_back(peer);
             }
             ends[rank] = std::make_unique<Rc>(std::move(endpoint.value()), verbs, kSlotBytes, peers,
-                                              kDirectBytes);
+                                              direct_bytes);
         }
         for (Rank rank = 0; rank < kSleepers; ++rank) {
             for (Rank peer = 0; peer < kSleepers; ++peer) {
@@ -119,7 +119,7 @@ void post(Dormitory& at, Parcel& one) {
 
 void sleep_through(uint64_t seed) {
     Prng prng(seed);
-    Dormitory at({.seed = seed, .delay_ns_max = 1 + prng.below(20'000)});
+    Dormitory at({.seed = seed, .delay_ns_max = 1 + prng.below(20'000)}, true, kDirectBytes);
     std::deque<Parcel> parcels;
     for (int i = 0; i < 60; ++i) {
         post(at, parcels.emplace_back(draw(prng)));
