@@ -41,16 +41,7 @@ def expect_rdma(done, report, ranks):
     assert not left, left
 
 
-# Ranks, a program, its words.
-BRIEF = [(3, "moves", ["edges"]), (3, "forks", [1]),
-         (3, "random_mixed", ["--calls", 60, "--threads", 1])]
-AT_LENGTH = [(ranks, program, words) for ranks in (2, 4, 8) for program, words in (
-    ("simple", [50]), ("moves", ["edges"]), ("moves", ["large"]), ("perturb", []), ("forks", [10]),
-    ("random_mixed", ["--calls", 1000]))]
-
-
-@pytest.mark.parametrize("ranks, program, words", AT_LENGTH if LONG else BRIEF)
-def test_collectives(guest, openmpi, results, ranks, program, words):
+def expect_collectives(guest, openmpi, results, ranks, program, words):
     own = "" if program == "moves" else "export TUTTI_VERBS_DIRECT=4K;"
     done, report = run_by_rdma(guest, openmpi, results, ranks, program, *words, own=own)
     expect_rdma(done, report, ranks)
@@ -58,8 +49,22 @@ def test_collectives(guest, openmpi, results, ranks, program, words):
     assert world["long_copied"] == 0 and (not own or world["long_messages"] > 0), world
 
 
-@pytest.mark.parametrize("count", [1000 if LONG else 20])
-def test_many_communicators(guest, openmpi, results, count):
+@pytest.mark.parametrize("program, words", [("moves", ["edges"]), ("forks", [1]),
+                                            ("random_mixed", ["--calls", 60, "--threads", 1])])
+def test_collectives(guest, openmpi, results, program, words):
+    expect_collectives(guest, openmpi, results, 3, program, words)
+
+
+@pytest.mark.skipif(not LONG, reason="takes minutes: TESTS_LONG")
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_collectives_on_more_hosts(guest, openmpi, results, ranks):
+    for program, words in (("simple", [50]), ("moves", ["edges"]), ("moves", ["large"]),
+                           ("perturb", []), ("forks", [10]), ("random_mixed", ["--calls", 1000])):
+        expect_collectives(guest, openmpi, results, ranks, program, words)
+
+
+def test_many_communicators(guest, openmpi, results):
+    count = 1000 if LONG else 20
     done, report = run_by_rdma(guest, openmpi, results, 2, "many_comms", count, 4)
     expect_rdma(done, report, 2)
     # The first of them is MPI_COMM_WORLD; two of the four halves have one rank each.
