@@ -16,8 +16,8 @@
 
 namespace tutti::bootstrap {
 
-// For a team whose ranks cannot talk to each other any more. Why, by what this one has seen; that may
-// be nothing.
+// For a team whose ranks cannot talk to each other any more. Why, by what this one has seen; that
+// may be nothing.
 inline Error cut_off(const transport::Transport& transport) {
     const std::string why = transport.error();
     return {ErrorCode::kBootstrap,

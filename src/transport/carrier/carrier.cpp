@@ -435,8 +435,11 @@ void DatagramCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t 
     // By a rank of another thread: it is the one that the service's deeds wake.
     if (!lock || service_.is_attended()) {
         if (lock) lock.unlock();
-        if (also >= 0) return Service::wait_for(also, end_ns);
-        sleeper.sleep(end_ns);
+        if (also < 0) {
+            sleeper.sleep(end_ns);
+        } else if (!sleeper.has_rung()) {
+            Service::wait_for(also, end_ns);
+        }
         return;
     }
     if (!has_more_) {

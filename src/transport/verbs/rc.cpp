@@ -136,6 +136,7 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
         note(pair, "that end has left");
         drop(at.streams[id.slot].recvs);
         at.recving &= ~(1u << id.slot);
+        at.offering &= ~(1u << id.slot);
     }
     advance(pair);
 }
@@ -257,7 +258,7 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
     Stream& of = at.streams[stream];
     while (of.recvs.first) {
         Operation& operation = *of.recvs.first;
-        if (!of.kept.empty()) {
+        if (!of.kept.empty() && !operation.is_begun) {
             if (!take_kept(pair, stream, operation)) return;
             continue;
         }
@@ -408,14 +409,15 @@ void Rc::drop(Line& line) {
 void Rc::fail_pair(uint32_t pair, const std::string& why) {
     Pair& at = pairs_[pair];
     if (at.has_failed) return;
-    at.has_failed = true;
     const bool is_lost = (at.sending | at.recving) != 0 || !at.is_left_by_peer;
-    if (is_lost) note(pair, why);
+    at.has_failed = true;
     for (Stream& stream : at.streams) {
         drop(stream.sends);
         drop(stream.recvs);
     }
     at.sending = at.recving = at.offering = 0;
+    // Last: it takes memory.
+    if (is_lost) note(pair, why);
 }
 
 void Rc::make_up() {

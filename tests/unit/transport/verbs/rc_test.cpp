@@ -284,6 +284,32 @@ TEST(Rc, WhatIsSetAsideComesInTheOrderInWhichItCame) {
     }
 }
 
+// It is for the next one: the second of two long messages has begun to come.
+TEST(Rc, WhatIsSetAsideIsNotForAReceiveThatHasBegun) {
+    Ends ends({});
+    std::deque<Letter> letters;
+    Prng prng(12);
+    for (int i = 0; i < 2; ++i) write(letters, prng, 0, 1, 30'000);
+    for (Letter& letter : letters) {
+        recv(ends, letter);
+        send(ends, letter);
+    }
+    Letter& first = letters[0];
+    Letter& second = letters[1];
+    ASSERT_TRUE(ends.run_until(
+        [&] { return std::equal(&second.got[0], &second.got[100], &second.sent[0]); }));
+    ASSERT_EQ(first.recv.state, State::kDone);
+    ASSERT_EQ(second.recv.state, State::kPending);
+    EXPECT_EQ(ends.ends[1]->set_aside(0, first.id, first.got.data(), first.got.size(), first.recv),
+              State::kDone);
+    ASSERT_TRUE(ends.run_until([&] { return is_over(second); })) << ends.ends[1]->error();
+    EXPECT_EQ(second.got, second.sent);
+    std::ranges::fill(first.got, std::byte{0});
+    recv(ends, first);
+    ASSERT_TRUE(is_over(first));
+    EXPECT_EQ(first.got, first.sent);
+}
+
 TEST(Rc, NothingIsWrittenToACancelledReceive) {
     Ends ends({});
     std::deque<Letter> letters;
