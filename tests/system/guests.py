@@ -50,5 +50,6 @@ def booted(hosts, writable):
         assert (done.returncode, done.stdout) == (0, f"{name}: {hosts} hosts\n"), done.stderr
         yield name
     finally:
-        vmlab("stop", "--name", name)
-        assert not (GUESTS / name).exists() and not emulators(name)
+        stopped = vmlab("stop", "--name", name)
+        assert not (GUESTS / name).exists() and not emulators(name), \
+            f"{stopped} {emulators(name)} {list(GUESTS.glob(f'{name}/*'))}"

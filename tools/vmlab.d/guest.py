@@ -316,5 +316,6 @@ def stop(name):
         if time.monotonic() > deadline:
             raise VmError(f"guest '{name}' does not end")
         time.sleep(0.01)
-    shutil.rmtree(folder, ignore_errors=True)
+    with alone():  # whoever clears away meanwhile would put a lock into it
+        shutil.rmtree(folder, ignore_errors=True)
     return True
