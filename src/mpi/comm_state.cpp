@@ -31,28 +31,28 @@ void unlink_state(CommState& state) {
     front.unattached -= state.is_attached ? 0 : 1;
 }
 
+// What the team of a communicator that has one answers.
+template <class Info>
+Info info_of(const CommState& state, tutti_status (*ask)(const tutti_team*, Info*)) {
+    Info info{};
+    info.struct_bytes = sizeof info;
+    ask(state.team, &info);
+    return info;
+}
+
 void note_multicast(MulticastLog& log, const CommState& state) {
     if (state.team == nullptr) return;
-    tutti_multicast_info info{};
-    info.struct_bytes = sizeof info;
-    tutti_team_multicast(state.team, &info);
-    log.add(info, state.rank, state.size);
+    log.add(info_of(state, tutti_team_multicast), state.rank, state.size);
 }
 
 void note_verbs(VerbsLog& log, const CommState& state) {
     if (state.team == nullptr) return;
-    tutti_verbs_info info{};
-    info.struct_bytes = sizeof info;
-    tutti_team_verbs(state.team, &info);
-    log.add(info, state.rank, state.size);
+    log.add(info_of(state, tutti_team_verbs), state.rank, state.size);
 }
 
 void note_node(NodeLog& log, const CommState& state) {
     if (state.team == nullptr) return;
-    tutti_node_info info{};
-    info.struct_bytes = sizeof info;
-    tutti_team_node(state.team, &info);
-    log.add(info);
+    log.add(info_of(state, tutti_team_node));
 }
 
 // The members' ranks in the world; empty where one is not in it, or the host does not say.

@@ -101,15 +101,19 @@ void run_all(const Exchanges& exchanges, uint32_t rank, tutti_team* team, const 
     }
 }
 
-TEST(Verbs, RandomMixed) {
-    const Seeds seeds = Seeds::wanted(24);
+// on_node: as of a Cluster.
+void run_random_mixed(uint64_t count, bool has_long, uint32_t on_node = 0) {
+    const Seeds seeds = Seeds::wanted(count);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng prng(seed);
         const auto ranks = static_cast<uint32_t>(2 + seed % 7);
         const std::string hosts =
             "TUTTI_HOSTS=" + std::to_string(2 + seed % 3) + (seed % 2 == 0 ? "" : ":round-robin");
-        const char* direct = seed % 4 < 3 ? "TUTTI_VERBS_DIRECT=4K" : "TUTTI_VERBS_DIRECT=off";
-        Cluster cluster(ranks, {kOn, hosts.c_str(), "TUTTI_CHUNK=1K", direct}, seed);
+        std::vector<const char*> settings{kOn, hosts.c_str(), "TUTTI_CHUNK=1K"};
+        if (has_long) {
+            settings.push_back(seed % 4 < 3 ? "TUTTI_VERBS_DIRECT=4K" : "TUTTI_VERBS_DIRECT=off");
+        }
+        Cluster cluster(ranks, settings, seed, on_node);
         const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
         cluster.run([&](uint32_t rank, tutti_team* team) {
             ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
@@ -117,9 +121,11 @@ TEST(Verbs, RandomMixed) {
         });
         EXPECT_EQ(cluster.network.fault(), "") << replay(seed);
         EXPECT_EQ(cluster.hosts.mailbox.under_way(), 0u);
-        ASSERT_FALSE(HasFailure());
+        ASSERT_FALSE(testing::Test::HasFailure());
     }
 }
+
+TEST(Verbs, RandomMixed) { run_random_mixed(24, true); }
 
 // More than are connected with all: some peers by RDMA, some not, in one call.
 TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
@@ -336,24 +342,7 @@ TEST(Verbs, RequestsAtOnce) {
 
 constexpr uint32_t kCrowd = 2'000'000;
 
-TEST(VerbsSleep, RandomMixed) {
-    const Seeds seeds = Seeds::wanted(12);
-    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        Prng prng(seed);
-        const auto ranks = static_cast<uint32_t>(2 + seed % 7);
-        const std::string hosts =
-            "TUTTI_HOSTS=" + std::to_string(2 + seed % 3) + (seed % 2 == 0 ? "" : ":round-robin");
-        Cluster cluster(ranks, {kOn, hosts.c_str(), "TUTTI_CHUNK=1K"}, seed, kCrowd);
-        const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
-        cluster.run([&](uint32_t rank, tutti_team* team) {
-            ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
-            run_all(exchanges, rank, team, hosts + replay(seed));
-        });
-        EXPECT_EQ(cluster.network.fault(), "") << replay(seed);
-        EXPECT_EQ(cluster.hosts.mailbox.under_way(), 0u);
-        ASSERT_FALSE(HasFailure());
-    }
-}
+TEST(VerbsSleep, RandomMixed) { run_random_mixed(12, false, kCrowd); }
 
 // Rank 0 comes once all others have been about to sleep, several times over; the messages that come
 // then wake them.

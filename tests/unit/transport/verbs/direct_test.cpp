@@ -24,42 +24,14 @@ constexpr std::array<size_t, 8> kAround = {
     0, 900, kDirectBytes - 1, kDirectBytes, kDirectBytes + 1, 9000, 20'000, 60'000};
 constexpr size_t kHeader = sizeof(SlotHeader);
 
-void expect_nothing_left(Ends& ends) {
-    EXPECT_EQ(ends.verbs.exposed(), 0u);
-    EXPECT_EQ(ends.verbs.fault(), "");
-}
-
-// Both ways, all streams, some memory that may not be registered.
+// Some memory that may not be registered.
 void run_direct_seed(uint64_t seed) {
     Prng prng(seed);
     test::FakeRules rules{.seed = seed, .delay_ns_max = 1 + prng.below(20'000)};
     if (seed % 3 == 0) rules.exposed_bytes_max = prng.below(200'000);
     Ends ends(rules, kDirectBytes);
-    std::deque<Letter> letters;
-    for (uint32_t i = 0; i < 60; ++i) {
-        Letter& letter = write(letters, prng, static_cast<Rank>(prng.below(2)),
-                               static_cast<uint32_t>(prng.below(kSlotsMax)),
-                               kAround[prng.below(kAround.size())]);
-        send(ends, letter);
-        if (prng.below(2) == 0) {
-            for (Letter& one : letters) {
-                const bool is_same = one.from == letter.from && one.id.slot == letter.id.slot;
-                if (is_same && !one.is_received) recv(ends, one);
-            }
-        }
-        for (uint64_t turns = prng.below(30); turns > 0; --turns) ends.turn();
-    }
-    for (Letter& letter : letters) {
-        if (!letter.is_received) recv(ends, letter);
-    }
-    ASSERT_TRUE(ends.run_until([&] { return std::ranges::all_of(letters, is_over); }))
-        << "messages do not complete";
-    for (const Letter& letter : letters) ASSERT_EQ(letter.got, letter.sent);
-    expect_nothing_left(ends);
-    for (auto& end : ends.ends) end->close();
-    ASSERT_TRUE(
-        ends.run_until([&] { return ends.ends[0]->is_closed() && ends.ends[1]->is_closed(); }));
-    EXPECT_EQ(ends.ends[0]->error() + ends.ends[1]->error(), "the team is gonethe team is gone");
+    write_letters(
+        ends, prng, 60, [&] { return kAround[prng.below(kAround.size())]; }, 30);
 }
 
 TEST(Direct, Seeds) {

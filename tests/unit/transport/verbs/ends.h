@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -87,6 +88,43 @@ inline void recv(Ends& ends, Letter& letter) {
 
 inline bool is_over(const Letter& letter) {
     return letter.send.state == State::kDone && letter.recv.state == State::kDone;
+}
+
+inline void expect_nothing_left(Ends& ends) {
+    EXPECT_EQ(ends.verbs.exposed(), 0u);
+    EXPECT_EQ(ends.verbs.fault(), "");
+}
+
+// So many letters of bytes() each, both ways, on all streams, receives before and after, less than
+// so many turns between; then the end of both.
+template <class Bytes>
+void write_letters(Ends& ends, Prng& prng, uint32_t count, Bytes bytes, uint64_t turns_max) {
+    std::deque<Letter> letters;
+    for (uint32_t i = 0; i < count; ++i) {
+        const auto from = static_cast<Rank>(prng.below(2));
+        const auto slot = static_cast<uint32_t>(prng.below(kSlotsMax));
+        Letter& letter = write(letters, prng, from, slot, bytes());
+        send(ends, letter);
+        if (prng.below(2) == 0) {
+            // Receives of a stream are posted in the order of its sends.
+            for (Letter& one : letters) {
+                const bool is_same = one.from == from && one.id.slot == slot;
+                if (is_same && !one.is_received) recv(ends, one);
+            }
+        }
+        for (uint64_t turns = prng.below(turns_max); turns > 0; --turns) ends.turn();
+    }
+    for (Letter& letter : letters) {
+        if (!letter.is_received) recv(ends, letter);
+    }
+    ASSERT_TRUE(ends.run_until([&] { return std::ranges::all_of(letters, is_over); }))
+        << "messages do not complete";
+    for (const Letter& letter : letters) ASSERT_EQ(letter.got, letter.sent);
+    expect_nothing_left(ends);
+    for (auto& end : ends.ends) end->close();
+    ASSERT_TRUE(
+        ends.run_until([&] { return ends.ends[0]->is_closed() && ends.ends[1]->is_closed(); }));
+    EXPECT_EQ(ends.ends[0]->error() + ends.ends[1]->error(), "the team is gonethe team is gone");
 }
 
 }  // namespace tutti::transport::verbs
