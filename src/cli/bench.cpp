@@ -22,6 +22,7 @@
 #include "cli/bench_mpi.h"
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
+#include "cli/bench_verbs.h"
 #include "files/whole_file.h"
 #include "select/fingerprint.h"
 #include "site/site.h"
@@ -273,7 +274,9 @@ int run_under_mpi(int argc, char** argv) {
 }  // namespace
 
 int bench_main(int argc, char** argv) {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     try {
+        if (std::ranges::find(words, "--verbs") != words.end()) return bench_verbs_main(words);
         return run_under_mpi(argc, argv);
     } catch (const std::exception& error) {
         say_wrong(error.what());

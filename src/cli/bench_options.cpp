@@ -211,6 +211,7 @@ std::string bench_usage() {
 
 Times the host MPI's own collectives and Tutti's in the same processes, batch by batch in turn, and
 checks every result. Started by a bare `mpirun`, without `tutti run`, it times the host MPI alone.
+`tutti bench --verbs` measures RDMA ports instead, without an MPI (--verbs --help).
 
   COLLECTIVE      )" +
            fmt::format("{}", fmt::join(kCollectiveNames, " ")) +

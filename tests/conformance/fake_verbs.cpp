@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/fd.h"
+#include "transport/verbs/send.h"
 
 namespace tutti::test {
 namespace {
@@ -44,6 +45,9 @@ struct FakeVerbs::Posted {
     Write write;  // of a direct one: number and bytes, and that it is signaled
     DirectWrite direct;
     bool is_direct = false;
+    bool is_send = false;
+    size_t room = 0;    // of a send that has arrived: where its receive has it
+    size_t placed = 0;  // of its bytes, for good
     std::vector<std::byte> bytes;
     bool is_shown = true;
     bool is_acknowledged = true;
@@ -53,11 +57,18 @@ struct FakeVerbs::Posted {
 };
 
 struct FakeVerbs::Queue {
+    // What a receive has for a send's bytes.
+    struct Room {
+        size_t offset = 0;
+        size_t bytes = 0;
+    };
     uint32_t peer_node = 0;
     uint32_t peer_pair = 0;
     bool is_connected = false;
     bool has_failed = false;
     uint32_t recvs = 0;
+    uint64_t recvs_ever = 0;
+    std::vector<Room> rooms;  // of the last receives, in turn
     uint32_t first_packet = 0;
     uint32_t awaited_packet = 0;  // the other end's first, as it was told
     uint64_t posted = 0;
@@ -67,6 +78,14 @@ struct FakeVerbs::Queue {
     uint64_t show_ns = 0;
     uint64_t acknowledge_ns = 0;
     std::vector<Posted> ring;
+
+    void add_recv(const Room& room) {
+        rooms[recvs_ever++ % rooms.size()] = room;
+        ++recvs;
+    }
+    [[nodiscard]] const Room& first_room() const {
+        return rooms[(recvs_ever - recvs) % rooms.size()];
+    }
 };
 
 struct FakeVerbs::Event {
@@ -113,7 +132,7 @@ struct FakeVerbs::Node {
     }
 };
 
-class FakeEndpoint final : public Endpoint {
+class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
   public:
     FakeEndpoint(FakeVerbs& verbs, FakeVerbs::Node& node) : verbs_(verbs), node_(node) {}
     ~FakeEndpoint() override {
@@ -132,16 +151,12 @@ class FakeEndpoint final : public Endpoint {
         queue.peer_pair = other.queue_pair;
         queue.awaited_packet = other.first_packet;
         queue.is_connected = true;
-        queue.recvs = node_.need.recvs;
+        while (queue.recvs < node_.need.recvs) queue.add_recv({});
         return Done{};
     }
-    int write(uint32_t pair, const Write& write) override {
-        const FakeVerbs::Queue& queue = node_.queues[pair];
-        if (!queue.is_connected) return EINVAL;
-        if (queue.posted - queue.polled >= node_.need.sends) return ENOMEM;
-        verbs_.post(node_, pair, write);
-        return 0;
-    }
+    int write(uint32_t pair, const Write& write) override { return post(pair, write, false); }
+    int send(uint32_t pair, const Write& write) override { return post(pair, write, true); }
+    Sends* sends() override { return this; }
     int write_direct(uint32_t pair, const DirectWrite& write) override {
         const FakeVerbs::Queue& queue = node_.queues[pair];
         if (!queue.is_connected) return EINVAL;
@@ -153,10 +168,11 @@ class FakeEndpoint final : public Endpoint {
         return verbs_.expose(node_, const_cast<std::byte*>(memory), bytes, is_target);
     }
     void conceal(const Region& region) override { verbs_.conceal(region); }
-    int recv(uint32_t pair) override {
+    int recv(uint32_t pair) override { return recv_into(pair, 0, 0); }
+    int recv_into(uint32_t pair, size_t offset, size_t bytes) override {
         FakeVerbs::Queue& queue = node_.queues[pair];
         if (queue.recvs >= node_.need.recvs) return ENOMEM;
-        ++queue.recvs;
+        queue.add_recv({offset, bytes});
         return 0;
     }
     int poll(std::span<Completion> completions) override {
@@ -187,6 +203,14 @@ class FakeEndpoint final : public Endpoint {
     }
 
   private:
+    int post(uint32_t pair, const Write& write, bool is_send) {
+        const FakeVerbs::Queue& queue = node_.queues[pair];
+        if (!queue.is_connected) return EINVAL;
+        if (queue.posted - queue.polled >= node_.need.sends) return ENOMEM;
+        verbs_.post(node_, pair, write, is_send);
+        return 0;
+    }
+
     FakeVerbs& verbs_;
     FakeVerbs::Node& node_;
 };
@@ -210,6 +234,7 @@ class FakeDevice final : public transport::verbs::Device {
         for (FakeVerbs::Queue& queue : node->queues) {
             queue.first_packet = static_cast<uint32_t>(verbs_.prng_.below(1u << 24));
             queue.ring.resize(size_t{4} * need.sends);
+            queue.rooms.resize(need.recvs);
             for (FakeVerbs::Posted& posted : queue.ring) posted.bytes.reserve(need.mtu_bytes);
         }
         node->entries = size_t{need.pairs} * (need.sends + need.recvs);
@@ -246,12 +271,14 @@ void FakeVerbs::schedule(uint64_t at_ns, int kind, uint32_t node, uint32_t pair,
     std::push_heap(events_.begin(), events_.end());
 }
 
-void FakeVerbs::post(Node& node, uint32_t pair, const Write& write) {
+void FakeVerbs::post(Node& node, uint32_t pair, const Write& write, bool is_send) {
     Queue& queue = node.queues[pair];
     const uint64_t number = queue.posted++;
     Posted& posted = node.at(pair, number);
     TUTTI_ASSERT(posted.is_shown, "the fake's ring is long enough");
     posted.write = write;
+    posted.write.tells |= is_send;
+    posted.is_send = is_send;
     posted.is_direct = false;
     slot_bytes_ += write.bytes;
     if (write.offset + write.bytes > node.memory.size()) fault_ = "a write from elsewhere";
@@ -268,6 +295,7 @@ void FakeVerbs::post(Node& node, uint32_t pair, const DirectWrite& write) {
     posted.write.number = write.number;
     posted.direct = write;
     posted.is_direct = true;
+    posted.is_send = false;
     launch(node, pair, number);
 }
 
@@ -328,6 +356,7 @@ std::byte* FakeVerbs::target_of(Node& node, uint32_t pair, uint64_t number) {
     const Posted& posted = node.at(pair, number);
     const Queue& queue = node.queues[pair];
     Node& other = *nodes_[queue.peer_node];
+    if (posted.is_send) return other.memory.data() + posted.room;
     if (!posted.is_direct) {
         return other.memory.data() + other.need.pair_bytes * queue.peer_pair +
                posted.write.remote_offset;
@@ -384,6 +413,12 @@ void FakeVerbs::arrive(const Event& event) {
         fail(node, event.pair, kRnrExceeded, event.number);
         return;
     }
+    if (posted.is_send && posted.write.bytes > far.first_room().bytes) {
+        fail(node, event.pair, kRemoteInvalid, event.number);
+        fail(other, queue.peer_pair, kLocalLength, far.arrived);
+        return;
+    }
+    posted.room = posted.is_send ? far.first_room().offset : 0;
     const std::byte* memory = source_of(node, event.pair, event.number);
     std::byte* target = target_of(node, event.pair, event.number);
     if (!memory || !target) {
@@ -399,7 +434,23 @@ void FakeVerbs::arrive(const Event& event) {
     std::vector<std::byte>& data = posted.data();
     data.assign(memory, memory + posted.write.bytes);
     posted.is_shown = posted.is_acknowledged = false;
-    // Some of it is there at once, in whatever order; the rest comes when it is told.
+    place(posted, target);
+    if (posted.write.tells) --far.recvs;
+    queue.show_ns = std::max(queue.show_ns, now_ns_) + delay();
+    schedule(queue.show_ns, kShow, event.node, event.pair, event.number);
+    queue.acknowledge_ns = std::max(queue.acknowledge_ns, now_ns_) + delay();
+    schedule(queue.acknowledge_ns, kAcknowledge, event.node, event.pair, event.number);
+}
+
+// Some of it is there at once: in whatever order, or, by that promise, a beginning. The rest comes
+// when it is told.
+void FakeVerbs::place(Posted& posted, std::byte* target) {
+    const std::vector<std::byte>& data = posted.data();
+    posted.placed = rules_.ends_last ? prng_.below(data.size() + 1) : 0;
+    if (rules_.ends_last) {
+        std::copy_n(data.data(), posted.placed, target);
+        return;
+    }
     const size_t step = posted.is_direct ? kPlacedBytes : 1;
     for (size_t i = 0; i < data.size(); i += step) {
         const size_t count = std::min(step, data.size() - i);
@@ -409,11 +460,6 @@ void FakeVerbs::arrive(const Event& event) {
             std::fill_n(target + i, count, static_cast<std::byte>(0xa5));
         }
     }
-    if (posted.write.tells) --far.recvs;
-    queue.show_ns = std::max(queue.show_ns, now_ns_) + delay();
-    schedule(queue.show_ns, kShow, event.node, event.pair, event.number);
-    queue.acknowledge_ns = std::max(queue.acknowledge_ns, now_ns_) + delay();
-    schedule(queue.acknowledge_ns, kAcknowledge, event.node, event.pair, event.number);
 }
 
 void FakeVerbs::give_back(Posted& posted) {
@@ -431,7 +477,10 @@ void FakeVerbs::show(const Event& event) {
     // Memory that was given back meanwhile stays as it is, whatever was acknowledged.
     std::byte* target = target_of(node, event.pair, event.number);
     const bool is_there = !other.is_gone && !other.queues[queue.peer_pair].has_failed && target;
-    if (is_there) std::ranges::copy(posted.data(), target);
+    if (is_there) {
+        const std::span<const std::byte> rest = std::span(posted.data()).subspan(posted.placed);
+        std::ranges::copy(rest, target + posted.placed);
+    }
     give_back(posted);
     if (!is_there) return;
     if (posted.write.tells) {

@@ -3,8 +3,8 @@
 // specification that docs/protocol/verbs.md lists, at their loosest: memory is read late, data are
 // placed in pieces and at the latest when the receive's completion is seen, completions are
 // delayed, a write's own may come before or after. Memory of the program that is not registered, or
-// no more, is neither read nor written: the pair fails. Who asks for it is told of a completion by a
-// file descriptor, once, some time after the completion can be polled.
+// no more, is neither read nor written: the pair fails. Who asks for it is told of a completion by
+// a file descriptor, once, some time after the completion can be polled.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ struct FakeRules {
     uint64_t delay_ns_max = 5'000;            // of each step of a write
     uint32_t cq_entries = 0;                  // 0: as many as can come
     uint64_t exposed_bytes_max = UINT64_MAX;  // of a device at a time: memory of the program
+    bool ends_last = false;  // what a write brings is placed from its first byte to its last
 };
 
 class FakeVerbs final : public Clock {
@@ -56,7 +57,8 @@ class FakeVerbs final : public Clock {
     struct Node;  // an endpoint
     struct Posted;
     struct Queue;
-    void post(Node& node, uint32_t pair, const transport::verbs::Write& write);
+    void post(Node& node, uint32_t pair, const transport::verbs::Write& write,
+              bool is_send = false);
     void post(Node& node, uint32_t pair, const transport::verbs::DirectWrite& write);
     transport::verbs::Region expose(Node& node, std::byte* memory, size_t bytes, bool is_target);
     void conceal(const transport::verbs::Region& region);
@@ -69,6 +71,7 @@ class FakeVerbs final : public Clock {
     void launch(Node& node, uint32_t pair, uint64_t number);
     const std::byte* source_of(Node& node, uint32_t pair, uint64_t number);
     std::byte* target_of(Node& node, uint32_t pair, uint64_t number);
+    void place(Posted& posted, std::byte* target);
     void schedule(uint64_t at_ns, int kind, uint32_t node, uint32_t pair, uint64_t number);
     void arrive(const Event& event);
     void show(const Event& event);
@@ -102,8 +105,10 @@ class FakeVerbs final : public Clock {
 };
 
 // What ibv_wc_status calls them.
+inline constexpr int kLocalLength = 1;
 inline constexpr int kLocalProtection = 4;
 inline constexpr int kFlushed = 5;
+inline constexpr int kRemoteInvalid = 9;
 inline constexpr int kRemoteAccess = 10;
 inline constexpr int kRetryExceeded = 12;
 inline constexpr int kRnrExceeded = 13;

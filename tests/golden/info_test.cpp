@@ -63,6 +63,28 @@ TEST_F(Transcript, InfoSaysWhyThereIsNoRdma) {
     EXPECT_NE(other.out.find("  port              none: "), std::string::npos) << other.out;
 }
 
+// What it does where there is one: tests/unit/cli/verbs_ways_test.cpp, tests/system/test_vmlab.py.
+TEST_F(Transcript, BenchSaysWhyThereIsNoRdma) {
+    const Answer none = tutti("bench --verbs --device no_such_device:1,other");
+    EXPECT_EQ(none.status, 2);
+    EXPECT_EQ(none.out, "");
+    EXPECT_EQ(lines(none.err), 1u);
+    EXPECT_EQ(none.err.rfind("tutti bench: --verbs: ", 0), 0u) << none.err;
+    const auto complaint = [this](const std::string& options) {
+        const Answer answer = tutti("bench --verbs " + options);
+        EXPECT_EQ(answer.status, 2);
+        EXPECT_EQ(answer.out, "");
+        return answer.err;
+    };
+    EXPECT_EQ(complaint("--device a,b,c"),
+              "tutti bench: --device=a,b,c: expected one port or two, such as mlx5_0:1,mlx5_1:1\n");
+    EXPECT_EQ(complaint("--bytes 8,0"),
+              "tutti bench: --bytes=8,0: expected lengths from 1 to 64K, such as 1,64,4K\n");
+    EXPECT_EQ(complaint("--exchanges 9"),
+              "tutti bench: --exchanges=9: expected a number from 10 to 1000000\n");
+    EXPECT_EQ(complaint("barrier"), "tutti bench: --verbs: unexpected word barrier\n");
+}
+
 TEST_F(Transcript, InfoSaysWhatOneProcessorCannotMeasure) {
     const Answer answer = shell(
         "one=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//'); exec taskset -c $one \"$T\" info");

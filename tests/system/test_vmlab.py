@@ -111,6 +111,19 @@ def test_what_is_built_here_runs_there(guest):
     assert well(on(guest, str(harness.TUTTI), "--version")) == here.stdout
 
 
+@pytest.mark.parametrize("ports, named", [("rxe1", "rxe1:1 and itself"),
+                                          ("rxe1,rxe2", "rxe1:1 and rxe2:1")])
+def test_bench_counts_what_writes_and_sends_take(guest, ports, named):
+    """Writes beside sends, without an MPI. Times are those of emulation."""
+    told = well(on(guest, str(harness.TUTTI), "bench", "--verbs", "--device", ports,
+                   "--bytes", "1,4K,64K", "--exchanges", "16", options=["--timeout", "60"]))
+    assert told.startswith(f"RDMA between {named}, packets of "), told
+    rows = {words[0]: words[1:3] for words in map(str.split, told.splitlines()) if words}
+    assert [rows[way] for way in ("write", "write+imm", "send")] == [
+        ["2.00", "0.00"], ["2.00", "2.00"], ["2.00", "2.00"]], told
+    assert "of 144 plain writes the end was seen before all the rest" in told, told
+
+
 def test_ranks_are_on_hosts_of_their_own(guest, openmpi, results):
     """Tutti takes the guest's hosts for hosts."""
     program = openmpi.compile("simple")

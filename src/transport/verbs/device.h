@@ -74,6 +74,8 @@ struct DirectWrite {
 // Less than any device is known to take: soft-RoCE takes 8 MiB, others a GiB and more.
 inline constexpr size_t kWriteBytesMax = size_t{4} << 20;
 
+class Sends;  // send.h
+
 struct Completion {
     uint32_t pair = 0;
     bool is_recv = false;
@@ -111,6 +113,8 @@ class Endpoint {
     // What the fd has told is taken off, and it will tell of the next completion, not of those that
     // are there: whoever is to sleep polls once more. False: it will not tell, nor be there again.
     virtual bool arm() { return false; }
+    // For who compares; nullptr: there are none.
+    [[nodiscard]] virtual Sends* sends() { return nullptr; }
     [[nodiscard]] virtual std::string status_text(int status) const = 0;
 };
 

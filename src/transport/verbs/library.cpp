@@ -14,6 +14,7 @@
 
 #include "transport/verbs/channel.h"
 #include "transport/verbs/opened.h"
+#include "transport/verbs/send.h"
 
 namespace tutti::transport::verbs {
 namespace {
@@ -36,7 +37,7 @@ ibv_mtu path_mtu_of(uint32_t bytes) {
     return static_cast<ibv_mtu>(mtu);
 }
 
-class LibraryEndpoint final : public Endpoint {
+class LibraryEndpoint final : public Endpoint, public Sends {
   public:
     // channels: how many there are.
     LibraryEndpoint(const Opened& opened, const Need& need, std::atomic<uint32_t>& channels)
@@ -68,15 +69,13 @@ class LibraryEndpoint final : public Endpoint {
     void conceal(const Region& region) override {
         opened_.calls->dereg_mr(static_cast<ibv_mr*>(region.handle));
     }
-    int recv(uint32_t pair) override {
-        ibv_recv_wr request{};
-        request.wr_id = kIsRecv | uint64_t{pair} << kNumberBits;
-        ibv_recv_wr* bad = nullptr;
-        return ibv_post_recv(pairs_[pair], &request, &bad);
-    }
+    int recv(uint32_t pair) override { return post_recv(pair, nullptr); }
     int poll(std::span<Completion> completions) override;
     [[nodiscard]] int wait_fd() const override { return channel_.fd(); }
     bool arm() override { return channel_.arm(queue_); }
+    [[nodiscard]] Sends* sends() override { return this; }
+    int send(uint32_t pair, const Write& write) override;
+    int recv_into(uint32_t pair, size_t offset, size_t bytes) override;
     [[nodiscard]] std::string status_text(int status) const override {
         return opened_.calls->wc_status_str(static_cast<ibv_wc_status>(status));
     }
@@ -86,6 +85,15 @@ class LibraryEndpoint final : public Endpoint {
     Result<Done> add_pair();
     ibv_qp* create_pair();
     [[nodiscard]] bool can_expose() const;
+    [[nodiscard]] ibv_send_wr request_of(uint32_t pair, const Write& write, ibv_sge& from) const;
+    int post_recv(uint32_t pair, ibv_sge* into) {
+        ibv_recv_wr request{};
+        request.wr_id = kIsRecv | uint64_t{pair} << kNumberBits;
+        request.sg_list = into;
+        request.num_sge = into ? 1 : 0;
+        ibv_recv_wr* bad = nullptr;
+        return ibv_post_recv(pairs_[pair], &request, &bad);
+    }
 
     Opened opened_;
     Need need_;
@@ -209,21 +217,42 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     return Done{};
 }
 
-int LibraryEndpoint::write(uint32_t pair, const Write& write) {
-    ibv_sge from{reinterpret_cast<uint64_t>(base_) + write.offset,
-                 static_cast<uint32_t>(write.bytes), region_->lkey};
+// Of a write or a send, but for its kind and where it goes. from: as long as the request.
+ibv_send_wr LibraryEndpoint::request_of(uint32_t pair, const Write& write, ibv_sge& from) const {
+    from = {reinterpret_cast<uint64_t>(base_) + write.offset, static_cast<uint32_t>(write.bytes),
+            region_->lkey};
     ibv_send_wr request{};
     request.wr_id = uint64_t{pair} << kNumberBits | write.number;
     request.sg_list = &from;
     request.num_sge = write.bytes > 0 ? 1 : 0;
-    request.opcode = write.tells ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
-    request.imm_data = htonl(write.immediate);
     if (write.is_signaled) request.send_flags |= IBV_SEND_SIGNALED;
     if (write.bytes > 0 && write.bytes <= inline_bytes_) request.send_flags |= IBV_SEND_INLINE;
+    return request;
+}
+
+int LibraryEndpoint::write(uint32_t pair, const Write& write) {
+    ibv_sge from{};
+    ibv_send_wr request = request_of(pair, write, from);
+    request.opcode = write.tells ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+    request.imm_data = htonl(write.immediate);
     request.wr.rdma.remote_addr = others_[pair].address + write.remote_offset;
     request.wr.rdma.rkey = others_[pair].key;
     ibv_send_wr* bad = nullptr;
     return ibv_post_send(pairs_[pair], &request, &bad);
+}
+
+int LibraryEndpoint::send(uint32_t pair, const Write& write) {
+    ibv_sge from{};
+    ibv_send_wr request = request_of(pair, write, from);
+    request.opcode = IBV_WR_SEND;
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(pairs_[pair], &request, &bad);
+}
+
+int LibraryEndpoint::recv_into(uint32_t pair, size_t offset, size_t bytes) {
+    ibv_sge into{reinterpret_cast<uint64_t>(base_) + offset, static_cast<uint32_t>(bytes),
+                 region_->lkey};
+    return post_recv(pair, &into);
 }
 
 int LibraryEndpoint::write_direct(uint32_t pair, const DirectWrite& write) {

@@ -41,6 +41,7 @@ struct FakePair {
     std::vector<ibv_qp_attr> changes;  // to initialized, receiving, sending
     std::vector<ibv_send_wr> writes;
     uint32_t recvs = 0;
+    std::vector<ibv_sge> rooms;  // of the receives that have one
 };
 
 class FakeLibrary {
@@ -186,8 +187,9 @@ class FakeLibrary {
     }
     static int destroy_qp(ibv_qp*) { return 0; }
     static const char* wc_status_str(ibv_wc_status) { return "an error"; }
-    static int post_recv(ibv_qp* qp, ibv_recv_wr*, ibv_recv_wr**) {
+    static int post_recv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr**) {
         ++of(qp).recvs;
+        if (request->num_sge == 1) of(qp).rooms.push_back(*request->sg_list);
         return 0;
     }
     static int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr**) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transport/verbs/rc.h"
+#include "transport/verbs/send.h"
 #include "unit/transport/verbs/fake_library.h"
 
 namespace tutti::transport::verbs {
@@ -239,6 +240,29 @@ TEST(QueuePairs, ADirectWriteNamesTheMemoryOfBothEnds) {
     EXPECT_EQ(posted.send_flags, uint32_t{IBV_SEND_SIGNALED});
     EXPECT_EQ(posted.wr.rdma.remote_addr, 0x123456789au);
     EXPECT_EQ(posted.wr.rdma.rkey, 77u);
+}
+
+TEST(QueuePairs, ASendNamesNoMemoryAndItsReceiveHasRoom) {
+    FakeLibrary library({{"a"}});
+    const Connected both(library);
+    Sends* sends = both.end->sends();
+    ASSERT_NE(sends, nullptr);
+    test::FakePair& pair = *library.pairs.front();
+    const uint32_t before = pair.recvs;
+    EXPECT_TRUE(pair.rooms.empty());
+    Write write;
+    write.bytes = 300;
+    write.remote_offset = 64;
+    ASSERT_EQ(sends->send(0, write), 0);
+    EXPECT_EQ(pair.writes.back().opcode, IBV_WR_SEND);
+    EXPECT_EQ(pair.writes.back().num_sge, 1);
+    EXPECT_EQ(pair.writes.back().send_flags, 0u);
+    EXPECT_EQ(pair.writes.back().wr.rdma.remote_addr, 0u);
+    ASSERT_EQ(sends->recv_into(0, 128, 300), 0);
+    EXPECT_EQ(pair.recvs, before + 1);
+    ASSERT_EQ(pair.rooms.size(), 1u);
+    EXPECT_EQ(pair.rooms[0].addr, reinterpret_cast<uint64_t>(both.end->memory().data()) + 128);
+    EXPECT_EQ(pair.rooms[0].length, 300u);
 }
 
 // Else its pages might be the child's, and this process's new ones unknown to the device.
