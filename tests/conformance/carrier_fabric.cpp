@@ -2,6 +2,7 @@
 #include "conformance/carrier_fabric.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "transport/carrier/feed.h"
 #include "transport/carrier/ring.h"
 #include "transport/carrier/route.h"
+#include "transport/ud/datagrams.h"
 
 namespace tutti::test {
 namespace {
@@ -76,6 +78,7 @@ class CarrierFabric final : public MulticastFabric {
         }
         // Tests of several processes at once keep out of each other's way.
         params_.udp.port = static_cast<uint16_t>(20'000 + getpid() % 20'000);
+        if (params_.ud) ud_ = std::make_shared<FakeUd>(*params_.ud);
         for (uint32_t host = 0; host < kMulticastHosts; ++host) open_carrier(host);
         for (uint32_t team = 0; team < teams; ++team) add_team(team + 1);
     }
@@ -83,6 +86,7 @@ class CarrierFabric final : public MulticastFabric {
         // Carriers use the rings until they are gone.
         for (Team& team : teams_) team.routes.clear();
         carriers_.clear();
+        if (ud_) EXPECT_EQ(ud_->fault(), "");
     }
     Multicast& end(uint32_t team, Rank rank) override { return *teams_[team].routes[rank]; }
     void pump() override {
@@ -103,25 +107,31 @@ class CarrierFabric final : public MulticastFabric {
             const InNetwork there(params_.namespaces[host]);
             carriers_.push_back(make_carrier());
         }
-        addresses_.push_back(carriers_.back()->address());
     }
     [[nodiscard]] std::unique_ptr<Carrier> make_carrier() const {
-        auto datagrams = params_.is_in_memory
-                             ? open_memory_datagrams(switch_)
-                             : value_of(transport::udp::open_datagrams(params_.udp));
-        return value_of(Carrier::open(params_.carrier, std::move(datagrams)));
+        return value_of(Carrier::open(params_.carrier, open_datagrams()));
+    }
+    [[nodiscard]] std::unique_ptr<Datagrams> open_datagrams() const {
+        if (params_.is_in_memory) return open_memory_datagrams(switch_);
+        if (ud_) return value_of(transport::ud::open_datagrams(FakeUd::add_port(ud_)));
+        return value_of(transport::udp::open_datagrams(params_.udp));
+    }
+    [[nodiscard]] GroupAddress group_address(uint32_t group) const {
+        if (params_.is_in_memory) return memory_group(static_cast<uint8_t>(group));
+        if (ud_) return transport::ud::make_group_address(group);
+        return transport::udp::make_group_address(params_.udp.family, group);
     }
 
     void add_team(uint32_t group) {
         Team& team = teams_.emplace_back();
+        std::vector<Address> addresses;
+        for (const auto& carrier : carriers_) addresses.push_back(carrier->address());
         JoinParams join;
-        join.group_address = params_.is_in_memory
-                                 ? memory_group(static_cast<uint8_t>(group))
-                                 : transport::udp::make_group_address(params_.udp.family, group);
+        join.group_address = group_address(group);
         join.key = value_of(random_key());
         join.key.is_secret = params_.is_secret;
         join.group = group;
-        join.members = addresses_;
+        join.members = addresses;
         join.bytes_per_s = kBytesPerS;
         for (uint32_t host = 0; host < kMulticastHosts; ++host) {
             const auto ranks = std::ranges::count(kHostOfRank, host);
@@ -144,8 +154,8 @@ class CarrierFabric final : public MulticastFabric {
 
     CarrierFabricParams params_;
     std::shared_ptr<MemorySwitch> switch_ = make_memory_switch();
+    std::shared_ptr<FakeUd> ud_;
     std::vector<mcast::Member> member_of_rank_;
-    std::vector<Address> addresses_;
     std::vector<std::unique_ptr<Carrier>> carriers_;
     std::vector<Team> teams_;
 };

@@ -2,9 +2,11 @@
 // The real route: rings, feeds, carriers and their datagrams, all hosts in one process.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "conformance/fake_ud.h"
 #include "conformance/multicast_fabrics.h"
 #include "transport/carrier/carrier.h"
 #include "transport/udp/datagrams.h"
@@ -17,7 +19,8 @@ struct CarrierFabricParams {
     // A file of the network namespace of each host, as /proc/PID/ns/net; none: all hosts are this
     // one, and their packets go round its loopback interface.
     std::vector<std::string> namespaces;
-    bool is_in_memory = false;  // instead of UDP
+    bool is_in_memory = false;      // instead of UDP
+    std::optional<FakeUdRules> ud;  // likewise
     bool is_secret = false;
 };
 

@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "conformance/allocations.h"
+#include "conformance/fake_ud.h"
 #include "conformance/memory_datagrams.h"
+#include "transport/ud/datagrams.h"
 
 namespace tutti::test {
 namespace {
@@ -64,6 +66,22 @@ std::vector<std::unique_ptr<Datagrams>> open_memory() {
     return all;
 }
 
+std::vector<std::unique_ptr<Datagrams>> open_ud(const FakeUdRules& rules) {
+    const auto fake = std::make_shared<FakeUd>(rules);
+    std::vector<std::unique_ptr<Datagrams>> all;
+    for (uint32_t host = 0; host < kHosts; ++host) {
+        auto opened = transport::ud::open_datagrams(FakeUd::add_port(fake));
+        if (!opened) throw std::runtime_error(opened.error().message);
+        all.push_back(std::move(opened.value()));
+    }
+    return all;
+}
+
+DatagramsMaker ud(const std::string& name, const FakeUdRules& rules) {
+    return {name, [rules] { return open_ud(rules); },
+            [](uint8_t number) { return transport::ud::make_group_address(number); }};
+}
+
 DatagramsMaker udp(const std::string& name, transport::udp::Family family) {
     return {
         name, [family] { return open_udp(family); },
@@ -73,7 +91,9 @@ DatagramsMaker udp(const std::string& name, transport::udp::Family family) {
 std::vector<DatagramsMaker> fabrics() {
     return {udp("udp", transport::udp::Family::kIpv4),
             udp("udp_6", transport::udp::Family::kIpv6),
-            {"memory", open_memory, memory_group}};
+            {"memory", open_memory, memory_group},
+            ud("ud", {}),
+            ud("ud_ethernet", {.is_ethernet = true, .mtu_bytes = 1024, .receives_max = 600})};
 }
 
 using Packets = std::vector<std::vector<std::byte>>;

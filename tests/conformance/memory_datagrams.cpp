@@ -99,7 +99,7 @@ class MemoryDatagrams final : public Datagrams {
         port().groups.clear();
     }
 
-    [[nodiscard]] const Address& address() const override { return address_; }
+    [[nodiscard]] Address address() const override { return address_; }
     [[nodiscard]] Result<Path> choose_path(std::span<const Address> /*members*/,
                                            mcast::Member /*own*/) const override {
         return Path{kPacketBytes, kWindowPackets, false};

@@ -90,6 +90,23 @@ void add_memory(std::vector<MulticastFabricMaker>* all) {
         {"memory_faulty", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
 }
 
+// As the fabric is at its worst: losses and the like are its own.
+void add_ud(std::vector<MulticastFabricMaker>* all) {
+    CarrierFabricParams params;
+    params.ud = FakeUdRules{};
+    all->push_back({"ud", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
+    params.ud = FakeUdRules{.seed = 7,
+                            .is_ethernet = true,
+                            .mtu_bytes = 1024,
+                            .loss_ppm = 50'000,
+                            .dup_ppm = 10'000,
+                            .overtakers_max = 8,
+                            .completes_late = true,
+                            .receives_max = 512};
+    all->push_back(
+        {"ud_faulty", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
+}
+
 // The same over loopback and over the hosts of a lab.
 void add_udp(const std::string& name, const std::vector<std::string>& namespaces,
              std::vector<MulticastFabricMaker>* all) {
@@ -125,6 +142,7 @@ const std::vector<MulticastFabricMaker>& multicast_fabrics() {
              }},
         };
         add_memory(&makers);
+        add_ud(&makers);
         add_udp("udp", {}, &makers);
         const std::vector<std::string> lab = test_namespaces();
         if (!lab.empty()) add_udp("udp_lab", lab, &makers);

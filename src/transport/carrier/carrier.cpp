@@ -38,7 +38,7 @@ class DatagramCarrier final : public Carrier, private Waker, private Service::Wo
     DatagramCarrier& operator=(const DatagramCarrier&) = delete;
     Result<Done> start();
 
-    [[nodiscard]] const Address& address() const override { return datagrams_->address(); }
+    [[nodiscard]] Address address() const override { return datagrams_->address(); }
     [[nodiscard]] Result<uint32_t> choose_window(std::span<const Address> members,
                                                  mcast::Member own) const override;
     [[nodiscard]] int wake_fd() const override { return service_.wake_fd(); }

@@ -95,7 +95,7 @@ class Carrier {
     virtual ~Carrier() = default;
 
     // Of its datagrams, for others' join().
-    [[nodiscard]] virtual const Address& address() const = 0;
+    [[nodiscard]] virtual Address address() const = 0;
     // A window that takes no more memory here than a team should: a member keeps one of every
     // member's. Errors: these members cannot meet, or are too many.
     [[nodiscard]] virtual Result<uint32_t> choose_window(std::span<const Address> members,

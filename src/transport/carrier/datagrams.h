@@ -20,7 +20,7 @@
 namespace tutti::transport::carrier {
 
 // Which fabric it is; members of a group have the same. Travels, so values are for ever.
-enum class Kind : uint32_t { kUdp4 = 4, kUdp6 = 6 };
+enum class Kind : uint32_t { kUd = 1, kUdp4 = 4, kUdp6 = 6 };
 
 // Where a process's datagrams can be reached: fixed size, without pointers, for an allgather.
 struct Address {
@@ -98,8 +98,8 @@ class Datagrams {
     Datagrams& operator=(const Datagrams&) = delete;
     virtual ~Datagrams() = default;
 
-    // Any thread, at any time.
-    [[nodiscard]] virtual const Address& address() const = 0;
+    // Any thread, at any time. As it is now: it may say how much room there still is.
+    [[nodiscard]] virtual Address address() const = 0;
     // Errors: why these members cannot meet here; the same on all of them.
     [[nodiscard]] virtual Result<Path> choose_path(std::span<const Address> members,
                                                    mcast::Member own) const = 0;

@@ -80,7 +80,7 @@ class UdpDatagrams final : public carrier::Datagrams {
           inflow_(params.packet_bytes_max),
           outflow_(params.packet_bytes_max) {}
 
-    [[nodiscard]] const Address& address() const override { return address_; }
+    [[nodiscard]] Address address() const override { return address_; }
     [[nodiscard]] Result<carrier::Path> choose_path(std::span<const Address> members,
                                                     mcast::Member own) const override;
     [[nodiscard]] std::string describe(const carrier::Way& way) const override;

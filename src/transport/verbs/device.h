@@ -118,6 +118,9 @@ class Endpoint {
     [[nodiscard]] virtual std::string status_text(int status) const = 0;
 };
 
+class UdEndpoint;
+struct UdNeed;
+
 // A port of a process. Outlived by nothing that it made.
 class Device {
   public:
@@ -125,6 +128,8 @@ class Device {
     [[nodiscard]] virtual std::string name() const = 0;  // "mlx5_0:1"
     [[nodiscard]] virtual const PortCard& port() const = 0;
     virtual Result<std::unique_ptr<Endpoint>> make_endpoint(const Need& need) = 0;
+    // Unreliable datagrams (ud.h), where there are any.
+    virtual Result<std::unique_ptr<UdEndpoint>> make_ud(const UdNeed& need);
 };
 
 }  // namespace tutti::transport::verbs

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports with unreliable datagrams in one process, by the rules of the specification that
+// docs/protocol/ud.md lists: a packet that finds no receive is dropped, one longer than the port's
+// packets is sent with success and lost, what is sent to a group comes back to its sender, a
+// receive's data lie behind 40 bytes of which only some mean anything, and what was sent is read
+// until it is complete. Packets are lost, doubled and overtaken as a seed has it. Who asks for it
+// is told of a completion by a file descriptor, once. Any thread may use it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "transport/verbs/ud.h"
+
+namespace tutti::test {
+
+struct FakeUdRules {
+    uint64_t seed = 1;
+    bool is_ethernet = false;
+    uint32_t mtu_bytes = 2048;
+    uint32_t loss_ppm = 0;
+    uint32_t dup_ppm = 0;
+    uint32_t overtakers_max = 0;   // packets that overtake one, which one in eight lets do it
+    bool completes_late = false;   // sends; each look at any port may find more of them complete
+    bool tells_late = false;       // only in tick()
+    uint32_t receives_max = 4096;  // of a port
+};
+
+class FakeUd {
+  public:
+    explicit FakeUd(const FakeUdRules& rules);
+    ~FakeUd();
+    FakeUd(const FakeUd&) = delete;
+    FakeUd& operator=(const FakeUd&) = delete;
+
+    // One more, of a host of its own. Devices keep the network.
+    static std::unique_ptr<transport::verbs::Device> add_port(const std::shared_ptr<FakeUd>& fake);
+    void tick();
+    void set_loss(uint32_t ppm) { rules_.loss_ppm = ppm; }
+    // What the code under test did that the specification forbids; empty: nothing.
+    [[nodiscard]] const std::string& fault() const { return fault_; }
+    [[nodiscard]] uint64_t unreceived() const { return unreceived_; }
+    [[nodiscard]] uint64_t too_long() const { return too_long_; }
+    [[nodiscard]] uint64_t posts() const { return posts_; }  // calls, of sends
+    [[nodiscard]] uint64_t routes() const;                   // that are there
+
+  private:
+    friend class FakeUdDevice;
+    friend class FakeUdEndpoint;
+    struct Node;
+    struct Packet;
+    struct Route;
+
+    Route* route_of(const transport::verbs::UdRoute& route);
+    transport::verbs::UdRoute add_route(const Route& route);
+    void send(Node& from, const transport::verbs::UdSend& one);
+    void carry(const Node& from, Node& to, std::span<const std::byte> data, bool is_group);
+    void deliver(Node& to, Packet& packet);
+    void complete_sends(Node& node);
+    void tell(Node& node, transport::verbs::UdQueue queue);
+    void blame(const std::string& fault) { fault_ = fault; }
+
+    std::mutex lock_;
+    FakeUdRules rules_;
+    Prng prng_;
+    std::string fault_;
+    uint64_t unreceived_ = 0;
+    uint64_t too_long_ = 0;
+    uint64_t posts_ = 0;
+    std::vector<std::unique_ptr<Node>> nodes_;
+    std::vector<std::unique_ptr<Route>> routes_;  // one that was dropped stays, as such
+};
+
+}  // namespace tutti::test
