@@ -105,6 +105,16 @@ def test_tuttis_messages_run_over_these_devices(guest):
     assert "PASSED" in told and "SKIPPED" not in told, told
 
 
+def test_multicast_runs_over_these_devices(guest):
+    """The same of unreliable datagrams, with librdmacm and the kernel's groups."""
+    program = harness.TUTTI.parent / "transport_ud_test"
+    if not program.exists():
+        pytest.skip(f"{program.name} is not built")
+    told = well(on(guest, f"TUTTI_TEST_VERBS='rxe1 rxe2' {program} --gtest_filter='Library*'",
+                   options=["--timeout", "120"]))
+    assert "PASSED" in told and "SKIPPED" not in told, told
+
+
 def test_what_is_built_here_runs_there(guest):
     harness.need_tutti()
     here = subprocess.run([harness.TUTTI, "--version"], capture_output=True, text=True, check=True)

@@ -37,6 +37,10 @@ bool find_all(void* library, Calls& calls) {
            find(library, "ibv_create_qp", calls.create_qp) &&
            find(library, "ibv_modify_qp", calls.modify_qp) &&
            find(library, "ibv_destroy_qp", calls.destroy_qp) &&
+           find(library, "ibv_create_ah", calls.create_ah) &&
+           find(library, "ibv_destroy_ah", calls.destroy_ah) &&
+           find(library, "ibv_attach_mcast", calls.attach_mcast) &&
+           find(library, "ibv_detach_mcast", calls.detach_mcast) &&
            find(library, "ibv_wc_status_str", calls.wc_status_str);
 }
 

@@ -36,6 +36,10 @@ struct Calls {
     ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*) = nullptr;
     int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
     int (*destroy_qp)(ibv_qp*) = nullptr;
+    ibv_ah* (*create_ah)(ibv_pd*, ibv_ah_attr*) = nullptr;
+    int (*destroy_ah)(ibv_ah*) = nullptr;
+    int (*attach_mcast)(ibv_qp*, const ibv_gid*, uint16_t) = nullptr;
+    int (*detach_mcast)(ibv_qp*, const ibv_gid*, uint16_t) = nullptr;
     const char* (*wc_status_str)(ibv_wc_status) = nullptr;
     // Not in all versions.
     ibv_fork_status (*is_fork_initialized)() = nullptr;

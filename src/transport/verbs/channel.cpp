@@ -30,12 +30,18 @@ void Channel::open(ibv_context* context) {
 // Events lie in the channel, also such of which the completion was polled long ago.
 bool Channel::arm(ibv_cq* queue) {
     if (fd() < 0) return false;
-    ibv_cq* of = nullptr;
-    void* user = nullptr;
-    while (calls_.get_cq_event(channel_, &of, &user) == 0) ++unacknowledged_;
+    take();
     if (unacknowledged_ >= kAcknowledgeAt) acknowledge(queue);
     has_failed_ = ibv_req_notify_cq(queue, 0) != 0;
     return !has_failed_;
+}
+
+bool Channel::take() {
+    const unsigned before = unacknowledged_;
+    ibv_cq* of = nullptr;
+    void* user = nullptr;
+    while (calls_.get_cq_event(channel_, &of, &user) == 0) ++unacknowledged_;
+    return unacknowledged_ > before;
 }
 
 void Channel::acknowledge(ibv_cq* queue) {

@@ -29,6 +29,8 @@ class Channel {
     // -1: there is none, or none any more.
     [[nodiscard]] int fd() const { return channel_ && !has_failed_ ? channel_->fd : -1; }
     bool arm(ibv_cq* queue);
+    // Takes off what it has told; true: something.
+    bool take();
     // Before the queue goes, which waits for events that were taken off and not acknowledged.
     void acknowledge(ibv_cq* queue);
 

@@ -15,6 +15,7 @@
 #include "transport/verbs/channel.h"
 #include "transport/verbs/opened.h"
 #include "transport/verbs/send.h"
+#include "transport/verbs/ud.h"
 
 namespace tutti::transport::verbs {
 namespace {
@@ -321,6 +322,9 @@ class LibraryDevice final : public Device {
         auto endpoint = std::make_unique<LibraryEndpoint>(opened_, need, channels_);
         if (auto made = endpoint->make(); !made) return made.error();
         return std::unique_ptr<Endpoint>(std::move(endpoint));
+    }
+    Result<std::unique_ptr<UdEndpoint>> make_ud(const UdNeed& need) override {
+        return make_ud_of(opened_, need, port_);
     }
 
   private:

@@ -23,4 +23,7 @@ struct Opened {
 // Closes it at its end.
 std::unique_ptr<Device> make_device(const Opened& opened, std::string name, const PortCard& port);
 
+Result<std::unique_ptr<UdEndpoint>> make_ud_of(const Opened& opened, const UdNeed& need,
+                                               const PortCard& port);
+
 }  // namespace tutti::transport::verbs

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/verbs/groups.h"
+
+#include <dlfcn.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace tutti::transport::verbs {
+namespace {
+
+// A subnet administrator that is asked again and again is given up by the kernel sooner.
+constexpr int kJoinMsMax = 30'000;
+
+struct CmCalls {
+    decltype(&rdma_create_event_channel) create_event_channel = nullptr;
+    decltype(&rdma_destroy_event_channel) destroy_event_channel = nullptr;
+    decltype(&rdma_create_id) create_id = nullptr;
+    decltype(&rdma_destroy_id) destroy_id = nullptr;
+    decltype(&rdma_bind_addr) bind_addr = nullptr;
+    decltype(&rdma_join_multicast) join_multicast = nullptr;
+    decltype(&rdma_leave_multicast) leave_multicast = nullptr;
+    decltype(&rdma_get_cm_event) get_cm_event = nullptr;
+    decltype(&rdma_ack_cm_event) ack_cm_event = nullptr;
+};
+
+template <class Call>
+bool find_cm(void* library, const char* name, Call& call) {
+    call = reinterpret_cast<Call>(dlsym(library, name));
+    return call != nullptr;
+}
+
+Result<const CmCalls*> load_cm_calls() {
+    static CmCalls calls;
+    static const bool is_there = [] {
+        void* library = dlopen("librdmacm.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        return library &&
+               find_cm(library, "rdma_create_event_channel", calls.create_event_channel) &&
+               find_cm(library, "rdma_destroy_event_channel", calls.destroy_event_channel) &&
+               find_cm(library, "rdma_create_id", calls.create_id) &&
+               find_cm(library, "rdma_destroy_id", calls.destroy_id) &&
+               find_cm(library, "rdma_bind_addr", calls.bind_addr) &&
+               find_cm(library, "rdma_join_multicast", calls.join_multicast) &&
+               find_cm(library, "rdma_leave_multicast", calls.leave_multicast) &&
+               find_cm(library, "rdma_get_cm_event", calls.get_cm_event) &&
+               find_cm(library, "rdma_ack_cm_event", calls.ack_cm_event);
+    }();
+    if (!is_there) return Error{ErrorCode::kSystem, "librdmacm.so.1 is not there"};
+    return static_cast<const CmCalls*>(&calls);
+}
+
+sockaddr_in address_of(const uint8_t* ipv4) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    std::memcpy(&address.sin_addr, ipv4, sizeof address.sin_addr);
+    return address;
+}
+
+// On Ethernet the port's own; else one of the host's leads to it, if IPoIB is up.
+std::vector<sockaddr_in> sources_of(const PortCard& card) {
+    if (card.is_ethernet != 0) return {address_of(card.gid + 12)};
+    std::vector<sockaddr_in> found;
+    ifaddrs* list = nullptr;
+    if (getifaddrs(&list) != 0) return {};
+    for (const ifaddrs* one = list; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
+        found.emplace_back();
+        std::memcpy(&found.back(), one->ifa_addr, sizeof(sockaddr_in));
+    }
+    freeifaddrs(list);
+    return found;
+}
+
+class CmGroups final : public Groups {
+  public:
+    explicit CmGroups(const CmCalls& calls) : calls_(calls) {}
+    CmGroups(const CmGroups&) = delete;
+    CmGroups& operator=(const CmGroups&) = delete;
+    ~CmGroups() override {
+        if (id_) calls_.destroy_id(id_);
+        if (channel_) calls_.destroy_event_channel(channel_);
+    }
+    Result<Done> open(const std::string& device, uint8_t port, const PortCard& card);
+    Result<ibv_ah_attr> join(const UdGroup& group) override;
+    void leave(const UdGroup& group) override {
+        sockaddr_in to = address_of(group.data());
+        calls_.leave_multicast(id_, reinterpret_cast<sockaddr*>(&to));
+    }
+
+  private:
+    const CmCalls& calls_;
+    rdma_event_channel* channel_ = nullptr;
+    rdma_cm_id* id_ = nullptr;
+    uintptr_t asked_ = 0;  // joins, by which their events are known
+};
+
+// Without a source of its own an id may be bound to another device, or stay within one.
+Result<Done> CmGroups::open(const std::string& device, uint8_t port, const PortCard& card) {
+    channel_ = calls_.create_event_channel();
+    if (!channel_) {
+        return Error{ErrorCode::kSystem,
+                     std::string("no /dev/infiniband/rdma_cm: ") + std::strerror(errno)};
+    }
+    for (sockaddr_in& source : sources_of(card)) {
+        if (calls_.create_id(channel_, &id_, nullptr, RDMA_PS_UDP) != 0) break;
+        if (calls_.bind_addr(id_, reinterpret_cast<sockaddr*>(&source)) == 0 && id_->verbs &&
+            id_->verbs->device->name == device && id_->port_num == port) {
+            return Done{};
+        }
+        calls_.destroy_id(id_);
+        id_ = nullptr;
+    }
+    return Error{ErrorCode::kNetwork,
+                 "no IPv4 address of this host leads to " + device + ":" + std::to_string(port)};
+}
+
+Result<ibv_ah_attr> CmGroups::join(const UdGroup& group) {
+    sockaddr_in to = address_of(group.data());
+    const uintptr_t own = ++asked_;
+    int outcome =
+        calls_.join_multicast(id_, reinterpret_cast<sockaddr*>(&to), reinterpret_cast<void*>(own));
+    if (outcome != 0) outcome = errno;
+    pollfd fd{channel_->fd, POLLIN, 0};
+    while (outcome == 0) {
+        rdma_cm_event* event = nullptr;
+        if (::poll(&fd, 1, kJoinMsMax) == 0) {
+            outcome = ETIMEDOUT;
+            break;
+        }
+        if (calls_.get_cm_event(channel_, &event) != 0) continue;
+        const rdma_ud_param ud = event->param.ud;
+        const bool is_own = reinterpret_cast<uintptr_t>(ud.private_data) == own;
+        const auto kind = event->event;
+        const int status = event->status;
+        calls_.ack_cm_event(event);
+        if (!is_own) continue;
+        if (kind == RDMA_CM_EVENT_MULTICAST_JOIN && ud.qkey == RDMA_UDP_QKEY) return ud.ah_attr;
+        outcome = status < 0 ? -status : EADDRNOTAVAIL;
+    }
+    calls_.leave_multicast(id_, reinterpret_cast<sockaddr*>(&to));
+    return Error{ErrorCode::kNetwork,
+                 std::string("the group cannot be joined: ") + std::strerror(outcome)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Groups>> open_groups(const std::string& device, uint8_t port,
+                                            const PortCard& card) {
+    const auto calls = load_cm_calls();
+    if (!calls) return calls.error();
+    auto groups = std::make_unique<CmGroups>(*calls.value());
+    if (const auto opened = groups->open(device, port, card); !opened) return opened.error();
+    return std::unique_ptr<Groups>(std::move(groups));
+}
+
+}  // namespace tutti::transport::verbs
