@@ -78,6 +78,10 @@ size_t slice_bytes(const carrier::RingParams& ring) {
 
 }  // namespace
 
+size_t multicast_bytes(uint32_t ranks, uint32_t nodes) {
+    return slice_bytes({carrier::kRingSlots, ranks, nodes});
+}
+
 class MulticastMaker {
   public:
     MulticastMaker(engine::Context& context, Circle& all, const NodeMembers& node,

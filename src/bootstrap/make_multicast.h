@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "arena/arena.h"
@@ -22,6 +24,9 @@ struct NodeMembers {
 // What rank 0 has to say of a team that goes without, where it is new: the reason.
 void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
                    const multicast::MulticastOutcome& outcome);
+
+// Of the shared memory of a node with so many ranks, of a team on so many nodes.
+size_t multicast_bytes(uint32_t ranks, uint32_t nodes);
 
 // Collective over `all`, the members of a team across hosts. All get multicast or none does.
 // Errors: the members cannot talk to each other, and then there is no team.

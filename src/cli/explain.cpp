@@ -15,6 +15,7 @@
 #include "cli/check_load.h"
 #include "cli/exports.h"
 #include "cli/fabric.h"
+#include "cli/memory_words.h"
 #include "cli/rdma_words.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
@@ -41,6 +42,7 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     {"--message-speed", "TIME,RATE",
      "Likewise of messages between hosts: 2us,90gbit; also for prices (TUTTI_PRICE)"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
+    {"--memory", "", "Say what memory the communicator takes"},
     kSvgOption,
     kGoalOption,
     kSmpiOption,
@@ -220,6 +222,16 @@ void print_links(const NamedFabric& named, const sched::Shape& shape,
                algo::make_plans(algorithm, shape, placement, choice.tuning));
 }
 
+Result<Done> check_files(const Words& words, const select::Choice& choice) {
+    if (choice.runs == select::Runs::kPlan) return Done{};
+    for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {
+        if (!words.has(option)) continue;
+        return Error{ErrorCode::kArgument,
+                     fmt::format("{}: nothing of ours is sent here ({})", option, choice.reason)};
+    }
+    return Done{};
+}
+
 // Before a long drawing is made for nothing, all that may be wrong; then all files, once there are
 // the texts of all.
 Result<Done> write_files(const Words& words, const ReadScenario& read, uint64_t bytes,
@@ -303,12 +315,7 @@ Result<Done> explain(const Words& words) {
     const auto choice = scenario.choose(shape, placement, &on_node, told, by_speed);
     if (!choice) return choice.error();
     const bool is_plan = choice.value().runs == select::Runs::kPlan;
-    for (const char* option : {"--schedule", "--svg", "--goal", "--smpi"}) {
-        if (words.has(option) && !is_plan) {
-            return Error{ErrorCode::kArgument, fmt::format("{}: nothing of ours is sent here ({})",
-                                                           option, choice.value().reason)};
-        }
-    }
+    if (auto done = check_files(words, choice.value()); !done) return done;
     const auto measured_calls = read_against(words, scenario);
     if (!measured_calls) return measured_calls.error();
     const auto written =
@@ -320,6 +327,7 @@ Result<Done> explain(const Words& words) {
     }
     if (scenario.hosts == 1) {
         print_node_level(scenario, bytes, choice.value(), side);
+        if (words.has("--memory")) print_memory(scenario, placement);
         return Done{};
     }
     print_choice(scenario, bytes, choice.value());
@@ -332,6 +340,7 @@ Result<Done> explain(const Words& words) {
     print_table(shape, placement, choice.value(), priced);
     print_against(words, measured_calls.value(), scenario, placement, priced,
                   select::leading_prices(scenario.settings, scenario.rules, told, by_speed));
+    if (words.has("--memory")) print_memory(scenario, placement);
     return Done{};
 }
 

@@ -17,9 +17,6 @@
 namespace tutti::cli {
 namespace {
 
-// The largest that adapters have; smaller ones take less memory.
-constexpr uint32_t kMtuBytes = 4096;
-
 struct Messages {
     uint64_t all = 0;
     uint64_t by_rdma = 0;
@@ -51,23 +48,28 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
     const bool is_followed = choice.runs == select::Runs::kPlan &&
                              explain::operations_about(*choice.algorithm, shape, placement,
                                                        choice.tuning) <= explain::kOperationsMax;
-    size_t peers_max = 0;
     Messages messages;
-    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
-        const std::vector<uint32_t> peers = bootstrap::verbs_peers(placement, rank);
-        peers_max = std::max(peers_max, peers.size());
-        if (!is_followed) continue;
-        count(*algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning), peers,
-              messages);
+    for (uint32_t rank = 0; is_followed && rank < placement.ranks(); ++rank) {
+        count(*algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning),
+              bootstrap::verbs_peers(placement, rank), messages);
     }
-    const auto need = transport::verbs::need_of(static_cast<uint32_t>(peers_max), kMtuBytes);
+    const RdmaMemory memory = rdma_memory(placement);
     fmt::print("rdma:  a rank is connected with {} at most, {} registered (packets of {})",
-               peers_max, format_bytes(peers_max * need.pair_bytes), format_bytes(kMtuBytes));
+               memory.peers, format_bytes(memory.bytes), format_bytes(kRdmaMtuBytes));
     if (messages.all != 0) {
         fmt::print("; {} of {} messages go so{}", messages.by_rdma, messages.all,
                    messages.by_rdma < messages.all ? ", the others by the host MPI" : "");
     }
     fmt::print("\n");
+}
+
+RdmaMemory rdma_memory(const topo::Placement& placement) {
+    size_t peers = 0;
+    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
+        peers = std::max(peers, bootstrap::verbs_peers(placement, rank).size());
+    }
+    const auto need = transport::verbs::need_of(static_cast<uint32_t>(peers), kRdmaMtuBytes);
+    return {peers, peers * need.pair_bytes};
 }
 
 }  // namespace tutti::cli

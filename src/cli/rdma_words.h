@@ -2,6 +2,9 @@
 // What `tutti explain` says of messages by RDMA.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "sched/shape.h"
 #include "select/select.h"
 #include "topo/placement.h"
@@ -13,5 +16,14 @@ namespace tutti::cli {
 // all have a port.
 void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
                 const select::Choice& choice);
+
+// What a rank of such a team registers, with how many others it is connected: of the one with most.
+struct RdmaMemory {
+    size_t peers = 0;
+    size_t bytes = 0;
+};
+// The largest packets that adapters have; smaller ones take less memory.
+inline constexpr uint32_t kRdmaMtuBytes = 4096;
+RdmaMemory rdma_memory(const topo::Placement& placement);
 
 }  // namespace tutti::cli

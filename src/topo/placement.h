@@ -38,6 +38,11 @@ class Placement {
     }
     // Ranks on all nodes with a lower number.
     [[nodiscard]] uint32_t members_before(uint32_t node) const { return first_[node]; }
+    // Of its own tables: those of the walk through the switches are as large each.
+    [[nodiscard]] size_t bytes() const {
+        return (node_of_.size() + index_.size() + members_.size() + first_.size()) *
+               sizeof(uint32_t);
+    }
     // Every node's ranks are consecutive, and the order of nodes is the order of ranks.
     [[nodiscard]] bool is_contiguous() const { return is_contiguous_; }
     // Every node's ranks are consecutive, in whatever order the nodes are.

@@ -307,6 +307,33 @@ TEST_F(Transcript, ExplainKnowsRdma) {
         << gather.out;
 }
 
+// 16 ranks a node, each connected with 37 at most: 60 packets of 4 KiB each. At 65,536 hosts with a
+// rank each the goal is 64 MiB.
+TEST_F(Transcript, ExplainTellsTheMemory) {
+    const std::string barrier = "explain barrier --memory --ranks ";
+    const Answer many = tutti(barrier + "65536 --hosts 4096 --multicast", "TUTTI_VERBS=on");
+    EXPECT_NE(many.out.find("  of a node, shared by 16 ranks: flags and rings at most\n"
+                            "    1.0 MiB  of a node: what came by multicast, until all have taken "
+                            "it\n"
+                            "    8.7 MiB  of a rank, registered: messages to 37 others, packets of "
+                            "4 KiB\n"
+                            "    0.8 MiB  of a rank: who is where\n"),
+              std::string::npos)
+        << many.out << many.err;
+    const Answer hosts = tutti(barrier + "65536 --hosts 65536", "TUTTI_VERBS=on");
+    EXPECT_NE(hosts.out.find("   12.0 MiB  of a rank, registered: messages to 51 others, packets "
+                             "of 4 KiB\n"
+                             "    1.0 MiB  of a rank: who is where\n"
+                             "   13.0 MiB  a rank in all, with its part of its node's\n"),
+              std::string::npos)
+        << hosts.out << hosts.err;
+    const Answer crowd = tutti(barrier + "512 --hosts 1", "TUTTI_MEMORY=16M");
+    EXPECT_NE(crowd.out.find("; beyond TUTTI_MEMORY\n"), std::string::npos) << crowd.out;
+    const Answer node = tutti(barrier + "2 --hosts 1", "TUTTI_CHUNK=64K");
+    EXPECT_EQ(node.out.find("registered"), std::string::npos) << node.out;
+    EXPECT_NE(node.out.find(" MiB  a rank in all"), std::string::npos) << node.out;
+}
+
 // Where messages are measured to be faster by far, explain says so as the run does.
 TEST_F(Transcript, ExplainComparesSpeeds) {
     const std::string bcast = "explain bcast --bytes 1M --ranks 16 --multicast";

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/memory_words.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/text.h"
+#include "bootstrap/make_multicast.h"
+#include "bootstrap/node_shape.h"
+#include "cli/rdma_words.h"
+
+namespace tutti::cli {
+namespace {
+
+void print_part(size_t bytes, const std::string& what) {
+    fmt::print("{:>7.1f} MiB  {}\n", static_cast<double>(bytes) / 0x1p20, what);
+}
+
+// As if the node's ranks measure what they want, since they may want the most then.
+size_t slice_bytes(const Settings& settings, uint32_t ranks) {
+    const node::Tuning tuning = bootstrap::roomiest_tuning(settings, ranks);
+    return bootstrap::choose_geometry(settings, ranks, tuning, 0).slice_bytes;
+}
+
+}  // namespace
+
+void print_memory(const explain::Scenario& scenario, const topo::Placement& placement) {
+    const uint32_t ranks = placement.members_max();
+    const size_t who = placement.bytes();
+    size_t shared = 0;
+    size_t own = who;
+    fmt::print("\nmemory of this communicator, one call of it under way at a time:\n");
+    if (ranks > 1) {
+        const size_t slice = slice_bytes(scenario.settings, ranks);
+        const bool has_room = slice <= scenario.settings.memory_bytes;
+        print_part(slice, fmt::format("of a node, shared by {} ranks: flags and rings at most{}",
+                                      ranks, has_room ? "" : "; beyond TUTTI_MEMORY"));
+        shared += slice;
+    }
+    if (scenario.has_multicast) {
+        const size_t ring = bootstrap::multicast_bytes(ranks, placement.nodes());
+        print_part(ring, "of a node: what came by multicast, until all have taken it");
+        shared += ring;
+    }
+    if (scenario.has_rdma()) {
+        const RdmaMemory rdma = rdma_memory(placement);
+        print_part(rdma.bytes, fmt::format("of a rank, registered: messages to {} others, packets "
+                                           "of {}",
+                                           rdma.peers, format_bytes(kRdmaMtuBytes)));
+        own += rdma.bytes;
+    }
+    print_part(who, "of a rank: who is where");
+    print_part(own + shared / ranks, "a rank in all, with its part of its node's");
+}
+
+}  // namespace tutti::cli

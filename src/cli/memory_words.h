@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `tutti explain --memory` says.
+#pragma once
+
+#include "explain/scenario.h"
+#include "topo/placement.h"
+
+namespace tutti::cli {
+
+// What one communicator takes, a line for each part that is there: of the node with most ranks, and
+// of the rank with most. By the functions by which teams are made; nothing is measured.
+void print_memory(const explain::Scenario& scenario, const topo::Placement& placement);
+
+}  // namespace tutti::cli
