@@ -415,7 +415,9 @@ void FakeVerbs::arrive(const Event& event) {
     }
     if (posted.is_send && posted.write.bytes > far.first_room().bytes) {
         fail(node, event.pair, kRemoteInvalid, event.number);
-        fail(other, queue.peer_pair, kLocalLength, far.arrived);
+        --far.recvs;
+        put(other, {queue.peer_pair, true, kLocalLength, 0, 0});
+        fail(other, queue.peer_pair, kFlushed, far.arrived);
         return;
     }
     posted.room = posted.is_send ? far.first_room().offset : 0;
