@@ -71,9 +71,11 @@ Waiter::Advice Waiter::slow_turn(From from) {
     }
     if (rests) return rested(now);
     if (sleeps) return Advice::kProgress;
-    if (policy_.naps && waited >= kNapAfterNs) {
+    // Whoever is soon to sleep for the fabric spins until then.
+    const bool spins = policy_.naps && from == From::kFabric;
+    if (policy_.naps && !spins && waited >= kNapAfterNs) {
         sleep_ns(std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax));
-    } else if (waited < kSleepAfterNs) {
+    } else if (spins || waited < kSleepAfterNs) {
         sched_yield();
     } else {
         sleep_ns(std::min(kSleepNsMax, waited / kSleepShare));

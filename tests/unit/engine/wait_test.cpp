@@ -112,12 +112,13 @@ TEST(Waiter, CrowdedRanksSleepForAFabricOnceTheyHaveSpun) {
     const WaitPolicy policy{.spin_ns = 200'000, .is_crowded = true, .naps = true};
     Waiter waiter(policy, clock);
     Advice advice = Advice::kPoll;
+    const long before = sleeps_so_far();
     do {
         advice = waiter.turn(Waiter::From::kFabric);
         ASSERT_NE(advice, Advice::kSleep);
     } while (advice != Advice::kAnnounce);
     EXPECT_GE(waiter.waited_ns(), policy.spin_ns);
-    const long before = sleeps_so_far();
+    EXPECT_EQ(sleeps_so_far(), before) << "it napped before it might sleep";
     uint32_t sleeps = 0;
     for (int turn = 0; turn < 100; ++turn) {
         sleeps += waiter.turn(Waiter::From::kFabric) == Advice::kSleep ? 1 : 0;
