@@ -345,7 +345,7 @@ void Rc::arrive(uint32_t pair, uint32_t immediate) {
     }
     at.slots.hear(header.freed);
     if (header.stream == kOffers) {
-        take_offer(pair, slot_memory(pair, immediate, false) + sizeof header);
+        take_offer(pair, header, slot_memory(pair, immediate, false) + sizeof header);
     } else {
         advance_recvs(pair, header.stream);
     }

@@ -151,7 +151,7 @@ class Rc final : public Transport {
     bool send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece);
     bool send_direct(uint32_t pair, uint32_t stream, Operation& operation);
     bool write_direct(uint32_t pair, Operation& operation);
-    void take_offer(uint32_t pair, const std::byte* memory);
+    void take_offer(uint32_t pair, const SlotHeader& header, const std::byte* memory);
     bool take_sign(uint32_t pair, uint32_t stream, Operation& operation, Piece piece,
                    bool is_first);
     void make_offers(uint32_t pair);

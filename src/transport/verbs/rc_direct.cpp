@@ -62,7 +62,7 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
     Slots& slots = pairs_[pair].slots;
     while (!operation.is_given_up && operation.done < operation.bytes) {
         uint64_t& number = operation.writes[operation.done / kWriteBytesMax % kWritesAtOnce];
-        if (!slots.may_write() || !slots.is_complete(number)) return false;
+        if (!slots.may_write_long() || !slots.is_complete(number)) return false;
         DirectWrite write{.from = operation.region,
                           .source = operation.source + operation.done,
                           .bytes = std::min(kWriteBytesMax, operation.bytes - operation.done),
@@ -80,9 +80,13 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
 }
 
 // The answer to what the stream's first send has announced.
-void Rc::take_offer(uint32_t pair, const std::byte* memory) {
+void Rc::take_offer(uint32_t pair, const SlotHeader& header, const std::byte* memory) {
     Pair& at = pairs_[pair];
     Offer offer;
+    if (header.piece_bytes != sizeof offer) {
+        fail_pair(pair, "an offer of memory has a wrong size");
+        return;
+    }
     std::memcpy(&offer, memory, sizeof offer);
     at.slots.release(kOffers);
     if (is_closing_) return;

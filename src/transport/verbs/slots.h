@@ -32,8 +32,11 @@ inline constexpr uint32_t kRecvs = 64;
 static_assert(kRecvs > 2 * kSlots);
 // Writes that may be under way; as many, and those that only look whether the other end is there.
 inline constexpr uint32_t kSends = 64;
+// While so many are, none of long messages is added. More than kSignalEvery, so that one is told.
+inline constexpr uint32_t kLongSends = 16;
 // At least every so many writes one is signaled; see must_signal().
 inline constexpr uint32_t kSignalEvery = 8;
+static_assert(kLongSends > kSignalEvery && kLongSends < kSends);
 // So many slots are given back by a word of their own, where no message goes the other way.
 inline constexpr uint32_t kTellAfter = 10;
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
@@ -70,6 +73,9 @@ class Slots {
     // A slot for a piece of the stream, from here on in use; kNoSlot: none is free.
     uint32_t take(uint32_t stream);
     [[nodiscard]] bool may_write() const { return written_ - complete_ < kSends; }
+    // One from the program's memory: some are left for slots, and what goes by slots waits for no
+    // more than these, as a queue pair keeps the order.
+    [[nodiscard]] bool may_write_long() const { return written_ - complete_ < kLongSends; }
     // Counts a write, into a slot or none, and says its number.
     uint64_t write(uint32_t slot = kNoSlot);
     // Whether that one has to be signaled: a piece of the stream, or no piece. Where its stream has

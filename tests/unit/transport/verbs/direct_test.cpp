@@ -73,6 +73,63 @@ TEST(Direct, FewWritesOfAMessageAreUnderWayAtATime) {
     EXPECT_EQ(ends.verbs.writes(), 3u + 6);
 }
 
+// Sixteen long messages that would have four writes each under way, and then a short one.
+TEST(Direct, LongMessagesLeaveRoomForShortOnes) {
+    constexpr uint32_t kLong = 16;
+    constexpr size_t kBytes = 4 * kWriteBytesMax;
+    Ends ends({}, kDirectBytes);
+    std::vector<std::byte> memory(kBytes);
+    std::array<Ticket, kLong> sent;
+    std::array<Ticket, kLong> received;
+    for (uint32_t slot = 0; slot < kLong; ++slot) {
+        const MessageId id{.slot = slot};
+        ends.ends[0]->send(1, id, memory.data(), kBytes, sent[slot]);
+        ends.ends[1]->recv(0, id, memory.data(), kBytes, received[slot]);
+    }
+    // All offers come, and then the sender looks.
+    while (!ends.verbs.is_idle()) {
+        ends.verbs.pump();
+        ends.ends[1]->poll();
+    }
+    ends.ends[0]->poll();
+    EXPECT_GE(ends.verbs.writes(), 2 * kLong + 4);
+    EXPECT_LE(ends.verbs.writes(), 2 * kLong + 16);
+    Ticket short_one;
+    ends.ends[0]->send(1, {.slot = kLong}, memory.data(), 100, short_one);
+    EXPECT_EQ(short_one.state, State::kDone);
+}
+
+// By an end that is not one of ours.
+TEST(Direct, AnOfferOfAWrongSizeIsRefused) {
+    test::FakeVerbs verbs(2, {});
+    const auto stranger = std::move(verbs.device(0).make_endpoint(need_of(1, kMtuBytes)).value());
+    Rc end(std::move(verbs.device(1).make_endpoint(need_of(1, kMtuBytes)).value()), verbs,
+           kMtuBytes, {0}, kDirectBytes);
+    ASSERT_TRUE(stranger->connect(0, verbs.device(1).port(), end.card(0)));
+    ASSERT_TRUE(end.connect(0, verbs.device(0).port(), stranger->card(0)));
+    std::vector<std::byte> memory(20'000);
+    Ticket sent;
+    end.send(0, {.slot = 3}, memory.data(), memory.size(), sent);
+    const SlotHeader header{.bytes = 32, .piece_bytes = 8, .stream = kOffers};
+    std::byte* own = stranger->memory().data();
+    std::memcpy(own, &header, sizeof header);
+    const uint64_t bytes = memory.size();
+    const uint32_t stream = 3;
+    std::memcpy(own + sizeof header + 8, &bytes, sizeof bytes);
+    std::memcpy(own + sizeof header + 16, &stream, sizeof stream);
+    const Write offer{.bytes = sizeof header + 32,
+                      .remote_offset = size_t{kOffers} * kMtuBytes,
+                      .immediate = kOffers};
+    ASSERT_EQ(stranger->write(0, offer), 0);
+    while (!verbs.is_idle()) {
+        verbs.pump();
+        end.poll();
+    }
+    EXPECT_EQ(sent.state, State::kFailed);
+    EXPECT_EQ(end.error(), "RDMA to rank 0 failed: an offer of memory has a wrong size");
+    EXPECT_EQ(verbs.exposed(), 0u);
+}
+
 TEST(Direct, FromTheThresholdOn) {
     for (const size_t bytes : {kDirectBytes - 1, kDirectBytes, kDirectBytes + 1}) {
         Ends ends({}, kDirectBytes);
