@@ -129,8 +129,8 @@ Result<Done> Ways::take(End& end) {
     for (int i = 0; i < count; ++i) {
         const Completion& one = found[static_cast<size_t>(i)];
         if (one.status != 0) {
-            return Error{ErrorCode::kNetwork, end.endpoint->status_text(one.status) + " (status " +
-                                                  std::to_string(one.status) + ")"};
+            return Error{ErrorCode::kNetwork, std::string(end.endpoint->status_text(one.status)) +
+                                                  " (status " + std::to_string(one.status) + ")"};
         }
         ++counts_->completions;
         if (one.is_recv) {

@@ -195,7 +195,7 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
         ++verbs_.arms_;
         return node_.is_armed = true;
     }
-    [[nodiscard]] std::string status_text(int status) const override {
+    [[nodiscard]] const char* status_text(int status) const override {
         return status == kRetryExceeded  ? "transport retry counter exceeded"
                : status == kRnrExceeded  ? "RNR retry counter exceeded"
                : status == kRemoteAccess ? "remote access error"

@@ -115,7 +115,8 @@ class Endpoint {
     virtual bool arm() { return false; }
     // For who compares; nullptr: there are none.
     [[nodiscard]] virtual Sends* sends() { return nullptr; }
-    [[nodiscard]] virtual std::string status_text(int status) const = 0;
+    // Static.
+    [[nodiscard]] virtual const char* status_text(int status) const = 0;
 };
 
 class UdEndpoint;

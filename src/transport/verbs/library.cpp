@@ -77,7 +77,7 @@ class LibraryEndpoint final : public Endpoint, public Sends {
     [[nodiscard]] Sends* sends() override { return this; }
     int send(uint32_t pair, const Write& write) override;
     int recv_into(uint32_t pair, size_t offset, size_t bytes) override;
-    [[nodiscard]] std::string status_text(int status) const override {
+    [[nodiscard]] const char* status_text(int status) const override {
         return opened_.calls->wc_status_str(static_cast<ibv_wc_status>(status));
     }
 

@@ -2,6 +2,7 @@
 #include "transport/verbs/rc.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -144,7 +145,7 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
 bool Rc::post(uint32_t pair, const Write& write) {
     const int outcome = endpoint_->write(pair, write);
     if (outcome == 0) return true;
-    fail_pair(pair, "a write could not be posted: " + std::string(std::strerror(outcome)));
+    fail_pair(pair, "a write could not be posted: ", std::strerror(outcome));
     return false;
 }
 
@@ -327,7 +328,7 @@ void Rc::advance(uint32_t pair) {
 void Rc::arrive(uint32_t pair, uint32_t immediate) {
     Pair& at = pairs_[pair];
     if (const int outcome = endpoint_->recv(pair); outcome != 0) {
-        fail_pair(pair, "a receive could not be posted: " + std::string(std::strerror(outcome)));
+        fail_pair(pair, "a receive could not be posted: ", std::strerror(outcome));
         return;
     }
     if ((immediate & kIsWord) != 0) {
@@ -355,8 +356,9 @@ void Rc::complete(const Completion& completion) {
     const uint32_t pair = completion.pair;
     if (pairs_[pair].has_failed) return;  // the rest of its queue is flushed
     if (completion.status != 0) {
-        fail_pair(pair, endpoint_->status_text(completion.status) + " (status " +
-                            std::to_string(completion.status) + ")");
+        std::array<char, 32> status;
+        std::snprintf(status.data(), status.size(), " (status %d)", completion.status);
+        fail_pair(pair, endpoint_->status_text(completion.status), status.data());
         return;
     }
     if (completion.is_recv) {
@@ -385,12 +387,14 @@ void Rc::poll() {
     if (++polls_ % kPollsPerClock == 0) look_if_due();
 }
 
-// The first failure that is none of agreement is the one that is told.
-void Rc::note(uint32_t pair, const std::string& why) {
+// The first failure that is none of agreement is the one that is told. Without memory: there may be
+// none, and that may be why.
+void Rc::note(uint32_t pair, const char* why, const char* more) {
     if (failure_ == Failure::kPair) return;
     failure_ = Failure::kPair;
     disagreement_ = {};
-    pair_error_ = "RDMA to rank " + std::to_string(peers_[pair]) + " failed: " + why;
+    std::snprintf(pair_error_.data(), pair_error_.size(), "RDMA to rank %u failed: %s%s",
+                  peers_[pair], why, more);
 }
 
 // All of it fails.
@@ -406,7 +410,7 @@ void Rc::drop(Line& line) {
 
 // The tickets of all that is under way with this peer fail. One that has said that it sends no more
 // may be gone: that is none, and what it has sent lies in the slots.
-void Rc::fail_pair(uint32_t pair, const std::string& why) {
+void Rc::fail_pair(uint32_t pair, const char* why, const char* more) {
     Pair& at = pairs_[pair];
     if (at.has_failed) return;
     const bool is_lost = (at.sending | at.recving) != 0 || !at.is_left_by_peer;
@@ -416,8 +420,7 @@ void Rc::fail_pair(uint32_t pair, const std::string& why) {
         drop(stream.recvs);
     }
     at.sending = at.recving = at.offering = 0;
-    // Last: it takes memory.
-    if (is_lost) note(pair, why);
+    if (is_lost) note(pair, why, more);
 }
 
 void Rc::make_up() {
@@ -435,7 +438,7 @@ std::string Rc::error() const {
         case Failure::kWord:
             return peer + " runs another call";
         case Failure::kPair:
-            return pair_error_;
+            return pair_error_.data();
         default:
             return is_closing_ ? "the team is gone" : "";
     }

@@ -169,8 +169,8 @@ class Rc final : public Transport {
     bool post(uint32_t pair, const Write& write);
     void complete(const Completion& completion);
     void arrive(uint32_t pair, uint32_t immediate);
-    void note(uint32_t pair, const std::string& why);
-    void fail_pair(uint32_t pair, const std::string& why);
+    void note(uint32_t pair, const char* why, const char* more = "");
+    void fail_pair(uint32_t pair, const char* why, const char* more = "");
     void drop(Line& line);
     static Line all_but_writing(Line& line);
     [[nodiscard]] static bool is_over(const Pair& at);
@@ -195,7 +195,7 @@ class Rc final : public Transport {
     Disagreement disagreement_;
     size_t sent_bytes_ = 0;  // kSize
     size_t wanted_bytes_ = 0;
-    std::string pair_error_;
+    std::array<char, 160> pair_error_{};
 };
 
 }  // namespace tutti::transport::verbs

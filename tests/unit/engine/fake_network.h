@@ -136,7 +136,7 @@ class FakeNetwork {
             const std::lock_guard lock(network_.mutex_);
             return inner_->arm();
         }
-        [[nodiscard]] std::string status_text(int status) const override {
+        [[nodiscard]] const char* status_text(int status) const override {
             return inner_->status_text(status);
         }
 
