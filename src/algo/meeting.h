@@ -11,12 +11,15 @@
 // Example, p = 8, fan-in 2:  0-1, 0-5, 1-2, 1-4, 2-3, 5-6, 5-7; if 7 is late, all else flows
 // 3->2, 2->1, 4->1, 1->0, 0->5, 6->5, 5->7, and 7 releases 5, which releases 0 and 6 ...
 //
+// Where participants are ranks of several nodes, each node is a stretch of the tree with one edge
+// to the node above it (algo/meeting_place.h).
+//
 // Tuning::fan_in: children of a participant at most, otherwise kMeetingFanIn
-// or kMeetingMulticastFanIn.
+// or kMeetingMulticastFanIn; of a node's top so many on its node and so many nodes.
 #pragma once
 
-#include "adapt/tree.h"
 #include "algo/algorithms.h"
+#include "algo/meeting_place.h"
 
 namespace tutti::algo {
 
@@ -29,9 +32,6 @@ inline constexpr uint32_t kMeetingMulticastFanIn = 15;
 inline constexpr uint64_t kMeetingBytesMax = 16 * 1024;
 inline constexpr uint64_t kMeetingMulticastBytesMax =
     sched::kMulticastBytesMax - sched::meet_multicast_bytes(0);
-// A round's operations, less the parent's and the participant's own.
-inline constexpr uint32_t kMeetingFanInMax = sched::kRoundOpsMax - 2;
-
 enum class Releases : uint8_t { kAlongTree, kByMulticast };
 
 template <Releases releases>
@@ -45,7 +45,7 @@ template <Releases releases>
 class MeetingProgram final : public Program {
   public:
     MeetingProgram(const Shape& shape, Rank rank, const Tuning& tuning)
-        : place_(adapt::place_in_tree(shape.ranks, meeting_fan_in<releases>(tuning), rank)),
+        : place_(shape, meeting_fan_in<releases>(tuning), rank),
           bytes_(is_reduction(shape.collective) ? shape.bytes : 0),
           is_empty_(is_reduction(shape.collective) && shape.bytes == 0) {}
 
@@ -62,7 +62,7 @@ class MeetingProgram final : public Program {
         out.clear();
         if (round > 0 || is_empty_) return;
         for (uint32_t i = 0; i < place_.neighbours(); ++i) {
-            const bool is_parent = place_.parent && i == 0;
+            const bool is_parent = place_.has_parent() && i == 0;
             out.add(sched::meet_with(
                 place_.neighbour(i), is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight,
                 sched::scratch(i * room_bytes(), 2 * sched::meet_message_bytes(bytes_)),
@@ -73,7 +73,7 @@ class MeetingProgram final : public Program {
         const sched::Block room =
             sched::scratch(place_.neighbours() * room_bytes(), sched::meet_message_bytes(bytes_));
         out.add(kMulticasts
-                    ? sched::meet_multicast(place_.member, 0, to, from, room, sched::kAfterNone)
+                    ? sched::meet_multicast(place_.rank(), 0, to, from, room, sched::kAfterNone)
                     : sched::meet(to, from, room, sched::kAfterNone));
     }
 
@@ -83,31 +83,24 @@ class MeetingProgram final : public Program {
         return align_up(2 * sched::meet_message_bytes(bytes_));
     }
 
-    adapt::Place place_;
+    MeetingPlace place_;
     uint64_t bytes_;
     bool is_empty_;
 };
 
-// Nobody has more neighbours than the top of the tree, or the first below it.
 template <Releases releases>
 uint64_t meeting_scratch_bytes(const Shape& shape, const Tuning& tuning) {
-    uint64_t most = 0;
-    for (Rank rank = 0; rank < std::min(shape.ranks, 2u); ++rank) {
-        most = std::max(most, MeetingProgram<releases>(shape, rank, tuning).extent().scratch_bytes);
-    }
-    return most;
+    if (is_reduction(shape.collective) && shape.bytes == 0) return 0;
+    const uint64_t bytes =
+        sched::meet_message_bytes(is_reduction(shape.collective) ? shape.bytes : 0);
+    return most_neighbours(shape, meeting_fan_in<releases>(tuning)) * align_up(2 * bytes) +
+           align_up(bytes);
 }
 
 // Up to the top and down again, or to all at once.
 template <Releases releases>
 uint64_t meeting_steps(const Shape& shape, const Tuning& tuning) {
-    uint64_t depth = 0;
-    uint64_t level = 1;
-    const uint64_t fan_in = meeting_fan_in<releases>(tuning);
-    for (uint64_t reached = 1; reached < shape.ranks; reached += level) {
-        level *= fan_in;
-        ++depth;
-    }
+    const uint64_t depth = meeting_depth(shape, meeting_fan_in<releases>(tuning));
     return releases == Releases::kAlongTree ? 2 * depth : depth + 1;
 }
 
@@ -124,7 +117,8 @@ Algorithm meeting_record(tutti_collective collective) {
             .fan_in_max = kMeetingFanInMax,
             .has_multicast = releases == Releases::kByMulticast,
             .follows_arrival = true,
-            .is_flat = releases == Releases::kByMulticast};
+            .is_flat = releases == Releases::kByMulticast,
+            .goes_by_node = releases == Releases::kByMulticast};
 }
 
 }  // namespace tutti::algo

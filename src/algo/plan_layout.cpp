@@ -67,6 +67,18 @@ Followed follow_flat(const Algorithm& algorithm, const Shape& shape, const NodeL
     return {&walk.placement, &walk.order};
 }
 
+// Shape::ranks_on; none where the order of ranks is to be kept and is another one.
+const Placement* node_after_node(const Algorithm& algorithm, const Shape& shape,
+                                 const NodeLayout& node, const Placement& placement,
+                                 const Tuning& tuning) {
+    if (!algorithm.goes_by_node || tuning.flat) return nullptr;
+    const topo::OnSwitches* switches = placement.switches();
+    const bool walks = switches != nullptr && tuning.order != Order::kRanks &&
+                       allows(algorithm, shape, node, switches->placement());
+    if (walks) return &switches->placement();
+    return allows(algorithm, shape, node, placement) ? &placement : nullptr;
+}
+
 }  // namespace
 
 Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& where,
@@ -77,7 +89,8 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     Followed followed = follow(algorithm, shape, *node, where, tuned);
     is_flat = tuning.flat || algorithm.is_flat ||
               must_be_flat(algorithm, shape, *node, *followed.placement);
-    if (is_flat && followed.switches == nullptr) {
+    if (is_flat) ranks_on = node_after_node(algorithm, shape, *node, where, tuned);
+    if (is_flat && ranks_on == nullptr && followed.switches == nullptr) {
         followed = follow_flat(algorithm, shape, *node, where, tuned);
         // Ranks that are nodes of their own are participants as nodes, unless they stand in order.
         is_flat = followed.switches == nullptr || followed.placement->is_contiguous();
@@ -110,6 +123,7 @@ Shape Layout::inner(uint64_t bytes) const {
     Shape result = shape;
     result.bytes = bytes;
     result.switches = switches;
+    result.ranks_on = ranks_on;
     if (is_flat) return result;
     result.ranks = placement->nodes();
     result.root = placement->node_of(shape.root);

@@ -53,6 +53,7 @@ struct Layout {
     const NodeLayout* node;
     const topo::Placement* placement;               // in the order that the algorithm follows
     const topo::SwitchOrder* switches = nullptr;    // where that is theirs
+    const topo::Placement* ranks_on = nullptr;      // Shape::ranks_on, where it is flat
     Tuning tuning;
     bool is_flat = false;        // every rank is a participant
     bool is_packed = false;      // blocks travel in scratch, in the order of nodes

@@ -107,6 +107,8 @@ struct Algorithm {
     bool is_only_named = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;
+    // Then its participants may stand node after node, and it heeds Shape::ranks_on.
+    bool goes_by_node = false;
 };
 
 // Whether it stays in the order of ranks, whatever is known of switches.

@@ -47,6 +47,9 @@ struct Shape {
     bool sizes_are_compared = true;
     // Set where the participants are nodes.
     const topo::Placement* nodes = nullptr;
+    // Set where the participants are ranks, and may stand in any order or have this one: who is on
+    // which node.
+    const topo::Placement* ranks_on = nullptr;
     // Their blocks stand in the order of ranks, not in their own.
     bool has_blocks_by_rank = false;
     // Set where participants are numbered by positions in it.

@@ -103,6 +103,44 @@ check::Count most(const Algorithm& algorithm, const Shape& shape, const Placemen
     return check::maximum(counts);
 }
 
+uint32_t edges_between_nodes(const sched::Round& round, const Placement& placement, Rank rank) {
+    return static_cast<uint32_t>(std::ranges::count_if(round, [&](const sched::Operation& op) {
+        return op.kind == sched::OperationKind::kMeetWith &&
+               placement.node_of(op.peer) != placement.node_of(rank);
+    }));
+}
+
+// Those who meet are joined to a tree, as is proved above: with one edge fewer between nodes than
+// there are nodes, so each node is a stretch of it that hangs together. Not where the order of
+// ranks is to be kept and is another one.
+TEST(Plan, WhoMeetsGoesNodeByNode) {
+    for (const Placement& placement : placements()) {
+        for (const char* name : {"adaptive_multicast"}) {
+            for (const uint32_t fan_in : {0u, 1u, 2u, 60u}) {
+                const Algorithm& algorithm = named(TUTTI_ALLREDUCE, name);
+                Shape shape = shape_of(algorithm, placement, 8);
+                Tuning tuning;
+                tuning.fan_in = fan_in;
+                sched::Round round;
+                uint32_t between = 0;
+                const auto count = [&] {
+                    between = 0;
+                    for (Rank rank = 0; rank < placement.ranks(); ++rank) {
+                        make_plan(algorithm, shape, placement, rank, tuning)->read(0, 0, round);
+                        between += edges_between_nodes(round, placement, rank);
+                    }
+                };
+                count();
+                EXPECT_EQ(between, 2 * (placement.nodes() - 1)) << fan_in;
+                shape.is_commutative = false;
+                count();
+                EXPECT_GE(between, 2 * (placement.nodes() - 1)) << fan_in;
+                prove(algorithm, shape, placement, tuning);
+            }
+        }
+    }
+}
+
 // Only leaders talk to other nodes: the ring of 4 nodes with 4 ranks each sends what a ring of 4
 // ranks sends.
 TEST(Plan, KeepsTheNetworkToTheLeaders) {
