@@ -509,13 +509,21 @@ void FakeVerbs::acknowledge(const Event& event) {
     }
 }
 
-// The queue pair is in error: this write, all behind it and all receives are flushed.
+// The queue pair is in error: this write, all behind it and all receives are flushed, these before
+// or after those.
 void FakeVerbs::fail(Node& node, uint32_t pair, int status, uint64_t number) {
     Queue& queue = node.queues[pair];
+    const bool begins_with_writes = prng_.below(2) == 0;
     queue.has_failed = true;
+    if (!begins_with_writes) flush_recvs(node, pair);
     for (uint64_t i = number; i < queue.posted; ++i) {
         put(node, {pair, false, i == number ? status : kFlushed, node.at(pair, i).write.number, 0});
     }
+    if (begins_with_writes) flush_recvs(node, pair);
+}
+
+void FakeVerbs::flush_recvs(Node& node, uint32_t pair) {
+    Queue& queue = node.queues[pair];
     for (; queue.recvs > 0; --queue.recvs) put(node, {pair, true, kFlushed, 0, 0});
 }
 

@@ -77,6 +77,7 @@ class FakeVerbs final : public Clock {
     void show(const Event& event);
     void acknowledge(const Event& event);
     void fail(Node& node, uint32_t pair, int status, uint64_t number);
+    void flush_recvs(Node& node, uint32_t pair);
     void put(Node& node, const transport::verbs::Completion& completion);
     void tell(const Event& event);
     uint64_t delay() { return 1 + prng_.below(rules_.delay_ns_max); }

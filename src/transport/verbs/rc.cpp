@@ -354,13 +354,11 @@ void Rc::arrive(uint32_t pair, uint32_t immediate) {
 
 void Rc::complete(const Completion& completion) {
     const uint32_t pair = completion.pair;
-    if (pairs_[pair].has_failed) return;  // the rest of its queue is flushed
     if (completion.status != 0) {
-        std::array<char, 32> status;
-        std::snprintf(status.data(), status.size(), " (status %d)", completion.status);
-        fail_pair(pair, endpoint_->status_text(completion.status), status.data());
+        fail_by(completion);
         return;
     }
+    if (pairs_[pair].has_failed) return;
     if (completion.is_recv) {
         arrive(pair, completion.immediate);
     } else {
@@ -379,22 +377,13 @@ bool Rc::take_completions() {
         return true;
     }
     for (int i = 0; i < found; ++i) complete(completions_[i]);
+    look_for_cause();
     return found > 0;
 }
 
 void Rc::poll() {
     take_completions();
     if (++polls_ % kPollsPerClock == 0) look_if_due();
-}
-
-// The first failure that is none of agreement is the one that is told. Without memory: there may be
-// none, and that may be why.
-void Rc::note(uint32_t pair, const char* why, const char* more) {
-    if (failure_ == Failure::kPair) return;
-    failure_ = Failure::kPair;
-    disagreement_ = {};
-    std::snprintf(pair_error_.data(), pair_error_.size(), "RDMA to rank %u failed: %s%s",
-                  peers_[pair], why, more);
 }
 
 // All of it fails.
@@ -406,21 +395,6 @@ void Rc::drop(Line& line) {
         if (operation->ticket) operation->ticket->state = State::kFailed;
         release(operation);
     }
-}
-
-// The tickets of all that is under way with this peer fail. One that has said that it sends no more
-// may be gone: that is none, and what it has sent lies in the slots.
-void Rc::fail_pair(uint32_t pair, const char* why, const char* more) {
-    Pair& at = pairs_[pair];
-    if (at.has_failed) return;
-    const bool is_lost = (at.sending | at.recving) != 0 || !at.is_left_by_peer;
-    at.has_failed = true;
-    for (Stream& stream : at.streams) {
-        drop(stream.sends);
-        drop(stream.recvs);
-    }
-    at.sending = at.recving = at.offering = 0;
-    if (is_lost) note(pair, why, more);
 }
 
 void Rc::make_up() {

@@ -168,8 +168,11 @@ class Rc final : public Transport {
     void look(uint32_t pair);
     bool post(uint32_t pair, const Write& write);
     void complete(const Completion& completion);
+    void fail_by(const Completion& completion);
+    void look_for_cause();
     void arrive(uint32_t pair, uint32_t immediate);
     void note(uint32_t pair, const char* why, const char* more = "");
+    void write_error(uint32_t pair, const char* why, const char* more);
     void fail_pair(uint32_t pair, const char* why, const char* more = "");
     void drop(Line& line);
     static Line all_but_writing(Line& line);
@@ -196,6 +199,8 @@ class Rc final : public Transport {
     size_t sent_bytes_ = 0;  // kSize
     size_t wanted_bytes_ = 0;
     std::array<char, 160> pair_error_{};
+    static constexpr uint32_t kNoPair = UINT32_MAX;
+    uint32_t without_cause_ = kNoPair;  // of which pair_error_ knows only that it was flushed
 };
 
 }  // namespace tutti::transport::verbs
