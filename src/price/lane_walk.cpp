@@ -40,6 +40,7 @@ LaneWalk::LaneWalk(const Network& network, const NodeParameters& node, const Lan
         one.program = one.whole.get();
         one.rounds = one.whole->extent().rounds;
         whole_rounds_ = std::max(whole_rounds_, one.rounds);
+        if (!lanes.late_ns.empty()) one.before_ns = lanes.late_ns[rank];
     }
     rounds_ = whole_rounds_;
     shorten();
@@ -51,7 +52,7 @@ void LaneWalk::shorten() {
     for (const sched::Stretch& one : lanes_.alike) {
         if (one.rounds > 2 * kKept) stretches.push_back(one);
     }
-    if (stretches.empty()) return;
+    if (stretches.empty() || !lanes_.late_ns.empty()) return;
     const std::vector<uint64_t> kept(stretches.size(), kKept);
     for (Participant& one : participants_) {
         one.brief = sched::shortened(*one.whole, stretches, kept);
@@ -85,7 +86,7 @@ bool LaneWalk::go(uint64_t messages_max) {
             const Rank rank = queue_.back();
             queue_.pop_back();
             advance(rank);
-            if (operations_ > 2 * messages_max) return false;
+            if (operations_ > 2 * messages_max || is_unknown_) return false;
         }
         if (departures_.empty()) break;
         const Departure next = departures_.top();

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -89,6 +90,24 @@ class LaneWalk {
         bool is_top = true;
         uint64_t fed = 0;    // how many it feeds if all are there at once
         uint64_t at_ns = 0;  // when it has what it waits for
+        // As adapt/saturation.h has them.
+        bool has_arrived = false;
+        uint32_t heard = 0;
+        sched::Rank unheard = 0;  // of the neighbours not heard from, by exclusive or
+        std::optional<sched::Rank> sent_to = {};
+        [[nodiscard]] size_t neighbours() const { return children.size() + (is_top ? 0 : 1); }
+    };
+    // What comes to one of those who meet: it arrives itself, or a neighbour's message does.
+    enum class Comes : uint8_t { kItself, kPart, kRelease };
+    struct Coming {
+        uint64_t at_ns;
+        uint64_t number;  // of those at the same time, as they were sent
+        Comes what;
+        sched::Rank to;
+        sched::Rank from;
+        bool operator>(const Coming& other) const {
+            return at_ns != other.at_ns ? at_ns > other.at_ns : number > other.number;
+        }
     };
     struct Departure {
         uint64_t at_ns;
@@ -116,6 +135,9 @@ class LaneWalk {
     uint64_t pass_multicast(uint32_t from_host, uint64_t bytes, uint64_t at_ns);
     void post_meet(const End& end, const sched::Operation& op);
     void go_through_meet();
+    void come(const Coming& coming);
+    void release(sched::Rank rank, std::optional<sched::Rank> but);
+    void send_meet(Comes what, sched::Rank from, sched::Rank to);
     void go_through_feed();
     void end_meet();
     uint64_t pass_meet(sched::Rank from, sched::Rank to, uint64_t at_ns);
@@ -150,8 +172,11 @@ class LaneWalk {
     std::unordered_map<uint64_t, Multicast> multicasts_;
     std::vector<Meeter> meeters_;  // by participant; empty where nobody meets
     sched::Rank meeting_count_ = 0;
+    std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
+    uint64_t coming_count_ = 0;
     uint64_t meet_bytes_ = 0;  // of the vector
     bool meets_by_multicast_ = false;
+    bool is_unknown_ = false;                                         // how it goes on
     uint64_t piece_bytes_ = 0;                                        // of what is fed; 0: a fold
     std::unordered_map<uint32_t, std::vector<uint32_t>> links_from_;  // by host
     std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;

@@ -27,7 +27,8 @@ std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParame
     if (lanes.participants > messages_max) return std::nullopt;
     LaneWalk walk(network, node, lanes);
     if (!walk.go(messages_max)) return std::nullopt;
-    const uint64_t first_ns = walk.end_ns();
+    const uint64_t last_ns = lanes.late_ns.empty() ? 0 : std::ranges::max(lanes.late_ns);
+    const uint64_t first_ns = less_ns(walk.end_ns(), last_ns);
     return LaneTimes{first_ns, first_ns + walk.further_ns(), walk.operations()};
 }
 

@@ -41,10 +41,12 @@ struct Lanes {
     // In each of these rounds every participant does the same with the same peers; ascending, those
     // of no rounds do not count.
     std::array<sched::Stretch, 2> alike = {};
+    // By participant, when it comes; none: all at once. Rounds are then followed one by one.
+    std::span<const uint64_t> late_ns = {};
 };
 
 struct LaneTimes {
-    uint64_t first_ns = 0;  // one lane alone
+    uint64_t first_ns = 0;  // one lane alone, from the last arrival on
     uint64_t all_ns = 0;
     uint64_t operations = 0;  // that were followed, two a message
 };
@@ -52,7 +54,8 @@ struct LaneTimes {
 // At most about so many messages are followed, of two operations each, at 0.1 to 0.2 us each.
 inline constexpr uint64_t kFollowedMessagesMax = 1u << 15;
 
-// None if there are more messages than that, multicasts counted by their ends.
+// None if there are more messages than that, multicasts counted by their ends; nor where somebody
+// is late and the others are fed meanwhile (sched/program.h), which is not followed.
 std::optional<LaneTimes> followed_lanes(const Network& network, const NodeParameters& node,
                                         const Lanes& lanes,
                                         uint64_t messages_max = kFollowedMessagesMax);

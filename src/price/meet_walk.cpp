@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Those who meet, as if all came when they are ready to: parts go up to the top of their tree, and
-// the release down from there. Likewise those who are fed.
+// Those who meet, each from when it comes: adapt/saturation.h with the network's times. Those who
+// are fed, as if all came at once.
 #include <algorithm>
 
 #include "base/amounts.h"
@@ -52,37 +52,70 @@ void LaneWalk::post_meet(const End& end, const sched::Operation& op) {
     }
 }
 
+// Parts flow towards those who are late, and whoever has everything releases all.
 void LaneWalk::go_through_meet() {
-    std::vector<Rank> downwards;
     for (Rank rank = 0; rank < lanes_.participants; ++rank) {
-        if (meeters_[rank].is_top) downwards.push_back(rank);
+        Meeter& own = meeters_[rank];
+        if (!own.is_top) own.unheard = own.parent;
+        for (const Rank child : own.children) own.unheard ^= child;
+        coming_.push({own.at_ns, coming_count_++, Comes::kItself, rank, rank});
     }
-    for (size_t next = 0; next < downwards.size(); ++next) {
-        const std::vector<Rank>& children = meeters_[downwards[next]].children;
-        downwards.insert(downwards.end(), children.begin(), children.end());
-    }
-    const uint64_t fold_ns = bytes_ns(meet_bytes_, node_.reduce_bytes_per_s);
-    for (size_t behind = downwards.size(); behind > 0; --behind) {
-        const Rank rank = downwards[behind - 1];
-        const Meeter& one = meeters_[rank];
-        if (one.is_top) continue;
-        Meeter& parent = meeters_[one.parent];
-        const uint64_t come_ns = pass_meet(rank, one.parent, one.at_ns);
-        parent.at_ns = std::max(parent.at_ns, serve(movers_[one.parent], come_ns, fold_ns));
-    }
-    if (meets_by_multicast_) {
-        const Rank top = downwards.front();
-        const uint64_t come_ns = pass_multicast(
-            lanes_.host_of[top], sched::meet_multicast_bytes(meet_bytes_), meeters_[top].at_ns);
-        for (Meeter& one : meeters_) one.at_ns = come_ns;
-        downwards.clear();
-    }
-    for (const Rank rank : downwards) {
-        for (const Rank child : meeters_[rank].children) {
-            meeters_[child].at_ns = pass_meet(rank, child, meeters_[rank].at_ns);
-        }
+    while (!coming_.empty()) {
+        const Coming next = coming_.top();
+        coming_.pop();
+        come(next);
     }
     end_meet();
+}
+
+void LaneWalk::come(const Coming& coming) {
+    Meeter& own = meeters_[coming.to];
+    if (coming.what == Comes::kRelease) {
+        own.at_ns = coming.at_ns;
+        return release(coming.to, coming.from);
+    }
+    uint64_t folds = 0;
+    if (coming.what == Comes::kItself) {
+        own.has_arrived = true;
+        folds = own.heard;
+    } else {
+        ++own.heard;
+        own.unheard ^= coming.from;
+        folds = 1;
+    }
+    if (!own.has_arrived) return;
+    const uint64_t fold_ns = bytes_ns(meet_bytes_, node_.reduce_bytes_per_s);
+    own.at_ns = std::max(own.at_ns, serve(movers_[coming.to], coming.at_ns, folds * fold_ns));
+    if (own.heard == own.neighbours()) return release(coming.to, own.sent_to);
+    if (own.heard + 1 < own.neighbours() || own.sent_to) return;
+    own.sent_to = own.unheard;
+    send_meet(Comes::kPart, coming.to, own.unheard);
+}
+
+// All but that neighbour, who has everything itself, or has sent the release. Of two who both have
+// everything the parent multicasts.
+void LaneWalk::release(Rank rank, std::optional<Rank> but) {
+    const Meeter& own = meeters_[rank];
+    if (meets_by_multicast_) {
+        if (but && !own.is_top && *but == own.parent) return;
+        // Short, so it is not followed along links: behind a part that crossed, if there is one.
+        const uint64_t ready_ns = std::max(own.at_ns, posters_[rank].busy_until_ns);
+        const uint64_t ns = network_.multicast_ns(sched::meet_multicast_bytes(meet_bytes_));
+        const uint64_t come_ns = serve(multicast_, ready_ns, ns) + network_.multicast.latency_ns;
+        for (Rank other = 0; other < lanes_.participants; ++other) {
+            if (other != rank && other != but) meeters_[other].at_ns = come_ns;
+        }
+        return;
+    }
+    if (!own.is_top && but != own.parent) send_meet(Comes::kRelease, rank, own.parent);
+    for (const Rank child : own.children) {
+        if (but != child) send_meet(Comes::kRelease, rank, child);
+    }
+}
+
+void LaneWalk::send_meet(Comes what, Rank from, Rank to) {
+    const uint64_t come_ns = pass_meet(from, to, meeters_[from].at_ns);
+    coming_.push({come_ns, coming_count_++, what, to, from});
 }
 
 void LaneWalk::end_meet() {
@@ -96,6 +129,10 @@ void LaneWalk::end_meet() {
 
 // Words to the middle and back; then pieces, from each to those whom it feeds.
 void LaneWalk::go_through_feed() {
+    if (!lanes_.late_ns.empty()) {
+        is_unknown_ = true;
+        return;
+    }
     const auto top = static_cast<Rank>(
         std::ranges::find_if(meeters_, [](const Meeter& one) { return one.is_top; }) -
         meeters_.begin());

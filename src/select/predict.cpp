@@ -2,6 +2,7 @@
 #include "select/predict.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "algo/plan.h"
 #include "price/lanes.h"
@@ -104,6 +105,24 @@ Found lane_times(const algo::InnerLane& lane, const Cluster& cluster) {
             Method::kEstimated};
 }
 
+// The lanes with what the nodes do around them.
+uint64_t with_nodes(const algo::InnerLane& lane, const price::LaneTimes& times,
+                    const topo::Placement& placement, const sched::Shape& shape,
+                    const Cluster& cluster) {
+    const bool is_shared = lane.shape.ranks < placement.ranks();
+    const Around node =
+        is_shared ? around(*lane.algorithm, shape, placement, lane.tuning, cluster.node) : Around{};
+    const uint64_t around_ns = node.before_ns + node.behind_ns;
+    const uint64_t first_ns = node.is_streamed
+                                  ? node.before_ns + std::max(times.first_ns, node.behind_ns)
+                                  : times.first_ns + around_ns;
+    uint64_t lane_ns = around_ns;
+    if (around_ns > 0 && lane.lanes > 1) {
+        lane_ns = std::max(lane_ns, node.leader_ns + work_ns(lane, cluster));
+    }
+    return first_ns + std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * lane_ns);
+}
+
 }  // namespace
 
 uint64_t least_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
@@ -127,19 +146,51 @@ Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
     }
     const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, tuning);
     const auto [times, method] = lane_times(lane, cluster);
-    const bool is_shared = lane.shape.ranks < placement.ranks();
-    const Around node =
-        is_shared ? around(algorithm, shape, placement, tuning, cluster.node) : Around{};
-    const uint64_t around_ns = node.before_ns + node.behind_ns;
-    const uint64_t first_ns = node.is_streamed
-                                  ? node.before_ns + std::max(times.first_ns, node.behind_ns)
-                                  : times.first_ns + around_ns;
-    uint64_t lane_ns = around_ns;
-    if (around_ns > 0 && lane.lanes > 1) {
-        lane_ns = std::max(lane_ns, node.leader_ns + work_ns(lane, cluster));
+    return {with_nodes(lane, times, placement, shape, cluster), method, times.operations};
+}
+
+std::optional<uint64_t> predicted_late_ns(const algo::Algorithm& algorithm,
+                                          const sched::Shape& shape,
+                                          const topo::Placement& placement,
+                                          const algo::Tuning& tuning, const Cluster& cluster,
+                                          uint64_t skew_ns, uint64_t messages_max) {
+    if (algorithm.is_flat && algorithm.has_multicast && placement.members_max() > 1) {
+        const Between nodes = between_nodes(shape, placement);
+        return predicted_late_ns(algorithm, nodes.shape, nodes.placement, tuning, cluster, skew_ns,
+                                 messages_max);
     }
-    const uint64_t further_ns = std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * lane_ns);
-    return {first_ns + further_ns, method, times.operations};
+    const algo::InnerLane lane = algo::inner_lane(algorithm, shape, placement, tuning);
+    // Lanes behind the first one know nothing of who was late.
+    uint64_t further_ns = 0;
+    if (lane.lanes > 1) {
+        const auto [times, method] = lane_times(lane, cluster);
+        further_ns = times.all_ns - times.first_ns;
+    }
+    std::vector<uint64_t> all_ns;
+    std::vector<uint64_t> late_ns(lane.shape.ranks);
+    for (const sched::Rank late : late_participants(lane.shape.ranks)) {
+        price::Lanes lanes = priced_lanes(lane);
+        late_ns[late] = skew_ns;
+        lanes.late_ns = late_ns;
+        auto times = price::followed_lanes(cluster.network, cluster.node, lanes, messages_max);
+        late_ns[late] = 0;
+        if (!times) return std::nullopt;
+        times->all_ns = times->first_ns + further_ns;
+        all_ns.push_back(with_nodes(lane, *times, placement, shape, cluster));
+        if (skew_ns == 0) break;  // all are alike
+    }
+    std::ranges::sort(all_ns);
+    return all_ns[all_ns.size() / 2];
+}
+
+std::vector<sched::Rank> late_participants(uint32_t participants) {
+    std::vector<sched::Rank> late;
+    const uint32_t count = std::min(participants, kLateMax);
+    for (uint32_t i = 0; i < count; ++i) {
+        late.push_back(
+            static_cast<sched::Rank>((2 * i + 1) * uint64_t{participants} / (2 * count)));
+    }
+    return late;
 }
 
 uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,

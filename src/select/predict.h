@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "algo/registry.h"
+#include "price/lanes.h"
 #include "price/network.h"
 #include "price/outline.h"
 #include "price/parameters.h"
@@ -50,6 +52,20 @@ inline uint64_t predicted_ns(const algo::Algorithm& algorithm, const sched::Shap
                              const Cluster& cluster) {
     return predict(algorithm, shape, placement, tuning, cluster).ns;
 }
+
+// The same, from the last arrival to the last exit, where one participant comes so long after all
+// others: the median over late_participants(). What nodes do, and lanes behind the first one, take
+// as long as without. None where there are more messages a lane, or nothing is known of it
+// (price::followed_lanes): nothing is extrapolated.
+std::optional<uint64_t> predicted_late_ns(const algo::Algorithm& algorithm,
+                                          const sched::Shape& shape,
+                                          const topo::Placement& placement,
+                                          const algo::Tuning& tuning, const Cluster& cluster,
+                                          uint64_t skew_ns,
+                                          uint64_t messages_max = price::kFollowedMessagesMax);
+// That stand for all, spread over them. Most are leaves of a tree, so the median is a leaf's.
+inline constexpr uint32_t kLateMax = 3;
+std::vector<sched::Rank> late_participants(uint32_t participants);
 
 // A time that it will not be below, found sooner; 0 where none is known.
 uint64_t least_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,

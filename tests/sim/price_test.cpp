@@ -140,5 +140,86 @@ TEST(Price, ALeadersMessagesAndCopiesAddUp) {
     EXPECT_GT(cells, 15u);
 }
 
+// ---- where a rank comes late ----
+
+struct LateCell {
+    const algo::Algorithm& algorithm;
+    const sched::Shape& shape;
+    const topo::Placement& placement;
+    const topo::Fabric& fabric;
+};
+
+// By the simulator, of the same ranks late in turn the median, as the price is; 0: all at once.
+uint64_t simulated_ns(const LateCell& cell, uint64_t skew_ns) {
+    std::vector<uint64_t> all_ns;
+    for (const sched::Rank late : select::late_participants(cell.placement.ranks())) {
+        simulate::SimulationRequest request;
+        request.algorithm = &cell.algorithm;
+        request.shape = cell.shape;
+        request.placement = &cell.placement;
+        request.cluster.fabric = cell.fabric;
+        request.cluster.overhead_ns = cell.fabric.latency_ns / kMessagePart;
+        request.late_ns.assign(cell.placement.ranks(), 0);
+        request.late_ns[late] = skew_ns;
+        const auto simulated = simulate::run(request);
+        EXPECT_TRUE(simulated) << cell.algorithm.name << ": " << simulated.error().message;
+        if (!simulated) return 0;
+        all_ns.push_back(simulated.value().delay_ns());
+    }
+    std::ranges::sort(all_ns);
+    return all_ns[all_ns.size() / 2];
+}
+
+// A multicast takes two links and its way through a host's memory, and its sender's processor as a
+// message does; that of who seeks it, too, when it has come.
+select::Cluster cluster_like(const topo::Fabric& fabric, const algo::Algorithm& algorithm) {
+    constexpr uint64_t kMemoryNs = 300;
+    select::Cluster cluster;
+    price::Network& network = cluster.network;
+    network.fabric = fabric;
+    network.message_ns = fabric.latency_ns / kMessagePart;
+    const uint64_t works = algorithm.follows_arrival ? 2 : 1;
+    network.multicast = {fabric.latency_ns + kMemoryNs + works * network.message_ns,
+                         static_cast<uint32_t>(fabric.host_bits_per_s / 1'000'000)};
+    return cluster;
+}
+
+TEST(Price, WhereARankComesLateIsTheSimulatedTime) {
+    constexpr uint64_t kLong = 50'000'000;
+    size_t cells = 0;
+    for (const uint32_t hosts : {5u, 16u, 33u}) {
+        topo::Fabric fabric = topo::Fabric::one_switch(hosts);
+        fabric.host_bits_per_s = 100'000'000'000;
+        fabric.latency_ns = 2000;
+        const topo::Placement placement = topo::Placement::blocks(hosts, hosts);
+        for (const algo::Algorithm& algorithm : algo::algorithms()) {
+            sched::Shape shape;
+            shape.collective = algorithm.collective;
+            shape.ranks = hosts;
+            shape.has_multicast = shape.gives_back = true;
+            if (shape.collective == TUTTI_ALLREDUCE) shape.bytes = shape.element_bytes = 8;
+            if (shape.bytes == 0 && shape.collective != TUTTI_BARRIER) continue;
+            if (!algo::plan_obstacle(algorithm, shape, placement, {}).empty()) continue;
+            const LateCell cell{algorithm, shape, placement, fabric};
+            for (const uint64_t skew_ns : {uint64_t{0}, uint64_t{3000}, kLong}) {
+                const auto price_ns = select::predicted_late_ns(
+                    algorithm, shape, placement, {}, cluster_like(fabric, algorithm), skew_ns);
+                ASSERT_TRUE(price_ns) << algorithm.name;
+                const auto price = static_cast<double>(*price_ns);
+                const auto simulated = static_cast<double>(simulated_ns(cell, skew_ns));
+                const bool is_exact = shape.bytes == 0 && !algorithm.has_multicast;
+                // All at once, a rank of the simulator looks at what has come before it has posted
+                // its receives. A fold and a short multicast take some ns more or less.
+                const bool is_late = skew_ns > 0 || !algorithm.has_multicast;
+                EXPECT_NEAR(price, simulated, is_exact ? 0 : simulated / (is_late ? 400 : 20))
+                    << collective_name(shape.collective) << ' ' << algorithm.name << ", " << hosts
+                    << " hosts, " << skew_ns;
+                ++cells;
+            }
+        }
+    }
+    EXPECT_GT(cells, 100u);
+}
+
 }  // namespace
 }  // namespace tutti

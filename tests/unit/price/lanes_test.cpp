@@ -7,6 +7,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ Network network(uint32_t hosts) {
 
 std::optional<LaneTimes> times_of(const Network& network, const sched::Programs& programs,
                                   uint64_t count = 1, uint32_t in_flight = 1,
-                                  sched::Stretch alike = {}) {
+                                  sched::Stretch alike = {},
+                                  std::span<const uint64_t> late_ns = {}) {
     std::vector<uint32_t> host_of(programs.size());
     std::iota(host_of.begin(), host_of.end(), 0);
     const auto program = [&](sched::Rank rank) {
@@ -36,7 +38,8 @@ std::optional<LaneTimes> times_of(const Network& network, const sched::Programs&
                       .host_of = host_of,
                       .count = count,
                       .in_flight = in_flight,
-                      .alike = {alike}};
+                      .alike = {alike},
+                      .late_ns = late_ns};
     return followed_lanes(network, {}, lanes);
 }
 
@@ -54,6 +57,22 @@ TEST(Lanes, MessagesComeOneAfterTheOther) {
     ASSERT_TRUE(times);
     EXPECT_EQ(times->first_ns, 2 * (kLatency + 8));
     EXPECT_EQ(times->all_ns, times->first_ns);
+}
+
+// What is on its way already is not waited for, and who is late has no part in what comes before
+// it.
+TEST(Lanes, FromTheLastArrivalOn) {
+    const auto programs = chain(sched::shape_of(TUTTI_BCAST, 3, 8));
+    constexpr uint64_t kHop = kLatency + 8;
+    constexpr uint64_t kLong = 1'000'000;
+    const auto late = [&](std::array<uint64_t, 3> late_ns) {
+        return times_of(network(3), programs, 1, 1, {}, late_ns)->first_ns;
+    };
+    EXPECT_EQ(late({0, 0, 0}), 2 * kHop);
+    EXPECT_EQ(late({kLong, 0, 0}), 2 * kHop);
+    EXPECT_EQ(late({0, kLong, 0}), kHop);
+    EXPECT_EQ(late({0, 0, kLong}), 0u);
+    EXPECT_EQ(late({0, 0, 500}), 2 * kHop - 500);
 }
 
 // Lanes follow each other over the same links. If one alone may be under way, it waits for rank 1,
