@@ -168,7 +168,25 @@ bool Team::hear_of_late() {
         if (!samples[i].may_follow || call.left_ns == INT64_MIN) continue;
         follow_->sampled(samples[i].collective, call.spread_ns(), call.delay_ns());
     }
+    const auto priced = context().with_fund([this]() -> Result<Done> {
+        price_following();
+        return Done{};
+    });
+    if (!priced) {
+        give_up_all("out of memory");
+        return false;
+    }
     return follow_->heard(runner_->inter_node()->multicast_ns(), arrivals_->calls());
+}
+
+// By what all members know alike; as seldom as it says.
+void Team::price_following() {
+    InterNode& inter_node = *runner_->inter_node();
+    const auto held = inter_node.hold();
+    for (const select::CallKind& kind : select::Follow::kPriced) {
+        if (!follow_->asks_price(kind.collective, inter_node.multicast_ns())) continue;
+        follow_->price(kind.collective, inter_node.follows_from(kind.shape(members_.size)));
+    }
 }
 
 // A member that has rejected a call says so in its next one, so there is to be one.

@@ -138,6 +138,10 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] std::vector<select::Way> ways(const sched::Shape& shape, bool come_late) {
         return plans_.ways(agreed(shape), circumstances(), come_late);
     }
+    // See select::Plans::follows_from().
+    [[nodiscard]] std::optional<uint64_t> follows_from(const sched::Shape& shape) const {
+        return plans_.follows_from(agreed(shape), circumstances());
+    }
     [[nodiscard]] select::Plan& check_plan() { return check_; }
     [[nodiscard]] select::Plan& barrier_plan() { return barrier_; }
     // An allreduce of one element of so many bytes, likewise.

@@ -13,6 +13,7 @@
 #include "price/parameters.h"
 #include "sched/shape.h"
 #include "select/predict.h"
+#include "select/skew.h"
 #include "topo/placement.h"
 
 namespace tutti::select {
@@ -58,8 +59,18 @@ class Prices {
     // that is priced, or would only be estimated.
     std::optional<uint64_t> price(const sched::Shape& shape, const algo::Algorithm& algorithm,
                                   const algo::Tuning& tuning);
+    // From which skew on the follower is faster, among calls of the shape (select/skew.h). Only
+    // this is walked for it, and only once as long as nothing else is asked.
+    std::optional<uint64_t> faster_from(const sched::Shape& shape, const Contender& follower,
+                                        const Contender& fixed);
 
   private:
+    struct Contest {
+        sched::Shape shape;
+        Contender follower;
+        Contender fixed;
+        std::optional<uint64_t> from_ns = {};
+    };
     Ranking& ranking(const sched::Shape& shape);
     [[nodiscard]] Cluster cluster_for(const sched::Shape& shape) const;
 
@@ -68,6 +79,7 @@ class Prices {
     std::string about_;
     std::vector<Ranking> known_;
     size_t next_ = 0;  // to be forgotten
+    std::vector<Contest> contests_;
 };
 
 // The shape whose ranking holds for this one.

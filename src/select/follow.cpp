@@ -50,22 +50,33 @@ bool Follow::heard(uint64_t multicast_ns, uint64_t calls) {
         if (choice.samples < kSamplesMin) continue;
         const bool changes = judge(choice, multicast_ns);
         choice.samples = 0;
+        choice.pays_from_ns.reset();
         if (changes) choice.since = calls;
         has_changed |= changes;
     }
     return has_changed;
 }
 
+bool Follow::asks_price(tutti_collective collective, uint64_t multicast_ns) const {
+    const Choice& choice = of(collective);
+    if (choice.follows || choice.wait > 0 || choice.samples < kSamplesMin) return false;
+    return multicast_ns > 0 && median(choice.spread_ns, choice.samples) > multicast_ns;
+}
+
 // True where it follows from now on, or no more.
 bool Follow::judge(Choice& choice, uint64_t multicast_ns) {
     const uint64_t delay_ns = median(choice.delay_ns, choice.samples);
-    const bool come_late = median(choice.spread_ns, choice.samples) > delay_ns;
+    const uint64_t spread_ns = median(choice.spread_ns, choice.samples);
+    const bool come_late = spread_ns > delay_ns;
     if (!choice.follows) {
         if (choice.wait > 0) {
             --choice.wait;
             return false;
         }
-        if (!come_late || multicast_ns == 0 || delay_ns < kMulticasts * multicast_ns) return false;
+        if (multicast_ns == 0) return false;
+        const bool pays = choice.pays_from_ns ? spread_ns >= *choice.pays_from_ns
+                                              : come_late && delay_ns >= kMulticasts * multicast_ns;
+        if (!pays) return false;
         choice.before_ns = delay_ns;
         return choice.follows = true;
     }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "select/live.h"
 #include "tutti/tutti.h"
@@ -19,6 +20,9 @@ class Follow {
     // goes up holds two of them.
     static constexpr uint64_t kBytesMax = 256;
 
+    // A call of each collective that may follow, to be priced for all: they are short.
+    static constexpr std::array<CallKind, 2> kPriced = {{{TUTTI_BARRIER}, {TUTTI_ALLREDUCE, 8, 8}}};
+
     // Of one collective.
     struct Choice {
         bool follows = false;
@@ -28,6 +32,7 @@ class Follow {
         uint32_t wait = 0;       // so many verdicts until it is tried again
         uint32_t patience = 1;   // what wait becomes when that was in vain
         // Since the last verdict.
+        std::optional<uint64_t> pays_from_ns;  // see price()
         static constexpr uint32_t kSamplesMax = 24;
         uint32_t samples = 0;
         std::array<uint64_t, kSamplesMax> spread_ns;
@@ -41,6 +46,14 @@ class Follow {
     }
     // Of a call that may follow: last arrival less first, last exit less last arrival.
     void sampled(tutti_collective collective, uint64_t spread_ns, uint64_t delay_ns);
+    // True where it hangs on a price whether the next verdict is to try it: somebody is late by
+    // more than a multicast.
+    [[nodiscard]] bool asks_price(tutti_collective collective, uint64_t multicast_ns) const;
+    // The spread from which on that pays, by price (Plans::follows_from); none: no price is known.
+    // For the next verdict.
+    void price(tutti_collective collective, std::optional<uint64_t> pays_from_ns) {
+        choices_[index_of(collective)].pays_from_ns = pays_from_ns;
+    }
     // Members have compared; multicast_ns: what one takes, 0: the team has none; calls: of the team
     // so far. True where calls run otherwise from the next one on.
     bool heard(uint64_t multicast_ns, uint64_t calls);

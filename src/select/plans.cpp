@@ -245,6 +245,21 @@ Result<uint32_t> Plans::number_of(Forced forced) {
     return number;
 }
 
+// Measured ones count here also where they choose nothing else, as for ways().
+std::optional<uint64_t> Plans::follows_from(sched::Shape shape, const Circumstances& now) const {
+    shape.sizes_are_compared = true;
+    Prices* const prices = prices_ ? &*prices_ : prices_by_speed(shape.message_speed);
+    const auto by_rules = choose(shape, now);
+    if (!prices || !by_rules || !shape.has_multicast) return std::nullopt;
+    const algo::Algorithm* const ruled = by_rules.value().algorithm;
+    const algo::Algorithm* const follower = algo::find(shape.collective, kFollowing);
+    if (by_rules.value().is_users || ruled == follower) return kNoSkew;
+    if (!algo::plan_obstacle(*follower, shape, placement_, {}).empty()) return kNoSkew;
+    // The host MPI's own has no price.
+    if (!ruled) return std::nullopt;
+    return prices->faster_from(shape, {follower}, {ruled, by_rules.value().tuning});
+}
+
 // ---- live tuning -------------------------------------------------------------------------------
 
 // Unless it cannot run.

@@ -79,6 +79,11 @@ class Plans {
     // Only the first where the user has decided.
     std::vector<Way> ways(sched::Shape shape, const Circumstances& now, bool come_late);
 
+    // From which skew on kFollows pays, by price (select/skew.h), beside what rules say; kNoSkew:
+    // however late members are, as where the user has decided. None without prices.
+    [[nodiscard]] std::optional<uint64_t> follows_from(sched::Shape shape,
+                                                       const Circumstances& now) const;
+
     // Calls of the collective run by this algorithm from now on; empty: by settings and rules
     // again. What was in force before, for restore(). An error changes nothing.
     Result<uint32_t> force(tutti_collective collective, const std::string& algorithm);

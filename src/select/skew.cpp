@@ -9,7 +9,7 @@ std::optional<uint64_t> faster_from_ns(const Contender& follower, const Contende
                                        const sched::Shape& shape, const topo::Placement& placement,
                                        const Cluster& cluster, uint64_t messages_max) {
     const auto price_ns = [&](const Contender& one, uint64_t skew_ns) {
-        return predicted_late_ns(one.algorithm, shape, placement, one.tuning, cluster, skew_ns,
+        return predicted_late_ns(*one.algorithm, shape, placement, one.tuning, cluster, skew_ns,
                                  messages_max);
     };
     const auto is_faster = [&](uint64_t skew_ns) {

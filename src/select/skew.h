@@ -13,8 +13,9 @@ namespace tutti::select {
 inline constexpr uint64_t kNoSkew = UINT64_MAX;
 
 struct Contender {
-    const algo::Algorithm& algorithm;
+    const algo::Algorithm* algorithm;
     algo::Tuning tuning = {};
+    bool operator==(const Contender&) const = default;
 };
 
 // The least skew, where one participant comes late, from which on `follower` takes less from the

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "base/prng.h"
+#include "select/skew.h"
 #include "sim/seeds.h"
 
 namespace tutti::select {
@@ -39,6 +42,10 @@ class FollowTest : public ::testing::Test {
                 follow.sampled(TUTTI_BARRIER, world.spread_ns, k == 1 ? 100 * delay : delay);
             }
             calls += 500;
+            if (follow.asks_price(TUTTI_BARRIER, multicast_ns)) {
+                ++asked;
+                follow.price(TUTTI_BARRIER, pays_from_ns);
+            }
             if (follow.heard(multicast_ns, calls)) ++changes;
         }
         return changes;
@@ -46,6 +53,8 @@ class FollowTest : public ::testing::Test {
     [[nodiscard]] bool follows() const { return follow.follows(kBarrier); }
 
     Follow follow;
+    std::optional<uint64_t> pays_from_ns;  // by price
+    uint32_t asked = 0;
     uint64_t calls = 0;
 };
 
@@ -102,31 +111,86 @@ TEST_F(FollowTest, WhatHasBecomeSlowIsGivenUp) {
     EXPECT_FALSE(follows());
 }
 
-// By times that scatter by a third, it ends where it is faster, and seldom leaves that.
+// Sooner than without, where the price says so; then the times decide as ever.
+TEST_F(FollowTest, ByPriceFromThereOn) {
+    constexpr World kALittleLate{60'000, 70'000, 30'000};
+    EXPECT_EQ(run(kALittleLate, 10), 0u);
+    pays_from_ns = 60'001;
+    EXPECT_EQ(run(kALittleLate, 10), 0u);
+    pays_from_ns = 60'000;
+    EXPECT_EQ(run(kALittleLate, 1), 1u);
+    EXPECT_EQ(run(kALittleLate, 100), 0u);
+    EXPECT_TRUE(follows());
+    EXPECT_EQ(run(kTogether, 1), 1u);
+    EXPECT_FALSE(follows());
+}
+
+TEST_F(FollowTest, ByPriceNever) {
+    pays_from_ns = kNoSkew;
+    EXPECT_EQ(run(kLate, 100), 0u);
+    EXPECT_EQ(asked, 100u);
+    pays_from_ns = kLate.spread_ns + 1;
+    EXPECT_EQ(run(kLate, 100), 0u);
+    // What holds without a price holds again.
+    pays_from_ns.reset();
+    EXPECT_EQ(run(kLate, 1), 1u);
+}
+
+TEST_F(FollowTest, APriceIsNoPromise) {
+    pays_from_ns = 0;
+    EXPECT_EQ(run(kLateInVain, 2), 2u);
+    EXPECT_FALSE(follows());
+    EXPECT_LT(run(kLateInVain, 1000), 50u);
+}
+
+TEST_F(FollowTest, PricesAreAskedWhereSomebodyIsLate) {
+    pays_from_ns = 0;
+    EXPECT_EQ(run(kTogether, 100), 0u);
+    EXPECT_EQ(run(kLate, 10, 8, 0), 0u);
+    EXPECT_EQ(run(kLate, 1, 3), 0u);
+    EXPECT_EQ(asked, 0u);
+    run(kLate, 10);
+    EXPECT_EQ(asked, 1u);
+}
+
+// How many of so many comparisons found it following, by times that scatter by a third.
+uint32_t drawn(uint64_t seed, uint32_t comparisons, bool is_faster,
+               std::optional<uint64_t> pays_from_ns) {
+    Prng random(seed);
+    Follow follow;
+    uint32_t following = 0;
+    for (uint32_t i = 0; i < comparisons; ++i) {
+        const bool follows = follow.follows(kBarrier);
+        following += follows ? 1 : 0;
+        const uint64_t mean = !follows ? 100'000 : is_faster ? 60'000 : 130'000;
+        for (int k = 0; k < 8; ++k) {
+            follow.sampled(TUTTI_BARRIER, 300'000 + random.below(1'000'000),
+                           mean * 2 / 3 + random.below(mean * 2 / 3));
+        }
+        if (follow.asks_price(TUTTI_BARRIER, kMulticastNs)) {
+            follow.price(TUTTI_BARRIER, pays_from_ns);
+        }
+        follow.heard(kMulticastNs, 500 * (i + 1));
+    }
+    return following;
+}
+
+// It ends where it is faster, and seldom leaves that, with a price, right or wrong, and without.
 TEST(Follow, DrawnTimes) {
     const auto seeds = Seeds::wanted(100);
+    constexpr uint32_t kComparisons = 200;
     uint32_t wrong = 0;
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        Prng random(seed);
-        Follow follow;
         const bool is_faster = seed % 2 == 0;
-        uint64_t following = 0;
-        constexpr uint32_t kComparisons = 200;
-        for (uint32_t i = 0; i < kComparisons; ++i) {
-            const bool follows = follow.follows(kBarrier);
-            following += follows ? 1 : 0;
-            const uint64_t mean = !follows ? 100'000 : is_faster ? 60'000 : 130'000;
-            for (int k = 0; k < 8; ++k) {
-                follow.sampled(TUTTI_BARRIER, 300'000 + random.below(1'000'000),
-                               mean * 2 / 3 + random.below(mean * 2 / 3));
-            }
-            follow.heard(kMulticastNs, 500 * (i + 1));
+        for (const std::optional<uint64_t> price : {std::optional<uint64_t>(), {100'000}, {0}}) {
+            const uint32_t following = drawn(seed, kComparisons, is_faster, price);
+            const bool is_right =
+                is_faster ? following > kComparisons * 9 / 10 : following < kComparisons / 10;
+            wrong += is_right ? 0 : 1;
         }
-        const bool is_right =
-            is_faster ? following > kComparisons * 9 / 10 : following < kComparisons / 10;
-        wrong += is_right ? 0 : 1;
+        EXPECT_EQ(drawn(seed, kComparisons, is_faster, kNoSkew), 0u);
     }
-    EXPECT_LE(wrong, seeds.count / 20);
+    EXPECT_LE(wrong, 3 * seeds.count / 20);
 }
 
 TEST(Follow, CallsThatMay) {

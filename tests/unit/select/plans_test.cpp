@@ -172,6 +172,41 @@ TEST_F(FollowingTest, NotWhereTheUserHasSaidIt) {
     EXPECT_EQ(following(lost), "tree");
 }
 
+TEST_F(FollowingTest, FromTheSkewThatPricesSay) {
+    Plans plans({settings_, rules_, nullptr}, placement_, 0);
+    const Circumstances now{false, true, obstacle_};
+    const auto from = [&](const sched::Shape& shape) { return plans.follows_from(shape, now); };
+    auto barrier = shape_of(TUTTI_BARRIER, 0);
+    EXPECT_EQ(from(barrier), std::nullopt);
+    // Two messages, one of which the others have behind them, or one multicast.
+    barrier.message_speed = {60'000, 10'000};
+    // The host MPI's own has no price.
+    ASSERT_EQ(PlansTest::name(barrier), "host");
+    EXPECT_EQ(plans_.follows_from(barrier, now), std::nullopt);
+    const auto late = from(barrier);
+    ASSERT_TRUE(late);
+    // All at once, two parts cross, which takes as long as the two messages.
+    EXPECT_GT(*late, 0u);
+    EXPECT_LT(*late, 10'000u);
+    EXPECT_EQ(from(barrier), late);
+    auto allreduce = shape_of(TUTTI_ALLREDUCE, 8);
+    allreduce.message_speed = barrier.message_speed;
+    ASSERT_TRUE(from(allreduce));
+    EXPECT_LT(*from(allreduce), 200'000u);
+    // Two messages take less than a multicast.
+    barrier.message_speed = {5'000, 10'000};
+    EXPECT_EQ(from(barrier), kNoSkew);
+    barrier.message_speed = {60'000, 10'000};
+    barrier.has_multicast = false;
+    EXPECT_EQ(from(barrier), std::nullopt);
+    barrier.has_multicast = true;
+    barrier.gives_back = false;
+    EXPECT_EQ(from(barrier), kNoSkew);
+    barrier.gives_back = true;
+    ASSERT_TRUE(plans.force(TUTTI_BARRIER, "dissemination"));
+    EXPECT_EQ(from(barrier), kNoSkew);
+}
+
 // Ranks that disagree on the size would go different ways.
 TEST_F(FollowingTest, NotBeforeSizesAreCompared) {
     const auto shape = shape_of(TUTTI_ALLREDUCE, 8);

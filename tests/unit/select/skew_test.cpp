@@ -32,7 +32,7 @@ struct Bed {
     [[nodiscard]] std::optional<uint64_t> from_ns(
         const algo::Algorithm& follower, const algo::Algorithm& fixed,
         uint64_t messages_max = price::kFollowedMessagesMax) const {
-        return faster_from_ns({follower}, {fixed}, shape, placement, cluster, messages_max);
+        return faster_from_ns({&follower}, {&fixed}, shape, placement, cluster, messages_max);
     }
     Placement placement;
     Cluster cluster;
