@@ -19,9 +19,16 @@ typedef enum tutti_multicast_state {
 } tutti_multicast_state;
 
 /* Texts are cut where they are longer and end with a null character. */
+/* What carries it. */
+typedef enum tutti_multicast_fabric {
+    TUTTI_MULTICAST_UDP,
+    TUTTI_MULTICAST_VERBS /* unreliable datagrams of RDMA ports */
+} tutti_multicast_fabric;
+
 typedef struct tutti_multicast_info {
     size_t struct_bytes; /* sizeof(tutti_multicast_info) */
     tutti_multicast_state state;
+    tutti_multicast_fabric fabric;
     uint32_t hosts;
     uint32_t group;      /* equal on all members, another one after each return; 0: none */
     uint32_t failures;   /* so often a host was gone */
@@ -54,6 +61,7 @@ typedef struct tutti_multicast_info {
     char interface_name[96]; /* with its address and the bytes of a packet */
     char address[64]; /* with the port */
     char reason[192];
+    char no_verbs[192]; /* why verbs do not carry it; empty: they do, or nobody asked for it */
 } tutti_multicast_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */

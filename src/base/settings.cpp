@@ -234,6 +234,20 @@ constexpr auto kLastEntries = std::to_array<Entry>({
          return assign(s.mcast.choice, parse_auto_on_off<McastChoice>(v));
      },
      [](const Settings& s) { return shown_auto_on_off(s.mcast.choice); }},
+    {{"TUTTI_MCAST_OVER", "--mcast-over", "udp|verbs|auto", "udp",
+      "What carries multicast: verbs by unreliable datagrams of RDMA ports (InfiniBand, RoCE) "
+      "where they reach everybody, else udp, and says in a line why; auto the same without the "
+      "line; udp alone unless asked otherwise: verbs was tried on soft-RoCE alone. See "
+      "docs/verbs.md."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.mcast.over, parse_word<McastOver>(v, {{"udp", McastOver::kUdp},
+                                                               {"verbs", McastOver::kVerbs},
+                                                               {"auto", McastOver::kAuto}}));
+     },
+     [](const Settings& s) {
+         constexpr const char* kNames[] = {"udp", "verbs", "auto"};
+         return std::string(kNames[static_cast<size_t>(s.mcast.over)]);
+     }},
     {{"TUTTI_MCAST_IF", "--mcast-if", "NAME|ADDRESS", "the one that leads to the other hosts",
       "The network interface of multicast on every host, by name or by the host's address on it."},
      [](Settings& s, std::string_view v) { return set_text(s.mcast.interface, v); },

@@ -20,6 +20,8 @@ namespace tutti {
 enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
+// By what multicast goes. kVerbs, kAuto: by verbs, else by UDP; of the first it is said why not.
+enum class McastOver { kUdp, kVerbs, kAuto };
 enum class VerbsChoice { kAuto, kOn, kOff };
 // Of algorithms, by what messages between hosts are measured to take.
 enum class PriceChoice { kAuto, kOn, kOff };
@@ -35,6 +37,7 @@ enum class SingleCopyChoice { kAuto, kOn, kOff, kAllow, kXpmem };
 // Hardware multicast across hosts.
 struct McastSettings {
     McastChoice choice = McastChoice::kAuto;
+    McastOver over = McastOver::kUdp;
     std::string interface;    // name or address; empty: the one that leads to the other hosts
     std::string address;      // of all groups; empty: each has one of its own
     uint64_t port = 17'717;   // below the range from which Linux gives ports to anybody

@@ -27,6 +27,8 @@
 namespace tutti::bootstrap {
 
 namespace carrier = transport::carrier;
+namespace fabrics = transport::fabrics;
+using fabrics::Fabric;
 
 namespace {
 
@@ -85,8 +87,9 @@ size_t multicast_bytes(uint32_t ranks, uint32_t nodes) {
 class MulticastMaker {
   public:
     MulticastMaker(engine::Context& context, Circle& all, const NodeMembers& node,
-                   engine::InterNode& inter_node)
+                   engine::InterNode& inter_node, Fabric fabric)
         : context_(context),
+          fabric_(fabric),
           process_(context.process_multicast()),
           all_(all),
           node_(node),
@@ -130,6 +133,7 @@ class MulticastMaker {
     [[nodiscard]] std::vector<uint64_t> host_numbers() const;
 
     engine::Context& context_;
+    const Fabric fabric_;
     multicast::ProcessMulticast& process_;
     Circle& all_;
     const NodeMembers& node_;
@@ -162,7 +166,8 @@ Report MulticastMaker::open(Card& card) {
     addresses_.resize(placement_.nodes());
     carriers_.resize(placement_.nodes());
     if (!carries_) return {};
-    const auto carrier = process_.open(context_.settings(), context_.params().job_rank);
+    const auto carrier = process_.open(fabric_, context_.settings(), context_.params().job_rank,
+                                       [&] { return context_.verbs_device(); });
     if (!carrier) return trouble(carrier.error().message);
     card.carries = 1;
     card.address = carrier.value()->address();
@@ -177,7 +182,7 @@ Report MulticastMaker::draw(Grant& grant) {
     // Zero means no group to those who read reports.
     grant.group = static_cast<uint32_t>(arena::random_token()) | 1u;
     const auto address =
-        transport::fabrics::draw_group(context_.settings().mcast, arena::random_token());
+        fabrics::draw_group(fabric_, context_.settings().mcast, arena::random_token());
     if (!address) return trouble(address.error().message);
     grant.address = address.value();
     return {};
@@ -211,15 +216,16 @@ std::vector<uint64_t> MulticastMaker::host_numbers() const {
 
 Report MulticastMaker::choose_window() {
     // A team whose hosts have heard each other before looks again: it waits long between its tries.
-    const auto known =
-        inter_node_.has_lost_multicast() ? std::nullopt : process_.known_failure(host_numbers());
+    const auto known = inter_node_.has_lost_multicast()
+                           ? std::nullopt
+                           : process_.known_failure(fabric_, host_numbers());
     if (known) {
         Report report = report_of(Obstacle::kNetwork, *known);
         report.is_named = 1;
         return report;
     }
     const auto member = static_cast<mcast::Member>(placement_.node_of(all_.rank));
-    const auto window = process_.carrier()->choose_window(addresses_, member);
+    const auto window = process_.carrier(fabric_)->choose_window(addresses_, member);
     if (!window) return trouble(window.error().message);
     window_packets_ = window.value();
     return {};
@@ -252,7 +258,7 @@ Report MulticastMaker::make_ring(RingOffer& offer) {
     carrier::Ring::format(multicast::ring_memory(*slice_), ring_);
     offer.process = context_.process();
     offer.offset = offset_;
-    offer.wake_fd = process_.carrier()->wake_fd();
+    offer.wake_fd = process_.carrier(fabric_)->wake_fd();
     offer.mapping = reinterpret_cast<uint64_t>(&slice_);
     return {};
 }
@@ -303,7 +309,7 @@ Report MulticastMaker::join_group() {
     params.make_client = [memory](mcast::Group& group) {
         return std::make_unique<carrier::Feed>(carrier::Ring(memory), group);
     };
-    const auto joined = process_.carrier()->join(params);
+    const auto joined = process_.carrier(fabric_)->join(params);
     if (!joined) return trouble(joined.error().message);
     membership_ = joined.value();
     return {};
@@ -346,7 +352,7 @@ Result<Done> MulticastMaker::join() {
 
 // The carrying rank's. The others' probes come in meanwhile; it is over within a bound.
 Report MulticastMaker::look_around(Finding& finding) {
-    carrier::Carrier& carrier = *process_.carrier();
+    carrier::Carrier& carrier = *process_.carrier(fabric_);
     carrier.start_probe(membership_);
     carrier::ProbeState state = carrier.probe_state(membership_);
     while (!state.is_done) {
@@ -368,7 +374,7 @@ Report MulticastMaker::look_around(Finding& finding) {
 
 // All that the team has of it is made; from here on its end takes everything apart.
 void MulticastMaker::take_over() {
-    multicast::TeamMulticast::Parts parts{slice_, std::move(wake_fd_), membership_};
+    multicast::TeamMulticast::Parts parts{slice_, fabric_, std::move(wake_fd_), membership_};
     made_.route = std::make_unique<multicast::TeamMulticast>(process_, std::move(parts), all_.rank,
                                                              placement_, inter_node_.transport());
     membership_ = nullptr;
@@ -377,11 +383,11 @@ void MulticastMaker::take_over() {
     facts.group = grant_.group;
     facts.is_secret = grant_.key.is_secret;
     facts.hosts = placement_.nodes();
-    facts.address = transport::fabrics::to_text(grant_.address, context_.settings().mcast);
+    facts.address = fabrics::to_text(grant_.address, context_.settings().mcast);
 }
 
 void MulticastMaker::remember_failure(const std::string& reason) {
-    if (carries_) process_.remember_failure(host_numbers(), reason);
+    if (carries_) process_.remember_failure(fabric_, host_numbers(), reason);
 }
 
 // The others of a node meanwhile. In the embedder's exchange they would poll, and where ranks
@@ -409,7 +415,9 @@ Result<Done> MulticastMaker::probe() {
     } else {
         await_probe();
     }
+    std::vector<uint64_t> hosts;
     attempt([&] {
+        hosts = host_numbers();
         take_over();
         return Report{};
     });
@@ -448,7 +456,7 @@ Result<Done> MulticastMaker::probe() {
     facts.message = message;
     facts.bytes_per_s = wanted > 0 ? wanted : slowest;
     made_.route->set_rate(facts.bytes_per_s);
-    if (carries_) process_.forget_failures(host_numbers());
+    if (carries_) process_.forget_failures(fabric_, std::move(hosts));
     return Done{};
 }
 
@@ -467,24 +475,14 @@ Result<multicast::MulticastOutcome> MulticastMaker::make() {
 
 // What was begun and is not taken over.
 MulticastMaker::~MulticastMaker() {
-    if (membership_) process_.carrier()->drop(membership_);
+    if (membership_) process_.carrier(fabric_)->drop(membership_);
     if (offset_ >= 0) node_.arena->give_back(offset_);
 }
 
-void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
-                   const multicast::MulticastOutcome& outcome) {
-    const std::string& obstacle = outcome.obstacle;
-    if (obstacle.empty() || rank != 0 || !context.process_multicast().is_new(obstacle)) return;
-    const bool is_wanted = context.settings().mcast.choice == McastChoice::kOn;
-    context.log(is_wanted ? TUTTI_LOG_ERROR : TUTTI_LOG_INFO,
-                team + " has no multicast: " + obstacle);
-}
-
-Result<multicast::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
-                                                   const NodeMembers& node,
-                                                   engine::InterNode& inter_node) {
-    if (!wants_multicast(context.settings())) return multicast::MulticastOutcome{};
-    return MulticastMaker(context, all, node, inter_node).make();
+Result<multicast::MulticastOutcome> make_multicast_over(Fabric fabric, engine::Context& context,
+                                                        Circle& all, const NodeMembers& node,
+                                                        engine::InterNode& inter_node) {
+    return MulticastMaker(context, all, node, inter_node, fabric).make();
 }
 
 }  // namespace tutti::bootstrap

@@ -11,6 +11,7 @@
 #include "engine/context.h"
 #include "engine/inter_node.h"
 #include "multicast/team_multicast.h"
+#include "transport/fabrics/fabrics.h"
 
 namespace tutti::bootstrap {
 
@@ -21,17 +22,24 @@ struct NodeMembers {
     uint32_t leader = 0;            // who owns the arena
 };
 
-// What rank 0 has to say of a team that goes without, where it is new: the reason.
+// What rank 0 has to say of a team that goes without, or without verbs where they were wanted,
+// where it is new: the reason.
 void tell_obstacle(engine::Context& context, const std::string& team, uint32_t rank,
                    const multicast::MulticastOutcome& outcome);
 
 // Of the shared memory of a node with so many ranks, of a team on so many nodes.
 size_t multicast_bytes(uint32_t ranks, uint32_t nodes);
 
-// Collective over `all`, the members of a team across hosts. All get multicast or none does.
-// Errors: the members cannot talk to each other, and then there is no team.
+// Collective over `all`, the members of a team across hosts. All get multicast or none does; over
+// the first of the fabrics that settings want which reaches all of them. Errors: the members
+// cannot talk to each other, and then there is no team.
 Result<multicast::MulticastOutcome> make_multicast(engine::Context& context, Circle& all,
                                                    const NodeMembers& node,
                                                    engine::InterNode& inter_node);
+// The same, over this one alone.
+Result<multicast::MulticastOutcome> make_multicast_over(transport::fabrics::Fabric fabric,
+                                                        engine::Context& context, Circle& all,
+                                                        const NodeMembers& node,
+                                                        engine::InterNode& inter_node);
 
 }  // namespace tutti::bootstrap

@@ -110,7 +110,7 @@ Report VerbsMaker::find_port() {
     others_.resize(peers_.size());
     const auto device = context_.verbs_device();
     if (!device) return report_of(Obstacle::kSystem, device.error().message);
-    device_ = device.value();
+    device_ = device.value().get();
     if (device_->port().mtu_bytes >= kMtuBytesMin) return {};
     return report_of(Obstacle::kSystem, device_->name() + " has packets of " +
                                             std::to_string(device_->port().mtu_bytes) +

@@ -117,14 +117,15 @@ std::string Context::host_of(const tutti_team_params& team) const {
     return "pretended host " + std::to_string(pretended_host(team.rank, team.size));
 }
 
-Result<transport::verbs::Device*> Context::verbs_device() {
+Result<std::shared_ptr<transport::verbs::Device>> Context::verbs_device() {
     const std::lock_guard lock(mutex_);
-    if (!verbs_) verbs_.emplace(transport::verbs::open_library(settings_.verbs));
-    if (!*verbs_) return verbs_->error();
-    return verbs_->value().get();
+    if (verbs_) return *verbs_;
+    auto opened = transport::verbs::open_library(settings_.verbs);
+    if (opened) return verbs_.emplace(std::move(opened.value()));
+    return verbs_.emplace(opened.error());
 }
 
-void Context::set_verbs_device(std::unique_ptr<transport::verbs::Device> device) {
+void Context::set_verbs_device(std::shared_ptr<transport::verbs::Device> device) {
     const std::lock_guard lock(mutex_);
     verbs_.emplace(std::move(device));
 }

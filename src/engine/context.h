@@ -91,11 +91,11 @@ class Context {
     const OwnFabric* fabric() const { return fabric_.get(); }
     uint64_t machine() const { return machine_; }
     transport::TagBook& tags() { return tags_; }
-    // The port for messages by RDMA, looked for when first asked for, once. An error says why there
-    // is none.
-    Result<transport::verbs::Device*> verbs_device();
+    // The port for messages and multicast by RDMA, looked for when first asked for, once. An error
+    // says why there is none.
+    Result<std::shared_ptr<transport::verbs::Device>> verbs_device();
     // Before that: another one than this machine's.
-    void set_verbs_device(std::unique_ptr<transport::verbs::Device> device);
+    void set_verbs_device(std::shared_ptr<transport::verbs::Device> device);
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
@@ -200,7 +200,7 @@ class Context {
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     transport::TagBook tags_;
-    std::optional<Result<std::unique_ptr<transport::verbs::Device>>> verbs_;
+    std::optional<Result<std::shared_ptr<transport::verbs::Device>>> verbs_;
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
     select::Rules rules_;

@@ -118,6 +118,12 @@ std::string course_text(const Info& info) {
     }
 }
 
+// Verbs say so in their name of the interface.
+std::string fabric_text(const Info& info) {
+    if (info.no_verbs[0] == '\0') return {};
+    return " (not by verbs: " + std::string(info.no_verbs) + ")";
+}
+
 const char* protection_text(const Info& info) {
     return info.is_encrypted != 0 ? "encrypted" : "authenticated, readable by whoever joins";
 }
@@ -197,7 +203,7 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
         text += info.state == TUTTI_MULTICAST_ON ? "on" : failed ? "until a failure on" : "off on";
         text += " " + team_text(row) + ": " + course_text(info);
         if (has_group(info)) {
-            text += std::string(info.interface_name) + ", " + info.address + ", " +
+            text += info.interface_name + fabric_text(info) + ", " + info.address + ", " +
                     rate_text(info.bytes_per_s) + ", round trip " +
                     milliseconds(info.round_trip_ns) + message_text(info) + ", " +
                     protection_text(info) + "; " + figures_text(info);
@@ -226,6 +232,8 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
         if (has_group(info)) {
             entry["failures"] = info.failures;
             entry["returns"] = info.returns;
+            entry["over"] = info.fabric == TUTTI_MULTICAST_VERBS ? "verbs" : "udp";
+            if (info.no_verbs[0] != '\0') entry["no_verbs"] = info.no_verbs;
             entry["interface"] = info.interface_name;
             entry["address"] = info.address;
             entry["encrypted"] = info.is_encrypted != 0;

@@ -3,63 +3,67 @@
 
 #include <algorithm>
 
-#include "transport/fabrics/fabrics.h"
-
 namespace tutti::multicast {
 
 using transport::carrier::Carrier;
 using transport::carrier::CarrierParams;
 
-Result<Carrier*> ProcessMulticast::open(const Settings& all, uint32_t process) {
+Result<Carrier*> ProcessMulticast::open(Fabric fabric, const Settings& all, uint32_t process,
+                                        const transport::fabrics::FindPort& find_port) {
     const McastSettings& settings = all.mcast;
     const std::lock_guard lock(mutex_);
-    if (error_) return *error_;
-    if (carrier_) return carrier_.get();
+    OfFabric& own = of(fabric);
+    if (own.error) return *own.error;
+    if (own.carrier) return own.carrier.get();
     CarrierParams params;
     params.groups_max = static_cast<uint32_t>(settings.teams);
     params.has_thread = settings.thread;
     params.faults = all.faults;
     params.faults.seed += process;
-    auto datagrams = transport::fabrics::open_datagrams(settings);
+    auto datagrams = transport::fabrics::open_datagrams(fabric, settings, find_port);
     auto opened = datagrams ? Carrier::open(params, std::move(datagrams.value()))
                             : Result<std::unique_ptr<Carrier>>(datagrams.error());
     if (!opened) {
-        error_ = opened.error();
+        own.error = opened.error();
         return opened.error();
     }
-    carrier_ = std::move(opened.value());
-    if (!params.has_thread) polled_.store(carrier_.get(), std::memory_order_release);
-    return carrier_.get();
+    own.carrier = std::move(opened.value());
+    if (!params.has_thread) own.polled.store(own.carrier.get(), std::memory_order_release);
+    return own.carrier.get();
 }
 
-void ProcessMulticast::remember_failure(std::vector<uint64_t> hosts, std::string reason) {
+void ProcessMulticast::remember_failure(Fabric fabric, std::vector<uint64_t> hosts,
+                                        std::string reason) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
+    std::vector<Failure>& failures = of(fabric).failures;
     // One that is tried again and again is one failure.
-    const bool is_known = std::any_of(failures_.begin(), failures_.end(),
+    const bool is_known = std::any_of(failures.begin(), failures.end(),
                                       [&](const Failure& one) { return one.hosts == hosts; });
-    if (is_known || failures_.size() == kFailuresMax) return;
-    failures_.push_back({std::move(hosts), std::move(reason)});
+    if (is_known || failures.size() == kFailuresMax) return;
+    failures.push_back({std::move(hosts), std::move(reason)});
 }
 
-void ProcessMulticast::forget_failures(std::vector<uint64_t> hosts) {
+void ProcessMulticast::forget_failures(Fabric fabric, std::vector<uint64_t> hosts) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
-    std::erase_if(failures_, [&](const Failure& one) {
+    std::erase_if(of(fabric).failures, [&](const Failure& one) {
         return std::includes(hosts.begin(), hosts.end(), one.hosts.begin(), one.hosts.end());
     });
 }
 
-std::optional<std::string> ProcessMulticast::known_failure(std::vector<uint64_t> hosts) {
+std::optional<std::string> ProcessMulticast::known_failure(Fabric fabric,
+                                                           std::vector<uint64_t> hosts) {
     std::sort(hosts.begin(), hosts.end());
     const std::lock_guard lock(mutex_);
-    for (const Failure& failure : failures_) {
+    const std::vector<Failure>& failures = of(fabric).failures;
+    for (const Failure& failure : failures) {
         if (std::includes(hosts.begin(), hosts.end(), failure.hosts.begin(), failure.hosts.end())) {
             return failure.reason;
         }
     }
-    if (failures_.size() < kFailuresMax) return std::nullopt;
-    return failures_.back().reason;
+    if (failures.size() < kFailuresMax) return std::nullopt;
+    return failures.back().reason;
 }
 
 void ProcessMulticast::remember_speed(uint64_t host, const sched::Speed& speed) {
@@ -84,7 +88,9 @@ void ProcessMulticast::withdraw(RecoveryClient& team) {
 }
 
 void ProcessMulticast::attend_all() {
-    if (Carrier* carrier = polled_.load(std::memory_order_acquire)) carrier->poll();
+    for (const OfFabric& one : fabrics_) {
+        if (Carrier* carrier = one.polled.load(std::memory_order_acquire)) carrier->poll();
+    }
     const std::unique_lock lock(attended_mutex_, std::try_to_lock);
     if (!lock) return;
     for (RecoveryClient* team : attended_) team->attend();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one process has for the hardware multicast of all its teams: the carrier, opened with the
-// first of them, and who has to be helped on after a failure.
+// What one process has for the hardware multicast of all its teams: a carrier for each fabric,
+// opened with the first of them that tries it, and who has to be helped on after a failure.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -18,8 +19,11 @@
 #include "base/settings.h"
 #include "sched/shape.h"
 #include "transport/carrier/carrier.h"
+#include "transport/fabrics/fabrics.h"
 
 namespace tutti::multicast {
+
+using transport::fabrics::Fabric;
 
 // A team that may have to go on by messages when its group fails. All its ranks take part in that
 // (transport/carrier/recovery.h), also those that have left the call in which others still wait,
@@ -36,19 +40,23 @@ class RecoveryClient {
 
 class ProcessMulticast {
   public:
-    // Errors: why this process can have no multicast; nothing is tried again. process: its number
-    // among those that draw faults by the same seed.
-    Result<transport::carrier::Carrier*> open(const Settings& settings, uint32_t process);
+    // Errors: why this process can have no multicast there; nothing is tried again. process: its
+    // number among those that draw faults by the same seed.
+    Result<transport::carrier::Carrier*> open(Fabric fabric, const Settings& settings,
+                                              uint32_t process,
+                                              const transport::fabrics::FindPort& find_port);
     // nullptr before open().
-    [[nodiscard]] transport::carrier::Carrier* carrier() const { return carrier_.get(); }
+    [[nodiscard]] transport::carrier::Carrier* carrier(Fabric fabric) const {
+        return of(fabric).carrier.get();
+    }
 
-    // A group of these hosts, or of more, would fail like an earlier one did: another probe would
-    // only take time. After a few failures nothing is tried any more. Hosts by number, in any
+    // A group of these hosts, or of more, would fail there like an earlier one did: another probe
+    // would only take time. After a few failures nothing is tried any more. Hosts by number, in any
     // order.
-    void remember_failure(std::vector<uint64_t> hosts, std::string reason);
+    void remember_failure(Fabric fabric, std::vector<uint64_t> hosts, std::string reason);
     // These hosts do hear each other.
-    void forget_failures(std::vector<uint64_t> hosts);
-    std::optional<std::string> known_failure(std::vector<uint64_t> hosts);
+    void forget_failures(Fabric fabric, std::vector<uint64_t> hosts);
+    std::optional<std::string> known_failure(Fabric fabric, std::vector<uint64_t> hosts);
 
     // How fast the embedder's messages are from here to another host's carrier, once measured; else
     // 0.
@@ -83,11 +91,19 @@ class ProcessMulticast {
     static constexpr size_t kFailuresMax = 4;  // a second each
     static constexpr size_t kReasonsMax = 16;
 
+    struct OfFabric {
+        std::unique_ptr<transport::carrier::Carrier> carrier;
+        std::atomic<transport::carrier::Carrier*> polled{nullptr};  // the same, without a thread
+        std::optional<Error> error;
+        std::vector<Failure> failures;
+    };
+    [[nodiscard]] OfFabric& of(Fabric fabric) { return fabrics_[static_cast<size_t>(fabric)]; }
+    [[nodiscard]] const OfFabric& of(Fabric fabric) const {
+        return fabrics_[static_cast<size_t>(fabric)];
+    }
+
     std::mutex mutex_;
-    std::unique_ptr<transport::carrier::Carrier> carrier_;
-    std::atomic<transport::carrier::Carrier*> polled_{nullptr};  // the same, without a thread
-    std::optional<Error> error_;
-    std::vector<Failure> failures_;
+    std::array<OfFabric, transport::fabrics::kFabrics> fabrics_;
     std::set<std::string> reasons_;
     std::map<uint64_t, sched::Speed> speeds_;
     std::set<std::string> silent_;  // hosts

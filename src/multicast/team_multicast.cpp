@@ -51,7 +51,7 @@ TeamMulticast::TeamMulticast(ProcessMulticast& process, Parts parts, uint32_t ra
     }
     carrier::Waker* waker = nullptr;
     if (carries()) {
-        waker = &process_.carrier()->waker();
+        waker = &own_carrier()->waker();
     } else {
         waker = &waker_.emplace(parts_.wake_fd.get());
     }
@@ -67,30 +67,30 @@ TeamMulticast::~TeamMulticast() {
 }
 
 void TeamMulticast::drop() {
-    if (carries()) process_.carrier()->drop(std::exchange(parts_.membership, nullptr));
+    if (carries()) own_carrier()->drop(std::exchange(parts_.membership, nullptr));
 }
 
 // From the route's word on the carrier may be through with the group at any time. What earlier ones
 // have left behind goes here and not later, for it may take the system long.
 void TeamMulticast::leave() {
-    if (std::exchange(parts_.membership, nullptr)) process_.carrier()->tidy();
+    if (std::exchange(parts_.membership, nullptr)) own_carrier()->tidy();
     route_->leave();
 }
 
 void TeamMulticast::retire() {
     if (!carries()) return;
-    carrier::Carrier& carrier = *process_.carrier();
+    carrier::Carrier& carrier = *own_carrier();
     add_figures(past_, carrier.group_counters(parts_.membership));
     past_interface_ = carrier.describe(parts_.membership);
     drop();
 }
 
 void TeamMulticast::set_rate(uint64_t bytes_per_s) {
-    if (carries()) process_.carrier()->set_rate(parts_.membership, bytes_per_s);
+    if (carries()) own_carrier()->set_rate(parts_.membership, bytes_per_s);
 }
 
 void TeamMulticast::poll() {
-    if (carrier::Carrier* carrier = process_.carrier()) carrier->poll();
+    if (carrier::Carrier* carrier = own_carrier()) carrier->poll();
 }
 
 carrier::Ring TeamMulticast::ring() const { return carrier::Ring(ring_memory(*parts_.slice)); }
@@ -99,14 +99,14 @@ Bell& TeamMulticast::bell() const { return ring().header().bell; }
 
 void TeamMulticast::sleep(Sleeper& sleeper, uint64_t end_ns, int also) {
     if (carries()) {
-        process_.carrier()->attend(parts_.membership, sleeper, end_ns, also);
+        own_carrier()->attend(parts_.membership, sleeper, end_ns, also);
     } else {
         sleeper.sleep(end_ns, route_->awaited());
     }
 }
 
 void TeamMulticast::hasten() {
-    if (carries()) process_.carrier()->hasten(parts_.membership);
+    if (carries()) own_carrier()->hasten(parts_.membership);
 }
 
 bool TeamMulticast::is_delivered() const {
@@ -114,7 +114,7 @@ bool TeamMulticast::is_delivered() const {
     const carrier::RingHeader& header = ring().header();
     return header.filled.load(std::memory_order_acquire) ==
                header.sent.load(std::memory_order_acquire) &&
-           process_.carrier()->is_acknowledged(parts_.membership);
+           own_carrier()->is_acknowledged(parts_.membership);
 }
 
 void TeamMulticast::describe(tutti_multicast_info& info) const {
@@ -127,8 +127,11 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.message_bytes_per_s = facts_.message.mbit * 125'000;
     info.message_latency_ns = facts_.message.latency_ns;
     set_text(info.address, facts_.address);
+    const bool is_verbs = parts_.fabric == Fabric::kVerbs;
+    info.fabric = is_verbs ? TUTTI_MULTICAST_VERBS : TUTTI_MULTICAST_UDP;
+    set_text(info.no_verbs, facts_.no_verbs);
     if (!has_carried_) return;
-    carrier::Carrier& carrier = *process_.carrier();
+    carrier::Carrier& carrier = *own_carrier();
     mcast::GroupCounters group = past_;
     if (carries()) add_figures(group, carrier.group_counters(parts_.membership));
     const carrier::CarrierCounters all = carrier.counters();

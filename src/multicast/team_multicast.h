@@ -53,6 +53,7 @@ struct MulticastFacts {
     uint32_t group = 0;
     uint32_t hosts = 0;
     bool is_secret = false;
+    std::string no_verbs;  // why verbs do not carry it; empty: they do, or nobody wanted that
     std::string address;
     uint64_t bytes_per_s = 0;
     uint64_t round_trip_ns = 0;  // the longest of all
@@ -65,6 +66,7 @@ class TeamMulticast {
     struct Parts {
         // In which the ring stands, behind a node::SliceHeader.
         std::shared_ptr<arena::Mapping> slice;
+        Fabric fabric = Fabric::kUdp;
         Fd wake_fd;                                            // of a rank that does not carry
         transport::carrier::Membership* membership = nullptr;  // of the one that does
     };
@@ -109,6 +111,10 @@ class TeamMulticast {
 
   private:
     [[nodiscard]] transport::carrier::Ring ring() const;
+    // Of this process, for the fabric of this team.
+    [[nodiscard]] transport::carrier::Carrier* own_carrier() const {
+        return process_.carrier(parts_.fabric);
+    }
 
     ProcessMulticast& process_;
     Parts parts_;

@@ -86,9 +86,8 @@ class CarrierFabric final : public MulticastFabric {
         // Carriers use the rings until they are gone.
         for (Team& team : teams_) team.routes.clear();
         carriers_.clear();
-        if (ud_) {
-            EXPECT_EQ(ud_->fault(), "");
-        }
+        if (!ud_) return;
+        EXPECT_EQ(ud_->fault(), "");
     }
     Multicast& end(uint32_t team, Rank rank) override { return *teams_[team].routes[rank]; }
     void pump() override {

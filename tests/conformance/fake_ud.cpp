@@ -183,6 +183,9 @@ class FakeUdEndpoint final : public UdEndpoint {
     }
     Result<UdRoute> join(const UdGroup& group) override {
         const std::lock_guard guard(fake_.lock_);
+        if (node_.number == fake_.rules_.groupless_port) {
+            return Error{ErrorCode::kNetwork, "the group cannot be joined"};
+        }
         if (std::ranges::count(node_.groups, group) > 0) fake_.blame("a group was joined twice");
         node_.groups.push_back(group);
         FakeUd::Route route;

@@ -28,6 +28,7 @@ struct FakeUdRules {
     bool completes_late = false;   // sends; each look at any port may find more of them complete
     bool tells_late = false;       // only in tick()
     uint32_t receives_max = 4096;  // of a port
+    size_t groupless_port = SIZE_MAX;  // one that can join none
 };
 
 class FakeUd {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/fabrics/fabrics.h"
 
+#include "transport/ud/datagrams.h"
 #include "transport/udp/datagrams.h"
 #include "transport/udp/endpoint.h"
 
@@ -16,7 +17,14 @@ udp::Family family_of(const McastSettings& settings) {
 
 }  // namespace
 
-Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(const McastSettings& settings) {
+Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(Fabric fabric,
+                                                           const McastSettings& settings,
+                                                           const FindPort& find_port) {
+    if (fabric == Fabric::kVerbs) {
+        auto port = find_port();
+        if (!port) return port.error();
+        return ud::open_datagrams(std::move(port.value()));
+    }
     udp::DatagramsParams params;
     params.family = family_of(settings);
     params.interface = settings.interface;
@@ -25,12 +33,24 @@ Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(const McastSettings& 
     return udp::open_datagrams(params);
 }
 
-Result<carrier::GroupAddress> draw_group(const McastSettings& settings, uint64_t random) {
-    if (!settings.address.empty()) return udp::parse_group_address(settings.address);
-    return udp::make_group_address(family_of(settings), random);
+Result<carrier::GroupAddress> draw_group(Fabric fabric, const McastSettings& settings,
+                                         uint64_t random) {
+    if (settings.address.empty()) {
+        return fabric == Fabric::kVerbs ? ud::make_group_address(random)
+                                        : udp::make_group_address(family_of(settings), random);
+    }
+    auto named = udp::parse_group_address(settings.address);
+    if (!named || fabric == Fabric::kUdp) return named;
+    if (named.value().kind != carrier::Kind::kUdp4) {
+        return Error{ErrorCode::kArgument,
+                     "groups of RDMA ports have IPv4 addresses, not " + settings.address};
+    }
+    named.value().kind = carrier::Kind::kUd;
+    return named;
 }
 
 std::string to_text(const carrier::GroupAddress& group, const McastSettings& settings) {
+    if (group.kind == carrier::Kind::kUd) return udp::to_text(udp::Family::kIpv4, group.bytes);
     return udp::to_text(static_cast<udp::Family>(group.kind), group.bytes) + " port " +
            std::to_string(settings.port);
 }

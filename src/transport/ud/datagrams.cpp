@@ -65,7 +65,7 @@ const UdWay& own_way(const carrier::Way& way) { return static_cast<const UdWay&>
 
 class UdDatagrams final : public carrier::Datagrams {
   public:
-    UdDatagrams(std::unique_ptr<verbs::Device> device, std::unique_ptr<UdEndpoint> end,
+    UdDatagrams(std::shared_ptr<verbs::Device> device, std::unique_ptr<UdEndpoint> end,
                 uint32_t receives, uint64_t number);
 
     [[nodiscard]] Address address() const override;
@@ -120,7 +120,7 @@ class UdDatagrams final : public carrier::Datagrams {
     void retire(const UdRoute& route) { retired_.push_back({route, added_}); }
     void drop_retired();
 
-    std::unique_ptr<verbs::Device> device_;
+    std::shared_ptr<verbs::Device> device_;
     std::unique_ptr<UdEndpoint> end_;
     const uint32_t receives_;
     const uint32_t port_bytes_;  // of a packet; those of the groups may be shorter
@@ -154,7 +154,7 @@ uint32_t packet_bytes_of(const verbs::PortCard& port) {
                                  : std::min(port.mtu_bytes, kPacketBytesInfiniBand);
 }
 
-UdDatagrams::UdDatagrams(std::unique_ptr<verbs::Device> device, std::unique_ptr<UdEndpoint> end,
+UdDatagrams::UdDatagrams(std::shared_ptr<verbs::Device> device, std::unique_ptr<UdEndpoint> end,
                          uint32_t receives, uint64_t number)
     : device_(std::move(device)),
       end_(std::move(end)),
@@ -455,7 +455,7 @@ carrier::Datagrams::Counters UdDatagrams::counters() const {
 
 }  // namespace
 
-Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(std::unique_ptr<verbs::Device> device) {
+Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(std::shared_ptr<verbs::Device> device) {
     const verbs::PortCard& port = device->port();
     if (packet_bytes_of(port) < mcast::kControlBytesMax) {
         return Error{ErrorCode::kNetwork, "multicast: packets of " + device->name() +

@@ -15,7 +15,7 @@
 namespace tutti::transport::ud {
 
 // Errors: packets of the port are too short, no memory that may be registered, no queue pair.
-Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(std::unique_ptr<verbs::Device> device);
+Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(std::shared_ptr<verbs::Device> device);
 
 // 239.192.0.0/14, as over UDP: switches with IGMP know what to do with it.
 carrier::GroupAddress make_group_address(uint64_t random);

@@ -67,6 +67,7 @@ class LibraryUd final : public UdEndpoint {
     }
     ibv_cq*& at(UdQueue queue) { return queues_[static_cast<size_t>(queue)]; }
     Result<Done> make_pair();
+    Result<Done> find_groups();
     Result<UdRoute> add_route(ibv_ah_attr attr, uint32_t queue_pair);
 
     Opened opened_;
@@ -126,7 +127,17 @@ Result<Done> LibraryUd::make() {
                                      channel(queue).handle(), 0);
         if (!at(queue)) return trouble_of("no completion queue of that size", errno);
     }
-    return make_pair();
+    auto made = make_pair();
+    return made ? find_groups() : made;
+}
+
+// Before anybody counts on them.
+Result<Done> LibraryUd::find_groups() {
+    const std::string device = calls_.get_device_name(opened_.context->device);
+    auto opened = open_groups(device, opened_.port, card_.port);
+    if (!opened) return opened.error();
+    groups_ = std::move(opened.value());
+    return Done{};
 }
 
 Result<Done> LibraryUd::make_pair() {
@@ -249,12 +260,6 @@ void LibraryUd::drop(const UdRoute& route) {
 }
 
 Result<UdRoute> LibraryUd::join(const UdGroup& group) {
-    if (!groups_) {
-        const std::string device = calls_.get_device_name(opened_.context->device);
-        auto opened = open_groups(device, opened_.port, card_.port);
-        if (!opened) return opened.error();
-        groups_ = std::move(opened.value());
-    }
     attached_.reserve(attached_.size() + 1);
     const auto joined = groups_->join(group);
     if (!joined) return joined.error();

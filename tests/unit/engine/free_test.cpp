@@ -42,8 +42,9 @@ class Rank {
         multicast::MulticastOutcome outcome;
         auto made = std::make_unique<multicast::TeamMulticast>(
             context_->process_multicast(),
-            multicast::TeamMulticast::Parts{slice_, Fd(eventfd(0, EFD_CLOEXEC)), nullptr}, rank,
-            inter_node_->placement(), inter_node_->transport());
+            multicast::TeamMulticast::Parts{slice_, transport::fabrics::Fabric::kUdp,
+                                            Fd(eventfd(0, EFD_CLOEXEC)), nullptr},
+            rank, inter_node_->placement(), inter_node_->transport());
         route_ = &made->route();
         outcome.route = std::move(made);
         inter_node_->set_multicast(std::move(outcome));

@@ -126,6 +126,23 @@ TEST(MulticastTable, SaysWhoCanReadThePackets) {
     EXPECT_EQ(multicast_json(rows)[0]["encrypted"], true);
 }
 
+TEST(MulticastTable, SaysWhatCarriesThePackets) {
+    std::vector<MulticastRecord> records = three_hosts();
+    for (MulticastRecord& record : records) strcpy(record.info.no_verbs, "h1: no port");
+    auto rows = merge_multicasts(records);
+    EXPECT_NE(multicast_text(rows).find(": eth0 (not by verbs: h1: no port), 239.1.2.3:17717, "),
+              std::string::npos);
+    EXPECT_EQ(multicast_json(rows)[0]["over"], "udp");
+    EXPECT_EQ(multicast_json(rows)[0]["no_verbs"], "h1: no port");
+    for (MulticastRecord& record : records) {
+        record.info.fabric = TUTTI_MULTICAST_VERBS;
+        strcpy(record.info.no_verbs, "");
+    }
+    rows = merge_multicasts(records);
+    EXPECT_EQ(multicast_json(rows)[0]["over"], "verbs");
+    EXPECT_FALSE(multicast_json(rows)[0].contains("no_verbs"));
+}
+
 TEST(MulticastTable, AFailureIsNamedWhoeverNoticedIt) {
     std::vector<MulticastRecord> records = three_hosts();
     records[1].info.state = TUTTI_MULTICAST_FAILED;
@@ -179,7 +196,8 @@ TEST(MulticastTable, MessagesAsMeasured) {
     strcpy(info.reason, "h1 is deaf");
     log.add(info, 0, 8);
     const auto rows = merge_multicasts(log.records());
-    const std::string measured = "measured 0.045 ms, 25 Mbit/s; where prices decide, by that (TUTTI_PRICE)\n";
+    const std::string measured =
+        "measured 0.045 ms, 25 Mbit/s; where prices decide, by that (TUTTI_PRICE)\n";
     EXPECT_EQ(multicast_text(rows),
               "tutti: messages on a (8 ranks, 4 hosts) and 1 more: " + measured +
                   "tutti: messages on a (8 ranks, 4 hosts): " + measured +

@@ -6,25 +6,28 @@
 namespace tutti::test {
 namespace {
 
+constexpr auto kUdp = multicast::Fabric::kUdp;
+
 TEST(ProcessMulticast, RemembersWhoDidNotHearWhom) {
     multicast::ProcessMulticast process;
-    EXPECT_FALSE(process.known_failure({1, 2, 3}));
-    process.remember_failure({3, 1}, "1 does not hear 3");
-    EXPECT_EQ(process.known_failure({3, 2, 1}), "1 does not hear 3");
-    EXPECT_EQ(process.known_failure({1, 3}), "1 does not hear 3");
-    EXPECT_FALSE(process.known_failure({1, 2}));
-    EXPECT_FALSE(process.known_failure({3}));
+    EXPECT_FALSE(process.known_failure(kUdp, {1, 2, 3}));
+    process.remember_failure(kUdp, {3, 1}, "1 does not hear 3");
+    EXPECT_EQ(process.known_failure(kUdp, {3, 2, 1}), "1 does not hear 3");
+    EXPECT_EQ(process.known_failure(kUdp, {1, 3}), "1 does not hear 3");
+    EXPECT_FALSE(process.known_failure(kUdp, {1, 2}));
+    EXPECT_FALSE(process.known_failure(kUdp, {3}));
     // After so many, nothing is tried.
-    for (uint64_t host = 4; host < 7; ++host) process.remember_failure({host}, "again");
-    EXPECT_EQ(process.known_failure({1, 2}), "again");
+    for (uint64_t host = 4; host < 7; ++host) process.remember_failure(kUdp, {host}, "again");
+    EXPECT_EQ(process.known_failure(kUdp, {1, 2}), "again");
+    EXPECT_FALSE(process.known_failure(multicast::Fabric::kVerbs, {1, 3}));
     // What was in vain again is not another one, and those who hear each other after all are none.
-    process.forget_failures({5, 4});
-    EXPECT_FALSE(process.known_failure({1, 2}));
-    for (int i = 0; i < 4; ++i) process.remember_failure({1, 3}, "again");
-    EXPECT_FALSE(process.known_failure({1, 2}));
-    EXPECT_EQ(process.known_failure({1, 3}), "1 does not hear 3");
-    process.forget_failures({1, 2, 3});
-    EXPECT_FALSE(process.known_failure({1, 3}));
+    process.forget_failures(kUdp, {5, 4});
+    EXPECT_FALSE(process.known_failure(kUdp, {1, 2}));
+    for (int i = 0; i < 4; ++i) process.remember_failure(kUdp, {1, 3}, "again");
+    EXPECT_FALSE(process.known_failure(kUdp, {1, 2}));
+    EXPECT_EQ(process.known_failure(kUdp, {1, 3}), "1 does not hear 3");
+    process.forget_failures(kUdp, {1, 2, 3});
+    EXPECT_FALSE(process.known_failure(kUdp, {1, 3}));
     EXPECT_TRUE(process.is_new("why"));
     EXPECT_FALSE(process.is_new("why"));
 }

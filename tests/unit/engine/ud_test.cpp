@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams across pretended hosts whose multicast goes by unreliable datagrams of verbs, over the
+// fake: threads as ranks, each with a context of its own, as processes have; and what keeps them
+// from it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/fake_ud.h"
+#include "engine/context.h"
+#include "sim/script.h"
+#include "sim/seeds.h"
+#include "unit/engine/later.h"
+
+namespace tutti::test {
+namespace {
+
+constexpr const char* kOn = "TUTTI_MCAST=on";
+constexpr const char* kLoopback = "TUTTI_MCAST_IF=lo";
+constexpr const char* kOverVerbs = "TUTTI_MCAST_OVER=verbs";
+
+using Fake = std::shared_ptr<FakeUd>;
+
+Fake make_fake(const FakeUdRules& rules = {}) { return std::make_shared<FakeUd>(rules); }
+
+Settings with(const Settings& more, const std::string& hosts) {
+    Settings all{kOn, kLoopback, hosts.c_str()};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+// fakes: of each rank; where there is none, the device that the system has.
+struct UdJob : Job {
+    UdJob(const std::vector<Fake>& fakes, const Settings& settings, size_t hosts)
+        : Job(static_cast<uint32_t>(fakes.size()),
+              with(settings, "TUTTI_HOSTS=" + std::to_string(hosts))) {
+        for (size_t rank = 0; rank < fakes.size(); ++rank) {
+            if (fakes[rank]) context_of(rank).set_verbs_device(FakeUd::add_port(fakes[rank]));
+        }
+    }
+    UdJob(const std::vector<Fake>& fakes, const Settings& settings)
+        : UdJob(fakes, settings, fakes.size()) {}
+    // The handle of the C interface begins with it.
+    engine::Context& context_of(size_t rank) {
+        return **reinterpret_cast<std::unique_ptr<engine::Context>*>(contexts[rank].get());
+    }
+};
+
+TEST(UdMulticast, AllOfATeamHaveIt) {
+    for (const bool is_ethernet : {false, true}) {
+        FakeUdRules rules;
+        rules.is_ethernet = is_ethernet;
+        UdJob job(std::vector<Fake>(5, make_fake(rules)), {kOverVerbs}, 3);
+        const auto infos = job.infos();
+        int carriers = 0;
+        for (const tutti_multicast_info& info : infos) {
+            EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+            EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS);
+            EXPECT_STREQ(info.no_verbs, "");
+            EXPECT_STREQ(info.address, infos[0].address);
+            EXPECT_EQ(std::string(info.address).find("port"), std::string::npos);
+            EXPECT_GT(info.bytes_per_s, 0u);
+            carriers += info.carries;
+        }
+        EXPECT_EQ(carriers, 3);
+        EXPECT_NE(std::string(infos[0].interface_name).find("unreliable datagrams of 2048 bytes"),
+                  std::string::npos)
+            << infos[0].interface_name;
+        EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
+    }
+}
+
+// What of a team of three keeps verbs from it, and what is said of that.
+struct Obstacle {
+    std::vector<Fake> fakes;
+    Settings settings;
+    const char* reason;
+};
+
+std::vector<Obstacle> obstacles() {
+    FakeUdRules small;
+    small.receives_max = 100;
+    FakeUdRules short_packets;
+    short_packets.mtu_bytes = 512;
+    FakeUdRules no_groups;
+    no_groups.groupless_port = 1;
+    FakeUdRules deaf;
+    deaf.loss_ppm = 1'000'000;
+    FakeUdRules ethernet;
+    ethernet.is_ethernet = true;
+    const Fake fake = make_fake();
+    return {
+        {{fake, fake, nullptr}, {kOverVerbs, "TUTTI_VERBS_DEVICE=none:1"}, "pretended host 2: "},
+        {{fake, make_fake(small), fake}, {kOverVerbs}, "pretended host 1: no room for so many"},
+        {{fake, fake, make_fake(short_packets)},
+         {kOverVerbs},
+         "pretended host 2: multicast: packets of fake0 have only 512 bytes"},
+        {{fake, fake, make_fake(ethernet)},
+         {kOverVerbs},
+         "pretended host 0: multicast: the RDMA port of member 2 is not in the network of"},
+        {std::vector<Fake>(3, make_fake(no_groups)),
+         {kOverVerbs},
+         "pretended host 1: the group cannot be joined"},
+        {std::vector<Fake>(3, make_fake(deaf)), {kOverVerbs}, "pretended host "},
+        {{fake, fake, nullptr},
+         {"TUTTI_MCAST_OVER=auto", "TUTTI_VERBS_DEVICE=none:1"},
+         "pretended host 2: "},
+    };
+}
+
+// Two teams, of which the second says nothing more of it.
+TEST(UdMulticast, WhatOneMemberHasNotKeepsAllFromItAndUdpCarries) {
+    for (const Obstacle& one : obstacles()) {
+        UdJob job(one.fakes, one.settings);
+        for (int team = 0; team < 2; ++team) {
+            const auto infos = job.infos();
+            for (const tutti_multicast_info& info : infos) {
+                EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+                EXPECT_EQ(info.fabric, TUTTI_MULTICAST_UDP) << one.reason;
+                EXPECT_TRUE(std::string(info.no_verbs).starts_with(one.reason)) << info.no_verbs;
+                EXPECT_STREQ(info.no_verbs, infos[0].no_verbs);
+            }
+        }
+        const auto lines = job.log.lines();
+        ASSERT_EQ(lines.size(), 1u) << one.reason;
+        const std::string line =
+            std::string("the crew has its multicast by UDP, not by verbs: ") + one.reason;
+        EXPECT_TRUE(lines[0].starts_with(line)) << lines[0];
+    }
+}
+
+TEST(UdMulticast, TheGroupsAddressHoldsForBoth) {
+    UdJob job(std::vector<Fake>(2, make_fake()), {kOverVerbs, "TUTTI_MCAST_ADDRESS=239.1.2.3"});
+    for (const tutti_multicast_info& info : job.infos()) {
+        EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS) << info.no_verbs;
+        EXPECT_STREQ(info.address, "239.1.2.3");
+    }
+}
+
+TEST(UdMulticast, WithoutUdpEitherBothReasonsAreSaid) {
+    FakeUdRules no_groups;
+    no_groups.groupless_port = 0;
+    const Fake deaf = make_fake(no_groups);
+    const Fake fake = make_fake();
+    const std::pair<std::vector<Fake>, const char*> cases[] = {
+        {{deaf, deaf}, "the group cannot be joined"},
+        {{fake, fake}, "groups of RDMA ports have IPv4 addresses, not ff15::7"}};
+    for (const auto& [fakes, why] : cases) {
+        const bool is_ipv6 = fakes[0] == fake;
+        UdJob job(fakes, {kOverVerbs, "TUTTI_MCAST_IF=nosuch0",
+                          is_ipv6 ? "TUTTI_MCAST_ADDRESS=ff15::7" : "TUTTI_MCAST_TTL=1"});
+        const std::string wanted =
+            std::string("by verbs: pretended host 0: ") + why + "; by UDP: pretended host 0: ";
+        for (const tutti_multicast_info& info : job.infos()) {
+            EXPECT_EQ(info.state, TUTTI_MULTICAST_OFF);
+            const std::string reason = info.reason;
+            EXPECT_TRUE(reason.starts_with(wanted)) << reason;
+            EXPECT_NE(reason.find("nosuch0"), std::string::npos) << reason;
+        }
+        EXPECT_EQ(job.log.lines().size(), 1u);
+    }
+}
+
+// Whatever has an algorithm by multicast runs by it, over ports that lose, double and overtake.
+TEST(UdMulticast, CallsAreRight) {
+    constexpr const char* kByMulticast[] = {"TUTTI_BARRIER=gather_multicast",
+                                            "TUTTI_BCAST=multicast", "TUTTI_ALLGATHER=multicast",
+                                            "TUTTI_ALLREDUCE=gather_multicast"};
+    const Seeds seeds = Seeds::wanted(6);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng prng(seed);
+        FakeUdRules rules;
+        rules.seed = seed;
+        rules.is_ethernet = seed % 2 == 0;
+        rules.loss_ppm = rules.dup_ppm = static_cast<uint32_t>(seed % 3 * 10'000);
+        rules.overtakers_max = static_cast<uint32_t>(seed % 3);
+        const auto ranks = static_cast<uint32_t>(2 + seed % 5);
+        const Limits limits{ranks, std::max<size_t>(1024, 64 * ranks), 40'000, false};
+        std::vector<std::unique_ptr<Exchange>> exchanges;
+        for (uint32_t i = 0; i < 30; ++i) {
+            exchanges.push_back(std::make_unique<Exchange>(draw_spec(prng, limits), ranks));
+        }
+        Settings settings{kOverVerbs};
+        settings.insert(settings.end(), std::begin(kByMulticast), std::end(kByMulticast));
+        const Fake fake = make_fake(rules);
+        UdJob job(std::vector<Fake>(ranks, fake), settings, 2 + seed % (ranks - 1));
+        std::atomic<uint64_t> packets = 0;
+        job.run([&](uint32_t rank, tutti_team* team) {
+            ASSERT_EQ(info_of(team).fabric, TUTTI_MULTICAST_VERBS) << info_of(team).no_verbs;
+            for (const auto& exchange : exchanges) {
+                const tutti_call call = exchange->call(rank);
+                ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
+                    << describe(exchange->spec()) << replay(seed) << tutti_team_message(team);
+                ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
+            }
+            packets += info_of(team).data_packets;
+        });
+        EXPECT_GT(packets, 0u) << replay(seed);
+        EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
+        EXPECT_EQ(fake->fault(), "") << replay(seed);
+    }
+}
+
+}  // namespace
+}  // namespace tutti::test
