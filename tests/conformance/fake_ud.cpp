@@ -209,6 +209,7 @@ class FakeUdDevice final : public Device {
         : fake_(std::move(fake)), number_(number) {
         const auto host = static_cast<uint8_t>(number + 1);
         port_.mtu_bytes = fake_->rules_.mtu_bytes;
+        port_.bytes_per_s = fake_->rules_.bytes_per_s;
         port_.is_ethernet = port_.needs_address = fake_->rules_.is_ethernet ? 1 : 0;
         if (port_.is_ethernet != 0) {
             const uint8_t mapped[] = {0xff, 0xff, 10, 0, 0, host};

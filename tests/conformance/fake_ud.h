@@ -22,6 +22,7 @@ struct FakeUdRules {
     uint64_t seed = 1;
     bool is_ethernet = false;
     uint32_t mtu_bytes = 2048;
+    uint64_t bytes_per_s = 1'250'000'000;  // of a port's link, as it says; packets take no time
     uint32_t loss_ppm = 0;
     uint32_t dup_ppm = 0;
     uint32_t overtakers_max = 0;   // packets that overtake one, which one in eight lets do it

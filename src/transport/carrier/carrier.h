@@ -79,7 +79,8 @@ struct ProbeState {
     mcast::Member deaf = mcast::kNobody;
     mcast::Member unheard = mcast::kNobody;
     uint32_t heard = 0;  // members that this one hears, itself among them
-    // At which this member received member 0's full packets; 0: it got none (or is member 0).
+    // At which this member received member 0's full packets, as far as links carry them; 0: it got
+    // none (or is member 0), and nothing is known of links.
     uint64_t bytes_per_s = 0;
     uint64_t round_trip_ns_min = 0;  // 0: not known
     uint64_t round_trip_ns_max = 0;

@@ -45,7 +45,8 @@ struct Path {
     // As many packets as every member keeps while its service gets no processor, so that one sender
     // overruns none. A quarter of its room is left for packets without data.
     uint32_t window_packets_max = 0;
-    bool shares_host = false;  // this member with another
+    bool shares_host = false;      // this member with another
+    uint64_t bytes_per_s_max = 0;  // of the slowest member's link; 0: not known
 };
 
 // Where the packets of one group go, as the fabric has it; made and read by it alone.

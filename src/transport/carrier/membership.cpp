@@ -58,6 +58,7 @@ Membership::Membership(const JoinParams& params, const Path& path,
     : group_(std::move(group)),
       key_(params.key),
       shares_host_(path.shares_host),
+      bytes_per_s_max_(path.bytes_per_s_max),
       has_bye_(params.members.size()),
       byes_left_(static_cast<uint32_t>(params.members.size()) - 1) {
     sink_ = [this](std::span<const std::byte> packet) {
@@ -85,6 +86,9 @@ ProbeState Membership::probe_state() const {
     state.is_done = prober.is_done() || group_->failure().has_value();
     state.all_hear_all = prober.all_hear_all();
     state.bytes_per_s = prober.own_bytes_per_s();
+    // Where nothing says when a packet came, a row of them comes in lumps, or all at once.
+    const bool is_measured = state.bytes_per_s > 0 && state.bytes_per_s < bytes_per_s_max_;
+    if (bytes_per_s_max_ > 0 && !is_measured) state.bytes_per_s = bytes_per_s_max_;
     if (prober.round_trip_ns_max() > 0) {
         state.round_trip_ns_min = prober.round_trip_ns_min();
         state.round_trip_ns_max = prober.round_trip_ns_max();
@@ -126,7 +130,7 @@ void Membership::advance(uint64_t now_ns) {
     // Byes first: with the last of them no failure matters that came behind it.
     if (must_look_) look_for_byes(now_ns);
     if (client_) client_->advance(now_ns);
-    if (!is_leaving_ && client_ && client_->has_left()) start_leaving(now_ns);
+    if (!is_leaving_ && client_ && client_->has_left()) start_leaving();
     if (is_leaving_) advance_leaving(now_ns);
     group_->tick(now_ns);
 }
@@ -145,7 +149,7 @@ size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast:
     return bytes;
 }
 
-void Membership::start_leaving(uint64_t now_ns) {
+void Membership::start_leaving() {
     is_leaving_ = true;
     bye_ = {kBye, bye_data_, 0, false};
 }

@@ -73,7 +73,7 @@ class Membership {
 
   private:
     Membership(const JoinParams& params, const Path& path, std::unique_ptr<mcast::Group> group);
-    void start_leaving(uint64_t now_ns);
+    void start_leaving();
     void advance_leaving(uint64_t now_ns);
     void try_end_client(uint64_t now_ns);
     void post_bye(uint64_t now_ns);
@@ -85,6 +85,7 @@ class Membership {
     Key key_;
     std::unique_ptr<Way> way_;
     bool shares_host_ = false;
+    uint64_t bytes_per_s_max_ = 0;  // of the links; 0: not known
     std::optional<PacketFaults> faults_;
     uint64_t packets_ = 0;     // that came, counted for fail_after_
     uint64_t fail_after_ = 0;  // as FaultPlan::fail_after

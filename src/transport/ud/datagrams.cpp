@@ -202,6 +202,7 @@ Result<carrier::Path> UdDatagrams::choose_path(std::span<const Address> members,
     const verbs::PortCard first = said_by(members[0]).card.port;
     carrier::Path path;
     path.packet_bytes_max = UINT32_MAX;
+    uint64_t slowest = first.bytes_per_s;
     std::vector<uint32_t> free_of_member;
     for (size_t member = 0; member < members.size(); ++member) {
         const Address& one = members[member];
@@ -214,10 +215,12 @@ Result<carrier::Path> UdDatagrams::choose_path(std::span<const Address> members,
                                                   " is not in the network of member 0's"};
         }
         path.packet_bytes_max = std::min(path.packet_bytes_max, said.packet_bytes);
+        slowest = std::min(slowest, port.bytes_per_s);
         free_of_member.push_back(said.free_receives);
         if (member != own && one.host == members[own].host) path.shares_host = true;
     }
     path.window_packets_max = choose_window(free_of_member);
+    path.bytes_per_s_max = slowest;
     return path;
 }
 

@@ -23,6 +23,7 @@ struct PortCard {
     uint32_t mtu_bytes = 0;
     uint32_t is_ethernet = 0;
     uint32_t needs_address = 0;  // packets to it bear the GIDs; Ethernet always
+    uint64_t bytes_per_s = 0;    // of its link; 0: not known
 };
 
 // One end of a queue pair, for the other: likewise.

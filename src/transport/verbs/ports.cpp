@@ -97,6 +97,18 @@ class Search {
     std::string obstacle_;  // the last one worth telling
 };
 
+// What the codes of the specification stand for: lanes, and of each so many Mbit/s of data.
+uint64_t link_bytes_per_s(const ibv_port_attr& attr) {
+    using Code = std::pair<uint8_t, uint64_t>;
+    constexpr Code kLanes[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
+    constexpr Code kSpeeds[] = {{1, 2'000},   {2, 4'000},   {4, 8'000},   {8, 10'000},
+                                {16, 14'000}, {32, 25'000}, {64, 50'000}, {128, 100'000}};
+    const auto lanes = std::ranges::find(kLanes, attr.active_width, &Code::first);
+    const auto speed = std::ranges::find(kSpeeds, attr.active_speed, &Code::first);
+    if (lanes == std::end(kLanes) || speed == std::end(kSpeeds)) return 0;
+    return lanes->second * speed->second * 1'000'000 / 8;
+}
+
 // nullptr: this port is not up, or has no address.
 std::unique_ptr<Device> Search::open_port(Opened opened, const std::string& device, uint8_t port) {
     ibv_port_attr attr{};
@@ -107,6 +119,7 @@ std::unique_ptr<Device> Search::open_port(Opened opened, const std::string& devi
     PortCard card;
     card.lid = attr.lid;
     card.mtu_bytes = 128u << attr.active_mtu;
+    card.bytes_per_s = link_bytes_per_s(attr);
     card.is_ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET ? 1 : 0;
     opened.needs_address = card.is_ethernet != 0 || (attr.flags & IBV_QPF_GRH_REQUIRED) != 0;
     card.needs_address = opened.needs_address ? 1 : 0;

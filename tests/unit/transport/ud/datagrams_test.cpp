@@ -265,6 +265,18 @@ TEST(UdDatagrams, PacketsAreAsLongAsAllMembersTake) {
     EXPECT_EQ(tiny.error().message, "multicast: packets of fake0 have only 512 bytes");
 }
 
+TEST(UdDatagrams, TheSlowestLinkIsThePaths) {
+    const Net fast({.bytes_per_s = 12'500'000'000}, 2);
+    const Net slow({.bytes_per_s = 1'250'000'000}, 2);
+    const std::vector<Address> both{fast.members[0], slow.members[1]};
+    EXPECT_EQ(fast.all[0]->choose_path(fast.members, 0).value().bytes_per_s_max, 12'500'000'000u);
+    EXPECT_EQ(fast.all[0]->choose_path(both, 0).value().bytes_per_s_max, 1'250'000'000u);
+    // One does not know.
+    const Net silent({.bytes_per_s = 0}, 2);
+    const std::vector<Address> two{silent.members[0], fast.members[1]};
+    EXPECT_EQ(fast.all[0]->choose_path(two, 1).value().bytes_per_s_max, 0u);
+}
+
 TEST(UdDatagrams, PortsOfTwoNetworksDoNotMeet) {
     const Net one({}, 1);
     const Net other({.is_ethernet = true}, 1);

@@ -25,6 +25,8 @@ struct FakePort {
     uint64_t subnet = 0xfe80;
     uint32_t message_bytes_max = 1u << 30;
     std::vector<uint16_t> partitions = {0xffff};
+    uint8_t width = 2;   // four lanes
+    uint8_t speed = 32;  // of 25 Gbit/s
 };
 
 struct FakeAdapter {
@@ -134,6 +136,8 @@ class FakeLibrary {
         attr->link_layer = port->link_layer;
         attr->flags = port->flags;
         attr->max_msg_sz = port->message_bytes_max;
+        attr->active_width = port->width;
+        attr->active_speed = port->speed;
         attr->lid = number;
         attr->gid_tbl_len = 2;
         attr->pkey_tbl_len = static_cast<uint16_t>(port->partitions.size());

@@ -58,6 +58,20 @@ TEST(Ports, TheFirstThatIsUpOrTheOneThatIsNamed) {
     EXPECT_EQ(library.contexts, 0);
 }
 
+TEST(Ports, TheLinkIsAsFastAsItsLanes) {
+    const auto bytes_per_s = [](uint8_t width, uint8_t speed) {
+        FakePort port;
+        port.width = width;
+        port.speed = speed;
+        FakeLibrary library({{"a", {port}}});
+        return library.open({}).value()->port().bytes_per_s;
+    };
+    EXPECT_EQ(bytes_per_s(2, 32), 12'500'000'000u);
+    EXPECT_EQ(bytes_per_s(1, 1), 250'000'000u);
+    EXPECT_EQ(bytes_per_s(16, 128), 25'000'000'000u);
+    EXPECT_EQ(bytes_per_s(2, 255), 0u);  // a code of times to come
+}
+
 TEST(Ports, WhatKeepsAHostFromOne) {
     EXPECT_EQ(name_of(FakeLibrary({})), "no: this host has no RDMA device");
     FakeAdapter closed{"a"};
