@@ -30,7 +30,7 @@ test-verbs: ## what needs RDMA devices: soft-RoCE in a virtual machine (tools/vm
 	@tools/setup vmlab
 	@tools/vmlab setup
 	@$(MAKE) --no-print-directory build
-	@python3 -m pytest -p no:cacheprovider -ra tests/system/test_vmlab.py tests/system/test_verbs.py
+	@python3 -m pytest -p no:cacheprovider -ra tests/system/test_vmlab.py tests/system/test_verbs.py tests/system/test_ud.py
 
 demo: ## an unmodified MPI program and the benchmark, under the bare MPI and under Tutti
 	@tools/setup demo

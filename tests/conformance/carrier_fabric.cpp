@@ -17,6 +17,7 @@
 #include "transport/carrier/ring.h"
 #include "transport/carrier/route.h"
 #include "transport/ud/datagrams.h"
+#include "transport/verbs/library.h"
 
 namespace tutti::test {
 namespace {
@@ -33,6 +34,17 @@ template <typename T>
 T value_of(Result<T> result) {
     if (!result) throw std::runtime_error(result.error().message);
     return std::move(result.value());
+}
+
+std::vector<std::string> words_of(const char* variable, char between) {
+    const char* text = std::getenv(variable);
+    std::vector<std::string> words;
+    for (std::string rest = text == nullptr ? "" : text; !rest.empty();) {
+        const size_t end = std::min(rest.find(between), rest.size());
+        words.push_back(rest.substr(0, end));
+        rest.erase(0, end + 1);
+    }
+    return words;
 }
 
 // This thread stands in another network while it lives. Sockets stay where they were made.
@@ -115,11 +127,17 @@ class CarrierFabric final : public MulticastFabric {
     [[nodiscard]] std::unique_ptr<Datagrams> open_datagrams() const {
         if (params_.is_in_memory) return open_memory_datagrams(switch_);
         if (ud_) return value_of(transport::ud::open_datagrams(FakeUd::add_port(ud_)));
+        if (!params_.ports.empty()) {
+            VerbsSettings settings;
+            settings.device = params_.ports[carriers_.size()];
+            auto port = value_of(transport::verbs::open_library(settings));
+            return value_of(transport::ud::open_datagrams(std::move(port)));
+        }
         return value_of(transport::udp::open_datagrams(params_.udp));
     }
     [[nodiscard]] GroupAddress group_address(uint32_t group) const {
         if (params_.is_in_memory) return memory_group(static_cast<uint8_t>(group));
-        if (ud_) return transport::ud::make_group_address(group);
+        if (ud_ || !params_.ports.empty()) return transport::ud::make_group_address(group);
         return transport::udp::make_group_address(params_.udp.family, group);
     }
 
@@ -168,18 +186,14 @@ std::unique_ptr<MulticastFabric> carrier_fabric(const CarrierFabricParams& param
 }
 
 std::vector<std::string> test_namespaces() {
-    const char* text = std::getenv("TUTTI_TEST_NAMESPACES");
-    std::vector<std::string> files;
-    for (std::string rest = text == nullptr ? "" : text; !rest.empty();) {
-        const size_t comma = std::min(rest.find(','), rest.size());
-        files.push_back(rest.substr(0, comma));
-        rest.erase(0, comma + 1);
-    }
+    std::vector<std::string> files = words_of("TUTTI_TEST_NAMESPACES", ',');
     if (!files.empty() && files.size() != kMulticastHosts) {
         throw std::runtime_error("TUTTI_TEST_NAMESPACES: one for each of " +
                                  std::to_string(kMulticastHosts) + " hosts");
     }
     return files;
 }
+
+std::vector<std::string> test_ports() { return words_of("TUTTI_TEST_VERBS", ' '); }
 
 }  // namespace tutti::test

@@ -19,8 +19,9 @@ struct CarrierFabricParams {
     // A file of the network namespace of each host, as /proc/PID/ns/net; none: all hosts are this
     // one, and their packets go round its loopback interface.
     std::vector<std::string> namespaces;
-    bool is_in_memory = false;      // instead of UDP
-    std::optional<FakeUdRules> ud;  // likewise
+    bool is_in_memory = false;       // instead of UDP
+    std::optional<FakeUdRules> ud;   // likewise
+    std::vector<std::string> ports;  // likewise: the RDMA port of each host, rxe0
     bool is_secret = false;
 };
 
@@ -28,5 +29,7 @@ std::unique_ptr<MulticastFabric> carrier_fabric(const CarrierFabricParams& param
 
 // Those that TUTTI_TEST_NAMESPACES names, separated by commas: the hosts of a lab (tools/lab).
 std::vector<std::string> test_namespaces();
+// Those that TUTTI_TEST_VERBS names, separated by blanks.
+std::vector<std::string> test_ports();
 
 }  // namespace tutti::test

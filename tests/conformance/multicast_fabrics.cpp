@@ -107,6 +107,13 @@ void add_ud(std::vector<MulticastFabricMaker>* all) {
         {"ud_faulty", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
 }
 
+void add_ud_ports(std::vector<MulticastFabricMaker>* all) {
+    CarrierFabricParams params;
+    params.ports = test_ports();
+    all->push_back(
+        {"ud_ports", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
+}
+
 // The same over loopback and over the hosts of a lab.
 void add_udp(const std::string& name, const std::vector<std::string>& namespaces,
              std::vector<MulticastFabricMaker>* all) {
@@ -146,6 +153,7 @@ const std::vector<MulticastFabricMaker>& multicast_fabrics() {
         add_udp("udp", {}, &makers);
         const std::vector<std::string> lab = test_namespaces();
         if (!lab.empty()) add_udp("udp_lab", lab, &makers);
+        if (test_ports().size() >= kMulticastHosts) add_ud_ports(&makers);
         return makers;
     }();
     return all;

@@ -9,7 +9,7 @@ import harness
 
 VMLAB = harness.ROOT / "tools" / "vmlab"
 GUESTS = harness.ROOT / "build" / "vmlab" / "guests"
-HOSTS = 8 if harness.LONG else 3
+HOSTS = 8 if harness.LONG else 4
 TIMEOUT_S = 1200 if harness.LONG else 400
 
 
