@@ -243,7 +243,7 @@ int info_main(std::span<const std::string> words) {
     print_facts("build", build_facts());
     print_facts("machine", processor_facts());
     print_facts("shared memory", memory_facts(settings.value().single_copy));
-    print_facts("RDMA", rdma_facts(settings.value().verbs));
+    print_facts("RDMA", rdma_facts(settings.value()));
     print_facts("speed between two processors", speed_facts(settings.value()));
     print_facts("libraries", library_facts());
     print_facts("MPI launchers on PATH", launcher_facts());

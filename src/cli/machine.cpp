@@ -12,13 +12,16 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "arena/xpmem.h"
 #include "base/memory_file.h"
 #include "base/text.h"
 #include "node/kernels/kernels.h"
 #include "topo/node_topology.h"
+#include "transport/ud/datagrams.h"
 #include "transport/verbs/library.h"
 #include "transport/verbs/rc.h"
 
@@ -137,6 +140,15 @@ std::string xpmem_text(SingleCopyChoice single_copy) {
     return "off, works with TUTTI_SINGLE_COPY=xpmem";
 }
 
+// As a team opens it.
+std::string multicast_text(const std::shared_ptr<transport::verbs::Device>& port,
+                           const McastSettings& settings) {
+    const auto datagrams = transport::ud::open_datagrams(port);
+    if (!datagrams) return "off: " + datagrams.error().message;
+    if (settings.over != McastOver::kUdp) return "where all hosts can";
+    return "off, works with TUTTI_MCAST_OVER=verbs";
+}
+
 }  // namespace
 
 std::vector<Fact> processor_facts() {
@@ -151,7 +163,8 @@ std::vector<Fact> memory_facts(SingleCopyChoice single_copy) {
             {"/dev/shm", dev_shm_text()},  {"XPMEM", xpmem_text(single_copy)}};
 }
 
-std::vector<Fact> rdma_facts(const VerbsSettings& settings) {
+std::vector<Fact> rdma_facts(const Settings& all) {
+    const VerbsSettings& settings = all.verbs;
     const std::string use =
         settings.choice == VerbsChoice::kOff ? "no, by TUTTI_VERBS" : "where all ranks can";
     rlimit limit{};
@@ -160,20 +173,27 @@ std::vector<Fact> rdma_facts(const VerbsSettings& settings) {
                                    ? "without limit"
                                    : format_bytes(limit.rlim_cur) + " (ulimit -l)";
     std::vector<Fact> facts{{"used", use}, {"locked memory", locked}};
-    const auto device = transport::verbs::open_library(settings);
+    auto device = transport::verbs::open_library(settings);
     if (!device) {
         facts.push_back({"port", "none: " + device.error().message});
         return facts;
     }
-    const transport::verbs::PortCard& card = device.value()->port();
-    facts.push_back(
-        {"port", fmt::format("{}, {}, packets of {} bytes", device.value()->name(),
-                             card.is_ethernet != 0 ? "Ethernet" : "InfiniBand", card.mtu_bytes)});
-    const auto need = transport::verbs::need_of(1, card.mtu_bytes);
-    const auto endpoint = device.value()->make_endpoint(need);
-    facts.push_back({"a connection", endpoint ? format_bytes(need.pair_bytes) + " each"
-                                              : "off: " + endpoint.error().message});
+    const auto of_port = port_facts(std::move(device.value()), all.mcast);
+    facts.insert(facts.end(), of_port.begin(), of_port.end());
     return facts;
+}
+
+std::vector<Fact> port_facts(const std::shared_ptr<transport::verbs::Device>& port,
+                             const McastSettings& mcast) {
+    const transport::verbs::PortCard& card = port->port();
+    const auto need = transport::verbs::need_of(1, card.mtu_bytes);
+    const auto endpoint = port->make_endpoint(need);
+    return {
+        {"port", fmt::format("{}, {}, packets of {} bytes", port->name(),
+                             card.is_ethernet != 0 ? "Ethernet" : "InfiniBand", card.mtu_bytes)},
+        {"a connection",
+         endpoint ? format_bytes(need.pair_bytes) + " each" : "off: " + endpoint.error().message},
+        {"multicast", multicast_text(port, mcast)}};
 }
 
 }  // namespace tutti::cli

@@ -2,10 +2,12 @@
 // What `tutti info` says of the machine, as pairs of a label and a text.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/settings.h"
+#include "transport/verbs/device.h"
 
 namespace tutti::cli {
 
@@ -21,6 +23,9 @@ std::vector<Fact> memory_facts(SingleCopyChoice single_copy);
 
 // The port that messages by RDMA would take, whether it can be used by this user, and whether runs
 // do.
-std::vector<Fact> rdma_facts(const VerbsSettings& settings);
+std::vector<Fact> rdma_facts(const Settings& settings);
+// Of one that is there.
+std::vector<Fact> port_facts(const std::shared_ptr<transport::verbs::Device>& port,
+                             const McastSettings& mcast);
 
 }  // namespace tutti::cli

@@ -46,6 +46,7 @@ std::string Scenario::text(uint64_t bytes) const {
     if (!is_commutative) text += ", not commutative";
     if (has_rdma()) text += ", with RDMA";
     if (has_multicast) text += ", with multicast";
+    if (has_multicast && settings.mcast.over == McastOver::kVerbs) text += " by verbs";
     return text;
 }
 

@@ -376,6 +376,10 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
         answer.out.starts_with("bcast of 1 MiB, 16 ranks on 16 hosts, root 0, with multicast\n"
                                "runs:  multicast, segments of 16 KiB\n"))
         << answer.out;
+    EXPECT_TRUE(
+        tutti("explain bcast --bytes 8 --ranks 16 --multicast", "TUTTI_MCAST_OVER=verbs")
+            .out.starts_with("bcast of 8 B, 16 ranks on 16 hosts, root 0, with multicast by "
+                             "verbs\n"));
     auto found = row(answer.out, "multicast");
     ASSERT_GE(found.size(), 8u);
     found.resize(8);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "conformance/fake_ud.h"
+
+namespace tutti::cli {
+namespace {
+
+std::string multicast_of(const test::FakeUdRules& rules, McastOver over) {
+    McastSettings settings;
+    settings.over = over;
+    const auto facts =
+        port_facts(test::FakeUd::add_port(std::make_shared<test::FakeUd>(rules)), settings);
+    EXPECT_EQ(facts.back().label, "multicast");
+    return facts.back().text;
+}
+
+TEST(Machine, SaysWhetherAPortCanMulticast) {
+    EXPECT_EQ(multicast_of({}, McastOver::kUdp), "off, works with TUTTI_MCAST_OVER=verbs");
+    EXPECT_EQ(multicast_of({}, McastOver::kVerbs), "where all hosts can");
+    EXPECT_EQ(multicast_of({}, McastOver::kAuto), "where all hosts can");
+    EXPECT_EQ(multicast_of({.receives_max = 100}, McastOver::kAuto),
+              "off: no room for so many receives");
+}
+
+}  // namespace
+}  // namespace tutti::cli
