@@ -173,6 +173,7 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
         FakeVerbs::Queue& queue = node_.queues[pair];
         if (queue.recvs >= node_.need.recvs) return ENOMEM;
         queue.add_recv({offset, bytes});
+        ++verbs_.recvs_;
         return 0;
     }
     int poll(std::span<Completion> completions) override {
@@ -533,6 +534,7 @@ void FakeVerbs::put(Node& node, const Completion& completion) {
         return;
     }
     node.seen.push_back(completion);
+    ++completions_;
     if (!node.is_armed) return;
     node.is_armed = false;
     schedule(now_ns_ + delay(), kTell, node.number, 0, 0);

@@ -46,6 +46,9 @@ class FakeVerbs final : public Clock {
     [[nodiscard]] uint64_t tells() const { return tells_; }
     // All that were ever posted.
     [[nodiscard]] uint64_t writes() const { return writes_; }
+    // Receives that were posted behind connect(), and completions.
+    [[nodiscard]] uint64_t recvs() const { return recvs_; }
+    [[nodiscard]] uint64_t completions() const { return completions_; }
     // The bytes of those from memory of endpoints, and how much of the program's was registered:
     // how often, and in how many places it is now.
     [[nodiscard]] uint64_t slot_bytes() const { return slot_bytes_; }
@@ -89,6 +92,8 @@ class FakeVerbs final : public Clock {
     uint64_t now_ns_ = 0;
     uint64_t order_ = 0;
     uint64_t writes_ = 0;
+    uint64_t recvs_ = 0;
+    uint64_t completions_ = 0;
     uint64_t slot_bytes_ = 0;
     uint64_t exposures_ = 0;
     uint64_t exposed_ = 0;

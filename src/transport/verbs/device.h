@@ -32,7 +32,7 @@ struct PairCard {
     uint32_t key = 0;
     uint32_t queue_pair = 0;
     uint32_t first_packet = 0;  // the number of the first one that this end sends
-    uint32_t pad = 0;
+    uint32_t polls_tails = 0;   // this end looks in memory for what comes without an immediate
 };
 
 struct Need {
@@ -105,6 +105,9 @@ class Endpoint {
     // From here on the device does not touch it: a write that comes for it, or is still to be sent
     // from it, fails, and its pair with it.
     virtual void conceal(const Region& region) = 0;
+    // A word of memory() as it is now. Where the device promises that a write's end is placed last,
+    // all that the write has placed is there for whoever reads it behind this.
+    [[nodiscard]] virtual uint64_t look(const std::byte* word) const;
     // One receive more, of no bytes: only immediates come in.
     virtual int recv(uint32_t pair) = 0;
     // How many; below 0: the queue was overrun, nothing can be relied on any more.

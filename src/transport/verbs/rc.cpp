@@ -21,22 +21,33 @@ Need need_of(uint32_t peers, uint32_t mtu_bytes) {
 }
 
 Rc::Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
-       std::vector<Rank> peers, size_t direct_bytes)
+       std::vector<Rank> peers, size_t direct_bytes, bool polls_tails)
     : endpoint_(std::move(endpoint)),
       clock_(clock),
       slot_bytes_(mtu_bytes),
       peers_(std::move(peers)),
       direct_bytes_(direct_bytes),
+      polls_tails_(polls_tails),
       pairs_(std::make_unique<Pair[]>(peers_.size())),
       looked_ns_(clock.now_ns()) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
-    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader), "a slot has room for a message");
+    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader) && slot_bytes_ <= UINT16_MAX &&
+                     slot_bytes_ % alignof(SlotHeader) == 0,
+                 "a slot has room for a message");
+    if (polls_tails_) prepare_tails();
 }
 
 Result<Done> Rc::connect(uint32_t pair, const PortCard& port, const PairCard& other) {
     auto connected = endpoint_->connect(pair, port, other);
     pairs_[pair].is_connected = static_cast<bool>(connected);
+    if (other.polls_tails != 0) pairs_[pair].slots.choose_ahead();
     return connected;
+}
+
+PairCard Rc::card(uint32_t pair) const {
+    PairCard card = endpoint_->card(pair);
+    card.polls_tails = polls_tails_ ? 1 : 0;
+    return card;
 }
 
 uint32_t Rc::pair_of(Rank peer) const {
@@ -45,10 +56,11 @@ uint32_t Rc::pair_of(Rank peer) const {
     return static_cast<uint32_t>(found - peers_.begin());
 }
 
-// A pair's memory: the slots that the peer writes, then those from which this end sends.
-std::byte* Rc::slot_memory(uint32_t pair, uint32_t slot, bool is_own) const {
+// A pair's memory: the slots that the peer writes, then those from which this end sends. A slot's
+// header stands at its end.
+std::byte* Rc::header_memory(uint32_t pair, uint32_t slot, bool is_own) const {
     const size_t number = (size_t{2} * pair + (is_own ? 1 : 0)) * kSlots + slot;
-    return endpoint_->memory().data() + number * slot_bytes_;
+    return endpoint_->memory().data() + (number + 1) * slot_bytes_ - sizeof(SlotHeader);
 }
 
 void Rc::append(Line& line, Operation* operation) {
@@ -149,25 +161,28 @@ bool Rc::post(uint32_t pair, const Write& write) {
     return false;
 }
 
-// False where it has to wait, or the pair has failed.
+// False where it has to wait, or the pair has failed. That a long message is whole rests on an
+// immediate, which says so of the writes before it; other pieces on their own end.
 bool Rc::send_in_slot(uint32_t pair, SlotHeader header, const void* data) {
     Slots& slots = pairs_[pair].slots;
     if (!slots.may_write()) return false;
-    const uint32_t slot = slots.take(header.stream);
+    const bool tells = header.piece == Piece::kWhole || slots.ahead() == kNoSlot;
+    uint32_t slot = tells ? slots.take(header.stream) : kNoSlot;
+    if (slot == kNoSlot) slot = slots.take_ahead();
     if (slot == kNoSlot) return false;
-    header.freed = slots.freed();
-    header.sequence = slots.next_sequence(header.stream);
-    std::byte* memory = slot_memory(pair, slot, true);
-    std::memcpy(memory, &header, sizeof header);
-    if (header.piece_bytes > 0) std::memcpy(memory + sizeof header, data, header.piece_bytes);
+    slots.sign(header, tells);
+    std::byte* end = header_memory(pair, slot, true);
+    std::byte* memory = end - header.piece_bytes;
+    std::memcpy(end, &header, sizeof header);
+    if (header.piece_bytes > 0) std::memcpy(memory, data, header.piece_bytes);
     Write write;
     write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
     write.bytes = sizeof header + header.piece_bytes;
-    write.remote_offset = slot * slot_bytes_;
+    write.remote_offset = (slot + 1) * slot_bytes_ - write.bytes;
+    write.tells = tells;
     write.immediate = slot;
     write.number = slots.write(slot);
     write.is_signaled = slots.must_signal(write.number, header.stream);
-    slots.told();
     return post(pair, write);
 }
 
@@ -179,8 +194,8 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece 
     const SlotHeader header{.call = operation.word.call,
                             .before = operation.word.before,
                             .bytes = static_cast<uint32_t>(operation.bytes),
-                            .piece_bytes = static_cast<uint32_t>(bytes),
-                            .stream = stream,
+                            .piece_bytes = static_cast<uint16_t>(bytes),
+                            .stream = static_cast<uint8_t>(stream),
                             .piece = piece};
     const std::byte* data = bytes > 0 ? operation.source + operation.done : nullptr;
     if (!send_in_slot(pair, header, data)) return false;
@@ -269,9 +284,9 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
             fail_pair(pair, "a piece of a message came before its offer");
             return;
         }
-        const std::byte* memory = slot_memory(pair, slot, false);
+        const std::byte* end = header_memory(pair, slot, false);
         SlotHeader header;
-        std::memcpy(&header, memory, sizeof header);
+        std::memcpy(&header, end, sizeof header);
         const CallWord word{header.call, header.before, 0};
         if (!operation.is_begun && !agrees(pair, stream, operation, word, header.bytes)) return;
         const bool is_first = !operation.is_begun;
@@ -289,7 +304,7 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
             return;
         }
         if (operation.target && header.piece_bytes > 0) {
-            std::memcpy(operation.target + operation.done, memory + sizeof header,
+            std::memcpy(operation.target + operation.done, end - header.piece_bytes,
                         header.piece_bytes);
         }
         operation.done += header.piece_bytes;
@@ -308,6 +323,7 @@ void Rc::tell(uint32_t pair, uint32_t also) {
     write.number = slots.write();
     write.is_signaled = also != 0 || slots.must_signal(write.number);
     if (also != 0) pairs_[pair].last_number = write.number;
+    slots.count_immediate();
     slots.told();
     post(pair, write);
 }
@@ -325,28 +341,36 @@ void Rc::advance(uint32_t pair) {
     }
 }
 
+// What was written before it is there, whatever a device does.
 void Rc::arrive(uint32_t pair, uint32_t immediate) {
     Pair& at = pairs_[pair];
     if (const int outcome = endpoint_->recv(pair); outcome != 0) {
         fail_pair(pair, "a receive could not be posted: ", std::strerror(outcome));
         return;
     }
+    take_tails(pair);
+    if (at.has_failed) return;
+    at.slots.hear_immediate();
     if ((immediate & kIsWord) != 0) {
         at.slots.hear(immediate);
         at.is_left_by_peer |= (immediate & kIsLast) != 0;
-        return;
+    } else {
+        take_piece(pair, immediate);
     }
+}
+
+void Rc::take_piece(uint32_t pair, uint32_t slot) {
+    Pair& at = pairs_[pair];
     SlotHeader header;
-    if (immediate < kSlots) {
-        std::memcpy(&header, slot_memory(pair, immediate, false), sizeof header);
-    }
-    if (immediate >= kSlots || !at.slots.arrive(immediate, header)) {
+    const std::byte* end = slot < kSlots ? header_memory(pair, slot, false) : nullptr;
+    if (end) std::memcpy(&header, end, sizeof header);
+    if (!end || !at.slots.arrive(slot, header)) {
         fail_pair(pair, "a piece of a message came out of turn");
         return;
     }
     at.slots.hear(header.freed);
     if (header.stream == kOffers) {
-        take_offer(pair, header, slot_memory(pair, immediate, false) + sizeof header);
+        take_offer(pair, header, end);
     } else {
         advance_recvs(pair, header.stream);
     }
@@ -383,6 +407,7 @@ bool Rc::take_completions() {
 
 void Rc::poll() {
     take_completions();
+    if (polls_tails_) look_for_tails();
     if (++polls_ % kPollsPerClock == 0) look_if_due();
 }
 

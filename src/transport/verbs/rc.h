@@ -28,15 +28,16 @@ Need need_of(uint32_t peers, uint32_t mtu_bytes);
 class Rc final : public Transport {
   public:
     // peers: by the number of their pair, ascending. Messages from direct_bytes on go straight, 0:
-    // none; the sender's counts.
+    // none; the sender's counts. polls_tails: pieces come without immediates, as their ends land
+    // last here (rc_tails.cpp); then nobody is woken by them.
     Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
-       std::vector<Rank> peers, size_t direct_bytes);
+       std::vector<Rank> peers, size_t direct_bytes, bool polls_tails = false);
     ~Rc() override;
     Rc(const Rc&) = delete;
     Rc& operator=(const Rc&) = delete;
 
     [[nodiscard]] std::span<const Rank> peers() const { return peers_; }
-    [[nodiscard]] PairCard card(uint32_t pair) const { return endpoint_->card(pair); }
+    [[nodiscard]] PairCard card(uint32_t pair) const;
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other);
 
     void send(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,
@@ -45,7 +46,7 @@ class Rc final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override { return ticket.state; }
     void poll() override;
-    [[nodiscard]] int wait_fd() override { return endpoint_->wait_fd(); }
+    [[nodiscard]] int wait_fd() override { return polls_tails_ ? -1 : endpoint_->wait_fd(); }
     [[nodiscard]] bool arm() override;
     void cancel(Ticket& ticket) override;
     [[nodiscard]] bool can_set_aside() const override { return true; }
@@ -144,14 +145,14 @@ class Rc final : public Transport {
     static void remove(Line& line, Operation* operation);
     static Operation* find(const Line& line, const Ticket& ticket);
 
-    [[nodiscard]] std::byte* slot_memory(uint32_t pair, uint32_t slot, bool is_own) const;
+    [[nodiscard]] std::byte* header_memory(uint32_t pair, uint32_t slot, bool is_own) const;
     void advance(uint32_t pair);
     void advance_sends(uint32_t pair);
     bool send_in_slot(uint32_t pair, SlotHeader header, const void* data);
     bool send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece);
     bool send_direct(uint32_t pair, uint32_t stream, Operation& operation);
     bool write_direct(uint32_t pair, Operation& operation);
-    void take_offer(uint32_t pair, const SlotHeader& header, const std::byte* memory);
+    void take_offer(uint32_t pair, const SlotHeader& header, const std::byte* end);
     bool take_sign(uint32_t pair, uint32_t stream, Operation& operation, Piece piece,
                    bool is_first);
     void make_offers(uint32_t pair);
@@ -171,6 +172,10 @@ class Rc final : public Transport {
     void fail_by(const Completion& completion);
     void look_for_cause();
     void arrive(uint32_t pair, uint32_t immediate);
+    void take_piece(uint32_t pair, uint32_t slot);
+    void prepare_tails();
+    bool take_tails(uint32_t pair);
+    void look_for_tails();
     void note(uint32_t pair, const char* why, const char* more = "");
     void write_error(uint32_t pair, const char* why, const char* more);
     void fail_pair(uint32_t pair, const char* why, const char* more = "");
@@ -183,6 +188,7 @@ class Rc final : public Transport {
     size_t slot_bytes_;
     std::vector<Rank> peers_;
     size_t direct_bytes_;
+    bool polls_tails_;
     uint64_t sent_straight_ = 0;
     uint64_t sent_copied_ = 0;
     std::unique_ptr<Pair[]> pairs_;

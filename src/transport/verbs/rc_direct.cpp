@@ -80,14 +80,14 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
 }
 
 // The answer to what the stream's first send has announced.
-void Rc::take_offer(uint32_t pair, const SlotHeader& header, const std::byte* memory) {
+void Rc::take_offer(uint32_t pair, const SlotHeader& header, const std::byte* end) {
     Pair& at = pairs_[pair];
     Offer offer;
     if (header.piece_bytes != sizeof offer) {
         fail_pair(pair, "an offer of memory has a wrong size");
         return;
     }
-    std::memcpy(&offer, memory, sizeof offer);
+    std::memcpy(&offer, end - sizeof offer, sizeof offer);
     at.slots.release(kOffers);
     if (is_closing_) return;
     Operation* operation =

@@ -14,7 +14,7 @@ constexpr uint64_t kLookNs = 1'000'000'000;
 // A completion that has come before the queue was told to speak is not spoken of, so this looks
 // behind that. Who sleeps polls seldom: the clock is looked at each time.
 bool Rc::arm() {
-    if (!endpoint_->arm()) return false;
+    if (polls_tails_ || !endpoint_->arm()) return false;
     look_if_due();
     return !take_completions();
 }

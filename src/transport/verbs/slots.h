@@ -6,6 +6,11 @@
 // odd and even buffers rest on one collective after the other; here calls may overlap, so slots are
 // given back by the receiver. docs/protocol/verbs.md has the states.
 //
+// A piece may come without an immediate, where the receiver looks for it in memory (rc_tails.cpp).
+// Its slot is one of the shared, and the piece before it has said which, so that there is one place
+// to look at; its number, which is placed last, says that it is there. Pieces are taken in the
+// order in which they were written, with and without immediates.
+//
 // Invariants (checked here, and by tests/unit/transport/verbs):
 //   I1  A slot is written again only after the receiver gave it back, and after the write before is
 //       complete here (its memory is the device's until then).
@@ -17,6 +22,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "transport/transport.h"
 
@@ -39,6 +45,8 @@ inline constexpr uint32_t kSignalEvery = 8;
 static_assert(kLongSends > kSignalEvery && kLongSends < kSends);
 // So many slots are given back by a word of their own, where no message goes the other way.
 inline constexpr uint32_t kTellAfter = 10;
+// Sooner where all pieces go by the shared ones, so that one is free for the next piece in time.
+inline constexpr uint32_t kTellTailsAfter = 6;
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
 
 // What an immediate says.
@@ -46,32 +54,52 @@ inline constexpr uint32_t kIsWord = 1u << 31;  // about all slots: bit i as in f
 inline constexpr uint32_t kIsLast = 1u << 30;  // with it: no more comes from that end
 inline constexpr uint32_t kAllSlots = (1u << kSlots) - 1;
 
-enum class Piece : uint32_t {
+enum class Piece : uint8_t {
     kData,
     kGivenUp,    // no data: the message ends here, and is none
     kAnnounced,  // no data: they go straight into the receiver's memory, once it offers some
     kWhole,      // no data: they are all there
 };
 
-// At the beginning of each slot.
+// The numbers of a pair's pieces, one way, from here on: modulo 2^64, and soon over it, so that
+// this is nothing rare.
+inline constexpr uint64_t kFirstPiece = UINT64_MAX - 49;
+// Of what stands in a slot: this piece or a later one.
+constexpr bool has_come(uint64_t number, uint64_t wanted) {
+    return static_cast<int64_t>(number - wanted) >= 0;
+}
+
+// At the end of each slot, behind its data.
 struct SlotHeader {
     uint64_t call = 0;  // the CallWord
     uint64_t before = 0;
-    uint32_t bytes = 0;        // of the whole message
-    uint32_t piece_bytes = 0;  // here
-    uint32_t freed = 0;        // as in freed()
-    uint32_t stream = 0;       // the MessageId's slot, or kOffers
-    uint32_t sequence = 0;     // of the stream, by pieces
+    uint32_t bytes = 0;  // of the whole message
+    uint32_t freed = 0;  // as in freed()
+    uint16_t piece_bytes = 0;
+    uint8_t stream = 0;  // the MessageId's slot, or kOffers
     Piece piece = Piece::kData;
+    uint8_t next = 0xff;  // where the next piece comes that has no immediate; 0xff: none does
+    uint8_t told = 0;     // immediates, this piece's too, modulo 2^8: more than are on their way
+    uint16_t pad = 0;
+    uint64_t number = kFirstPiece;
 };
+static_assert(sizeof(SlotHeader) == 40 && kRecvs < 256);
 
 class Slots {
   public:
     Slots();
 
     // ---- writing ----
+    // The other end looks for pieces in memory.
+    void choose_ahead();
     // A slot for a piece of the stream, from here on in use; kNoSlot: none is free.
     uint32_t take(uint32_t stream);
+    // The one that was chosen for the next piece, whatever its stream; kNoSlot: none.
+    [[nodiscard]] uint32_t ahead() const { return ahead_; }
+    uint32_t take_ahead() { return std::exchange(ahead_, kNoSlot); }
+    // What a header says beside the message. tells: it goes with an immediate.
+    void sign(SlotHeader& header, bool tells);
+    void count_immediate() { ++told_immediates_; }
     [[nodiscard]] bool may_write() const { return written_ - complete_ < kSends; }
     // One from the program's memory: some are left for slots, and what goes by slots waits for no
     // more than these, as a queue pair keeps the order.
@@ -80,18 +108,26 @@ class Slots {
     uint64_t write(uint32_t slot = kNoSlot);
     // Whether that one has to be signaled: a piece of the stream, or no piece. Where its stream has
     // no slot left, its completion, which tells of all before, will be waited for. So either some
-    // shared slot is there for every stream, or what the streams wait for will be told.
+    // shared slot is there for every stream, or what the streams wait for will be told. Where slots
+    // are chosen ahead, that is one for every stream.
     [[nodiscard]] bool must_signal(uint64_t number, uint32_t stream = kNoSlot) const {
-        return number % kSignalEvery == 0 || (stream != kNoSlot && available(stream) == 0);
+        return number % kSignalEvery == 0 || (stream != kNoSlot && has_none(stream));
     }
     // All writes up to this one are complete.
     void complete(uint64_t number);
     [[nodiscard]] bool is_complete(uint64_t number) const { return number <= complete_; }
-    [[nodiscard]] uint32_t next_sequence(uint32_t stream) { return sent_[stream]++; }
     // What the other end says of its freed(). Words come in the order in which they were said.
     void hear(uint32_t freed) { heard_ = freed & kAllSlots; }
 
     // ---- reading ----
+    // This end looks for pieces in memory.
+    void await_ahead();
+    // Where the next piece may come without an immediate, and its number; kNoSlot: it does not.
+    [[nodiscard]] uint32_t awaited() const { return awaited_; }
+    [[nodiscard]] uint64_t awaited_number() const { return received_; }
+    // Immediates that have come, modulo 2^8.
+    [[nodiscard]] uint8_t immediates() const { return immediates_; }
+    void hear_immediate() { ++immediates_; }
     // A piece has come into the slot. False where it breaks the order, or what slots are for.
     bool arrive(uint32_t slot, const SlotHeader& header);
     // The slot of the stream's first piece that has not been read; kNoSlot.
@@ -105,8 +141,9 @@ class Slots {
     void told() { told_ = freed_; }
 
   private:
-    // The stream's slots that may be written, by bits.
-    [[nodiscard]] uint32_t available(uint32_t stream) const;
+    // Those of these slots that may be written, by bits.
+    [[nodiscard]] uint32_t available(uint32_t slots) const;
+    [[nodiscard]] bool has_none(uint32_t stream) const;
 
     // Bits: the slot has been taken so often (of an odd or even number), the other end's freed().
     uint32_t taken_ = 0;
@@ -114,7 +151,10 @@ class Slots {
     uint64_t written_ = 0;
     uint64_t complete_ = 0;
     std::array<uint64_t, kSlots> write_of_{};
-    std::array<uint32_t, kStreams> sent_{};
+    uint64_t sent_ = kFirstPiece;
+    bool chooses_ahead_ = false;
+    uint32_t ahead_ = kNoSlot;
+    uint8_t told_immediates_ = 0;
 
     uint32_t occupied_ = 0;
     uint32_t freed_ = 0;
@@ -122,7 +162,10 @@ class Slots {
     std::array<uint32_t, kStreams> first_;
     std::array<uint32_t, kStreams> last_;
     std::array<uint32_t, kSlots> next_;
-    std::array<uint32_t, kStreams> received_{};
+    uint64_t received_ = kFirstPiece;
+    bool awaits_ahead_ = false;
+    uint32_t awaited_ = kNoSlot;
+    uint8_t immediates_ = 0;
 };
 
 }  // namespace tutti::transport::verbs

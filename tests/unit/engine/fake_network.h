@@ -132,6 +132,11 @@ class FakeNetwork {
             return inner_->poll(completions);
         }
         [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
+        // Its bytes are placed by whoever moves the network.
+        [[nodiscard]] uint64_t look(const std::byte* word) const override {
+            const std::lock_guard lock(network_.mutex_);
+            return inner_->look(word);
+        }
         bool arm() override {
             const std::lock_guard lock(network_.mutex_);
             return inner_->arm();

@@ -112,13 +112,13 @@ TEST(Direct, AnOfferOfAWrongSizeIsRefused) {
     end.send(0, {.slot = 3}, memory.data(), memory.size(), sent);
     const SlotHeader header{.bytes = 32, .piece_bytes = 8, .stream = kOffers};
     std::byte* own = stranger->memory().data();
-    std::memcpy(own, &header, sizeof header);
     const uint64_t bytes = memory.size();
     const uint32_t stream = 3;
-    std::memcpy(own + sizeof header + 8, &bytes, sizeof bytes);
-    std::memcpy(own + sizeof header + 16, &stream, sizeof stream);
-    const Write offer{.bytes = sizeof header + 32,
-                      .remote_offset = size_t{kOffers} * kMtuBytes,
+    std::memcpy(own + 8, &bytes, sizeof bytes);
+    std::memcpy(own + 16, &stream, sizeof stream);
+    std::memcpy(own + 32, &header, sizeof header);
+    const Write offer{.bytes = 32 + sizeof header,
+                      .remote_offset = size_t{kOffers + 1} * kMtuBytes - 32 - sizeof header,
                       .immediate = kOffers};
     ASSERT_EQ(stranger->write(0, offer), 0);
     while (!verbs.is_idle()) {

@@ -22,11 +22,15 @@ inline constexpr int kTurnsMax = 200'000;
 // Two ranks.
 class Ends {
   public:
-    explicit Ends(const test::FakeRules& rules, size_t direct_bytes = 0) : verbs(2, rules) {
+    // polls_tails: by rank.
+    explicit Ends(const test::FakeRules& rules, size_t direct_bytes = 0,
+                  const std::array<bool, 2>& polls_tails = {})
+        : verbs(2, rules) {
         for (uint32_t rank = 0; rank < 2; ++rank) {
             auto endpoint = verbs.device(rank).make_endpoint(need_of(1, kMtuBytes));
-            ends[rank] = std::make_unique<Rc>(std::move(endpoint.value()), verbs, kMtuBytes,
-                                              std::vector<Rank>{1 - rank}, direct_bytes);
+            ends[rank] =
+                std::make_unique<Rc>(std::move(endpoint.value()), verbs, kMtuBytes,
+                                     std::vector<Rank>{1 - rank}, direct_bytes, polls_tails[rank]);
         }
         for (uint32_t rank = 0; rank < 2; ++rank) {
             const auto connected =

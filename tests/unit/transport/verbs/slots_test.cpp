@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
@@ -13,10 +14,10 @@
 namespace tutti::transport::verbs {
 namespace {
 
-SlotHeader header_of(uint32_t stream, uint32_t sequence) {
+SlotHeader header_of(uint32_t stream, uint64_t number) {
     SlotHeader header;
-    header.stream = stream;
-    header.sequence = sequence;
+    header.stream = static_cast<uint8_t>(stream);
+    header.number = kFirstPiece + number;
     return header;
 }
 
@@ -66,7 +67,7 @@ TEST(Slots, PiecesKeepTheirOrder) {
     EXPECT_EQ(slots.first(2), kNoSlot);
     EXPECT_TRUE(slots.arrive(2, header_of(2, 0)));
     EXPECT_TRUE(slots.arrive(28, header_of(2, 1)));
-    EXPECT_TRUE(slots.arrive(20, header_of(5, 0)));
+    EXPECT_TRUE(slots.arrive(20, header_of(5, 2)));
     EXPECT_EQ(slots.first(2), 2u);
     slots.release(2);
     EXPECT_EQ(slots.first(2), 28u);
@@ -90,7 +91,7 @@ TEST(Slots, AreToldOfWhereManyWait) {
     Slots slots;
     for (uint32_t i = 0; i < kTellAfter; ++i) {
         EXPECT_FALSE(slots.must_tell());
-        ASSERT_TRUE(slots.arrive(i, header_of(i, 0)));
+        ASSERT_TRUE(slots.arrive(i, header_of(i, i)));
         slots.release(i);
     }
     EXPECT_TRUE(slots.must_tell());
@@ -105,9 +106,43 @@ TEST(Slots, AreToldOfWhereNoSharedOneIsFree) {
     slots.release(0);
     for (uint32_t slot = kStreams; slot < kSlots; ++slot) {
         EXPECT_FALSE(slots.must_tell());
-        ASSERT_TRUE(slots.arrive(slot, header_of(1, slot - kStreams)));
+        ASSERT_TRUE(slots.arrive(slot, header_of(1, slot - kStreams + 1)));
     }
     EXPECT_TRUE(slots.must_tell());
+}
+
+// Numbers are compared modulo 2^64, whatever they are near.
+TEST(Slots, NumbersRollOver) {
+    for (const uint64_t wanted : {kFirstPiece, uint64_t{0}, uint64_t{1} << 63, UINT64_MAX}) {
+        EXPECT_TRUE(has_come(wanted, wanted));
+        EXPECT_TRUE(has_come(wanted + kSlots, wanted));
+        EXPECT_FALSE(has_come(wanted - 1, wanted));
+        EXPECT_FALSE(has_come(wanted - kSlots, wanted));
+    }
+    EXPECT_EQ(kFirstPiece + 50, 0u);
+}
+
+// The next slot is one of the shared ones, as long as one is free.
+TEST(Slots, AreChosenAhead) {
+    Slots slots;
+    slots.choose_ahead();
+    SlotHeader header;
+    for (uint32_t slot = kStreams; slot < kSlots; ++slot) {
+        EXPECT_EQ(slots.ahead(), slot);
+        EXPECT_EQ(slots.take_ahead(), slot);
+        slots.sign(header, false);
+        EXPECT_EQ(header.next, slot + 1 < kSlots ? slot + 1 : 0xff);
+        EXPECT_EQ(slots.must_signal(slots.write(slot), 0), slot + 1 == kSlots || slot == 27);
+    }
+    EXPECT_EQ(slots.take(0), 0u);
+    slots.hear(1u << 22);
+    slots.sign(header, true);
+    EXPECT_EQ(header.next, 0xff) << "its write is not complete";
+    slots.complete(8);
+    slots.sign(header, true);
+    EXPECT_EQ(header.next, 22);
+    EXPECT_EQ(header.told, 2) << "its own too";
+    EXPECT_EQ(header.number, kFirstPiece + 11);
 }
 
 // Two ends that write and read what they feel like, both ways over connections that keep order:
@@ -121,6 +156,7 @@ class SlotsWalk : public testing::Test {
         SlotHeader header;
         uint64_t write = 0;
         bool is_signaled = false;
+        bool tells = true;
     };
     struct End {
         Slots slots;
@@ -129,22 +165,23 @@ class SlotsWalk : public testing::Test {
         std::array<uint64_t, kStreams> sent{};
         std::array<uint64_t, kStreams> read{};
     };
-    void send(uint32_t from, uint32_t slot, SlotHeader header) {
+    void send(uint32_t from, uint32_t slot, const SlotHeader& header, bool tells) {
         Slots& slots = ends_[from].slots;
         const uint64_t number = slots.write(slot);
-        header.freed = slots.freed();
-        slots.told();
         const bool is_signaled =
             slot == kNoSlot ? slots.must_signal(number) : slots.must_signal(number, header.stream);
-        ends_[1 - from].coming.push_back({slot, header, number, is_signaled});
-        ASSERT_LE(ends_[1 - from].coming.size(), 2 * kSlots);
+        ends_[1 - from].coming.push_back({slot, header, number, is_signaled, tells});
+        ASSERT_LE(std::ranges::count(ends_[1 - from].coming, true, &Flying::tells), 2 * kSlots);
     }
     void write(uint32_t from, uint32_t stream) {
         Slots& slots = ends_[from].slots;
         if (!slots.may_write()) return;
-        const uint32_t slot = slots.take(stream);
+        const bool tells = slots.ahead() == kNoSlot;
+        const uint32_t slot = tells ? slots.take(stream) : slots.take_ahead();
         if (slot == kNoSlot) return;
-        send(from, slot, header_of(stream, slots.next_sequence(stream)));
+        SlotHeader header = header_of(stream, 0);
+        slots.sign(header, tells);
+        send(from, slot, header, tells);
         ++ends_[from].sent[stream];
     }
     void land(uint32_t to) {
@@ -152,6 +189,13 @@ class SlotsWalk : public testing::Test {
         if (end.coming.empty()) return;
         const Flying flying = end.coming.front();
         end.coming.pop_front();
+        if (flying.tells) {
+            end.slots.hear_immediate();
+        } else {
+            ASSERT_EQ(end.slots.awaited(), flying.slot);
+            ASSERT_EQ(end.slots.awaited_number(), flying.header.number);
+            ASSERT_EQ(end.slots.immediates(), flying.header.told);
+        }
         if (flying.slot != kNoSlot) {
             ASSERT_TRUE(end.slots.arrive(flying.slot, flying.header));
         }
@@ -167,7 +211,12 @@ class SlotsWalk : public testing::Test {
     void complete(uint32_t at) { ends_[at].slots.complete(ends_[at].completed); }
     void tell(uint32_t from) {
         Slots& slots = ends_[from].slots;
-        if (slots.must_tell() && slots.may_write()) send(from, kNoSlot, {});
+        if (!slots.must_tell() || !slots.may_write()) return;
+        SlotHeader word;
+        word.freed = slots.freed();
+        slots.told();
+        slots.count_immediate();
+        send(from, kNoSlot, word, true);
     }
     void run(Prng& prng) {
         for (int turn = 0; turn < 4000; ++turn) {
@@ -221,6 +270,11 @@ TEST_F(SlotsWalk, Seeds) {
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
         ends_ = {};
+        for (const uint32_t to : {0u, 1u}) {
+            if ((seed >> to & 1) == 0) continue;
+            ends_[to].slots.await_ahead();
+            ends_[1 - to].slots.choose_ahead();
+        }
         Prng prng(seed);
         run(prng);
         for (const uint32_t from : {0u, 1u}) {

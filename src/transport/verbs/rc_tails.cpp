@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pieces that come without immediates: this end looks for them in memory, as in Kini 2003, Section
+// 5.3. It rests on the promise that the last eight bytes of a write of a packet at most, the number
+// of its piece, are placed last. What is read behind them, Endpoint::look() has read first.
+//
+// A pair is looked at where something is awaited of it, at one word: the piece before has said in
+// which slot the next one comes. What nobody waits for stays where it is, and the sender, short of
+// slots that were chosen ahead, goes on by immediates.
+//
+// Pieces are taken in the order in which they were written, so that `freed` is heard in the order
+// in which it was said. Before an immediate, all pieces that were written before it: they are there
+// once its receive is complete, whatever is promised of ends. A piece behind an immediate that has
+// not been polled yet, or with one, which its header says, waits for that.
+#include <cstddef>
+#include <cstring>
+
+#include "transport/verbs/rc.h"
+
+namespace tutti::transport::verbs {
+
+// No slot looks as if its first piece were there.
+void Rc::prepare_tails() {
+    SlotHeader none;
+    none.number = kFirstPiece - 1;
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        pairs_[pair].slots.await_ahead();
+        for (uint32_t slot = 0; slot < kSlots; ++slot) {
+            std::memcpy(header_memory(pair, slot, false), &none, sizeof none);
+        }
+    }
+}
+
+// True where there was one. No more than there are slots: before an immediate that is all, and a
+// peer that sends on and on keeps nobody here.
+bool Rc::take_tails(uint32_t pair) {
+    const Pair& at = pairs_[pair];
+    const Slots& slots = at.slots;
+    bool has_taken = false;
+    for (uint32_t i = 0; i < kSlots && !at.has_failed; ++i) {
+        const uint32_t slot = slots.awaited();
+        if (slot == kNoSlot) break;
+        const std::byte* end = header_memory(pair, slot, false);
+        const uint64_t number = endpoint_->look(end + offsetof(SlotHeader, number));
+        if (!has_come(number, slots.awaited_number())) break;
+        const auto told = std::to_integer<uint8_t>(end[offsetof(SlotHeader, told)]);
+        if (told != slots.immediates()) break;
+        take_piece(pair, slot);
+        has_taken = true;
+    }
+    return has_taken;
+}
+
+void Rc::look_for_tails() {
+    for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
+        const Pair& at = pairs_[pair];
+        if ((at.recving | at.sending) == 0 || at.has_failed) continue;
+        if (take_tails(pair)) advance(pair);
+    }
+}
+
+}  // namespace tutti::transport::verbs
