@@ -79,6 +79,7 @@ typedef struct tutti_verbs_info {
     tutti_verbs_state state;
     uint32_t hosts;
     uint32_t peers;        /* with which this member is connected; to others messages go as before */
+    uint32_t polls_tails;  /* 1: it finds messages by their ends in memory (TUTTI_VERBS_TAIL) */
     uint64_t memory_bytes; /* that it has registered for them */
     uint64_t long_messages; /* that it has sent straight from memory to memory */
     uint64_t long_copied;   /* that it has not, since one end could not register its memory */

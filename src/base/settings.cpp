@@ -350,6 +350,12 @@ constexpr auto kLastEntries = std::to_array<Entry>({
          return s.verbs.direct_bytes == 0 ? "off" : shown(s.verbs.direct_bytes);
      },
      "from 4K to 1G"},
+    {{"TUTTI_VERBS_TAIL", "--verbs-tail", "0|1", "0",
+      "Ranks that do not outnumber the processors find RDMA messages by looking at the ends of "
+      "their packets in memory, instead of waiting for a completion each. Right on adapters that "
+      "place the end of a packet last, which no specification promises: see docs/verbs.md."},
+     [](Settings& s, std::string_view v) { return assign(s.verbs.polls_tails, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.verbs.polls_tails); }},
     {{"TUTTI_FAULTS", "--faults", "drop:P,dup:P,reorder:N,fail:N,seed:N", "none",
       "Makes the network worse, by seed, for tests: loses and doubles so many of the packets that "
       "a rank receives, lets up to N (at most 64) overtake another, gives up each multicast group "

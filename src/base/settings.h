@@ -66,6 +66,7 @@ struct VerbsSettings {
     // Of two copies of so many bytes and two registrations of so many pages about the same is
     // expected to take as long; measured on no adapter yet. 0: never.
     uint64_t direct_bytes = 256u << 10;
+    bool polls_tails = false;
 };
 
 struct Settings {

@@ -157,9 +157,10 @@ Report VerbsMaker::make_ends() {
         auto endpoint = device_->make_endpoint(need);
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
         part.bytes = pairs * need.pair_bytes;
+        const VerbsSettings& settings = context_.settings().verbs;
         part.messages =
             std::make_unique<Rc>(std::move(endpoint.value()), context_.clock(), mtu_bytes_, peers_,
-                                 context_.settings().verbs.direct_bytes);
+                                 settings.direct_bytes, settings.polls_tails && !is_crowded_);
     }
     messages_ = part.messages.get();
     inter_node_.add_verbs(std::move(part));

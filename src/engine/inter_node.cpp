@@ -56,6 +56,7 @@ void InterNode::describe(tutti_verbs_info& info) const {
         info.state = TUTTI_VERBS_ON;
         if (verbs_.messages) {
             info.peers = static_cast<uint32_t>(verbs_.messages->peers().size());
+            info.polls_tails = verbs_.messages->polls_tails() ? 1 : 0;
             info.long_messages = verbs_.messages->sent_straight();
             info.long_copied = verbs_.messages->sent_copied();
         }

@@ -93,7 +93,9 @@ std::string verbs_text(std::span<const VerbsRecord> rows) {
         if (is_on) {
             text += ": its first rank by " + std::string(info.port) + " to " +
                     std::to_string(info.peers) + (info.peers == 1 ? " rank, " : " ranks, ") +
-                    memory_text(info.memory_bytes) + " registered" + long_text(info) + "\n";
+                    memory_text(info.memory_bytes) + " registered" +
+                    (info.polls_tails != 0 ? ", messages found by their ends" : "") +
+                    long_text(info) + "\n";
         } else {
             text += std::string(": ") + info.reason + "\n";
         }
@@ -115,6 +117,7 @@ nlohmann::ordered_json verbs_json(std::span<const VerbsRecord> rows) {
             entry["port"] = info.port;
             entry["peers"] = info.peers;
             entry["registered_bytes"] = info.memory_bytes;
+            entry["polls_tails"] = info.polls_tails != 0;
             entry["long_messages"] = info.long_messages;
             entry["long_copied"] = info.long_copied;
         } else {

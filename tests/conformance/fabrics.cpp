@@ -156,7 +156,7 @@ class RoutedFabric final : public Fabric {
 // All ranks connected with all, over the fake.
 class VerbsFabric final : public Fabric {
   public:
-    // Messages from direct_bytes on go straight.
+    // Messages from direct_bytes on go straight; where ends land last, the ends look for them.
     VerbsFabric(uint32_t ranks, size_t direct_bytes, const FakeRules& rules = {})
         : verbs_(ranks, rules) {
         for (Rank rank = 0; rank < ranks; ++rank) {
@@ -166,8 +166,9 @@ class VerbsFabric final : public Fabric {
             for (Rank peer = 0; peer < ranks; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            ends_.push_back(std::make_unique<transport::verbs::Rc>(
-                std::move(endpoint.value()), verbs_, kMtuBytes, peers, direct_bytes));
+            ends_.push_back(std::make_unique<transport::verbs::Rc>(std::move(endpoint.value()),
+                                                                   verbs_, kMtuBytes, peers,
+                                                                   direct_bytes, rules.ends_last));
         }
         for (Rank rank = 0; rank < ranks; ++rank) {
             for (Rank peer = rank + 1; peer < ranks; ++peer) {
@@ -236,6 +237,10 @@ const std::vector<FabricMaker>& fabrics() {
          [](uint32_t ranks) {
              return std::make_unique<VerbsFabric>(ranks, 4096,
                                                   FakeRules{.exposed_bytes_max = 200'000});
+         }},
+        {"verbs_tails",
+         [](uint32_t ranks) {
+             return std::make_unique<VerbsFabric>(ranks, 4096, FakeRules{.ends_last = true});
          }},
         {"routes", [](uint32_t ranks) { return std::make_unique<RoutedFabric>(ranks); }},
         {"faulty_routes",

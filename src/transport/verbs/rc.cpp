@@ -254,19 +254,6 @@ void Rc::end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order) {
     release(operation);
 }
 
-bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {
-    std::vector<Kept>& kept = pairs_[pair].streams[stream].kept;
-    const Kept& first = kept.front();
-    if (!agrees(pair, stream, operation, first.word, first.bytes.size())) return false;
-    if (!first.bytes.empty()) {
-        std::memcpy(operation.target, first.bytes.data(), first.bytes.size());
-    }
-    const uint64_t order = first.order;
-    kept.erase(kept.begin());
-    end_recv(pair, stream, State::kDone, order);
-    return true;
-}
-
 // What has come for the receives of a stream, in order. A message that does not fit its receive
 // stays where it is.
 void Rc::advance_recvs(uint32_t pair, uint32_t stream) {

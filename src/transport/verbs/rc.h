@@ -56,6 +56,7 @@ class Rc final : public Transport {
     [[nodiscard]] std::string error() const override;
     [[nodiscard]] Disagreement disagreement() const override { return disagreement_; }
 
+    [[nodiscard]] bool polls_tails() const { return polls_tails_; }
     // Long messages that went straight from memory to memory, and those for which an end could not
     // register its own.
     [[nodiscard]] uint64_t sent_straight() const { return sent_straight_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is called off, and what is put aside for a later receive.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <utility>
@@ -31,6 +32,19 @@ void Rc::cancel(Ticket& ticket) {
     remove(line, operation);
     release(operation);
     if (!line.first) (&line == &of.recvs ? at.recving : at.sending) &= ~(1u << stream);
+}
+
+bool Rc::take_kept(uint32_t pair, uint32_t stream, Operation& operation) {
+    std::vector<Kept>& kept = pairs_[pair].streams[stream].kept;
+    const Kept& first = kept.front();
+    if (!agrees(pair, stream, operation, first.word, first.bytes.size())) return false;
+    if (!first.bytes.empty()) {
+        std::memcpy(operation.target, first.bytes.data(), first.bytes.size());
+    }
+    const uint64_t order = first.order;
+    kept.erase(kept.begin());
+    end_recv(pair, stream, State::kDone, order);
+    return true;
 }
 
 State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_t bytes,

@@ -76,7 +76,8 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_VERBS_TC=106",
                                             "TUTTI_VERBS_TIMEOUT=17",
                                             "TUTTI_VERBS_RETRIES=3",
-                                            "TUTTI_VERBS_DIRECT=1M"};
+                                            "TUTTI_VERBS_DIRECT=1M",
+                                            "TUTTI_VERBS_TAIL=1"};
 
 TEST(Settings, EveryOneIsRead) {
     const auto parsed = parse_settings(kEveryOne);
@@ -125,6 +126,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.verbs.timeout, 17u);
     EXPECT_EQ(s.verbs.retries, 3u);
     EXPECT_EQ(s.verbs.direct_bytes, 1u << 20);
+    EXPECT_TRUE(s.verbs.polls_tails);
 }
 
 // Where it is told what is in force, that gives the same again.
@@ -217,6 +219,7 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_VERBS_TC", {"256", "high"}},
     {"TUTTI_VERBS_TIMEOUT", {"7", "21", "1s"}},
     {"TUTTI_VERBS_RETRIES", {"0", "7"}},
+    {"TUTTI_VERBS_TAIL", {"2", "auto"}},
     {"TUTTI_VERBS_DIRECT", {"0", "4095", "2G", "never"}},
     {"TUTTI_FAULTS", {"drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
     {"TUTTI_FABRIC", {}},

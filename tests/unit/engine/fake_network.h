@@ -18,7 +18,8 @@ namespace tutti::test {
 
 class FakeNetwork {
   public:
-    FakeNetwork(uint32_t ranks, uint64_t seed) : verbs_(ranks, {.seed = seed}) {}
+    FakeNetwork(uint32_t ranks, uint64_t seed, bool ends_last = false)
+        : verbs_(ranks, {.seed = seed, .ends_last = ends_last}) {}
     FakeNetwork(const FakeNetwork&) = delete;
     FakeNetwork& operator=(const FakeNetwork&) = delete;
     ~FakeNetwork() {

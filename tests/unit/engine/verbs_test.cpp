@@ -7,6 +7,7 @@
 #include <barrier>
 #include <cstddef>
 #include <functional>
+#include <thread>
 
 #include "bootstrap/make_team.h"
 #include "engine/context.h"
@@ -20,13 +21,15 @@ namespace tutti::test {
 namespace {
 
 constexpr const char* kOn = "TUTTI_VERBS=on";
+constexpr const char* kTails = "TUTTI_VERBS_TAIL=1";
 
 // One context over a network; with the settings, and without multicast.
 struct Cluster {
     // on_node: the job's ranks here; more than a million have no processor of their own.
     Cluster(uint32_t ranks, std::vector<const char*> settings, uint64_t seed = 1,
             uint32_t on_node = 0)
-        : network(ranks, seed), hosts{ranks} {
+        : network(ranks, seed, std::ranges::find(settings, kTails) != settings.end()),
+          hosts{ranks} {
         settings.push_back("TUTTI_MCAST=off");
         context = make_context(settings, on_node);
     }
@@ -101,22 +104,24 @@ void run_all(const Exchanges& exchanges, uint32_t rank, tutti_team* team, const 
     }
 }
 
-// on_node: as of a Cluster.
-void run_random_mixed(uint64_t count, bool has_long, uint32_t on_node = 0) {
+// on_node: as of a Cluster. has_tails: of two ranks, as more may outnumber the processors here.
+void run_random_mixed(uint64_t count, bool has_long, uint32_t on_node = 0, bool has_tails = false) {
     const Seeds seeds = Seeds::wanted(count);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng prng(seed);
-        const auto ranks = static_cast<uint32_t>(2 + seed % 7);
-        const std::string hosts =
-            "TUTTI_HOSTS=" + std::to_string(2 + seed % 3) + (seed % 2 == 0 ? "" : ":round-robin");
+        const auto ranks = static_cast<uint32_t>(has_tails ? 2 : 2 + seed % 7);
+        const std::string hosts = "TUTTI_HOSTS=" + std::to_string(has_tails ? 2 : 2 + seed % 3) +
+                                  (seed % 2 == 0 ? "" : ":round-robin");
         std::vector<const char*> settings{kOn, hosts.c_str(), "TUTTI_CHUNK=1K"};
         if (has_long) {
             settings.push_back(seed % 4 < 3 ? "TUTTI_VERBS_DIRECT=4K" : "TUTTI_VERBS_DIRECT=off");
         }
+        if (has_tails) settings.push_back(kTails);
         Cluster cluster(ranks, settings, seed, on_node);
         const Exchanges exchanges = draw_exchanges(prng, ranks, 12);
         cluster.run([&](uint32_t rank, tutti_team* team) {
             ASSERT_EQ(info_of(team).state, TUTTI_VERBS_ON) << info_of(team).reason;
+            EXPECT_EQ(info_of(team).polls_tails, has_tails && on_node == 0 ? 1u : 0u);
             run_all(exchanges, rank, team, hosts + replay(seed));
         });
         EXPECT_EQ(cluster.network.fault(), "") << replay(seed);
@@ -126,6 +131,10 @@ void run_random_mixed(uint64_t count, bool has_long, uint32_t on_node = 0) {
 }
 
 TEST(Verbs, RandomMixed) { run_random_mixed(24, true); }
+TEST(Verbs, RandomMixedByTheEndsOfMessages) {
+    if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "two processors";
+    run_random_mixed(24, true, 0, true);
+}
 
 // More than are connected with all: some peers by RDMA, some not, in one call.
 TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
@@ -343,6 +352,10 @@ TEST(Verbs, RequestsAtOnce) {
 constexpr uint32_t kCrowd = 2'000'000;
 
 TEST(VerbsSleep, RandomMixed) { run_random_mixed(12, false, kCrowd); }
+// Who sleeps for completions gets them, whatever is set.
+TEST(VerbsSleep, RandomMixedWhereTheEndsOfMessagesAreWanted) {
+    run_random_mixed(4, false, kCrowd, true);
+}
 
 // Rank 0 comes once all others have been about to sleep, several times over; the messages that come
 // then wake them.

@@ -51,10 +51,23 @@ TEST(VerbsTable, TheLargestTeamSpeaksAndReasonsStandBehind) {
     EXPECT_EQ(json[0]["state"], "on");
     EXPECT_EQ(json[0]["communicators"], 2);
     EXPECT_EQ(json[0]["registered_bytes"], 491'520);
+    EXPECT_EQ(json[0]["polls_tails"], false);
     EXPECT_EQ(json[1]["reason"], "rank 1: this host has no RDMA device");
 }
 
 // Of all teams together.
+TEST(VerbsTable, MessagesFoundByTheirEndsAreSaid) {
+    VerbsLog log;
+    tutti_verbs_info info = info_of("MPI_COMM_WORLD");
+    info.polls_tails = 1;
+    log.add(info, 0, 4);
+    const auto rows = merge_verbs(log.records());
+    EXPECT_EQ(verbs_text(rows),
+              "tutti: messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts): its first rank by "
+              "mlx5_0:1 to 2 ranks, 0.469 MiB registered, messages found by their ends\n");
+    EXPECT_EQ(verbs_json(rows)[0]["polls_tails"], true);
+}
+
 TEST(VerbsTable, LongMessagesAreCounted) {
     VerbsLog log;
     tutti_verbs_info info = info_of("MPI_COMM_WORLD");
