@@ -32,6 +32,10 @@ inline constexpr uint32_t kMeetingMulticastFanIn = 15;
 inline constexpr uint64_t kMeetingBytesMax = 16 * 1024;
 inline constexpr uint64_t kMeetingMulticastBytesMax =
     sched::kMulticastBytesMax - sched::meet_multicast_bytes(0);
+// Those of one node tell each other vectors of so many bytes through the node's memory.
+inline constexpr uint64_t kMeetingNearBytesMax =
+    (sched::kLetterBytesMax - sched::meet_message_bytes(0)) / 2;
+
 enum class Releases : uint8_t { kAlongTree, kByMulticast };
 
 template <Releases releases>
@@ -63,10 +67,13 @@ class MeetingProgram final : public Program {
         if (round > 0 || is_empty_) return;
         for (uint32_t i = 0; i < place_.neighbours(); ++i) {
             const bool is_parent = place_.has_parent() && i == 0;
-            out.add(sched::meet_with(
-                place_.neighbour(i), is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight,
-                sched::scratch(i * room_bytes(), 2 * sched::meet_message_bytes(bytes_)),
-                sched::kAfterNone));
+            const auto in = is_parent ? sched::Incoming::kLeft : sched::Incoming::kRight;
+            const sched::Block room =
+                sched::scratch(i * room_bytes(), 2 * sched::meet_message_bytes(bytes_));
+            const std::optional<uint32_t> near = place_.near(i);
+            out.add(near && bytes_ <= kMeetingNearBytesMax
+                        ? sched::meet_near(place_.neighbour(i), *near, in, room, sched::kAfterNone)
+                        : sched::meet_with(place_.neighbour(i), in, room, sched::kAfterNone));
         }
         const sched::Block to = bytes_ > 0 ? sched::output(0, bytes_) : sched::Block{};
         const sched::Block from = bytes_ > 0 ? sched::input(0, bytes_) : sched::Block{};
@@ -118,7 +125,8 @@ Algorithm meeting_record(tutti_collective collective) {
             .has_multicast = releases == Releases::kByMulticast,
             .follows_arrival = true,
             .is_flat = releases == Releases::kByMulticast,
-            .goes_by_node = releases == Releases::kByMulticast};
+            .by_node_bytes_max =
+                releases == Releases::kByMulticast ? UINT64_MAX : kMeetingNearBytesMax};
 }
 
 }  // namespace tutti::algo

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "adapt/tree.h"
 #include "algo/algorithms.h"
@@ -36,17 +37,21 @@ class MeetingPlace {
 
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] bool has_parent() const { return on_node_.parent || among_nodes_.parent; }
+    // The index on its node of a neighbour that is on the same one.
+    [[nodiscard]] std::optional<uint32_t> near(uint32_t number) const {
+        if (!is_top()) return on_node_.neighbour(number);
+        const uint32_t parents = among_nodes_.parent ? 1 : 0;
+        if (number < parents || number >= parents + on_node_.children) return {};
+        return on_node_.neighbour(number - parents);
+    }
     // The parent is neighbour 0 where there is one; then those on the same node.
     [[nodiscard]] uint32_t neighbours() const {
         return on_node_.neighbours() + (is_top() ? among_nodes_.neighbours() : 0);
     }
     [[nodiscard]] Rank neighbour(uint32_t number) const {
-        if (!is_top()) return member(on_node_.neighbour(number));
-        const uint32_t parents = among_nodes_.parent ? 1 : 0;
-        if (number < parents) return top_of(*among_nodes_.parent);
-        number -= parents;
-        if (number < on_node_.children) return member(on_node_.neighbour(number));
-        return top_of(among_nodes_.neighbour(parents + number - on_node_.children));
+        if (const auto index = near(number)) return on_->members(among_nodes_.member)[*index];
+        const bool is_parent = among_nodes_.parent && number == 0;
+        return top_of(among_nodes_.neighbour(is_parent ? 0 : number - on_node_.children));
     }
 
   private:
@@ -54,9 +59,6 @@ class MeetingPlace {
     [[nodiscard]] bool is_top() const { return !on_node_.parent; }
     [[nodiscard]] uint32_t members(uint32_t node) const {
         return on_ != nullptr ? static_cast<uint32_t>(on_->members(node).size()) : 1;
-    }
-    [[nodiscard]] Rank member(uint32_t index) const {
-        return on_->members(among_nodes_.member)[index];
     }
     [[nodiscard]] Rank top_of(uint32_t node) const {
         return on_ != nullptr ? on_->members(node).front() : node;

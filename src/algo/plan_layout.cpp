@@ -71,7 +71,10 @@ Followed follow_flat(const Algorithm& algorithm, const Shape& shape, const NodeL
 const Placement* node_after_node(const Algorithm& algorithm, const Shape& shape,
                                  const NodeLayout& node, const Placement& placement,
                                  const Tuning& tuning) {
-    if (!algorithm.goes_by_node || tuning.flat) return nullptr;
+    const bool goes_by_node =
+        algorithm.by_node_bytes_max > 0 &&
+        (!is_vector(shape.collective) || shape.bytes <= algorithm.by_node_bytes_max);
+    if (!goes_by_node || tuning.flat) return nullptr;
     const topo::OnSwitches* switches = placement.switches();
     const bool walks = switches != nullptr && tuning.order != Order::kRanks &&
                        allows(algorithm, shape, node, switches->placement());
@@ -87,9 +90,9 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     TUTTI_ASSERT(shape.ranks == where.ranks(), "the ranks of the placement");
     TUTTI_ASSERT(shape.nodes == nullptr, "the shape of a call is that of ranks");
     Followed followed = follow(algorithm, shape, *node, where, tuned);
-    is_flat = tuning.flat || algorithm.is_flat ||
+    ranks_on = node_after_node(algorithm, shape, *node, where, tuned);
+    is_flat = tuning.flat || algorithm.is_flat || ranks_on != nullptr ||
               must_be_flat(algorithm, shape, *node, *followed.placement);
-    if (is_flat) ranks_on = node_after_node(algorithm, shape, *node, where, tuned);
     if (is_flat && ranks_on == nullptr && followed.switches == nullptr) {
         followed = follow_flat(algorithm, shape, *node, where, tuned);
         // Ranks that are nodes of their own are participants as nodes, unless they stand in order.
@@ -116,7 +119,9 @@ Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& w
     const uint32_t asked = tuning.lanes_in_flight ? tuning.lanes_in_flight : flying;
     lanes_in_flight =
         static_cast<uint32_t>(std::min<uint64_t>({asked, lanes, sched::kLanesInFlightMax}));
-    if (algorithm.follows_arrival && algorithm.has_multicast) lanes_in_flight = 1;
+    if (ranks_on != nullptr || (algorithm.follows_arrival && algorithm.has_multicast)) {
+        lanes_in_flight = 1;
+    }
 }
 
 Shape Layout::inner(uint64_t bytes) const {

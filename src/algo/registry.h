@@ -107,8 +107,9 @@ struct Algorithm {
     bool is_only_named = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.
     bool is_flat = false;
-    // Then its participants may stand node after node, and it heeds Shape::ranks_on.
-    bool goes_by_node = false;
+    // About so many bytes at most ranks are its participants, one lane at a time, and may stand
+    // node after node: it heeds Shape::ranks_on. 0: it does not.
+    uint64_t by_node_bytes_max = 0;
 };
 
 // Whether it stays in the order of ranks, whatever is known of switches.

@@ -52,13 +52,13 @@ class StepInterpreter final : public Interpreter {
         std::vector<uint64_t> known(all.size());
         for (uint32_t i = 0; i < all.size(); ++i) known[i] = all[i].meet->before;
         for (const uint32_t i : tree.upwards()) {
-            if (i != tree.top()) pass(all, i, tree.parent(i), known);
+            if (i != tree.top()) pass(all, i, tree.parent(i), i, known);
         }
         if (all[0].meet->op.kind == OperationKind::kMeetMulticast) {
             tell(*all[tree.top()].meet, known);
         } else {
             for (const uint32_t i : tree.downwards()) {
-                if (i != tree.top()) pass(all, tree.parent(i), i, known);
+                if (i != tree.top()) pass(all, tree.parent(i), i, i, known);
             }
         }
         for (uint32_t i = 0; i < all.size(); ++i) {
@@ -111,9 +111,14 @@ class StepInterpreter final : public Interpreter {
                                top.position.lane, top.op.order, true});
         known.assign(known.size(), step + 1);
     }
-    void pass(std::span<const Meeter> all, uint32_t from, uint32_t to,
+    // child: of the two. What goes by the node's memory costs no step.
+    void pass(std::span<const Meeter> all, uint32_t from, uint32_t to, uint32_t child,
               std::vector<uint64_t>& known) {
         const uint64_t step = known[from];
+        if (is_near(all[child].with.front()->op)) {
+            known[to] = std::max(known[to], step);
+            return;
+        }
         if (steps.size() <= step) steps.resize(step + 1);
         const LiveOperation& sender = *all[from].meet;
         steps[step].push_back({sender.rank, all[to].meet->rank,
@@ -157,10 +162,12 @@ void add(const Operation& op, bool feeds, Count& count) {
             count.multicast_bytes_received += op.to.bytes;
             return;
         case OperationKind::kMeetWith:
-            ++count.messages_sent;
-            count.bytes_sent += op.to.bytes / 2;
-            ++count.messages_received;
-            count.bytes_received += op.to.bytes / 2;
+            if (!is_near(op)) {
+                ++count.messages_sent;
+                count.bytes_sent += op.to.bytes / 2;
+                ++count.messages_received;
+                count.bytes_received += op.to.bytes / 2;
+            }
             if (!feeds) count.reduced_bytes += (op.to.bytes / 2 - sched::meet_message_bytes(0)) / 2;
             return;
         case OperationKind::kMeetMulticast:

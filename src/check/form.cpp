@@ -69,6 +69,8 @@ class Form {
         check_orders(multicasts_, "multicast");
         check_multicasts();
     }
+    // Leaves letters for others of its node, behind check().
+    [[nodiscard]] bool has_letters() const { return has_letters_; }
 
   private:
     void fault(const std::string& what) {
@@ -221,6 +223,22 @@ class Form {
         if (own.after != op_->after) fault("its meet waits for other operations");
         if (before != nullptr && op_->incoming == Incoming::kLeft) fault("a parent is the first");
         check_room(op_->to, 2 * message_bytes);
+        if (!sched::is_near(*op_)) return;
+        has_letters_ = true;
+        check_near(message_bytes);
+        if (own.kind == OperationKind::kFeed) fault("who is fed gets no letters");
+    }
+
+    void check_near(uint64_t bytes) {
+        const auto members = placement_.members(placement_.node_of(rank_));
+        const uint64_t index = op_->order - 1;
+        if (index >= members.size() || members[index] != op_->peer) {
+            fault("rank " + std::to_string(op_->peer) + " is not number " + std::to_string(index) +
+                  " of the node");
+        }
+        if (extent_.lanes_in_flight != 1) fault("more than one lane is in flight");
+        if (bytes <= sched::kLetterBytesMax) return;
+        fault("a letter is longer than " + std::to_string(sched::kLetterBytesMax) + " bytes");
     }
 
     void check_feed() {
@@ -291,7 +309,8 @@ class Form {
     std::map<std::pair<Rank, bool>, LastMessage> last_message_;  // of a lane, by peer and direction
     std::map<uint64_t, uint32_t> orders_;                        // how often each is there
     std::map<uint64_t, uint32_t> multicasts_;                    // the same, by their orders
-    uint32_t meets_ = 0;                                         // of a lane
+    bool has_letters_ = false;
+    uint32_t meets_ = 0;  // of a lane
 };
 
 // Ranks agree in how lanes share slots, else their messages would meet in the wrong ones, and in
@@ -311,6 +330,19 @@ void compare_extents(std::span<const std::unique_ptr<Program>> programs,
         };
         faults.push_back("rank " + std::to_string(r) + ": " + text(other) + "; rank 0 has " +
                          text(first));
+        return;
+    }
+}
+
+// A call of letters is one of all of a node's ranks.
+void compare_letters(const topo::Placement& placement, const std::vector<bool>& has_letters,
+                     std::vector<std::string>& faults) {
+    for (Rank r = 0; r < placement.ranks(); ++r) {
+        const Rank first = placement.members(placement.node_of(r)).front();
+        if (has_letters[r] == has_letters[first]) continue;
+        const auto [with, without] = has_letters[r] ? std::pair(r, first) : std::pair(first, r);
+        faults.push_back("rank " + std::to_string(with) + " has letters for its node, rank " +
+                         std::to_string(without) + " has none");
         return;
     }
 }
@@ -383,10 +415,14 @@ Touched touched(const Operation& op, bool is_root) {
 void check_form(const Shape& shape, const topo::Placement& placement,
                 std::span<const std::unique_ptr<Program>> programs, size_t lines_max,
                 std::vector<std::string>& faults) {
+    std::vector<bool> has_letters(programs.size());
     for (Rank r = 0; r < programs.size() && faults.size() < lines_max; ++r) {
-        Form(shape, placement, *programs[r], r, lines_max, faults).check();
+        Form form(shape, placement, *programs[r], r, lines_max, faults);
+        form.check();
+        has_letters[r] = form.has_letters();
     }
     if (faults.empty()) compare_extents(programs, faults);
+    if (faults.empty()) compare_letters(placement, has_letters, faults);
 }
 
 }  // namespace tutti::check

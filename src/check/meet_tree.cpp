@@ -57,7 +57,7 @@ void MeetTree::look_at_edge(std::span<const Meeter> all, uint32_t index,
     if (back == its.end()) return fault(with, "that rank does not know of it");
     if (goes_up(**back) == goes_up(with)) return fault(with, "both take the other for the same");
     if ((*back)->op.to.bytes != with.op.to.bytes || (*back)->op.message != with.op.message ||
-        (*back)->position.lane != with.position.lane) {
+        is_near((*back)->op) != is_near(with.op) || (*back)->position.lane != with.position.lane) {
         return fault(with, "that rank has " + print((*back)->op));
     }
     if (!goes_up(with)) return;

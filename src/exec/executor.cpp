@@ -85,7 +85,7 @@ void Executor::State::start_lanes() {
     messages.clear();
     work.clear();
     node_ready.clear();
-    node_busy = false;
+    node_busy = has_letters = false;
     node_next = 0;
     multicasts.next = multicasts.first = 0;
     multicasts.complete = 0;
@@ -135,6 +135,7 @@ void Executor::State::advance(uint32_t slot_index) {
             begin({ref.slot, older_index, static_cast<uint8_t>(std::countr_zero(rest))});
         }
         if (older.done == older.all) {
+            end_letters(slot, older.round);
             ++slot.base;
             if (slot.base < extent.rounds) {
                 load(slot, slot.base + 1);
@@ -344,7 +345,8 @@ void Executor::cancel() {
     for (const Ref ref : state.messages) {
         const OperationKind kind = state.operation_of(ref).kind;
         if (sched::is_meet(kind) && state.feeds(ref)) state.cancel_pieces(ref);
-        if (kind != OperationKind::kFeed) state.network.cancel(state.task_of(ref).ticket);
+        const bool is_posted = kind != OperationKind::kFeed && !state.is_near(ref);
+        if (is_posted) state.network.cancel(state.task_of(ref).ticket);
     }
     state.messages.clear();
     if (!state.has_failed) state.error = "cancelled";
@@ -382,19 +384,24 @@ bool Executor::waits_for_multicasts() const {
 }
 
 bool Executor::waits_for_node() const {
-    const State& state = *state_;
-    return state.node_busy && state.messages.empty() && state.work.is_empty() &&
-           state.multicasts.first == state.multicasts.next;
+    State& state = *state_;
+    const bool has_one = (state.node_busy && state.messages.empty()) || state.waits_for_letters();
+    return has_one && state.work.is_empty() && state.multicasts.first == state.multicasts.next;
 }
 
 bool Executor::waits_for_messages(bool or_multicasts) const {
     const State& state = *state_;
-    return !state.messages.empty() && !state.node_busy && state.work.is_empty() &&
+    const bool is_on_node = state.node_busy || state.has_letters;
+    return !state.messages.empty() && !is_on_node && state.work.is_empty() &&
            (or_multicasts || state.multicasts.first == state.extent.multicasts);
 }
 
-node::Op* Executor::node_op() { return state_->node_busy ? &state_->node_op : nullptr; }
-const node::Op* Executor::node_op() const { return state_->node_busy ? &state_->node_op : nullptr; }
+node::Op* Executor::node_op() {
+    return state_->node_busy || state_->has_letters ? &state_->node_op : nullptr;
+}
+const node::Op* Executor::node_op() const {
+    return state_->node_busy || state_->has_letters ? &state_->node_op : nullptr;
+}
 
 const Work& Executor::work() const { return state_->totals; }
 const std::string& Executor::error() const { return state_->error; }

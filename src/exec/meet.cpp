@@ -24,16 +24,10 @@ namespace {
 using sched::Operation;
 using sched::OperationKind;
 
-constexpr uint32_t kNobody = UINT32_MAX;
 // Messages are matched by call, so a machine has one only, which is over when it has left.
 constexpr uint64_t kOwnCall = 0;
 
-struct Header {
-    uint32_t kind = 0;           // adapt::Kind
-    uint32_t values = 0;         // that follow; one stands where the first of two does
-    uint32_t crossed = kNobody;  // of a multicast: the rank whose part and the sender's did
-    uint32_t unused = 0;         // so that values are aligned
-};
+using Header = MeetHeader;
 static_assert(sizeof(Header) == sched::meet_message_bytes(0));
 static_assert(sizeof(Header) == sched::meet_multicast_bytes(0));
 
@@ -151,9 +145,10 @@ void Executor::State::post_neighbour(Ref ref) {
     meet.heard &= ~bit;
     meet.told &= ~bit;
     const Slot& slot = slot_of(ref);
+    messages.push_back(ref);
+    if (is_near(ref)) return;
     network.recv(operation.peer, feeds(ref) ? word_id(slot, ref, 0) : id_of(slot, ref),
                  at(slot, operation.to), operation.to.bytes / 2, task.ticket);
-    messages.push_back(ref);
 }
 
 // With the first operation of the round. Who is released goes on, and what it sends in the next
@@ -170,6 +165,7 @@ void Executor::State::begin_meeting(Ref ref) {
     meet.release = Meet::Release::kAwaited;
     meet.crossed.reset();
     meet.idle = 0;
+    begin_letters(slot_of(ref), round);
 }
 
 void Executor::State::begin_meet(Ref ref) {
@@ -185,7 +181,7 @@ void Executor::State::begin_meet(Ref ref) {
     network.poll();
     for (uint8_t i = 0; i < meet.neighbours; ++i) {
         const Ref one{ref.slot, ref.window, i};
-        if (network.test(task_of(one).ticket) == transport::State::kDone) hear(one);
+        if (test_heard(one) == transport::State::kDone) hear(one);
     }
     follow(ref, meet.machine.arrive(), false);  // The caller, advance(), looks at it next.
 }
@@ -195,14 +191,14 @@ transport::State Executor::State::test_neighbour(Ref ref) {
     Meet& meet = slot_of(ref).meet;
     const uint64_t bit = sched::after_op(ref.index);
     transport::State sent = transport::State::kPending;
-    if ((meet.told & bit) != 0) sent = network.test(meet.sent[ref.index]);
+    if ((meet.told & bit) != 0) sent = test_sent(ref);
     if (sent == transport::State::kFailed) return sent;
     if ((meet.idle & ~meet.heard & bit) != 0) {
         const transport::State set = set_idle(ref);
         if (set != transport::State::kDone) return set;
     }
     if ((meet.heard & bit) == 0) {
-        const transport::State state = network.test(task_of(ref).ticket);
+        const transport::State state = test_heard(ref);
         if (state != transport::State::kDone) return state;
         if (hear(ref)) advance(ref.slot);
         if (has_failed) return transport::State::kFailed;
@@ -211,7 +207,7 @@ transport::State Executor::State::test_neighbour(Ref ref) {
         const bool is_over = meet.is_by_multicast && meet.release == Meet::Release::kOver;
         return is_over ? transport::State::kDone : transport::State::kPending;
     }
-    return network.test(meet.sent[ref.index]);
+    return test_sent(ref);
 }
 
 bool Executor::State::owes(Ref ref) {
@@ -246,6 +242,7 @@ bool Executor::State::follow(Ref ref, const adapt::Orders& orders, bool is_told)
         tell(ref, *orders.neighbour, adapt::Kind::kPart);
     }
     if (orders.what == adapt::Orders::What::kRelease) {
+        slot_of(ref).meet.untold = orders.neighbour;
         for (uint32_t other = 0; other < neighbours; ++other) {
             if (other != orders.neighbour) tell(ref, other, adapt::Kind::kRelease);
         }
@@ -281,6 +278,10 @@ void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
     Slot& slot = slot_of(ref);
     slot.meet.told |= sched::after_op(neighbour);
     ref.index = static_cast<uint8_t>(neighbour);
+    if (is_near(ref)) {
+        slot.meet.sent[neighbour].state = transport::State::kPending;
+        return;
+    }
     network.send(operation_of(ref).peer, id_of(slot, ref), message, hall.message_bytes(),
                  slot.meet.sent[neighbour]);
 }
@@ -392,6 +393,7 @@ void Executor::State::release_along_tree(Ref ref) {
     const Meet::Release before = std::exchange(meet.release, Meet::Release::kNobodys);
     meet.machine.fall_back();
     if (before == Meet::Release::kAwaited) return;
+    meet.untold = meet.crossed;
     for (uint32_t other = 0; other < meet.neighbours; ++other) {
         const bool is_told = (meet.told & sched::after_op(other)) != 0;
         if (other != meet.crossed && !is_told) tell(ref, other, adapt::Kind::kRelease);
@@ -403,10 +405,12 @@ void Executor::State::release_along_tree(Ref ref) {
 transport::State Executor::State::set_idle(Ref ref) {
     const Slot& slot = slot_of(ref);
     const Operation& operation = operation_of(ref);
-    transport::Ticket& ticket = task_of(ref).ticket;
-    const transport::State set = network.set_aside(
-        operation.peer, id_of(slot, ref), at(slot, operation.to), operation.to.bytes / 2, ticket);
-    if (set != transport::State::kDone) return set;
+    if (!is_near(ref)) {
+        const transport::State set =
+            network.set_aside(operation.peer, id_of(slot, ref), at(slot, operation.to),
+                              operation.to.bytes / 2, task_of(ref).ticket);
+        if (set != transport::State::kDone) return set;
+    }
     slot_of(ref).meet.heard |= sched::after_op(ref.index);
     return transport::State::kDone;
 }

@@ -48,6 +48,16 @@ struct Window {
     std::array<Task, sched::kRoundOpsMax> tasks;
 };
 
+inline constexpr uint32_t kNobody = UINT32_MAX;
+
+// What a message of those who meet begins with.
+struct MeetHeader {
+    uint32_t kind = 0;           // adapt::Kind
+    uint32_t values = 0;         // that follow; one stands where the first of two does
+    uint32_t crossed = kNobody;  // of a multicast: the rank whose part and the sender's did
+    uint32_t whom = kNobody;     // of a letter (letters.cpp)
+};
+
 // The round of a lane that meets: neighbour i is its operation i, and the kMeet comes behind them.
 struct Meet {
     static constexpr uint32_t kNeighboursMax = sched::kRoundOpsMax;
@@ -68,6 +78,11 @@ struct Meet {
     Release release = Release::kAwaited;
     std::optional<uint32_t> crossed;  // it and this rank have each other's part
     uint64_t idle = 0;                // bit: nothing comes from there any more
+    // Neighbours on the same node (letters.cpp): there are some; what tells them the result was
+    // written; whom it does not tell.
+    bool has_letters = false;
+    bool has_told_all = false;
+    std::optional<uint32_t> untold;
     std::array<transport::Ticket, kNeighboursMax> sent;
 };
 
@@ -180,6 +195,7 @@ struct Executor::State {
     Queue work;                   // copies and folds
     std::vector<Ref> node_ready;  // node operations that wait for their turn
     bool node_busy = false;
+    bool has_letters = false;  // node_op is the call of the meeting under way
     Ref node_ref;
     node::Op node_op;
     uint64_t node_next = 0;
@@ -249,6 +265,14 @@ struct Executor::State {
     void take_release(Ref ref);
     void release_along_tree(Ref ref);
     transport::State set_idle(Ref ref);
+    void begin_letters(Slot& slot, const sched::Round& round);
+    void end_letters(Slot& slot, const sched::Round& round);
+    [[nodiscard]] bool is_near(Ref ref) { return sched::is_near(operation_of(ref)); }
+    transport::State test_heard(Ref ref);
+    transport::State test_sent(Ref ref);
+    [[nodiscard]] bool take_letter(Ref ref);
+    bool write_letter(Ref ref);
+    [[nodiscard]] bool waits_for_letters();
     [[nodiscard]] node::Call node_call(const Slot& slot, const sched::Operation& operation) const;
     [[nodiscard]] std::byte* at(const Slot& slot, const sched::Block& block) const;
 

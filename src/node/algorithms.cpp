@@ -422,6 +422,8 @@ void start(Team& team, Op& op) {
     start_in_slots(team, op, team.small[call.collective]);
 }
 
+void start_letters(Team& team, Op& op) { start_in_slots(team, op, nullptr); }
+
 void pass(Team& team, const Call& call) {
     Op op;
     op.call = call;

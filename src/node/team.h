@@ -207,6 +207,9 @@ inline void start(Team& team, Op& op, const Call& call) {
 }
 inline Step step(Team& team, Op& op) { return op.step(team, op); }
 
+// A call in which ranks leave letters for each other (letters.h); op.call says what it is part of.
+void start_letters(Team& team, Op& op);
+
 // The name of the algorithm that start() would choose.
 const char* algorithm_name(const Team& team, const Call& call);
 // Of the one that runs a call, or ran it; "none" where none was started.

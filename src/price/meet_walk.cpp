@@ -30,12 +30,15 @@ void LaneWalk::post_meet(const End& end, const sched::Operation& op) {
     own.at_ns = std::max(own.at_ns, end.ready_ns);
     if (op.kind == OperationKind::kMeetWith) {
         // A receive for each.
-        own.at_ns = serve(posters_[end.participant], own.at_ns, network_.message_ns);
+        if (!sched::is_near(op)) {
+            own.at_ns = serve(posters_[end.participant], own.at_ns, network_.message_ns);
+        }
         if (op.incoming == sched::Incoming::kRight) {
             own.children.push_back(op.peer);
         } else {
             own.parent = op.peer;
             own.is_top = false;
+            own.is_near = sched::is_near(op);
         }
         return;
     }
@@ -171,9 +174,14 @@ void LaneWalk::go_through_feed() {
 }
 
 uint64_t LaneWalk::pass_meet(Rank from, Rank to, uint64_t at_ns) {
-    const uint64_t posted_ns = serve(posters_[from], at_ns, network_.message_ns);
     const uint64_t bytes =
         piece_bytes_ > 0 ? sched::kFeedMessageBytes : sched::meet_message_bytes(meet_bytes_);
+    const bool goes_up = !meeters_[from].is_top && meeters_[from].parent == to;
+    if (meeters_[goes_up ? from : to].is_near) {
+        const uint64_t copy_ns = bytes_ns(bytes, node_.copy_bytes_per_s);
+        return serve(posters_[from], at_ns, copy_ns) + node_.flag_ns + copy_ns;
+    }
+    const uint64_t posted_ns = serve(posters_[from], at_ns, network_.message_ns);
     return pass(lanes_.host_of[from], lanes_.host_of[to], bytes, posted_ns).come_ns;
 }
 

@@ -53,6 +53,10 @@ class Counter {
             case OperationKind::kRecvReduce:
                 break;
             case OperationKind::kMeetWith:
+                if (sched::is_near(op)) {
+                    to.copied_bytes += op.to.bytes;
+                    return;
+                }
                 add(sched::send(op.peer, 0, half_of(op.to)), to);
                 add(sched::recv(op.peer, 0, half_of(op.to)), to);
                 return;

@@ -164,6 +164,11 @@ void parse_meet_with(Line& line, Operation& op) {
     static constexpr std::array<std::string_view, 2> kPlaces = {"parent", "child"};
     op.incoming = one_of(line, kPlaces, "place") == 0 ? Incoming::kLeft : Incoming::kRight;
     op.peer = line.number32();
+    Line ahead = line;
+    if (ahead.word() == "near") {
+        line = ahead;
+        op.order = uint64_t{line.number32()} + 1;
+    }
     op.to = parse_block(line);
 }
 

@@ -88,6 +88,12 @@ Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after) {
     return op;
 }
 
+Operation meet_near(Rank peer, uint32_t index, Incoming incoming, Block room, uint64_t after) {
+    Operation op = meet_with(peer, incoming, room, after);
+    op.order = uint64_t{index} + 1;
+    return op;
+}
+
 Operation meet(Block to, Block from, Block room, uint64_t after) {
     Operation op = reduce(to, from, room, after);
     op.kind = OperationKind::kMeet;

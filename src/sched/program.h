@@ -120,7 +120,9 @@ struct Operation {
     uint64_t after = kAfterAll;
     uint64_t order = 0;  // node operations, and apart from them multicasts: 0, 1, 2 ... over the
                          // whole Program. kFeed: how many it feeds if all are there at once, the
-                         // middle first and then its children in their order: a tree in preorder
+                         // middle first and then its children in their order: a tree in preorder.
+                         // kMeetWith: one more than the neighbour's index on the same node, where
+                         // they tell each other what they have through its memory; else 0
     Block to;
     Block left;
     Block right;
@@ -200,6 +202,14 @@ constexpr uint64_t meet_message_bytes(uint64_t bytes) { return 16 + 2 * bytes; }
 // Of the multicast, with the result.
 constexpr uint64_t meet_multicast_bytes(uint64_t bytes) { return 16 + bytes; }
 Operation meet_with(Rank peer, Incoming incoming, Block room, uint64_t after = kAfterAll);
+// The same of a neighbour on the same node, by its index there. Messages of one lane at a time, of
+// so many bytes at most, may go by the node's memory, and then no other node operations are there.
+Operation meet_near(Rank peer, uint32_t index, Incoming incoming, Block room,
+                    uint64_t after = kAfterAll);
+inline constexpr uint64_t kLetterBytesMax = 1024;
+constexpr bool is_near(const Operation& op) {
+    return op.kind == OperationKind::kMeetWith && op.order != 0;
+}
 Operation meet(Block to, Block from, Block room, uint64_t after = kAfterAll);
 Operation meet_multicast(Rank own, uint64_t order, Block to, Block from, Block room,
                          uint64_t after = kAfterAll);

@@ -46,7 +46,9 @@ std::string body_text(const Operation& op) {
         case OperationKind::kMeetWith:
             return std::string("meet_with ") +
                    (op.incoming == Incoming::kLeft ? "parent " : "child ") +
-                   std::to_string(op.peer) + " " + block_text(op.to);
+                   std::to_string(op.peer) + " " +
+                   (is_near(op) ? "near " + std::to_string(op.order - 1) + " " : "") +
+                   block_text(op.to);
         case OperationKind::kMeet:
             return "meet " + copied + " by " + block_text(op.right);
         case OperationKind::kMeetMulticast:

@@ -115,7 +115,7 @@ uint32_t edges_between_nodes(const sched::Round& round, const Placement& placeme
 // ranks is to be kept and is another one.
 TEST(Plan, WhoMeetsGoesNodeByNode) {
     for (const Placement& placement : placements()) {
-        for (const char* name : {"adaptive_multicast"}) {
+        for (const char* name : {"adaptive", "adaptive_multicast"}) {
             for (const uint32_t fan_in : {0u, 1u, 2u, 60u}) {
                 const Algorithm& algorithm = named(TUTTI_ALLREDUCE, name);
                 Shape shape = shape_of(algorithm, placement, 8);
@@ -123,15 +123,27 @@ TEST(Plan, WhoMeetsGoesNodeByNode) {
                 tuning.fan_in = fan_in;
                 sched::Round round;
                 uint32_t between = 0;
+                uint64_t messages = 0;
                 const auto count = [&] {
                     between = 0;
+                    messages = 0;
                     for (Rank rank = 0; rank < placement.ranks(); ++rank) {
-                        make_plan(algorithm, shape, placement, rank, tuning)->read(0, 0, round);
+                        const auto program = make_plan(algorithm, shape, placement, rank, tuning);
+                        program->read(0, 0, round);
                         between += edges_between_nodes(round, placement, rank);
+                        messages += check::count(*program).messages_sent;
                     }
                 };
                 count();
                 EXPECT_EQ(between, 2 * (placement.nodes() - 1)) << fan_in;
+                // Those of one node tell each other what they have through its memory.
+                EXPECT_EQ(messages, between);
+                if (algorithm.has_multicast) {
+                    shape.bytes = 8'000;
+                    count();
+                    EXPECT_EQ(messages, 2 * (placement.ranks() - 1)) << "too long for that";
+                    shape.bytes = 8;
+                }
                 shape.is_commutative = false;
                 count();
                 EXPECT_GE(between, 2 * (placement.nodes() - 1)) << fan_in;

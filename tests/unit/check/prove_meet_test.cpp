@@ -88,6 +88,35 @@ TEST(CheckMeet, OrderOfOperands) {
     EXPECT_EQ(faults_of(shape_of(TUTTI_ALLREDUCE, 3, 8), kExtent, bodies), Lines{});
 }
 
+// 0 and 1 on one node, 2 and 3 on another one.
+TEST(CheckMeet, Letters) {
+    const topo::Placement nodes = topo::Placement::blocks(4, 2);
+    const Lines right = {with("child 1 near 1", 0) + with("child 2", 1) + kMeet,
+                         with("parent 0 near 0", 0) + kMeet,
+                         with("parent 0", 0) + with("child 3 near 1", 1) + kMeet,
+                         with("parent 2 near 0", 0) + kMeet};
+    EXPECT_EQ(faults_of(ordered(4), nodes, kExtent, right), Lines{});
+    const auto programs = written(ordered(4), kExtent, right);
+    EXPECT_EQ(count(*programs[0]).messages_sent, 1u);
+    EXPECT_EQ(count(*programs[1]).messages_sent, 0u);
+    EXPECT_EQ(steps(nodes, programs).size(), 2u);
+    const auto otherwise = [&](uint32_t rank, const std::string& body) {
+        Lines bodies = right;
+        bodies[rank] = body;
+        return faults_of(ordered(4), nodes, kExtent, bodies);
+    };
+    expect_fault(otherwise(1, with("parent 0", 0) + kMeet), "has letters for its node");
+    expect_fault(otherwise(1, with("parent 0 near 1", 0) + kMeet),
+                 "rank 0 is not number 1 of the node");
+    expect_fault(otherwise(2, with("parent 0 near 0", 0) + with("child 3 near 1", 1) + kMeet),
+                 "rank 0 is not number 0 of the node");
+    Extent several = kExtent;
+    several.lanes = several.lanes_in_flight = 2;
+    Lines twice = right;
+    for (std::string& body : twice) body += "lane 1\nround 0\n" + body;
+    expect_fault(faults_of(ordered(4), nodes, several, twice), "more than one lane is in flight");
+}
+
 TEST(CheckMeet, RoomsOfTheWrongSize) {
     expect_fault(faults_with(3, "meet_with parent 0 scratch[0+32]\n" + kMeet),
                  "its room has 32 bytes; it takes 64");

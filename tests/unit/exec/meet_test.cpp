@@ -6,9 +6,11 @@
 #include <numeric>
 
 #include "adapt/tree.h"
+#include "algo/plan.h"
 #include "base/prng.h"
 #include "exec/executor.h"
 #include "sim/seeds.h"
+#include "simulate/node_simulator.h"
 #include "unit/exec/support.h"
 
 namespace tutti::test {
@@ -54,12 +56,16 @@ ListProgram program_of(uint32_t members, uint32_t fan_in, uint32_t member, size_
 
 template <class T>
 struct Place {
-    Place(Network& network, Bus& bus, uint32_t rank)
-        : endpoint(network, rank), route(bus, rank), executor(nullptr, endpoint, &route) {}
+    Place(Network& network, Bus& bus, uint32_t rank, node::Team team)
+        : node(std::move(team)),
+          endpoint(network, rank),
+          route(bus, rank),
+          executor(node.size > 1 ? &node : nullptr, endpoint, &route) {}
+    node::Team node;
     Network::Endpoint endpoint;
     Bus::End route;
     Executor executor;
-    std::unique_ptr<ListProgram> program;
+    std::unique_ptr<sched::Program> program;
     std::vector<T> input;
     std::vector<T> output;
     bool has_arrived = false;
@@ -71,8 +77,48 @@ struct Job {
     Job(uint32_t all, uint32_t most, bool multicasts)
         : members(all), fan_in(most), by_multicast(multicasts), bus(all) {
         for (uint32_t i = 0; i < members; ++i) {
-            places.push_back(std::make_unique<Place<T>>(network, bus, rank_of(members, i)));
+            places.push_back(
+                std::make_unique<Place<T>>(network, bus, rank_of(members, i), node::Team{}));
         }
+    }
+    // Of several ranks a node, which tell each other what they have through its memory. Members
+    // are numbered node after node.
+    Job(const topo::Placement& placement, uint32_t most, bool multicasts)
+        : members(placement.ranks()),
+          fan_in(most),
+          by_multicast(multicasts),
+          nodes(&placement),
+          bus(members) {
+        for (uint32_t node = 0; node < placement.nodes(); ++node) {
+            simulate::SimTeam team;
+            team.ranks = static_cast<uint32_t>(placement.members(node).size());
+            team.chunk_bytes = 1024;
+            slices.push_back(std::make_unique<simulate::SimSlice>(team.ranks, team.chunk_bytes));
+            for (const uint32_t rank : placement.members(node)) {
+                places.push_back(std::make_unique<Place<T>>(
+                    network, bus, rank,
+                    simulate::sim_rank(team, *slices.back(), placement.index_on_node(rank))));
+                ranks.push_back(rank);
+            }
+        }
+    }
+
+    [[nodiscard]] std::unique_ptr<sched::Program> program(uint32_t member, size_t bytes) const {
+        if (nodes == nullptr) {
+            return std::make_unique<ListProgram>(
+                program_of(members, fan_in, member, bytes, by_multicast));
+        }
+        // A sum of nothing has nothing to do; a barrier has.
+        sched::Shape shape;
+        shape.collective = bytes > 0 ? TUTTI_ALLREDUCE : TUTTI_BARRIER;
+        shape.ranks = members;
+        shape.bytes = bytes;
+        shape.has_multicast = true;
+        algo::Tuning tuning;
+        tuning.fan_in = fan_in;
+        const char* name = by_multicast ? "adaptive_multicast" : "adaptive";
+        return algo::make_plan(*algo::find(shape.collective, name), shape, *nodes, ranks[member],
+                               tuning);
     }
 
     // By a kernel, or a user's function.
@@ -86,8 +132,7 @@ struct Job {
         reducer.element_bytes = sizeof(T);
         const exec::Arguments arguments{reinterpret_cast<const std::byte*>(from),
                                         reinterpret_cast<std::byte*>(place.output.data()), reducer};
-        place.program = std::make_unique<ListProgram>(
-            program_of(members, fan_in, member, place.input.size() * sizeof(T), by_multicast));
+        place.program = program(member, place.input.size() * sizeof(T));
         place.has_arrived = true;
         place.is_done = false;
         ASSERT_TRUE(place.executor.reserve(place.program->extent(), 1 << 20));
@@ -122,18 +167,48 @@ struct Job {
     uint32_t members;
     uint32_t fan_in;
     bool by_multicast;
+    const topo::Placement* nodes = nullptr;
+    std::vector<std::unique_ptr<simulate::SimSlice>> slices;  // by node
+    std::vector<uint32_t> ranks;                              // by member
     Network network;
     Bus bus;
     std::vector<std::unique_ptr<Place<T>>> places;
+};
+
+// Up to so many members, each by itself or, half of the time, on nodes.
+struct Drawn {
+    Drawn(Prng& random, uint32_t members_min, uint32_t members_max)
+        : members(static_cast<uint32_t>(members_min + random.below(members_max - members_min + 1))),
+          placement(nodes_of(random, members)),
+          fan_in(static_cast<uint32_t>(1 + random.below(members))),
+          by_multicast(random.below(3) != 0),
+          has_nodes(random.below(2) == 0) {}
+
+    static topo::Placement nodes_of(Prng& random, uint32_t members) {
+        const auto nodes = static_cast<uint32_t>(1 + random.below(members));
+        std::vector<uint64_t> node_of_rank(members);
+        for (uint64_t& node : node_of_rank) node = random.below(nodes);
+        return topo::Placement(node_of_rank);
+    }
+    [[nodiscard]] Job<Affine> job() const {
+        return has_nodes ? Job<Affine>(placement, fan_in, by_multicast)
+                         : Job<Affine>(members, fan_in, by_multicast);
+    }
+
+    uint32_t members;
+    topo::Placement placement;
+    uint32_t fan_in;
+    bool by_multicast;
+    bool has_nodes;
 };
 
 TEST(Meet, AnyOrderOfArrivalGivesTheFoldInOrder) {
     const auto seeds = Seeds::wanted(500);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng random(seed);
-        const auto members = static_cast<uint32_t>(1 + random.below(17));
-        Job<Affine> job(members, static_cast<uint32_t>(1 + random.below(members)),
-                        random.below(3) != 0);
+        const Drawn drawn(random, 1, 17);
+        const uint32_t members = drawn.members;
+        Job<Affine> job = drawn.job();
         // The group may fail before or after any call's multicast.
         if (random.below(2) == 0) job.bus.fails_from = random.below(5);
         for (uint32_t call = 1; call <= 4; ++call) {
@@ -169,9 +244,9 @@ TEST(Meet, CallsOverlap) {
     constexpr uint32_t kCalls = 6;
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         Prng random(seed);
-        const auto members = static_cast<uint32_t>(2 + random.below(12));
-        Job<Affine> job(members, static_cast<uint32_t>(1 + random.below(members)),
-                        random.below(3) != 0);
+        const Drawn drawn(random, 2, 13);
+        const uint32_t members = drawn.members;
+        Job<Affine> job = drawn.job();
         if (random.below(2) == 0) job.bus.fails_from = random.below(kCalls + 1);
         std::vector<uint32_t> calls(members);
         for (uint32_t turn = 0, left = members; left > 0; ++turn) {
@@ -273,6 +348,36 @@ TEST(Meet, SaysWhoIsToReleaseIt) {
     EXPECT_TRUE(child.waits_for_multicasts());
     EXPECT_EQ(job.places[0]->executor.step(), Step::kDone);
     EXPECT_EQ(child.step(), Step::kDone);
+}
+
+// Who waits for others of its node alone may sleep where they ring, also while it has something to
+// tell those elsewhere from whom it has heard.
+TEST(Meet, SleepsForItsNode) {
+    const topo::Placement placement = topo::Placement::blocks(4, 2);
+    Job<Affine> job(placement, 2, false);  // 0 - 1, 0 - 2, 2 - 3; 1 is late
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    for (const uint32_t member : {0u, 3u, 2u}) {
+        job.arrive(member, 1, {{1, 2}}, false, reducer);
+        EXPECT_FALSE(job.places[0]->executor.waits_for_node()) << "2 is on another node";
+    }
+    for (int turn = 0; turn < 10; ++turn) {
+        for (const uint32_t member : {0u, 2u, 3u}) {
+            EXPECT_NE(job.places[member]->executor.step(), Step::kDone);
+        }
+    }
+    EXPECT_TRUE(job.places[0]->executor.waits_for_node());
+    EXPECT_EQ(job.places[0]->executor.waits_for(), std::vector<uint32_t>{1});
+    EXPECT_FALSE(job.places[2]->executor.waits_for_node());
+    EXPECT_FALSE(job.places[0]->executor.waits_for_messages());
+    EXPECT_TRUE(job.places[3]->executor.waits_for_node());
+    EXPECT_EQ(node::not_arrived(job.places[0]->node, *job.places[0]->executor.node_op()),
+              std::vector<node::Rank>{1});
+    job.arrive(1, 1, {{1, 2}}, false, reducer);
+    for (const uint32_t member : {1u, 0u, 2u, 3u}) {
+        EXPECT_EQ(job.places[member]->executor.step(), Step::kDone) << member;
+    }
+    EXPECT_EQ(job.places[0]->executor.node_op(), nullptr);
 }
 
 TEST(Meet, AFailureIsFinal) {

@@ -149,6 +149,21 @@ TEST(Text, MulticastsAreCountedInTheHeader) {
     EXPECT_EQ(without.value()->extent().multicasts, 0u);
 }
 
+TEST(Text, NeighboursOnTheSameNode) {
+    const std::string lines =
+        "lane 0\nround 0\nmeet_with parent 5 near 0 scratch[0+32]\n"
+        "meet_with child 2 scratch[64+32]\nmeet - = - by scratch[128+16]\n";
+    const auto parsed = parse(kHeader + lines, "f");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    Round round;
+    parsed.value()->read(0, 0, round);
+    ASSERT_EQ(round.size(), 3u);
+    EXPECT_EQ(round[0], meet_near(5, 0, Incoming::kLeft, scratch(0, 32)));
+    EXPECT_TRUE(is_near(round[0]));
+    EXPECT_FALSE(is_near(round[1]));
+    EXPECT_EQ(print(round[0]), "meet_with parent 5 near 0 scratch[0+32]");
+}
+
 TEST(Text, ErrorsSayWhereAndWhat) {
     const auto expect = [](const std::string& text, const std::string& message) {
         const auto parsed = parse(text, "f.sched");

@@ -106,6 +106,36 @@ TEST(Simulate, LateRanks) {
     EXPECT_EQ(run(request).error().message, "a delay for each rank, or none");
 }
 
+// Each edge between nodes carries one message each way, however ranks are placed, and whoever is
+// late, the first of its node or another one. Within nodes there is none.
+TEST(Simulate, WhoMeetsSendsBetweenNodesAlone) {
+    for (const bool by_turns : {false, true}) {
+        const Placement placement =
+            by_turns ? Placement::round_robin(16, 4) : Placement::blocks(16, 4);
+        for (const tutti_collective collective : {TUTTI_BARRIER, TUTTI_ALLREDUCE}) {
+            auto request =
+                request_of(collective, "adaptive", placement, collective == TUTTI_BARRIER ? 0 : 8);
+            for (uint32_t late = 0; late < 16; ++late) {
+                request.late_ns.assign(16, 0);
+                request.late_ns[late] = 70 * kLatency;
+                request.algorithm = algo::find(collective, "adaptive");
+                request.shape.has_multicast = false;
+                auto result = run(request);
+                ASSERT_TRUE(result) << result.error().message;
+                EXPECT_EQ(result.value().messages, 2u * 3);
+                EXPECT_EQ(result.value().memory_messages, 0u);
+                request.algorithm = algo::find(collective, "adaptive_multicast");
+                request.shape.has_multicast = true;
+                result = run(request);
+                ASSERT_TRUE(result) << result.error().message;
+                EXPECT_EQ(result.value().messages, 3u);
+                EXPECT_EQ(result.value().memory_messages, 0u);
+                EXPECT_LT(result.value().delay_ns(), 2 * kLatency) << late;
+            }
+        }
+    }
+}
+
 TEST(Simulate, SaysWhatCannotRun) {
     const Placement placement = Placement::blocks(4, 4);
     auto request = request_of(TUTTI_ALLREDUCE, "ring", placement, 64);
