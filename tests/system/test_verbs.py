@@ -55,6 +55,16 @@ def test_collectives(guest, openmpi, results, program, words):
     expect_collectives(guest, openmpi, results, 3, program, words)
 
 
+def test_messages_are_found_by_their_ends(guest, openmpi, results):
+    """As many ranks as processors: those that outnumber them sleep for completions."""
+    for ranks in (2, 3):
+        done, report = run_by_rdma(guest, openmpi, results, ranks, "random_mixed",
+                                   "--calls", 300 if LONG else 30, "--threads", 1,
+                                   own="export TUTTI_VERBS_TAIL=1;")
+        expect_rdma(done, report, ranks)
+        assert report.data["verbs"][0]["polls_tails"] == (ranks == 2), report.data["verbs"]
+
+
 @pytest.mark.skipif(not LONG, reason="takes minutes: TESTS_LONG")
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_collectives_on_more_hosts(guest, openmpi, results, ranks):

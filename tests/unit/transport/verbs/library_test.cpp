@@ -58,7 +58,7 @@ class Library : public testing::Test {
             ASSERT_TRUE(endpoint) << endpoint.error().message;
             endpoints_[i] = endpoint.value().get();
             ends_[i] = std::make_unique<Rc>(std::move(endpoint.value()), clock_, mtu_bytes,
-                                            std::vector<Rank>{1 - i}, kDirectBytes);
+                                            std::vector<Rank>{1 - i}, kDirectBytes, polls_tails_);
         }
         for (uint32_t i = 0; i < 2; ++i) {
             const auto connected =
@@ -80,13 +80,16 @@ class Library : public testing::Test {
         return false;
     }
 
+    void exchange();
+
+    bool polls_tails_ = false;
     RealClock clock_;
     std::array<std::unique_ptr<Device>, 2> devices_;
     std::array<std::unique_ptr<Rc>, 2> ends_;
     std::array<Endpoint*, 2> endpoints_{};  // theirs
 };
 
-TEST_F(Library, MessagesBothWaysAndTheEnd) {
+void Library::exchange() {
     Prng prng(1);
     for (uint32_t i = 0; i < 300; ++i) {
         std::array<std::vector<std::byte>, 2> sent;
@@ -117,6 +120,16 @@ TEST_F(Library, MessagesBothWaysAndTheEnd) {
         return ends_[1]->is_closed() && is_closed;
     }));
 }
+
+TEST_F(Library, MessagesBothWaysAndTheEnd) { exchange(); }
+
+// One processor places what comes on soft-RoCE, in order.
+class LibraryTails : public Library {
+  protected:
+    LibraryTails() { polls_tails_ = true; }
+};
+
+TEST_F(LibraryTails, MessagesBothWaysAndTheEnd) { exchange(); }
 
 // 9 MiB: three writes each way.
 TEST_F(Library, LongMessagesGoStraight) {
