@@ -33,6 +33,10 @@ struct MessageId {
     uint32_t slot = 0;  // below kSlotsMax
     uint32_t message = 0;
     CallWord word{};
+    // It has no bytes and may go as an addition to a counter, where the fabric has them: then
+    // receives of such messages, of any peers, are complete when as many have come as were posted.
+    // Nobody sends another before the receiver has had all of them. Both sides say it alike.
+    bool is_counted = false;
     bool operator==(const MessageId&) const = default;
 };
 

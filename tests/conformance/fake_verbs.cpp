@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -15,6 +16,7 @@
 namespace tutti::test {
 namespace {
 
+using transport::verbs::Add;
 using transport::verbs::Completion;
 using transport::verbs::DirectWrite;
 using transport::verbs::Endpoint;
@@ -46,8 +48,11 @@ struct FakeVerbs::Posted {
     DirectWrite direct;
     bool is_direct = false;
     bool is_send = false;
-    size_t room = 0;    // of a send that has arrived: where its receive has it
-    size_t placed = 0;  // of its bytes, for good
+    bool is_add = false;
+    Add add;
+    uint64_t former = 0;  // of an addition that has arrived
+    size_t room = 0;      // of a send that has arrived: where its receive has it
+    size_t placed = 0;    // of its bytes, for good
     std::vector<std::byte> bytes;
     bool is_shown = true;
     bool is_acknowledged = true;
@@ -120,6 +125,8 @@ struct FakeVerbs::Node {
     bool is_gone = false;
     bool is_overrun = false;
     std::vector<std::byte> memory;
+    std::vector<uint64_t> words;  // as the processor sees them
+    std::vector<uint64_t> added;  // as the device has them
     std::vector<Queue> queues;
     std::vector<Completion> seen;  // a queue that is polled from the front
     size_t entries = 0;
@@ -140,8 +147,10 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
         node_.told = Fd();
     }
     std::span<std::byte> memory() override { return node_.memory; }
+    std::span<uint64_t> words() override { return node_.words; }
     PairCard card(uint32_t pair) override {
-        return {node_.need.pair_bytes * pair, node_.number + 1, pair,
+        const uint64_t words = node_.words.empty() ? 0 : 1;
+        return {node_.need.pair_bytes * pair,    words, node_.number + 1, pair,
                 node_.queues[pair].first_packet, 0};
     }
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override {
@@ -157,13 +166,8 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
     int write(uint32_t pair, const Write& write) override { return post(pair, write, false); }
     int send(uint32_t pair, const Write& write) override { return post(pair, write, true); }
     Sends* sends() override { return this; }
-    int write_direct(uint32_t pair, const DirectWrite& write) override {
-        const FakeVerbs::Queue& queue = node_.queues[pair];
-        if (!queue.is_connected) return EINVAL;
-        if (queue.posted - queue.polled >= node_.need.sends) return ENOMEM;
-        verbs_.post(node_, pair, write);
-        return 0;
-    }
+    int write_direct(uint32_t pair, const DirectWrite& write) override { return post(pair, write); }
+    int add(uint32_t pair, const Add& add) override { return post(pair, add); }
     Region expose(const std::byte* memory, size_t bytes, bool is_target) override {
         return verbs_.expose(node_, const_cast<std::byte*>(memory), bytes, is_target);
     }
@@ -204,11 +208,12 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
     }
 
   private:
-    int post(uint32_t pair, const Write& write, bool is_send) {
+    template <class... What>
+    int post(uint32_t pair, const What&... what) {
         const FakeVerbs::Queue& queue = node_.queues[pair];
         if (!queue.is_connected) return EINVAL;
         if (queue.posted - queue.polled >= node_.need.sends) return ENOMEM;
-        verbs_.post(node_, pair, write, is_send);
+        verbs_.post(node_, pair, what...);
         return 0;
     }
 
@@ -230,6 +235,8 @@ class FakeDevice final : public transport::verbs::Device {
         node->device = number_;
         node->need = need;
         node->memory.resize(need.pairs * need.pair_bytes);
+        if (verbs_.rules_.can_add) node->words.resize(need.words);
+        node->added.resize(node->words.size());
         node->queues.resize(need.pairs);
         // What is not shown yet at the other end may be older than what is under way here.
         for (FakeVerbs::Queue& queue : node->queues) {
@@ -280,7 +287,7 @@ void FakeVerbs::post(Node& node, uint32_t pair, const Write& write, bool is_send
     posted.write = write;
     posted.write.tells |= is_send;
     posted.is_send = is_send;
-    posted.is_direct = false;
+    posted.is_direct = posted.is_add = false;
     slot_bytes_ += write.bytes;
     if (write.offset + write.bytes > node.memory.size()) fault_ = "a write from elsewhere";
     launch(node, pair, number);
@@ -296,7 +303,24 @@ void FakeVerbs::post(Node& node, uint32_t pair, const DirectWrite& write) {
     posted.write.number = write.number;
     posted.direct = write;
     posted.is_direct = true;
-    posted.is_send = false;
+    posted.is_send = posted.is_add = false;
+    launch(node, pair, number);
+}
+
+// As a write of no bytes; what it adds comes with it.
+void FakeVerbs::post(Node& node, uint32_t pair, const Add& add) {
+    Queue& queue = node.queues[pair];
+    const uint64_t number = queue.posted++;
+    Posted& posted = node.at(pair, number);
+    TUTTI_ASSERT(posted.is_shown, "the fake's ring is long enough");
+    const size_t words = nodes_[queue.peer_node]->words.size();
+    if (add.word >= words || add.former >= node.words.size()) fault_ = "an addition to nothing";
+    posted.write = {.tells = false, .is_signaled = add.is_signaled};
+    posted.write.number = add.number;
+    posted.add = add;
+    posted.is_add = true;
+    posted.is_direct = posted.is_send = false;
+    ++adds_;
     launch(node, pair, number);
 }
 
@@ -438,6 +462,11 @@ void FakeVerbs::arrive(const Event& event) {
     data.assign(memory, memory + posted.write.bytes);
     posted.is_shown = posted.is_acknowledged = false;
     place(posted, target);
+    if (posted.is_add) {
+        uint64_t& word = other.added[posted.add.word];
+        posted.former = word;
+        word += posted.add.amount;
+    }
     if (posted.write.tells) --far.recvs;
     queue.show_ns = std::max(queue.show_ns, now_ns_) + delay();
     schedule(queue.show_ns, kShow, event.node, event.pair, event.number);
@@ -486,6 +515,10 @@ void FakeVerbs::show(const Event& event) {
     }
     give_back(posted);
     if (!is_there) return;
+    if (posted.is_add) {
+        const uint32_t word = posted.add.word;
+        std::atomic_ref(other.words[word]).store(other.added[word], std::memory_order_release);
+    }
     if (posted.write.tells) {
         put(other, {queue.peer_pair, true, 0, 0, posted.write.immediate});
     }
@@ -505,6 +538,7 @@ void FakeVerbs::acknowledge(const Event& event) {
     }
     posted.is_acknowledged = true;
     give_back(posted);
+    if (posted.is_add) node.words[posted.add.former] = posted.former;
     if (posted.write.is_signaled) {
         put(node, {event.pair, false, 0, posted.write.number, 0});
     }

@@ -3,8 +3,10 @@
 // specification that docs/protocol/verbs.md lists, at their loosest: memory is read late, data are
 // placed in pieces and at the latest when the receive's completion is seen, completions are
 // delayed, a write's own may come before or after. Memory of the program that is not registered, or
-// no more, is neither read nor written: the pair fails. Who asks for it is told of a completion by
-// a file descriptor, once, some time after the completion can be polled.
+// no more, is neither read nor written: the pair fails. An addition happens once, when it arrives;
+// its end's processor sees it later, its own end's is told later still, or before that. Who asks
+// for it is told of a completion by a file descriptor, once, some time after the completion can be
+// polled.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +22,8 @@ namespace tutti::test {
 
 struct FakeRules {
     uint64_t seed = 1;
-    uint64_t delay_ns_max = 5'000;            // of each step of a write
+    uint64_t delay_ns_max = 5'000;  // of each step of a write
+    bool can_add = true;
     uint32_t cq_entries = 0;                  // 0: as many as can come
     uint64_t exposed_bytes_max = UINT64_MAX;  // of a device at a time: memory of the program
     bool ends_last = false;  // what a write brings is placed from its first byte to its last
@@ -49,6 +52,8 @@ class FakeVerbs final : public Clock {
     // Receives that were posted behind connect(), and completions.
     [[nodiscard]] uint64_t recvs() const { return recvs_; }
     [[nodiscard]] uint64_t completions() const { return completions_; }
+    // Of these: additions.
+    [[nodiscard]] uint64_t adds() const { return adds_; }
     // The bytes of those from memory of endpoints, and how much of the program's was registered:
     // how often, and in how many places it is now.
     [[nodiscard]] uint64_t slot_bytes() const { return slot_bytes_; }
@@ -63,6 +68,7 @@ class FakeVerbs final : public Clock {
     void post(Node& node, uint32_t pair, const transport::verbs::Write& write,
               bool is_send = false);
     void post(Node& node, uint32_t pair, const transport::verbs::DirectWrite& write);
+    void post(Node& node, uint32_t pair, const transport::verbs::Add& add);
     transport::verbs::Region expose(Node& node, std::byte* memory, size_t bytes, bool is_target);
     void conceal(const transport::verbs::Region& region);
 
@@ -94,6 +100,7 @@ class FakeVerbs final : public Clock {
     uint64_t writes_ = 0;
     uint64_t recvs_ = 0;
     uint64_t completions_ = 0;
+    uint64_t adds_ = 0;
     uint64_t slot_bytes_ = 0;
     uint64_t exposures_ = 0;
     uint64_t exposed_ = 0;

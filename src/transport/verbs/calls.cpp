@@ -21,6 +21,7 @@ bool find_all(void* library, Calls& calls) {
            find(library, "ibv_get_device_name", calls.get_device_name) &&
            find(library, "ibv_open_device", calls.open_device) &&
            find(library, "ibv_close_device", calls.close_device) &&
+           find(library, "ibv_query_device", calls.query_device) &&
            find(library, "ibv_query_port", calls.query_port) &&
            find(library, "ibv_query_gid", calls.query_gid) &&
            find(library, "ibv_query_pkey", calls.query_pkey) &&

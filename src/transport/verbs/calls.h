@@ -20,6 +20,7 @@ struct Calls {
     const char* (*get_device_name)(ibv_device*) = nullptr;
     ibv_context* (*open_device)(ibv_device*) = nullptr;
     int (*close_device)(ibv_context*) = nullptr;
+    int (*query_device)(ibv_context*, ibv_device_attr*) = nullptr;
     int (*query_port)(ibv_context*, uint8_t, ibv_port_attr*) = nullptr;
     int (*query_gid)(ibv_context*, uint8_t, int, ibv_gid*) = nullptr;
     int (*query_pkey)(ibv_context*, uint8_t, int, __be16*) = nullptr;

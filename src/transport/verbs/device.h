@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is used of verbs: writes, with and without immediate, on reliable connections, receives for
-// the immediates, one completion queue, and memory of the program registered for a while.
+// the immediates, additions to words of the other end, one completion queue, and memory of the
+// program registered for a while.
 // tests/conformance/fake_verbs.h is one under seeds. Which promises of the specification are relied
 // on stands in docs/protocol/verbs.md.
 #pragma once
@@ -29,6 +30,7 @@ struct PortCard {
 // One end of a queue pair, for the other: likewise.
 struct PairCard {
     uint64_t address = 0;  // of the memory that the other end writes to
+    uint64_t words = 0;    // of the words that it may add to; 0: there are none
     uint32_t key = 0;
     uint32_t queue_pair = 0;
     uint32_t first_packet = 0;  // the number of the first one that this end sends
@@ -40,6 +42,7 @@ struct Need {
     uint32_t sends = 0;  // of each pair, at once; receives likewise
     uint32_t recvs = 0;
     size_t pair_bytes = 0;  // of memory
+    uint32_t words = 0;     // of 8 bytes, for all pairs together
     uint32_t mtu_bytes = 0;
     bool may_sleep = false;  // wants a wait_fd()
 };
@@ -54,6 +57,17 @@ struct Write {
     uint32_t immediate = 0;
     bool is_signaled = false;  // its completion is told, and says that all before are complete
     uint64_t number = 0;       // which that brings; below 2^40
+};
+
+// An addition to a word of the other end, at once: of several that come through the device that has
+// the word none is lost, and each is told another sum. The processor of that end sees it by
+// looking. By the completion the word's former value is here.
+struct Add {
+    uint32_t word = 0;  // there
+    uint64_t amount = 1;
+    uint32_t former = 0;  // a word here
+    bool is_signaled = false;
+    uint64_t number = 0;  // as a write's
 };
 
 // Memory of the program that a device may use for now.
@@ -92,6 +106,8 @@ class Endpoint {
     virtual ~Endpoint() = default;
     // Registered; pair i has the part [i * pair_bytes, (i + 1) * pair_bytes).
     [[nodiscard]] virtual std::span<std::byte> memory() = 0;
+    // Those that were wanted, zero at first. Empty: the device cannot add.
+    [[nodiscard]] virtual std::span<uint64_t> words() = 0;
     [[nodiscard]] virtual PairCard card(uint32_t pair) = 0;
     // Posts all receives and brings the pair to where it may send.
     virtual Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) = 0;
@@ -99,6 +115,8 @@ class Endpoint {
     virtual int write(uint32_t pair, const Write& write) = 0;
     // Likewise.
     virtual int write_direct(uint32_t pair, const DirectWrite& write) = 0;
+    // Likewise; both ends have words.
+    virtual int add(uint32_t pair, const Add& add) = 0;
     // Registers memory of the program: to write from, or to be written to by other ends. None: the
     // device, the limits or the system do not allow it.
     virtual Region expose(const std::byte* memory, size_t bytes, bool is_target) = 0;

@@ -23,6 +23,9 @@ namespace {
 constexpr uint8_t kRnrTimer = 12;  // 0.64 ms; never used, as there is always a receive
 constexpr uint32_t kNumberBits = 48;
 constexpr uint64_t kIsRecv = uint64_t{1} << 63;
+constexpr size_t kLineBytes = 64;
+// Of a pair, beyond which they wait in its queue: every device that can add takes as many.
+constexpr uint8_t kAddsAtOnce = 1;
 constexpr uint32_t kPacketMask = 0xffffff;  // numbers of packets
 // Of a write within its request, rather than fetched by the device: a short message; a word with
 // its header alone; none. Devices refuse what is more than they grant.
@@ -42,7 +45,10 @@ class LibraryEndpoint final : public Endpoint, public Sends {
   public:
     // channels: how many there are.
     LibraryEndpoint(const Opened& opened, const Need& need, std::atomic<uint32_t>& channels)
-        : opened_(opened), need_(need), channel_(*opened.calls, channels) {}
+        : opened_(opened),
+          need_(need),
+          words_(opened.can_add ? need.words : 0),
+          channel_(*opened.calls, channels) {}
     LibraryEndpoint(const LibraryEndpoint&) = delete;
     LibraryEndpoint& operator=(const LibraryEndpoint&) = delete;
     ~LibraryEndpoint() override {
@@ -57,15 +63,24 @@ class LibraryEndpoint final : public Endpoint, public Sends {
     }
     Result<Done> make();
 
-    std::span<std::byte> memory() override { return {base_, bytes()}; }
+    std::span<std::byte> memory() override { return {base_, pairs_bytes()}; }
+    std::span<uint64_t> words() override {
+        if (words_ == 0) return {};
+        return {reinterpret_cast<uint64_t*>(base_ + words_offset()), words_};
+    }
     PairCard card(uint32_t pair) override {
         const auto base = reinterpret_cast<uint64_t>(base_);
-        return {base + pair * need_.pair_bytes, region_->rkey, pairs_[pair]->qp_num,
-                first_packets_[pair], 0};
+        return {base + pair * need_.pair_bytes,
+                words_ > 0 ? base + words_offset() : 0,
+                region_->rkey,
+                pairs_[pair]->qp_num,
+                first_packets_[pair],
+                0};
     }
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override;
     int write(uint32_t pair, const Write& write) override;
     int write_direct(uint32_t pair, const DirectWrite& write) override;
+    int add(uint32_t pair, const Add& add) override;
     Region expose(const std::byte* memory, size_t bytes, bool is_target) override;
     void conceal(const Region& region) override {
         opened_.calls->dereg_mr(static_cast<ibv_mr*>(region.handle));
@@ -82,7 +97,15 @@ class LibraryEndpoint final : public Endpoint, public Sends {
     }
 
   private:
-    [[nodiscard]] size_t bytes() const { return need_.pairs * need_.pair_bytes; }
+    [[nodiscard]] size_t pairs_bytes() const { return need_.pairs * need_.pair_bytes; }
+    // Behind all pairs' parts, in cache lines of their own.
+    [[nodiscard]] size_t words_offset() const {
+        return (pairs_bytes() + kLineBytes - 1) / kLineBytes * kLineBytes;
+    }
+    [[nodiscard]] size_t bytes() const { return words_offset() + words_ * sizeof(uint64_t); }
+    [[nodiscard]] int remote_access() const {
+        return IBV_ACCESS_REMOTE_WRITE | (words_ > 0 ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+    }
     Result<Done> add_pair();
     ibv_qp* create_pair();
     [[nodiscard]] bool can_expose() const;
@@ -98,6 +121,7 @@ class LibraryEndpoint final : public Endpoint, public Sends {
 
     Opened opened_;
     Need need_;
+    uint32_t words_;
     std::byte* base_ = nullptr;
     ibv_pd* domain_ = nullptr;
     ibv_mr* region_ = nullptr;
@@ -122,8 +146,7 @@ Result<Done> LibraryEndpoint::make() {
     can_expose_ = can_expose();
     domain_ = calls.alloc_pd(opened_.context);
     if (!domain_) return error_of("no protection domain", errno);
-    region_ =
-        calls.reg_mr(domain_, base_, bytes(), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    region_ = calls.reg_mr(domain_, base_, bytes(), IBV_ACCESS_LOCAL_WRITE | remote_access());
     if (!region_) {
         return error_of("memory cannot be registered (ulimit -l may be too small): " +
                             std::to_string(bytes()) + " bytes",
@@ -171,7 +194,7 @@ Result<Done> LibraryEndpoint::add_pair() {
     attr.qp_state = IBV_QPS_INIT;
     attr.pkey_index = opened_.partition_index;
     attr.port_num = opened_.port;
-    attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    attr.qp_access_flags = static_cast<unsigned>(remote_access());
     const int outcome = opened_.calls->modify_qp(
         pair, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     if (outcome != 0) return error_of("a queue pair cannot be initialized", outcome);
@@ -188,6 +211,7 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     attr.path_mtu = path_mtu_of(need_.mtu_bytes);
     attr.dest_qp_num = other.queue_pair;
     attr.rq_psn = other.first_packet;
+    attr.max_dest_rd_atomic = words_ > 0 ? kAddsAtOnce : 0;
     attr.min_rnr_timer = kRnrTimer;
     attr.ah_attr.dlid = static_cast<uint16_t>(port.lid);
     attr.ah_attr.port_num = opened_.port;
@@ -211,6 +235,7 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     attr.retry_cnt = static_cast<uint8_t>(opened_.settings.retries);
     attr.rnr_retry = attr.retry_cnt;
     attr.sq_psn = first_packets_[pair];
+    attr.max_rd_atomic = words_ > 0 ? kAddsAtOnce : 0;
     outcome = calls.modify_qp(pairs_[pair], &attr,
                               IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
@@ -267,6 +292,22 @@ int LibraryEndpoint::write_direct(uint32_t pair, const DirectWrite& write) {
     request.send_flags = IBV_SEND_SIGNALED;
     request.wr.rdma.remote_addr = write.address;
     request.wr.rdma.rkey = write.key;
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(pairs_[pair], &request, &bad);
+}
+
+int LibraryEndpoint::add(uint32_t pair, const Add& add) {
+    ibv_sge former{reinterpret_cast<uint64_t>(&words()[add.former]), sizeof(uint64_t),
+                   region_->lkey};
+    ibv_send_wr request{};
+    request.wr_id = uint64_t{pair} << kNumberBits | add.number;
+    request.sg_list = &former;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+    if (add.is_signaled) request.send_flags = IBV_SEND_SIGNALED;
+    request.wr.atomic.remote_addr = others_[pair].words + add.word * sizeof(uint64_t);
+    request.wr.atomic.rkey = others_[pair].key;
+    request.wr.atomic.compare_add = add.amount;
     ibv_send_wr* bad = nullptr;
     return ibv_post_send(pairs_[pair], &request, &bad);
 }

@@ -18,6 +18,7 @@ struct Opened {
     uint8_t gid_index = 0;
     uint16_t partition_index = 0;
     bool needs_address = false;
+    bool can_add = false;  // one addition at a time of each pair
 };
 
 // Closes it at its end.

@@ -78,6 +78,13 @@ uint32_t distance_of(const Machine& machine, const std::string& device) {
     return distance;
 }
 
+// Additions within the device are enough: all to a word come through the one that has it.
+bool can_add(const Calls& calls, ibv_context* context) {
+    ibv_device_attr attr{};
+    return calls.query_device(context, &attr) == 0 && attr.atomic_cap != IBV_ATOMIC_NONE &&
+           attr.max_qp_rd_atom > 0 && attr.max_qp_init_rd_atom > 0;
+}
+
 class Search {
   public:
     Search(const Machine& machine, const VerbsSettings& settings)
@@ -143,6 +150,7 @@ std::unique_ptr<Device> Search::open_port(Opened opened, const std::string& devi
         opened.partition_index = static_cast<uint16_t>(index);
     }
     opened.port = port;
+    opened.can_add = can_add(calls, opened.context);
     return make_device(opened, name, card);
 }
 

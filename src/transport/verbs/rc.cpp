@@ -17,7 +17,7 @@ constexpr uint32_t kPollsPerClock = 256;
 }  // namespace
 
 Need need_of(uint32_t peers, uint32_t mtu_bytes) {
-    return {peers, kSends, kRecvs, size_t{2} * kSlots * mtu_bytes, mtu_bytes};
+    return {peers, kSends, kRecvs, size_t{2} * kSlots * mtu_bytes, kWords, mtu_bytes};
 }
 
 Rc::Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
@@ -41,6 +41,7 @@ Result<Done> Rc::connect(uint32_t pair, const PortCard& port, const PairCard& ot
     auto connected = endpoint_->connect(pair, port, other);
     pairs_[pair].is_connected = static_cast<bool>(connected);
     if (other.polls_tails != 0) pairs_[pair].slots.choose_ahead();
+    pairs_[pair].is_counted = other.words != 0 && !endpoint_->words().empty();
     return connected;
 }
 
@@ -118,6 +119,7 @@ Rc::Operation* Rc::begin(uint32_t pair, bool is_send, const MessageId& id, size_
     operation->ticket = &ticket;
     operation->bytes = bytes;
     operation->word = id.word;
+    operation->is_counted = id.is_counted && bytes == 0 && pairs_[pair].is_counted;
     ticket.number = uint64_t{pair} * kSlotsMax + id.slot;
     ticket.handle = nullptr;
     ticket.bytes = bytes;
@@ -140,6 +142,7 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
     const uint32_t pair = pair_of(peer);
     Operation* operation = begin(pair, false, id, bytes, ticket);
     if (!operation) return;
+    if (operation->is_counted) return recv_count(pair, operation);
     operation->target = data;
     Pair& at = pairs_[pair];
     append(at.streams[id.slot].recvs, operation);
@@ -155,7 +158,11 @@ void Rc::recv(Rank peer, const MessageId& id, std::byte* data, size_t bytes, Tic
 }
 
 bool Rc::post(uint32_t pair, const Write& write) {
-    const int outcome = endpoint_->write(pair, write);
+    return is_posted(pair, endpoint_->write(pair, write));
+}
+
+// Else the pair has failed.
+bool Rc::is_posted(uint32_t pair, int outcome) {
     if (outcome == 0) return true;
     fail_pair(pair, "a write could not be posted: ", std::strerror(outcome));
     return false;
@@ -211,7 +218,8 @@ void Rc::advance_sends(uint32_t pair) {
         while (!at.has_failed && line.first) {
             Operation& operation = *line.first;
             const Piece piece = operation.is_given_up ? Piece::kGivenUp : Piece::kData;
-            const bool goes_on = operation.direct == Direct::kNo
+            const bool goes_on = operation.is_counted ? send_count(pair, operation)
+                                 : operation.direct == Direct::kNo
                                      ? send_piece(pair, stream, operation, piece)
                                      : send_direct(pair, stream, operation);
             if (!goes_on) break;
@@ -395,6 +403,7 @@ bool Rc::take_completions() {
 void Rc::poll() {
     take_completions();
     if (polls_tails_) look_for_tails();
+    if (counted_.first) take_counts();
     if (++polls_ % kPollsPerClock == 0) look_if_due();
 }
 
@@ -425,6 +434,8 @@ std::string Rc::error() const {
             return peer + " runs another call";
         case Failure::kPair:
             return pair_error_.data();
+        case Failure::kCount:
+            return "a rank that was counted runs another call";
         default:
             return is_closing_ ? "the team is gone" : "";
     }

@@ -4,6 +4,8 @@
 // says that it has come. Longer messages are pipelined over slots: one copy in, one out; no tags,
 // no call of the system. Still longer ones go straight from memory to memory (rc_direct.cpp).
 //
+// Messages of which only their number counts are additions to a word at the peer (rc_count.cpp).
+//
 // Every message has the CallWord of its sender, which is compared with the receive's (but for those
 // of kRecoverySlot), so ranks that do not run the same call are found out whatever the size.
 #pragma once
@@ -46,7 +48,10 @@ class Rc final : public Transport {
               Ticket& ticket) override;
     State test(Ticket& ticket) override { return ticket.state; }
     void poll() override;
-    [[nodiscard]] int wait_fd() override { return polls_tails_ ? -1 : endpoint_->wait_fd(); }
+    // What is added here wakes nobody.
+    [[nodiscard]] int wait_fd() override {
+        return polls_tails_ || counted_.first ? -1 : endpoint_->wait_fd();
+    }
     [[nodiscard]] bool arm() override;
     void cancel(Ticket& ticket) override;
     [[nodiscard]] bool can_set_aside() const override { return true; }
@@ -102,6 +107,7 @@ class Rc final : public Transport {
         CallWord word;
         bool is_begun = false;
         bool is_given_up = false;
+        bool is_counted = false;
         Direct direct = Direct::kNo;
         Region region;                                 // its memory, while it is registered
         Offer offer;                                   // that a send has got
@@ -126,16 +132,18 @@ class Rc final : public Transport {
     struct Pair {
         Slots slots;
         std::array<Stream, kSlotsMax> streams;
-        uint32_t sending = 0;   // streams that have something to send, by bits
-        uint32_t recving = 0;   // or to receive
-        uint32_t offering = 0;  // whose receive has an offer to make
+        uint32_t sending = 0;     // streams that have something to send, by bits
+        uint32_t recving = 0;     // or to receive
+        uint32_t offering = 0;    // whose receive has an offer to make
+        uint32_t counting = 0;    // receives of messages that are counted
+        bool is_counted = false;  // both ends can add
         uint64_t look_number = 0;
         uint64_t last_number = 0;  // 0: not sent yet
         bool is_connected = false;
         bool has_failed = false;
         bool is_left_by_peer = false;
     };
-    enum class Failure : uint8_t { kNone, kSize, kWord, kPair };
+    enum class Failure : uint8_t { kNone, kSize, kWord, kPair, kCount };
 
     [[nodiscard]] uint32_t pair_of(Rank peer) const;
     bool refuses(uint32_t pair, bool is_send);
@@ -169,6 +177,7 @@ class Rc final : public Transport {
     void look_if_due();
     void look(uint32_t pair);
     bool post(uint32_t pair, const Write& write);
+    bool is_posted(uint32_t pair, int outcome);
     void complete(const Completion& completion);
     void fail_by(const Completion& completion);
     void look_for_cause();
@@ -181,6 +190,12 @@ class Rc final : public Transport {
     void write_error(uint32_t pair, const char* why, const char* more);
     void fail_pair(uint32_t pair, const char* why, const char* more = "");
     void drop(Line& line);
+    bool send_count(uint32_t pair, const Operation& operation);
+    void recv_count(uint32_t pair, Operation* operation);
+    void take_counts();
+    void end_count(Operation* operation, State state);
+    void drop_counts(uint32_t pair);
+    State set_count_aside(Ticket& ticket);
     static Line all_but_writing(Line& line);
     [[nodiscard]] static bool is_over(const Pair& at);
 
@@ -196,6 +211,8 @@ class Rc final : public Transport {
     static constexpr size_t kOperationsAtOnce = 64;
     std::vector<std::unique_ptr<Operation[]>> operations_;
     Operation* free_ = nullptr;
+    Line counted_;              // receives that wait for the own counter
+    uint64_t counted_sum_ = 0;  // what it has when all have come
     std::array<Completion, 32> completions_;
     uint32_t polls_ = 0;
     uint64_t looked_ns_ = 0;

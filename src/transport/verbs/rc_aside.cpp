@@ -15,6 +15,7 @@ namespace tutti::transport::verbs {
 // written straight from there is read until it is complete.
 void Rc::cancel(Ticket& ticket) {
     if (ticket.state != State::kPending) return;
+    if (Operation* counted = find(counted_, ticket)) return end_count(counted, State::kFailed);
     Pair& at = pairs_[ticket.number / kSlotsMax];
     const auto stream = static_cast<uint32_t>(ticket.number % kSlotsMax);
     Stream& of = at.streams[stream];
@@ -53,6 +54,7 @@ State Rc::set_aside(Rank peer, const MessageId& id, const std::byte* data, size_
     if (at.has_failed) return State::kFailed;
     // What does not fit its receive has stayed where it was.
     if (ticket.state == State::kFailed) return State::kDone;
+    if (id.is_counted && at.is_counted) return set_count_aside(ticket);
     Stream& stream = at.streams[id.slot];
     if (ticket.state == State::kPending) {
         Operation* operation = find(stream.recvs, ticket);

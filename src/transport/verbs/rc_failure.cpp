@@ -31,8 +31,9 @@ void Rc::write_error(uint32_t pair, const char* why, const char* more) {
 void Rc::fail_pair(uint32_t pair, const char* why, const char* more) {
     Pair& at = pairs_[pair];
     if (at.has_failed) return;
-    const bool is_lost = (at.sending | at.recving) != 0 || !at.is_left_by_peer;
+    const bool is_lost = (at.sending | at.recving | at.counting) != 0 || !at.is_left_by_peer;
     at.has_failed = true;
+    drop_counts(pair);
     for (Stream& stream : at.streams) {
         drop(stream.sends);
         drop(stream.recvs);

@@ -29,7 +29,7 @@ void Rc::look_if_due() {
 // One at a time, of which more are not needed to learn that nobody is there.
 void Rc::look(uint32_t pair) {
     Pair& at = pairs_[pair];
-    const bool waits = (at.recving | at.sending) != 0;
+    const bool waits = (at.recving | at.sending | at.counting) != 0;
     if (!waits || at.has_failed || !at.slots.is_complete(at.look_number)) return;
     if (!at.slots.may_write()) return;
     Write write;

@@ -48,6 +48,10 @@ inline constexpr uint32_t kTellAfter = 10;
 // Sooner where all pieces go by the shared ones, so that one is free for the next piece in time.
 inline constexpr uint32_t kTellTailsAfter = 6;
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
+// Of an end: what others count in, and where former values go that nobody asks for.
+inline constexpr uint32_t kCounter = 0;
+inline constexpr uint32_t kFormer = 1;
+inline constexpr uint32_t kWords = 2;
 
 // What an immediate says.
 inline constexpr uint32_t kIsWord = 1u << 31;  // about all slots: bit i as in freed()

@@ -97,6 +97,7 @@ class FakeNetwork {
             --network_.endpoints_;
         }
         std::span<std::byte> memory() override { return inner_->memory(); }
+        std::span<uint64_t> words() override { return inner_->words(); }
         transport::verbs::PairCard card(uint32_t pair) override { return inner_->card(pair); }
         Result<Done> connect(uint32_t pair, const transport::verbs::PortCard& port,
                              const transport::verbs::PairCard& other) override {
@@ -112,6 +113,11 @@ class FakeNetwork {
             const std::lock_guard lock(network_.mutex_);
             if (network_.mover_.joinable()) network_.posted_.notify_one();
             return inner_->write_direct(pair, write);
+        }
+        int add(uint32_t pair, const transport::verbs::Add& add) override {
+            const std::lock_guard lock(network_.mutex_);
+            if (network_.mover_.joinable()) network_.posted_.notify_one();
+            return inner_->add(pair, add);
         }
         transport::verbs::Region expose(const std::byte* memory, size_t bytes,
                                         bool is_target) override {

@@ -33,6 +33,8 @@ struct FakeAdapter {
     std::string name;
     std::vector<FakePort> ports = {{}};
     bool opens = true;
+    ibv_atomic_cap adds = IBV_ATOMIC_HCA;
+    int adds_at_once = 16;  // of a queue pair
     uint32_t inline_bytes_max = 1024;
     ibv_device device = {};
 };
@@ -128,6 +130,12 @@ class FakeLibrary {
         delete context;
         return 0;
     }
+    static int query_device(ibv_context* context, ibv_device_attr* attr) {
+        const FakeAdapter& adapter = of(context->device);
+        attr->atomic_cap = adapter.adds;
+        attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = adapter.adds_at_once;
+        return 0;
+    }
     static int query_port(ibv_context* context, uint8_t number, ibv_port_attr* attr) {
         const FakePort* port = port_of(context, number);
         if (!port) return EINVAL;
@@ -208,6 +216,7 @@ class FakeLibrary {
         .get_device_name = get_device_name,
         .open_device = open_device,
         .close_device = close_device,
+        .query_device = query_device,
         .query_port = query_port,
         .query_gid = query_gid,
         .query_pkey = query_pkey,

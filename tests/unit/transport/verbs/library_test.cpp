@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <ctime>
 #include <set>
@@ -153,6 +154,45 @@ TEST_F(Library, LongMessagesGoStraight) {
     }
     EXPECT_EQ(got[0], sent[1]);
     EXPECT_EQ(got[1], sent[0]);
+}
+
+// The sum is seen by looking, and each addition is told another one.
+TEST_F(Library, AdditionsAreSeenAndTold) {
+    constexpr uint64_t kAdds = 500;
+    std::atomic_ref<uint64_t> sum(endpoints_[1]->words()[kCounter]);
+    for (uint64_t number = 1; number <= kAdds; ++number) {
+        const Add add{.word = kCounter, .former = kFormer, .is_signaled = true, .number = number};
+        ASSERT_EQ(endpoints_[0]->add(0, add), 0);
+        std::array<Completion, 1> completion;
+        while (endpoints_[0]->poll(completion) == 0) sched_yield();
+        ASSERT_EQ(completion[0].status, 0) << endpoints_[0]->status_text(completion[0].status);
+        ASSERT_EQ(completion[0].number, number);
+        ASSERT_EQ(endpoints_[0]->words()[kFormer], number - 1);
+        ASSERT_EQ(sum.load(std::memory_order_acquire), number);
+    }
+}
+
+// Among others, both ways.
+TEST_F(Library, MessagesAreCounted) {
+    std::array<std::byte, 8> memory{};
+    for (uint64_t call = 0; call < 300; ++call) {
+        std::array<Ticket, 8> tickets;
+        MessageId id;
+        id.word = {call, ~call, 0};
+        MessageId counted = id;
+        counted.is_counted = true;
+        for (uint32_t end = 0; end < 2; ++end) {
+            ends_[end]->recv(1 - end, counted, nullptr, 0, tickets[end]);
+            ends_[end]->recv(1 - end, id, memory.data(), memory.size(), tickets[2 + end]);
+            ends_[end]->send(1 - end, counted, nullptr, 0, tickets[4 + end]);
+            ends_[end]->send(1 - end, id, memory.data(), memory.size(), tickets[6 + end]);
+        }
+        for (Ticket& ticket : tickets) {
+            ASSERT_TRUE(run_until([&] { return ticket.state != State::kPending; }));
+            ASSERT_EQ(ticket.state, State::kDone) << ends_[0]->error() << ends_[1]->error();
+        }
+    }
+    EXPECT_GT(endpoints_[0]->words()[kCounter], 300u);
 }
 
 // As the fake has it (tests/conformance/fake_verbs.h).

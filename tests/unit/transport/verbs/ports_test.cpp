@@ -153,6 +153,34 @@ TEST(QueuePairs, EachEndDrawsItsFirstPacket) {
     EXPECT_EQ(library.contexts, 0);
 }
 
+TEST(QueuePairs, AddWhereTheDeviceCan) {
+    for (const bool can : {true, false}) {
+        FakeLibrary library({{"a"}});
+        if (!can) library.adapters[0].adds = IBV_ATOMIC_NONE;
+        const Connected both(library);
+        const auto& changes = library.pairs.back()->changes;
+        EXPECT_EQ((changes[0].qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC) != 0, can);
+        EXPECT_EQ(changes[1].max_dest_rd_atomic, can ? 1 : 0);
+        EXPECT_EQ(changes[2].max_rd_atomic, can ? 1 : 0);
+        EXPECT_EQ(both.end->words().size(), can ? kWords : 0u);
+        const PairCard card = both.end->card(0);
+        EXPECT_EQ(card.words, reinterpret_cast<uint64_t>(both.end->words().data()));
+        if (!can) continue;
+        EXPECT_GE(card.words, card.address + both.end->memory().size());
+        EXPECT_EQ(card.words % sizeof(uint64_t), 0u);
+        const Add add{.word = kCounter, .amount = 5, .former = kFormer, .number = 7};
+        ASSERT_EQ(both.end->add(1, add), 0);
+        const ibv_send_wr& posted = library.pairs.back()->writes.back();
+        EXPECT_EQ(posted.opcode, IBV_WR_ATOMIC_FETCH_AND_ADD);
+        EXPECT_EQ(posted.wr.atomic.remote_addr, card.words);
+        EXPECT_EQ(posted.wr.atomic.compare_add, 5u);
+        EXPECT_EQ(posted.send_flags, 0u);
+    }
+    FakeLibrary none({{"a"}});
+    none.adapters[0].adds_at_once = 0;
+    EXPECT_TRUE(Connected(none).end->words().empty());
+}
+
 TEST(QueuePairs, HaveTheLargestPacketsThatFit) {
     const std::vector<std::pair<uint32_t, ibv_mtu>> kSizes = {
         {256, IBV_MTU_256},   {512, IBV_MTU_512},   {1000, IBV_MTU_512},  {1024, IBV_MTU_1024},
