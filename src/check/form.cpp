@@ -49,6 +49,7 @@ class Form {
         for (uint64_t lane = 0; lane < extent_.lanes; ++lane) {
             last_message_.clear();
             meets_ = 0;
+            counted_ = {};
             uint32_t earlier_count = 0;
             for (uint64_t k = 0; k < extent_.rounds; ++k) {
                 program_.read(lane, k, round);
@@ -59,9 +60,11 @@ class Form {
                     check_operation();
                     if (k != 0) check_after(earlier_count);
                     if (is_message(op_->kind)) check_message(round);
+                    check_counted();
                     if (is_meet(op_->kind)) check_meet(round);
                     if (op_->kind == OperationKind::kRecvMulticast) check_peer();
                 }
+                counted_.end_round();
                 earlier_count = round.size();
             }
         }
@@ -202,6 +205,33 @@ class Form {
         last->second = {op_->message, here_};
     }
 
+    // Counted receives are complete together: all of the rank come before whatever depends on one.
+    void check_counted() {
+        const bool is_receive = op_->is_counted && op_->kind == OperationKind::kRecv;
+        if (op_->is_counted) {
+            const bool has_bytes = op_->left.bytes + op_->to.bytes != 0;
+            if (has_bytes || op_->kind == OperationKind::kRecvReduce || !is_message(op_->kind)) {
+                return fault("only messages of no bytes are counted");
+            }
+            if (extent_.lanes > 1) return fault("messages are counted in one lane");
+        }
+        if (is_receive) {
+            counted_.here |= sched::after_op(here_.index);
+            if (counted_.is_awaited) fault("something waits for counted messages and not for this");
+            return;
+        }
+        // That this is posted sooner nobody sees.
+        const bool is_for_nothing =
+            op_->kind == OperationKind::kRecv || op_->kind == OperationKind::kRecvMulticast;
+        if (is_for_nothing && op_->to.bytes == 0) return;
+        const uint64_t awaited = counted_.before & op_->after;
+        if (!counted_.has_older && awaited == 0) return;
+        counted_.is_awaited = true;
+        if (awaited != counted_.before || counted_.here != 0) {
+            fault("it waits for some counted messages and not for all");
+        }
+    }
+
     // The round holds one for each neighbour, the parent in front, then the participant's own.
     void check_meet(const Round& round) {
         const Operation& own = round[round.size() - 1];
@@ -293,6 +323,19 @@ class Form {
                           std::to_string(extent_.multicasts));
     }
 
+    // Receives that are counted, of a lane.
+    struct CountedReceives {
+        uint64_t here = 0;        // of this round: their operations, by bits
+        uint64_t before = 0;      // of the round before
+        bool has_older = false;   // there are some in the rounds before that
+        bool is_awaited = false;  // something begins behind them
+
+        void end_round() {
+            has_older |= before != 0;
+            before = here;
+            here = 0;
+        }
+    };
     struct LastMessage {
         uint32_t message;
         Position position;
@@ -311,6 +354,7 @@ class Form {
     std::map<uint64_t, uint32_t> multicasts_;                    // the same, by their orders
     bool has_letters_ = false;
     uint32_t meets_ = 0;  // of a lane
+    CountedReceives counted_;
 };
 
 // Ranks agree in how lanes share slots, else their messages would meet in the wrong ones, and in

@@ -31,8 +31,8 @@ size_t Run::KeyHash::operator()(const Key& key) const {
 }
 
 Run::Key Run::key_of(Rank rank, uint64_t lane, const Operation& op) {
-    if (op.kind == OperationKind::kSend) return {rank, op.peer, lane, op.message};
-    return {op.peer, rank, lane, op.message};
+    if (op.kind == OperationKind::kSend) return {rank, op.peer, lane, op.message, op.is_counted};
+    return {op.peer, rank, lane, op.message, op.is_counted};
 }
 
 Run::Run(const topo::Placement& placement, std::span<const std::unique_ptr<Program>> programs,

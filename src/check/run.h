@@ -136,6 +136,7 @@ class Run {
         Rank receiver;
         uint64_t lane;
         uint32_t message;
+        bool is_counted;
         bool operator==(const Key&) const = default;
     };
     struct KeyHash {

@@ -20,6 +20,7 @@ namespace {
 struct Messages {
     uint64_t all = 0;
     uint64_t by_rdma = 0;
+    uint64_t counted = 0;  // of these
 };
 
 // Where arrivals tell who sends to whom, each is counted once between neighbours.
@@ -35,7 +36,9 @@ void count(const sched::Program& program, const std::vector<uint32_t>& peers, Me
                     continue;
                 }
                 ++messages.all;
-                if (std::ranges::binary_search(peers, one.peer)) ++messages.by_rdma;
+                if (!std::ranges::binary_search(peers, one.peer)) continue;
+                ++messages.by_rdma;
+                messages.counted += one.is_counted ? 1 : 0;
             }
         }
     }
@@ -59,6 +62,9 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
     if (messages.all != 0) {
         fmt::print("; {} of {} messages go so{}", messages.by_rdma, messages.all,
                    messages.by_rdma < messages.all ? ", the others by the host MPI" : "");
+        if (messages.counted != 0) {
+            fmt::print("; {} as additions to counters, where the adapters can", messages.counted);
+        }
     }
     fmt::print("\n");
 }

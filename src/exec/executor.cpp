@@ -191,8 +191,12 @@ void Executor::State::complete(Ref ref) {
 transport::MessageId Executor::State::id_of(const Slot& slot, Ref ref) {
     const Operation& operation = operation_of(ref);
     const bool meets = operation.kind == OperationKind::kMeetWith && slot.meet.is_by_multicast;
-    return {call, static_cast<uint32_t>(slot.lane), meets ? slot.meet.slot : ref.slot,
-            operation.message, word};
+    return {call,
+            static_cast<uint32_t>(slot.lane),
+            meets ? slot.meet.slot : ref.slot,
+            operation.message,
+            word,
+            operation.is_counted};
 }
 
 // Of a receive.

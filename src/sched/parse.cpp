@@ -184,6 +184,13 @@ void parse_feed(Line& line, Operation& op) {
     op.message = line.number32();
 }
 
+void parse_counted(Line& line, Operation& op) {
+    Line ahead = line;
+    if (ahead.word() != "counted") return;
+    line = ahead;
+    op.is_counted = true;
+}
+
 void parse_after(Line& line, Operation& op) {
     line.stay();
     if (line.is_at_end()) return;
@@ -253,6 +260,7 @@ Operation parse_operation(Line& line, OperationKind kind) {
             parse_copy(line, op);
             break;
     }
+    if (is_message(kind)) parse_counted(line, op);
     if (has_order(kind)) {
         line.want_word("order");
         op.order = line.number(std::numeric_limits<uint64_t>::max());

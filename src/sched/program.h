@@ -31,6 +31,11 @@
 // come, and in the middle when all others have been told and what it feeds itself has left; any
 // other's kMeetWith when what that one feeds has left, too: until then nobody writes there.
 //
+// Messages of no bytes may be counted, at both ends: where there are additions to a counter at the
+// receiver they go so (transport/transport.h). Then a rank's receives of such messages are complete
+// when all of them have come that it has begun to receive, from whomever: one alone says nothing,
+// so a rank lets nothing depend on some of them but not on the rest.
+//
 // A send is complete when its block may be changed again, which may be as late as when the receive
 // was posted; a receive when the block is there. A multicast, sent or received, may be complete no
 // sooner than all ranks have begun it: a rank that comes late may hold up all others.
@@ -113,6 +118,7 @@ struct Operation {
     // of the team. kMeetMulticast: the own rank. Node operations: the root's index on its node
     // (Placement::index_on_node).
     Rank peer = 0;
+    bool is_counted = false;  // of a message, see above
     // Messages: the same number at both ends, different for all messages of a lane from one rank to
     // another, and ascending in the order in which both ends have them in their rounds.
     // kFeed: how many one feeds at most.

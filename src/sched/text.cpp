@@ -90,6 +90,7 @@ std::string after_text(uint64_t after) {
 
 std::string print(const Operation& operation) {
     std::string text = body_text(operation);
+    if (operation.is_counted) text += " counted";
     if (has_order(operation.kind)) text += " order " + std::to_string(operation.order);
     return text + after_text(operation.after);
 }

@@ -103,6 +103,28 @@ TEST_P(Conformance, Sizes) {
     expect_all();
 }
 
+// As a barrier has them: all of a call have come before any of the next is sent.
+TEST_P(Conformance, CountedMessages) {
+    for (uint32_t call = 0; call < 20; ++call) {
+        MessageId id{call, 0, 0, 0, {call, call * 3, 0}, true};
+        Letter& one = write(1, 0, id, 0);
+        Letter& other = write(2, 0, id, 0);
+        if (call % 2 == 0) recv(other);
+        send(one);
+        if (call % 4 < 2) send(other);
+        for (uint64_t turns = prng_.below(50); turns > 0; --turns) pump();
+        recv(one);
+        if (call % 2 != 0) recv(other);
+        if (call % 4 >= 2) {
+            for (int i = 0; i < 50; ++i) pump();
+            EXPECT_FALSE(fabric_->end(0).test(one.recv) == State::kDone &&
+                         fabric_->end(0).test(other.recv) == State::kDone);
+            send(other);
+        }
+        expect_all();
+    }
+}
+
 TEST_P(Conformance, OrderInASlot) {
     for (uint32_t i = 0; i < 200; ++i) {
         Letter& letter = write(2, 1, {0, 0, 4, i}, prng_.below(300));

@@ -99,6 +99,38 @@ TEST(Formulas, BarrierDirect) {
     EXPECT_EQ(algorithm.obstacle(more), "has at most 33 participants");
 }
 
+// Kini 2003, section 3.1: one addition of each but the one that has the counter.
+TEST(Formulas, BarrierCounter) {
+    for (const char* name : {"counter", "counter_multicast"}) {
+        const Algorithm& algorithm = *find(TUTTI_BARRIER, name);
+        for (const Rank p : rank_counts()) {
+            const Shape shape = {.collective = TUTTI_BARRIER, .ranks = p, .has_multicast = true};
+            const Totals all = totals(algorithm, shape);
+            SCOPED_TRACE(testing::Message() << name << ", " << p << " ranks");
+            uint64_t counted = 0;
+            for (Rank rank = 0; rank < p; ++rank) {
+                const auto program = algorithm.make(shape, rank, {});
+                sched::Round round;
+                uint64_t own = 0;
+                for (uint64_t k = 0; k < program->extent().rounds; ++k) {
+                    program->read(0, k, round);
+                    for (const sched::Operation& one : round) {
+                        const bool is_send = one.kind == sched::OperationKind::kSend;
+                        own += one.is_counted && is_send ? 1 : 0;
+                    }
+                }
+                EXPECT_EQ(own, rank == 0 ? 0U : 1U);
+                counted += own;
+            }
+            EXPECT_EQ(counted, p - uint64_t{1});
+            EXPECT_EQ(all.messages, algorithm.has_multicast ? counted : 2 * counted);
+            if (p > 1 && p <= 25) {
+                EXPECT_EQ(all.steps, 2U);
+            }
+        }
+    }
+}
+
 TEST(Formulas, BarrierPairwise) {
     for_every_p(TUTTI_BARRIER, "pairwise", [](const Shape& shape, const Totals& all) {
         // Section 4.1.1 says ceil(log2 N) + 2 and section 5.2.1 floor(log2 N) + 2 for N that is no

@@ -65,6 +65,15 @@ def test_messages_are_found_by_their_ends(guest, openmpi, results):
         assert report.data["verbs"][0]["polls_tails"] == (ranks == 2), report.data["verbs"]
 
 
+def test_barriers_by_a_counter(guest, openmpi, results):
+    """Additions by the device, among all other messages."""
+    done, report = run_by_rdma(guest, openmpi, results, 3, "random_mixed", "--calls", 60,
+                               "--threads", 1, own="export TUTTI_BARRIER=counter;")
+    expect_rdma(done, report, 3)
+    barriers = {row.get("algorithm") for row in report.rows if row["collective"] == "barrier"}
+    assert "counter" in barriers, report.rows
+
+
 @pytest.mark.skipif(not LONG, reason="takes minutes: TESTS_LONG")
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_collectives_on_more_hosts(guest, openmpi, results, ranks):

@@ -149,7 +149,7 @@ Result<Done> LibraryEndpoint::make() {
     region_ = calls.reg_mr(domain_, base_, bytes(), IBV_ACCESS_LOCAL_WRITE | remote_access());
     if (!region_) {
         return error_of("memory cannot be registered (ulimit -l may be too small): " +
-                            std::to_string(bytes()) + " bytes",
+                            std::to_string(pairs_bytes()) + " bytes",
                         errno);
     }
     const auto entries = static_cast<int>(need_.pairs * (need_.sends + need_.recvs));

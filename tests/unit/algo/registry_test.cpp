@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "sched/program.h"
+#include "sched/text.h"
 
 namespace tutti::algo {
 namespace {
@@ -111,7 +112,7 @@ TEST(Obstacles, MulticastNeedsARoute) {
         EXPECT_EQ(one.obstacle(shape), "") << one.name;
         there += one.has_multicast ? 1 : 0;
     }
-    EXPECT_EQ(there, 7U);
+    EXPECT_EQ(there, 8U);
 }
 
 TEST(Obstacles, SomeNeedReceivesThatCanBeGivenBack) {
@@ -300,6 +301,28 @@ TEST(Examples, BarrierDirect) {
     const Shape shape = {.collective = TUTTI_BARRIER, .ranks = 4};
     EXPECT_EQ(peers(direct, shape, 1), "recv 0, recv 3, recv 2, send 2, send 3, send 0");
     EXPECT_EQ(peers(direct, {.collective = TUTTI_BARRIER, .ranks = 1}, 0), "");
+}
+
+TEST(Examples, BarrierCounter) {
+    const Algorithm& counter = *find(TUTTI_BARRIER, "counter");
+    const Shape shape = {.collective = TUTTI_BARRIER, .ranks = 4};
+    EXPECT_EQ(peers(counter, shape, 0), "recv 1, recv 2, recv 3; send 3, send 2, send 1");
+    EXPECT_EQ(peers(counter, shape, 2), "send 0; recv 0");
+    // One counter up to 25; then a tree of them. Ranks that share nodes are connected otherwise.
+    const Shape more = {.collective = TUTTI_BARRIER, .ranks = 25};
+    EXPECT_EQ(peers(counter, more, 24), "send 0; recv 0");
+    const Shape many = {.collective = TUTTI_BARRIER, .ranks = 26};
+    EXPECT_EQ(peers(counter, many, 25), "send 24; recv 24");
+    EXPECT_EQ(peers(counter, many, 25, {.fan_in = 30}), "send 0; recv 0");
+    const auto placement = topo::Placement::blocks(40, 10);
+    const Shape nodes = {.collective = TUTTI_BARRIER, .ranks = 10, .nodes = &placement};
+    EXPECT_EQ(peers(counter, nodes, 9), "send 8; recv 8");
+    sched::Round round;
+    const auto program = counter.make(shape, 2, {});
+    program->read(0, 0, round);
+    EXPECT_EQ(sched::print(round[0]), "send 0 to 0 - counted");
+    program->read(0, 1, round);
+    EXPECT_EQ(sched::print(round[0]), "recv 0 from 0 - after none");
 }
 
 TEST(Examples, BarrierPairwise) {

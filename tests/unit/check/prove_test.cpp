@@ -254,6 +254,30 @@ TEST(CheckFaults, MessagesThatDoNotMeet) {
                  "a rank sends nothing to itself");
 }
 
+TEST(CheckFaults, SomeOfTheCountedMessages) {
+    const Shape shape = shape_of(TUTTI_BARRIER, 3, 0);
+    const Extent extent = {.lanes = 1, .lanes_in_flight = 1, .rounds = 3};
+    const std::string arrive = "send 0 to 0 - counted\n";
+    const std::string leave = "round 1\nrecv 0 from 0 -\n";
+    const std::string hear = "recv 0 from 1 - counted\nrecv 0 from 2 - counted\n";
+    const std::string tell = "round 1\nsend 0 to 1 -\nsend 0 to 2 -\n";
+    EXPECT_EQ(faults_of(shape, extent, {hear + tell, arrive + leave, arrive + leave}), Lines{});
+    // As an addition at one end, and as a message at the other.
+    expect_fault(
+        faults_of(shape, extent,
+                  {hear + tell, arrive + leave, "send 0 to 0 -\n" + leave}),
+        "never sends it");
+    expect_fault(faults_of(shape, extent,
+                           {hear + "round 1\nsend 0 to 1 - after 0\nsend 0 to 2 -\n",
+                            arrive + leave, arrive + leave}),
+                 "it waits for some counted messages and not for all");
+    expect_fault(faults_of(shape, extent,
+                           {"recv 0 from 1 - counted\nround 1\nsend 0 to 1 -\n"
+                            "recv 0 from 2 - counted\nround 2\nsend 0 to 2 -\n",
+                            arrive + leave, arrive + leave}),
+                 "something waits for counted messages and not for this");
+}
+
 TEST(CheckFaults, BlocksOutOfBounds) {
     Shape shape = shape_of(TUTTI_ALLREDUCE, 1, 16);
     shape.element_bytes = 8;

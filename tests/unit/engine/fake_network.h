@@ -51,6 +51,10 @@ class FakeNetwork {
         const std::lock_guard lock(mutex_);
         return verbs_.writes();
     }
+    uint64_t adds() {
+        const std::lock_guard lock(mutex_);
+        return verbs_.adds();
+    }
     uint64_t slot_bytes() {
         const std::lock_guard lock(mutex_);
         return verbs_.slot_bytes();

@@ -174,6 +174,46 @@ TEST(Verbs, NoMessageOfACallGoesAsBefore) {
     });
 }
 
+tutti_status meet(tutti_team* team) {
+    tutti_call call{};
+    call.collective = TUTTI_BARRIER;
+    return tutti_run(team, &call);
+}
+
+// Nobody leaves before all have come; each host but the first adds once a call. Those who look at
+// their counter do not sleep meanwhile, also where their host is crowded.
+TEST(Verbs, ABarrierByACounterIsAnAdditionOfEachHost) {
+    constexpr uint32_t kCalls = 200;
+    for (const uint32_t on_node : {0u, 2'000'000u}) {
+        for (const uint32_t hosts : {6u, 3u}) {
+            const std::string named = "TUTTI_HOSTS=" + std::to_string(hosts);
+            Cluster cluster(6, {kOn, named.c_str(), "TUTTI_BARRIER=counter"}, 1, on_node);
+            std::atomic<uint32_t> come = 0;
+            cluster.run([&](uint32_t, tutti_team* team) {
+                for (uint32_t i = 1; i <= kCalls; ++i) {
+                    ++come;
+                    ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+                    ASSERT_GE(come, 6 * i);
+                }
+            });
+            EXPECT_EQ(cluster.network.adds(), uint64_t{hosts - 1} * kCalls);
+            EXPECT_EQ(cluster.network.fault(), "");
+        }
+    }
+}
+
+TEST(Verbs, WhoIsAwaitedAtACounterAndDiesIsNamed) {
+    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_BARRIER=counter"});
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+        if (rank == 1) cluster.network.cut(1);
+        tutti_status status = TUTTI_OK;
+        for (int i = 0; i < 3 && status == TUTTI_OK; ++i) status = meet(team);
+        EXPECT_EQ(status, TUTTI_ERR_NETWORK);
+        EXPECT_NE(std::string(tutti_team_message(team)).find("RDMA to rank "), std::string::npos);
+    });
+}
+
 // Long blocks go from memory to memory, but for what ranks fold; nothing stays registered.
 TEST(Verbs, LongBlocksAreNotCopied) {
     for (const char* how : {"TUTTI_ALLREDUCE=ring", "TUTTI_ALLREDUCE=rabenseifner"}) {

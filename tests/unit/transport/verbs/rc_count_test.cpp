@@ -124,7 +124,6 @@ TEST(RcCount, AllHaveComeWhenTheWordSaysSo) {
 }
 
 TEST(RcCount, GoesByMessagesWhereADeviceCannotAdd) {
-    Prng prng(7);
     Counted all({.seed = 7, .can_add = false});
     for (uint64_t call = 0; call < 12; ++call) {
         for (Rank rank = 1; rank < kRanks; ++rank) all.count(rank, call);
