@@ -89,8 +89,8 @@ class LaneWalk {
         sched::Rank parent = 0;
         bool is_top = true;
         bool is_near = false;  // to its parent, on the same node
-        uint64_t fed = 0;    // how many it feeds if all are there at once
-        uint64_t at_ns = 0;  // when it has what it waits for
+        uint64_t fed = 0;      // how many it feeds if all are there at once
+        uint64_t at_ns = 0;    // when it has what it waits for
         // As adapt/saturation.h has them.
         bool has_arrived = false;
         uint32_t heard = 0;

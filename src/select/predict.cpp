@@ -123,12 +123,22 @@ uint64_t with_nodes(const algo::InnerLane& lane, const price::LaneTimes& times,
     return first_ns + std::max(times.all_ns - times.first_ns, (lane.lanes - 1) * lane_ns);
 }
 
+// What goes on within nodes is left away: of what multicasts to all ranks, and where so many ranks
+// meet, who on a node tell each other through its memory, that they would not be followed.
+bool is_for_nodes(const algo::Algorithm& algorithm, const sched::Shape& shape,
+                  const topo::Placement& placement) {
+    if (placement.members_max() == 1) return false;
+    const bool meet = algorithm.by_node_bytes_max > 0 && shape.bytes <= algorithm.by_node_bytes_max;
+    return (algorithm.is_flat && algorithm.has_multicast) ||
+           (meet && placement.ranks() > kFollowedParticipantsMax);
+}
+
 }  // namespace
 
 uint64_t least_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
                   const topo::Placement& placement, const algo::Tuning& tuning,
                   const Cluster& cluster) {
-    if (algorithm.is_flat && algorithm.has_multicast && placement.members_max() > 1) {
+    if (is_for_nodes(algorithm, shape, placement)) {
         const Between nodes = between_nodes(shape, placement);
         return least_ns(algorithm, nodes.shape, nodes.placement, tuning, cluster);
     }
@@ -140,7 +150,7 @@ uint64_t least_ns(const algo::Algorithm& algorithm, const sched::Shape& shape,
 Prediction predict(const algo::Algorithm& algorithm, const sched::Shape& shape,
                    const topo::Placement& placement, const algo::Tuning& tuning,
                    const Cluster& cluster) {
-    if (algorithm.is_flat && algorithm.has_multicast && placement.members_max() > 1) {
+    if (is_for_nodes(algorithm, shape, placement)) {
         const Between nodes = between_nodes(shape, placement);
         return predict(algorithm, nodes.shape, nodes.placement, tuning, cluster);
     }
@@ -154,7 +164,7 @@ std::optional<uint64_t> predicted_late_ns(const algo::Algorithm& algorithm,
                                           const topo::Placement& placement,
                                           const algo::Tuning& tuning, const Cluster& cluster,
                                           uint64_t skew_ns, uint64_t messages_max) {
-    if (algorithm.is_flat && algorithm.has_multicast && placement.members_max() > 1) {
+    if (is_for_nodes(algorithm, shape, placement)) {
         const Between nodes = between_nodes(shape, placement);
         return predicted_late_ns(algorithm, nodes.shape, nodes.placement, tuning, cluster, skew_ns,
                                  messages_max);
