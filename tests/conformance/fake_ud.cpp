@@ -338,7 +338,7 @@ void FakeUd::deliver(Node& to, Packet& packet) {
     std::ranges::copy(packet.data, to.receive_buffer(place).begin());
     to.received.push() = {place, static_cast<uint32_t>(packet.data.size()), kQueuePair,
                           packet.has_address, 0};
-    tell(to, UdQueue::kReceives);
+    tell(to, UdQueue::kReceived);
 }
 
 // In order. Until then the memory was the device's.
@@ -351,7 +351,7 @@ void FakeUd::complete_sends(Node& node) {
         --sent.route->under_way;
         ++node.complete;
     }
-    tell(node, UdQueue::kSends);
+    tell(node, UdQueue::kSent);
 }
 
 void FakeUd::tell(Node& node, UdQueue queue) {

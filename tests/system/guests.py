@@ -3,6 +3,7 @@
 import contextlib
 import pathlib
 import subprocess
+import time
 import uuid
 
 import harness
@@ -51,5 +52,8 @@ def booted(hosts, writable):
         yield name
     finally:
         stopped = vmlab("stop", "--name", name)
+        end = time.monotonic() + 20  # where the machine is loaded, processes take their time to end
+        while emulators(name) and time.monotonic() < end:
+            time.sleep(0.1)
         assert not (GUESTS / name).exists() and not emulators(name), \
             f"{stopped} {emulators(name)} {list(GUESTS.glob(f'{name}/*'))}"

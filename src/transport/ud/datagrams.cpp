@@ -161,7 +161,7 @@ UdDatagrams::UdDatagrams(std::shared_ptr<verbs::Device> device, std::unique_ptr<
       receives_(receives),
       port_bytes_(end_->card().port.mtu_bytes),
       wait_fds_{
-          {{end_->wait_fd(UdQueue::kReceives), false}, {end_->wait_fd(UdQueue::kSends), false}}} {
+          {{end_->wait_fd(UdQueue::kReceived), false}, {end_->wait_fd(UdQueue::kSent), false}}} {
     // No other host has a port of this address.
     const verbs::PortCard& port = end_->card().port;
     std::memcpy(&address_.host, port.gid + 8, sizeof address_.host);
@@ -357,8 +357,8 @@ void UdDatagrams::poll_receives() {
 }
 
 carrier::Batch UdDatagrams::receive(uint32_t /*source*/) {
-    take_off(UdQueue::kReceives);
-    take_off(UdQueue::kSends);
+    take_off(UdQueue::kReceived);
+    take_off(UdQueue::kSent);
     if (!is_broken_) give_back();
     if (!is_broken_ && polled_count_ == 0) poll_receives();
     size_t count = 0;
@@ -440,7 +440,7 @@ bool UdDatagrams::arm(UdQueue queue) {
 
 // What came before the request nobody tells of, so there is one more look behind it.
 bool UdDatagrams::arm(bool wants_room) {
-    if (!arm(UdQueue::kReceives) || (wants_room && !arm(UdQueue::kSends))) break_down();
+    if (!arm(UdQueue::kReceived) || (wants_room && !arm(UdQueue::kSent))) break_down();
     if (is_broken_) return true;
     if (polled_count_ == 0) poll_receives();
     if (wants_room) poll_sends();

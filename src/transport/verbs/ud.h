@@ -52,7 +52,7 @@ struct UdReceived {
 };
 
 // Two completion queues, so that sleeping for one does not mean waking for the other.
-enum class UdQueue { kReceives, kSends };
+enum class UdQueue { kReceived, kSent };
 
 using UdGroup = std::array<uint8_t, 4>;  // its IPv4 address
 

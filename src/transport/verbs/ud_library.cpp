@@ -60,10 +60,10 @@ class LibraryUd final : public UdEndpoint {
         return need_.receives * receive_bytes() + size_t{need_.sends} * card_.port.mtu_bytes;
     }
     [[nodiscard]] const Channel& channel(UdQueue queue) const {
-        return queue == UdQueue::kReceives ? receive_channel_ : send_channel_;
+        return queue == UdQueue::kReceived ? receive_channel_ : send_channel_;
     }
     Channel& channel(UdQueue queue) {
-        return queue == UdQueue::kReceives ? receive_channel_ : send_channel_;
+        return queue == UdQueue::kReceived ? receive_channel_ : send_channel_;
     }
     ibv_cq*& at(UdQueue queue) { return queues_[static_cast<size_t>(queue)]; }
     Result<Done> make_pair();
@@ -94,7 +94,7 @@ LibraryUd::~LibraryUd() {
     groups_.reset();
     if (pair_) calls_.destroy_qp(pair_);
     for (ibv_ah* route : routes_) calls_.destroy_ah(route);
-    for (const UdQueue queue : {UdQueue::kReceives, UdQueue::kSends}) {
+    for (const UdQueue queue : {UdQueue::kReceived, UdQueue::kSent}) {
         if (!at(queue)) continue;
         channel(queue).acknowledge(at(queue));
         calls_.destroy_cq(at(queue));
@@ -119,10 +119,10 @@ Result<Done> LibraryUd::make() {
                               std::to_string(bytes()) + " bytes",
                           errno);
     }
-    for (const UdQueue queue : {UdQueue::kReceives, UdQueue::kSends}) {
+    for (const UdQueue queue : {UdQueue::kReceived, UdQueue::kSent}) {
         channel(queue).open(opened_.context);
         if (channel(queue).fd() < 0) return trouble_of("no completion channel", errno);
-        const uint32_t entries = queue == UdQueue::kReceives ? need_.receives : need_.sends;
+        const uint32_t entries = queue == UdQueue::kReceived ? need_.receives : need_.sends;
         at(queue) = calls_.create_cq(opened_.context, static_cast<int>(entries), nullptr,
                                      channel(queue).handle(), 0);
         if (!at(queue)) return trouble_of("no completion queue of that size", errno);
@@ -142,8 +142,8 @@ Result<Done> LibraryUd::find_groups() {
 
 Result<Done> LibraryUd::make_pair() {
     ibv_qp_init_attr wanted{};
-    wanted.send_cq = at(UdQueue::kSends);
-    wanted.recv_cq = at(UdQueue::kReceives);
+    wanted.send_cq = at(UdQueue::kSent);
+    wanted.recv_cq = at(UdQueue::kReceived);
     wanted.cap = {need_.sends, need_.receives, 1, 1, 0};
     wanted.qp_type = IBV_QPT_UD;
     pair_ = calls_.create_qp(domain_, &wanted);
@@ -206,7 +206,7 @@ int LibraryUd::post(std::span<const UdSend> sends) {
 int LibraryUd::poll(std::span<UdReceived> received) {
     std::array<ibv_wc, kChainMax> found;
     const auto most = static_cast<int>(std::min(received.size(), found.size()));
-    const int count = ibv_poll_cq(at(UdQueue::kReceives), most, found.data());
+    const int count = ibv_poll_cq(at(UdQueue::kReceived), most, found.data());
     for (int i = 0; i < count; ++i) {
         const ibv_wc& one = found[static_cast<size_t>(i)];
         received[static_cast<size_t>(i)] = {static_cast<uint32_t>(one.wr_id), one.byte_len,
@@ -220,7 +220,7 @@ int64_t LibraryUd::poll_complete() {
     std::array<ibv_wc, 16> found;
     for (;;) {
         const int count =
-            ibv_poll_cq(at(UdQueue::kSends), static_cast<int>(found.size()), found.data());
+            ibv_poll_cq(at(UdQueue::kSent), static_cast<int>(found.size()), found.data());
         if (count < 0) return -1;
         for (int i = 0; i < count; ++i) {
             if (found[static_cast<size_t>(i)].status != IBV_WC_SUCCESS) return -1;
