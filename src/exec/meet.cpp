@@ -279,7 +279,9 @@ void Executor::State::tell(Ref ref, uint32_t neighbour, adapt::Kind kind) {
     slot.meet.told |= sched::after_op(neighbour);
     ref.index = static_cast<uint8_t>(neighbour);
     if (is_near(ref)) {
+        // The next step writes it, and there is to be one.
         slot.meet.sent[neighbour].state = transport::State::kPending;
+        has_fed = true;
         return;
     }
     network.send(operation_of(ref).peer, id_of(slot, ref), message, hall.message_bytes(),
