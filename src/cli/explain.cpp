@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "cli/rdma_words.h"
 #include "cli/saved_figures.h"
 #include "cli/scenario_words.h"
+#include "cli/skew_words.h"
 #include "cli/words.h"
 #include "explain/comparison.h"
 #include "explain/cost.h"
@@ -29,6 +32,7 @@
 #include "sched/text.h"
 #include "select/measured.h"
 #include "select/select.h"
+#include "select/skew.h"
 
 namespace tutti::cli {
 namespace {
@@ -41,6 +45,10 @@ constexpr auto kExplainOptions = std::to_array<OptionDoc>({
     kNodeFiguresOption,
     {"--message-speed", "TIME,RATE",
      "Likewise of messages between hosts: 2us,90gbit; also for prices (TUTTI_PRICE)"},
+    {"--skew", "one:TIME",
+     "Also what each takes from the last arrival to the last exit where one rank comes so late, "
+     "and "
+     "from which skew on it pays to follow who arrives (docs/price.md)"},
     {"--schedule", "", "Print the schedule of every rank (docs/formats/schedule.md)"},
     {"--memory", "", "Say what memory the communicator takes"},
     kSvgOption,
@@ -59,7 +67,7 @@ std::string_view mark_of(select::Method method) {
     return method == select::Method::kExtrapolated ? "~" : "?";
 }
 
-void print_row(const explain::Candidate& row, bool has_multicasts) {
+void print_row(const explain::Candidate& row, bool has_multicasts, bool has_late) {
     const char* mark = row.is_chosen ? "*" : " ";
     if (!row.obstacle.empty()) {
         fmt::print("{} {:<18} cannot run this: {}\n", mark, row.algorithm->name, row.obstacle);
@@ -72,25 +80,45 @@ void print_row(const explain::Candidate& row, bool has_multicasts) {
     if (has_multicasts) {
         fmt::print("{:>10} {:>12} ", most.multicasts_sent, format_bytes(most.multicast_bytes_sent));
     }
-    fmt::print("{:>12} {:>8} {:>10}  {}\n", format_bytes(most.reduced_bytes), most.node_operations,
-               row.ns ? fmt::format("{}{}", mark_of(row.method), format_duration(*row.ns)) : "-",
-               row.algorithm->summary);
+    fmt::print("{:>12} {:>8} {:>10}", format_bytes(most.reduced_bytes), most.node_operations,
+               row.ns ? fmt::format("{}{}", mark_of(row.method), format_duration(*row.ns)) : "-");
+    if (has_late) fmt::print(" {:>10}", row.late_ns ? format_duration(*row.late_ns) : "-");
+    fmt::print("  {}\n", row.algorithm->summary);
+}
+
+void print_followings(std::span<const explain::Following> followings) {
+    for (const auto& [follower, fixed, from_ns] : followings) {
+        std::string from = "from " + format_duration(from_ns) + " of skew on";
+        if (from_ns == 0) from = "without skew, too";
+        if (from_ns == select::kNoSkew) from = "at no skew";
+        fmt::print("{}: faster than {} {}\n", follower->name, fixed->name, from);
+    }
 }
 
 void print_table(const sched::Shape& shape, const topo::Placement& placement,
-                 const select::Choice& choice, const select::Cluster& cluster) {
-    const auto [rows, are_followed, has_multicasts] =
-        explain::compare(shape, placement, choice, cluster);
+                 const select::Choice& choice, const select::Cluster& cluster,
+                 std::optional<uint64_t> skew_ns) {
+    const explain::Comparison comparison =
+        explain::compare(shape, placement, choice, cluster, skew_ns);
+    const auto& [rows, are_followed, has_multicasts] = comparison;
     const std::string multicasts =
         has_multicasts ? fmt::format("{:>10} {:>12} ", "multicasts", "bytes") : "";
-    fmt::print("\n{:20} {:>7} {:>9} {:>12} {}{:>12} {:>8} {:>10}\n", "", "rounds", "messages",
-               "bytes sent", multicasts, "folded", "node ops", "time");
-    for (const explain::Candidate& row : rows) print_row(row, has_multicasts);
+    fmt::print("\n{:20} {:>7} {:>9} {:>12} {}{:>12} {:>8} {:>10}{}\n", "", "rounds", "messages",
+               "bytes sent", multicasts, "folded", "node ops", "time",
+               skew_ns ? fmt::format(" {:>10}", "late") : "");
+    for (const explain::Candidate& row : rows) print_row(row, has_multicasts, skew_ns.has_value());
     fmt::print(
         "\nrounds: messages of the longest chain that wait for each other. All else: of the "
         "rank that has most.\ntime: predicted, all ranks beginning together (docs/price.md), by "
         "the algorithm's own "
         "tuning, of the chosen one as it runs; -: nothing tells how fast multicasts are\n");
+    if (skew_ns) {
+        fmt::print(
+            "late: from the last arrival to the last exit, one rank {} behind all others, the "
+            "median of {} that are so in turn; -: not followed\n",
+            format_duration(*skew_ns), select::kLateMax);
+        print_followings(explain::followings(comparison, shape, placement, choice, cluster));
+    }
     const auto is_any = [&all = rows](select::Method method) {
         return std::ranges::any_of(all, [&](const auto& row) { return row.method == method; });
     };
@@ -277,6 +305,33 @@ Result<Done> read_speeds(const Words& words, sched::Shape& shape) {
     return Done{};
 }
 
+// One rank, by so much; none: all come together.
+Result<std::optional<uint64_t>> read_late(const Words& words, const Scenario& scenario) {
+    const std::string* text = words.find("--skew");
+    if (!text) return std::optional<uint64_t>();
+    const auto skew = parse_skew(*text);
+    if (!skew) return skew.error();
+    if (skew.value().skew != adapt::Skew::kOne || skew.value().most_ns.size() != 1) {
+        return wrong_value("--skew", *text, "one rank's, such as one:1ms; tutti simulate has all");
+    }
+    if (scenario.hosts == 1) {
+        return Error{ErrorCode::kArgument, "--skew: on one host no message is sent"};
+    }
+    return std::optional(skew.value().most_ns[0]);
+}
+
+// What is for one host alone, or for several.
+Result<Done> check_hosts(const Words& words, const Scenario& scenario) {
+    if (words.has(kNodeFiguresOption.name) && scenario.hosts > 1) {
+        return Error{ErrorCode::kArgument,
+                     "--node-figures: needs --hosts 1; tutti simulate takes it for several"};
+    }
+    if (words.has(kAgainstOption.name) && scenario.hosts == 1) {
+        return Error{ErrorCode::kArgument, "--against: on one host --node-figures has the times"};
+    }
+    return Done{};
+}
+
 Result<Done> explain(const Words& words) {
     auto read = read_scenario("explain", words, settings_in_force());
     if (!read) return read.error();
@@ -297,13 +352,9 @@ Result<Done> explain(const Words& words) {
     explain::NodeSide side;
     const auto measured = read_node_figures(words, scenario.ranks);
     if (!measured) return measured.error();
-    if (measured.value() && scenario.hosts > 1) {
-        return Error{ErrorCode::kArgument,
-                     "--node-figures: needs --hosts 1; tutti simulate takes it for several"};
-    }
-    if (words.has(kAgainstOption.name) && scenario.hosts == 1) {
-        return Error{ErrorCode::kArgument, "--against: on one host --node-figures has the times"};
-    }
+    if (auto done = check_hosts(words, scenario); !done) return done;
+    const auto late_ns = read_late(words, scenario);
+    if (!late_ns) return late_ns.error();
     if (scenario.hosts == 1) side = explain::node_side(scenario, bytes, measured.value());
     const select::NodeCall on_node{side.team, side.call};
     const auto named = read_priced_fabric(words, read.value(), {}, shape.message_speed);
@@ -336,8 +387,9 @@ Result<Done> explain(const Words& words) {
     if (read.value().job.cluster && is_plan) {
         print_links(named.value(), shape, placement, choice.value());
     }
-    const select::Cluster priced = priced_cluster(named.value());
-    print_table(shape, placement, choice.value(), priced);
+    select::Cluster priced = priced_cluster(named.value());
+    if (priced.network.multicast.mbit == 0) priced.network.multicast = shape.multicast_speed;
+    print_table(shape, placement, choice.value(), priced, late_ns.value());
     print_against(words, measured_calls.value(), scenario, placement, priced,
                   select::leading_prices(scenario.settings, scenario.rules, told, by_speed));
     if (words.has("--memory")) print_memory(scenario, placement);

@@ -23,6 +23,8 @@ struct Candidate {
     price::Cost cost;
     std::optional<uint64_t> ns;  // predicted; none: nothing tells how fast multicasts are
     select::Method method = select::Method::kFollowed;  // how
+    // From the last arrival on, where one rank is late (select::predicted_late_ns): of that skew.
+    std::optional<uint64_t> late_ns = {};
 };
 
 struct Comparison {
@@ -33,6 +35,18 @@ struct Comparison {
 
 // The chosen one with its tuning, the others with their own.
 Comparison compare(const sched::Shape& shape, const topo::Placement& placement,
-                   const select::Choice& choice, const select::Cluster& cluster);
+                   const select::Choice& choice, const select::Cluster& cluster,
+                   std::optional<uint64_t> skew_ns = {});
+
+// From which skew on one that follows who arrives is faster than the one that runs, or, where that
+// follows too or the host MPI's own runs, than the one with the lowest price of those that do not.
+struct Following {
+    const algo::Algorithm* follower = nullptr;
+    const algo::Algorithm* fixed = nullptr;
+    uint64_t from_ns = 0;  // select::faster_from_ns()
+};
+std::vector<Following> followings(const Comparison& comparison, const sched::Shape& shape,
+                                  const topo::Placement& placement, const select::Choice& choice,
+                                  const select::Cluster& cluster);
 
 }  // namespace tutti::explain

@@ -44,6 +44,34 @@ TEST(Comparison, HoldsEveryAlgorithmOfTheCollectiveWithItsCost) {
     }
 }
 
+// Against the one that runs; else the cheapest of those that follow nobody.
+TEST(Comparison, ThoseThatFollowArrivalAreComparedWithOneThatDoesNot) {
+    sched::Shape shape;
+    shape.ranks = 16;
+    shape.has_multicast = shape.gives_back = true;
+    const auto placement = topo::Placement::blocks(16, 16);
+    select::Cluster cluster;
+    cluster.network = price::Network::measured(16, {2000, 100'000}, {2000, 100'000});
+    cluster.network.message_ns = 200;
+    for (const char* name : {"dissemination", "adaptive_multicast", ""}) {
+        select::Choice choice;
+        choice.algorithm = algo::find(TUTTI_BARRIER, name);
+        const Comparison found = compare(shape, placement, choice, cluster, 1'000'000);
+        const auto all = followings(found, shape, placement, choice, cluster);
+        ASSERT_EQ(all.size(), 2u);
+        EXPECT_EQ(all[0].follower->name, "adaptive");
+        EXPECT_EQ(all[1].follower->name, "adaptive_multicast");
+        for (const Following& one : all) {
+            const bool runs = choice.algorithm && !choice.algorithm->follows_arrival;
+            EXPECT_EQ(one.fixed->name, runs ? "dissemination" : "gather_multicast");
+        }
+        EXPECT_LT(all[1].from_ns, 10'000u);
+        for (const Candidate& one : found.candidates) {
+            EXPECT_EQ(one.late_ns.has_value(), one.ns.has_value()) << one.algorithm->name;
+        }
+    }
+}
+
 TEST(Cost, OfTooManyOperationsIsThatOfASample) {
     sched::Shape shape = broadcast(1u << 15);
     shape.collective = TUTTI_ALLGATHER;
