@@ -107,7 +107,8 @@ Algorithm allreduce_pairwise() {
             .scratch_bytes = [](const Shape& shape, const Tuning&) -> uint64_t {
                 return shape.ranks == 1 ? 0 : 2 * align_up(shape.bytes);
             },
-            .steps = pair_steps};
+            .steps = pair_steps,
+            .computes_often = true};
 }
 
 }  // namespace tutti::algo

@@ -124,6 +124,8 @@ Algorithm meeting_record(tutti_collective collective) {
             .fan_in_max = kMeetingFanInMax,
             .has_multicast = releases == Releases::kByMulticast,
             .follows_arrival = true,
+            // Of two whose parts cross, both.
+            .computes_often = collective == TUTTI_ALLREDUCE,
             .is_flat = releases == Releases::kByMulticast,
             .by_node_bytes_max =
                 releases == Releases::kByMulticast ? UINT64_MAX : kMeetingNearBytesMax};

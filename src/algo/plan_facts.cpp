@@ -25,6 +25,9 @@ InnerLane inner_lane(const Algorithm& algorithm, const Shape& shape, const Place
 
 std::string_view plan_obstacle(const Algorithm& algorithm, const Shape& shape,
                                const Placement& placement, const Tuning& tuning) {
+    if (shape.is_computed_once && algorithm.computes_often) {
+        return "computes the result on several hosts, and TUTTI_HETEROGENEOUS wants it from one";
+    }
     const Layout layout(algorithm, shape, placement, tuning);
     const std::string_view why = algorithm.obstacle(layout.inner(layout.segment_bytes));
     return why.empty() ? algorithm.obstacle(layout.inner(layout.bytes_of(layout.lanes - 1))) : why;

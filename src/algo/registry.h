@@ -103,6 +103,8 @@ struct Algorithm {
     // Who talks to whom depends on who arrives when, and with it how operands of a reduction are
     // put in parentheses: floating point needs the user's word.
     bool follows_arrival = false;
+    // Of an allreduce: several participants compute the same element of the result.
+    bool computes_often = false;
     // Runs only where it is named, however low its price, which does not see what it costs.
     bool is_only_named = false;
     // Every rank is a participant, wherever it is: what a multicast brings, it brings to all ranks.

@@ -84,9 +84,14 @@ constexpr auto kFirstEntries = std::to_array<Entry>({
       "tree for small reductions of large teams."},
      [](Settings& s, std::string_view v) { return assign(s.reproducible, parse_switch(v)); },
      [](const Settings& s) { return shown(s.reproducible); }},
+    {{"TUTTI_HETEROGENEOUS", "--heterogeneous", "0|1", "0",
+      "Hosts do not compute alike: each element of an allreduce's result is computed on one host, "
+      "which tells it to the others, so all have the same bits (Kini 2003, 5.1)."},
+     [](Settings& s, std::string_view v) { return assign(s.heterogeneous, parse_switch(v)); },
+     [](const Settings& s) { return shown(s.heterogeneous); }},
     {{"TUTTI_WARMUP", "--warmup", "CALLS", "2",
       "So many first calls on a communicator go to the host MPI, so that one-shot communicators "
-      "cost nothing; none under TUTTI_CHECK."},
+      "cost nothing; none under TUTTI_CHECK, TUTTI_REPRODUCIBLE and TUTTI_HETEROGENEOUS."},
      [](Settings& s, std::string_view v) { return set_count(s.warmup_calls, v, 1u << 30); },
      [](const Settings& s) { return shown(s.warmup_calls); },
      "from 0 to 1073741824"},

@@ -98,6 +98,7 @@ struct Settings {
     uint64_t memory_bytes = 256ull << 20;  // of shared memory, per node
     uint64_t warmup_calls = 2;
     bool reproducible = false;
+    bool heterogeneous = false;
     LayoutChoice layout = LayoutChoice::kAuto;
     IsaChoice isa = IsaChoice::kAuto;
     SingleCopyChoice single_copy = SingleCopyChoice::kAuto;

@@ -91,6 +91,8 @@ bool InterNode::has_multicast() const {
 
 // With what was agreed when the team was made.
 sched::Shape InterNode::agreed(sched::Shape shape) const {
+    shape.is_computed_once =
+        context_.settings().heterogeneous && shape.collective == TUTTI_ALLREDUCE;
     shape.has_rdma = uses_verbs_;
     shape.has_multicast = multicast_.route != nullptr;
     shape.message_speed = message_speed();

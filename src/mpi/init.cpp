@@ -308,9 +308,12 @@ void start() {
     front.check = *setting("TUTTI_CHECK") == '1';
     front.report = *setting("TUTTI_REPORT") != '\0';
     front.tells_exits = front.report || std::string_view(setting("TUTTI_TUNE")) != "off";
-    // The check is made over the team, and the first calls are to be compared too.
+    // The check is made over the team, and the first calls are to be compared too. What is promised
+    // of results holds for the first calls as well.
     const unsigned long warmup = strtoul(setting("TUTTI_WARMUP"), nullptr, 10);
-    front.warmup_calls = front.check ? 0 : static_cast<uint32_t>(warmup);
+    const bool promises =
+        *setting("TUTTI_REPRODUCIBLE") == '1' || *setting("TUTTI_HETEROGENEOUS") == '1';
+    front.warmup_calls = front.check || promises ? 0 : static_cast<uint32_t>(warmup);
     front.active.store(true, std::memory_order_release);
 }
 

@@ -33,6 +33,9 @@ struct Shape {
     // Vectors are cut only between elements; divides bytes of a reduction.
     uint32_t element_bytes = 1;
     bool is_commutative = true;
+    // Of an allreduce: each element of the result is computed by one participant, from which the
+    // others have it.
+    bool is_computed_once = false;
     // Messages between hosts go by RDMA to the peers that algorithms send most to.
     bool has_rdma = false;
     // The team has a multicast route, agreed when it was made: Programs may multicast.

@@ -100,6 +100,9 @@ std::string host_obstacle(const Settings& settings, std::string_view host_mpi,
     if (settings.reproducible && is_reduction(collective)) {
         return "the host MPI is not TUTTI_REPRODUCIBLE";
     }
+    if (settings.heterogeneous && collective == TUTTI_ALLREDUCE) {
+        return "the host MPI may compute on several hosts (TUTTI_HETEROGENEOUS)";
+    }
     return {};
 }
 std::string host_obstacle(const Question& question) {

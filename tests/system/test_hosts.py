@@ -80,7 +80,7 @@ def test_collectives(mpi, program, args, collectives):
 
 
 @pytest.mark.parametrize("options", [["--hosts=1"], ["--hosts=4"], ["--check=1"],
-                                     ["--reproducible=1"], ["--allreduce=ring:flat"],
+                                     ["--reproducible=1"], ["--heterogeneous=1"], ["--allreduce=ring:flat"],
                                      ["--bcast=chain:segment=4K,leaders=2"],
                                      ["--allgather=host"],
                                      ["--allreduce=adaptive:fan_in=2,segment=1K"],

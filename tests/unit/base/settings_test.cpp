@@ -34,6 +34,7 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_VERIFY=0.25:7",
                                             "TUTTI_STALL=0.25",
                                             "TUTTI_REPRODUCIBLE=on",
+                                            "TUTTI_HETEROGENEOUS=1",
                                             "TUTTI_WARMUP=0",
                                             "TUTTI_MEMORY=1G",
                                             "TUTTI_CHUNK=4K",
@@ -90,6 +91,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.verify_seed, 7u);
     EXPECT_EQ(s.stall_s, 0.25);
     EXPECT_TRUE(s.reproducible);
+    EXPECT_TRUE(s.heterogeneous);
     EXPECT_EQ(s.warmup_calls, 0u);
     EXPECT_EQ(s.memory_bytes, 1u << 30);
     EXPECT_EQ(s.chunk_bytes, 4096u);
@@ -191,6 +193,7 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
      {"1.01", "101%", "-1", "%", "all", "nan", "0.1:", "0.1:0", "0.1:x", ":7", "1 %"}},
     {"TUTTI_STALL", {"-1", "soon", "nan", "1s"}},
     {"TUTTI_REPRODUCIBLE", {"true"}},
+    {"TUTTI_HETEROGENEOUS", {"2"}},
     {"TUTTI_WARMUP", {"-1", "1.5", "1073741825"}},
     {"TUTTI_MEMORY", {"1", "65535", "2000G", "lots"}},
     {"TUTTI_CHUNK", {"0", "1023", "17M", "4 K"}},
