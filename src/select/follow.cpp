@@ -21,6 +21,11 @@ uint64_t median(const std::array<uint64_t, Follow::Choice::kSamplesMax>& all, ui
     return sorted[(count - 1) / 2];
 }
 
+// Late enough for a try, and for what was kept to stay.
+bool come_late(uint64_t spread_ns, uint64_t delay_ns, std::optional<uint64_t> by_price_ns) {
+    return by_price_ns ? spread_ns >= *by_price_ns : spread_ns > delay_ns;
+}
+
 // Back to what the rules say. True: calls run otherwise.
 bool give_up(Follow::Choice& choice) {
     choice.wait = choice.patience;
@@ -67,21 +72,23 @@ bool Follow::asks_price(tutti_collective collective, uint64_t multicast_ns) cons
 bool Follow::judge(Choice& choice, uint64_t multicast_ns) {
     const uint64_t delay_ns = median(choice.delay_ns, choice.samples);
     const uint64_t spread_ns = median(choice.spread_ns, choice.samples);
-    const bool come_late = spread_ns > delay_ns;
     if (!choice.follows) {
         if (choice.wait > 0) {
             --choice.wait;
             return false;
         }
         if (multicast_ns == 0) return false;
-        const bool pays = choice.pays_from_ns ? spread_ns >= *choice.pays_from_ns
-                                              : come_late && delay_ns >= kMulticasts * multicast_ns;
-        if (!pays) return false;
+        const bool is_long = choice.pays_from_ns || delay_ns >= kMulticasts * multicast_ns;
+        if (!is_long || !come_late(spread_ns, delay_ns, choice.pays_from_ns)) return false;
         choice.before_ns = delay_ns;
+        choice.follows_from_ns = choice.pays_from_ns;
         return choice.follows = true;
     }
-    if (multicast_ns == 0 || !come_late) return give_up(choice);
-    if (choice.is_kept) return delay_ns > choice.before_ns && give_up(choice);
+    if (multicast_ns == 0) return give_up(choice);
+    if (choice.is_kept) {
+        const bool stays = come_late(spread_ns, delay_ns, choice.follows_from_ns);
+        return (!stays || delay_ns > choice.before_ns) && give_up(choice);
+    }
     if (delay_ns * 100 <= choice.before_ns * (100 - kMargin)) {
         choice.patience = 1;
         choice.is_kept = true;

@@ -29,8 +29,9 @@ class Follow {
         bool is_kept = false;    // it follows, and was found to be faster so
         uint64_t since = 0;      // the team's call; 0: it never changed
         uint64_t before_ns = 0;  // from the last arrival to the last exit, before it followed
-        uint32_t wait = 0;       // so many verdicts until it is tried again
-        uint32_t patience = 1;   // what wait becomes when that was in vain
+        std::optional<uint64_t> follows_from_ns;  // pays_from_ns, as it was when the try began
+        uint32_t wait = 0;                        // so many verdicts until it is tried again
+        uint32_t patience = 1;                    // what wait becomes when that was in vain
         // Since the last verdict.
         std::optional<uint64_t> pays_from_ns;  // see price()
         static constexpr uint32_t kSamplesMax = 24;

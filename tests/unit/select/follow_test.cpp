@@ -143,6 +143,18 @@ TEST_F(FollowTest, APriceIsNoPromise) {
     EXPECT_LT(run(kLateInVain, 1000), 50u);
 }
 
+// Nobody is later than a call takes, and the price wants it all the same.
+TEST_F(FollowTest, WhatAPriceHasTriedStaysByItsTimes) {
+    constexpr World kALittleLate{60'000, 100'000, 70'000};
+    pays_from_ns = 0;
+    EXPECT_EQ(run(kALittleLate, 1), 1u);
+    EXPECT_EQ(run(kALittleLate, 100), 0u);
+    EXPECT_TRUE(follows());
+    constexpr World kSlow{60'000, 100'000, 110'000};
+    EXPECT_EQ(run(kSlow, 1), 1u);
+    EXPECT_LT(run(kSlow, 1000), 50u);
+}
+
 TEST_F(FollowTest, PricesAreAskedWhereSomebodyIsLate) {
     pays_from_ns = 0;
     EXPECT_EQ(run(kTogether, 100), 0u);
