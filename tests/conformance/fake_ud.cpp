@@ -128,6 +128,7 @@ class FakeUdEndpoint final : public UdEndpoint {
     int post(std::span<const UdSend> sends) override {
         const std::lock_guard guard(fake_.lock_);
         ++fake_.posts_;
+        if (fake_.posts_ > fake_.rules_.fails_after) return EIO;
         for (const UdSend& one : sends) {
             if (node_.sent.is_full()) {
                 fake_.blame("a send without room in the queue");

@@ -30,6 +30,8 @@ struct FakeUdRules {
     bool tells_late = false;       // only in tick()
     uint32_t receives_max = 4096;  // of a port
     size_t groupless_port = SIZE_MAX;  // one that can join none
+    uint64_t fails_after =
+        UINT64_MAX;  // so many calls that post sends, of all ports: then all fail
 };
 
 class FakeUd {

@@ -106,7 +106,7 @@ class UdDatagrams final : public carrier::Datagrams {
     [[nodiscard]] std::span<std::byte> receive_buffer(uint32_t place);
     [[nodiscard]] std::span<std::byte> send_buffer(uint32_t place);
     [[nodiscard]] bool is_own(const UdReceived& one, std::span<const std::byte> head) const;
-    [[nodiscard]] bool has_room() const { return added_ - complete_ < kSends; }
+    [[nodiscard]] bool has_room() const { return is_broken_ || added_ - complete_ < kSends; }
     void give_back();
     void poll_receives();
     void poll_sends();
@@ -131,6 +131,7 @@ class UdDatagrams final : public carrier::Datagrams {
     std::atomic<uint32_t> promised_{0};
     std::vector<Joined> joined_;
     std::vector<Retired> retired_;
+    size_t live_routes_ = 0;  // of all ways, at most
 
     // Under the carrier's lock.
     std::array<UdReceived, kBatchPackets> polled_{};
@@ -239,7 +240,8 @@ Result<std::unique_ptr<UdWay>> UdDatagrams::make_way(const WayParams& params) {
                      "multicast: another group has taken the receives that this one was to have"};
     }
     joined_.reserve(joined_.size() + 1);
-    retired_.reserve(retired_.size() + members + 1);
+    // Whoever leaves needs no memory for it.
+    retired_.reserve(retired_.size() + live_routes_ + members + 1);
     way->to_member.resize(members);
     Result<Done> outcome = Done{};
     for (size_t member = 0; member < members && outcome; ++member) {
@@ -253,7 +255,10 @@ Result<std::unique_ptr<UdWay>> UdDatagrams::make_way(const WayParams& params) {
         if (route) way->to_all = route.value();
         if (!route) outcome = route.error();
     }
-    if (outcome) return way;
+    if (outcome) {
+        live_routes_ += members + 1;
+        return way;
+    }
     for (const UdRoute& route : way->to_member) {
         if (route.handle) end_->drop(route);
     }
@@ -301,6 +306,7 @@ void UdDatagrams::leave(const UdGroup& group) {
 void UdDatagrams::leave(std::unique_ptr<carrier::Way> way) {
     const UdWay& mine = own_way(*way);
     promised_ -= mine.promised;
+    live_routes_ -= mine.to_member.size() + 1;
     leave(mine.group);
     for (const UdRoute& route : mine.to_member) {
         if (route.handle) retire(route);
@@ -361,22 +367,25 @@ carrier::Batch UdDatagrams::receive(uint32_t /*source*/) {
     take_off(UdQueue::kSent);
     if (!is_broken_) give_back();
     if (!is_broken_ && polled_count_ == 0) poll_receives();
+    const auto polled = std::span(polled_).first(polled_count_);
+    // Only a queue pair that has failed says so of receives.
+    if (std::ranges::any_of(polled, [](const UdReceived& one) { return one.status != 0; })) {
+        break_down();
+    }
+    if (is_broken_) return {};
     size_t count = 0;
-    for (const UdReceived& one : std::span(polled_).first(polled_count_)) {
-        // Only a queue pair that has failed says so of receives.
-        if (one.status != 0) break_down();
+    for (const UdReceived& one : polled) {
         held_[held_count_++] = one.place;
         const std::span<std::byte> buffer = receive_buffer(one.place);
-        if (is_broken_ || one.bytes < kGrhBytes || one.bytes > buffer.size()) continue;
+        if (one.bytes < kGrhBytes || one.bytes > buffer.size()) continue;
         if (is_own(one, buffer)) {
             ++own_;
             continue;
         }
         arrived_[count++] = {buffer.subspan(kGrhBytes, one.bytes - kGrhBytes), 0};
     }
-    const bool has_more = polled_count_ == kBatchPackets;
     polled_count_ = 0;
-    return {std::span(arrived_).first(count), has_more};
+    return {std::span(arrived_).first(count), polled.size() == kBatchPackets};
 }
 
 // ---------------------------------------------------------------- packets out
@@ -417,12 +426,12 @@ bool UdDatagrams::flush() {
     return has_room();
 }
 
-// From here on nothing comes or goes; the protocol finds out who is silent.
+// From here on nothing comes or goes. Routes of what is under way stay until the queue pair goes.
 void UdDatagrams::break_down() {
     is_broken_ = true;
     refused_ += waiting_count_;
     waiting_count_ = 0;
-    complete_ = added_.load();
+    polled_count_ = held_count_ = 0;
 }
 
 // ---------------------------------------------------------------- sleep

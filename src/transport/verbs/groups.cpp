@@ -8,6 +8,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace tutti::transport::verbs {
 namespace {
 
 // A subnet administrator that is asked again and again is given up by the kernel sooner.
-constexpr int kJoinMsMax = 30'000;
+constexpr std::chrono::seconds kJoinMax{30};
 
 struct CmCalls {
     decltype(&rdma_create_event_channel) create_event_channel = nullptr;
@@ -87,6 +88,7 @@ class CmGroups final : public Groups {
     }
     Result<Done> open(const std::string& device, uint8_t port, const PortCard& card);
     Result<ibv_ah_attr> join(const UdGroup& group) override;
+    int next_event(std::chrono::steady_clock::time_point end, rdma_cm_event*& event);
     void leave(const UdGroup& group) override {
         sockaddr_in to = address_of(group.data());
         calls_.leave_multicast(id_, reinterpret_cast<sockaddr*>(&to));
@@ -119,20 +121,30 @@ Result<Done> CmGroups::open(const std::string& device, uint8_t port, const PortC
                  "no IPv4 address of this host leads to " + device + ":" + std::to_string(port)};
 }
 
+// 0, and perhaps no event: signals come in between. Else what errno calls it.
+int CmGroups::next_event(std::chrono::steady_clock::time_point end, rdma_cm_event*& event) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return ETIMEDOUT;
+    pollfd fd{channel_->fd, POLLIN, 0};
+    const int ready = ::poll(&fd, 1, static_cast<int>(left.count()));
+    if (ready <= 0) return ready == 0 || errno == EINTR ? 0 : errno;
+    if (calls_.get_cm_event(channel_, &event) == 0) return 0;
+    event = nullptr;
+    return errno == EINTR || errno == EAGAIN ? 0 : errno;
+}
+
 Result<ibv_ah_attr> CmGroups::join(const UdGroup& group) {
     sockaddr_in to = address_of(group.data());
     const uintptr_t own = ++asked_;
     int outcome =
         calls_.join_multicast(id_, reinterpret_cast<sockaddr*>(&to), reinterpret_cast<void*>(own));
     if (outcome != 0) outcome = errno;
-    pollfd fd{channel_->fd, POLLIN, 0};
+    const auto end = std::chrono::steady_clock::now() + kJoinMax;
     while (outcome == 0) {
         rdma_cm_event* event = nullptr;
-        if (::poll(&fd, 1, kJoinMsMax) == 0) {
-            outcome = ETIMEDOUT;
-            break;
-        }
-        if (calls_.get_cm_event(channel_, &event) != 0) continue;
+        outcome = next_event(end, event);
+        if (!event) continue;
         const rdma_ud_param ud = event->param.ud;
         const bool is_own = reinterpret_cast<uintptr_t>(ud.private_data) == own;
         const auto kind = event->event;

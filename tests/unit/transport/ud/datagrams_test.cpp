@@ -265,6 +265,30 @@ TEST(UdDatagrams, PacketsAreAsLongAsAllMembersTake) {
     EXPECT_EQ(tiny.error().message, "multicast: packets of fake0 have only 512 bytes");
 }
 
+// While as many packets are held as one look takes, and as many more were found before sleep.
+TEST(UdDatagrams, APortThatFailsCarriesNothingAnyMore) {
+    Net net({.fails_after = 4}, 2);
+    auto ways = net.join_all();
+    for (uint32_t number = 1; number <= 2 * carrier::kBatchPackets; ++number) {
+        ASSERT_TRUE(net.send(1, *ways[1], 0, number));
+    }
+    ASSERT_TRUE(net.all[1]->flush());
+    Datagrams& one = *net.all[0];
+    EXPECT_EQ(one.receive(0).packets.size(), carrier::kBatchPackets);
+    EXPECT_FALSE(one.arm(false));
+    for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(net.send(0, *ways[0], 1, 1));
+        one.flush();
+    }
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(one.receive(0).packets.empty());
+    EXPECT_GT(one.counters().refused, 0u);
+    // Teams come and go all the same.
+    auto other = net.join(0, 2);
+    net.leave(0, std::move(ways[0]));
+    net.leave(0, std::move(other));
+    EXPECT_EQ(net.fake->fault(), "");
+}
+
 TEST(UdDatagrams, TheSlowestLinkIsThePaths) {
     const Net fast({.bytes_per_s = 12'500'000'000}, 2);
     const Net slow({.bytes_per_s = 1'250'000'000}, 2);
