@@ -6,6 +6,7 @@
 #include <bit>
 #include <string_view>
 
+#include "algo/counted.h"
 #include "algo/registry.h"
 #include "base/assert.h"
 #include "topo/switch_order.h"
@@ -53,6 +54,7 @@ std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t ran
     std::vector<uint32_t> peers;
     const uint32_t node = placement.node_of(rank);
     const uint32_t place = placement.index_on_node(rank);
+    static_assert(kPeersOfAllMax == algo::kOneCounterMax, "one counter is connected with all");
     if (placement.ranks() - placement.members_min() <= kPeersOfAllMax) {
         for (uint32_t peer = 0; peer < placement.ranks(); ++peer) {
             if (placement.node_of(peer) != node) peers.push_back(peer);

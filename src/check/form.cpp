@@ -68,6 +68,7 @@ class Form {
                 earlier_count = round.size();
             }
         }
+        if (has_letters_ && !orders_.empty()) fault("letters and node operations");
         check_orders(orders_, "node operation");
         check_orders(multicasts_, "multicast");
         check_multicasts();

@@ -31,6 +31,7 @@ void count(const sched::Program& program, const std::vector<uint32_t>& peers, Me
         for (uint64_t i = 0; i < extent.rounds; ++i) {
             program.read(lane, i, round);
             for (const sched::Operation& one : round) {
+                if (sched::is_near(one)) continue;  // a letter in the node's memory
                 if (one.kind != sched::OperationKind::kSend &&
                     one.kind != sched::OperationKind::kMeetWith) {
                     continue;

@@ -55,12 +55,12 @@ enum class State : uint8_t { kPending, kDone, kFailed };
 // One posted message, owned by who posted it; it stays where it is until it is complete.
 struct Ticket {
     State state = State::kDone;
-    uint8_t way = 0;          // see routes.h, which alone writes it
-    bool is_counted = false;  // likewise
-    void* handle = nullptr;   // the transport's
-    uint64_t number = 0;      // the transport's
-    size_t bytes = 0;         // of a receive, where the transport compares
-    void* parcel = nullptr;   // the transport's
+    uint8_t way = 0;            // see routes.h, which alone writes it
+    bool is_elsewhere = false;  // likewise
+    void* handle = nullptr;     // the transport's
+    uint64_t number = 0;        // the transport's
+    size_t bytes = 0;           // of a receive, where the transport compares
+    void* parcel = nullptr;     // the transport's
 };
 
 // The ranks do not run the same call, as a message shows: it was of another size than this rank's

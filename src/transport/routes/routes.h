@@ -72,13 +72,13 @@ class Routes final : public Transport {
     }
 
     void count(Ticket& ticket) {
-        ticket.is_counted = ticket.way != watched_ || watched_ == 0;
-        ticket.is_counted &= ticket.state == State::kPending;
-        if (ticket.is_counted) ++elsewhere_;
+        ticket.is_elsewhere = ticket.way != watched_ || watched_ == 0;
+        ticket.is_elsewhere &= ticket.state == State::kPending;
+        if (ticket.is_elsewhere) ++elsewhere_;
     }
     void discount(Ticket& ticket) {
-        if (ticket.is_counted) --elsewhere_;
-        ticket.is_counted = false;
+        if (ticket.is_elsewhere) --elsewhere_;
+        ticket.is_elsewhere = false;
     }
 
     std::array<Transport*, kWaysMax> ways_{};

@@ -360,15 +360,24 @@ class LibraryDevice final : public Device {
     [[nodiscard]] std::string name() const override { return name_; }
     [[nodiscard]] const PortCard& port() const override { return port_; }
     Result<std::unique_ptr<Endpoint>> make_endpoint(const Need& need) override {
-        auto endpoint = std::make_unique<LibraryEndpoint>(opened_, need, channels_);
-        if (auto made = endpoint->make(); !made) return made.error();
-        return std::unique_ptr<Endpoint>(std::move(endpoint));
+        // A device may have atomics, and its administrator not grant them.
+        auto made = make_endpoint_of(opened_, need);
+        if (made || !opened_.can_add || need.words == 0) return made;
+        Opened without = opened_;
+        without.can_add = false;
+        return make_endpoint_of(without, need);
     }
     Result<std::unique_ptr<UdEndpoint>> make_ud(const UdNeed& need) override {
         return make_ud_of(opened_, need, port_);
     }
 
   private:
+    Result<std::unique_ptr<Endpoint>> make_endpoint_of(const Opened& opened, const Need& need) {
+        auto endpoint = std::make_unique<LibraryEndpoint>(opened, need, channels_);
+        if (auto made = endpoint->make(); !made) return made.error();
+        return std::unique_ptr<Endpoint>(std::move(endpoint));
+    }
+
     Opened opened_;
     std::string name_;
     PortCard port_;

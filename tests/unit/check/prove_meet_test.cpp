@@ -110,6 +110,11 @@ TEST(CheckMeet, Letters) {
                  "rank 0 is not number 1 of the node");
     expect_fault(otherwise(2, with("parent 0 near 0", 0) + with("child 3 near 1", 1) + kMeet),
                  "rank 0 is not number 0 of the node");
+    Extent longer = kExtent;
+    longer.rounds = 2;
+    Lines more = right;
+    more[1] += "round 1\nnode_bcast root 0 - order 0\n";
+    expect_fault(faults_of(ordered(4), nodes, longer, more), "letters and node operations");
     Extent several = kExtent;
     several.lanes = several.lanes_in_flight = 2;
     Lines twice = right;

@@ -78,6 +78,7 @@ class FakeLibrary {
         return open_port_of(machine, settings);
     }
 
+    bool grants_no_adds = false;  // whatever devices say
     std::vector<FakeAdapter> adapters;
     std::vector<std::unique_ptr<FakePair>> pairs;  // all that were ever made
     std::string first_call;
@@ -170,7 +171,10 @@ class FakeLibrary {
         delete domain;
         return 0;
     }
-    static ibv_mr* reg_mr(ibv_pd*, void*, size_t, int) { return new ibv_mr{}; }
+    static ibv_mr* reg_mr(ibv_pd*, void*, size_t, int access) {
+        const bool is_refused = self->grants_no_adds && (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
+        return is_refused ? nullptr : new ibv_mr{};
+    }
     static int dereg_mr(ibv_mr* region) {
         delete region;
         return 0;

@@ -153,6 +153,14 @@ TEST(QueuePairs, EachEndDrawsItsFirstPacket) {
     EXPECT_EQ(library.contexts, 0);
 }
 
+TEST(QueuePairs, DoWithoutAddingWhereThatIsRefused) {
+    FakeLibrary library({{"a"}});
+    library.grants_no_adds = true;
+    const Connected both(library);
+    EXPECT_TRUE(both.end->words().empty());
+    EXPECT_EQ(library.pairs.back()->changes[0].qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC, 0u);
+}
+
 TEST(QueuePairs, AddWhereTheDeviceCan) {
     for (const bool can : {true, false}) {
         FakeLibrary library({{"a"}});
