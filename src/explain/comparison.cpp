@@ -42,6 +42,7 @@ std::vector<Following> followings(const Comparison& comparison, const sched::Sha
     const Candidate* fixed = nullptr;
     for (const Candidate& one : comparison.candidates) {
         if (!one.ns || one.algorithm->follows_arrival) continue;
+        if (one.algorithm->is_only_named && !one.is_chosen) continue;
         const bool is_better =
             one.is_chosen || fixed == nullptr || (!fixed->is_chosen && *one.ns < fixed->ns.value());
         if (is_better) fixed = &one;

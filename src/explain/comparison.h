@@ -39,7 +39,8 @@ Comparison compare(const sched::Shape& shape, const topo::Placement& placement,
                    std::optional<uint64_t> skew_ns = {});
 
 // From which skew on one that follows who arrives is faster than the one that runs, or, where that
-// follows too or the host MPI's own runs, than the one with the lowest price of those that do not.
+// follows too or the host MPI's own runs, than the one with the lowest price of those that do not
+// and may run unnamed.
 struct Following {
     const algo::Algorithm* follower = nullptr;
     const algo::Algorithm* fixed = nullptr;
