@@ -144,14 +144,20 @@ TEST(Follow, OnlyIntegersAreExact) {
     EXPECT_FALSE(is_exact(TUTTI_INT_INT, TUTTI_MAXLOC));
 }
 
-// By default.
+// Without prices: whether it pays by what is measured here, where others compute beside, says
+// nothing.
 TEST(Follow, MixedCalls) {
     const auto seeds = Seeds::wanted(2);
     size_t collectives = 0;
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-        collectives += followed({kOn, kLoopback}, seed).size();
+        collectives += followed({kOn, kLoopback, "TUTTI_PRICE=off"}, seed).size();
     }
     EXPECT_GT(collectives, 0u);
+}
+
+// By default members go by prices, and whatever these say, alike.
+TEST(Follow, MixedCallsByPrice) {
+    static_cast<void>(followed({kOn, kLoopback}, Seeds::wanted(1).first));
 }
 
 TEST(Follow, WhatTheUserHasDecidedStays) {
