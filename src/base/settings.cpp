@@ -19,6 +19,7 @@ namespace {
 constexpr const char* kLayouts[] = {"auto", "flat", "tree"};
 constexpr const char* kIsas[] = {"auto", "baseline", "avx2", "avx512"};
 constexpr const char* kTuneChoices[] = {"off", "live", "live:all"};
+constexpr const char* kMcastOvers[] = {"udp", "verbs", "auto"};
 constexpr const char* kSingleCopyChoices[] = {"auto", "on", "off", "allow", "xpmem"};
 
 struct Entry {
@@ -249,10 +250,7 @@ constexpr auto kLastEntries = std::to_array<Entry>({
                                                                {"verbs", McastOver::kVerbs},
                                                                {"auto", McastOver::kAuto}}));
      },
-     [](const Settings& s) {
-         constexpr const char* kNames[] = {"udp", "verbs", "auto"};
-         return std::string(kNames[static_cast<size_t>(s.mcast.over)]);
-     }},
+     [](const Settings& s) { return shown(kMcastOvers[static_cast<size_t>(s.mcast.over)]); }},
     {{"TUTTI_MCAST_IF", "--mcast-if", "NAME|ADDRESS", "the one that leads to the other hosts",
       "The network interface of multicast on every host, by name or by the host's address on it."},
      [](Settings& s, std::string_view v) { return set_text(s.mcast.interface, v); },

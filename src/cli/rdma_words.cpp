@@ -45,6 +45,11 @@ void count(const sched::Program& program, const std::vector<uint32_t>& peers, Me
     }
 }
 
+RdmaMemory memory_of(size_t peers) {
+    const auto need = transport::verbs::need_of(static_cast<uint32_t>(peers), kRdmaMtuBytes);
+    return {peers, peers * need.pair_bytes};
+}
+
 }  // namespace
 
 void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
@@ -52,12 +57,16 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
     const bool is_followed = choice.runs == select::Runs::kPlan &&
                              explain::operations_about(*choice.algorithm, shape, placement,
                                                        choice.tuning) <= explain::kOperationsMax;
+    size_t peers_max = 0;
     Messages messages;
-    for (uint32_t rank = 0; is_followed && rank < placement.ranks(); ++rank) {
-        count(*algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning),
-              bootstrap::verbs_peers(placement, rank), messages);
+    for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
+        const std::vector<uint32_t> peers = bootstrap::verbs_peers(placement, rank);
+        peers_max = std::max(peers_max, peers.size());
+        if (!is_followed) continue;
+        count(*algo::make_plan(*choice.algorithm, shape, placement, rank, choice.tuning), peers,
+              messages);
     }
-    const RdmaMemory memory = rdma_memory(placement);
+    const RdmaMemory memory = memory_of(peers_max);
     fmt::print("rdma:  a rank is connected with {} at most, {} registered (packets of {})",
                memory.peers, format_bytes(memory.bytes), format_bytes(kRdmaMtuBytes));
     if (messages.all != 0) {
@@ -75,8 +84,7 @@ RdmaMemory rdma_memory(const topo::Placement& placement) {
     for (uint32_t rank = 0; rank < placement.ranks(); ++rank) {
         peers = std::max(peers, bootstrap::verbs_peers(placement, rank).size());
     }
-    const auto need = transport::verbs::need_of(static_cast<uint32_t>(peers), kRdmaMtuBytes);
-    return {peers, peers * need.pair_bytes};
+    return memory_of(peers);
 }
 
 }  // namespace tutti::cli

@@ -8,12 +8,6 @@
 namespace tutti::transport::verbs {
 namespace {
 
-template <class Call>
-bool find(void* library, const char* name, Call& call) {
-    call = reinterpret_cast<Call>(dlsym(library, name));
-    return call != nullptr;
-}
-
 bool find_all(void* library, Calls& calls) {
     return find(library, "ibv_fork_init", calls.fork_init) &&
            find(library, "ibv_get_device_list", calls.get_device_list) &&

@@ -2,6 +2,7 @@
 // The functions of libibverbs that are called by name; posting and polling are the header's own.
 #pragma once
 
+#include <dlfcn.h>
 #include <infiniband/verbs.h>
 
 #include <memory>
@@ -45,6 +46,13 @@ struct Calls {
     // Not in all versions.
     ibv_fork_status (*is_fork_initialized)() = nullptr;
 };
+
+// False: the library has none of this name.
+template <class Call>
+bool find(void* library, const char* name, Call& call) {
+    call = reinterpret_cast<Call>(dlsym(library, name));
+    return call != nullptr;
+}
 
 // Once; it is never closed.
 Result<const Calls*> load_calls();

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include "transport/verbs/calls.h"
+
 namespace tutti::transport::verbs {
 namespace {
 
@@ -30,26 +32,19 @@ struct CmCalls {
     decltype(&rdma_ack_cm_event) ack_cm_event = nullptr;
 };
 
-template <class Call>
-bool find_cm(void* library, const char* name, Call& call) {
-    call = reinterpret_cast<Call>(dlsym(library, name));
-    return call != nullptr;
-}
-
 Result<const CmCalls*> load_cm_calls() {
     static CmCalls calls;
     static const bool is_there = [] {
         void* library = dlopen("librdmacm.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        return library &&
-               find_cm(library, "rdma_create_event_channel", calls.create_event_channel) &&
-               find_cm(library, "rdma_destroy_event_channel", calls.destroy_event_channel) &&
-               find_cm(library, "rdma_create_id", calls.create_id) &&
-               find_cm(library, "rdma_destroy_id", calls.destroy_id) &&
-               find_cm(library, "rdma_bind_addr", calls.bind_addr) &&
-               find_cm(library, "rdma_join_multicast", calls.join_multicast) &&
-               find_cm(library, "rdma_leave_multicast", calls.leave_multicast) &&
-               find_cm(library, "rdma_get_cm_event", calls.get_cm_event) &&
-               find_cm(library, "rdma_ack_cm_event", calls.ack_cm_event);
+        return library && find(library, "rdma_create_event_channel", calls.create_event_channel) &&
+               find(library, "rdma_destroy_event_channel", calls.destroy_event_channel) &&
+               find(library, "rdma_create_id", calls.create_id) &&
+               find(library, "rdma_destroy_id", calls.destroy_id) &&
+               find(library, "rdma_bind_addr", calls.bind_addr) &&
+               find(library, "rdma_join_multicast", calls.join_multicast) &&
+               find(library, "rdma_leave_multicast", calls.leave_multicast) &&
+               find(library, "rdma_get_cm_event", calls.get_cm_event) &&
+               find(library, "rdma_ack_cm_event", calls.ack_cm_event);
     }();
     if (!is_there) return Error{ErrorCode::kSystem, "librdmacm.so.1 is not there"};
     return static_cast<const CmCalls*>(&calls);

@@ -2,7 +2,6 @@
 #include "transport/verbs/library.h"
 
 #include <arpa/inet.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "transport/verbs/channel.h"
-#include "transport/verbs/opened.h"
+#include "transport/verbs/registered.h"
 #include "transport/verbs/send.h"
 #include "transport/verbs/ud.h"
 
@@ -31,10 +30,6 @@ constexpr uint32_t kPacketMask = 0xffffff;  // numbers of packets
 // its header alone; none. Devices refuse what is more than they grant.
 constexpr std::array<uint32_t, 3> kInlineBytes = {128, 64, 0};
 
-Error error_of(const std::string& what, int number) {
-    return {ErrorCode::kSystem, what + ": " + std::strerror(number)};
-}
-
 ibv_mtu path_mtu_of(uint32_t bytes) {
     int mtu = IBV_MTU_256;
     while (mtu < IBV_MTU_4096 && 256u << mtu <= bytes) ++mtu;
@@ -48,6 +43,7 @@ class LibraryEndpoint final : public Endpoint, public Sends {
         : opened_(opened),
           need_(need),
           words_(opened.can_add ? need.words : 0),
+          registered_(*opened.calls),
           channel_(*opened.calls, channels) {}
     LibraryEndpoint(const LibraryEndpoint&) = delete;
     LibraryEndpoint& operator=(const LibraryEndpoint&) = delete;
@@ -57,25 +53,19 @@ class LibraryEndpoint final : public Endpoint, public Sends {
             channel_.acknowledge(queue_);
             opened_.calls->destroy_cq(queue_);
         }
-        if (region_) opened_.calls->dereg_mr(region_);
-        if (domain_) opened_.calls->dealloc_pd(domain_);
-        if (base_) munmap(base_, bytes());
     }
     Result<Done> make();
 
-    std::span<std::byte> memory() override { return {base_, pairs_bytes()}; }
+    std::span<std::byte> memory() override { return {registered_.base(), pairs_bytes()}; }
     std::span<uint64_t> words() override {
         if (words_ == 0) return {};
-        return {reinterpret_cast<uint64_t*>(base_ + words_offset()), words_};
+        return {reinterpret_cast<uint64_t*>(registered_.base() + words_offset()), words_};
     }
     PairCard card(uint32_t pair) override {
-        const auto base = reinterpret_cast<uint64_t>(base_);
-        return {base + pair * need_.pair_bytes,
-                words_ > 0 ? base + words_offset() : 0,
-                region_->rkey,
-                pairs_[pair]->qp_num,
-                first_packets_[pair],
-                0};
+        const auto base = reinterpret_cast<uint64_t>(registered_.base());
+        return {base + pair * need_.pair_bytes, words_ > 0 ? base + words_offset() : 0,
+                registered_.region().rkey,      pairs_[pair]->qp_num,
+                first_packets_[pair],           0};
     }
     Result<Done> connect(uint32_t pair, const PortCard& port, const PairCard& other) override;
     int write(uint32_t pair, const Write& write) override;
@@ -102,7 +92,6 @@ class LibraryEndpoint final : public Endpoint, public Sends {
     [[nodiscard]] size_t words_offset() const {
         return (pairs_bytes() + kLineBytes - 1) / kLineBytes * kLineBytes;
     }
-    [[nodiscard]] size_t bytes() const { return words_offset() + words_ * sizeof(uint64_t); }
     [[nodiscard]] int remote_access() const {
         return IBV_ACCESS_REMOTE_WRITE | (words_ > 0 ? IBV_ACCESS_REMOTE_ATOMIC : 0);
     }
@@ -122,9 +111,7 @@ class LibraryEndpoint final : public Endpoint, public Sends {
     Opened opened_;
     Need need_;
     uint32_t words_;
-    std::byte* base_ = nullptr;
-    ibv_pd* domain_ = nullptr;
-    ibv_mr* region_ = nullptr;
+    Registered registered_;
     Channel channel_;
     ibv_cq* queue_ = nullptr;
     size_t inline_try_ = 0;
@@ -135,23 +122,13 @@ class LibraryEndpoint final : public Endpoint, public Sends {
     std::vector<PairCard> others_;
 };
 
-// A child of the program has nothing of this memory, so that no page of it is ever copied.
 Result<Done> LibraryEndpoint::make() {
     const Calls& calls = *opened_.calls;
-    void* memory =
-        mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return error_of("no memory for verbs", errno);
-    base_ = static_cast<std::byte*>(memory);
-    if (madvise(base_, bytes(), MADV_DONTFORK) != 0) return error_of("madvise", errno);
+    const size_t bytes = words_offset() + words_ * sizeof(uint64_t);
+    auto registered = registered_.make(opened_, bytes, IBV_ACCESS_LOCAL_WRITE | remote_access(),
+                                       "verbs", pairs_bytes());
+    if (!registered) return registered;
     can_expose_ = can_expose();
-    domain_ = calls.alloc_pd(opened_.context);
-    if (!domain_) return error_of("no protection domain", errno);
-    region_ = calls.reg_mr(domain_, base_, bytes(), IBV_ACCESS_LOCAL_WRITE | remote_access());
-    if (!region_) {
-        return error_of("memory cannot be registered (ulimit -l may be too small): " +
-                            std::to_string(pairs_bytes()) + " bytes",
-                        errno);
-    }
     const auto entries = static_cast<int>(need_.pairs * (need_.sends + need_.recvs));
     if (need_.may_sleep) channel_.open(opened_.context);
     queue_ = calls.create_cq(opened_.context, entries, nullptr, channel_.handle(), 0);
@@ -171,7 +148,7 @@ ibv_qp* LibraryEndpoint::create_pair() {
         wanted.send_cq = wanted.recv_cq = queue_;
         wanted.cap = {need_.sends, need_.recvs, 1, 1, kInlineBytes[inline_try_]};
         wanted.qp_type = IBV_QPT_RC;
-        ibv_qp* pair = opened_.calls->create_qp(domain_, &wanted);
+        ibv_qp* pair = opened_.calls->create_qp(registered_.domain(), &wanted);
         if (!pair) continue;
         inline_bytes_ = std::min(inline_bytes_, wanted.cap.max_inline_data);
         return pair;
@@ -213,16 +190,7 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
     attr.rq_psn = other.first_packet;
     attr.max_dest_rd_atomic = words_ > 0 ? kAddsAtOnce : 0;
     attr.min_rnr_timer = kRnrTimer;
-    attr.ah_attr.dlid = static_cast<uint16_t>(port.lid);
-    attr.ah_attr.port_num = opened_.port;
-    attr.ah_attr.sl = static_cast<uint8_t>(opened_.settings.service_level);
-    if (port.needs_address != 0 || opened_.needs_address) {
-        attr.ah_attr.is_global = 1;
-        std::memcpy(attr.ah_attr.grh.dgid.raw, port.gid, sizeof port.gid);
-        attr.ah_attr.grh.sgid_index = opened_.gid_index;
-        attr.ah_attr.grh.hop_limit = 64;
-        attr.ah_attr.grh.traffic_class = static_cast<uint8_t>(opened_.settings.traffic_class);
-    }
+    attr.ah_attr = address_of(opened_, port);
     const Calls& calls = *opened_.calls;
     int outcome =
         calls.modify_qp(pairs_[pair], &attr,
@@ -245,8 +213,8 @@ Result<Done> LibraryEndpoint::connect(uint32_t pair, const PortCard& port, const
 
 // Of a write or a send, but for its kind and where it goes. from: as long as the request.
 ibv_send_wr LibraryEndpoint::request_of(uint32_t pair, const Write& write, ibv_sge& from) const {
-    from = {reinterpret_cast<uint64_t>(base_) + write.offset, static_cast<uint32_t>(write.bytes),
-            region_->lkey};
+    from = {reinterpret_cast<uint64_t>(registered_.base()) + write.offset,
+            static_cast<uint32_t>(write.bytes), registered_.region().lkey};
     ibv_send_wr request{};
     request.wr_id = uint64_t{pair} << kNumberBits | write.number;
     request.sg_list = &from;
@@ -276,8 +244,8 @@ int LibraryEndpoint::send(uint32_t pair, const Write& write) {
 }
 
 int LibraryEndpoint::recv_into(uint32_t pair, size_t offset, size_t bytes) {
-    ibv_sge into{reinterpret_cast<uint64_t>(base_) + offset, static_cast<uint32_t>(bytes),
-                 region_->lkey};
+    ibv_sge into{reinterpret_cast<uint64_t>(registered_.base()) + offset,
+                 static_cast<uint32_t>(bytes), registered_.region().lkey};
     return post_recv(pair, &into);
 }
 
@@ -298,7 +266,7 @@ int LibraryEndpoint::write_direct(uint32_t pair, const DirectWrite& write) {
 
 int LibraryEndpoint::add(uint32_t pair, const Add& add) {
     ibv_sge former{reinterpret_cast<uint64_t>(&words()[add.former]), sizeof(uint64_t),
-                   region_->lkey};
+                   registered_.region().lkey};
     ibv_send_wr request{};
     request.wr_id = uint64_t{pair} << kNumberBits | add.number;
     request.sg_list = &former;
@@ -329,7 +297,8 @@ bool LibraryEndpoint::can_expose() const {
 Region LibraryEndpoint::expose(const std::byte* memory, size_t bytes, bool is_target) {
     if (!can_expose_) return {};
     const int access = is_target ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
-    ibv_mr* region = opened_.calls->reg_mr(domain_, const_cast<std::byte*>(memory), bytes, access);
+    ibv_mr* region =
+        opened_.calls->reg_mr(registered_.domain(), const_cast<std::byte*>(memory), bytes, access);
     return region ? Region{region, region->rkey} : Region{};
 }
 

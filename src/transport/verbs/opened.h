@@ -21,6 +21,11 @@ struct Opened {
     bool can_add = false;  // one addition at a time of each pair
 };
 
+// What errno calls it behind what failed.
+Error error_of(const std::string& what, int number);
+// Where packets to that port go.
+ibv_ah_attr address_of(const Opened& opened, const PortCard& to);
+
 // Closes it at its end.
 std::unique_ptr<Device> make_device(const Opened& opened, std::string name, const PortCard& port);
 

@@ -71,10 +71,7 @@ bool Rc::write_direct(uint32_t pair, Operation& operation) {
                           .number = slots.write()};
         number = write.number;
         operation.done += write.bytes;
-        if (const int outcome = endpoint_->write_direct(pair, write); outcome != 0) {
-            fail_pair(pair, "a write could not be posted: ", std::strerror(outcome));
-            return false;
-        }
+        if (!is_posted(pair, endpoint_->write_direct(pair, write))) return false;
     }
     return true;
 }

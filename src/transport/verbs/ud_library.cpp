@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unreliable datagrams by libibverbs.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,7 +9,7 @@
 
 #include "transport/verbs/channel.h"
 #include "transport/verbs/groups.h"
-#include "transport/verbs/opened.h"
+#include "transport/verbs/registered.h"
 #include "transport/verbs/ud.h"
 
 namespace tutti::transport::verbs {
@@ -21,10 +19,6 @@ namespace {
 constexpr uint32_t kQueueKey = 0x01234567;
 constexpr uint32_t kGroupQueuePair = 0xffffff;
 constexpr size_t kChainMax = 64;
-
-Error trouble_of(const std::string& what, int number) {
-    return {ErrorCode::kSystem, what + ": " + std::strerror(number)};
-}
 
 class LibraryUd final : public UdEndpoint {
   public:
@@ -36,7 +30,7 @@ class LibraryUd final : public UdEndpoint {
     Result<Done> make();
 
     [[nodiscard]] const UdCard& card() const override { return card_; }
-    std::span<std::byte> memory() override { return {base_, bytes()}; }
+    std::span<std::byte> memory() override { return registered_.memory(); }
     int post(std::span<const uint32_t> receive_places) override;
     int post(std::span<const UdSend> sends) override;
     int poll(std::span<UdReceived> received) override;
@@ -74,9 +68,7 @@ class LibraryUd final : public UdEndpoint {
     const Calls& calls_;
     UdNeed need_;
     UdCard card_;
-    std::byte* base_ = nullptr;
-    ibv_pd* domain_ = nullptr;
-    ibv_mr* region_ = nullptr;
+    Registered registered_{calls_};
     std::atomic<uint32_t> channels_{0};
     Channel receive_channel_{calls_, channels_};
     Channel send_channel_{calls_, channels_};
@@ -99,33 +91,19 @@ LibraryUd::~LibraryUd() {
         channel(queue).acknowledge(at(queue));
         calls_.destroy_cq(at(queue));
     }
-    if (region_) calls_.dereg_mr(region_);
-    if (domain_) calls_.dealloc_pd(domain_);
-    if (base_) munmap(base_, bytes());
 }
 
-// A child of the program has nothing of this memory (library.cpp).
 Result<Done> LibraryUd::make() {
-    void* memory =
-        mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return trouble_of("no memory for datagrams", errno);
-    base_ = static_cast<std::byte*>(memory);
-    if (madvise(base_, bytes(), MADV_DONTFORK) != 0) return trouble_of("madvise", errno);
-    domain_ = calls_.alloc_pd(opened_.context);
-    if (!domain_) return trouble_of("no protection domain", errno);
-    region_ = calls_.reg_mr(domain_, base_, bytes(), IBV_ACCESS_LOCAL_WRITE);
-    if (!region_) {
-        return trouble_of("memory cannot be registered (ulimit -l may be too small): " +
-                              std::to_string(bytes()) + " bytes",
-                          errno);
-    }
+    auto registered =
+        registered_.make(opened_, bytes(), IBV_ACCESS_LOCAL_WRITE, "datagrams", bytes());
+    if (!registered) return registered;
     for (const UdQueue queue : {UdQueue::kReceived, UdQueue::kSent}) {
         channel(queue).open(opened_.context);
-        if (channel(queue).fd() < 0) return trouble_of("no completion channel", errno);
+        if (channel(queue).fd() < 0) return error_of("no completion channel", errno);
         const uint32_t entries = queue == UdQueue::kReceived ? need_.receives : need_.sends;
         at(queue) = calls_.create_cq(opened_.context, static_cast<int>(entries), nullptr,
                                      channel(queue).handle(), 0);
-        if (!at(queue)) return trouble_of("no completion queue of that size", errno);
+        if (!at(queue)) return error_of("no completion queue of that size", errno);
     }
     auto made = make_pair();
     return made ? find_groups() : made;
@@ -146,8 +124,8 @@ Result<Done> LibraryUd::make_pair() {
     wanted.recv_cq = at(UdQueue::kReceived);
     wanted.cap = {need_.sends, need_.receives, 1, 1, 0};
     wanted.qp_type = IBV_QPT_UD;
-    pair_ = calls_.create_qp(domain_, &wanted);
-    if (!pair_) return trouble_of("no queue pair for datagrams", errno);
+    pair_ = calls_.create_qp(registered_.domain(), &wanted);
+    if (!pair_) return error_of("no queue pair for datagrams", errno);
     card_.queue_pair = pair_->qp_num;
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
@@ -161,7 +139,7 @@ Result<Done> LibraryUd::make_pair() {
     if (outcome == 0) outcome = calls_.modify_qp(pair_, &attr, IBV_QP_STATE);
     attr.qp_state = IBV_QPS_RTS;
     if (outcome == 0) outcome = calls_.modify_qp(pair_, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-    if (outcome != 0) return trouble_of("a queue pair for datagrams cannot send", outcome);
+    if (outcome != 0) return error_of("a queue pair for datagrams cannot send", outcome);
     return Done{};
 }
 
@@ -170,8 +148,8 @@ int LibraryUd::post(std::span<const uint32_t> receive_places) {
     std::array<ibv_recv_wr, kChainMax> chain{};
     for (size_t i = 0; i < receive_places.size(); ++i) {
         const uint32_t place = receive_places[i];
-        into[i] = {reinterpret_cast<uint64_t>(base_) + place * receive_bytes(),
-                   static_cast<uint32_t>(receive_bytes()), region_->lkey};
+        into[i] = {reinterpret_cast<uint64_t>(registered_.base()) + place * receive_bytes(),
+                   static_cast<uint32_t>(receive_bytes()), registered_.region().lkey};
         chain[i].wr_id = place;
         chain[i].sg_list = &into[i];
         chain[i].num_sge = 1;
@@ -182,13 +160,14 @@ int LibraryUd::post(std::span<const uint32_t> receive_places) {
 }
 
 int LibraryUd::post(std::span<const UdSend> sends) {
-    const uint64_t behind = reinterpret_cast<uint64_t>(base_) + need_.receives * receive_bytes();
+    const uint64_t behind =
+        reinterpret_cast<uint64_t>(registered_.base()) + need_.receives * receive_bytes();
     std::array<ibv_sge, kChainMax> from;
     std::array<ibv_send_wr, kChainMax> chain{};
     for (size_t i = 0; i < sends.size(); ++i) {
         const bool is_last = i + 1 == sends.size();
         from[i] = {behind + uint64_t{sends[i].place} * card_.port.mtu_bytes, sends[i].bytes,
-                   region_->lkey};
+                   registered_.region().lkey};
         chain[i].wr_id = ++posted_;
         chain[i].sg_list = &from[i];
         chain[i].num_sge = 1;
@@ -232,25 +211,14 @@ int64_t LibraryUd::poll_complete() {
 
 Result<UdRoute> LibraryUd::add_route(ibv_ah_attr attr, uint32_t queue_pair) {
     routes_.reserve(routes_.size() + 1);
-    ibv_ah* const route = calls_.create_ah(domain_, &attr);
-    if (!route) return trouble_of("no way to a member of the group", errno);
+    ibv_ah* const route = calls_.create_ah(registered_.domain(), &attr);
+    if (!route) return error_of("no way to a member of the group", errno);
     routes_.push_back(route);
     return UdRoute{route, queue_pair};
 }
 
 Result<UdRoute> LibraryUd::make_route(const UdCard& to) {
-    ibv_ah_attr attr{};
-    attr.dlid = static_cast<uint16_t>(to.port.lid);
-    attr.port_num = opened_.port;
-    attr.sl = static_cast<uint8_t>(opened_.settings.service_level);
-    if (to.port.needs_address != 0 || opened_.needs_address) {
-        attr.is_global = 1;
-        std::memcpy(attr.grh.dgid.raw, to.port.gid, sizeof to.port.gid);
-        attr.grh.sgid_index = opened_.gid_index;
-        attr.grh.hop_limit = 64;
-        attr.grh.traffic_class = static_cast<uint8_t>(opened_.settings.traffic_class);
-    }
-    return add_route(attr, to.queue_pair);
+    return add_route(address_of(opened_, to.port), to.queue_pair);
 }
 
 void LibraryUd::drop(const UdRoute& route) {
@@ -273,7 +241,7 @@ Result<UdRoute> LibraryUd::join(const UdGroup& group) {
     groups_->leave(group);
     if (!route) return route.error();
     drop(route.value());
-    return trouble_of("a queue pair cannot be attached to the group", outcome);
+    return error_of("a queue pair cannot be attached to the group", outcome);
 }
 
 void LibraryUd::leave(const UdGroup& group) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/script.h"
@@ -13,6 +14,17 @@
 namespace tutti::test {
 
 using Exchanges = std::vector<std::unique_ptr<Exchange>>;
+
+// One after the other, each looked at. hint: how to run this again.
+inline void run_all(const Exchanges& exchanges, uint32_t rank, tutti_team* team,
+                    const std::string& hint) {
+    for (const auto& exchange : exchanges) {
+        const tutti_call call = exchange->call(rank);
+        ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
+            << describe(exchange->spec()) << hint << tutti_team_message(team);
+        ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << hint;
+    }
+}
 
 // Waits for the requests of one turn and looks at this rank's results; then rank 0 makes the
 // exchanges ready for the next turn, while all others wait.

@@ -54,14 +54,8 @@ inline Exchanges draw_exchanges(Prng& prng, uint32_t ranks, uint32_t count) {
 
 inline void run_exchanges(tutti_context* context, uint32_t ranks, const Exchanges& exchanges,
                           const std::string& hint = "") {
-    run_hosts(context, ranks, [&](uint32_t rank, tutti_team* team) {
-        for (const auto& exchange : exchanges) {
-            const tutti_call call = exchange->call(rank);
-            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
-                << describe(exchange->spec()) << hint << tutti_team_message(team);
-            ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << hint;
-        }
-    });
+    run_hosts(context, ranks,
+              [&](uint32_t rank, tutti_team* team) { run_all(exchanges, rank, team, hint); });
 }
 
 }  // namespace tutti::test

@@ -10,6 +10,7 @@
 
 #include "sim/script.h"
 #include "sim/seeds.h"
+#include "unit/engine/exchanges.h"
 #include "unit/engine/later.h"
 
 namespace tutti::test {
@@ -143,12 +144,7 @@ void run_mixed(uint64_t seed, const Settings& settings) {
     Job job(ranks, settings);
     std::atomic<uint64_t> packets = 0;
     job.run([&](uint32_t rank, tutti_team* team) {
-        for (const auto& exchange : exchanges) {
-            const tutti_call call = exchange->call(rank);
-            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
-                << describe(exchange->spec()) << replay(seed) << tutti_team_message(team);
-            ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
-        }
+        run_all(exchanges, rank, team, replay(seed));
         packets += info_of(team).data_packets;
     });
     EXPECT_GT(packets, 0u) << replay(seed);

@@ -95,15 +95,6 @@ tutti_status add_up(tutti_team* team, std::vector<uint32_t>& values) {
     return tutti_run(team, &call);
 }
 
-void run_all(const Exchanges& exchanges, uint32_t rank, tutti_team* team, const std::string& hint) {
-    for (const auto& exchange : exchanges) {
-        const tutti_call call = exchange->call(rank);
-        ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
-            << describe(exchange->spec()) << hint << tutti_team_message(team);
-        ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << hint;
-    }
-}
-
 // on_node: as of a Cluster. has_tails: of two ranks, as more may outnumber the processors here.
 void run_random_mixed(uint64_t count, bool has_long, uint32_t on_node = 0, bool has_tails = false) {
     const Seeds seeds = Seeds::wanted(count);

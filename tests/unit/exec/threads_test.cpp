@@ -2,6 +2,7 @@
 // Threads as ranks: the node's shared words and the executor's own memory under the thread
 // sanitizer.
 #include <thread>
+#include <utility>
 
 #include "algo/plan.h"
 #include "simulate/node_simulator.h"
@@ -41,27 +42,33 @@ void allreduce_often(Network& network, Bus& bus, node::Team team, const topo::Pl
     }
 }
 
+// A thread each on two nodes, in turn.
+template <class Body>
+void run_ranks(const topo::Placement& placement, Body body) {
+    Network network;
+    Bus bus(kRanks);
+    const simulate::SimSlice slices[2] = {{3, 1024}, {2, 1024}};
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+        const uint32_t node = placement.node_of(rank);
+        simulate::SimTeam team;
+        team.ranks = static_cast<uint32_t>(placement.members(node).size());
+        team.chunk_bytes = 1024;
+        threads.emplace_back([&, rank, node, team] {
+            body(network, bus,
+                 simulate::sim_rank(team, slices[node], placement.index_on_node(rank)), rank);
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
 TEST(ExecutorThreads, RunOverNodesAndNetwork) {
     const topo::Placement placement = topo::Placement::round_robin(kRanks, 2);
     for (const algo::Algorithm& algorithm : algo::algorithms()) {
         if (algorithm.collective != TUTTI_ALLREDUCE) continue;
-        Network network;
-        Bus bus(kRanks);
-        const simulate::SimSlice slices[2] = {{3, 1024}, {2, 1024}};
-        std::vector<std::thread> threads;
-        for (uint32_t rank = 0; rank < kRanks; ++rank) {
-            const uint32_t node = placement.node_of(rank);
-            simulate::SimTeam team;
-            team.ranks = static_cast<uint32_t>(placement.members(node).size());
-            team.chunk_bytes = 1024;
-            threads.emplace_back([&, rank, node, team] {
-                allreduce_often(
-                    network, bus,
-                    simulate::sim_rank(team, slices[node], placement.index_on_node(rank)),
-                    placement, rank, algorithm);
-            });
-        }
-        for (std::thread& thread : threads) thread.join();
+        run_ranks(placement, [&](Network& network, Bus& bus, node::Team team, uint32_t rank) {
+            allreduce_often(network, bus, std::move(team), placement, rank, algorithm);
+        });
     }
 }
 
@@ -95,22 +102,10 @@ void meet_often(Network& network, Bus& bus, node::Team team, const topo::Placeme
 TEST(ExecutorThreads, MeetOverNodesAndNetwork) {
     const topo::Placement placement = topo::Placement::round_robin(kRanks, 2);
     for (const char* name : {"adaptive", "adaptive_multicast"}) {
-        Network network;
-        Bus bus(kRanks);
-        const simulate::SimSlice slices[2] = {{3, 1024}, {2, 1024}};
-        std::vector<std::thread> threads;
-        for (uint32_t rank = 0; rank < kRanks; ++rank) {
-            const uint32_t node = placement.node_of(rank);
-            simulate::SimTeam team;
-            team.ranks = static_cast<uint32_t>(placement.members(node).size());
-            team.chunk_bytes = 1024;
-            threads.emplace_back([&, rank, node, team, name] {
-                meet_often(network, bus,
-                           simulate::sim_rank(team, slices[node], placement.index_on_node(rank)),
-                           placement, rank, *algo::find(TUTTI_ALLREDUCE, name));
-            });
-        }
-        for (std::thread& thread : threads) thread.join();
+        run_ranks(placement, [&](Network& network, Bus& bus, node::Team team, uint32_t rank) {
+            meet_often(network, bus, std::move(team), placement, rank,
+                       *algo::find(TUTTI_ALLREDUCE, name));
+        });
     }
 }
 

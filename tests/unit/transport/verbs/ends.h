@@ -19,23 +19,25 @@ namespace tutti::transport::verbs {
 inline constexpr uint32_t kMtuBytes = 1024;
 inline constexpr int kTurnsMax = 200'000;
 
-// Two ranks.
-class Ends {
+// A device for each rank, and what stands on it.
+class Ranks {
   public:
-    // polls_tails: by rank.
-    explicit Ends(const test::FakeRules& rules, size_t direct_bytes = 0,
-                  const std::array<bool, 2>& polls_tails = {})
-        : verbs(2, rules) {
-        for (uint32_t rank = 0; rank < 2; ++rank) {
-            auto endpoint = verbs.device(rank).make_endpoint(need_of(1, kMtuBytes));
-            ends[rank] =
-                std::make_unique<Rc>(std::move(endpoint.value()), verbs, kMtuBytes,
-                                     std::vector<Rank>{1 - rank}, direct_bytes, polls_tails[rank]);
-        }
-        for (uint32_t rank = 0; rank < 2; ++rank) {
-            const auto connected =
-                ends[rank]->connect(0, verbs.device(1 - rank).port(), ends[1 - rank]->card(0));
-            EXPECT_TRUE(connected);
+    Ranks(uint32_t count, const test::FakeRules& rules) : verbs(count, rules) {}
+    // The next rank's.
+    void add(const std::vector<Rank>& peers, size_t direct_bytes = 0, bool polls_tails = false) {
+        const auto rank = static_cast<Rank>(ends.size());
+        const auto pairs = static_cast<uint32_t>(peers.size());
+        auto endpoint = verbs.device(rank).make_endpoint(need_of(pairs, kMtuBytes));
+        ends.push_back(std::make_unique<Rc>(std::move(endpoint.value()), verbs, kMtuBytes, peers,
+                                            direct_bytes, polls_tails));
+    }
+    // When all are there.
+    void connect_all() {
+        for (Rank rank = 0; rank < ends.size(); ++rank) {
+            for (const Rank peer : ends[rank]->peers()) {
+                EXPECT_TRUE(ends[rank]->connect(pair_with(rank, peer), verbs.device(peer).port(),
+                                                ends[peer]->card(pair_with(peer, rank))));
+            }
         }
     }
     void turn() {
@@ -54,7 +56,25 @@ class Ends {
     }
 
     test::FakeVerbs verbs;
-    std::array<std::unique_ptr<Rc>, 2> ends;
+    std::vector<std::unique_ptr<Rc>> ends;
+
+  private:
+    [[nodiscard]] uint32_t pair_with(Rank rank, Rank peer) const {
+        const auto peers = ends[rank]->peers();
+        return static_cast<uint32_t>(std::ranges::find(peers, peer) - peers.begin());
+    }
+};
+
+// Two of them.
+class Ends : public Ranks {
+  public:
+    // polls_tails: by rank.
+    explicit Ends(const test::FakeRules& rules, size_t direct_bytes = 0,
+                  const std::array<bool, 2>& polls_tails = {})
+        : Ranks(2, rules) {
+        for (const Rank rank : {0u, 1u}) add({1 - rank}, direct_bytes, polls_tails[rank]);
+        connect_all();
+    }
 };
 
 struct Letter {

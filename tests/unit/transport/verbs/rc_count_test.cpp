@@ -9,32 +9,21 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "conformance/fake_verbs.h"
 #include "transport/verbs/rc.h"
+#include "unit/transport/verbs/ends.h"
 
 namespace tutti::transport::verbs {
 namespace {
 
 constexpr uint32_t kRanks = 5;
-constexpr uint32_t kSlotBytes = 1024;
-constexpr int kTurns = 200'000;
 
 // Rank 0 is counted at, and connected with all others.
-class Counted {
+class Counted : public Ranks {
   public:
-    explicit Counted(const test::FakeRules& rules) : verbs(kRanks, rules) {
-        for (Rank rank = 0; rank < kRanks; ++rank) {
-            std::vector<Rank> peers = {0};
-            if (rank == 0) peers = {1, 2, 3, 4};
-            const auto pairs = static_cast<uint32_t>(peers.size());
-            auto endpoint = verbs.device(rank).make_endpoint(need_of(pairs, kSlotBytes));
-            ends.push_back(
-                std::make_unique<Rc>(std::move(endpoint.value()), verbs, kSlotBytes, peers, 0));
-        }
-        for (Rank rank = 1; rank < kRanks; ++rank) {
-            EXPECT_TRUE(ends[0]->connect(rank - 1, verbs.device(rank).port(), ends[rank]->card(0)));
-            EXPECT_TRUE(ends[rank]->connect(0, verbs.device(0).port(), ends[0]->card(rank - 1)));
-        }
+    explicit Counted(const test::FakeRules& rules) : Ranks(kRanks, rules) {
+        add({1, 2, 3, 4});
+        for (Rank rank = 1; rank < kRanks; ++rank) add({0});
+        connect_all();
     }
     static MessageId id_of(uint64_t call) {
         MessageId id;
@@ -56,23 +45,7 @@ class Counted {
         }
         return count;
     }
-    void turn() {
-        verbs.pump();
-        for (auto& end : ends) {
-            if (end) end->poll();
-        }
-    }
-    template <class Condition>
-    bool run_until(Condition condition) {
-        for (int i = 0; i < kTurns; ++i) {
-            if (condition()) return true;
-            turn();
-        }
-        return false;
-    }
 
-    test::FakeVerbs verbs;
-    std::vector<std::unique_ptr<Rc>> ends;
     std::array<Ticket, kRanks> sent;
     std::array<Ticket, kRanks> heard;
 };

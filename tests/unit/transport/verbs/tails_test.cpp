@@ -96,23 +96,17 @@ TEST(Tails, AShortMessageIsOneWriteAndNoCompletion) {
 }
 
 // All connected with all.
-class Eight {
+class Eight : public Ranks {
   public:
-    explicit Eight(bool polls_tails) : verbs_(kRanks, {.ends_last = polls_tails}) {
+    explicit Eight(bool polls_tails) : Ranks(kRanks, {.ends_last = polls_tails}) {
         for (Rank rank = 0; rank < kRanks; ++rank) {
             std::vector<Rank> peers;
             for (Rank peer = 0; peer < kRanks; ++peer) {
                 if (peer != rank) peers.push_back(peer);
             }
-            auto endpoint = verbs_.device(rank).make_endpoint(need_of(kRanks - 1, kMtuBytes));
-            ends_[rank] = std::make_unique<Rc>(std::move(endpoint.value()), verbs_, kMtuBytes,
-                                               peers, 0, polls_tails);
+            add(peers, 0, polls_tails);
         }
-        for (Rank rank = 0; rank < kRanks; ++rank) {
-            for (Rank peer = 0; peer < kRanks; ++peer) {
-                if (peer != rank) connect(rank, peer);
-            }
-        }
+        connect_all();
     }
     // By dissemination.
     void barrier() {
@@ -121,8 +115,8 @@ class Eight {
             std::array<Ticket, kRanks> received;
             for (Rank rank = 0; rank < kRanks; ++rank) {
                 const Rank from = (rank + kRanks - step) % kRanks;
-                ends_[rank]->recv(from, {}, nullptr, 0, received[rank]);
-                ends_[rank]->send((rank + step) % kRanks, {}, nullptr, 0, sent[rank]);
+                ends[rank]->recv(from, {}, nullptr, 0, received[rank]);
+                ends[rank]->send((rank + step) % kRanks, {}, nullptr, 0, sent[rank]);
             }
             const auto is_done = [](const Ticket& one) { return one.state == State::kDone; };
             while (!std::ranges::all_of(received, is_done)) turn();
@@ -130,23 +124,12 @@ class Eight {
         }
     }
     Counts counts() {
-        while (!verbs_.is_idle()) turn();
-        return {verbs_.writes(), verbs_.recvs(), verbs_.completions()};
+        while (!verbs.is_idle()) turn();
+        return {verbs.writes(), verbs.recvs(), verbs.completions()};
     }
 
   private:
     static constexpr Rank kRanks = 8;
-    void connect(Rank rank, Rank peer) {
-        const auto pair_with = [](Rank own, Rank other) { return other < own ? other : other - 1; };
-        EXPECT_TRUE(ends_[rank]->connect(pair_with(rank, peer), verbs_.device(peer).port(),
-                                         ends_[peer]->card(pair_with(peer, rank))));
-    }
-    void turn() {
-        verbs_.pump();
-        for (auto& end : ends_) end->poll();
-    }
-    test::FakeVerbs verbs_;
-    std::array<std::unique_ptr<Rc>, kRanks> ends_;
 };
 
 // A rank sends three messages a barrier, of which two go where nothing comes from: there a word
