@@ -142,7 +142,7 @@ void Context::set_fabric(topo::SwitchTree tree, uint32_t own_host, const char* t
 
 uint32_t Context::OwnFabric::switches() const { return topo::SwitchOrder(tree).leaves(); }
 
-const char* Context::setting(const std::string& variable) const {
+const char* Context::setting(std::string_view variable) const {
     const auto found = setting_texts_.find(variable);
     return found == setting_texts_.end() ? nullptr : found->second.c_str();
 }

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arena/arena.h"
@@ -120,7 +122,8 @@ class Context {
         if (params_.log) params_.log(params_.log_user, level, line.c_str());
     }
     // The value of a setting as text; nullptr for an unknown name. Valid as long as the context.
-    const char* setting(const std::string& variable) const;
+    // Takes no memory: where it is asked, want of it could not be told.
+    const char* setting(std::string_view variable) const;
 
     // The arena with this identity, if this process has it open.
     std::shared_ptr<arena::Arena> find_arena(uint64_t id);
@@ -204,7 +207,7 @@ class Context {
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
     select::Rules rules_;
-    std::map<std::string, std::string> setting_texts_;
+    std::map<std::string, std::string, std::less<>> setting_texts_;
     std::unique_ptr<const OwnFabric> fabric_;
 
     // A program that works with rows, columns, planes and their like has as many sets of processes.

@@ -127,6 +127,18 @@ TEST(Cost, CallsAllocateNothing) {
 }
 
 // That a call is left to the host is answered from memory, whatever the root.
+// The MPI layer asks in MPI_Init, where want of memory is nobody's to tell.
+TEST(Cost, SettingsAreReadWithoutMemory) {
+    if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
+    const ContextPtr context = make_context({"TUTTI_HETEROGENEOUS=1"});
+    allocations = 0;
+    counts = true;
+    const char* value = tutti_context_setting(context.get(), "TUTTI_HETEROGENEOUS");
+    counts = false;
+    EXPECT_EQ(allocations, 0u);
+    EXPECT_STREQ(value, "1");
+}
+
 TEST(Cost, CallsLeftToTheHostAllocateNothing) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
     constexpr uint32_t kRanks = 3;
