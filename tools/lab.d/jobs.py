@@ -268,10 +268,14 @@ def marked(job):
 
 
 def clear_away(job):
-    """Ends what the launcher left, after a moment in which it may end by itself."""
+    """Ends what the launcher left, after a moment in which it may end by itself; who was still there
+    is gone when this returns, as far as a moment is enough."""
+    seen = set()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (left := marked(job)) and time.monotonic() < deadline:
+        seen.update(left)
         time.sleep(0.02)
+    seen.update(left)
     for pid in left:
         try:
             os.kill(pid, signal.SIGKILL)
@@ -279,6 +283,14 @@ def clear_away(job):
             pass
     if left:
         print(f"lab: ended {len(left)} processes that outlived the run", file=sys.stderr)
+    # One that is ending has no environment any more, but counts as a process of its host.
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while seen & present(job) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def present(job):
+    return {pid for host in job.lab.hosts for pid in namespaces.processes_of(host["pid"])}
 
 
 def run(lab, command, hosts, ranks_per_host, placement, mpi):
