@@ -122,6 +122,7 @@ class Small {
         }
         shape_.ranks = static_cast<Rank>(host_of_.size());
         shape_.root = 0;
+        shape_.ranks_on = nullptr;  // one rank a host, as in the large one
         if (large.shape.switches) {
             order_.emplace(tree);
             shape_.switches = &*order_;

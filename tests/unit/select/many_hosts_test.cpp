@@ -220,6 +220,18 @@ TEST(ManyHosts, TimeAmongFourThousand) {
     }
 }
 
+// Shape::ranks_on is the large cluster's: a small one with it has a tree of too many participants.
+TEST(ManyHosts, WhatFollowsArrivalIsExtrapolated) {
+    const Placement placement = placement_on(256, 16, 16, Hosts::kInBlocks);
+    const Cluster cluster = cluster_of(placement, parameters_of("infiniband-100g"));
+    const sched::Shape shape{.collective = TUTTI_BARRIER, .ranks = placement.ranks()};
+    const algo::Algorithm& tree = *algo::find(TUTTI_BARRIER, "adaptive");
+    const Prediction prediction = predict(tree, shape, placement, {}, cluster);
+    EXPECT_EQ(prediction.method, Method::kExtrapolated);
+    const uint64_t ns = followed_ns({&tree, {}, 0}, shape, placement, cluster);
+    EXPECT_LE(std::abs(more_than(prediction.ns, ns)), 0.1) << prediction.ns << ' ' << ns;
+}
+
 // What no small cluster is like is followed, or left out: many ranks of a host by themselves.
 TEST(ManyHosts, RanksOfAHostByThemselvesAreNotExtrapolated) {
     const Placement placement = Placement::round_robin(128, 4);
