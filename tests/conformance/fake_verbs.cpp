@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/fd.h"
 #include "transport/verbs/send.h"
+#include "transport/verbs/slots.h"
 
 namespace tutti::test {
 namespace {
@@ -243,7 +244,8 @@ class FakeDevice final : public transport::verbs::Device {
             queue.first_packet = static_cast<uint32_t>(verbs_.prng_.below(1u << 24));
             queue.ring.resize(size_t{4} * need.sends);
             queue.rooms.resize(need.recvs);
-            for (FakeVerbs::Posted& posted : queue.ring) posted.bytes.reserve(need.mtu_bytes);
+            const size_t bytes_max = size_t{transport::verbs::kPieceSlots} * need.mtu_bytes;
+            for (FakeVerbs::Posted& posted : queue.ring) posted.bytes.reserve(bytes_max);
         }
         node->entries = size_t{need.pairs} * (need.sends + need.recvs);
         if (verbs_.rules_.cq_entries != 0) node->entries = verbs_.rules_.cq_entries;
@@ -290,6 +292,8 @@ void FakeVerbs::post(Node& node, uint32_t pair, const Write& write, bool is_send
     posted.is_direct = posted.is_add = false;
     slot_bytes_ += write.bytes;
     if (write.offset + write.bytes > node.memory.size()) fault_ = "a write from elsewhere";
+    const bool is_packet = write.bytes <= node.need.mtu_bytes;
+    if (!posted.write.tells && !is_packet) fault_ = "a write whose end may land before the rest";
     launch(node, pair, number);
 }
 

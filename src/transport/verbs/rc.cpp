@@ -31,7 +31,7 @@ Rc::Rc(std::unique_ptr<Endpoint> endpoint, Clock& clock, uint32_t mtu_bytes,
       pairs_(std::make_unique<Pair[]>(peers_.size())),
       looked_ns_(clock.now_ns()) {
     TUTTI_ASSERT(std::ranges::is_sorted(peers_), "peers ascend");
-    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader) && slot_bytes_ <= UINT16_MAX &&
+    TUTTI_ASSERT(slot_bytes_ > sizeof(SlotHeader) && kPieceSlots * slot_bytes_ <= UINT16_MAX &&
                      slot_bytes_ % alignof(SlotHeader) == 0,
                  "a slot has room for a message");
     if (polls_tails_) prepare_tails();
@@ -168,36 +168,45 @@ bool Rc::is_posted(uint32_t pair, int outcome) {
     return false;
 }
 
-// False where it has to wait, or the pair has failed. That a long message is whole rests on an
-// immediate, which says so of the writes before it; other pieces on their own end.
-bool Rc::send_in_slot(uint32_t pair, SlotHeader header, const void* data) {
+// That a long message is whole rests on an immediate, which says so of the writes before it; other
+// pieces on their own end.
+Room Rc::take_room(uint32_t pair, uint32_t stream, uint32_t wanted, Piece piece) {
     Slots& slots = pairs_[pair].slots;
-    if (!slots.may_write()) return false;
-    const bool tells = header.piece == Piece::kWhole || slots.ahead() == kNoSlot;
-    uint32_t slot = tells ? slots.take(header.stream) : kNoSlot;
-    if (slot == kNoSlot) slot = slots.take_ahead();
-    if (slot == kNoSlot) return false;
-    slots.sign(header, tells);
-    std::byte* end = header_memory(pair, slot, true);
+    if (!slots.may_write()) return {};
+    return slots.take(stream, wanted, piece == Piece::kWhole);
+}
+
+// False where the pair has failed.
+bool Rc::write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data) {
+    Slots& slots = pairs_[pair].slots;
+    header.slots = static_cast<uint8_t>(room.count);
+    slots.sign(header, room.tells);
+    std::byte* end = header_memory(pair, room.slot, true);
     std::byte* memory = end - header.piece_bytes;
     std::memcpy(end, &header, sizeof header);
     if (header.piece_bytes > 0) std::memcpy(memory, data, header.piece_bytes);
     Write write;
     write.offset = static_cast<size_t>(memory - endpoint_->memory().data());
     write.bytes = sizeof header + header.piece_bytes;
-    write.remote_offset = (slot + 1) * slot_bytes_ - write.bytes;
-    write.tells = tells;
-    write.immediate = slot;
-    write.number = slots.write(slot);
-    write.is_signaled = slots.must_signal(write.number, header.stream);
+    write.remote_offset = (room.slot + 1) * slot_bytes_ - write.bytes;
+    write.tells = room.tells;
+    write.immediate = room.slot;
+    write.number = slots.write(room);
+    write.is_signaled = slots.must_signal(write.number, true);
     return post(pair, write);
 }
 
-// Likewise, and then there is no operation any more.
+// False where it has to wait, or the pair has failed: then there is no operation any more. A
+// message's first piece is a packet, so that its receiver has something to do early; those behind
+// it are longer, as each costs both ends a request and a completion.
 bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece) {
     const size_t left = operation.bytes - operation.done;
-    const size_t room = slot_bytes_ - sizeof(SlotHeader);
-    const size_t bytes = piece == Piece::kData ? std::min(room, left) : 0;
+    const bool is_long = piece == Piece::kData && operation.done > 0;
+    const size_t wanted = is_long ? (left + sizeof(SlotHeader) - 1) / slot_bytes_ + 1 : 1;
+    const Room room = take_room(pair, stream, static_cast<uint32_t>(wanted), piece);
+    if (room.slot == kNoSlot) return false;
+    const size_t room_bytes = room.count * slot_bytes_ - sizeof(SlotHeader);
+    const size_t bytes = piece == Piece::kData ? std::min(room_bytes, left) : 0;
     const SlotHeader header{.call = operation.word.call,
                             .before = operation.word.before,
                             .bytes = static_cast<uint32_t>(operation.bytes),
@@ -205,7 +214,7 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece 
                             .stream = static_cast<uint8_t>(stream),
                             .piece = piece};
     const std::byte* data = bytes > 0 ? operation.source + operation.done : nullptr;
-    if (!send_in_slot(pair, header, data)) return false;
+    if (!write_piece(pair, room, header, data)) return false;
     operation.done += piece == Piece::kGivenUp ? left : bytes;
     operation.is_begun = true;
     return true;
@@ -293,7 +302,7 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         }
         // The other end could not register its memory.
         give_back(operation);
-        const size_t room = slot_bytes_ - sizeof header;
+        const size_t room = header.slots * slot_bytes_ - sizeof header;
         if (header.piece_bytes != std::min(room, operation.bytes - operation.done)) {
             fail_pair(pair, "a piece of a message has a wrong size");
             return;
@@ -303,6 +312,7 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
                         header.piece_bytes);
         }
         operation.done += header.piece_bytes;
+        if (polls_tails_) hide_data(pair, slot, header);
         at.slots.release(stream);
         if (operation.done == operation.bytes) {
             end_recv(pair, stream, State::kDone, ++of.received);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages by RDMA writes on reliable connections (seed 001): each piece of a message, with its
 // header up to an MTU, is one write with immediate into a slot at the peer; its completion there
-// says that it has come. Longer messages are pipelined over slots: one copy in, one out; no tags,
-// no call of the system. Still longer ones go straight from memory to memory (rc_direct.cpp).
+// says that it has come. Longer messages are pipelined over slots, several a piece where they lie
+// next to each other: one copy in, one out; no tags, no call of the system. Still longer ones go
+// straight from memory to memory (rc_direct.cpp).
 //
 // Messages of which only their number counts are additions to a word at the peer (rc_count.cpp).
 //
@@ -157,7 +158,8 @@ class Rc final : public Transport {
     [[nodiscard]] std::byte* header_memory(uint32_t pair, uint32_t slot, bool is_own) const;
     void advance(uint32_t pair);
     void advance_sends(uint32_t pair);
-    bool send_in_slot(uint32_t pair, SlotHeader header, const void* data);
+    Room take_room(uint32_t pair, uint32_t stream, uint32_t wanted, Piece piece);
+    bool write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data);
     bool send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece);
     bool send_direct(uint32_t pair, uint32_t stream, Operation& operation);
     bool write_direct(uint32_t pair, Operation& operation);
@@ -185,6 +187,7 @@ class Rc final : public Transport {
     void take_piece(uint32_t pair, uint32_t slot);
     void prepare_tails();
     bool take_tails(uint32_t pair);
+    void hide_data(uint32_t pair, uint32_t slot, const SlotHeader& header);
     void look_for_tails();
     void note(uint32_t pair, const char* why, const char* more = "");
     void write_error(uint32_t pair, const char* why, const char* more);

@@ -139,7 +139,8 @@ void Rc::make_offers(uint32_t pair) {
                           .is_there = operation.region.handle ? 1u : 0u};
         const SlotHeader header{
             .bytes = sizeof offer, .piece_bytes = sizeof offer, .stream = kOffers};
-        if (!send_in_slot(pair, header, &offer)) return;
+        const Room room = take_room(pair, kOffers, 1, Piece::kData);
+        if (room.slot == kNoSlot || !write_piece(pair, room, header, &offer)) return;
         at.offering &= ~(1u << stream);
     }
 }

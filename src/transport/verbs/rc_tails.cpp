@@ -50,6 +50,14 @@ bool Rc::take_tails(uint32_t pair) {
     return has_taken;
 }
 
+// What looks like a number in a slot that is given back, since data of a longer piece lay there.
+void Rc::hide_data(uint32_t pair, uint32_t slot, const SlotHeader& header) {
+    for (uint32_t i = 1; i < header.slots; ++i) {
+        std::byte* end = header_memory(pair, slot - i, false);
+        std::memcpy(end + offsetof(SlotHeader, number), &header.number, sizeof header.number);
+    }
+}
+
 void Rc::look_for_tails() {
     for (uint32_t pair = 0; pair < peers_.size(); ++pair) {
         const Pair& at = pairs_[pair];

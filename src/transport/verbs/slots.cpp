@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/verbs/slots.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/assert.h"
@@ -12,6 +13,11 @@ constexpr uint32_t kShared = kAllSlots & ~((1u << kStreams) - 1);
 constexpr uint32_t kFirstAhead = kStreams;
 
 constexpr uint32_t slots_of(uint32_t stream) { return kShared | (1u << stream); }
+
+// So many, of which slot is the last: count <= slot + 1.
+constexpr uint32_t bits_of(uint32_t slot, uint32_t count) {
+    return ((1u << count) - 1) << (slot + 1 - count);
+}
 
 }  // namespace
 
@@ -31,18 +37,36 @@ uint32_t Slots::available(uint32_t slots) const {
     return found;
 }
 
-bool Slots::has_none(uint32_t stream) const {
-    return chooses_ahead_ ? ahead_ == kNoSlot : available(slots_of(stream)) == 0;
+bool Slots::has_none() const {
+    return chooses_ahead_ ? ahead_ == kNoSlot : available(kShared) == 0;
 }
 
-// The stream's own first, so that the shared ones are there for whoever has more to send.
-uint32_t Slots::take(uint32_t stream) {
+// Single ones: the stream's own first, so that the shared ones are there for whoever has more to
+// send.
+Room Slots::take(uint32_t stream, uint32_t wanted, bool tells) {
     TUTTI_ASSERT(stream < kStreams, "the stream has a slot");
-    const uint32_t found = available(slots_of(stream));
-    if (found == 0) return kNoSlot;
+    if (wanted > 1) {
+        const Room row = take_row(std::min(wanted, kPieceSlots));
+        if (row.count > 1) return row;
+    }
+    const uint32_t found = tells || ahead_ == kNoSlot ? available(slots_of(stream)) : 0;
+    if (found == 0) return {std::exchange(ahead_, kNoSlot), 1, tells};
     const auto slot = static_cast<uint32_t>(std::countr_zero(found));
     taken_ ^= 1u << slot;
-    return slot;
+    return {slot};
+}
+
+// The longest row of shared ones, from the other end than single ones, which break up no more of
+// them than they have to.
+Room Slots::take_row(uint32_t wanted) {
+    const uint32_t found = available(kShared);
+    Room row;
+    uint32_t ends = found;  // of rows of so many
+    for (; row.count < wanted && (found & ends << 1) != 0; ++row.count) ends = found & ends << 1;
+    if (row.count == 1) return row;
+    row.slot = static_cast<uint32_t>(std::bit_width(ends)) - 1;
+    taken_ ^= bits_of(row.slot, row.count);
+    return row;
 }
 
 // Both ends know the first one.
@@ -72,9 +96,10 @@ void Slots::sign(SlotHeader& header, bool tells) {
     told();
 }
 
-uint64_t Slots::write(uint32_t slot) {
+uint64_t Slots::write(const Room& room) {
     ++written_;
-    if (slot != kNoSlot) write_of_[slot] = written_;
+    if (room.slot == kNoSlot) return written_;
+    for (uint32_t i = 0; i < room.count; ++i) write_of_[room.slot - i] = written_;
     return written_;
 }
 
@@ -85,13 +110,15 @@ void Slots::complete(uint64_t number) {
 
 bool Slots::arrive(uint32_t slot, const SlotHeader& header) {
     if (slot >= kSlots || header.stream >= kStreams) return false;
-    const uint32_t bit = 1u << slot;
-    const bool is_allowed = (slots_of(header.stream) & bit) != 0;
-    if (!is_allowed || (occupied_ & bit) != 0) return false;
+    if (header.slots == 0 || header.slots > std::min(slot + 1, kPieceSlots)) return false;
+    const uint32_t filled = bits_of(slot, header.slots);
+    const uint32_t allowed = header.slots == 1 ? slots_of(header.stream) : kShared;
+    if ((filled & ~allowed) != 0 || (filled & occupied_) != 0) return false;
     if (header.number != received_) return false;
     if (awaits_ahead_) awaited_ = header.next < kSlots ? header.next : kNoSlot;
     ++received_;
-    occupied_ |= bit;
+    occupied_ |= filled;
+    filled_[slot] = filled;
     next_[slot] = kNoSlot;
     uint32_t& last = last_[header.stream];
     (last == kNoSlot ? first_[header.stream] : next_[last]) = slot;
@@ -104,8 +131,8 @@ void Slots::release(uint32_t stream) {
     TUTTI_ASSERT(slot != kNoSlot, "a piece has come");
     first_[stream] = next_[slot];
     if (first_[stream] == kNoSlot) last_[stream] = kNoSlot;
-    occupied_ &= ~(1u << slot);
-    freed_ ^= 1u << slot;
+    occupied_ &= ~filled_[slot];
+    freed_ ^= filled_[slot];
 }
 
 // Early where many are untold; and always where none of the shared ones is sure to be free for a

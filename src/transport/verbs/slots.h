@@ -11,12 +11,15 @@
 // to look at; its number, which is placed last, says that it is there. Pieces are taken in the
 // order in which they were written, with and without immediates.
 //
+// A piece of a message that goes on may fill several shared slots that lie next to each other: one
+// write, one immediate, one header at the end of the last of them.
+//
 // Invariants (checked here, and by tests/unit/transport/verbs):
 //   I1  A slot is written again only after the receiver gave it back, and after the write before is
 //       complete here (its memory is the device's until then).
 //   I2  Each stream has a slot of its own, the others are shared: a stream whose messages are
 //       received goes on, whatever lies in the others.
-//   I3  At most kSlots + kSlots + 1 immediates are on their way to an end: a message in each slot,
+//   I3  At most kSlots + kSlots + 1 immediates are on their way to an end: a piece in each slot,
 //       a word about each slot, and the last. So kRecvs receives are always enough.
 #pragma once
 
@@ -48,6 +51,9 @@ inline constexpr uint32_t kTellAfter = 10;
 // Sooner where all pieces go by the shared ones, so that one is free for the next piece in time.
 inline constexpr uint32_t kTellTailsAfter = 6;
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
+// As many a piece has at most: half of the shared ones, so that one half is written while the other
+// is read.
+inline constexpr uint32_t kPieceSlots = (kSlots - kStreams) / 2;
 // Of an end: what others count in, and where former values go that nobody asks for.
 inline constexpr uint32_t kCounter = 0;
 inline constexpr uint32_t kFormer = 1;
@@ -73,7 +79,7 @@ constexpr bool has_come(uint64_t number, uint64_t wanted) {
     return static_cast<int64_t>(number - wanted) >= 0;
 }
 
-// At the end of each slot, behind its data.
+// At the end of each piece, behind its data.
 struct SlotHeader {
     uint64_t call = 0;  // the CallWord
     uint64_t before = 0;
@@ -84,10 +90,18 @@ struct SlotHeader {
     Piece piece = Piece::kData;
     uint8_t next = 0xff;  // where the next piece comes that has no immediate; 0xff: none does
     uint8_t told = 0;     // immediates, this piece's too, modulo 2^8: more than are on their way
-    uint16_t pad = 0;
+    uint8_t slots = 1;    // that the piece fills, of which its own is the last
+    uint8_t pad = 0;
     uint64_t number = kFirstPiece;
 };
 static_assert(sizeof(SlotHeader) == 40 && kRecvs < 256);
+
+// Where a piece goes: the last of so many slots next to each other.
+struct Room {
+    uint32_t slot = kNoSlot;
+    uint32_t count = 1;
+    bool tells = true;  // by an immediate
+};
 
 class Slots {
   public:
@@ -96,11 +110,10 @@ class Slots {
     // ---- writing ----
     // The other end looks for pieces in memory.
     void choose_ahead();
-    // A slot for a piece of the stream, from here on in use; kNoSlot: none is free.
-    uint32_t take(uint32_t stream);
-    // The one that was chosen for the next piece, whatever its stream; kNoSlot: none.
-    [[nodiscard]] uint32_t ahead() const { return ahead_; }
-    uint32_t take_ahead() { return std::exchange(ahead_, kNoSlot); }
+    // For a piece of the stream that would fill so many, from here on in use: as many of them as
+    // there are, in one piece; kNoSlot: it has to wait. tells: by an immediate, whatever there is.
+    // Longer pieces have one, since it is the end of one packet alone that is said to land last.
+    Room take(uint32_t stream, uint32_t wanted = 1, bool tells = false);
     // What a header says beside the message. tells: it goes with an immediate.
     void sign(SlotHeader& header, bool tells);
     void count_immediate() { ++told_immediates_; }
@@ -108,14 +121,14 @@ class Slots {
     // One from the program's memory: some are left for slots, and what goes by slots waits for no
     // more than these, as a queue pair keeps the order.
     [[nodiscard]] bool may_write_long() const { return written_ - complete_ < kLongSends; }
-    // Counts a write, into a slot or none, and says its number.
-    uint64_t write(uint32_t slot = kNoSlot);
-    // Whether that one has to be signaled: a piece of the stream, or no piece. Where its stream has
-    // no slot left, its completion, which tells of all before, will be waited for. So either some
-    // shared slot is there for every stream, or what the streams wait for will be told. Where slots
-    // are chosen ahead, that is one for every stream.
-    [[nodiscard]] bool must_signal(uint64_t number, uint32_t stream = kNoSlot) const {
-        return number % kSignalEvery == 0 || (stream != kNoSlot && has_none(stream));
+    // Counts a write, into slots or none, and says its number.
+    uint64_t write(const Room& room = {});
+    // Whether that one has to be signaled, a piece or none. Where a piece leaves no shared slot,
+    // its completion, which tells of all before, will be waited for. So either some shared slot is
+    // there for every stream, or what the streams wait for will be told. Where slots are chosen
+    // ahead, that is one for every stream.
+    [[nodiscard]] bool must_signal(uint64_t number, bool is_piece = false) const {
+        return number % kSignalEvery == 0 || (is_piece && has_none());
     }
     // All writes up to this one are complete.
     void complete(uint64_t number);
@@ -132,11 +145,12 @@ class Slots {
     // Immediates that have come, modulo 2^8.
     [[nodiscard]] uint8_t immediates() const { return immediates_; }
     void hear_immediate() { ++immediates_; }
-    // A piece has come into the slot. False where it breaks the order, or what slots are for.
+    // A piece has come, its end into this slot. False where it breaks the order, or what slots are
+    // for.
     bool arrive(uint32_t slot, const SlotHeader& header);
-    // The slot of the stream's first piece that has not been read; kNoSlot.
+    // Where the stream's first piece that has not been read ends; kNoSlot.
     [[nodiscard]] uint32_t first(uint32_t stream) const { return first_[stream]; }
-    // That piece has been read: the slot may be written again.
+    // That piece has been read: its slots may be written again.
     void release(uint32_t stream);
     // One bit a slot, which turns over whenever the slot is given back.
     [[nodiscard]] uint32_t freed() const { return freed_; }
@@ -147,7 +161,9 @@ class Slots {
   private:
     // Those of these slots that may be written, by bits.
     [[nodiscard]] uint32_t available(uint32_t slots) const;
-    [[nodiscard]] bool has_none(uint32_t stream) const;
+    // For whoever has no slot of its own left.
+    [[nodiscard]] bool has_none() const;
+    Room take_row(uint32_t wanted);
 
     // Bits: the slot has been taken so often (of an odd or even number), the other end's freed().
     uint32_t taken_ = 0;
@@ -166,6 +182,7 @@ class Slots {
     std::array<uint32_t, kStreams> first_;
     std::array<uint32_t, kStreams> last_;
     std::array<uint32_t, kSlots> next_;
+    std::array<uint32_t, kSlots> filled_{};  // by the piece that ends there, as bits
     uint64_t received_ = kFirstPiece;
     bool awaits_ahead_ = false;
     uint32_t awaited_ = kNoSlot;

@@ -119,6 +119,18 @@ inline void expect_nothing_left(Ends& ends) {
     EXPECT_EQ(ends.verbs.fault(), "");
 }
 
+// All that were posted, and told, until now.
+struct Counts {
+    uint64_t writes;
+    uint64_t recvs;
+    uint64_t completions;
+    bool operator==(const Counts&) const = default;
+};
+
+inline Counts counts_of(const test::FakeVerbs& verbs) {
+    return {verbs.writes(), verbs.recvs(), verbs.completions()};
+}
+
 // So many letters of bytes() each, both ways, on all streams, receives before and after, less than
 // so many turns between; then the end of both.
 template <class Bytes>

@@ -7,6 +7,7 @@
 #include <array>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "base/prng.h"
 #include "sim/seeds.h"
@@ -24,29 +25,52 @@ SlotHeader header_of(uint32_t stream, uint64_t number) {
 TEST(Slots, AStreamHasItsOwnAndTheSharedOnes) {
     Slots slots;
     uint32_t count = 0;
-    for (uint32_t slot = slots.take(3); slot != kNoSlot; slot = slots.take(3)) {
+    for (uint32_t slot = slots.take(3).slot; slot != kNoSlot; slot = slots.take(3).slot) {
         EXPECT_TRUE(slot == 3 || slot >= kStreams);
         ++count;
     }
     EXPECT_EQ(count, kSlots - kStreams + 1);
-    EXPECT_EQ(slots.take(4), 4u);
-    EXPECT_EQ(slots.take(4), kNoSlot);
+    EXPECT_EQ(slots.take(4).slot, 4u);
+    EXPECT_EQ(slots.take(4).slot, kNoSlot);
 }
 
 TEST(Slots, AreTakenAgainOnlyWhenGivenBackAndComplete) {
     Slots slots;
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
-        ASSERT_NE(slots.take(slot < kStreams ? slot : 0), kNoSlot);
-        slots.write(slot);
+        ASSERT_NE(slots.take(slot < kStreams ? slot : 0).slot, kNoSlot);
+        slots.write({slot});
     }
-    EXPECT_EQ(slots.take(0), kNoSlot);
+    EXPECT_EQ(slots.take(0).slot, kNoSlot);
     slots.hear(1u << 0 | 1u << 25);
-    EXPECT_EQ(slots.take(0), kNoSlot);
+    EXPECT_EQ(slots.take(0).slot, kNoSlot);
     slots.complete(1);  // slot 0's
-    EXPECT_EQ(slots.take(0), 0u);
-    EXPECT_EQ(slots.take(0), kNoSlot);
+    EXPECT_EQ(slots.take(0).slot, 0u);
+    EXPECT_EQ(slots.take(0).slot, kNoSlot);
     slots.complete(kSlots);
-    EXPECT_EQ(slots.take(1), 25u);
+    EXPECT_EQ(slots.take(1).slot, 25u);
+}
+
+// From the other end than single ones, of which the first is the stream's own.
+TEST(Slots, ALongPieceFillsARow) {
+    Slots slots;
+    const auto take = [&](uint32_t wanted) {
+        const Room room = slots.take(0, wanted);
+        if (room.slot != kNoSlot) slots.write(room);
+        return std::pair(room.slot, room.count);
+    };
+    using Ends = std::pair<uint32_t, uint32_t>;
+    EXPECT_EQ(take(100), Ends(29, kPieceSlots));
+    EXPECT_EQ(take(1), Ends(0, 1));
+    EXPECT_EQ(take(1), Ends(20, 1));
+    EXPECT_EQ(take(3), Ends(24, 3));
+    EXPECT_EQ(take(5), Ends(21, 1)) << "what there is";
+    EXPECT_EQ(take(5), Ends(kNoSlot, 1));
+    slots.hear(0b11111u << 25 | 1u << 20);
+    slots.complete(1);
+    EXPECT_EQ(take(4), Ends(29, 4)) << "all of a row are complete at once";
+    slots.complete(5);
+    slots.hear(0b10001u << 25 | 0b11111u << 20);
+    EXPECT_EQ(take(5), Ends(25, 5)) << "of two pieces";
 }
 
 TEST(Slots, WritesAreBoundedUntilComplete) {
@@ -77,14 +101,37 @@ TEST(Slots, PiecesKeepTheirOrder) {
     EXPECT_EQ(slots.freed(), 1u << 2 | 1u << 28);
 }
 
+SlotHeader long_header_of(uint32_t stream, uint64_t number, uint32_t slots) {
+    SlotHeader header = header_of(stream, number);
+    header.slots = static_cast<uint8_t>(slots);
+    return header;
+}
+
+TEST(Slots, ALongPieceIsGivenBackAtOnce) {
+    Slots slots;
+    EXPECT_TRUE(slots.arrive(2, header_of(2, 0)));
+    EXPECT_TRUE(slots.arrive(26, long_header_of(2, 1, 5)));
+    slots.release(2);
+    EXPECT_EQ(slots.first(2), 26u);
+    EXPECT_FALSE(slots.arrive(22, header_of(3, 2))) << "has not been read";
+    slots.release(2);
+    EXPECT_EQ(slots.freed(), 1u << 2 | 0b11111u << 22);
+    EXPECT_TRUE(slots.arrive(22, header_of(3, 2)));
+}
+
 TEST(Slots, WhatBreaksTheRulesIsSeen) {
     Slots slots;
     EXPECT_FALSE(slots.arrive(kSlots, header_of(0, 0)));
     EXPECT_FALSE(slots.arrive(20, header_of(kStreams, 0)));
     EXPECT_FALSE(slots.arrive(1, header_of(0, 0)));  // another stream's
     EXPECT_FALSE(slots.arrive(20, header_of(0, 1)));
+    EXPECT_FALSE(slots.arrive(20, long_header_of(0, 0, 0)));
+    EXPECT_FALSE(slots.arrive(20, long_header_of(19, 0, 2)));  // partly its stream's own
+    EXPECT_FALSE(slots.arrive(1, long_header_of(1, 0, 3)));
+    EXPECT_FALSE(slots.arrive(29, long_header_of(0, 0, kPieceSlots + 1)));
     EXPECT_TRUE(slots.arrive(20, header_of(0, 0)));
     EXPECT_FALSE(slots.arrive(20, header_of(0, 1)));  // has not been read
+    EXPECT_FALSE(slots.arrive(21, long_header_of(0, 1, 2)));
 }
 
 TEST(Slots, AreToldOfWhereManyWait) {
@@ -128,13 +175,16 @@ TEST(Slots, AreChosenAhead) {
     slots.choose_ahead();
     SlotHeader header;
     for (uint32_t slot = kStreams; slot < kSlots; ++slot) {
-        EXPECT_EQ(slots.ahead(), slot);
-        EXPECT_EQ(slots.take_ahead(), slot);
+        const Room room = slots.take(0);
+        EXPECT_EQ(room.slot, slot);
+        EXPECT_FALSE(room.tells);
         slots.sign(header, false);
         EXPECT_EQ(header.next, slot + 1 < kSlots ? slot + 1 : 0xff);
-        EXPECT_EQ(slots.must_signal(slots.write(slot), 0), slot + 1 == kSlots || slot == 27);
+        EXPECT_EQ(slots.must_signal(slots.write(room), true), slot + 1 == kSlots || slot == 27);
     }
-    EXPECT_EQ(slots.take(0), 0u);
+    const Room own = slots.take(0);
+    EXPECT_EQ(own.slot, 0u);
+    EXPECT_TRUE(own.tells);
     slots.hear(1u << 22);
     slots.sign(header, true);
     EXPECT_EQ(header.next, 0xff) << "its write is not complete";
@@ -145,6 +195,23 @@ TEST(Slots, AreChosenAhead) {
     EXPECT_EQ(header.number, kFirstPiece + 11);
 }
 
+// The slot that was chosen stays so, for the next piece that is none.
+TEST(Slots, ALongPieceTellsWhereSlotsAreChosenAhead) {
+    Slots slots;
+    slots.choose_ahead();
+    SlotHeader header;
+    const Room row = slots.take(0, 3);
+    EXPECT_EQ(row.slot, 29u);
+    EXPECT_EQ(row.count, 3u);
+    EXPECT_TRUE(row.tells);
+    slots.sign(header, row.tells);
+    EXPECT_EQ(header.next, kStreams);
+    const Room next = slots.take(0, 1);
+    EXPECT_EQ(next.slot, kStreams);
+    EXPECT_FALSE(next.tells);
+    EXPECT_TRUE(slots.take(0, 1, true).tells);
+}
+
 // Two ends that write and read what they feel like, both ways over connections that keep order:
 // nothing is overwritten, a stream that is read gets through, and immediates never outnumber the
 // receives.
@@ -152,7 +219,7 @@ class SlotsWalk : public testing::Test {
   protected:
     // A piece, or a word where there is no slot.
     struct Flying {
-        uint32_t slot = kNoSlot;
+        Room room;
         SlotHeader header;
         uint64_t write = 0;
         bool is_signaled = false;
@@ -165,23 +232,23 @@ class SlotsWalk : public testing::Test {
         std::array<uint64_t, kStreams> sent{};
         std::array<uint64_t, kStreams> read{};
     };
-    void send(uint32_t from, uint32_t slot, const SlotHeader& header, bool tells) {
+    void send(uint32_t from, const Room& room, const SlotHeader& header) {
         Slots& slots = ends_[from].slots;
-        const uint64_t number = slots.write(slot);
-        const bool is_signaled =
-            slot == kNoSlot ? slots.must_signal(number) : slots.must_signal(number, header.stream);
-        ends_[1 - from].coming.push_back({slot, header, number, is_signaled, tells});
+        const uint64_t number = slots.write(room);
+        const bool is_signaled = slots.must_signal(number, room.slot != kNoSlot);
+        ends_[1 - from].coming.push_back({room, header, number, is_signaled, room.tells});
         ASSERT_LE(std::ranges::count(ends_[1 - from].coming, true, &Flying::tells), 2 * kSlots);
     }
-    void write(uint32_t from, uint32_t stream) {
+    void write(uint32_t from, uint32_t stream, uint32_t wanted) {
         Slots& slots = ends_[from].slots;
         if (!slots.may_write()) return;
-        const bool tells = slots.ahead() == kNoSlot;
-        const uint32_t slot = tells ? slots.take(stream) : slots.take_ahead();
-        if (slot == kNoSlot) return;
+        const Room room = slots.take(stream, wanted);
+        if (room.slot == kNoSlot) return;
+        ASSERT_LE(room.count, wanted);
         SlotHeader header = header_of(stream, 0);
-        slots.sign(header, tells);
-        send(from, slot, header, tells);
+        header.slots = static_cast<uint8_t>(room.count);
+        slots.sign(header, room.tells);
+        send(from, room, header);
         ++ends_[from].sent[stream];
     }
     void land(uint32_t to) {
@@ -192,12 +259,13 @@ class SlotsWalk : public testing::Test {
         if (flying.tells) {
             end.slots.hear_immediate();
         } else {
-            ASSERT_EQ(end.slots.awaited(), flying.slot);
+            ASSERT_EQ(end.slots.awaited(), flying.room.slot);
+            ASSERT_EQ(flying.room.count, 1u);
             ASSERT_EQ(end.slots.awaited_number(), flying.header.number);
             ASSERT_EQ(end.slots.immediates(), flying.header.told);
         }
-        if (flying.slot != kNoSlot) {
-            ASSERT_TRUE(end.slots.arrive(flying.slot, flying.header));
+        if (flying.room.slot != kNoSlot) {
+            ASSERT_TRUE(end.slots.arrive(flying.room.slot, flying.header));
         }
         end.slots.hear(flying.header.freed);
         // All before too, which the signaled one says.
@@ -216,7 +284,7 @@ class SlotsWalk : public testing::Test {
         word.freed = slots.freed();
         slots.told();
         slots.count_immediate();
-        send(from, kNoSlot, word, true);
+        send(from, {}, word);
     }
     void run(Prng& prng) {
         for (int turn = 0; turn < 4000; ++turn) {
@@ -225,7 +293,7 @@ class SlotsWalk : public testing::Test {
             switch (prng.below(5)) {
                 case 0:
                 case 1:
-                    write(at, stream);
+                    write(at, stream, static_cast<uint32_t>(1 + prng.below(kPieceSlots + 1)));
                     break;
                 case 2:
                     land(at);
@@ -248,7 +316,7 @@ class SlotsWalk : public testing::Test {
         for (uint32_t stream = 0; stream < kRead; ++stream) {
             const uint64_t goal = end.sent[stream] + 40;
             for (int turn = 0; turn < 10'000 && other.read[stream] < goal; ++turn) {
-                if (end.sent[stream] < goal) write(from, stream);
+                if (end.sent[stream] < goal) write(from, stream, 1 + stream % kPieceSlots);
                 for (const uint32_t at : {0u, 1u}) {
                     land(at);
                     complete(at);

@@ -63,13 +63,6 @@ TEST(Tails, ADeviceThatBreaksThePromiseIsFound) {
     EXPECT_LE(seed, 100u);
 }
 
-struct Counts {
-    uint64_t writes;
-    uint64_t recvs;
-    uint64_t completions;
-    bool operator==(const Counts&) const = default;
-};
-
 // 400 messages of no bytes each way, in turn.
 Counts counts_of_turns(const std::array<bool, 2>& polls) {
     Ends ends({.ends_last = true}, 0, polls);
@@ -85,7 +78,7 @@ Counts counts_of_turns(const std::array<bool, 2>& polls) {
         letters.clear();
     }
     while (!ends.verbs.is_idle()) ends.turn();
-    return {ends.verbs.writes(), ends.verbs.recvs(), ends.verbs.completions()};
+    return counts_of(ends.verbs);
 }
 
 // A write each, and by immediates a receive and its completion. Every eighth write is signaled.
@@ -125,7 +118,7 @@ class Eight : public Ranks {
     }
     Counts counts() {
         while (!verbs.is_idle()) turn();
-        return {verbs.writes(), verbs.recvs(), verbs.completions()};
+        return counts_of(verbs);
     }
 
   private:
