@@ -197,6 +197,44 @@ TEST(Rc, APeerThatIsGoneIsNoticedAndNamed) {
     EXPECT_EQ(later.send.state, State::kFailed);
 }
 
+// Of a message of longer pieces, cut at whatever moment, nobody is told that it is there who has
+// not all of it; and both ends say why.
+TEST(Rc, ALongMessageThatIsCutOffFailsOrIsThere) {
+    const test::Seeds seeds = test::Seeds::wanted(1000);
+    uint32_t whole = 0;
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        SCOPED_TRACE(test::replay(seed));
+        Prng prng(seed);
+        Ends ends({.seed = seed});
+        std::deque<Letter> letters;
+        for (const Rank from : {0u, 1u}) {
+            Letter& letter = write(letters, prng, from, 1, 10'000 + prng.below(20'000));
+            recv(ends, letter);
+            send(ends, letter);
+        }
+        for (uint64_t turns = prng.below(80); turns > 0; --turns) ends.turn();
+        ends.verbs.cut(0);
+        ASSERT_TRUE(ends.run_until([&] {
+            return std::ranges::none_of(letters, [](const Letter& one) {
+                return one.recv.state == State::kPending || one.send.state == State::kPending;
+            });
+        }));
+        for (const Letter& letter : letters) {
+            if (letter.recv.state == State::kFailed) {
+                EXPECT_EQ(ends.ends[1 - letter.from]->error(),
+                          "RDMA to rank " + std::to_string(letter.from) +
+                              " failed: transport retry counter exceeded (status 12)");
+                continue;
+            }
+            ++whole;
+            EXPECT_EQ(letter.got, letter.sent);
+        }
+        EXPECT_EQ(ends.verbs.fault(), "");
+        if (testing::Test::HasFailure()) return;
+    }
+    EXPECT_TRUE(seeds.count < 100 || (whole > 0 && whole < 2 * seeds.count)) << whole;
+}
+
 TEST(Rc, AnOverrunQueueIsAFailure) {
     Ends ends({.cq_entries = 4});
     std::deque<Letter> letters;

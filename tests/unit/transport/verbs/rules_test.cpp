@@ -22,8 +22,14 @@
 namespace tutti::transport::verbs {
 namespace {
 
-constexpr Need kNeed{
-    .pairs = 2, .sends = 16, .recvs = 16, .pair_bytes = 4096, .mtu_bytes = 1024, .may_sleep = true};
+// Whatever a packet has, kLongBytes are several.
+constexpr size_t kLongBytes = 20'480;
+constexpr Need kNeed{.pairs = 2,
+                     .sends = 16,
+                     .recvs = 16,
+                     .pair_bytes = 2 * kLongBytes,
+                     .mtu_bytes = 1024,
+                     .may_sleep = true};
 
 // Two devices, and how time goes by.
 class Bed {
@@ -150,7 +156,7 @@ class Rules : public testing::TestWithParam<uint64_t> {
 // Writes of a pair in turn, some of which tell: who is told of one has the data of all before it.
 TEST_P(Rules, WhoIsToldHasTheDataOfAllBefore) {
     constexpr uint32_t kPlaces = 16;
-    constexpr size_t kPlaceBytes = kNeed.pair_bytes / kPlaces;
+    constexpr size_t kPlaceBytes = 4096 / kPlaces;
     constexpr uint64_t kWrites = 500;
     Prng prng(GetParam() + 1);
     std::array<std::vector<std::byte>, kPlaces> expected;
@@ -183,6 +189,35 @@ TEST_P(Rules, WhoIsToldHasTheDataOfAllBefore) {
         expect_write(0, number);
     }
     EXPECT_TRUE(told_[0].empty());  // of the others nobody is told
+}
+
+// However many packets it takes, of which the last one tells: two writes in turn, so that one is on
+// its way while the other is looked at.
+TEST_P(Rules, WhoIsToldOfALongWriteHasAllOfIt) {
+    constexpr uint64_t kWrites = 100;
+    Prng prng(GetParam() + 1);
+    std::array<std::vector<std::byte>, 2> sent;
+    const auto write_one = [&](uint64_t number) {
+        std::vector<std::byte>& data = sent[number % 2];
+        data.resize(kLongBytes - prng.below(2) * prng.below(kLongBytes));
+        for (std::byte& byte : data) byte = static_cast<std::byte>(prng.next() & 0xff);
+        const size_t offset = number % 2 * kLongBytes;
+        std::ranges::copy(data, ends_[0]->memory().begin() + static_cast<ptrdiff_t>(offset));
+        write(0, {offset, data.size(), offset, true, static_cast<uint32_t>(number), true, number});
+    };
+    write_one(1);
+    for (uint64_t number = 1; number <= kWrites; ++number) {
+        write_one(number + 1);
+        const Completion one = next(1);
+        ASSERT_TRUE(one.is_recv);
+        ASSERT_EQ(one.status, 0);
+        ASSERT_EQ(one.immediate, number);
+        const size_t offset = number % 2 * kLongBytes;
+        const auto got = ends_[1]->memory().subspan(offset, sent[number % 2].size());
+        ASSERT_TRUE(std::ranges::equal(got, sent[number % 2]));
+        ASSERT_EQ(ends_[1]->recv(0), 0);
+        expect_write(0, number);
+    }
 }
 
 TEST_P(Rules, AWriteOfNoBytesTells) {
