@@ -292,6 +292,7 @@ void FakeUd::send(Node& from, const UdSend& one) {
     sent.route = route_of(one.to);
     if (sent.route->is_dropped) blame("sent by a route that was dropped");
     ++sent.route->under_way;
+    if (watch_) watch_(from.number, sent.route->is_group, data);
     if (one.bytes > from.card.port.mtu_bytes) {
         ++too_long_;
         return;

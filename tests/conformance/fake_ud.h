@@ -7,10 +7,14 @@
 // is told of a completion by a file descriptor, once. Any thread may use it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/prng.h"
@@ -45,6 +49,10 @@ class FakeUd {
     static std::unique_ptr<transport::verbs::Device> add_port(const std::shared_ptr<FakeUd>& fake);
     void tick();
     void set_loss(uint32_t ppm) { rules_.loss_ppm = ppm; }
+    // Told of each packet that is posted to be sent, under the fake's lock: by which port, to a
+    // group or to one, and what it says.
+    using Watch = std::function<void(size_t port, bool is_group, std::span<const std::byte>)>;
+    void set_watch(Watch watch) { watch_ = std::move(watch); }
     // What the code under test did that the specification forbids; empty: nothing.
     [[nodiscard]] const std::string& fault() const { return fault_; }
     [[nodiscard]] uint64_t unreceived() const { return unreceived_; }
@@ -71,6 +79,7 @@ class FakeUd {
     std::mutex lock_;
     FakeUdRules rules_;
     Prng prng_;
+    Watch watch_;
     std::string fault_;
     uint64_t unreceived_ = 0;
     uint64_t too_long_ = 0;

@@ -4,14 +4,18 @@
 // from it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "conformance/fake_ud.h"
 #include "engine/context.h"
+#include "notes/notes.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/exchanges.h"
@@ -198,6 +202,111 @@ TEST(UdMulticast, CallsAreRight) {
         EXPECT_GT(packets, 0u) << replay(seed);
         EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
         EXPECT_EQ(fake->fault(), "") << replay(seed);
+    }
+}
+
+// Messages of one rank, counted. Not the notes of those that wait for long, where one gets no
+// processor: they are longer than any message of a barrier.
+struct CountedMessages {
+    tutti_p2p inner;
+    uint64_t sends = 0;
+    uint64_t recvs = 0;
+    static int send(void* user, const void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                    void** request) {
+        auto& self = *static_cast<CountedMessages*>(user);
+        self.sends += bytes < sizeof(notes::Note) ? 1 : 0;
+        return self.inner.send(self.inner.user, data, bytes, peer, tag, request);
+    }
+    static int recv(void* user, void* data, size_t bytes, uint32_t peer, uint32_t tag,
+                    void** request) {
+        auto& self = *static_cast<CountedMessages*>(user);
+        self.recvs += bytes < sizeof(notes::Note) ? 1 : 0;
+        return self.inner.recv(self.inner.user, data, bytes, peer, tag, request);
+    }
+    static int test(void* user, void** request, int* done) {
+        auto& self = *static_cast<CountedMessages*>(user);
+        return self.inner.test(self.inner.user, request, done);
+    }
+    static int probe(void* user, uint32_t tag, uint32_t* peer, int* there) {
+        auto& self = *static_cast<CountedMessages*>(user);
+        return self.inner.probe(self.inner.user, tag, peer, there);
+    }
+    static int cancel(void* user, void** request, int* done) {
+        auto& self = *static_cast<CountedMessages*>(user);
+        return self.inner.cancel(self.inner.user, request, done);
+    }
+    tutti_p2p callbacks() {
+        return {sizeof(tutti_p2p), this, inner.tag_max, send, recv, test, probe, cancel};
+    }
+};
+
+// Data packets of teams, as docs/protocol/multicast.md has them. Byes are of team 1; what else goes
+// out is the protocol's own (probes, heartbeats, acknowledgements) and depends on the time.
+struct CountedPackets {
+    std::vector<uint64_t> of_port;
+    uint64_t to_one = 0;
+    uint64_t bytes_max = 0;
+
+    void see(size_t port, bool is_group, std::span<const std::byte> packet) {
+        uint32_t team = 0;
+        if (packet[18] != std::byte{1}) return;
+        std::memcpy(&team, packet.data() + 44, sizeof team);
+        if (team == 1) return;
+        ++of_port[port];
+        to_one += is_group ? 0 : 1;
+        bytes_max = std::max<uint64_t>(bytes_max, packet.size());
+    }
+};
+
+// Children in a tree of base l + 1: of rank v, for each of its trailing digits 0 the ranks that
+// have another digit there.
+uint64_t children_of(uint32_t v, uint32_t ranks, uint32_t fan_in) {
+    uint64_t count = 0;
+    for (uint64_t step = 1; step < ranks && v % (step * (fan_in + 1)) == 0; step *= fan_in + 1) {
+        for (uint64_t digit = 1; digit <= fan_in; ++digit) count += v + digit * step < ranks;
+    }
+    return count;
+}
+
+// Kini 2003, 4.1.3, by the name that it has there: each rank hears its children and tells its
+// parent, and one multicast tells all.
+TEST(UdMulticast, AnRgmBarrierIsAMessageARankAndOneMulticast) {
+    constexpr uint64_t kBarriers = 50;
+    for (const auto& [ranks, fan_in] :
+         std::vector<std::pair<uint32_t, uint32_t>>{{2, 3}, {5, 3}, {8, 2}, {8, 3}, {8, 7}}) {
+        const std::string name = "TUTTI_BARRIER=rgm:fan_in=" + std::to_string(fan_in);
+        SCOPED_TRACE(std::to_string(ranks) + " ranks, " + name);
+        CountedPackets packets;
+        packets.of_port.resize(ranks);
+        const Fake fake = make_fake();
+        fake->set_watch([&](size_t port, bool is_group, std::span<const std::byte> packet) {
+            packets.see(port, is_group, packet);
+        });
+        UdJob job(std::vector<Fake>(ranks, fake), {kOverVerbs, name.c_str()});
+        Meeting meeting(ranks);
+        Mailbox& mailbox = job.add_mailbox();
+        std::vector<CountedMessages> messages(ranks);
+        run_threads(ranks, [&](uint32_t rank) {
+            CountedMessages& own = messages[rank];
+            own.inner = mailbox.callbacks(rank);
+            const tutti_p2p p2p = own.callbacks();
+            const Made made = make_team(job.contexts[rank].get(), meeting, rank, "the crew", &p2p);
+            ASSERT_EQ(made.status, TUTTI_OK) << made.message;
+            ASSERT_EQ(info_of(made.team.get()).fabric, TUTTI_MULTICAST_VERBS);
+            own.sends = own.recvs = 0;
+            const tutti_call barrier{};
+            for (uint64_t i = 0; i < kBarriers; ++i) {
+                ASSERT_EQ(tutti_run(made.team.get(), &barrier), TUTTI_OK);
+            }
+            EXPECT_EQ(info_of(made.team.get()).losses, 0u);
+        });
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            EXPECT_EQ(messages[rank].sends, rank == 0 ? 0 : kBarriers) << rank;
+            EXPECT_EQ(messages[rank].recvs, kBarriers * children_of(rank, ranks, fan_in)) << rank;
+            EXPECT_EQ(packets.of_port[rank], rank == 0 ? kBarriers : 0) << rank;
+        }
+        EXPECT_EQ(packets.to_one, 0u);
+        EXPECT_EQ(packets.bytes_max, 64u) << "no payload";
     }
 }
 
