@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
@@ -106,9 +107,12 @@ class CarrierFabric final : public MulticastFabric {
         if (params_.carrier.has_thread) {
             std::this_thread::yield();
         } else {
-            for (const auto& carrier : carriers_) carrier->poll();
+            for (uint32_t host = 0; host < kMulticastHosts; ++host) {
+                if (!is_stopped_[host]) carriers_[host]->poll();
+            }
         }
     }
+    void stop(uint32_t host, bool is_stopped) override { is_stopped_[host] = is_stopped; }
     // A turn is a few microseconds of real time.
     [[nodiscard]] uint32_t turns_max() const override { return 50'000'000; }
 
@@ -176,6 +180,7 @@ class CarrierFabric final : public MulticastFabric {
     std::shared_ptr<FakeUd> ud_;
     std::vector<mcast::Member> member_of_rank_;
     std::vector<std::unique_ptr<Carrier>> carriers_;
+    std::array<bool, kMulticastHosts> is_stopped_{};
     std::vector<Team> teams_;
 };
 

@@ -276,6 +276,12 @@ uint64_t FakeUd::routes() const {
         std::ranges::count_if(routes_, [](const auto& one) { return !one->is_dropped; }));
 }
 
+uint64_t FakeUd::attachments() const {
+    uint64_t count = 0;
+    for (const auto& node : nodes_) count += node->groups.size();
+    return count;
+}
+
 FakeUd::Route* FakeUd::route_of(const UdRoute& route) { return static_cast<Route*>(route.handle); }
 
 UdRoute FakeUd::add_route(const Route& route) {

@@ -59,6 +59,7 @@ class FakeUd {
     [[nodiscard]] uint64_t too_long() const { return too_long_; }
     [[nodiscard]] uint64_t posts() const { return posts_; }  // calls, of sends
     [[nodiscard]] uint64_t routes() const;                   // that are there
+    [[nodiscard]] uint64_t attachments() const;              // of queue pairs to groups
 
   private:
     friend class FakeUdDevice;

@@ -314,6 +314,55 @@ TEST_P(MulticastConformance, AllocatesNothingMore) {
     expect_all();
 }
 
+std::vector<MulticastFabricMaker> polled_fabrics() {
+    std::vector<MulticastFabricMaker> polled;
+    for (const MulticastFabricMaker& one : multicast_fabrics()) {
+        if (one.name.ends_with(kPolled)) polled.push_back(one);
+    }
+    return polled;
+}
+
+class MulticastOfServices : public MulticastConformance {};
+
+// A host whose service gets no processor for long, nor do its ranks: the others have what they send
+// meanwhile, as far as rings and windows let them, and all have everything in the end.
+TEST_P(MulticastOfServices, OneHostIsStopped) {
+    constexpr size_t kBefore = 20;
+    for (uint32_t host = 0; host < kMulticastHosts; ++host) {
+        SCOPED_TRACE("host " + std::to_string(host));
+        make(1);
+        TeamRun& run = runs_[0];
+        const auto hold = [&](size_t limit) {
+            for (Rank rank = 0; rank < kRanks; ++rank) {
+                if (kHostOfRank[rank] == host) run.limit[rank] = limit;
+            }
+        };
+        // By what another host sent meanwhile.
+        const auto goes_on = [&](Rank rank) {
+            return std::any_of(
+                run.letters.begin() + kBefore, run.letters.end(), [&](const Letter& letter) {
+                    return letter.is_done[rank] && kHostOfRank[letter.sender] != kHostOfRank[rank];
+                });
+        };
+        for (uint32_t i = 0; i < 300; ++i) write(0, i % kRanks, prng_.below(3000));
+        hold(kBefore);
+        for (int turns = 0; turns < 500; ++turns) turn();
+        fabric_->stop(host, true);
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            for (uint32_t turns = 0; kHostOfRank[rank] != host && !goes_on(rank); ++turns) {
+                ASSERT_LT(turns, fabric_->turns_max());
+                turn();
+            }
+        }
+        for (int turns = 0; turns < 5000; ++turns) turn();
+        hold(SIZE_MAX);
+        fabric_->stop(host, false);
+        expect_all();
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Transport, MulticastOfServices, testing::ValuesIn(polled_fabrics()),
+                         [](const auto& fabric) { return fabric.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(Transport, MulticastConformance, testing::ValuesIn(multicast_fabrics()),
                          [](const auto& fabric) { return fabric.param.name; });
 

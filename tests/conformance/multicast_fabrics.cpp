@@ -95,6 +95,11 @@ void add_ud(std::vector<MulticastFabricMaker>* all) {
     CarrierFabricParams params;
     params.ud = FakeUdRules{};
     all->push_back({"ud", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
+    CarrierFabricParams polled = params;
+    polled.carrier.has_thread = false;
+    polled.ud = FakeUdRules{.receives_max = 256};
+    all->push_back({std::string("ud") + kPolled,
+                    [polled](uint32_t teams) { return carrier_fabric(polled, teams); }});
     params.ud = FakeUdRules{.seed = 7,
                             .is_ethernet = true,
                             .mtu_bytes = 1024,
@@ -125,7 +130,7 @@ void add_udp(const std::string& name, const std::vector<std::string>& namespaces
     params.namespaces = namespaces;
     add("", params);
     params.carrier.has_thread = false;
-    add("_polled", params);
+    add(kPolled, params);
     params.carrier.has_thread = true;
     params.udp.family = transport::udp::Family::kIpv6;
     params.carrier.faults = {.drop_ppm = 50'000, .dup_ppm = 10'000, .reorder = 8, .seed = 7};

@@ -24,6 +24,8 @@ class MulticastFabric {
     virtual transport::Multicast& end(uint32_t team, transport::Rank rank) = 0;
     // Lets something happen that no call on an end would cause: time, for simulated ones.
     virtual void pump() {}
+    // Of one whose hosts' services run in pump() alone (kPolled): from now on this host's does not.
+    virtual void stop(uint32_t /*host*/, bool /*is_stopped*/) {}
     // Whether a multicast comes to nobody before all ranks have posted it. The interface allows
     // that, since check/prove proves what runs so.
     [[nodiscard]] virtual bool waits_for_all() const { return false; }
@@ -37,6 +39,8 @@ struct MulticastFabricMaker {
 };
 // For the names of failed tests.
 inline void PrintTo(const MulticastFabricMaker& maker, std::ostream* out) { *out << maker.name; }
+// The names of those that stop() is for end so.
+inline constexpr const char* kPolled = "_polled";
 const std::vector<MulticastFabricMaker>& multicast_fabrics();
 
 }  // namespace tutti::test

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -203,6 +205,46 @@ TEST(UdMulticast, CallsAreRight) {
         EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
         EXPECT_EQ(fake->fault(), "") << replay(seed);
     }
+}
+
+// One address for the groups of two jobs whose ports are in one network: each hears the other's
+// packets, counts them, and looks at none.
+TEST(UdMulticast, TwoJobsOfOneAddressLeaveEachOtherAlone) {
+    constexpr uint32_t kRanks = 3;
+    const Fake fake = make_fake();
+    const Settings settings{kOverVerbs, "TUTTI_MCAST_ADDRESS=239.1.2.3", "TUTTI_BCAST=multicast"};
+    UdJob jobs[] = {{std::vector<Fake>(kRanks, fake), settings},
+                    {std::vector<Fake>(kRanks, fake), settings}};
+    // Both have their groups before either sends.
+    std::barrier<> both(2 * kRanks);
+    std::vector<tutti_multicast_info> infos(2 * kRanks);
+    run_threads(2, [&](uint32_t which) {
+        jobs[which].run([&](uint32_t rank, tutti_team* team) {
+            both.arrive_and_wait();
+            for (uint32_t i = 0; i < 50; ++i) {
+                std::vector<uint32_t> data(300, rank == 0 ? 100 * which + i : 7);
+                const tutti_call call = bcast_of(data);
+                ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+                ASSERT_EQ(data, std::vector<uint32_t>(300, 100 * which + i));
+            }
+            both.arrive_and_wait();
+            // The service may not have been woken yet for what the other job sent last.
+            tutti_multicast_info& info = infos[which * kRanks + rank];
+            for (int looks = 0; looks < 1'000'000 && info.ungrouped == 0; ++looks) {
+                info = info_of(team);
+                std::this_thread::yield();
+            }
+        });
+    });
+    for (const tutti_multicast_info& info : infos) {
+        EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS) << info.no_verbs;
+        EXPECT_STREQ(info.address, "239.1.2.3");
+        EXPECT_GE(info.ungrouped, 1u);
+        EXPECT_EQ(info.rejected, 0u);
+        EXPECT_EQ(info.malformed, 0u);
+        EXPECT_EQ(info.failures, 0u);
+    }
+    EXPECT_EQ(fake->fault(), "");
 }
 
 // Messages of one rank, counted. Not the notes of those that wait for long, where one gets no

@@ -238,6 +238,55 @@ TEST(UdDatagrams, RoutesOutliveWhatIsSentByThem) {
     EXPECT_EQ(net.fake->routes(), 0u);
 }
 
+// As communicators come and go, two at a time, one in two with the address of the one before it:
+// all is given back, each queue pair is attached to an address once, and nothing piles up.
+TEST(UdDatagrams, AThousandGroupsAreGivenBack) {
+    constexpr uint32_t kHosts = 3;
+    FakeUdRules rules{.completes_late = true, .receives_max = 512};
+    Net net(rules, kHosts);
+    const uint32_t window = net.all[0]->choose_path(net.members, 0).value().window_packets_max;
+    std::vector<std::unique_ptr<Way>> before;
+    const auto leave_all = [&] {
+        for (mcast::Member host = 0; host < before.size(); ++host) {
+            net.leave(host, std::move(before[host]));
+        }
+        before.clear();
+    };
+    uint64_t routes_max = 0;
+    for (uint64_t group = 0; group < 1000; ++group) {
+        net.look();
+        auto ways = net.join_all(group / 2);
+        const bool is_alone = before.empty() || group % 2 == 1;
+        ASSERT_EQ(net.fake->attachments(), kHosts * (is_alone ? 1 : 2)) << group;
+        for (mcast::Member host = 0; host < kHosts; ++host) {
+            ASSERT_TRUE(net.send(host, *ways[host], mcast::kEverybody, 1));
+            ASSERT_TRUE(
+                net.send(host, *ways[host], static_cast<mcast::Member>((host + 1) % kHosts), 2));
+        }
+        leave_all();
+        before = std::move(ways);
+        std::map<uint32_t, uint32_t> came;
+        for (const auto& one : net.all) one->flush();
+        for (mcast::Member host = 0; host < kHosts; ++host) net.take(host, came);
+        ASSERT_EQ(came, (std::map<uint32_t, uint32_t>{{1, kHosts * (kHosts - 1)}, {2, kHosts}}));
+        ASSERT_EQ(net.fake->fault(), "");
+        routes_max = std::max(routes_max, net.fake->routes());
+    }
+    leave_all();
+    EXPECT_EQ(net.fake->attachments(), 0u);
+    // Two groups with a route to all and to each other member, and those of a few that wait for
+    // their sends.
+    EXPECT_LE(routes_max, 8 * kHosts * kHosts);
+    for (int i = 0; i < 100; ++i) {
+        for (const auto& one : net.all) one->flush();
+    }
+    net.look();
+    EXPECT_EQ(net.all[0]->choose_path(net.members, 0).value().window_packets_max, window);
+    before = net.join_all(7);
+    leave_all();
+    EXPECT_EQ(net.fake->routes(), 0u);
+}
+
 // What lies together goes in one call.
 TEST(UdDatagrams, ABatchIsPostedAtOnce) {
     Net net({}, 2);
