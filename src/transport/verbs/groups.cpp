@@ -17,8 +17,9 @@
 namespace tutti::transport::verbs {
 namespace {
 
-// A subnet administrator that is asked again and again is given up by the kernel sooner.
-constexpr std::chrono::seconds kJoinMax{30};
+// A subnet administrator that works answers within milliseconds, and within some seconds at the
+// start of a job of thousands; all of a team wait for the slowest before they go by UDP.
+constexpr std::chrono::seconds kJoinMax{10};
 
 struct CmCalls {
     decltype(&rdma_create_event_channel) create_event_channel = nullptr;
