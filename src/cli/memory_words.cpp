@@ -11,6 +11,8 @@
 #include "bootstrap/make_multicast.h"
 #include "bootstrap/node_shape.h"
 #include "cli/rdma_words.h"
+#include "transport/ud/promises.h"
+#include "transport/verbs/ud.h"
 
 namespace tutti::cli {
 namespace {
@@ -54,6 +56,13 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
     }
     print_part(who, "of a rank: who is where");
     print_part(own + shared / ranks, "a rank in all, with its part of its node's");
+    if (scenario.has_multicast && scenario.settings.mcast.over != McastOver::kUdp) {
+        const transport::verbs::UdNeed need{transport::ud::kReceivesMax, transport::ud::kSends};
+        print_part(transport::verbs::registered_bytes(need, kRdmaMtuBytes),
+                   fmt::format("registered by one process of a node, for the multicast of all its "
+                               "communicators: {} receives and {} sends, packets of {}",
+                               need.receives, need.sends, format_bytes(kRdmaMtuBytes)));
+    }
 }
 
 }  // namespace tutti::cli

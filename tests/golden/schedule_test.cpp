@@ -327,6 +327,19 @@ TEST_F(Transcript, ExplainTellsTheMemory) {
                              "   13.0 MiB  a rank in all, with its part of its node's\n"),
               std::string::npos)
         << hosts.out << hosts.err;
+    // 4,096 receives of 40 bytes and a packet, 256 sends of a packet.
+    const std::string carried =
+        "   17.2 MiB  registered by one process of a node, for the multicast of all its "
+        "communicators: 4096 receives and 256 sends, packets of 4 KiB\n";
+    const std::string four = barrier + "4 --hosts 4 --multicast";
+    for (const char* over : {"TUTTI_MCAST_OVER=verbs", "TUTTI_MCAST_OVER=auto"}) {
+        const Answer by_ud = tutti(four, over);
+        EXPECT_TRUE(by_ud.out.ends_with("a rank in all, with its part of its node's\n" + carried))
+            << by_ud.out << by_ud.err;
+    }
+    EXPECT_EQ(tutti(four).out.find("registered"), std::string::npos);
+    EXPECT_EQ(tutti(barrier + "4 --hosts 4", "TUTTI_MCAST_OVER=verbs").out.find("registered"),
+              std::string::npos);
     const Answer crowd = tutti(barrier + "512 --hosts 1", "TUTTI_MEMORY=16M");
     EXPECT_NE(crowd.out.find("; beyond TUTTI_MEMORY\n"), std::string::npos) << crowd.out;
     const Answer node = tutti(barrier + "2 --hosts 1", "TUTTI_CHUNK=64K");

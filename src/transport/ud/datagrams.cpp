@@ -32,10 +32,6 @@ using verbs::UdReceived;
 using verbs::UdRoute;
 using verbs::UdSend;
 
-// Posted ahead: as many as the device and `ulimit -l` allow. At 4,096 bytes 17 MB.
-constexpr uint32_t kReceivesMax = 4096;
-constexpr uint32_t kReceivesMin = 256;
-constexpr uint32_t kSends = 256;
 // A subnet manager gives groups such packets unless it is told otherwise, and does not say.
 constexpr uint32_t kPacketBytesInfiniBand = 2048;
 

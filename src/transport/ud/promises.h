@@ -13,6 +13,12 @@
 
 namespace tutti::transport::ud {
 
+// Posted ahead: as many as the device and `ulimit -l` allow.
+inline constexpr uint32_t kReceivesMax = 4096;
+inline constexpr uint32_t kReceivesMin = 256;
+// Buffers to send from, used in turn.
+inline constexpr uint32_t kSends = 256;
+
 // As many packets in flight as a carrier ever has, and as few (mcast's least would wait for
 // acknowledgements all the time).
 inline constexpr uint32_t kWindowPacketsMax = 256;

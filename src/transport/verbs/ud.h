@@ -31,6 +31,12 @@ struct UdNeed {
     uint32_t sends = 0;
 };
 
+// What a process registers: buffers to receive into, kGrhBytes and a packet each, then those to
+// send from.
+constexpr size_t registered_bytes(const UdNeed& need, uint32_t packet_bytes) {
+    return size_t{need.receives} * (kGrhBytes + packet_bytes) + size_t{need.sends} * packet_bytes;
+}
+
 // To one process or to a group.
 struct UdRoute {
     void* handle = nullptr;  // the endpoint's
@@ -62,7 +68,7 @@ class UdEndpoint {
   public:
     virtual ~UdEndpoint() = default;
     [[nodiscard]] virtual const UdCard& card() const = 0;
-    // Registered: buffers to receive into, kGrhBytes and a packet each, then those to send from.
+    // registered_bytes(), in that order.
     [[nodiscard]] virtual std::span<std::byte> memory() = 0;
 
     // 0, else what errno calls it.

@@ -50,9 +50,7 @@ class LibraryUd final : public UdEndpoint {
         uint16_t lid = 0;
     };
     [[nodiscard]] size_t receive_bytes() const { return kGrhBytes + card_.port.mtu_bytes; }
-    [[nodiscard]] size_t bytes() const {
-        return need_.receives * receive_bytes() + size_t{need_.sends} * card_.port.mtu_bytes;
-    }
+    [[nodiscard]] size_t bytes() const { return registered_bytes(need_, card_.port.mtu_bytes); }
     [[nodiscard]] const Channel& channel(UdQueue queue) const {
         return queue == UdQueue::kReceived ? receive_channel_ : send_channel_;
     }
