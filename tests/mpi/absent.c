@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are away when others need them:
 //
-//   absent computing FILE   every root computes after its broadcast until all have received it;
-//   FILE
-//                           is where they say so, since a root that calls MPI would not be away
-//   absent stopped          rank 1 is stopped amid collectives for so long that it seems dead
+//   absent computing FILE      every root computes after its broadcast until all have received
+//                              it; FILE is where they say so, since a root that calls MPI would
+//                              not be away
+//   absent stopped [SECONDS]   rank 1 is stopped amid collectives for so long that it seems dead
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 
 #include "support.h"
 
-enum { kBytes = 40000, kStoppedSeconds = 7, kPatienceSeconds = 60 };
+enum { kBytes = 40000, kPatienceSeconds = 60 };
 
 static int rank, size;
 
@@ -52,11 +52,11 @@ static void computing(const char* path) {
 }
 
 // Somebody else has to wake who is stopped.
-static void stop(void) {
+static void stop(unsigned seconds) {
     const pid_t self = getpid();
     const pid_t child = fork();
     if (child == 0) {
-        sleep(kStoppedSeconds);
+        sleep(seconds);
         kill(self, SIGCONT);
         _exit(0);
     }
@@ -64,9 +64,9 @@ static void stop(void) {
     waitpid(child, NULL, 0);
 }
 
-static void stopped(void) {
+static void stopped(unsigned seconds) {
     for (int i = 0; i < 300; ++i) {
-        if (i == 100 && rank == 1) stop();
+        if (i == 100 && rank == 1) stop(seconds);
         broadcast(2000 + (uint64_t)i, i % size);
         int sum = 0;
         MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -82,10 +82,10 @@ int main(int argc, char** argv) {
     for (int call = 0; call < 10; ++call) MPI_Barrier(MPI_COMM_WORLD);
     if (argc == 3 && !strcmp(argv[1], "computing")) {
         computing(argv[2]);
-    } else if (argc == 2 && !strcmp(argv[1], "stopped")) {
-        stopped();
+    } else if ((argc == 2 || argc == 3) && !strcmp(argv[1], "stopped")) {
+        stopped(argc == 3 ? (unsigned)atoi(argv[2]) : 7);
     } else {
-        fprintf(stderr, "absent computing FILE | stopped\n");
+        fprintf(stderr, "absent computing FILE | stopped [SECONDS]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     return finish();
