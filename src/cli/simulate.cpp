@@ -150,6 +150,8 @@ Result<Done> Run::print_row(const algo::Algorithm& algorithm, const algo::Tuning
     request.cluster.overhead_ns = around.named.parameters.message_ns;
     request.cluster.eager_bytes_max = around.named.parameters.eager_bytes_max;
     request.cluster.multicast_latency_ns = around.named.parameters.multicast.latency_ns;
+    // Messages between ranks of one host, and a multicast's way out of its ring: a rank copies.
+    request.cluster.memory_bytes_per_s = around.costs.copy_bytes_per_s;
     request.has_data = has_room_for_data(shape) && operations <= kSimulatedOperationsMax;
     request.seed = around.seed;
     request.costs = around.costs;

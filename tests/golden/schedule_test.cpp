@@ -119,6 +119,10 @@ TEST_F(Transcript, SimulateCopiesAtTheRatesThatWereMeasured) {
     };
     EXPECT_EQ(time(measured), format_duration(network_ns + 300 + n / 4)) << measured.out;
     EXPECT_EQ(time(assumed), format_duration(network_ns + 100 + n / 8)) << assumed.out;
+    // So do ranks whose schedule sends messages within a host, after 300 ns.
+    const std::string flat = call + " --algorithm binomial:flat";
+    EXPECT_EQ(time(tutti(flat + far_figures(here()))), format_duration(network_ns + 300 + n / 4));
+    EXPECT_EQ(time(tutti(flat)), format_duration(network_ns + 300 + n / 8));
 }
 
 TEST_F(Transcript, FiguresThatAreNoneAreOneLine) {
