@@ -18,6 +18,13 @@
 
 namespace tutti::setting_values {
 
+struct Entry {
+    SettingDoc doc;
+    bool (*set)(Settings&, std::string_view);
+    std::string (*text)(const Settings&);  // as it is in force; see setting_text()
+    std::string_view range = {};           // for messages: "from 1 to 255"
+};
+
 template <class T>
 bool assign(T& target, const std::optional<T>& parsed) {
     if (!parsed) return false;
