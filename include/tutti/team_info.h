@@ -25,6 +25,14 @@ typedef enum tutti_multicast_fabric {
     TUTTI_MULTICAST_VERBS /* unreliable datagrams of RDMA ports */
 } tutti_multicast_fabric;
 
+/* From whoever is not of the team and joins the address, who reads all that is not encrypted. */
+typedef enum tutti_multicast_protection {
+    TUTTI_MULTICAST_AUTHENTICATED, /* cannot make a packet or change one */
+    TUTTI_MULTICAST_ENCRYPTED,     /* nor read one */
+    TUTTI_MULTICAST_HEADERS,       /* cannot make one, but can change data where packets pass */
+    TUTTI_MULTICAST_UNPROTECTED    /* can make packets */
+} tutti_multicast_protection;
+
 typedef struct tutti_multicast_info {
     size_t struct_bytes; /* sizeof(tutti_multicast_info) */
     tutti_multicast_state state;
@@ -35,8 +43,9 @@ typedef struct tutti_multicast_info {
     uint32_t returns;    /* and so often it came back: while it is there, reason says who it was */
     int carries;         /* 1: this process carries its host's packets; all that follows up to name
                             is 0 elsewhere */
-    /* 0: packets are authenticated, but whoever joins the address reads them. */
-    int is_encrypted;
+    tutti_multicast_protection protection;
+    /* As fast as the slowest host's processor makes what protects packets: no stream is faster. */
+    uint64_t code_bytes_per_s;
     uint64_t bytes_per_s; /* at which this host sends */
     uint64_t round_trip_ns;
     /* One way, of the slowest host at its best; equal on all members, as what follows: messages
@@ -54,7 +63,7 @@ typedef struct tutti_multicast_info {
     uint64_t repair_ns_max;
     uint64_t duplicates;
     uint64_t malformed; /* packets with the right code that are wrong all the same */
-    uint64_t rejected;  /* without it; for all teams of the process, as what follows */
+    uint64_t rejected;  /* without; for all teams of the process, as what follows */
     uint64_t ungrouped; /* packets of other jobs, and of groups that are gone here */
     uint64_t wakeups;   /* of the service thread */
     char name[64];      /* of the team */

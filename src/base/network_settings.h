@@ -14,6 +14,7 @@ namespace tutti::setting_values {
 
 // By value.
 inline constexpr const char* kMcastOvers[] = {"udp", "verbs", "auto"};
+inline constexpr const char* kMcastCodes[] = {"all", "header", "none"};
 
 inline constexpr auto kNetworkEntries = std::to_array<Entry>({
     {{"TUTTI_HOSTS", "--hosts", "N|N:round-robin", "the real ones",
@@ -71,6 +72,17 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
          return s.mcast.bits_per_s == 0 ? "auto" : shown(s.mcast.bits_per_s) + "bit";
      },
      "from 1mbit to 1000gbit"},
+    {{"TUTTI_MCAST_CODE", "--mcast-code", "all|header|none", "all",
+      "What the code of a multicast packet covers, for fabrics that nobody else reaches: all; "
+      "header, all but the payload, which then can be changed on its way; none, and whoever joins "
+      "the address can forge packets. TUTTI_MCAST_SECRET=1 covers all. See "
+      "docs/protocol/multicast.md."},
+     [](Settings& s, std::string_view v) {
+         return assign(s.mcast.code, parse_word<McastCode>(v, {{"all", McastCode::kAll},
+                                                               {"header", McastCode::kHeader},
+                                                               {"none", McastCode::kNone}}));
+     },
+     [](const Settings& s) { return shown(kMcastCodes[static_cast<size_t>(s.mcast.code)]); }},
     {{"TUTTI_MCAST_SECRET", "--mcast-secret", "0|1", "0",
       "Multicast packets are encrypted, so that only the job's own processes can read them. "
       "Without "

@@ -22,6 +22,8 @@ enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
 // By what multicast goes. kVerbs, kAuto: by verbs, else by UDP; of the first it is said why not.
 enum class McastOver { kUdp, kVerbs, kAuto };
+// What of a multicast packet its code covers.
+enum class McastCode { kAll, kHeader, kNone };
 enum class VerbsChoice { kAuto, kOn, kOff };
 // Of algorithms, by what messages between hosts are measured to take.
 enum class PriceChoice { kAuto, kOn, kOff };
@@ -43,9 +45,10 @@ struct McastSettings {
     uint64_t port = 17'717;   // below the range from which Linux gives ports to anybody
     uint64_t ttl = 1;         // hops; 1: stays on the local network
     uint64_t bits_per_s = 0;  // of one sender; 0: as measured
-    bool secret = false;      // packets are encrypted
-    bool thread = true;       // repairs are served while the program computes
-    uint64_t teams = 8;       // of one process that have it at a time
+    McastCode code = McastCode::kAll;
+    bool secret = false;  // packets are encrypted, and covered whole
+    bool thread = true;   // repairs are served while the program computes
+    uint64_t teams = 8;   // of one process that have it at a time
 };
 
 // Messages across hosts by RDMA.

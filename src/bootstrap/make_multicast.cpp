@@ -58,6 +58,7 @@ struct RingOffer {
 struct Finding {
     Obstacle obstacle = Obstacle::kNone;
     uint64_t bytes_per_s = 0;        // 0: not measured here
+    uint64_t code_bytes_per_s = 0;   // of who carries
     uint64_t round_trip_ns = 0;      // the longest
     uint64_t round_trip_ns_min = 0;  // one that met nothing else on its way
     uint32_t is_cut = 0;             // a message failed: nothing more comes by messages
@@ -150,6 +151,7 @@ class MulticastMaker {
     off_t offset_ = -1;  // of the slice, where this rank took it from the node's arena
     Fd wake_fd_;
     carrier::Membership* membership_ = nullptr;
+    uint64_t code_bytes_per_s_ = 0;
     std::optional<MessageMeter> meter_;
     multicast::MulticastOutcome made_;
 };
@@ -178,7 +180,7 @@ Report MulticastMaker::draw(Grant& grant) {
     const auto key = carrier::random_key();
     if (!key) return trouble(key.error().message);
     grant.key = key.value();
-    grant.key.is_secret = context_.settings().mcast.secret;
+    grant.key.protection = carrier::protection_of(context_.settings().mcast);
     // Zero means no group to those who read reports.
     grant.group = static_cast<uint32_t>(arena::random_token()) | 1u;
     const auto address =
@@ -312,6 +314,8 @@ Report MulticastMaker::join_group() {
     const auto joined = process_.carrier(fabric_)->join(params);
     if (!joined) return trouble(joined.error().message);
     membership_ = joined.value();
+    // Here, and not in the probe's time.
+    code_bytes_per_s_ = process_.carrier(fabric_)->code_bytes_per_s(membership_);
     return {};
 }
 
@@ -353,6 +357,7 @@ Result<Done> MulticastMaker::join() {
 // The carrying rank's. The others' probes come in meanwhile; it is over within a bound.
 Report MulticastMaker::look_around(Finding& finding) {
     carrier::Carrier& carrier = *process_.carrier(fabric_);
+    finding.code_bytes_per_s = code_bytes_per_s_;
     carrier.start_probe(membership_);
     carrier::ProbeState state = carrier.probe_state(membership_);
     while (!state.is_done) {
@@ -381,7 +386,7 @@ void MulticastMaker::take_over() {
     offset_ = -1;
     multicast::MulticastFacts& facts = made_.route->facts();
     facts.group = grant_.group;
-    facts.is_secret = grant_.key.is_secret;
+    facts.protection = grant_.key.protection;
     facts.hosts = placement_.nodes();
     facts.address = fabrics::to_text(grant_.address, context_.settings().mcast);
 }
@@ -427,12 +432,16 @@ Result<Done> MulticastMaker::probe() {
     bool is_good = true;
     bool is_cut = false;
     uint64_t slowest = UINT64_MAX;
+    uint64_t code_bytes_per_s = UINT64_MAX;
     uint64_t round_trip_ns = 0;
     uint64_t latency_ns = 0;
     sched::Speed message = inter_node_.message_speed();
     for (const Finding& one : findings.value()) {
         is_good &= one.obstacle == Obstacle::kNone;
         if (one.bytes_per_s > 0) slowest = std::min(slowest, one.bytes_per_s);
+        if (one.code_bytes_per_s > 0) {
+            code_bytes_per_s = std::min(code_bytes_per_s, one.code_bytes_per_s);
+        }
         round_trip_ns = std::max(round_trip_ns, one.round_trip_ns);
         latency_ns = std::max(latency_ns, one.round_trip_ns_min / 2);
         message = slower(message, one.message);
@@ -454,7 +463,8 @@ Result<Done> MulticastMaker::probe() {
     facts.round_trip_ns = round_trip_ns;
     facts.latency_ns = latency_ns;
     facts.message = message;
-    facts.bytes_per_s = wanted > 0 ? wanted : slowest;
+    facts.code_bytes_per_s = code_bytes_per_s;
+    facts.bytes_per_s = std::min(wanted > 0 ? wanted : slowest, code_bytes_per_s);
     made_.route->set_rate(facts.bytes_per_s);
     if (carries_) process_.forget_failures(fabric_, std::move(hosts));
     return Done{};

@@ -241,7 +241,9 @@ int info_main(std::span<const std::string> words) {
         return 2;
     }
     print_facts("build", build_facts());
-    print_facts("machine", processor_facts());
+    auto machine = processor_facts();
+    machine.push_back(code_fact(settings.value().mcast));
+    print_facts("machine", machine);
     print_facts("shared memory", memory_facts(settings.value().single_copy));
     print_facts("RDMA", rdma_facts(settings.value()));
     print_facts("speed between two processors", speed_facts(settings.value()));

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "node/kernels/kernels.h"
 #include "topo/node_topology.h"
+#include "transport/carrier/code.h"
 #include "transport/ud/datagrams.h"
 #include "transport/verbs/library.h"
 #include "transport/verbs/rc.h"
@@ -155,6 +156,27 @@ std::vector<Fact> processor_facts() {
     return {{"processors", processor_text()},
             {"levels", topology_text()},
             {"kernels", node::isa_name(node::best_isa(IsaChoice::kAuto))}};
+}
+
+Fact code_fact(const McastSettings& settings) {
+    const char* const label = "multicast codes";
+    auto key = transport::carrier::random_key();
+    if (!key) return {label, "off: " + key.error().message};
+    key.value().protection = transport::carrier::protection_of(settings);
+    if (const auto prepared = transport::carrier::prepare(key.value()); !prepared) {
+        return {label, "off: " + prepared.error().message};
+    }
+    constexpr size_t kEthernet = 1472;
+    constexpr size_t kInfiniBand = 4096;
+    const auto gbit = [&](size_t bytes) {
+        const uint64_t rate = transport::carrier::code_bytes_per_s(key.value(), bytes);
+        return static_cast<double>(rate) * 8e-9;
+    };
+    // By Protection.
+    constexpr const char* kWhat[] = {"over all", "over all, encrypted", "over headers", "none"};
+    return {label, fmt::format("{}: at most {:.1f} Gbit/s in packets of {} bytes, {:.1f} of {}",
+                               kWhat[static_cast<size_t>(key.value().protection)], gbit(kEthernet),
+                               kEthernet, gbit(kInfiniBand), kInfiniBand)};
 }
 
 std::vector<Fact> memory_facts(SingleCopyChoice single_copy) {

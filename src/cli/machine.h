@@ -21,6 +21,9 @@ std::vector<Fact> processor_facts();
 // Shared memory: how much, and whether the ways that Tutti uses to share it work here.
 std::vector<Fact> memory_facts(SingleCopyChoice single_copy);
 
+// How fast what protects multicast packets lets them through here, by these settings.
+Fact code_fact(const McastSettings& settings);
+
 // The port that messages by RDMA would take, whether it can be used by this user, and whether runs
 // do.
 std::vector<Fact> rdma_facts(const Settings& settings);

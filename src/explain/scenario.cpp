@@ -10,6 +10,19 @@
 
 namespace tutti::explain {
 
+namespace {
+
+// Where it is not as it is unless asked otherwise.
+std::string multicast_words(const McastSettings& settings) {
+    std::string text = settings.over == McastOver::kVerbs ? " by verbs" : "";
+    if (settings.secret) return text + ", encrypted";
+    if (settings.code == McastCode::kHeader) text += ", codes over headers";
+    if (settings.code == McastCode::kNone) text += ", no codes";
+    return text;
+}
+
+}  // namespace
+
 sched::Shape Scenario::shape(uint64_t bytes) const {
     sched::Shape shape;
     shape.collective = collective;
@@ -47,7 +60,7 @@ std::string Scenario::text(uint64_t bytes) const {
     if (!is_commutative) text += ", not commutative";
     if (has_rdma()) text += ", with RDMA";
     if (has_multicast) text += ", with multicast";
-    if (has_multicast && settings.mcast.over == McastOver::kVerbs) text += " by verbs";
+    if (has_multicast) text += multicast_words(settings.mcast);
     return text;
 }
 

@@ -24,6 +24,7 @@ enum class Kind : uint8_t {
 // Each kind knows one flag at most. What a kind does not use is zero, so that there is one way only
 // to write a packet.
 constexpr uint8_t kFlag = 1;
+constexpr size_t kKindAt = 18;
 constexpr size_t kFlagsAt = 19;
 constexpr size_t kCounterAt = 26;
 constexpr size_t kToAt = 32;
@@ -240,13 +241,16 @@ std::optional<uint32_t> group_of(std::span<const std::byte> bytes) {
     return load<uint32_t>(bytes, 20);
 }
 
+bool is_data(std::span<const std::byte> bytes) {
+    return bytes.size() > kKindAt && load<Kind>(bytes, kKindAt) == Kind::kData;
+}
+
 std::optional<Packet> parse(std::span<const std::byte> bytes) {
     if (bytes.size() < kHeaderBytes) return {};
     if (load<uint8_t>(bytes, 16) != kMagic || load<uint8_t>(bytes, 17) != kVersion) return {};
     const auto flags = load<uint8_t>(bytes, kFlagsAt);
     if ((flags & ~kFlag) != 0) return {};
-    const Head head{static_cast<Kind>(load<uint8_t>(bytes, 18)), flags == kFlag,
-                    load<uint16_t>(bytes, kExtraAt)};
+    const Head head{load<Kind>(bytes, kKindAt), flags == kFlag, load<uint16_t>(bytes, kExtraAt)};
     const auto to = load<uint16_t>(bytes, kToAt);
     if (to >= kMembersMax && to != kEverybody) return {};
     auto body = parse_body(head, bytes);
@@ -263,7 +267,7 @@ size_t write(const Packet& packet, std::span<std::byte> out) {
     std::fill_n(out.begin(), kCodeBytes, std::byte{0});
     store(out, 16, kMagic);
     store(out, 17, kVersion);
-    store(out, 18, static_cast<uint8_t>(writer.head.kind));
+    store(out, kKindAt, static_cast<uint8_t>(writer.head.kind));
     store(out, kFlagsAt, writer.head.flag ? kFlag : uint8_t{0});
     store(out, 20, packet.group);
     store(out, 24, packet.sender);

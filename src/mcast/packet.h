@@ -153,6 +153,9 @@ std::optional<Packet> parse(std::span<const std::byte> bytes);
 // The group that a packet names, before anything else of it is known; nothing if it is too short.
 std::optional<uint32_t> group_of(std::span<const std::byte> bytes);
 
+// The packet says that it is data; nothing else of it is looked at.
+bool is_data(std::span<const std::byte> bytes);
+
 // Writes the packet and zeroes where the code will be. Returns its length; `out` must be long
 // enough: kControlBytesMax, or kDataHeaderBytes and the payload.
 size_t write(const Packet& packet, std::span<std::byte> out);

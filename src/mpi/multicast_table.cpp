@@ -124,8 +124,22 @@ std::string fabric_text(const Info& info) {
     return " (not by verbs: " + std::string(info.no_verbs) + ")";
 }
 
-const char* protection_text(const Info& info) {
-    return info.is_encrypted != 0 ? "encrypted" : "authenticated, readable by whoever joins";
+// By tutti_multicast_protection.
+constexpr const char* kProtections[] = {
+    "authenticated, readable by whoever joins",
+    "encrypted",
+    "headers authenticated, data readable by whoever joins, and changed unseen by whoever can "
+    "where "
+    "packets pass (TUTTI_MCAST_CODE=header)",
+    "not authenticated: whoever joins reads packets, and can forge them (TUTTI_MCAST_CODE=none)",
+};
+// What the code covers, as the setting has it.
+constexpr const char* kCovered[] = {"all", "all", "header", "none"};
+
+// Where processors bound it, what to do is about them and not about the network.
+std::string pace_text(const Info& info) {
+    const bool is_bound = info.bytes_per_s > 0 && info.bytes_per_s == info.code_bytes_per_s;
+    return rate_text(info.bytes_per_s) + (is_bound ? " (as fast as packets are coded)" : "");
 }
 
 std::string figures_text(const Info& info) {
@@ -204,9 +218,9 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
         text += " " + team_text(row) + ": " + course_text(info);
         if (has_group(info)) {
             text += info.interface_name + fabric_text(info) + ", " + info.address + ", " +
-                    rate_text(info.bytes_per_s) + ", round trip " +
-                    milliseconds(info.round_trip_ns) + message_text(info) + ", " +
-                    protection_text(info) + "; " + figures_text(info);
+                    pace_text(info) + ", round trip " + milliseconds(info.round_trip_ns) +
+                    message_text(info) + ", " + kProtections[info.protection] + "; " +
+                    figures_text(info);
         }
         text += "\n";
     }
@@ -236,7 +250,9 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
             if (info.no_verbs[0] != '\0') entry["no_verbs"] = info.no_verbs;
             entry["interface"] = info.interface_name;
             entry["address"] = info.address;
-            entry["encrypted"] = info.is_encrypted != 0;
+            entry["encrypted"] = info.protection == TUTTI_MULTICAST_ENCRYPTED;
+            entry["code"] = kCovered[info.protection];
+            entry["code_bytes_per_s"] = info.code_bytes_per_s;
             entry["bytes_per_s"] = info.bytes_per_s;
             entry["round_trip_s"] = static_cast<double>(info.round_trip_ns) * 1e-9;
             entry["latency_s"] = static_cast<double>(info.latency_ns) * 1e-9;

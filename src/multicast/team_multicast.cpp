@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "node/slice.h"
 
 namespace tutti::multicast {
@@ -25,6 +26,20 @@ void add_figures(mcast::GroupCounters& sum, const mcast::GroupCounters& one) {
     sum.received.duplicates += one.received.duplicates;
     sum.packets_replayed += one.packets_replayed;
     sum.packets_malformed += one.packets_malformed;
+}
+
+tutti_multicast_protection protection_of(carrier::Protection protection) {
+    switch (protection) {
+        case carrier::Protection::kAll:
+            return TUTTI_MULTICAST_AUTHENTICATED;
+        case carrier::Protection::kSecret:
+            return TUTTI_MULTICAST_ENCRYPTED;
+        case carrier::Protection::kHeader:
+            return TUTTI_MULTICAST_HEADERS;
+        case carrier::Protection::kNone:
+            return TUTTI_MULTICAST_UNPROTECTED;
+    }
+    TUTTI_ASSERT(false, "a key has one of these");
 }
 
 node::SliceHeader& header_of(const arena::Mapping& slice) {
@@ -120,7 +135,8 @@ bool TeamMulticast::is_delivered() const {
 void TeamMulticast::describe(tutti_multicast_info& info) const {
     info.hosts = facts_.hosts;
     info.group = facts_.group;
-    info.is_encrypted = facts_.is_secret ? 1 : 0;
+    info.protection = protection_of(facts_.protection);
+    info.code_bytes_per_s = facts_.code_bytes_per_s;
     info.bytes_per_s = facts_.bytes_per_s;
     info.round_trip_ns = facts_.round_trip_ns;
     info.latency_ns = facts_.latency_ns;

@@ -52,13 +52,14 @@ struct MulticastOutcome {
 struct MulticastFacts {
     uint32_t group = 0;
     uint32_t hosts = 0;
-    bool is_secret = false;
+    transport::carrier::Protection protection = transport::carrier::Protection::kAll;
     std::string no_verbs;  // why verbs do not carry it; empty: they do, or nobody wanted that
     std::string address;
     uint64_t bytes_per_s = 0;
-    uint64_t round_trip_ns = 0;  // the longest of all
-    uint64_t latency_ns = 0;     // of the slowest host at its best, one way
-    sched::Speed message;        // between two hosts; 0 where it was not measured
+    uint64_t code_bytes_per_s = 0;  // no stream is faster
+    uint64_t round_trip_ns = 0;     // the longest of all
+    uint64_t latency_ns = 0;        // of the slowest host at its best, one way
+    sched::Speed message;           // between two hosts; 0 where it was not measured
 };
 
 class TeamMulticast {

@@ -152,7 +152,7 @@ class CarrierFabric final : public MulticastFabric {
         JoinParams join;
         join.group_address = group_address(group);
         join.key = value_of(random_key());
-        join.key.is_secret = params_.is_secret;
+        join.key.protection = params_.protection;
         join.group = group;
         join.members = addresses;
         join.bytes_per_s = kBytesPerS;

@@ -22,7 +22,7 @@ struct CarrierFabricParams {
     bool is_in_memory = false;       // instead of UDP
     std::optional<FakeUdRules> ud;   // likewise
     std::vector<std::string> ports;  // likewise: the RDMA port of each host, rxe0
-    bool is_secret = false;
+    transport::carrier::Protection protection = transport::carrier::Protection::kAll;
 };
 
 std::unique_ptr<MulticastFabric> carrier_fabric(const CarrierFabricParams& params, uint32_t teams);

@@ -14,6 +14,7 @@ using transport::Faults;
 using transport::FaultyMulticast;
 using transport::Multicast;
 using transport::Rank;
+using transport::carrier::Protection;
 using transport::sim::Cluster;
 using transport::sim::Weather;
 using transport::sim::World;
@@ -110,6 +111,9 @@ void add_ud(std::vector<MulticastFabricMaker>* all) {
                             .receives_max = 512};
     all->push_back(
         {"ud_faulty", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
+    params.protection = Protection::kHeader;
+    all->push_back(
+        {"ud_faulty_header", [params](uint32_t teams) { return carrier_fabric(params, teams); }});
 }
 
 void add_ud_ports(std::vector<MulticastFabricMaker>* all) {
@@ -135,8 +139,12 @@ void add_udp(const std::string& name, const std::vector<std::string>& namespaces
     params.udp.family = transport::udp::Family::kIpv6;
     params.carrier.faults = {.drop_ppm = 50'000, .dup_ppm = 10'000, .reorder = 8, .seed = 7};
     add("_6_faulty", params);
-    params.is_secret = true;
+    params.protection = Protection::kSecret;
     add("_6_faulty_secret", params);
+    params.protection = Protection::kHeader;
+    add("_6_faulty_header", params);
+    params.protection = Protection::kNone;
+    add("_6_faulty_unprotected", params);
 }
 
 }  // namespace

@@ -118,7 +118,8 @@ std::string look_at_end(const LeavingWorld& world, Trouble trouble, Ends& ends) 
 // Empty, or what went wrong.
 std::string run_seed(uint64_t seed, Ends& ends) {
     Prng prng(seed);
-    const LeavingPlan plan = draw_plan(prng);
+    LeavingPlan plan = draw_plan(prng);
+    plan.protection = static_cast<transport::carrier::Protection>(seed % 4);
     const Weather weather = draw_weather(prng);
     LeavingWorld world(plan, weather, prng.next());
     const auto trouble = static_cast<Trouble>(prng.below(7));

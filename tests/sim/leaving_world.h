@@ -38,6 +38,7 @@ struct LeavingPlan {
     uint64_t call_messages = 8;  // so many are a call
     uint32_t window_packets = 16;
     uint32_t packet_bytes_max = 1472;
+    transport::carrier::Protection protection = transport::carrier::Protection::kAll;
 };
 
 class LeavingWorld {
@@ -124,6 +125,7 @@ class LeavingWorld {
     void transmit(mcast::Member from, mcast::Member to, std::span<const std::byte> bytes);
     [[nodiscard]] uint64_t wake_ns(const Node& node) const;
     void arrive();
+    bool pass_code(const transport::carrier::Key& key, std::vector<std::byte>& packet);
     void wake(mcast::Member member);
     void serve(mcast::Member member);
     void step(Actor& actor);
@@ -137,6 +139,7 @@ class LeavingWorld {
     LeavingPlan plan_;
     Weather weather_;
     Prng prng_;
+    Prng forger_{77};  // of its own: the network's draws are the same with and without it
     Filter filter_;
     std::vector<mcast::Member> member_of_rank_;
     std::vector<transport::carrier::Address> addresses_;

@@ -113,6 +113,16 @@ def test_the_report_says_who_can_read_it(openmpi, on, secret):
     assert all(row["encrypted"] == bool(secret) for row in expect_multicast(outcome))
 
 
+@pytest.mark.parametrize("code", ["header", "none"])
+def test_codes_over_less_than_all(openmpi, on, code):
+    outcome = openmpi.launch("random_mixed", 4, "--seed", 17, "--calls", 100, "--threads", 1,
+                             options=[*on, "--hosts=4", f"--mcast-code={code}"],
+                             timeout=120, env={"TUTTI_FAULTS": "drop:0.02,seed:3"}).passed()
+    rows = expect_multicast(outcome)
+    assert all(row["code"] == code and not row["encrypted"] for row in rows), rows
+    assert all(row["bytes_per_s"] <= row["code_bytes_per_s"] for row in rows), rows
+
+
 def test_without_the_thread(openmpi, on):
     outcome = openmpi.launch("random_mixed", 4, "--seed", 14, "--calls", 100, "--threads", 1,
                              options=[*on, "--hosts=4", "--mcast-thread=0"], timeout=120).passed()

@@ -49,6 +49,7 @@ class DatagramCarrier final : public Carrier, private Waker, private Service::Wo
     void tidy() override;
     uint32_t lingering() override;
 
+    uint64_t code_bytes_per_s(Membership* membership) override;
     void start_probe(Membership* membership) override;
     ProbeState probe_state(Membership* membership) override;
     void set_rate(Membership* membership, uint64_t bytes_per_s) override;
@@ -237,6 +238,12 @@ void DatagramCarrier::refresh_needs() {
     wants_ages_ = std::any_of(groups_.begin(), groups_.end(),
                               [](const auto& group) { return group->may_probe(); });
     datagrams_->set_needs(shares_host, wants_ages_);
+}
+
+// Not under the lock: neither changes while the caller has joined.
+uint64_t DatagramCarrier::code_bytes_per_s(Membership* membership) {
+    const size_t packet_bytes = membership->group().params().packet_bytes_max;
+    return carrier::code_bytes_per_s(membership->key(), packet_bytes);
 }
 
 void DatagramCarrier::start_probe(Membership* membership) {

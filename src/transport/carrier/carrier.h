@@ -118,6 +118,8 @@ class Carrier {
     // this carrier.
     [[nodiscard]] virtual uint32_t lingering() = 0;
 
+    // What the group's codes let through here (code.h); in the caller's time.
+    [[nodiscard]] virtual uint64_t code_bytes_per_s(Membership* membership) = 0;
     virtual void start_probe(Membership* membership) = 0;
     virtual ProbeState probe_state(Membership* membership) = 0;
     virtual void set_rate(Membership* membership, uint64_t bytes_per_s) = 0;

@@ -28,5 +28,20 @@ TEST(Machine, SaysWhetherAPortCanMulticast) {
               "off: no room for so many receives");
 }
 
+TEST(Machine, SaysWhatProtectsMulticast) {
+    McastSettings settings;
+    const auto begins = [&](const std::string& text) {
+        const Fact fact = code_fact(settings);
+        EXPECT_TRUE(fact.text.starts_with(text + ": at most ")) << fact.text;
+    };
+    begins("over all");
+    settings.code = McastCode::kHeader;
+    begins("over headers");
+    settings.code = McastCode::kNone;
+    begins("none");
+    settings.secret = true;
+    begins("over all, encrypted");
+}
+
 }  // namespace
 }  // namespace tutti::cli

@@ -49,6 +49,37 @@ TEST(Multicast, SettingsHoldForTheGroup) {
     }
 }
 
+TEST(Multicast, AllKnowWhatProtectsPackets) {
+    const struct {
+        const char* setting;
+        tutti_multicast_protection protection;
+    } cases[] = {{"TUTTI_MCAST_CODE=all", TUTTI_MULTICAST_AUTHENTICATED},
+                 {"TUTTI_MCAST_CODE=header", TUTTI_MULTICAST_HEADERS},
+                 {"TUTTI_MCAST_CODE=none", TUTTI_MULTICAST_UNPROTECTED},
+                 {"TUTTI_MCAST_SECRET=1", TUTTI_MULTICAST_ENCRYPTED}};
+    for (const auto& one : cases) {
+        Job job(3, {kOn, kLoopback, "TUTTI_HOSTS=3", one.setting});
+        for (const tutti_multicast_info& info : job.infos()) {
+            EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+            EXPECT_EQ(info.protection, one.protection) << one.setting;
+        }
+    }
+}
+
+// A rate that no processor's codes go at: prices and pacing go by what they let through.
+TEST(Multicast, CodesBoundTheRate) {
+    constexpr uint64_t kWanted = 125'000'000'000;
+    Job job(3, {kOn, kLoopback, "TUTTI_HOSTS=3", "TUTTI_MCAST_RATE=1000gbit"});
+    const auto infos = job.infos();
+    for (const tutti_multicast_info& info : infos) {
+        EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+        EXPECT_GT(info.code_bytes_per_s, 0u);
+        EXPECT_EQ(info.code_bytes_per_s, infos[0].code_bytes_per_s);
+        EXPECT_LT(info.bytes_per_s, kWanted);
+        EXPECT_EQ(info.bytes_per_s, info.code_bytes_per_s);
+    }
+}
+
 TEST(Multicast, NobodyTriesWhatIsNotWanted) {
     for (const Settings& settings : {Settings{"TUTTI_MCAST=off", "TUTTI_HOSTS=2"},
                                      Settings{"TUTTI_HOSTS=2"}, Settings{kOn, kLoopback}}) {

@@ -120,10 +120,33 @@ TEST(MulticastTable, AddsUpTheHostsOfAGroup) {
 TEST(MulticastTable, SaysWhoCanReadThePackets) {
     std::vector<MulticastRecord> records = three_hosts();
     EXPECT_EQ(multicast_json(merge_multicasts(records))[0]["encrypted"], false);
-    for (MulticastRecord& record : records) record.info.is_encrypted = 1;
-    const auto rows = merge_multicasts(records);
-    EXPECT_NE(multicast_text(rows).find("round trip 0.4 ms, encrypted; "), std::string::npos);
-    EXPECT_EQ(multicast_json(rows)[0]["encrypted"], true);
+    EXPECT_EQ(multicast_json(merge_multicasts(records))[0]["code"], "all");
+    const auto said = [&](tutti_multicast_protection protection, const std::string& text,
+                          bool is_encrypted, const std::string& code) {
+        for (MulticastRecord& record : records) record.info.protection = protection;
+        const auto rows = merge_multicasts(records);
+        EXPECT_NE(multicast_text(rows).find("round trip 0.4 ms, " + text), std::string::npos)
+            << multicast_text(rows);
+        EXPECT_EQ(multicast_json(rows)[0]["encrypted"], is_encrypted);
+        EXPECT_EQ(multicast_json(rows)[0]["code"], code);
+    };
+    said(TUTTI_MULTICAST_ENCRYPTED, "encrypted; ", true, "all");
+    said(TUTTI_MULTICAST_HEADERS, "headers authenticated, data readable by whoever joins, and ",
+         false, "header");
+    said(TUTTI_MULTICAST_UNPROTECTED, "not authenticated: whoever joins reads packets, and can ",
+         false, "none");
+}
+
+TEST(MulticastTable, SaysWhereCodesBoundTheRate) {
+    std::vector<MulticastRecord> records = three_hosts();
+    for (MulticastRecord& record : records) record.info.code_bytes_per_s = 3'200'000;
+    auto rows = merge_multicasts(records);
+    EXPECT_NE(multicast_text(rows).find(", 25 Mbit/s, round trip"), std::string::npos);
+    EXPECT_EQ(multicast_json(rows)[0]["code_bytes_per_s"], 3'200'000);
+    for (MulticastRecord& record : records) record.info.code_bytes_per_s = 3'125'000;
+    rows = merge_multicasts(records);
+    EXPECT_NE(multicast_text(rows).find(", 25 Mbit/s (as fast as packets are coded), round trip"),
+              std::string::npos);
 }
 
 TEST(MulticastTable, SaysWhatCarriesThePackets) {

@@ -56,7 +56,7 @@ TEST(Code, EveryBitCounts) {
 
 Key secret_key() {
     Key key = counting_key();
-    key.is_secret = true;
+    key.protection = Protection::kSecret;
     return key;
 }
 
@@ -147,7 +147,7 @@ TEST(Secret, ProtectionsAndKeysAreNotMixed) {
 // The cipher is RFC 8439's: its Section 2.8.2 with its key, nonce and plaintext, but for the
 // header, which is ours; so the ciphertext is theirs and the code is not.
 TEST(Secret, IsChaCha20) {
-    Key key{{}, true};
+    Key key{{}, Protection::kSecret};
     for (size_t i = 0; i < 32; ++i) key.bytes[i] = static_cast<std::byte>(0x80 + i);
     const std::array<uint8_t, 12> nonce{7, 0, 0, 0, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47};
     const std::string text =
@@ -165,6 +165,132 @@ TEST(Secret, IsChaCha20) {
 TEST(Secret, CanBePreparedOnThisMachine) {
     EXPECT_TRUE(prepare(secret_key()));
     EXPECT_TRUE(prepare(counting_key()));
+}
+
+Key key_of(Protection protection) {
+    Key key = counting_key();
+    key.protection = protection;
+    return key;
+}
+
+// Whether a change of any bit is seen, byte by byte.
+std::vector<bool> seen_changes(const Key& key, const std::vector<std::byte>& packet) {
+    std::vector<bool> seen(packet.size());
+    for (size_t at = 0; at < packet.size(); ++at) {
+        uint32_t rejected = 0;
+        for (uint32_t bit = 0; bit < 8; ++bit) {
+            auto changed = packet;
+            changed[at] ^= std::byte{static_cast<uint8_t>(1u << bit)};
+            rejected += unseal(key, changed) ? 0 : 1;
+        }
+        EXPECT_TRUE(rejected == 0 || rejected == 8) << "byte " << at;
+        seen[at] = rejected > 0;
+    }
+    return seen;
+}
+
+TEST(Header, CoversAllButThePayload) {
+    const Key key = key_of(Protection::kHeader);
+    auto packet = data_packet(1, counting(40));
+    seal(key, packet);
+    ASSERT_TRUE(unseal(key, packet));
+    const auto seen = seen_changes(key, packet);
+    for (size_t at = 0; at < seen.size(); ++at) {
+        EXPECT_EQ(seen[at], at < mcast::kDataHeaderBytes) << "byte " << at;
+    }
+    seal(counting_key(), packet);
+    const auto seen_by_all = seen_changes(counting_key(), packet);
+    EXPECT_TRUE(std::all_of(seen_by_all.begin(), seen_by_all.end(), [](bool one) { return one; }));
+}
+
+// What is cut off or put on would leave a hole, or fill one with anything.
+TEST(Header, CoversTheLength) {
+    const Key key = key_of(Protection::kHeader);
+    auto packet = data_packet(1, counting(40));
+    seal(key, packet);
+    for (size_t bytes = 0; bytes < packet.size(); ++bytes) {
+        auto cut = packet;
+        EXPECT_FALSE(unseal(key, std::span(cut).first(bytes))) << bytes << " bytes";
+    }
+    packet.push_back(std::byte{0});
+    EXPECT_FALSE(unseal(key, packet));
+}
+
+// An attacker would rather change these.
+TEST(Header, OtherPacketsAreCoveredWhole) {
+    const Key key = key_of(Protection::kHeader);
+    const std::vector<std::byte> heard(12, std::byte{5});
+    const mcast::Body bodies[] = {mcast::Heartbeat{9, 2, true},
+                                  mcast::Ack{1, 2, 3, 1},
+                                  mcast::Ask{1, 2, 3},
+                                  mcast::Failure{},
+                                  mcast::Probe{.is_train = true, .heard = heard},
+                                  mcast::ProbeAnswer{1, 2}};
+    for (const mcast::Body& body : bodies) {
+        std::vector<std::byte> packet(mcast::kControlBytesMax);
+        packet.resize(mcast::write({77, 3, body, 1}, packet));
+        seal(key, packet);
+        ASSERT_TRUE(unseal(key, packet));
+        const auto seen = seen_changes(key, packet);
+        EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](bool one) { return one; }))
+            << "body " << body.index();
+    }
+}
+
+TEST(Header, NeedsTheKey) {
+    const Key key = key_of(Protection::kHeader);
+    auto packet = data_packet(1, counting(40));
+    seal(key, packet);
+    Key other = key;
+    other.bytes[15] ^= std::byte{1};
+    EXPECT_FALSE(unseal(other, packet));
+    EXPECT_FALSE(unseal(counting_key(), packet));
+    // A packet that only says that it is long enough.
+    std::vector<std::byte> shorter(packet.begin(), packet.begin() + mcast::kDataHeaderBytes - 1);
+    seal(key, shorter);
+    EXPECT_TRUE(unseal(key, shorter));
+    shorter.back() ^= std::byte{1};
+    EXPECT_FALSE(unseal(key, shorter));
+}
+
+TEST(NoCode, KeepsGroupsApartAndNothingElse) {
+    const Key key = key_of(Protection::kNone);
+    auto packet = data_packet(1, counting(40));
+    seal(key, packet);
+    ASSERT_TRUE(unseal(key, packet));
+    const auto seen = seen_changes(key, packet);
+    for (size_t at = 0; at < seen.size(); ++at) {
+        EXPECT_EQ(seen[at], at < mcast::kCodeBytes) << "byte " << at;
+    }
+    for (size_t at = 0; at < mcast::kCodeBytes; ++at) {
+        Key other = key;
+        other.bytes[at] ^= std::byte{1};
+        EXPECT_FALSE(unseal(other, packet)) << "byte " << at;
+    }
+    EXPECT_FALSE(unseal(key, std::span(packet).first(mcast::kCodeBytes - 1)));
+}
+
+TEST(Protection, AsTheSettingsSay) {
+    McastSettings settings;
+    EXPECT_EQ(protection_of(settings), Protection::kAll);
+    settings.code = McastCode::kHeader;
+    EXPECT_EQ(protection_of(settings), Protection::kHeader);
+    settings.code = McastCode::kNone;
+    EXPECT_EQ(protection_of(settings), Protection::kNone);
+    settings.secret = true;
+    EXPECT_EQ(protection_of(settings), Protection::kSecret);
+}
+
+// As many bytes as go through, whatever that is on this machine.
+TEST(Protection, TellsHowFastItIs) {
+    for (const auto protection :
+         {Protection::kAll, Protection::kSecret, Protection::kHeader, Protection::kNone}) {
+        const Key key = key_of(protection);
+        ASSERT_TRUE(prepare(key));
+        for (const size_t bytes : {mcast::kDataHeaderBytes, size_t{1472}, size_t{8972}}) {
+            EXPECT_GT(code_bytes_per_s(key, bytes), 0u);
+        }
+    }
 }
 
 TEST(Code, KeysAreDifferent) {

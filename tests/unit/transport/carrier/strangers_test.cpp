@@ -58,12 +58,33 @@ uint64_t rejected(Cluster& cluster) {
     return sum;
 }
 
-TEST(Strangers, FloodsChangeNothing) {
-    Cluster cluster(on_port(20'201, 3));
+// However little of a packet its code covers.
+class EachProtection : public testing::TestWithParam<Protection> {
+  protected:
+    // Each a port of its own.
+    [[nodiscard]] static ClusterParams on_port(uint16_t first) {
+        ClusterParams params =
+            carrier::on_port(static_cast<uint16_t>(first + static_cast<uint32_t>(GetParam())), 3);
+        params.key.protection = GetParam();
+        return params;
+    }
+};
+std::string name_of(const testing::TestParamInfo<Protection>& of) {
+    constexpr const char* kNames[] = {"all", "secret", "header", "none"};
+    return kNames[static_cast<size_t>(of.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Strangers, EachProtection,
+                         testing::Values(Protection::kAll, Protection::kSecret, Protection::kHeader,
+                                         Protection::kNone),
+                         name_of);
+
+TEST_P(EachProtection, FloodsChangeNothing) {
+    const ClusterParams params = on_port(20'220);
+    Cluster cluster(params);
     ASSERT_EQ(cluster.open(), "");
     std::atomic<bool> is_over{false};
     std::thread flood([&] {
-        const Stranger stranger(own_port(20'201));
+        const Stranger stranger(params.port);
         Prng prng(5);
         std::vector<std::byte> packet(200);
         while (!is_over.load()) {
@@ -92,9 +113,9 @@ TEST(Strangers, FloodsChangeNothing) {
     }
 }
 
-TEST(Strangers, TwoJobsOnOneAddressAndPort) {
-    Cluster one(on_port(20'202, 3));
-    ClusterParams params = on_port(20'202, 3);
+TEST_P(EachProtection, TwoJobsOnOneAddressAndPort) {
+    ClusterParams params = on_port(20'224);
+    Cluster one(params);
     // The same number by chance; the key makes the difference.
     params.key.bytes[5] = std::byte{9};
     Cluster other(params);
@@ -141,10 +162,10 @@ TEST(Strangers, RecordedPackets) {
 }
 
 // Whether whoever joins the address finds what the hosts send each other; all of it arrives.
-bool can_be_read(bool is_secret, uint16_t port) {
+bool can_be_read(Protection protection, uint16_t port) {
     const Stranger stranger(own_port(port));
     ClusterParams params = on_port(port, 3);
-    params.key.is_secret = is_secret;
+    params.key.protection = protection;
     params.udp.packet_bytes_max = 1472;
     Cluster cluster(params);
     EXPECT_EQ(cluster.open(), "");
@@ -160,13 +181,13 @@ bool can_be_read(bool is_secret, uint16_t port) {
     });
 }
 
-TEST(Strangers, ReadWhatIsNotSecret) { EXPECT_TRUE(can_be_read(false, 20'204)); }
+TEST(Strangers, ReadWhatIsNotSecret) { EXPECT_TRUE(can_be_read(Protection::kAll, 20'204)); }
 
-TEST(Strangers, DoNotReadWhatIsSecret) { EXPECT_FALSE(can_be_read(true, 20'205)); }
+TEST(Strangers, DoNotReadWhatIsSecret) { EXPECT_FALSE(can_be_read(Protection::kSecret, 20'205)); }
 
 TEST(Strangers, WithAnotherSecretAreRejected) {
     ClusterParams params = on_port(20'206, 3);
-    params.key.is_secret = true;
+    params.key.protection = Protection::kSecret;
     Cluster one(params);
     params.key.bytes[31] ^= std::byte{1};
     Cluster other(params);
