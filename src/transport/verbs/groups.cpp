@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/verbs/groups.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <rdma/rdma_cma.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <vector>
 
+#include "base/text.h"
 #include "transport/verbs/calls.h"
 
 namespace tutti::transport::verbs {
@@ -20,18 +20,6 @@ namespace {
 // A subnet administrator that works answers within milliseconds, and within some seconds at the
 // start of a job of thousands; all of a team wait for the slowest before they go by UDP.
 constexpr std::chrono::seconds kJoinMax{10};
-
-struct CmCalls {
-    decltype(&rdma_create_event_channel) create_event_channel = nullptr;
-    decltype(&rdma_destroy_event_channel) destroy_event_channel = nullptr;
-    decltype(&rdma_create_id) create_id = nullptr;
-    decltype(&rdma_destroy_id) destroy_id = nullptr;
-    decltype(&rdma_bind_addr) bind_addr = nullptr;
-    decltype(&rdma_join_multicast) join_multicast = nullptr;
-    decltype(&rdma_leave_multicast) leave_multicast = nullptr;
-    decltype(&rdma_get_cm_event) get_cm_event = nullptr;
-    decltype(&rdma_ack_cm_event) ack_cm_event = nullptr;
-};
 
 Result<const CmCalls*> load_cm_calls() {
     static CmCalls calls;
@@ -59,17 +47,17 @@ sockaddr_in address_of(const uint8_t* ipv4) {
 }
 
 // On Ethernet the port's own; else one of the host's leads to it, if IPoIB is up.
-std::vector<sockaddr_in> sources_of(const PortCard& card) {
+std::vector<sockaddr_in> sources_of(const CmCalls& calls, const PortCard& card) {
     if (card.is_ethernet != 0) return {address_of(card.gid + 12)};
     std::vector<sockaddr_in> found;
     ifaddrs* list = nullptr;
-    if (getifaddrs(&list) != 0) return {};
+    if (calls.get_addresses(&list) != 0) return {};
     for (const ifaddrs* one = list; one; one = one->ifa_next) {
         if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
         found.emplace_back();
         std::memcpy(&found.back(), one->ifa_addr, sizeof(sockaddr_in));
     }
-    freeifaddrs(list);
+    calls.free_addresses(list);
     return found;
 }
 
@@ -82,7 +70,7 @@ class CmGroups final : public Groups {
         if (id_) calls_.destroy_id(id_);
         if (channel_) calls_.destroy_event_channel(channel_);
     }
-    Result<Done> open(const std::string& device, uint8_t port, const PortCard& card);
+    Result<Done> open(const GroupsOf& of);
     Result<ibv_ah_attr> join(const UdGroup& group) override;
     int next_event(std::chrono::steady_clock::time_point end, rdma_cm_event*& event);
     void leave(const UdGroup& group) override {
@@ -97,24 +85,34 @@ class CmGroups final : public Groups {
     uintptr_t asked_ = 0;  // joins, by which their events are known
 };
 
-// Without a source of its own an id may be bound to another device, or stay within one.
-Result<Done> CmGroups::open(const std::string& device, uint8_t port, const PortCard& card) {
+// A member of it, limited or full.
+bool is_in(const rdma_cm_id& id, uint16_t partition) {
+    constexpr uint16_t kIsFull = 0x8000;
+    const uint16_t own = ntohs(id.route.addr.addr.ibaddr.pkey);
+    return ((own ^ partition) & static_cast<uint16_t>(~kIsFull)) == 0;
+}
+
+// Without a source of its own an id may be bound to another device, or stay within one. On
+// InfiniBand an address is one of a partition, and so is the group that is joined by it.
+Result<Done> CmGroups::open(const GroupsOf& of) {
     channel_ = calls_.create_event_channel();
     if (!channel_) {
         return Error{ErrorCode::kSystem,
                      std::string("no /dev/infiniband/rdma_cm: ") + std::strerror(errno)};
     }
-    for (sockaddr_in& source : sources_of(card)) {
+    const std::string name = of.device + ":" + std::to_string(of.port);
+    std::string where = name;
+    for (sockaddr_in& source : sources_of(calls_, of.card)) {
         if (calls_.create_id(channel_, &id_, nullptr, RDMA_PS_UDP) != 0) break;
-        if (calls_.bind_addr(id_, reinterpret_cast<sockaddr*>(&source)) == 0 && id_->verbs &&
-            id_->verbs->device->name == device && id_->port_num == port) {
-            return Done{};
-        }
+        const bool leads_there = calls_.bind_addr(id_, reinterpret_cast<sockaddr*>(&source)) == 0 &&
+                                 id_->verbs && id_->verbs->device->name == of.device &&
+                                 id_->port_num == of.port;
+        if (leads_there && (of.card.is_ethernet != 0 || is_in(*id_, of.partition))) return Done{};
+        if (leads_there) where = name + " in partition " + hex_word(of.partition);
         calls_.destroy_id(id_);
         id_ = nullptr;
     }
-    return Error{ErrorCode::kNetwork,
-                 "no IPv4 address of this host leads to " + device + ":" + std::to_string(port)};
+    return Error{ErrorCode::kNetwork, "no IPv4 address of this host leads to " + where};
 }
 
 // 0, and perhaps no event: signals come in between. Else what errno calls it.
@@ -157,13 +155,16 @@ Result<ibv_ah_attr> CmGroups::join(const UdGroup& group) {
 
 }  // namespace
 
-Result<std::unique_ptr<Groups>> open_groups(const std::string& device, uint8_t port,
-                                            const PortCard& card) {
+Result<std::unique_ptr<Groups>> open_groups_by(const CmCalls& calls, const GroupsOf& of) {
+    auto groups = std::make_unique<CmGroups>(calls);
+    if (const auto opened = groups->open(of); !opened) return opened.error();
+    return std::unique_ptr<Groups>(std::move(groups));
+}
+
+Result<std::unique_ptr<Groups>> open_groups(const GroupsOf& of) {
     const auto calls = load_cm_calls();
     if (!calls) return calls.error();
-    auto groups = std::make_unique<CmGroups>(*calls.value());
-    if (const auto opened = groups->open(device, port, card); !opened) return opened.error();
-    return std::unique_ptr<Groups>(std::move(groups));
+    return open_groups_by(*calls.value(), of);
 }
 
 }  // namespace tutti::transport::verbs

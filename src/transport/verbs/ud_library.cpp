@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unreliable datagrams by libibverbs.
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -109,8 +111,14 @@ Result<Done> LibraryUd::make() {
 
 // Before anybody counts on them.
 Result<Done> LibraryUd::find_groups() {
-    const std::string device = calls_.get_device_name(opened_.context->device);
-    auto opened = open_groups(device, opened_.port, card_.port);
+    __be16 partition = 0;
+    const int outcome =
+        calls_.query_pkey(opened_.context, opened_.port, opened_.partition_index, &partition);
+    if (outcome != 0) return error_of("the port's partition is not known", errno);
+    auto opened = open_groups({.device = calls_.get_device_name(opened_.context->device),
+                               .port = opened_.port,
+                               .partition = ntohs(partition),
+                               .card = card_.port});
     if (!opened) return opened.error();
     groups_ = std::move(opened.value());
     return Done{};
