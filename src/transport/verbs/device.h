@@ -151,7 +151,7 @@ class Device {
     [[nodiscard]] virtual std::string name() const = 0;  // "mlx5_0:1"
     [[nodiscard]] virtual const PortCard& port() const = 0;
     virtual Result<std::unique_ptr<Endpoint>> make_endpoint(const Need& need) = 0;
-    // Unreliable datagrams (ud.h), where there are any.
+    // Unreliable datagrams (ud.h), where there are any. kMemory: fewer may be had.
     virtual Result<std::unique_ptr<UdEndpoint>> make_ud(const UdNeed& need);
 };
 

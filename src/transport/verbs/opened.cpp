@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/verbs/opened.h"
 
+#include <cerrno>
 #include <cstring>
 
 namespace tutti::transport::verbs {
 
 Error error_of(const std::string& what, int number) {
-    return {ErrorCode::kSystem, what + ": " + std::strerror(number)};
+    return {number == ENOMEM ? ErrorCode::kMemory : ErrorCode::kSystem,
+            what + ": " + std::strerror(number)};
 }
 
 ibv_ah_attr address_of(const Opened& opened, const PortCard& to) {

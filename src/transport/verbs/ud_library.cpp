@@ -22,6 +22,13 @@ constexpr uint32_t kQueueKey = 0x01234567;
 constexpr uint32_t kGroupQueuePair = 0xffffff;
 constexpr size_t kChainMax = 64;
 
+// Of what is made in a size. EINVAL, too, is what devices say of more than they have.
+Error size_error_of(const std::string& what, int number) {
+    Error error = error_of(what, number);
+    if (number == EINVAL) error.code = ErrorCode::kMemory;
+    return error;
+}
+
 class LibraryUd final : public UdEndpoint {
   public:
     LibraryUd(const Opened& opened, const UdNeed& need, const PortCard& port)
@@ -103,7 +110,7 @@ Result<Done> LibraryUd::make() {
         const uint32_t entries = queue == UdQueue::kReceived ? need_.receives : need_.sends;
         at(queue) = calls_.create_cq(opened_.context, static_cast<int>(entries), nullptr,
                                      channel(queue).handle(), 0);
-        if (!at(queue)) return error_of("no completion queue of that size", errno);
+        if (!at(queue)) return size_error_of("no completion queue of that size", errno);
     }
     auto made = make_pair();
     return made ? find_groups() : made;
@@ -131,7 +138,7 @@ Result<Done> LibraryUd::make_pair() {
     wanted.cap = {need_.sends, need_.receives, 1, 1, 0};
     wanted.qp_type = IBV_QPT_UD;
     pair_ = calls_.create_qp(registered_.domain(), &wanted);
-    if (!pair_) return error_of("no queue pair for datagrams", errno);
+    if (!pair_) return size_error_of("no queue pair for datagrams", errno);
     card_.queue_pair = pair_->qp_num;
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;

@@ -372,5 +372,35 @@ TEST(UdDatagrams, FewerReceivesWhereThereIsNoRoomForMore) {
     EXPECT_EQ(none.error().message, "no room for so many receives");
 }
 
+// A port that has no datagrams for another reason.
+class Closed final : public verbs::Device {
+  public:
+    Closed(ErrorCode code, int& tries) : code_(code), tries_(tries) { port_.mtu_bytes = 2048; }
+    [[nodiscard]] std::string name() const override { return "closed:1"; }
+    [[nodiscard]] const verbs::PortCard& port() const override { return port_; }
+    Result<std::unique_ptr<verbs::Endpoint>> make_endpoint(const verbs::Need& /*need*/) override {
+        return Error{ErrorCode::kSystem, "none"};
+    }
+    Result<std::unique_ptr<verbs::UdEndpoint>> make_ud(const verbs::UdNeed& /*need*/) override {
+        ++tries_;
+        return Error{code_, "the port is closed"};
+    }
+
+  private:
+    ErrorCode code_;
+    int& tries_;
+    verbs::PortCard port_;
+};
+
+TEST(UdDatagrams, FewerReceivesAreTriedOnlyWhereThereWereTooMany) {
+    for (const auto& [code, wanted] :
+         {std::pair(ErrorCode::kSystem, 1), std::pair(ErrorCode::kNetwork, 1),
+          std::pair(ErrorCode::kMemory, 5)}) {
+        int tries = 0;
+        EXPECT_FALSE(open_datagrams(std::make_shared<Closed>(code, tries)));
+        EXPECT_EQ(tries, wanted);
+    }
+}
+
 }  // namespace
 }  // namespace tutti::transport::ud
