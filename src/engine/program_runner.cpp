@@ -145,8 +145,8 @@ Step ProgramRunner::step_failure() {
     if (is_of_this && inter_node_->take_less(node::CallNote::unpack(with.word.call))) {
         return begin_withdrawal();
     }
-    // A long message of this kind; a note may tell what it is.
-    if (with.is_short && inter_node_->may_take_less()) {
+    // A long message of this kind, or one of several; a note may tell what it is.
+    if (with.is_counted || (with.is_short && inter_node_->may_take_less())) {
         const uint64_t now = members_.context.clock().now_ns();
         if (ask_end_ns_ == 0) ask_end_ns_ = now + kAskNs;
         if (now < ask_end_ns_) return Step::kBlocked;

@@ -69,8 +69,9 @@ struct Disagreement {
     bool is_there = false;
     bool has_word = false;
     Rank peer = 0;
-    CallWord word;          // of the peer; without its kind
-    bool is_short = false;  // it had no word, and fewer bytes than were waited for
+    CallWord word;            // of the peer; without its kind
+    bool is_short = false;    // it had no word, and fewer bytes than were waited for
+    bool is_counted = false;  // one of those that were counted; nobody knows which, so no peer
 };
 
 // One team's end at one rank. Used by one thread at a time. Nothing waits or allocates, once a

@@ -57,7 +57,11 @@ void Rc::take_counts() {
     const auto more = static_cast<int16_t>(static_cast<uint16_t>(sum - counted_sum_));
     if (more < 0) return;
     const bool is_alike = more > 0 || sum == counted_sum_;
-    if (!is_alike && failure_ == Failure::kNone) failure_ = Failure::kCount;
+    if (!is_alike && failure_ == Failure::kNone) {
+        failure_ = Failure::kCount;
+        disagreement_ = {};
+        disagreement_.is_there = disagreement_.is_counted = true;
+    }
     while (counted_.first) end_count(counted_.first, is_alike ? State::kDone : State::kFailed);
 }
 

@@ -198,6 +198,30 @@ TEST(Verbs, WhoIsAwaitedAtACounterAndDiesIsNamed) {
     cluster.run([&](uint32_t rank, tutti_team* team) {
         ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
         if (rank == 1) cluster.network.cut(1);
+// The counter shows that somebody does, and notes who, and what.
+TEST(Verbs, WhoIsCountedAndRunsAnotherCallIsNamed) {
+    Cluster cluster(4, {kOn, "TUTTI_HOSTS=4", "TUTTI_BARRIER=counter"});
+    std::atomic<int> named = 0;
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
+        if (rank == 2) {
+            tutti_call call{};
+            call.collective = TUTTI_BCAST;
+            ASSERT_EQ(tutti_run(team, &call), TUTTI_OK) << tutti_team_message(team);
+        }
+        EXPECT_EQ(meet(team), TUTTI_ERR_MISMATCH);
+        // Whoever of the two hears of the other's calls first says so.
+        const std::string message = tutti_team_message(team);
+        const bool is_by_either =
+            message.ends_with("rank 2: call 2 is bcast root 0 of 0 bytes, on rank 0 barrier") ||
+            message.ends_with("rank 0: call 2 is barrier, on rank 2 bcast root 0 of 0 bytes");
+        EXPECT_TRUE(is_by_either) << message;
+        named += is_by_either ? 1 : 0;
+    });
+    EXPECT_EQ(named, 4);
+    EXPECT_EQ(cluster.network.fault(), "");
+}
+
         tutti_status status = TUTTI_OK;
         for (int i = 0; i < 3 && status == TUTTI_OK; ++i) status = meet(team);
         EXPECT_EQ(status, TUTTI_ERR_NETWORK);

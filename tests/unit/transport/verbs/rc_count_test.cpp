@@ -125,6 +125,8 @@ TEST(RcCount, WhoRunsAnotherCallIsFoundOut) {
     ASSERT_TRUE(all.run_until([&] { return all.pending() == 0; }));
     EXPECT_EQ(all.heard[1].state, State::kFailed);
     EXPECT_EQ(all.ends[0]->error(), "a rank that was counted runs another call");
+    const Disagreement with = all.ends[0]->disagreement();
+    EXPECT_TRUE(with.is_there && with.is_counted && !with.has_word);
 }
 
 // What came for a receive that is given back counts for the next one.
