@@ -29,6 +29,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "algo/registry.h"
@@ -39,6 +40,15 @@ namespace tutti::algo {
 // All blocks together. Packing reads and writes each byte once more at memory speed, which is less
 // than a second passage through the network; the bound is for the scratch memory that it takes.
 inline constexpr uint64_t kPackedBytesMax = 16u << 20;
+
+// The order in which nodes take part, and where trees are cut in it; none: in the middle.
+struct Followed {
+    const topo::Placement* placement = nullptr;
+    const topo::SwitchOrder* switches = nullptr;
+};
+// That of the switches that an algorithm follows, unless the call minds; none: that of ranks.
+std::optional<Followed> along_switches(const Algorithm& algorithm,
+                                       const topo::Placement& placement);
 
 // The Program of `rank`. shape.ranks are the ranks of the placement, shape.nodes is not set; shape
 // and the algorithm must go together (see obstacle below). The placement must outlive the Program.

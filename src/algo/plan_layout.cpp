@@ -30,26 +30,12 @@ bool must_be_flat(const Algorithm& algorithm, const Shape& shape, const NodeLayo
     return (is_alone && placement.is_contiguous()) || !allows(algorithm, shape, node, placement);
 }
 
-// The order in which nodes take part, and where trees are cut in it; none: in the middle.
-struct Followed {
-    const Placement* placement = nullptr;
-    const topo::SwitchOrder* switches = nullptr;
-};
-
-// The order of ranks is what some algorithms are for.
 Followed follow(const Algorithm& algorithm, const Shape& shape, const NodeLayout& node,
                 const Placement& placement, const Tuning& tuning) {
     const Followed ranks{&placement, nullptr};
-    const topo::OnSwitches* switches = placement.switches();
-    if (switches == nullptr || tuning.order == Order::kRanks) return ranks;
-    if (tuning.flat || keeps_ranks(algorithm)) return ranks;
-    const topo::SwitchOrder& order = switches->order();
-    const bool halves_well =
-        std::has_single_bit(placement.nodes()) && order.nodes_min() == order.nodes_max();
-    if (algorithm.reaches_far && !halves_well) return ranks;
-    const Followed along = algorithm.reaches_far ? Followed{&switches->dealt(), nullptr}
-                                                 : Followed{&switches->placement(), &order};
-    return allows(algorithm, shape, node, *along.placement) ? along : ranks;
+    if (tuning.flat || tuning.order == Order::kRanks) return ranks;
+    const std::optional<Followed> along = along_switches(algorithm, placement);
+    return along && allows(algorithm, shape, node, *along->placement) ? *along : ranks;
 }
 
 // Likewise of ranks by themselves, host after host. Not where their blocks would be packed for it:
@@ -83,6 +69,18 @@ const Placement* node_after_node(const Algorithm& algorithm, const Shape& shape,
 }
 
 }  // namespace
+
+// The order of ranks is what some algorithms are for.
+std::optional<Followed> along_switches(const Algorithm& algorithm, const Placement& placement) {
+    const topo::OnSwitches* on = placement.switches();
+    if (on == nullptr || keeps_ranks(algorithm)) return {};
+    const topo::SwitchOrder& order = on->order();
+    if (!algorithm.reaches_far) return Followed{&on->placement(), &order};
+    const bool halves_well =
+        std::has_single_bit(placement.nodes()) && order.nodes_min() == order.nodes_max();
+    if (!halves_well) return {};
+    return Followed{&on->dealt(), nullptr};
+}
 
 Layout::Layout(const Algorithm& algorithm, const Shape& call, const Placement& where,
                const Tuning& tuned)

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string_view>
 
 #include "algo/counted.h"
+#include "algo/plan.h"
 #include "algo/registry.h"
 #include "base/assert.h"
 #include "topo/switch_order.h"
@@ -62,21 +62,14 @@ std::vector<uint32_t> verbs_peers(const topo::Placement& placement, uint32_t ran
         return peers;
     }
     if (place >= placement.members_min()) return peers;
-    const topo::OnSwitches* on = placement.switches();
     for (const Named& named : kAlgorithms) {
         const algo::Algorithm* algorithm = algo::find(named.collective, named.name);
         TUTTI_ASSERT(algorithm, "the registry has it");
         add_of(peers, *algorithm, placement, node, place, nullptr);
-        if (on == nullptr) continue;
-        // As plans follow them (algo/plan_layout.cpp).
-        const topo::SwitchOrder& order = on->order();
-        if (!algorithm->reaches_far) {
-            add_of(peers, *algorithm, on->placement(), on->placement().node_of(rank), place,
-                   &order);
-        } else if (std::has_single_bit(placement.nodes()) &&
-                   order.nodes_min() == order.nodes_max()) {
-            add_of(peers, *algorithm, on->dealt(), on->dealt().node_of(rank), place, nullptr);
-        }
+        const auto along = algo::along_switches(*algorithm, placement);
+        if (!along) continue;
+        add_of(peers, *algorithm, *along->placement, along->placement->node_of(rank), place,
+               along->switches);
     }
     std::ranges::sort(peers);
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
