@@ -92,6 +92,7 @@ typedef struct tutti_verbs_info {
     uint64_t memory_bytes; /* that it has registered for them */
     uint64_t long_messages; /* that it has sent straight from memory to memory */
     uint64_t long_copied;   /* that it has not, since one end could not register its memory */
+    uint64_t additions;     /* messages that were atomic additions to counters, there and here */
     char name[64]; /* of the team. Texts are cut where they are longer and end with a null character */
     char port[64]; /* of this member: "mlx5_0:1" */
     char reason[192];

@@ -59,6 +59,7 @@ void InterNode::describe(tutti_verbs_info& info) const {
             info.polls_tails = verbs_.messages->polls_tails() ? 1 : 0;
             info.long_messages = verbs_.messages->sent_straight();
             info.long_copied = verbs_.messages->sent_copied();
+            info.additions = verbs_.messages->additions();
         }
         info.memory_bytes = verbs_.bytes;
         multicast::set_text(info.port, verbs_.port);

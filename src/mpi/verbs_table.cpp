@@ -20,10 +20,12 @@ void add_to(VerbsRecord& row, const VerbsRecord& record) {
     const uint32_t teams = row.teams + record.teams;
     const uint64_t straight = row.info.long_messages + record.info.long_messages;
     const uint64_t copied = row.info.long_copied + record.info.long_copied;
+    const uint64_t additions = row.info.additions + record.info.additions;
     if (record.ranks > row.ranks && are_of_one_row(row, record)) row = record;
     row.teams = teams;
     row.info.long_messages = straight;
     row.info.long_copied = copied;
+    row.info.additions = additions;
 }
 
 std::string memory_text(uint64_t bytes) {
@@ -32,8 +34,11 @@ std::string memory_text(uint64_t bytes) {
     return text;
 }
 
-std::string long_text(const tutti_verbs_info& info) {
+std::string counts_text(const tutti_verbs_info& info) {
     std::string text;
+    if (info.additions > 0) {
+        text += "; " + std::to_string(info.additions) + " messages as additions to counters";
+    }
     if (info.long_messages > 0) {
         text += "; " + std::to_string(info.long_messages) + " long messages without a copy";
     }
@@ -95,7 +100,7 @@ std::string verbs_text(std::span<const VerbsRecord> rows) {
                     std::to_string(info.peers) + (info.peers == 1 ? " rank, " : " ranks, ") +
                     memory_text(info.memory_bytes) + " registered" +
                     (info.polls_tails != 0 ? ", messages found by their ends" : "") +
-                    long_text(info) + "\n";
+                    counts_text(info) + "\n";
         } else {
             text += std::string(": ") + info.reason + "\n";
         }
@@ -120,6 +125,7 @@ nlohmann::ordered_json verbs_json(std::span<const VerbsRecord> rows) {
             entry["polls_tails"] = info.polls_tails != 0;
             entry["long_messages"] = info.long_messages;
             entry["long_copied"] = info.long_copied;
+            entry["additions"] = info.additions;
         } else {
             entry["reason"] = info.reason;
         }

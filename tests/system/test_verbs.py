@@ -72,6 +72,8 @@ def test_barriers_by_a_counter(guest, openmpi, results):
     expect_rdma(done, report, 3)
     barriers = {row.get("algorithm") for row in report.rows if row["collective"] == "barrier"}
     assert "counter" in barriers, report.rows
+    # Of its first rank, at whose counter the others add.
+    assert report.data["verbs"][0]["additions"] > 0, report.data["verbs"]
 
 
 @pytest.mark.skipif(not LONG, reason="takes minutes: TESTS_LONG")

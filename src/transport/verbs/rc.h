@@ -67,6 +67,9 @@ class Rc final : public Transport {
     // register its own.
     [[nodiscard]] uint64_t sent_straight() const { return sent_straight_; }
     [[nodiscard]] uint64_t sent_copied() const { return sent_copied_; }
+    // Messages that were additions to a counter: to others' and, those that were awaited, to this
+    // end's.
+    [[nodiscard]] uint64_t additions() const { return additions_; }
 
     // Nothing is sent or received any more. What was sent, to its last piece, is still on its way,
     // and the other ends may still give slots back: this must stay until is_closed(), and at the
@@ -213,6 +216,7 @@ class Rc final : public Transport {
     std::unique_ptr<Pair[]> pairs_;
     static constexpr size_t kOperationsAtOnce = 64;
     std::vector<std::unique_ptr<Operation[]>> operations_;
+    uint64_t additions_ = 0;
     Operation* free_ = nullptr;
     Line counted_;              // receives that wait for the own counter
     uint64_t counted_sum_ = 0;  // what it has when all have come

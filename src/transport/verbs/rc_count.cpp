@@ -35,6 +35,7 @@ bool Rc::send_count(uint32_t pair, const Operation& operation) {
     add.former = kFormer;
     add.number = slots.write();
     add.is_signaled = slots.must_signal(add.number);
+    ++additions_;
     return is_posted(pair, endpoint_->add(pair, add));
 }
 
@@ -70,6 +71,7 @@ void Rc::end_count(Operation* operation, State state) {
     remove(counted_, operation);
     --pairs_[ticket.number / kSlotsMax].counting;
     ticket.state = state;
+    if (state == State::kDone) ++additions_;
     release(operation);
 }
 

@@ -180,14 +180,19 @@ TEST(Verbs, ABarrierByACounterIsAnAdditionOfEachHost) {
             const std::string named = "TUTTI_HOSTS=" + std::to_string(hosts);
             Cluster cluster(6, {kOn, named.c_str(), "TUTTI_BARRIER=counter"}, 1, on_node);
             std::atomic<uint32_t> come = 0;
-            cluster.run([&](uint32_t, tutti_team* team) {
+            std::atomic<uint64_t> told = 0;
+            cluster.run([&](uint32_t rank, tutti_team* team) {
                 for (uint32_t i = 1; i <= kCalls; ++i) {
                     ++come;
                     ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
                     ASSERT_GE(come, 6 * i);
                 }
+                const uint64_t additions = info_of(team).additions;
+                EXPECT_TRUE(rank != 0 || additions == uint64_t{hosts - 1} * kCalls) << additions;
+                told += additions;
             });
             EXPECT_EQ(cluster.network.adds(), uint64_t{hosts - 1} * kCalls);
+            EXPECT_EQ(told, 2 * cluster.network.adds());  // by both ends
             EXPECT_EQ(cluster.network.fault(), "");
         }
     }

@@ -87,6 +87,22 @@ TEST(VerbsTable, LongMessagesAreCounted) {
     EXPECT_EQ(json[0]["long_copied"], 3);
 }
 
+TEST(VerbsTable, AdditionsAreCounted) {
+    VerbsLog log;
+    tutti_verbs_info info = info_of("MPI_COMM_WORLD");
+    info.additions = 40;
+    log.add(info, 0, 4);
+    info = info_of("halves");
+    info.additions = 2;
+    log.add(info, 0, 2);
+    const auto rows = merge_verbs(log.records());
+    EXPECT_EQ(verbs_text(rows),
+              "tutti: messages by RDMA on MPI_COMM_WORLD (4 ranks, 2 hosts) and 1 more: its first "
+              "rank by mlx5_0:1 to 2 ranks, 0.469 MiB registered; 42 messages as additions to "
+              "counters\n");
+    EXPECT_EQ(verbs_json(rows)[0]["additions"], 42);
+}
+
 TEST(VerbsTable, MoreReasonsThanRowsAreCounted) {
     VerbsLog log;
     for (int i = 0; i < 20; ++i) {
