@@ -49,6 +49,8 @@ class FakeVerbs final : public Clock {
     [[nodiscard]] uint64_t tells() const { return tells_; }
     // All that were ever posted.
     [[nodiscard]] uint64_t writes() const { return writes_; }
+    // Of several packets and without an immediate: nobody says that their end lands last.
+    [[nodiscard]] uint64_t long_untold() const { return long_untold_; }
     // Receives that were posted behind connect(), and completions.
     [[nodiscard]] uint64_t recvs() const { return recvs_; }
     [[nodiscard]] uint64_t completions() const { return completions_; }
@@ -98,6 +100,7 @@ class FakeVerbs final : public Clock {
     uint64_t now_ns_ = 0;
     uint64_t order_ = 0;
     uint64_t writes_ = 0;
+    uint64_t long_untold_ = 0;
     uint64_t recvs_ = 0;
     uint64_t completions_ = 0;
     uint64_t adds_ = 0;

@@ -117,6 +117,7 @@ inline bool is_over(const Letter& letter) {
 inline void expect_nothing_left(Ends& ends) {
     EXPECT_EQ(ends.verbs.exposed(), 0u);
     EXPECT_EQ(ends.verbs.fault(), "");
+    EXPECT_EQ(ends.verbs.long_untold(), 0u);
 }
 
 // All that were posted, and told, until now.
