@@ -27,11 +27,6 @@ namespace {
 // processor.
 constexpr long kAwayNs = 1'000'000;
 
-// Whoever sleeps in epoll last is woken first, and alone: a rank that attends, not the thread as
-// well. Behind each wake-up comes a turn, which takes all that there is; what comes later wakes
-// again.
-constexpr uint32_t kOnce = EPOLLIN | EPOLLET;
-
 // The service's own fds: pipe and timer.
 constexpr size_t kFdsMax = kWaitFdsMax + 2;
 
@@ -71,12 +66,11 @@ Result<Done> Service::start(Work& work, std::mutex& lock, std::span<const WaitFd
     epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
     if (epoll_.get() < 0) return failed("epoll_create1");
     watched_.assign(watched.begin(), watched.end());
-    std::vector<int> fds{timer_.get()};
+    std::vector<int> fds{pipe_reader_.get(), timer_.get()};
     for (const WaitFd& one : watched) fds.push_back(one.fd);
     for (const int fd : fds) {
-        if (const auto added = watch(fd, kOnce); !added) return added.error();
+        if (const auto added = watch(fd, EPOLLIN); !added) return added.error();
     }
-    if (const auto added = watch(pipe_reader_.get(), EPOLLIN); !added) return added.error();
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -221,7 +215,7 @@ void Service::watch_room(bool is_wanted) {
     if (is_wanted == watches_room_) return;
     watches_room_ = is_wanted;
     epoll_event event{};
-    event.events = kOnce | (watches_room_ ? static_cast<uint32_t>(EPOLLOUT) : 0);
+    event.events = EPOLLIN | (watches_room_ ? static_cast<uint32_t>(EPOLLOUT) : 0);
     for (const WaitFd& one : watched_) {
         if (!one.is_for_room) continue;
         event.data.fd = one.fd;

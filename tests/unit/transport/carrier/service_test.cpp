@@ -6,34 +6,12 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <thread>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "unit/transport/carrier/cluster.h"
 
 namespace tutti::transport::carrier {
 namespace {
-
-bool is_asleep(pid_t thread) {
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const size_t name_end = text.rfind(')');
-    return name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0;
-}
-
-// Of this process's threads.
-bool all_sleep_but_one() {
-    size_t awake = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-        awake += is_asleep(static_cast<pid_t>(std::stol(entry.path().filename()))) ? 0 : 1;
-    }
-    return awake == 1;
-}
 
 // Two sockets, as far as the thread knows, and turns that take what came.
 class ServiceTest : public testing::Test, private Service::Work {
@@ -53,9 +31,6 @@ class ServiceTest : public testing::Test, private Service::Work {
         const std::lock_guard guard(lock_);
         service_.begin_attendance();
     }
-    // Until something comes.
-    void attend() { service_.attend(Service::now_ns() + 100 * kNsPerSecond, -1); }
-    [[nodiscard]] uint64_t wakeups() const { return service_.wakeups(); }
     // The rank's own turn.
     void end_attendance() {
         const std::lock_guard guard(lock_);
@@ -81,25 +56,6 @@ TEST_F(ServiceTest, TakesWhatComes) {
         come();
         EXPECT_TRUE(eventually([&] { return taken() == i; }));
     }
-}
-
-// Who has gone to sleep last is woken alone.
-TEST_F(ServiceTest, WhatARankWaitsForWakesTheRankAlone) {
-    ASSERT_TRUE(eventually(all_sleep_but_one));
-    const pid_t rank = gettid();
-    const uint64_t before = wakeups();
-    for (uint64_t i = 1; i <= 20; ++i) {
-        std::thread sender([&] {
-            while (!is_asleep(rank)) std::this_thread::yield();
-            come();
-        });
-        begin_attendance();
-        attend();
-        sender.join();
-        end_attendance();
-        EXPECT_EQ(taken(), i);
-    }
-    EXPECT_EQ(wakeups(), before);
 }
 
 // A rank that has begun to attend and gets no processor: others must not take its host for dead.
