@@ -73,8 +73,6 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void drop_verbs(std::string obstacle);
     // All but the name.
     void describe(tutti_verbs_info& info) const;
-    // This host's ranks outnumber its processors. Before set_multicast().
-    void set_crowded() { is_crowded_ = true; }
     // Once, before attach().
     void set_multicast(multicast::MulticastOutcome outcome);
     // Multicast is tried, after attach(), once calls that would use it come often.
@@ -197,10 +195,6 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     [[nodiscard]] bool waits_for_service() const {
         return multicast_.route && !polls_ && executor_->waits_for_multicasts();
     }
-    // A release by multicast is awaited, beside messages or without them.
-    [[nodiscard]] bool seeks_release() const {
-        return multicast_.route && !polls_ && executor_->seeks_release();
-    }
     // Rung whenever something has changed for who waits for the service.
     [[nodiscard]] Bell& service_bell() { return multicast_.route->bell(); }
     void sleep_for_service(Sleeper& sleeper, uint64_t end_ns) {
@@ -302,7 +296,6 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     bool is_announced_ = false;  // the own call has lasted long
     bool is_watched_for_others_ = false;
     bool polls_ = false;  // has multicast, and no thread that serves it
-    bool is_crowded_ = false;
     bool awaits_multicast_ = false;
     uint64_t wished_bytes_ = 0;
     bool awaits_speed_ = false;

@@ -291,11 +291,9 @@ Waiter::From ProgramRunner::awaited() const {
     if (phase_ != Phase::kRunning) return Waiter::From::kAnywhere;
     if (inter_node_->waits_for_node()) return Waiter::From::kNode;
     if (inter_node_->waits_for_service()) return Waiter::From::kService;
-    if (!members_.policy.naps) return Waiter::From::kAnywhere;
     // Nobody else sleeps for it.
-    if (inter_node_->waits_for_fabric()) return Waiter::From::kFabric;
-    return inter_node_->seeks_release() ? Waiter::From::kServiceOrMessages
-                                        : Waiter::From::kAnywhere;
+    const bool is_for_fabric = members_.policy.naps && inter_node_->waits_for_fabric();
+    return is_for_fabric ? Waiter::From::kFabric : Waiter::From::kAnywhere;
 }
 
 void ProgramRunner::announce() {
@@ -303,9 +301,7 @@ void ProgramRunner::announce() {
 }
 
 Bell& ProgramRunner::bell(Waiter::From from) {
-    if (from == Waiter::From::kService || from == Waiter::From::kServiceOrMessages) {
-        return inter_node_->service_bell();
-    }
+    if (from == Waiter::From::kService) return inter_node_->service_bell();
     if (from == Waiter::From::kFabric) return inter_node_->fabric_bell();
     return members_.node.slice.header().bell;
 }
@@ -313,10 +309,6 @@ Bell& ProgramRunner::bell(Waiter::From from) {
 void ProgramRunner::sleep(Sleeper& sleeper, Waiter::From from, uint64_t end_ns) {
     if (from == Waiter::From::kService) {
         if (inter_node_->waits_for_service()) inter_node_->sleep_for_service(sleeper, end_ns);
-        return;
-    }
-    if (from == Waiter::From::kServiceOrMessages) {
-        if (inter_node_->seeks_release()) inter_node_->sleep_for_service(sleeper, end_ns);
         return;
     }
     if (from == Waiter::From::kFabric) return inter_node_->sleep_for_fabric(sleeper, end_ns);

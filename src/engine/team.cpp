@@ -106,21 +106,21 @@ void Team::wait_turn(Waiter& waiter) {
             control_->report_stall(queue_.front()->op.call, runner_->node_op(), waiter.waited_ns());
             break;
         case Waiter::Advice::kSleep:
-            if (sleep_turn(from, waiter.take_sleep_ns())) waiter.reset();
+            if (sleep_turn(from)) waiter.reset();
             break;
     }
 }
 
 // Sleeps unless the last look moves the call. True if it did.
-bool Team::sleep_turn(Waiter::From from, uint64_t most_ns) {
+bool Team::sleep_turn(Waiter::From from) {
     Sleeper sleeper(runner_->bell(from));
     if (queue_.advance()) return true;
-    runner_->sleep(sleeper, from, sleep_end_ns(most_ns));
+    runner_->sleep(sleeper, from, sleep_end_ns());
     return false;
 }
 
-uint64_t Team::sleep_end_ns(uint64_t most_ns) {
-    return context().clock().now_ns() + (has_company() ? kSleepWithCompanyNs : most_ns);
+uint64_t Team::sleep_end_ns() {
+    return context().clock().now_ns() + (has_company() ? kSleepWithCompanyNs : Waiter::kSleepNsMax);
 }
 
 void Team::wait_agreement_turn(Waiter& waiter) {
@@ -145,8 +145,7 @@ void Team::wait_agreement_turn(Waiter& waiter) {
             break;
         case Waiter::Advice::kSleep:
             if (members_.node.size > 1) {
-                Sleeper(members_.node.slice.header().bell)
-                    .sleep(sleep_end_ns(waiter.take_sleep_ns()));
+                Sleeper(members_.node.slice.header().bell).sleep(sleep_end_ns());
             }
             break;
     }

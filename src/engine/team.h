@@ -151,7 +151,7 @@ class Team {
     // After a fruitless step of the request in front.
     void wait_turn(Waiter& waiter);
     void wait_agreement_turn(Waiter& waiter);
-    bool sleep_turn(Waiter::From from, uint64_t most_ns);
+    bool sleep_turn(Waiter::From from);
     // After a fruitless test: now and then looks for news that came outside the calls, as wait()
     // does by itself.
     void look_around();
@@ -159,7 +159,7 @@ class Team {
     void watch_others(uint64_t waited_ns);
     [[nodiscard]] Waiter::From awaited() const;
     // Of a sleep that begins now.
-    [[nodiscard]] uint64_t sleep_end_ns(uint64_t most_ns);
+    [[nodiscard]] uint64_t sleep_end_ns();
     // Besides this team, others have requests under way.
     [[nodiscard]] bool has_company() const {
         return context().active().has_more_than(

@@ -43,7 +43,6 @@ Waiter::Advice Waiter::rested(uint64_t now) {
 }
 
 Waiter::Advice Waiter::slow_turn(From from) {
-    if (nap_ns_ > 0) return Advice::kSleep;
     if (!is_yielding_ && from != From::kService) return poll_turn();
     const bool has_spun = from == From::kFabric && has_announced_;
     const bool rests =
@@ -75,12 +74,7 @@ Waiter::Advice Waiter::slow_turn(From from) {
     // Whoever is soon to sleep for the fabric spins until then.
     const bool spins = policy_.naps && from == From::kFabric;
     if (policy_.naps && !spins && waited >= kNapAfterNs) {
-        const uint64_t nap_ns = std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax);
-        if (from == From::kServiceOrMessages) {
-            nap_ns_ = nap_ns;
-        } else {
-            sleep_ns(nap_ns);
-        }
+        sleep_ns(std::clamp(waited / kNapShare, kNapNsMin, kSleepNsMax));
     } else if (spins || waited < kSleepAfterNs) {
         sched_yield();
     } else {

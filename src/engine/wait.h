@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "base/clock.h"
 
@@ -31,9 +30,8 @@ class Waiter {
     enum class From {
         kAnywhere,
         kService,  // the service of multicasts, who rings, or whose work this rank does meanwhile
-        kServiceOrMessages,  // the service as well, so that naps between looks are sleeps for it
-        kNode,               // other ranks of the node, who ring
-        kFabric              // messages alone, by a fabric that can be slept for
+        kNode,     // other ranks of the node, who ring
+        kFabric    // messages alone, by a fabric that can be slept for
     };
     enum class Advice {
         kPoll,      // poll again
@@ -41,7 +39,7 @@ class Waiter {
         kAnnounce,  // once a wait: it has become a long one
         kListen,    // the wait is long: look for news that came outside the call, then as kProgress
         kReport,    // the stall time has passed (again)
-        kSleep      // sleep until what is waited for rings or comes, at most take_sleep_ns()
+        kSleep      // sleep until what is waited for rings or comes, at most kSleepNsMax
     };
 
     Waiter(const WaitPolicy& policy, Clock& clock)
@@ -61,7 +59,6 @@ class Waiter {
         is_yielding_ = policy_.is_crowded;
         has_announced_ = false;
         next_listen_ns_ = kListenNs;
-        nap_ns_ = 0;
     }
     // After a fruitless poll. Yields or sleeps where it is time to.
     Advice turn(From from = From::kAnywhere) {
@@ -71,11 +68,6 @@ class Waiter {
         return slow_turn(from);
     }
     uint64_t waited_ns() { return clock_.now_ns() - begin_ns_; }
-    // Behind kSleep: how long at most.
-    uint64_t take_sleep_ns() {
-        const uint64_t nap_ns = std::exchange(nap_ns_, 0);
-        return nap_ns > 0 ? nap_ns : kSleepNsMax;
-    }
 
     static constexpr uint64_t kSleepNsMax = 1'000'000;
     // From one turn of the embedder to the next while ranks sleep for their node: a large message
@@ -121,7 +113,6 @@ class Waiter {
     uint64_t* progressed_ns_ = &first_progressed_ns_;
     bool is_yielding_;
     bool has_announced_ = false;
-    uint64_t nap_ns_ = 0;  // that the next turn takes as a sleep
 };
 
 }  // namespace tutti::engine

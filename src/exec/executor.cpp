@@ -387,11 +387,6 @@ bool Executor::waits_for_multicasts() const {
     return (has_posted && state.messages.empty()) || state.seeks_only();
 }
 
-bool Executor::seeks_release() const {
-    State& state = *state_;
-    return !state.node_busy && state.work.is_empty() && state.release_sought().has_value();
-}
-
 bool Executor::waits_for_node() const {
     State& state = *state_;
     const bool has_one = (state.node_busy && state.messages.empty()) || state.waits_for_letters();

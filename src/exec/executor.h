@@ -74,9 +74,6 @@ class Executor {
     // Multicasts are all that is under way: they come and go without this rank's doing. Or nothing
     // that this rank is to do depends on what else may come first.
     [[nodiscard]] bool waits_for_multicasts() const;
-    // A release by multicast is awaited, and nothing is to be done here before it or a message
-    // comes.
-    [[nodiscard]] bool seeks_release() const;
     // The node's operation is all that is under way.
     [[nodiscard]] bool waits_for_node() const;
     // Messages are, and no multicast is to come, unless that is counted in.

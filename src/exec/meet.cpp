@@ -26,10 +26,6 @@ using sched::OperationKind;
 
 // Messages are matched by call, so a machine has one only, which is over when it has left.
 constexpr uint64_t kOwnCall = 0;
-// Looks of one that has just come, before it sends its part. Who comes last has everything at hand,
-// but some MPIs look at their sockets with one test in eight, and take more than one look to find a
-// message; whoever is early has the time.
-constexpr uint32_t kLooksAtFirst = 24;
 
 using Header = MeetHeader;
 static_assert(sizeof(Header) == sched::meet_message_bytes(0));
@@ -155,20 +151,6 @@ void Executor::State::post_neighbour(Ref ref) {
                  at(slot, operation.to), operation.to.bytes / 2, task.ticket);
 }
 
-// A look at those of whom nothing has come. True if all have been heard.
-bool Executor::State::hears_all(Ref ref) {
-    const Meet& meet = slot_of(ref).meet;
-    bool has_all = true;
-    for (uint8_t i = 0; i < meet.neighbours; ++i) {
-        if ((meet.heard & sched::after_op(i)) != 0) continue;
-        const Ref one{ref.slot, ref.window, i};
-        const bool is_here = test_heard(one) == transport::State::kDone;
-        if (is_here) hear(one);
-        has_all &= is_here;
-    }
-    return has_all;
-}
-
 // With the first operation of the round. Who is released goes on, and what it sends in the next
 // meeting comes to neighbours that have not yet looked for their release, whose receives of this
 // one stand posted, perhaps in vain: so meetings have slots in turn. Nobody is two meetings ahead.
@@ -197,7 +179,10 @@ void Executor::State::begin_meet(Ref ref) {
     if (meet.is_by_multicast) queue_multicast(ref);
     // What is here already counts first: who has heard from all sends no part, but releases.
     network.poll();
-    for (uint32_t look = 0; look < kLooksAtFirst && !hears_all(ref); ++look) continue;
+    for (uint8_t i = 0; i < meet.neighbours; ++i) {
+        const Ref one{ref.slot, ref.window, i};
+        if (test_heard(one) == transport::State::kDone) hear(one);
+    }
     follow(ref, meet.machine.arrive(), false);  // The caller, advance(), looks at it next.
 }
 

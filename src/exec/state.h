@@ -238,7 +238,6 @@ struct Executor::State {
     [[nodiscard]] bool owes(Ref ref);
     transport::State test_neighbour(Ref ref);
     bool hear(Ref ref);
-    bool hears_all(Ref ref);
     bool follow(Ref ref, const adapt::Orders& orders, bool is_told);
     void tell(Ref ref, uint32_t neighbour, adapt::Kind kind);
     void settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told);

@@ -161,13 +161,7 @@ Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_
     }
     ++progress_.next;
     ++counters_.sent;
-    if (!ring_.must_wake()) return Sought::kDone;
-    if (leaves_offers_) {
-        ++counters_.wakes;
-        waker_.wake_thread();
-    } else {
-        wake();
-    }
+    if (ring_.must_wake()) wake();
     return Sought::kDone;
 }
 

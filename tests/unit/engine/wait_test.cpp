@@ -127,26 +127,6 @@ TEST(Waiter, CrowdedRanksSleepForAFabricOnceTheyHaveSpun) {
     EXPECT_EQ(sleeps_so_far(), before) << "the caller sleeps, not the waiter";
 }
 
-// Naps as long as for messages alone, but the caller sleeps them, where it can be rung.
-TEST(Waiter, CrowdedRanksNapWhereTheServiceRings) {
-    SteppingClock clock(10'000);
-    const WaitPolicy policy{.spin_ns = 20'000, .is_crowded = true, .naps = true};
-    Waiter waiter(policy, clock);
-    const long before = sleeps_so_far();
-    uint64_t longest_ns = 0;
-    for (int turn = 0; turn < 1'000; ++turn) {
-        if (waiter.turn(Waiter::From::kServiceOrMessages) != Advice::kSleep) continue;
-        const uint64_t nap_ns = waiter.take_sleep_ns();
-        EXPECT_GE(nap_ns, 50'000u);
-        EXPECT_GE(nap_ns, longest_ns);
-        longest_ns = nap_ns;
-        EXPECT_NE(waiter.turn(Waiter::From::kServiceOrMessages), Advice::kSleep)
-            << "messages are looked for in between";
-    }
-    EXPECT_EQ(longest_ns, Waiter::kSleepNsMax);
-    EXPECT_EQ(sleeps_so_far(), before) << "the caller sleeps, not the waiter";
-}
-
 TEST(Waiter, WhoIsNotCrowdedNeverSleepsForAFabric) {
     SteppingClock clock(10'000);
     const WaitPolicy policy{.spin_ns = 200'000};
