@@ -370,6 +370,15 @@ bool Executor::State::seeks_only() {
     return meet.machine.saturation(kOwnCall).sent_to() == 0u && Hall(*this, *ref).has_parent();
 }
 
+// No multicast but a release is to come, and nobody has this rank's part, without which nobody can
+// release it.
+bool Executor::State::holds_back() {
+    const std::optional<Ref> ref = release_sought();
+    if (!ref || multicasts.ready.size() > 1) return false;
+    const Meet& meet = slot_of(*ref).meet;
+    return meet.release == Meet::Release::kAwaited && !meet.machine.saturation(kOwnCall).sent_to();
+}
+
 // The room has it.
 void Executor::State::take_release(Ref ref) {
     Meet& meet = slot_of(ref).meet;

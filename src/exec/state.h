@@ -262,6 +262,7 @@ struct Executor::State {
     [[nodiscard]] std::optional<Ref> release_sought();
     [[nodiscard]] std::optional<sched::Rank> releaser();
     [[nodiscard]] bool seeks_only();
+    [[nodiscard]] bool holds_back();
     void take_release(Ref ref);
     void release_along_tree(Ref ref);
     transport::State set_idle(Ref ref);

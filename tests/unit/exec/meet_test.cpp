@@ -380,6 +380,40 @@ TEST(Meet, SleepsForItsNode) {
     EXPECT_EQ(job.places[0]->executor.node_op(), nullptr);
 }
 
+// As long as it has not sent its part, no multicast can release it either.
+TEST(Meet, SleepsForItsNodeBeforeItsPartIsSent) {
+    const topo::Placement placement(std::vector<uint64_t>{0, 0, 0, 1});
+    Job<Affine> job(placement, 3, true);  // 0 - 1, 0 - 2, 0 - 3; 1 and 2 are late
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    Executor& top = job.places[0]->executor;
+    const auto step = [&](const std::vector<uint32_t>& members) {
+        for (int turn = 0; turn < 10; ++turn) {
+            for (const uint32_t member : members) {
+                EXPECT_NE(job.places[member]->executor.step(), Step::kDone);
+            }
+        }
+    };
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    step({0});
+    EXPECT_FALSE(top.waits_for_node()) << "3 is on another node";
+    job.arrive(3, 1, {{1, 2}}, false, reducer);
+    step({3, 0});
+    EXPECT_EQ(top.waits_for(), (std::vector<uint32_t>{1, 2}));
+    EXPECT_TRUE(top.waits_for_node());
+    job.arrive(1, 1, {{1, 2}}, false, reducer);
+    step({1, 0});
+    EXPECT_EQ(top.waits_for(), std::vector<uint32_t>{2});
+    EXPECT_FALSE(top.waits_for_node()) << "2 has its part, and releases all by multicast";
+    job.arrive(2, 1, {{1, 2}}, false, reducer);
+    for (const uint32_t member : {2u, 0u, 1u, 3u}) {
+        Executor& executor = job.places[member]->executor;
+        Step last = executor.step();
+        for (int turn = 0; turn < 3 && last != Step::kDone; ++turn) last = executor.step();
+        EXPECT_EQ(last, Step::kDone) << member;
+    }
+}
+
 TEST(Meet, AFailureIsFinal) {
     Job<Affine> job(3, 2, false);
     node::Reducer reducer;
