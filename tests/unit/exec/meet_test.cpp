@@ -116,6 +116,7 @@ struct Job {
         shape.has_multicast = true;
         algo::Tuning tuning;
         tuning.fan_in = fan_in;
+        tuning.segment_bytes = segment_bytes;
         const char* name = by_multicast ? "adaptive_multicast" : "adaptive";
         return algo::make_plan(*algo::find(shape.collective, name), shape, *nodes, ranks[member],
                                tuning);
@@ -167,6 +168,7 @@ struct Job {
     uint32_t members;
     uint32_t fan_in;
     bool by_multicast;
+    uint64_t segment_bytes = 0;  // of a lane; 0: there is one
     const topo::Placement* nodes = nullptr;
     std::vector<std::unique_ptr<simulate::SimSlice>> slices;  // by node
     std::vector<uint32_t> ranks;                              // by member
@@ -412,6 +414,109 @@ TEST(Meet, SleepsForItsNodeBeforeItsPartIsSent) {
         for (int turn = 0; turn < 3 && last != Step::kDone; ++turn) last = executor.step();
         EXPECT_EQ(last, Step::kDone) << member;
     }
+}
+
+// Each lane is a meeting of its own, one at a time.
+TEST(Meet, LettersGoInSeveralLanes) {
+    const auto seeds = Seeds::wanted(300);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        Prng random(seed);
+        const auto members = static_cast<uint32_t>(2 + random.below(9));
+        const topo::Placement placement = Drawn::nodes_of(random, members);
+        Job<Affine> job(placement, static_cast<uint32_t>(1 + random.below(members)),
+                        random.below(2) == 0);
+        job.segment_bytes = (1 + random.below(2)) * sizeof(Affine);
+        if (random.below(2) == 0) job.bus.fails_from = random.below(8);
+        for (uint32_t call = 1; call <= 3; ++call) {
+            const size_t elements = 2 + random.below(kElementsMax - 1);
+            const auto input = [&](uint32_t member) {
+                std::vector<Affine> values;
+                for (uint32_t i = 0; i < elements; ++i) values.push_back({2 * member + 3, i});
+                return values;
+            };
+            ASSERT_TRUE(job.call(random, call, false, reducer, input)) << replay(seed);
+            for (uint32_t i = 0; i < elements; ++i) {
+                Affine all{3, i};
+                for (uint32_t member = 1; member < members; ++member) {
+                    all = then(all, {2 * member + 3, i});
+                }
+                for (const auto& place : job.places) {
+                    ASSERT_EQ(place->output[i], all) << replay(seed);
+                }
+            }
+        }
+    }
+}
+
+// A broadcast on the node, of which the root sees no end but its own.
+void step_bcast(node::Team& team) {
+    uint64_t value = 7;
+    node::Call call;
+    call.collective = TUTTI_BCAST;
+    call.bytes = sizeof value;
+    call.recv = reinterpret_cast<std::byte*>(&value);
+    node::Op op;
+    node::start(team, op, call);
+    EXPECT_EQ(node::step(team, op), Step::kDone);
+    EXPECT_EQ(value, 7u);
+}
+
+// One that others have still to read is not written over.
+TEST(Meet, ALetterWaitsForItsSlot) {
+    const topo::Placement placement = topo::Placement::blocks(2, 1);
+    Job<Affine> job(placement, 2, false);
+    node::Team& ahead = job.places[0]->node;
+    const uint64_t slots = ahead.slice.geometry.slot_mask + 1;
+    for (uint64_t i = 0; i < slots; ++i) step_bcast(ahead);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    Executor& first = job.places[0]->executor;
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    for (int turn = 0; turn < 10; ++turn) EXPECT_EQ(first.step(), Step::kBlocked);
+    EXPECT_EQ(first.node_op()->phase, 0u) << "the first broadcast was not read";
+    for (uint64_t i = 0; i < slots; ++i) {
+        step_bcast(job.places[1]->node);
+        EXPECT_NE(first.step(), Step::kDone);
+        EXPECT_EQ(first.node_op()->phase, 1u);
+    }
+    job.arrive(1, 1, {{3, 4}}, false, reducer);
+    for (const uint32_t member : {1u, 0u}) {
+        EXPECT_EQ(job.places[member]->executor.step(), Step::kDone);
+        EXPECT_EQ(job.places[member]->output, std::vector<Affine>{then({1, 2}, {3, 4})});
+    }
+}
+
+// Of a call that has failed: neither written nor taken any more.
+TEST(Meet, LettersAreCalledOff) {
+    const topo::Placement placement = topo::Placement::blocks(4, 2);
+    Job<Affine> job(placement, 2, false);  // 0 - 1, 0 - 2, 2 - 3
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    const auto expect_over = [&](uint32_t member) {
+        Executor& executor = job.places[member]->executor;
+        executor.cancel();
+        for (int turn = 0; turn < 10; ++turn) EXPECT_EQ(executor.step(), Step::kFailed);
+        EXPECT_EQ(executor.error(), "cancelled");
+        EXPECT_TRUE(executor.waits_for().empty());
+        EXPECT_FALSE(executor.waits_for_node());
+        EXPECT_EQ(job.places[member]->output, std::vector<Affine>(1));
+    };
+    // A part that was to be written.
+    job.arrive(3, 1, {{1, 2}}, false, reducer);
+    EXPECT_EQ(job.places[3]->executor.node_op()->phase, 0u);
+    expect_over(3);
+    EXPECT_EQ(job.places[3]->executor.node_op()->phase, 0u);
+    // One that is there, and would release it.
+    job.arrive(1, 1, {{1, 2}}, false, reducer);
+    EXPECT_NE(job.places[1]->executor.step(), Step::kDone);
+    EXPECT_EQ(job.places[1]->executor.node_op()->phase, 1u);
+    job.arrive(2, 1, {{1, 2}}, false, reducer);
+    expect_over(2);
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    expect_over(0);
+    expect_over(1);
 }
 
 TEST(Meet, AFailureIsFinal) {
