@@ -248,6 +248,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void withdraw();
     [[nodiscard]] bool owes_multicasts();
     [[nodiscard]] bool owes_messages();
+    void give_up_memory();
     void settle_multicasts();
     void settle_messages();
     bool tell_next();

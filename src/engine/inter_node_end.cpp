@@ -42,7 +42,17 @@ bool InterNode::is_over() {
         const std::lock_guard lock(telling_mutex_);
         if (is_telling_) return false;
     }
+    if (!is_sound_) give_up_memory();
     return is_sound_ && !notes_.is_busy() && !owes_multicasts() && !owes_messages();
+}
+
+// Of a failed team's calls. Others may still come by its messages for what they miss.
+void InterNode::give_up_memory() {
+    if (!verbs_.messages) return;
+    const bool is_needed = owes_multicasts();
+    const auto held = hold();
+    if (is_needed && multicast_.route->route().has_failed()) return;
+    verbs_.messages->give_up_memory();
 }
 
 // Others may come for what they miss of this rank's, as long as they have not freed the team too.

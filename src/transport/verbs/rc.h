@@ -79,6 +79,9 @@ class Rc final : public Transport {
     [[nodiscard]] bool has_left();
     // All of it is, and the others have said the same.
     [[nodiscard]] bool is_closed();
+    // Memory of what was called off, and is being sent from still, is the program's again. What is
+    // on its way from there fails, and its pair: only where nothing else is waited for.
+    void give_up_memory();
 
   private:
     // So many writes of a message at a time, 16 MiB: more than is on its way on any network, and
@@ -213,10 +216,10 @@ class Rc final : public Transport {
     bool polls_tails_;
     uint64_t sent_straight_ = 0;
     uint64_t sent_copied_ = 0;
+    uint64_t additions_ = 0;
     std::unique_ptr<Pair[]> pairs_;
     static constexpr size_t kOperationsAtOnce = 64;
     std::vector<std::unique_ptr<Operation[]>> operations_;
-    uint64_t additions_ = 0;
     Operation* free_ = nullptr;
     Line counted_;              // receives that wait for the own counter
     uint64_t counted_sum_ = 0;  // what it has when all have come

@@ -25,6 +25,14 @@ void Rc::give_back(Operation& operation) {
     if (operation.region.handle) endpoint_->conceal(std::exchange(operation.region, {}));
 }
 
+void Rc::give_up_memory() {
+    for (const auto& some : operations_) {
+        for (size_t i = 0; i < kOperationsAtOnce; ++i) {
+            if (some[i].is_given_up) give_back(some[i]);
+        }
+    }
+}
+
 // Operations that are not under way have none registered.
 Rc::~Rc() {
     for (const auto& some : operations_) {

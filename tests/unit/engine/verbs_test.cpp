@@ -349,6 +349,25 @@ TEST(Verbs, APeerThatDiesInACallIsAnErrorOnAll) {
     killer.join();
 }
 
+// Not even what a member was sending when another one died.
+TEST(Verbs, AFailedTeamKeepsNoMemoryOnceItIsFreed) {
+    for (int i = 0; i < 4; ++i) {
+        Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_VERBS_DIRECT=4K"});
+        std::atomic<uint32_t> calls = 0;
+        std::thread killer([&] {
+            while (calls < 8) std::this_thread::yield();
+            cluster.network.cut(1);
+        });
+        cluster.run([&](uint32_t, tutti_team* team) {
+            std::vector<uint32_t> values(50'000, 1);
+            while (add_up(team, values) == TUTTI_OK) ++calls;
+        });
+        killer.join();
+        EXPECT_EQ(cluster.network.exposed(), 0u);
+        EXPECT_EQ(cluster.network.fault(), "");
+    }
+}
+
 // Freed teams go once both ends have said that they send no more; nothing is left behind.
 TEST(Verbs, FreedTeamsLeaveNothing) {
     Cluster cluster(4, {kOn, "TUTTI_HOSTS=2"});

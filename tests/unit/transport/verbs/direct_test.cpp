@@ -212,6 +212,49 @@ TEST(Direct, MemoryIsMappedAnewBetweenMessages) {
     }
 }
 
+// A send that was being written when it was called off, and nobody polls any more.
+TEST(Direct, MemoryOfWhatWasCalledOffMayBeGivenUp) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        Ends ends({.seed = seed}, kDirectBytes);
+        Mapping source(5 * kWriteBytesMax);
+        Mapping target(5 * kWriteBytesMax);
+        Ticket sent;
+        Ticket received;
+        ends.ends[1]->recv(0, {}, target.get(), 5 * kWriteBytesMax, received);
+        ends.ends[0]->send(1, {}, source.get(), 5 * kWriteBytesMax, sent);
+        ASSERT_TRUE(ends.run_until([&] { return ends.verbs.writes() > 2; }));
+        ends.ends[0]->cancel(sent);
+        ends.ends[1]->cancel(received);
+        EXPECT_EQ(ends.verbs.exposed(), 1u);
+        ends.ends[0]->give_up_memory();
+        expect_nothing_left(ends);
+        source.unmap();
+        target.unmap();
+        // What was on its way fails.
+        for (int i = 0; i < 1000; ++i) ends.verbs.pump();
+        ends.ends[0]->give_up_memory();
+        expect_nothing_left(ends);
+        ASSERT_TRUE(ends.run_until([&] { return !ends.ends[0]->error().empty(); }));
+        expect_nothing_left(ends);
+    }
+}
+
+// And what was not stays where it is.
+TEST(Direct, GivingUpMemoryLeavesWhatGoesOn) {
+    Ends ends({}, kDirectBytes);
+    std::deque<Letter> letters;
+    Prng prng(12);
+    Letter& letter = write(letters, prng, 0, 1, 5 * kWriteBytesMax);
+    recv(ends, letter);
+    send(ends, letter);
+    while (!is_over(letter)) {
+        for (auto& end : ends.ends) end->give_up_memory();
+        ends.turn();
+    }
+    EXPECT_EQ(letter.got, letter.sent);
+    expect_nothing_left(ends);
+}
+
 // Whenever a send is called off: half a message is none, and the next one comes.
 TEST(Direct, ASendThatIsGivenUpFailsItsReceive) {
     for (uint32_t turns = 0; turns < 40; turns += 6) {
