@@ -29,7 +29,7 @@ typedef enum tutti_multicast_fabric {
 typedef enum tutti_multicast_protection {
     TUTTI_MULTICAST_AUTHENTICATED, /* cannot make a packet or change one */
     TUTTI_MULTICAST_ENCRYPTED,     /* nor read one */
-    TUTTI_MULTICAST_HEADERS,       /* cannot make one, but can change data where packets pass */
+    TUTTI_MULTICAST_HEADERS,       /* cannot make one, but can send one again with other data */
     TUTTI_MULTICAST_UNPROTECTED    /* can make packets */
 } tutti_multicast_protection;
 

@@ -66,7 +66,8 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
      "from 1 to 255"},
     {{"TUTTI_MCAST_RATE", "--mcast-rate", "RATE|auto", "auto",
       "Bits per second at which a sender multicasts, as in 25mbit or 10Gbit; auto: as the slowest "
-      "receiver measured it when the communicator was first used."},
+      "receiver measured it when the communicator was first used. No faster than packets are "
+      "coded (TUTTI_MCAST_CODE)."},
      [](Settings& s, std::string_view v) { return set_rate(s.mcast.bits_per_s, v); },
      [](const Settings& s) {
          return s.mcast.bits_per_s == 0 ? "auto" : shown(s.mcast.bits_per_s) + "bit";
@@ -74,8 +75,9 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
      "from 1mbit to 1000gbit"},
     {{"TUTTI_MCAST_CODE", "--mcast-code", "all|header|none", "all",
       "What the code of a multicast packet covers, for fabrics that nobody else reaches: all; "
-      "header, all but the payload, which then can be changed on its way; none, and whoever joins "
-      "the address can forge packets. TUTTI_MCAST_SECRET=1 covers all. See "
+      "header, all but the payload, so that whoever joins can send a packet again with other data; "
+      "none, and whoever joins can forge packets, and end or hang the job. TUTTI_MCAST_SECRET=1 "
+      "covers all. See "
       "docs/protocol/multicast.md."},
      [](Settings& s, std::string_view v) {
          return assign(s.mcast.code, parse_word<McastCode>(v, {{"all", McastCode::kAll},

@@ -46,12 +46,11 @@ bool InterNode::is_over() {
     return is_sound_ && !notes_.is_busy() && !owes_multicasts() && !owes_messages();
 }
 
-// Of a failed team's calls. Others may still come by its messages for what they miss.
+// Of a failed team's calls. Others may still come by its messages for what they miss, also where
+// multicast fails only now.
 void InterNode::give_up_memory() {
-    if (!verbs_.messages) return;
-    const bool is_needed = owes_multicasts();
+    if (!verbs_.messages || owes_multicasts()) return;
     const auto held = hold();
-    if (is_needed && multicast_.route->route().has_failed()) return;
     verbs_.messages->give_up_memory();
 }
 

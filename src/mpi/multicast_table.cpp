@@ -128,9 +128,8 @@ std::string fabric_text(const Info& info) {
 constexpr const char* kProtections[] = {
     "authenticated, readable by whoever joins",
     "encrypted",
-    "headers authenticated, data readable by whoever joins, and changed unseen by whoever can "
-    "where "
-    "packets pass (TUTTI_MCAST_CODE=header)",
+    "headers authenticated: whoever joins reads packets, and can send them again with other data "
+    "(TUTTI_MCAST_CODE=header)",
     "not authenticated: whoever joins reads packets, and can forge them (TUTTI_MCAST_CODE=none)",
 };
 // What the code covers, as the setting has it.

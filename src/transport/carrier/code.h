@@ -4,12 +4,13 @@
 //
 // The code alone: SipHash-2-4 with 128 bits, libsodium's crypto_shorthash_siphashx24: a keyed
 // function made for short inputs. Over headers: the same over the header of a data packet and its
-// length, and over all of any other, so what the protocol goes by is as safe as before. Without:
-// the key's first half stands where the code would, and keeps groups apart that have one number.
-// With secrecy: ChaCha20-Poly1305 (RFC 8439), all behind the common header encrypted, the header
-// covered by the code as well. Its nonce is the header's own bytes of group, sender and counter,
-// which no two packets under a key have alike (mcast/packet.h, I3); a sequence number would not do,
-// for a repair has another header than the packet that was lost.
+// length, and over all of any other, so what the protocol goes by is as safe as before, but for
+// what a release by multicast says of parts that crossed (exec/meet.cpp). Without: the key's first
+// half stands where the code would, and keeps groups apart that have one number. With secrecy:
+// ChaCha20-Poly1305 (RFC 8439), all behind the common header encrypted, the header covered by the
+// code as well. Its nonce is the header's own bytes of group, sender and counter, which no two
+// packets under a key have alike (mcast/packet.h, I3); a sequence number would not do, for a repair
+// has another header than the packet that was lost.
 //
 // Measured on an AMD EPYC (bench/code_bench.cpp): 40 ns for 76 bytes and 0.5 us for 1,440 by the
 // code over all, 40 ns for either over headers, 4 without, 0.3 and 1.4 us with secrecy: a member
@@ -33,8 +34,8 @@ namespace tutti::transport::carrier {
 enum class Protection : uint32_t {
     kAll = 0,     // nobody else can make a packet, or change one
     kSecret = 1,  // and packets are encrypted
-    kHeader = 2,  // as kAll, but who can change packets on their way can change their payload
-    kNone = 3     // who reads a packet can make others
+    kHeader = 2,  // nobody else can make a packet; who reads one can send it with other payload
+    kNone = 3     // who reads a packet can make others, and end the job
 };
 Protection protection_of(const McastSettings& settings);
 

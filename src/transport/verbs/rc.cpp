@@ -302,7 +302,9 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
         }
         // The other end could not register its memory.
         give_back(operation);
-        const size_t room = header.slots * slot_bytes_ - sizeof header;
+        // What the header says of it may be another by now: a broken peer writes there.
+        const uint32_t filled = at.slots.first_count(stream);
+        const size_t room = filled * slot_bytes_ - sizeof header;
         if (header.piece_bytes != std::min(room, operation.bytes - operation.done)) {
             fail_pair(pair, "a piece of a message has a wrong size");
             return;
@@ -312,7 +314,7 @@ void Rc::advance_recvs(uint32_t pair, uint32_t stream) {
                         header.piece_bytes);
         }
         operation.done += header.piece_bytes;
-        if (polls_tails_) hide_data(pair, slot, header);
+        if (polls_tails_) hide_data(pair, {slot, filled}, header.number);
         at.slots.release(stream);
         if (operation.done == operation.bytes) {
             end_recv(pair, stream, State::kDone, ++of.received);

@@ -193,7 +193,7 @@ class Rc final : public Transport {
     void take_piece(uint32_t pair, uint32_t slot);
     void prepare_tails();
     bool take_tails(uint32_t pair);
-    void hide_data(uint32_t pair, uint32_t slot, const SlotHeader& header);
+    void hide_data(uint32_t pair, const Room& room, uint64_t number);
     void look_for_tails();
     void note(uint32_t pair, const char* why, const char* more = "");
     void write_error(uint32_t pair, const char* why, const char* more);

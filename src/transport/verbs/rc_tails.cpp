@@ -51,10 +51,10 @@ bool Rc::take_tails(uint32_t pair) {
 }
 
 // What looks like a number in a slot that is given back, since data of a longer piece lay there.
-void Rc::hide_data(uint32_t pair, uint32_t slot, const SlotHeader& header) {
-    for (uint32_t i = 1; i < header.slots; ++i) {
-        std::byte* end = header_memory(pair, slot - i, false);
-        std::memcpy(end + offsetof(SlotHeader, number), &header.number, sizeof header.number);
+void Rc::hide_data(uint32_t pair, const Room& room, uint64_t number) {
+    for (uint32_t i = 1; i < room.count; ++i) {
+        std::byte* end = header_memory(pair, room.slot - i, false);
+        std::memcpy(end + offsetof(SlotHeader, number), &number, sizeof number);
     }
 }
 

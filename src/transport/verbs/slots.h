@@ -24,6 +24,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -51,8 +52,7 @@ inline constexpr uint32_t kTellAfter = 10;
 // Sooner where all pieces go by the shared ones, so that one is free for the next piece in time.
 inline constexpr uint32_t kTellTailsAfter = 6;
 inline constexpr uint32_t kNoSlot = UINT32_MAX;
-// As many a piece has at most: half of the shared ones, so that one half is written while the other
-// is read.
+// As many a piece has at most: half of the shared ones, so that two of them have room.
 inline constexpr uint32_t kPieceSlots = (kSlots - kStreams) / 2;
 // Of an end: what others count in, and where former values go that nobody asks for.
 inline constexpr uint32_t kCounter = 0;
@@ -150,6 +150,10 @@ class Slots {
     bool arrive(uint32_t slot, const SlotHeader& header);
     // Where the stream's first piece that has not been read ends; kNoSlot.
     [[nodiscard]] uint32_t first(uint32_t stream) const { return first_[stream]; }
+    // How many slots that one fills.
+    [[nodiscard]] uint32_t first_count(uint32_t stream) const {
+        return static_cast<uint32_t>(std::popcount(filled_[first_[stream]]));
+    }
     // That piece has been read: its slots may be written again.
     void release(uint32_t stream);
     // One bit a slot, which turns over whenever the slot is given back.

@@ -126,7 +126,6 @@ TEST(Cost, CallsAllocateNothing) {
     });
 }
 
-// That a call is left to the host is answered from memory, whatever the root.
 // The MPI layer asks in MPI_Init, where want of memory is nobody's to tell.
 TEST(Cost, SettingsAreReadWithoutMemory) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
@@ -139,6 +138,7 @@ TEST(Cost, SettingsAreReadWithoutMemory) {
     EXPECT_STREQ(value, "1");
 }
 
+// That a call is left to the host is answered from memory, whatever the root.
 TEST(Cost, CallsLeftToTheHostAllocateNothing) {
     if (TUTTI_TEST_SANITIZED) GTEST_SKIP() << "a sanitizer has its own malloc";
     constexpr uint32_t kRanks = 3;

@@ -198,8 +198,8 @@ TEST(Verbs, ABarrierByACounterIsAnAdditionOfEachHost) {
     }
 }
 
-// The counter shows that somebody does, and notes who, and what.
-TEST(Verbs, WhoIsCountedAndRunsAnotherCallIsNamed) {
+// The counter shows that somebody does, and notes, where they come in time, who, and what.
+TEST(Verbs, WhoIsCountedAndRunsAnotherCallIsFoundOut) {
     Cluster cluster(4, {kOn, "TUTTI_HOSTS=4", "TUTTI_BARRIER=counter"});
     cluster.run([&](uint32_t rank, tutti_team* team) {
         ASSERT_EQ(meet(team), TUTTI_OK) << tutti_team_message(team);

@@ -131,7 +131,7 @@ TEST(MulticastTable, SaysWhoCanReadThePackets) {
         EXPECT_EQ(multicast_json(rows)[0]["code"], code);
     };
     said(TUTTI_MULTICAST_ENCRYPTED, "encrypted; ", true, "all");
-    said(TUTTI_MULTICAST_HEADERS, "headers authenticated, data readable by whoever joins, and ",
+    said(TUTTI_MULTICAST_HEADERS, "headers authenticated: whoever joins reads packets, and can ",
          false, "header");
     said(TUTTI_MULTICAST_UNPROTECTED, "not authenticated: whoever joins reads packets, and can ",
          false, "none");

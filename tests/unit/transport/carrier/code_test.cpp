@@ -220,7 +220,9 @@ TEST(Header, CoversTheLength) {
 TEST(Header, OtherPacketsAreCoveredWhole) {
     const Key key = key_of(Protection::kHeader);
     const std::vector<std::byte> heard(12, std::byte{5});
+    const std::vector<std::byte> ranges(16);
     const mcast::Body bodies[] = {mcast::Heartbeat{9, 2, true},
+                                  mcast::Nak{1, false, 7, ranges},
                                   mcast::Ack{1, 2, 3, 1},
                                   mcast::Ask{1, 2, 3},
                                   mcast::Failure{},
