@@ -21,6 +21,8 @@ exec::Arguments arguments_of(const node::Call& call, uint32_t rank) {
 // How long a rank waits to be told of a message that it cannot be sure of: some tellings of its
 // calls (inter_node_control.cpp) fall into it, and answers of those who wait themselves.
 constexpr uint64_t kAskNs = 1'000'000'000;
+// Likewise where nothing else can be had: longer than whoever finds out is held (Control::is_due).
+constexpr uint64_t kAskWhoNs = 10'000'000'000;
 
 constexpr const char* kNoWayOn = "no way on after multicast failed";
 
@@ -146,9 +148,10 @@ Step ProgramRunner::step_failure() {
         return begin_withdrawal();
     }
     // A long message of this kind, or one of several; a note may tell what it is.
-    if (with.is_counted || (with.is_short && inter_node_->may_take_less())) {
+    const bool asks_who = with.is_counted && inter_node_->notes().is_on();
+    if (asks_who || (with.is_short && inter_node_->may_take_less())) {
         const uint64_t now = members_.context.clock().now_ns();
-        if (ask_end_ns_ == 0) ask_end_ns_ = now + kAskNs;
+        if (ask_end_ns_ == 0) ask_end_ns_ = now + (asks_who ? kAskWhoNs : kAskNs);
         if (now < ask_end_ns_) return Step::kBlocked;
     }
     why_ = why_disagreed(*inter_node_, with);
