@@ -348,7 +348,7 @@ TEST(Verbs, APeerThatDiesInACallIsAnErrorOnAll) {
 
 // Not even what a member was sending when another one died.
 TEST(Verbs, AFailedTeamKeepsNoMemoryOnceItIsFreed) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 12; ++i) {
         Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_VERBS_DIRECT=4K"});
         std::atomic<uint32_t> calls = 0;
         std::thread killer([&] {
