@@ -26,10 +26,8 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
     {{"TUTTI_MCAST", "--mcast", "auto|on|off", "auto",
       "Hardware multicast across hosts: auto tries it when a communicator has made some calls that "
       "would use it, and does without where it does not reach everybody (not on pretended hosts); "
-      "on "
-      "tries it with every communicator at once, and says in a line where it has none; off does "
-      "not "
-      "try."},
+      "on tries it with every communicator at once, and says in a line where it has none; off "
+      "does not try."},
      [](Settings& s, std::string_view v) {
          return assign(s.mcast.choice, parse_auto_on_off<McastChoice>(v));
      },
@@ -87,8 +85,8 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
      [](const Settings& s) { return shown(kMcastCodes[static_cast<size_t>(s.mcast.code)]); }},
     {{"TUTTI_MCAST_SECRET", "--mcast-secret", "0|1", "0",
       "Multicast packets are encrypted, so that only the job's own processes can read them. "
-      "Without "
-      "it nobody else can forge or change one, but whoever joins the address reads the data."},
+      "Without it nobody else can forge or change one, but whoever joins the address reads the "
+      "data."},
      [](Settings& s, std::string_view v) { return assign(s.mcast.secret, parse_switch(v)); },
      [](const Settings& s) { return shown(s.mcast.secret); }},
     {{"TUTTI_MCAST_THREAD", "--mcast-thread", "0|1", "1",

@@ -477,8 +477,9 @@ Result<std::unique_ptr<carrier::Datagrams>> open_datagrams(std::shared_ptr<verbs
     uint32_t receives = kReceivesMax;
     auto end = device->make_ud({receives, kSends});
     const auto are_too_many = [&] { return !end && end.error().code == ErrorCode::kMemory; };
-    while (are_too_many() && receives > kReceivesMin)
+    while (are_too_many() && receives > kReceivesMin) {
         end = device->make_ud({receives /= 2, kSends});
+    }
     if (!end) return end.error();
     auto made =
         std::make_unique<UdDatagrams>(std::move(device), std::move(end.value()), receives, number);
