@@ -351,6 +351,7 @@ Result<Done> TeamMaker::make_across() {
     if (!part) return part.error();
     take(part.value());
     if (auto named = name_hosts(); !named) return named;
+    if (is_crowded_) inter_node_->set_crowded();
     const std::string& name = team_->members().name;
     auto verbs = make_verbs(context_, all_, *inter_node_, name, is_crowded_);
     if (!verbs) return verbs;

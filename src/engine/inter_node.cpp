@@ -28,6 +28,7 @@ void InterNode::attach(node::Team* node) {
     node_ = node;
     executor_ = std::make_unique<exec::Executor>(
         node, transport(), multicast_.route ? &multicast_.route->route() : nullptr);
+    executor_->set_clock(context_.clock());
     context_.process_multicast().enroll(*this);
 }
 
@@ -74,6 +75,7 @@ void InterNode::set_multicast(multicast::MulticastOutcome outcome) {
     std::swap(multicast_, outcome);  // what was there goes after the lock
     polls_ = multicast_.route && !context_.settings().mcast.thread;
     if (multicast_.route && is_watched()) multicast_.route->route().watch_all(true);
+    if (multicast_.route && is_crowded_) multicast_.route->route().leave_offers_to_service();
 }
 
 Result<Done> InterNode::reserve(select::Plan& plan) {

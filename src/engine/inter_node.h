@@ -73,6 +73,8 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     void drop_verbs(std::string obstacle);
     // All but the name.
     void describe(tutti_verbs_info& info) const;
+    // This host's ranks outnumber its processors. Before set_multicast().
+    void set_crowded() { is_crowded_ = true; }
     // Once, before attach().
     void set_multicast(multicast::MulticastOutcome outcome);
     // Multicast is tried, after attach(), once calls that would use it come often.
@@ -297,6 +299,7 @@ class InterNode final : public Retired, private multicast::RecoveryClient {
     bool is_announced_ = false;  // the own call has lasted long
     bool is_watched_for_others_ = false;
     bool polls_ = false;  // has multicast, and no thread that serves it
+    bool is_crowded_ = false;
     bool awaits_multicast_ = false;
     uint64_t wished_bytes_ = 0;
     bool awaits_speed_ = false;

@@ -288,6 +288,8 @@ void Executor::set_route(transport::Multicast* route) {
     state_->extent.multicasts = 0;  // of the last call: no numbers of this route
 }
 
+void Executor::set_clock(Clock& clock) { state_->clock = &clock; }
+
 Result<Done> Executor::reserve(const sched::Extent& extent, uint64_t scratch_bytes_max) {
     return state_->reserve(extent, scratch_bytes_max);
 }
@@ -310,12 +312,18 @@ void Executor::start(const sched::Program& program, uint32_t call, const Argumen
 Step Executor::step() {
     State& state = *state_;
     if (state.has_failed) return Step::kFailed;
-    bool has_moved = state.poll_messages();
-    if (!state.has_failed) has_moved |= state.step_multicasts();
+    // Some MPIs give the processor away with each test that finds nothing.
+    const bool seeks_only = state.seeks_only();
+    bool has_moved = seeks_only && state.step_multicasts();
+    if (!state.has_failed) has_moved |= state.poll_messages();
+    if (!state.has_failed && !seeks_only) has_moved |= state.step_multicasts();
     if (state.has_failed) return Step::kFailed;
     has_moved |= state.step_node();
     has_moved |= state.step_work();
-    if (state.lanes_left == 0) return Step::kDone;
+    if (state.lanes_left == 0) {
+        if (state.clock) state.left_ns = state.clock->now_ns();
+        return Step::kDone;
+    }
     return has_moved ? Step::kAdvanced : Step::kBlocked;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/step.h"
 #include "node/team.h"
@@ -47,6 +48,9 @@ class Executor {
 
     // Another one from now on, or none: between calls. Its first multicast is number 0.
     void set_route(transport::Multicast* route);
+    // By it ranks know that they were away, and so may be the last to come to a meeting: who was
+    // looks for a moment before its part goes. Without one all look once. Outlives this.
+    void set_clock(Clock& clock);
 
     // Makes memory for programs of this extent where it is not there yet: the only allocation.
     // An error names the bytes wanted when they are more than scratch_bytes_max. Not during a call.

@@ -53,10 +53,9 @@ transport::State Executor::State::test_heard(Ref ref) {
 // Of the message to it.
 transport::State Executor::State::test_sent(Ref ref) {
     transport::Ticket& ticket = slot_of(ref).meet.sent[ref.index];
+    if (ticket.state != transport::State::kPending) return ticket.state;
     if (!is_near(ref)) return network.test(ticket);
-    if (ticket.state == transport::State::kPending && write_letter(ref)) {
-        ticket.state = transport::State::kDone;
-    }
+    if (write_letter(ref)) ticket.state = transport::State::kDone;
     return ticket.state;
 }
 

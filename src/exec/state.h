@@ -170,6 +170,8 @@ struct Executor::State {
     node::Team* node;
     transport::Transport& network;
     transport::Multicast* route;
+    Clock* clock = nullptr;
+    uint64_t left_ns = 0;  // by it, the last call
 
     // Reserved.
     std::vector<std::unique_ptr<Slot>> slots;
@@ -238,6 +240,8 @@ struct Executor::State {
     [[nodiscard]] bool owes(Ref ref);
     transport::State test_neighbour(Ref ref);
     bool hear(Ref ref);
+    bool hears_all(Ref ref);
+    void look_for_parts(Ref ref);
     bool follow(Ref ref, const adapt::Orders& orders, bool is_told);
     void tell(Ref ref, uint32_t neighbour, adapt::Kind kind);
     void settle(const Hall& hall, std::optional<uint32_t> neighbour, bool is_told);

@@ -67,6 +67,7 @@ class DatagramCarrier final : public Carrier, private Waker, private Service::Wo
 
     // Waker: a rank of this process has found the service asleep.
     void wake() override;
+    void wake_thread() override;
     // Service::Work: what the thread does, under the lock.
     Service::Turn turn() override;
 
@@ -420,6 +421,11 @@ void DatagramCarrier::wake() {
     } else {
         service_.ring();
     }
+}
+
+void DatagramCarrier::wake_thread() {
+    if (service_.is_away()) return wake();
+    if (params_.has_thread && !is_child()) service_.ring();
 }
 
 void DatagramCarrier::poll() {

@@ -161,7 +161,13 @@ Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_
     }
     ++progress_.next;
     ++counters_.sent;
-    if (ring_.must_wake()) wake();
+    if (!ring_.must_wake()) return Sought::kDone;
+    if (leaves_offers_) {
+        ++counters_.wakes;
+        waker_.wake_thread();
+    } else {
+        wake();
+    }
     return Sought::kDone;
 }
 

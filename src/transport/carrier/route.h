@@ -56,6 +56,9 @@ class Route final : public Multicast {
                         Ticket& ticket) override;
     Sought seek(uint64_t number, std::byte* data, size_t bytes) override;
     Sought offer(uint64_t number, const std::byte* data, size_t bytes) override;
+    // Where ranks outnumber processors: whoever sends packets is kept from its processor by those
+    // whom they wake, and would be the last that its own release lets go.
+    void leave_offers_to_service() { leaves_offers_ = true; }
     State test(Ticket& ticket) override;
     [[nodiscard]] std::string error() const override;
     // Whose rings on the ring's bell move what is under way here.
@@ -138,6 +141,7 @@ class Route final : public Multicast {
     Ringers sought_from_ = 0;  // for the next number, while it is sought or offered in vain
     Ticket sought_;
     bool watches_all_ = false;
+    bool leaves_offers_ = false;
     std::array<Posted, kMulticastsInFlightMax> posted_;
     RouteCounters counters_;
     bool has_wrong_size_ = false;

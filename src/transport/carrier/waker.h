@@ -7,7 +7,10 @@ namespace tutti::transport::carrier {
 class Waker {
   public:
     virtual ~Waker() = default;
+    // The caller may do itself what there is to do.
     virtual void wake() = 0;
+    // It does not where the thread sleeps: that does it then.
+    virtual void wake_thread() { wake(); }
 };
 
 // By a byte in the carrier's pipe; one that is there already does for all.

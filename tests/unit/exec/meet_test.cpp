@@ -334,6 +334,77 @@ TEST(Meet, SeeksItsRelease) {
     }
 }
 
+// Runs on with each look at it.
+struct RunningClock final : Clock {
+    explicit RunningClock(uint64_t step) : step_ns(step) {}
+    uint64_t now_ns() override { return ns += step_ns; }
+    uint64_t step_ns;
+    uint64_t ns = 0;
+};
+
+// Two meet, of whom one comes first. Its part has come to the other, which does not find it with
+// the first `held_tests` tests, as with sockets that are looked at with some tests only. Who had
+// left a call `away_ns` before, and whose looks take look_ns each by the clock.
+struct LateCase {
+    uint64_t away_ns;
+    uint64_t look_ns;
+    uint64_t held_tests;
+};
+
+// How many tests there were before its part went, and whether it went: else it released.
+std::pair<uint64_t, bool> tests_of_late(const LateCase& late) {
+    Job<Affine> job(2, 1, true);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    RunningClock clock(late.look_ns);
+    clock.ns = late.away_ns;
+    job.places[0]->executor.set_clock(clock);
+    job.arrive(1, 1, {{1, 2}}, false, reducer);
+    EXPECT_NE(job.places[1]->executor.step(), Step::kDone);
+    const uint64_t posted = job.network.posted_count;
+    const uint64_t tests = job.network.tests;
+    job.network.held_tests = late.held_tests;
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    job.network.held_tests = 0;
+    const uint64_t tests_taken = job.network.tests - tests;
+    for (int turn = 0; turn < 10; ++turn) {
+        for (const auto& place : job.places)
+            place->is_done |= place->executor.step() == Step::kDone;
+    }
+    for (const auto& place : job.places) EXPECT_TRUE(place->is_done);
+    return {tests_taken, job.network.posted_count - posted == 2};  // its receive, and its part
+}
+
+// Who comes last then releases, and sends no part that would cross the other.
+TEST(Meet, WhoWasAwayLooksAgainBeforeItsPartGoes) {
+    EXPECT_EQ(tests_of_late({2'000'000, 1'000, 0}), std::pair(uint64_t{1}, false));
+    EXPECT_EQ(tests_of_late({2'000'000, 1'000, 23}), std::pair(uint64_t{24}, false));
+    EXPECT_EQ(tests_of_late({2'000'000, 1'000, 100}), std::pair(uint64_t{24}, true));
+}
+
+TEST(Meet, LooksThatTakeLongEnd) {
+    EXPECT_EQ(tests_of_late({2'000'000, 20'000, 100}), std::pair(uint64_t{5}, true));
+}
+
+TEST(Meet, WhoWasNotAwaySendsItsPartAtOnce) {
+    EXPECT_EQ(tests_of_late({900'000, 1'000, 0}), std::pair(uint64_t{0}, true));
+}
+
+// A test that finds nothing may cost the processor.
+TEST(Meet, WhoIsReleasedTestsNoMessage) {
+    Job<Affine> job(2, 1, true);
+    node::Reducer reducer;
+    reducer.kernel = fold_all<Affine, then>;
+    job.arrive(1, 1, {{1, 2}}, false, reducer);
+    EXPECT_NE(job.places[1]->executor.step(), Step::kDone);
+    job.arrive(0, 1, {{1, 2}}, false, reducer);
+    EXPECT_NE(job.places[1]->executor.step(), Step::kDone) << "its part has been taken";
+    EXPECT_EQ(job.places[0]->executor.step(), Step::kDone);
+    const uint64_t tests = job.network.tests;
+    EXPECT_EQ(job.places[1]->executor.step(), Step::kDone);
+    EXPECT_EQ(job.network.tests, tests);
+}
+
 TEST(Meet, SaysWhoIsToReleaseIt) {
     Job<Affine> job(2, 1, true);
     node::Reducer reducer;

@@ -37,7 +37,9 @@ class RingMemory {
 
 struct CountingWaker final : transport::carrier::Waker {
     void wake() override { ++wakes; }
+    void wake_thread() override { ++thread_wakes; }
     int wakes = 0;
+    int thread_wakes = 0;
 };
 
 inline std::vector<std::byte> ring_bytes_of(uint64_t number, size_t bytes) {

@@ -248,6 +248,23 @@ TEST_F(RingTest, ARouteSleepsForWhatItSeeks) {
     EXPECT_EQ(route.awaited(), 0u);
 }
 
+// Where ranks outnumber processors. What is multicast by a call's root is another matter.
+TEST_F(RingTest, ARouteLeavesItsOffersToTheService) {
+    test::CountingWaker waker;
+    constexpr std::array<mcast::Member, 4> kMemberOf{0, 0, 0, 1};
+    Route route(ring_, waker, {.rank = 0, .member_of_rank = kMemberOf});
+    ring_.header().sleep = RingHeader::kWakeIfFilled;
+    std::array<std::byte, 100> place{};
+    ASSERT_EQ(route.offer(0, place.data(), place.size()), Multicast::Sought::kDone);
+    EXPECT_EQ(waker.wakes, 1);
+    EXPECT_EQ(waker.thread_wakes, 0);
+    route.leave_offers_to_service();
+    ASSERT_EQ(route.offer(1, place.data(), place.size()), Multicast::Sought::kDone);
+    EXPECT_EQ(waker.wakes, 1);
+    EXPECT_EQ(waker.thread_wakes, 1);
+    EXPECT_EQ(route.counters().wakes, 2u);
+}
+
 TEST_F(RingTest, RanksLeaveOneByOneAndSeeTheEnd) {
     ring_.header().sleep = RingHeader::kAwake;
     EXPECT_FALSE(ring_.leave_team());
