@@ -71,7 +71,7 @@ class Ways {
     Result<Done> take_turn(End& sender);
     Result<Done> sleep(End& end);
     static Result<Done> arm(End& end) {
-        if (end.endpoint->arm()) return Done{};
+        if (end.endpoint->arm(transport::verbs::Events::kAll)) return Done{};
         return Error{ErrorCode::kNetwork, "no event can be had"};
     }
 

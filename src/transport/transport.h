@@ -89,8 +89,8 @@ class Transport {
     // Looks once at what has come and gone, for all tickets: before some of them are tested. For
     // fabrics that tell by one queue; where test() looks for itself there is nothing to do.
     virtual void poll() {}
-    // Of fabrics that one can sleep for: readable when poll() has something to do since arm() said
-    // true. -1: who waits for the messages that are under way must poll.
+    // Of fabrics that one can sleep for: readable when poll() can end something, or let others go on,
+    // since arm() said true. -1: who waits for the messages that are under way must poll.
     [[nodiscard]] virtual int wait_fd() { return -1; }
     // Before a sleep, behind a fruitless look at all tickets. False: no sleep, something has come.
     [[nodiscard]] virtual bool arm() { return false; }

@@ -21,6 +21,7 @@ using transport::verbs::Add;
 using transport::verbs::Completion;
 using transport::verbs::DirectWrite;
 using transport::verbs::Endpoint;
+using transport::verbs::Events;
 using transport::verbs::Need;
 using transport::verbs::PairCard;
 using transport::verbs::PortCard;
@@ -77,6 +78,7 @@ struct FakeVerbs::Queue {
     std::vector<Room> rooms;  // of the last receives, in turn
     uint32_t first_packet = 0;
     uint32_t awaited_packet = 0;  // the other end's first, as it was told
+    bool ends_quietly = false;    // what was posted last tells and does not wake
     uint64_t posted = 0;
     uint64_t arrived = 0;
     uint64_t polled = 0;  // completions have been polled up to this write
@@ -133,6 +135,9 @@ struct FakeVerbs::Node {
     size_t entries = 0;
     Fd told;  // where one may sleep
     bool is_armed = false;
+    bool is_armed_for_all = false;
+    uint32_t quiet_ends = 0;  // of its queues
+    uint64_t tells = 0;
 
     Posted& at(uint32_t pair, uint64_t which) {
         std::vector<Posted>& ring = queues[pair].ring;
@@ -183,6 +188,7 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
     }
     int poll(std::span<Completion> completions) override {
         if (node_.is_overrun) return -1;
+        look_for_quiet_ends();
         const size_t count = std::min(completions.size(), node_.seen.size());
         for (size_t i = 0; i < count; ++i) {
             const Completion& one = completions[i] = node_.seen[i];
@@ -192,13 +198,15 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
         return static_cast<int>(count);
     }
     [[nodiscard]] int wait_fd() const override { return node_.told.get(); }
-    bool arm() override {
+    bool arm(Events of) override {
         uint64_t count = 0;
         if (node_.told.get() < 0) return false;
+        look_for_quiet_ends();
         static_cast<void>(!::read(node_.told.get(), &count, sizeof count));
         // Things go on meanwhile.
         for (uint64_t n = verbs_.prng_.below(3); n > 0 && !verbs_.is_idle(); --n) verbs_.pump();
         ++verbs_.arms_;
+        node_.is_armed_for_all |= of == Events::kAll;
         return node_.is_armed = true;
     }
     [[nodiscard]] const char* status_text(int status) const override {
@@ -209,6 +217,9 @@ class FakeEndpoint final : public Endpoint, public transport::verbs::Sends {
     }
 
   private:
+    void look_for_quiet_ends() {
+        if (node_.quiet_ends > 0) verbs_.fault_ = "nobody is woken";
+    }
     template <class... What>
     int post(uint32_t pair, const What&... what) {
         const FakeVerbs::Queue& queue = node_.queues[pair];
@@ -292,10 +303,24 @@ void FakeVerbs::post(Node& node, uint32_t pair, const Write& write, bool is_send
     posted.is_direct = posted.is_add = false;
     slot_bytes_ += write.bytes;
     if (write.offset + write.bytes > node.memory.size()) fault_ = "a write from elsewhere";
+    hear_of(node, queue, posted.write);
     const bool is_packet = write.bytes <= node.need.mtu_bytes;
     if (!posted.write.tells && !is_packet) ++long_untold_;
     launch(node, pair, number);
 }
+
+// What is posted at once has to end with a write that wakes, or with a piece for who looks in
+// memory (a write that neither tells nor is empty): else its receiver may sleep over what came
+// before.
+void FakeVerbs::hear_of(Node& node, Queue& queue, const Write& write) {
+    if (!write.tells && write.bytes == 0) return;
+    const bool is_quiet = write.tells && !write.wakes;
+    node.quiet_ends += is_quiet ? 1 : 0;
+    node.quiet_ends -= queue.ends_quietly ? 1 : 0;
+    queue.ends_quietly = is_quiet;
+}
+
+uint64_t FakeVerbs::tells(uint32_t node) const { return nodes_[node]->tells; }
 
 void FakeVerbs::post(Node& node, uint32_t pair, const DirectWrite& write) {
     Queue& queue = node.queues[pair];
@@ -524,7 +549,7 @@ void FakeVerbs::show(const Event& event) {
         std::atomic_ref(other.words[word]).store(other.added[word], std::memory_order_release);
     }
     if (posted.write.tells) {
-        put(other, {queue.peer_pair, true, 0, 0, posted.write.immediate});
+        put(other, {queue.peer_pair, true, 0, 0, posted.write.immediate}, posted.write.wakes);
     }
 }
 
@@ -566,15 +591,17 @@ void FakeVerbs::flush_recvs(Node& node, uint32_t pair) {
     for (; queue.recvs > 0; --queue.recvs) put(node, {pair, true, kFlushed, 0, 0});
 }
 
-void FakeVerbs::put(Node& node, const Completion& completion) {
+// wakes: of a receive, what its write says.
+void FakeVerbs::put(Node& node, const Completion& completion, bool wakes) {
     if (node.seen.size() == node.entries) {
         node.is_overrun = true;
         return;
     }
     node.seen.push_back(completion);
     ++completions_;
-    if (!node.is_armed) return;
-    node.is_armed = false;
+    const bool is_solicited = wakes || completion.status != 0;
+    if (!node.is_armed || (!is_solicited && !node.is_armed_for_all)) return;
+    node.is_armed = node.is_armed_for_all = false;
     schedule(now_ns_ + delay(), kTell, node.number, 0, 0);
 }
 
@@ -585,6 +612,7 @@ void FakeVerbs::tell(const Event& event) {
     if (node.is_gone) return;
     static_cast<void>(!::write(node.told.get(), &once, sizeof once));
     ++tells_;
+    ++node.tells;
 }
 
 }  // namespace tutti::test

@@ -6,7 +6,7 @@
 // no more, is neither read nor written: the pair fails. An addition happens once, when it arrives;
 // its end's processor sees it later, its own end's is told later still, or before that. Who asks
 // for it is told of a completion by a file descriptor, once, some time after the completion can be
-// polled.
+// polled; who asks for solicited events alone, of no other. Asked for all before that, of all.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,8 @@ class FakeVerbs final : public Clock {
     // Ends that asked to be told, and what was told.
     [[nodiscard]] uint64_t arms() const { return arms_; }
     [[nodiscard]] uint64_t tells() const { return tells_; }
+    // That one endpoint was told, by the order in which they were made.
+    [[nodiscard]] uint64_t tells(uint32_t node) const;
     // All that were ever posted.
     [[nodiscard]] uint64_t writes() const { return writes_; }
     // Of several packets and without an immediate: nobody says that their end lands last.
@@ -61,7 +63,8 @@ class FakeVerbs final : public Clock {
     [[nodiscard]] uint64_t slot_bytes() const { return slot_bytes_; }
     [[nodiscard]] uint64_t exposures() const { return exposures_; }
     [[nodiscard]] uint64_t exposed() const { return exposed_; }
-    // What the code under test did that the specification forbids; empty: nothing.
+    // What the code under test did that the specification forbids, and that it left somebody asleep
+    // (hear_of()); empty: nothing.
     [[nodiscard]] const std::string& fault() const { return fault_; }
 
     struct Node;  // an endpoint
@@ -89,7 +92,8 @@ class FakeVerbs final : public Clock {
     void acknowledge(const Event& event);
     void fail(Node& node, uint32_t pair, int status, uint64_t number);
     void flush_recvs(Node& node, uint32_t pair);
-    void put(Node& node, const transport::verbs::Completion& completion);
+    void put(Node& node, const transport::verbs::Completion& completion, bool wakes = false);
+    void hear_of(Node& node, Queue& queue, const transport::verbs::Write& write);
     void tell(const Event& event);
     uint64_t delay() { return 1 + prng_.below(rules_.delay_ns_max); }
 

@@ -28,11 +28,11 @@ void Channel::open(ibv_context* context) {
 }
 
 // Events lie in the channel, also such of which the completion was polled long ago.
-bool Channel::arm(ibv_cq* queue) {
+bool Channel::arm(ibv_cq* queue, Events of) {
     if (fd() < 0) return false;
     take();
     if (unacknowledged_ >= kAcknowledgeAt) acknowledge(queue);
-    has_failed_ = ibv_req_notify_cq(queue, 0) != 0;
+    has_failed_ = ibv_req_notify_cq(queue, of == Events::kSolicited ? 1 : 0) != 0;
     return !has_failed_;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a completion queue wakes who sleeps for it: a completion channel, whose file descriptor
-// becomes readable once a completion has come behind arm().
+// becomes readable once such a completion has come as arm() asked for.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Channel {
     [[nodiscard]] ibv_comp_channel* handle() const { return channel_; }
     // -1: there is none, or none any more.
     [[nodiscard]] int fd() const { return channel_ && !has_failed_ ? channel_->fd : -1; }
-    bool arm(ibv_cq* queue);
+    bool arm(ibv_cq* queue, Events of = Events::kAll);
     // Takes off what it has told; true: something.
     bool take();
     // Before the queue goes, which waits for events that were taken off and not acknowledged.

@@ -57,7 +57,12 @@ struct Write {
     uint32_t immediate = 0;
     bool is_signaled = false;  // its completion is told, and says that all before are complete
     uint64_t number = 0;       // which that brings; below 2^40
+    bool wakes = true;         // of one that tells: its receive's completion is a solicited event
 };
+
+// Of which completions who sleeps is told. Solicited ones are those of receives whose write wakes,
+// and all that have failed; those of own writes, when they succeed, are none.
+enum class Events : uint8_t { kAll, kSolicited };
 
 // An addition to a word of the other end, at once: of several that come through the device that has
 // the word none is lost, and each is told another sum. The processor of that end sees it by
@@ -130,11 +135,15 @@ class Endpoint {
     virtual int recv(uint32_t pair) = 0;
     // How many; below 0: the queue was overrun, nothing can be relied on any more.
     virtual int poll(std::span<Completion> completions) = 0;
-    // Readable once a completion has come behind arm(); -1: there is none.
+    // Readable once such a completion has come as arm() asked for; -1: there is none.
     [[nodiscard]] virtual int wait_fd() const { return -1; }
-    // What the fd has told is taken off, and it will tell of the next completion, not of those that
-    // are there: whoever is to sleep polls once more. False: it will not tell, nor be there again.
-    virtual bool arm() { return false; }
+    // What the fd has told is taken off, and it will tell of the next of these completions, not of
+    // those that are there: whoever is to sleep polls once more. It may tell of others, too. False:
+    // it will not tell, nor be there again.
+    virtual bool arm(Events of) {
+        static_cast<void>(of);
+        return false;
+    }
     // For who compares; nullptr: there are none.
     [[nodiscard]] virtual Sends* sends() { return nullptr; }
     // Static.

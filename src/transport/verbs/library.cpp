@@ -78,7 +78,7 @@ class LibraryEndpoint final : public Endpoint, public Sends {
     int recv(uint32_t pair) override { return post_recv(pair, nullptr); }
     int poll(std::span<Completion> completions) override;
     [[nodiscard]] int wait_fd() const override { return channel_.fd(); }
-    bool arm() override { return channel_.arm(queue_); }
+    bool arm(Events of) override { return channel_.arm(queue_, of); }
     [[nodiscard]] Sends* sends() override { return this; }
     int send(uint32_t pair, const Write& write) override;
     int recv_into(uint32_t pair, size_t offset, size_t bytes) override;
@@ -229,6 +229,7 @@ int LibraryEndpoint::write(uint32_t pair, const Write& write) {
     ibv_send_wr request = request_of(pair, write, from);
     request.opcode = write.tells ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
     request.imm_data = htonl(write.immediate);
+    if (write.tells && write.wakes) request.send_flags |= IBV_SEND_SOLICITED;
     request.wr.rdma.remote_addr = others_[pair].address + write.remote_offset;
     request.wr.rdma.rkey = others_[pair].key;
     ibv_send_wr* bad = nullptr;

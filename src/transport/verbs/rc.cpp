@@ -176,8 +176,11 @@ Room Rc::take_room(uint32_t pair, uint32_t stream, uint32_t wanted, Piece piece)
     return slots.take(stream, wanted, piece == Piece::kWhole);
 }
 
-// False where the pair has failed.
-bool Rc::write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data) {
+// False where the pair has failed. Who sleeps there is woken by the last piece of a message, and by
+// one behind which the next has to wait, for slots that it may have to give back: so what is posted
+// at once ends with one that wakes.
+bool Rc::write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data,
+                     bool is_last) {
     Slots& slots = pairs_[pair].slots;
     header.slots = static_cast<uint8_t>(room.count);
     slots.sign(header, room.tells);
@@ -193,6 +196,7 @@ bool Rc::write_piece(uint32_t pair, const Room& room, SlotHeader header, const v
     write.immediate = room.slot;
     write.number = slots.write(room);
     write.is_signaled = slots.must_signal(write.number, true);
+    write.wakes = is_last || !slots.may_go_on(header.stream);
     return post(pair, write);
 }
 
@@ -214,7 +218,8 @@ bool Rc::send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece 
                             .stream = static_cast<uint8_t>(stream),
                             .piece = piece};
     const std::byte* data = bytes > 0 ? operation.source + operation.done : nullptr;
-    if (!write_piece(pair, room, header, data)) return false;
+    const bool is_last = piece != Piece::kData || bytes == left;
+    if (!write_piece(pair, room, header, data, is_last)) return false;
     operation.done += piece == Piece::kGivenUp ? left : bytes;
     operation.is_begun = true;
     return true;

@@ -165,7 +165,8 @@ class Rc final : public Transport {
     void advance(uint32_t pair);
     void advance_sends(uint32_t pair);
     Room take_room(uint32_t pair, uint32_t stream, uint32_t wanted, Piece piece);
-    bool write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data);
+    bool write_piece(uint32_t pair, const Room& room, SlotHeader header, const void* data,
+                     bool is_last);
     bool send_piece(uint32_t pair, uint32_t stream, Operation& operation, Piece piece);
     bool send_direct(uint32_t pair, uint32_t stream, Operation& operation);
     bool write_direct(uint32_t pair, Operation& operation);
@@ -182,6 +183,7 @@ class Rc final : public Transport {
     void end_recv(uint32_t pair, uint32_t stream, State state, uint64_t order = 0);
     void tell(uint32_t pair, uint32_t also);
     bool take_completions();
+    [[nodiscard]] bool awaits_completion(const Pair& at) const;
     void look_if_due();
     void look(uint32_t pair);
     bool post(uint32_t pair, const Write& write);

@@ -148,7 +148,7 @@ void Rc::make_offers(uint32_t pair) {
         const SlotHeader header{
             .bytes = sizeof offer, .piece_bytes = sizeof offer, .stream = kOffers};
         const Room room = take_room(pair, kOffers, 1, Piece::kData);
-        if (room.slot == kNoSlot || !write_piece(pair, room, header, &offer)) return;
+        if (room.slot == kNoSlot || !write_piece(pair, room, header, &offer, true)) return;
         at.offering &= ~(1u << stream);
     }
 }

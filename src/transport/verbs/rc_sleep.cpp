@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Before a sleep; and the look whether others are there, which who sleeps does there.
+#include <algorithm>
+#include <bit>
+
 #include "transport/verbs/rc.h"
 
 namespace tutti::transport::verbs {
@@ -13,10 +16,31 @@ constexpr uint64_t kLookNs = 1'000'000'000;
 
 // A completion that has come before the queue was told to speak is not spoken of, so this looks
 // behind that. Who sleeps polls seldom: the clock is looked at each time.
+//
+// The other ends see to it that what they have posted at once ends with a solicited event; of the
+// own writes' completions only who asks for all events is told.
 bool Rc::arm() {
-    if (polls_tails_ || !endpoint_->arm()) return false;
+    if (polls_tails_) return false;
     look_if_due();
+    const bool wants_all = std::any_of(pairs_.get(), pairs_.get() + peers_.size(),
+                                       [this](const Pair& at) { return awaits_completion(at); });
+    if (!endpoint_->arm(wants_all ? Events::kAll : Events::kSolicited)) return false;
     return !take_completions();
+}
+
+// Something here goes on when own writes are complete, perhaps without a word of the other end.
+bool Rc::awaits_completion(const Pair& at) const {
+    if (at.has_failed) return false;
+    if (is_closing_ || !at.slots.may_write()) return true;
+    if (at.offering != 0 && at.slots.awaits_completion(kOffers)) return true;
+    for (uint32_t left = at.sending; left != 0; left &= left - 1) {
+        const auto stream = static_cast<uint32_t>(std::countr_zero(left));
+        const Direct direct = at.streams[stream].sends.first->direct;
+        if (direct == Direct::kAnnounced) continue;  // an offer wakes
+        const bool is_direct = direct == Direct::kOffered || direct == Direct::kTold;
+        if (is_direct || at.slots.awaits_completion(stream)) return true;
+    }
+    return false;
 }
 
 void Rc::look_if_due() {

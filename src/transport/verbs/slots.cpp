@@ -29,7 +29,7 @@ Slots::Slots() {
 
 uint32_t Slots::available(uint32_t slots) const {
     uint32_t found = 0;
-    uint32_t candidates = ~(taken_ ^ heard_) & slots;
+    uint32_t candidates = given_back(slots);
     for (; candidates != 0; candidates &= candidates - 1) {
         const auto slot = static_cast<uint32_t>(std::countr_zero(candidates));
         if (is_complete(write_of_[slot])) found |= 1u << slot;
@@ -39,6 +39,14 @@ uint32_t Slots::available(uint32_t slots) const {
 
 bool Slots::has_none() const {
     return chooses_ahead_ ? ahead_ == kNoSlot : available(kShared) == 0;
+}
+
+bool Slots::may_go_on(uint32_t stream) const {
+    return may_write() && (ahead_ != kNoSlot || available(slots_of(stream)) != 0);
+}
+
+bool Slots::awaits_completion(uint32_t stream) const {
+    return available(slots_of(stream)) != given_back(slots_of(stream));
 }
 
 // Single ones: the stream's own first, so that the shared ones are there for whoever has more to

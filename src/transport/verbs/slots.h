@@ -130,6 +130,10 @@ class Slots {
     [[nodiscard]] bool must_signal(uint64_t number, bool is_piece = false) const {
         return number % kSignalEvery == 0 || (is_piece && has_none());
     }
+    // Behind what was written, one more piece of the stream can go.
+    [[nodiscard]] bool may_go_on(uint32_t stream) const;
+    // A slot for the stream was given back, and only that the write before is complete is missing.
+    [[nodiscard]] bool awaits_completion(uint32_t stream) const;
     // All writes up to this one are complete.
     void complete(uint64_t number);
     [[nodiscard]] bool is_complete(uint64_t number) const { return number <= complete_; }
@@ -163,6 +167,8 @@ class Slots {
     void told() { told_ = freed_; }
 
   private:
+    // Those of these slots that were given back, by bits.
+    [[nodiscard]] uint32_t given_back(uint32_t slots) const { return ~(taken_ ^ heard_) & slots; }
     // Those of these slots that may be written, by bits.
     [[nodiscard]] uint32_t available(uint32_t slots) const;
     // For whoever has no slot of its own left.

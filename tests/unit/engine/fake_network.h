@@ -148,9 +148,9 @@ class FakeNetwork {
             const std::lock_guard lock(network_.mutex_);
             return inner_->look(word);
         }
-        bool arm() override {
+        bool arm(transport::verbs::Events of) override {
             const std::lock_guard lock(network_.mutex_);
-            return inner_->arm();
+            return inner_->arm(of);
         }
         [[nodiscard]] const char* status_text(int status) const override {
             return inner_->status_text(status);

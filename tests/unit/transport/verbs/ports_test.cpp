@@ -219,6 +219,16 @@ TEST(QueuePairs, SendInlineWhatTheDeviceGrants) {
     }
 }
 
+TEST(QueuePairs, WakeByWritesThatSaySo) {
+    FakeLibrary library({{"a"}});
+    const Connected both(library);
+    const auto& writes = library.pairs.back()->writes;
+    for (const auto& [tells, wakes] : {std::pair{true, true}, {true, false}, {false, true}}) {
+        ASSERT_EQ(both.end->write(1, {.tells = tells, .wakes = wakes}), 0);
+        EXPECT_EQ((writes.back().send_flags & IBV_SEND_SOLICITED) != 0, tells && wakes);
+    }
+}
+
 TEST(QueuePairs, AreOfThePartitionThatIsAskedFor) {
     FakePort port;
     port.partitions = {0xffff, 0x0001, 0x8001, 0x0002};

@@ -63,12 +63,25 @@ class Dormitory {
     void turn(Prng& prng) {
         for (Rank rank = 0; rank < kSleepers; ++rank) {
             if (sleeps[rank] && !is_told(rank)) continue;
-            wakes += sleeps[rank] ? 1 : 0;
+            wakes[rank] += sleeps[rank] ? 1 : 0;
             sleeps[rank] = false;
             if (prng.below(3) == 0) continue;  // it is kept from the processor
             ends[rank]->poll();
             sleeps[rank] = prng.below(2) == 0 && ends[rank]->arm();
         }
+    }
+    // Whoever has nothing to do sleeps, and wakes as soon as it is told. Until all sleep for good.
+    void rest() {
+        do {
+            if (!verbs.is_idle()) verbs.pump();
+            for (Rank rank = 0; rank < kSleepers; ++rank) {
+                if (sleeps[rank] && !is_told(rank)) continue;
+                wakes[rank] += sleeps[rank] ? 1 : 0;
+                do ends[rank]->poll();
+                while (!ends[rank]->arm());
+                sleeps[rank] = true;
+            }
+        } while (!all_sleep());
     }
     // For good.
     [[nodiscard]] bool all_sleep() const {
@@ -82,7 +95,7 @@ class Dormitory {
     test::FakeVerbs verbs;
     std::array<std::unique_ptr<Rc>, kSleepers> ends;
     std::array<bool, kSleepers> sleeps{};
-    uint64_t wakes = 0;
+    std::array<uint64_t, kSleepers> wakes{};
 };
 
 struct Parcel {
@@ -107,6 +120,16 @@ Parcel draw(Prng& prng) {
     one.sent.resize(prng.below(4) == 0 ? 40'000 + prng.below(40'000) : prng.below(3000));
     for (std::byte& byte : one.sent) byte = static_cast<std::byte>(prng.next() & 0xff);
     one.got.resize(one.sent.size());
+    return one;
+}
+
+Parcel parcel(Rank from, Rank to, size_t bytes) {
+    Parcel one;
+    one.from = from;
+    one.to = to;
+    one.sent.resize(bytes);
+    for (size_t i = 0; i < bytes; ++i) one.sent[i] = static_cast<std::byte>(i % 251);
+    one.got.resize(bytes);
     return one;
 }
 
@@ -135,12 +158,12 @@ void sleep_through(uint64_t seed) {
             << "nobody wakes them";
     }
     for (const Parcel& one : parcels) ASSERT_EQ(one.got, one.sent);
-    EXPECT_GT(at.wakes, 10u);
+    EXPECT_GT(at.wakes[0] + at.wakes[1] + at.wakes[2], 10u);
     EXPECT_EQ(at.verbs.fault(), "");
 }
 
 TEST(RcSleep, NobodySleepsWhileThereIsSomethingToDo) {
-    const test::Seeds seeds = test::Seeds::wanted(80);
+    const test::Seeds seeds = test::Seeds::wanted(300);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
         SCOPED_TRACE(test::replay(seed));
         sleep_through(seed);
@@ -161,6 +184,71 @@ TEST(RcSleep, WhatCameBeforeKeepsAwake) {
     EXPECT_EQ(one.recv.state, State::kDone);
     EXPECT_TRUE(at.ends[one.to]->arm());
     EXPECT_EQ(at.verbs.tells(), 0u);
+}
+
+// A message that is longer than all slots: its first piece is a packet, then two fill five slots
+// each, and its sender waits for the word about them. So its receiver, asleep, wakes once for each
+// such round, not for each piece, and its sender for the words.
+TEST(RcSleep, ALongMessageWakesOnceForEachRoundOfSlots) {
+    constexpr uint64_t kPieces = 17;
+    constexpr uint64_t kRounds = 7;
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        Dormitory at({.seed = seed});
+        Parcel one = parcel(0, 1, 64u << 10);
+        at.rest();
+        post(at, one);
+        at.rest();
+        ASSERT_TRUE(has_come(one));
+        EXPECT_EQ(one.got, one.sent);
+        EXPECT_EQ(at.wakes, (std::array<uint64_t, kSleepers>{kRounds - 1, kRounds, 0}));
+        EXPECT_EQ(at.verbs.writes(), kPieces + kRounds - 1);
+        EXPECT_EQ(at.verbs.fault(), "");
+    }
+}
+
+// What is put into as many slots as there are is one round: whoever is asleep wakes at its end.
+TEST(RcSleep, AMessageWakesOnceWhereItsSlotsAreThere) {
+    for (const size_t bytes : {size_t{1}, size_t{984}, size_t{985}, size_t{11'144}}) {
+        Dormitory at({});
+        Parcel one = parcel(0, 1, bytes);
+        at.rest();
+        post(at, one);
+        at.sleeps[1] = at.ends[1]->arm();
+        at.rest();
+        EXPECT_TRUE(has_come(one));
+        EXPECT_EQ(at.wakes[1], 1u) << bytes;
+    }
+}
+
+// Long ones straight from memory: who is written to wakes for what is announced and at the end, the
+// sender for the offer and as its writes are complete, of which no solicited event tells.
+TEST(RcSleep, WhoWritesStraightWakesWhenItIsComplete) {
+    Dormitory at({}, true, kDirectBytes);
+    Parcel one = parcel(0, 1, size_t{16} << 20);
+    at.rest();
+    post(at, one);
+    at.rest();
+    EXPECT_TRUE(has_come(one));
+    EXPECT_EQ(one.got, one.sent);
+    EXPECT_EQ(at.wakes, (std::array<uint64_t, kSleepers>{5, 2, 0}));
+    EXPECT_EQ(at.verbs.fault(), "");
+}
+
+// Its queue is full before its slots are used up: the last piece that goes wakes its receiver, and
+// it is woken by its own writes, of which some are told.
+TEST(RcSleep, WhoMayWriteNoMoreWakesAndIsWoken) {
+    Dormitory at({});
+    MessageId counted;
+    counted.is_counted = true;
+    std::array<Ticket, kSends - 2> additions;
+    at.rest();
+    for (Ticket& ticket : additions) at.ends[0]->send(1, counted, nullptr, 0, ticket);
+    Parcel one = parcel(0, 1, 11'144);
+    post(at, one);
+    EXPECT_EQ(at.verbs.writes(), kSends);  // of the message's three pieces two
+    at.rest();
+    EXPECT_TRUE(has_come(one));
+    EXPECT_EQ(at.verbs.fault(), "");
 }
 
 // What was told of a completion that was polled meanwhile wakes once, not for ever.

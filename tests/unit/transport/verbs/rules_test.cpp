@@ -334,7 +334,7 @@ TEST_P(Rules, WhoAsksIsToldOfTheNextCompletion) {
     pollfd fd{ends_[1]->wait_fd(), POLLIN, 0};
     ASSERT_GE(fd.fd, 0);
     for (uint32_t i = 1; i <= 20; ++i) {
-        ASSERT_TRUE(ends_[1]->arm());
+        ASSERT_TRUE(ends_[1]->arm(Events::kAll));
         ASSERT_TRUE(told_[1].empty());
         write(0, {.bytes = 8, .immediate = i, .is_signaled = true, .number = i});
         ASSERT_TRUE(look_until([&] { return ::poll(&fd, 1, 0) == 1; }));
@@ -342,6 +342,43 @@ TEST_P(Rules, WhoAsksIsToldOfTheNextCompletion) {
         ASSERT_EQ(ends_[1]->recv(0), 0);
         expect_write(0, i);
     }
+}
+
+// Of receives whose write says so, and of no own write that succeeds.
+TEST_P(Rules, WhoAsksForSolicitedEventsIsToldOfNoOther) {
+    pollfd fd{ends_[1]->wait_fd(), POLLIN, 0};
+    ASSERT_GE(fd.fd, 0);
+    ASSERT_TRUE(ends_[1]->arm(Events::kSolicited));
+    for (uint32_t i = 1; i <= 4; ++i) {
+        write(0, {.bytes = 8, .immediate = i, .is_signaled = true, .number = i, .wakes = false});
+        EXPECT_EQ(next(1).immediate, i);
+        ASSERT_EQ(ends_[1]->write(0, {.bytes = 8, .is_signaled = true, .number = i}), 0);
+        EXPECT_FALSE(next(1).is_recv);
+        EXPECT_EQ(::poll(&fd, 1, 0), 0) << i;
+    }
+    // Several packets, of which the last one says it.
+    write(0, {.bytes = kLongBytes, .immediate = 5, .is_signaled = true, .number = 5});
+    ASSERT_TRUE(look_until([&] { return ::poll(&fd, 1, 0) == 1; }));
+    EXPECT_EQ(next(1).immediate, 5u);
+}
+
+TEST_P(Rules, WhoAsksForAllIsToldOfOwnWrites) {
+    pollfd fd{ends_[0]->wait_fd(), POLLIN, 0};
+    ASSERT_TRUE(ends_[0]->arm(Events::kSolicited));
+    ASSERT_TRUE(ends_[0]->arm(Events::kAll));
+    write(0, {.bytes = 8, .is_signaled = true, .number = 1, .wakes = false});
+    ASSERT_TRUE(look_until([&] { return ::poll(&fd, 1, 0) == 1; }));
+    expect_write(0, 1);
+}
+
+// Whatever is asked for.
+TEST_P(Rules, WhoSleepsIsToldOfAFailure) {
+    pollfd fd{ends_[0]->wait_fd(), POLLIN, 0};
+    ends_[1].reset();
+    ASSERT_TRUE(ends_[0]->arm(Events::kSolicited));
+    write(0, {.bytes = 8, .number = 1, .wakes = false});
+    ASSERT_TRUE(look_until([&] { return ::poll(&fd, 1, 0) == 1; }));
+    expect_write(test::kRetryExceeded, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fake, Rules, testing::Range(uint64_t{1}, uint64_t{21}));

@@ -86,6 +86,36 @@ TEST(Slots, WritesAreBoundedUntilComplete) {
     EXPECT_TRUE(slots.may_write());
 }
 
+// Until what it has is used up, or too many writes are incomplete.
+TEST(Slots, SayWhetherAnotherPieceCanGo) {
+    Slots slots;
+    for (uint32_t left = kSlots - kStreams; left > 0; --left) {
+        ASSERT_TRUE(slots.may_go_on(3));
+        slots.write(slots.take(0));
+    }
+    EXPECT_TRUE(slots.may_go_on(0));  // the stream's own was the first
+    slots.write(slots.take(0));
+    EXPECT_FALSE(slots.may_go_on(0));
+    EXPECT_TRUE(slots.may_go_on(3));
+    while (slots.may_write()) {
+        ASSERT_TRUE(slots.may_go_on(3));
+        slots.write();
+    }
+    EXPECT_FALSE(slots.may_go_on(3));
+}
+
+// Given back, while the write before is not known to be complete.
+TEST(Slots, SayWhetherAStreamAwaitsACompletion) {
+    Slots slots;
+    const uint64_t number = slots.write(slots.take(2));
+    EXPECT_FALSE(slots.awaits_completion(2));
+    slots.hear(1u << 2);
+    EXPECT_TRUE(slots.awaits_completion(2));
+    EXPECT_FALSE(slots.awaits_completion(3));
+    slots.complete(number);
+    EXPECT_FALSE(slots.awaits_completion(2));
+}
+
 TEST(Slots, PiecesKeepTheirOrder) {
     Slots slots;
     EXPECT_EQ(slots.first(2), kNoSlot);
