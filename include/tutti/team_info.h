@@ -24,6 +24,7 @@ typedef enum tutti_multicast_fabric {
     TUTTI_MULTICAST_UDP,
     TUTTI_MULTICAST_VERBS /* unreliable datagrams of RDMA ports */
 } tutti_multicast_fabric;
+#define TUTTI_MULTICAST_FABRICS 2
 
 /* From whoever is not of the team and joins the address, who reads all that is not encrypted. */
 typedef enum tutti_multicast_protection {
@@ -71,6 +72,12 @@ typedef struct tutti_multicast_info {
     char address[64]; /* with the port */
     char reason[192];
     char no_verbs[192]; /* why verbs do not carry it; empty: they do, or nobody asked for it */
+    char no_udp[192];   /* why UDP was not compared with verbs; empty: it was, or nobody asked */
+    /* By tutti_multicast_fabric: what broadcasts of 8 bytes and of 64 KiB were predicted to take by
+     * each, where both were tried and the team chose (TUTTI_MCAST_OVER=auto). Equal on all members;
+     * 0: there was no choice. */
+    uint64_t predicted_short_ns[TUTTI_MULTICAST_FABRICS];
+    uint64_t predicted_long_ns[TUTTI_MULTICAST_FABRICS];
 } tutti_multicast_info;
 
 /* TUTTI_ERR_ARGUMENT for a struct of another version. By the thread that uses the team. */

@@ -34,8 +34,9 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
      [](const Settings& s) { return shown_auto_on_off(s.mcast.choice); }},
     {{"TUTTI_MCAST_OVER", "--mcast-over", "udp|verbs|auto", "udp",
       "What carries multicast: verbs by unreliable datagrams of RDMA ports (InfiniBand, RoCE) "
-      "where they reach everybody, else udp, and says in a line why; auto the same without the "
-      "line; udp alone unless asked otherwise: verbs was tried on soft-RoCE alone. See "
+      "where they reach everybody, else udp, and says in a line why; auto whichever of those "
+      "that do is predicted to be faster by what their trials measured, verbs where they are near "
+      "each other; udp alone unless asked otherwise: verbs was tried on soft-RoCE alone. See "
       "docs/verbs.md."},
      [](Settings& s, std::string_view v) {
          return assign(s.mcast.over, parse_word<McastOver>(v, {{"udp", McastOver::kUdp},

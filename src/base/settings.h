@@ -20,7 +20,8 @@ namespace tutti {
 enum class LayoutChoice { kAuto, kFlat, kTree };
 enum class IsaChoice { kAuto, kBaseline, kAvx2, kAvx512 };
 enum class McastChoice { kAuto, kOn, kOff };
-// By what multicast goes. kVerbs, kAuto: by verbs, else by UDP; of the first it is said why not.
+// By what multicast goes. kVerbs: by verbs, else by UDP, and it is said why; kAuto: by the one of
+// them that is predicted to be faster.
 enum class McastOver { kUdp, kVerbs, kAuto };
 // What of a multicast packet its code covers.
 enum class McastCode { kAll, kHeader, kNone };

@@ -146,7 +146,10 @@ std::string multicast_text(const std::shared_ptr<transport::verbs::Device>& port
                            const McastSettings& settings) {
     const auto datagrams = transport::ud::open_datagrams(port);
     if (!datagrams) return "off: " + datagrams.error().message;
-    if (settings.over != McastOver::kUdp) return "where all hosts can";
+    if (settings.over == McastOver::kVerbs) return "where all hosts can";
+    if (settings.over == McastOver::kAuto) {
+        return "where all hosts can, unless UDP is predicted to be faster";
+    }
     return "off, works with TUTTI_MCAST_OVER=verbs";
 }
 

@@ -14,7 +14,9 @@ namespace {
 
 // Where it is not as it is unless asked otherwise.
 std::string multicast_words(const McastSettings& settings) {
-    std::string text = settings.over == McastOver::kVerbs ? " by verbs" : "";
+    // By McastOver.
+    constexpr const char* kBy[] = {"", " by verbs", " by verbs or UDP, what is predicted faster"};
+    std::string text = kBy[static_cast<size_t>(settings.over)];
     if (settings.secret) return text + ", encrypted";
     if (settings.code == McastCode::kHeader) text += ", codes over headers";
     if (settings.code == McastCode::kNone) text += ", no codes";

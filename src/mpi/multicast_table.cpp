@@ -118,10 +118,28 @@ std::string course_text(const Info& info) {
     }
 }
 
+// As the setting has it.
+const char* over_text(tutti_multicast_fabric fabric) {
+    return fabric == TUTTI_MULTICAST_VERBS ? "verbs" : "udp";
+}
+
+// Both fabrics were tried.
+bool was_chosen(const Info& info) { return info.predicted_short_ns[TUTTI_MULTICAST_UDP] != 0; }
+
+std::string predicted_text(const char* what, const uint64_t (&ns)[TUTTI_MULTICAST_FABRICS]) {
+    return std::string(what) + " " + milliseconds(ns[TUTTI_MULTICAST_VERBS]) + " by verbs, " +
+           milliseconds(ns[TUTTI_MULTICAST_UDP]) + " by UDP";
+}
+
 // Verbs say so in their name of the interface.
 std::string fabric_text(const Info& info) {
-    if (info.no_verbs[0] == '\0') return {};
-    return " (not by verbs: " + std::string(info.no_verbs) + ")";
+    std::string text;
+    if (info.no_verbs[0] != '\0') text += " (not by verbs: " + std::string(info.no_verbs) + ")";
+    if (info.no_udp[0] != '\0')
+        text += " (not compared with UDP: " + std::string(info.no_udp) + ")";
+    if (!was_chosen(info)) return text;
+    return text + " (broadcasts predicted: " + predicted_text("8 B", info.predicted_short_ns) +
+           "; " + predicted_text("64 KiB", info.predicted_long_ns) + ")";
 }
 
 // By tutti_multicast_protection.
@@ -226,6 +244,21 @@ std::string multicast_text(std::span<const MulticastRecord> rows) {
     return text;
 }
 
+namespace {
+
+// Of broadcasts of 8 bytes and of 64 KiB.
+nlohmann::ordered_json predicted_json(const Info& info) {
+    nlohmann::ordered_json json;
+    for (const tutti_multicast_fabric fabric : {TUTTI_MULTICAST_VERBS, TUTTI_MULTICAST_UDP}) {
+        json[over_text(fabric)] = {
+            {"short_s", static_cast<double>(info.predicted_short_ns[fabric]) * 1e-9},
+            {"long_s", static_cast<double>(info.predicted_long_ns[fabric]) * 1e-9}};
+    }
+    return json;
+}
+
+}  // namespace
+
 nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
     constexpr const char* kStates[] = {"none", "on", "off", "failed", "later"};
     auto json = nlohmann::ordered_json::array();
@@ -245,8 +278,10 @@ nlohmann::ordered_json multicast_json(std::span<const MulticastRecord> rows) {
         if (has_group(info)) {
             entry["failures"] = info.failures;
             entry["returns"] = info.returns;
-            entry["over"] = info.fabric == TUTTI_MULTICAST_VERBS ? "verbs" : "udp";
+            entry["over"] = over_text(info.fabric);
             if (info.no_verbs[0] != '\0') entry["no_verbs"] = info.no_verbs;
+            if (info.no_udp[0] != '\0') entry["no_udp"] = info.no_udp;
+            if (was_chosen(info)) entry["predicted"] = predicted_json(info);
             entry["interface"] = info.interface_name;
             entry["address"] = info.address;
             entry["encrypted"] = info.protection == TUTTI_MULTICAST_ENCRYPTED;

@@ -32,6 +32,11 @@ Result<Carrier*> ProcessMulticast::open(Fabric fabric, const Settings& all, uint
     return own.carrier.get();
 }
 
+void ProcessMulticast::set_carrier(Fabric fabric, std::unique_ptr<Carrier> carrier) {
+    const std::lock_guard lock(mutex_);
+    of(fabric).carrier = std::move(carrier);
+}
+
 void ProcessMulticast::remember_failure(Fabric fabric, std::vector<uint64_t> hosts,
                                         std::string reason) {
     std::sort(hosts.begin(), hosts.end());

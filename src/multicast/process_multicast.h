@@ -45,6 +45,8 @@ class ProcessMulticast {
     Result<transport::carrier::Carrier*> open(Fabric fabric, const Settings& settings,
                                               uint32_t process,
                                               const transport::fabrics::FindPort& find_port);
+    // Before that: another one than it would make.
+    void set_carrier(Fabric fabric, std::unique_ptr<transport::carrier::Carrier> carrier);
     // nullptr before open().
     [[nodiscard]] transport::carrier::Carrier* carrier(Fabric fabric) const {
         return of(fabric).carrier.get();

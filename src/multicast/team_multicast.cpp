@@ -42,6 +42,10 @@ tutti_multicast_protection protection_of(carrier::Protection protection) {
     TUTTI_ASSERT(false, "a key has one of these");
 }
 
+static_assert(transport::fabrics::kFabrics == TUTTI_MULTICAST_FABRICS);
+static_assert(static_cast<int>(Fabric::kUdp) == TUTTI_MULTICAST_UDP);
+static_assert(static_cast<int>(Fabric::kVerbs) == TUTTI_MULTICAST_VERBS);
+
 node::SliceHeader& header_of(const arena::Mapping& slice) {
     return *reinterpret_cast<node::SliceHeader*>(slice.base());
 }
@@ -146,6 +150,13 @@ void TeamMulticast::describe(tutti_multicast_info& info) const {
     const bool is_verbs = parts_.fabric == Fabric::kVerbs;
     info.fabric = is_verbs ? TUTTI_MULTICAST_VERBS : TUTTI_MULTICAST_UDP;
     set_text(info.no_verbs, facts_.no_verbs);
+    set_text(info.no_udp, facts_.no_udp);
+    for (size_t fabric = 0; fabric < facts_.predicted.size(); ++fabric) {
+        info.predicted_short_ns[fabric] = facts_.predicted[fabric].short_ns;
+        info.predicted_long_ns[fabric] = facts_.predicted[fabric].long_ns;
+    }
+    const bool was_chosen = facts_.predicted[0] != Predicted{};
+    if (was_chosen && !is_verbs) set_text(info.no_verbs, "UDP is predicted to be faster");
     if (!has_carried_) return;
     carrier::Carrier& carrier = *own_carrier();
     mcast::GroupCounters group = past_;

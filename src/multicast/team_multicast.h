@@ -3,6 +3,7 @@
 // and in the process that carries the team's packets for its node the group.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "base/bell.h"
 #include "mcast/group.h"
 #include "mcast/packet.h"
+#include "multicast/fabric_choice.h"
 #include "multicast/process_multicast.h"
 #include "sched/shape.h"
 #include "topo/placement.h"
@@ -53,7 +55,11 @@ struct MulticastFacts {
     uint32_t group = 0;
     uint32_t hosts = 0;
     transport::carrier::Protection protection = transport::carrier::Protection::kAll;
-    std::string no_verbs;  // why verbs do not carry it; empty: they do, or nobody wanted that
+    // Why verbs do not carry it; empty: they do, nobody wanted that, or UDP was predicted to be
+    // faster. And why there was no such choice, though it was wanted.
+    std::string no_verbs;
+    std::string no_udp;
+    std::array<Predicted, transport::fabrics::kFabrics> predicted;  // where there was, by Fabric
     std::string address;
     uint64_t bytes_per_s = 0;
     uint64_t code_bytes_per_s = 0;  // no stream is faster

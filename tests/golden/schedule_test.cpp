@@ -397,6 +397,9 @@ TEST_F(Transcript, ExplainCountsMulticasts) {
         tutti("explain bcast --bytes 8 --ranks 16 --multicast", "TUTTI_MCAST_OVER=verbs")
             .out.starts_with("bcast of 8 B, 16 ranks on 16 hosts, root 0, with multicast by "
                              "verbs\n"));
+    EXPECT_TRUE(tutti("explain bcast --bytes 8 --ranks 16 --multicast", "TUTTI_MCAST_OVER=auto")
+                    .out.starts_with("bcast of 8 B, 16 ranks on 16 hosts, root 0, with multicast "
+                                     "by verbs or UDP, what is predicted faster\n"));
     EXPECT_TRUE(tutti("explain bcast --bytes 8 --ranks 16 --multicast", "TUTTI_MCAST_CODE=header")
                     .out.starts_with("bcast of 8 B, 16 ranks on 16 hosts, root 0, with multicast, "
                                      "codes over headers\n"));

@@ -37,11 +37,12 @@ def test_multicast_conforms_on_these_devices(guest):
     assert "SKIPPED" not in told, told
 
 
-def run_by_datagrams(guest, openmpi, results, program, *words, ranks=RANKS, options=(), own=""):
+def run_by_datagrams(guest, openmpi, results, program, *words, ranks=RANKS, options=(), own="",
+                     over="verbs"):
     """A rank a host; `own` is run by each first."""
     report = results / f"ud-{uuid.uuid4().hex[:8]}.json"
     line = shlex.join([str(harness.TUTTI), "run", f"--report={report}", "--mcast=on",
-                       "--mcast-over=verbs", *options, "--", openmpi.launcher, "-n", str(ranks),
+                       f"--mcast-over={over}", *options, "--", openmpi.launcher, "-n", str(ranks),
                        "as-host", "sh", "-c", f"{own} exec \"$@\"", "sh",
                        str(openmpi.compile(program)), *map(str, words)])
     begin = time.monotonic()
@@ -106,6 +107,21 @@ def test_communicators_come_and_go(guest, openmpi, results):
     assert all((row["state"], row["over"]) == ("on", "verbs") for row in rows), rows
     # Every sixth has one rank.
     assert sum(row["communicators"] for row in rows) == 1 + count - len(range(3, count, 6)), rows
+
+
+def test_of_both_carriers_the_faster_one_by_its_own_figures(guest, openmpi, results, by_rules):
+    """Which one that is depends on this machine."""
+    outcome = run_by_datagrams(guest, openmpi, results, "simple", 3, 10000, options=by_rules,
+                               over="auto")
+    (row,) = outcome.report.data["multicast"]
+    verbs, udp = row["predicted"]["verbs"], row["predicted"]["udp"]
+    shares = sum(udp[which] / verbs[which] for which in ("short_s", "long_s"))
+    # Of each share less than a thousandth is dropped.
+    expected = {"udp"} if shares < 1.8 else {"verbs"} if shares >= 1.802 else {"udp", "verbs"}
+    assert row["state"] == "on" and row["over"] in expected, row
+    assert row["data_packets"] > 0 and "no_udp" not in row, row
+    reason = "UDP is predicted to be faster" if row["over"] == "udp" else None
+    assert row.get("no_verbs") == reason, row
 
 
 # Root may lock what it likes, unless it gives that up.

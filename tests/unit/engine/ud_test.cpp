@@ -17,11 +17,13 @@
 
 #include "conformance/fake_ud.h"
 #include "engine/context.h"
+#include "multicast/fabric_choice.h"
 #include "notes/notes.h"
 #include "sim/script.h"
 #include "sim/seeds.h"
 #include "unit/engine/exchanges.h"
 #include "unit/engine/later.h"
+#include "unit/engine/slow_datagrams.h"
 
 namespace tutti::test {
 namespace {
@@ -29,6 +31,7 @@ namespace {
 constexpr const char* kOn = "TUTTI_MCAST=on";
 constexpr const char* kLoopback = "TUTTI_MCAST_IF=lo";
 constexpr const char* kOverVerbs = "TUTTI_MCAST_OVER=verbs";
+constexpr const char* kOverFaster = "TUTTI_MCAST_OVER=auto";
 
 using Fake = std::shared_ptr<FakeUd>;
 
@@ -113,9 +116,7 @@ std::vector<Obstacle> obstacles() {
          {kOverVerbs},
          "pretended host 1: the group cannot be joined"},
         {std::vector<Fake>(3, make_fake(deaf)), {kOverVerbs}, "pretended host "},
-        {{fake, fake, nullptr},
-         {"TUTTI_MCAST_OVER=auto", "TUTTI_VERBS_DEVICE=none:1"},
-         "pretended host 2: "},
+        {{fake, fake, nullptr}, {kOverFaster, "TUTTI_VERBS_DEVICE=none:1"}, "pretended host 2: "},
     };
 }
 
@@ -137,6 +138,195 @@ TEST(UdMulticast, WhatOneMemberHasNotKeepsAllFromItAndUdpCarries) {
         const std::string line =
             std::string("the crew has its multicast by UDP, not by verbs: ") + one.reason;
         EXPECT_TRUE(lines[0].starts_with(line)) << lines[0];
+    }
+}
+
+using multicast::Fabric;
+using multicast::Predicted;
+
+// At a rate at which even 8 bytes take longer than any way through this machine.
+constexpr uint64_t kSlowBytesPerS = 1000;
+
+Fake make_slow_fake() {
+    FakeUdRules rules;
+    rules.bytes_per_s = kSlowBytesPerS;
+    return make_fake(rules);
+}
+
+// By UDP on loopback, each rank for itself.
+template <class What>
+void slow_down_udp(UdJob& job, const What& what) {
+    for (uint32_t rank = 0; rank < job.ranks; ++rank) {
+        engine::Context& context = job.context_of(rank);
+        auto datagrams =
+            transport::fabrics::open_datagrams(Fabric::kUdp, context.settings().mcast, {});
+        ASSERT_TRUE(datagrams) << datagrams.error().message;
+        transport::carrier::CarrierParams params;
+        params.groups_max = 1;
+        auto carrier = transport::carrier::Carrier::open(
+            params, std::make_unique<SlowDatagrams>(std::move(datagrams.value()), what));
+        ASSERT_TRUE(carrier) << carrier.error().message;
+        context.process_multicast().set_carrier(Fabric::kUdp, std::move(carrier.value()));
+    }
+}
+
+Predicted predicted(const tutti_multicast_info& info, tutti_multicast_fabric fabric) {
+    return {info.predicted_short_ns[fabric], info.predicted_long_ns[fabric]};
+}
+
+// What all members say of the choice: the same, and that it is the one to which the figures lead.
+void expect_one_choice(const std::vector<tutti_multicast_info>& infos) {
+    for (const tutti_multicast_info& info : infos) {
+        const Predicted verbs = predicted(info, TUTTI_MULTICAST_VERBS);
+        const Predicted udp = predicted(info, TUTTI_MULTICAST_UDP);
+        const bool is_udp = info.fabric == TUTTI_MULTICAST_UDP;
+        EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+        EXPECT_EQ(info.fabric, infos[0].fabric);
+        EXPECT_EQ(verbs, predicted(infos[0], TUTTI_MULTICAST_VERBS));
+        EXPECT_EQ(udp, predicted(infos[0], TUTTI_MULTICAST_UDP));
+        EXPECT_NE(verbs, Predicted{});
+        EXPECT_NE(udp, Predicted{});
+        EXPECT_EQ(multicast::is_udp_faster(verbs, udp), is_udp);
+        EXPECT_STREQ(info.no_verbs, is_udp ? "UDP is predicted to be faster" : "");
+        EXPECT_STREQ(info.no_udp, "");
+    }
+}
+
+// Twice, so a group that a team does not take has left its place to the next. The verbs' receives
+// are promised to nobody when UDP carries, and nobody is in a group of theirs.
+TEST(UdMulticast, UdpCarriesWhereItIsPredictedFaster) {
+    constexpr uint32_t kRanks = 5;
+    const Fake fake = make_slow_fake();
+    UdJob job(std::vector<Fake>(kRanks, fake), {kOverFaster, "TUTTI_BCAST=multicast"}, 3);
+    const auto port_of = [&](uint32_t rank) {
+        engine::Context& context = job.context_of(rank);
+        const auto opened = context.process_multicast().open(
+            Fabric::kVerbs, context.settings(), rank, [&] { return context.verbs_device(); });
+        return opened.value()->address();
+    };
+    std::vector<transport::carrier::Address> before;
+    for (uint32_t rank = 0; rank < kRanks; ++rank) before.push_back(port_of(rank));
+    for (int team = 0; team < 2; ++team) {
+        std::vector<tutti_multicast_info> infos(kRanks);
+        job.run([&](uint32_t rank, tutti_team* own) {
+            run_bcast(rank, own, 30'000);
+            infos[rank] = info_of(own);
+            EXPECT_EQ(port_of(rank), before[rank]);
+            const tutti_call barrier{};
+            ASSERT_EQ(tutti_run(own, &barrier), TUTTI_OK);
+        });
+        EXPECT_EQ(infos[0].fabric, TUTTI_MULTICAST_UDP);
+        EXPECT_GT(infos[0].data_packets, 0u);
+        expect_one_choice(infos);
+        EXPECT_EQ(fake->attachments(), 0u);
+    }
+    EXPECT_EQ(fake->fault(), "");
+    EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
+}
+
+// Where UDP's groups have one place, which the second team needs.
+TEST(UdMulticast, VerbsCarryWhereTheyArePredictedFaster) {
+    const Fake fake = make_fake();
+    UdJob job(std::vector<Fake>(5, fake), {kOverFaster, "TUTTI_BCAST=multicast"}, 3);
+    slow_down_udp(job, kSlowBytesPerS);
+    for (int team = 0; team < 2; ++team) {
+        std::vector<tutti_multicast_info> infos(job.ranks);
+        job.run([&](uint32_t rank, tutti_team* own) {
+            run_bcast(rank, own, 30'000);
+            infos[rank] = info_of(own);
+            const tutti_call barrier{};
+            ASSERT_EQ(tutti_run(own, &barrier), TUTTI_OK);
+        });
+        EXPECT_EQ(infos[0].fabric, TUTTI_MULTICAST_VERBS);
+        EXPECT_GT(infos[0].data_packets, 0u);
+        expect_one_choice(infos);
+    }
+    EXPECT_EQ(fake->fault(), "");
+    EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
+}
+
+// Whatever they measure here.
+TEST(UdMulticast, AllMembersChooseAlike) {
+    const Seeds seeds = Seeds::wanted(6);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+        SCOPED_TRACE(replay(seed));
+        FakeUdRules rules;
+        rules.seed = seed;
+        rules.loss_ppm = static_cast<uint32_t>(seed % 3 * 10'000);
+        const auto ranks = static_cast<uint32_t>(2 + seed % 4);
+        const Fake fake = make_fake(rules);
+        UdJob job(std::vector<Fake>(ranks, fake), {kOverFaster});
+        for (int team = 0; team < 3; ++team) expect_one_choice(job.infos());
+        EXPECT_EQ(fake->fault(), "");
+    }
+}
+
+// A group that has failed comes back by a choice of its own.
+TEST(UdMulticast, ATeamThatComesBackChoosesAgain) {
+    constexpr uint32_t kRanks = 3;
+    const Fake fake = make_slow_fake();
+    UdJob job(std::vector<Fake>(kRanks, fake), {kOverFaster, "TUTTI_BCAST=multicast",
+                                                "TUTTI_FAULTS=fail:400", "TUTTI_ARRIVALS=off"});
+    std::vector<tutti_multicast_info> infos(kRanks);
+    run_later(job, [&](uint32_t rank, tutti_team* team, Meeting::Seat&) {
+        for (uint32_t i = 0; infos[rank].returns == 0; ++i) {
+            ASSERT_LT(i, 20'000u) << "it is never tried";
+            run_bcast(rank, team, 300);
+            infos[rank] = info_of(team);
+        }
+    });
+    EXPECT_EQ(infos[0].fabric, TUTTI_MULTICAST_UDP);
+    expect_one_choice(infos);
+    EXPECT_EQ(fake->attachments(), 0u);
+    EXPECT_EQ(fake->fault(), "");
+}
+
+// The places and rings of what is not taken are there for the next.
+TEST(UdMulticast, ManyTeamsMayChoose) {
+    UdJob job(std::vector<Fake>(4, make_slow_fake()), {kOverFaster, "TUTTI_MEMORY=16M"}, 2);
+    for (int team = 0; team < 40; ++team) {
+        SCOPED_TRACE(team);
+        expect_one_choice(job.infos());
+    }
+}
+
+// With verbs at a rate at which UDP would be taken if it were there.
+TEST(UdMulticast, VerbsStayWhereUdpCannotBeTried) {
+    for (const bool is_opened : {false, true}) {
+        Settings settings{kOverFaster};
+        if (!is_opened) settings.push_back("TUTTI_MCAST_IF=nosuch0");
+        const Fake fake = make_slow_fake();
+        UdJob job(std::vector<Fake>(4, fake), settings, 2);
+        if (is_opened) slow_down_udp(job, std::string("no way there"));
+        for (int team = 0; team < 2; ++team) {
+            const auto infos = job.infos();
+            for (const tutti_multicast_info& info : infos) {
+                EXPECT_EQ(info.state, TUTTI_MULTICAST_ON) << info.reason;
+                EXPECT_EQ(info.fabric, TUTTI_MULTICAST_VERBS) << info.no_verbs;
+                EXPECT_STREQ(info.no_verbs, "");
+                EXPECT_STREQ(info.no_udp, infos[0].no_udp);
+                const std::string why = info.no_udp;
+                EXPECT_TRUE(why.starts_with("pretended host 0: ")) << why;
+                EXPECT_NE(why.find(is_opened ? "no way there" : "nosuch0"), std::string::npos);
+                EXPECT_EQ(predicted(info, TUTTI_MULTICAST_VERBS), Predicted{});
+            }
+        }
+        EXPECT_EQ(fake->fault(), "");
+        EXPECT_TRUE(job.log.is_empty()) << job.log.lines()[0];
+    }
+}
+
+// Asked for by name, verbs stay though UDP is faster by far.
+TEST(UdMulticast, NothingIsComparedWhereOneIsAskedFor) {
+    for (const char* over : {kOverVerbs, "TUTTI_MCAST_OVER=udp"}) {
+        UdJob job(std::vector<Fake>(2, make_slow_fake()), {over});
+        for (const tutti_multicast_info& info : job.infos()) {
+            const bool is_verbs = over == kOverVerbs;
+            EXPECT_EQ(info.fabric, is_verbs ? TUTTI_MULTICAST_VERBS : TUTTI_MULTICAST_UDP);
+            EXPECT_STREQ(info.no_verbs, "");
+            EXPECT_STREQ(info.no_udp, "");
+            EXPECT_EQ(predicted(info, TUTTI_MULTICAST_UDP), Predicted{});
+        }
     }
 }
 

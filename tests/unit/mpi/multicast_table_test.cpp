@@ -166,6 +166,45 @@ TEST(MulticastTable, SaysWhatCarriesThePackets) {
     EXPECT_FALSE(multicast_json(rows)[0].contains("no_verbs"));
 }
 
+TEST(MulticastTable, SaysByWhatAFabricWasChosen) {
+    std::vector<MulticastRecord> records = three_hosts();
+    EXPECT_FALSE(multicast_json(merge_multicasts(records))[0].contains("predicted"));
+    for (MulticastRecord& record : records) {
+        tutti_multicast_info& info = record.info;
+        strcpy(info.no_verbs, "UDP is predicted to be faster");
+        info.predicted_short_ns[TUTTI_MULTICAST_VERBS] = 40'000;
+        info.predicted_short_ns[TUTTI_MULTICAST_UDP] = 30'000;
+        info.predicted_long_ns[TUTTI_MULTICAST_VERBS] = 2'000'000;
+        info.predicted_long_ns[TUTTI_MULTICAST_UDP] = 1'000'000;
+    }
+    const auto rows = merge_multicasts(records);
+    EXPECT_NE(multicast_text(rows).find(
+                  ": eth0 (not by verbs: UDP is predicted to be faster) (broadcasts predicted: 8 B "
+                  "0.04 ms by verbs, 0.03 ms by UDP; 64 KiB 2 ms by verbs, 1 ms by UDP), 239.1"),
+              std::string::npos)
+        << multicast_text(rows);
+    const auto json = multicast_json(rows)[0]["predicted"];
+    EXPECT_EQ(json["verbs"]["short_s"], 40'000 * 1e-9);
+    EXPECT_EQ(json["verbs"]["long_s"], 2'000'000 * 1e-9);
+    EXPECT_EQ(json["udp"]["short_s"], 30'000 * 1e-9);
+    EXPECT_EQ(json["udp"]["long_s"], 1'000'000 * 1e-9);
+}
+
+TEST(MulticastTable, SaysWhyThereWasNoChoice) {
+    std::vector<MulticastRecord> records = three_hosts();
+    for (MulticastRecord& record : records) {
+        record.info.fabric = TUTTI_MULTICAST_VERBS;
+        strcpy(record.info.no_udp, "h1: no socket");
+    }
+    const auto rows = merge_multicasts(records);
+    EXPECT_NE(multicast_text(rows).find(": eth0 (not compared with UDP: h1: no socket), 239.1"),
+              std::string::npos)
+        << multicast_text(rows);
+    EXPECT_EQ(multicast_json(rows)[0]["over"], "verbs");
+    EXPECT_EQ(multicast_json(rows)[0]["no_udp"], "h1: no socket");
+    EXPECT_FALSE(multicast_json(rows)[0].contains("predicted"));
+}
+
 TEST(MulticastTable, AFailureIsNamedWhoeverNoticedIt) {
     std::vector<MulticastRecord> records = three_hosts();
     records[1].info.state = TUTTI_MULTICAST_FAILED;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// By which of two fabrics a team's multicast goes, where both reach all its hosts: the one by which
+// broadcasts are predicted to be faster. In integers, and from nothing but what all members know
+// alike of the two trials, so they all choose the same.
+//
+// Source: ours; docs/protocol/ud.md, "Which teams go by it". A broadcast takes what prices give it:
+// one latency, and its bytes at the rate, which no processor's codes exceed (docs/price.md).
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::multicast {
+
+struct MulticastFacts;
+
+// Of how many bytes, one that the latency decides, one that the rate does.
+inline constexpr uint64_t kShortBytes = 8;
+inline constexpr uint64_t kLongBytes = 64u << 10;
+
+// What these broadcasts take by one fabric; 0: it was not compared with another.
+struct Predicted {
+    uint64_t short_ns = 0;
+    uint64_t long_ns = 0;
+    bool operator==(const Predicted&) const = default;
+};
+
+// 0 where the trial could not tell a latency or a rate.
+Predicted predict(const MulticastFacts& measured);
+
+// Else verbs stay: also where one of them is not known, and where the two are near each other.
+bool is_udp_faster(const Predicted& verbs, const Predicted& udp);
+
+}  // namespace tutti::multicast
