@@ -6,7 +6,9 @@
 #include <set>
 #include <span>
 
+#include "conformance/fake_ud.h"
 #include "conformance/mailbox.h"
+#include "engine/context.h"
 #include "unit/engine/crew.h"
 
 namespace {
@@ -134,6 +136,7 @@ struct Case {
 struct Outcome {
     tutti_status status = TUTTI_OK;
     tutti_multicast_state multicast = TUTTI_MULTICAST_NONE;
+    tutti_multicast_fabric fabric = TUTTI_MULTICAST_UDP;
     TeamPtr team;
     char message[256] = "";
 };
@@ -174,6 +177,7 @@ bool make_short(std::span<const ContextPtr> contexts, const Case& one, uint32_t 
         info.struct_bytes = sizeof(info);
         EXPECT_EQ(tutti_team_multicast(team, &info), TUTTI_OK);
         outcome.multicast = info.state;
+        outcome.fabric = info.fabric;
         const tutti_call barrier{};
         EXPECT_EQ(tutti_run(team, &barrier), TUTTI_OK);
         outcome.team.reset();
@@ -226,6 +230,22 @@ INSTANTIATE_TEST_SUITE_P(Memory, Creation,
                                            Case{"TUTTI_HOSTS=2", 3, true},
                                            Case{"TUTTI_HOSTS=3", 3, true}));
 
+// Each with a port, whose link is slow, so that UDP goes before it where both are there.
+std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
+    FakeUdRules rules;
+    rules.bytes_per_s = 1000;
+    const auto fake = std::make_shared<FakeUd>(rules);
+    std::vector<ContextPtr> contexts;
+    for (uint32_t rank = 0; rank < one.ranks; ++rank) {
+        contexts.push_back(make_context(
+            {one.hosts, "TUTTI_CHUNK=1K", "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo", over}));
+        // The handle of the C interface begins with it.
+        auto& context = *reinterpret_cast<std::unique_ptr<engine::Context>*>(contexts[rank].get());
+        context->set_verbs_device(FakeUd::add_port(fake));
+    }
+    return contexts;
+}
+
 class CreationWithMulticast : public ::testing::TestWithParam<Case> {};
 
 // The team may go without it, all ranks alike. Each time anew, since a process remembers failures;
@@ -236,11 +256,7 @@ TEST_P(CreationWithMulticast, AllOrNothing) {
     for (const uint32_t victim : {0u, one.ranks - 1}) {  // carries for its node, or does not
         std::set<tutti_multicast_state> seen;
         for (long at = 0;; at += step) {
-            std::vector<ContextPtr> contexts;
-            for (uint32_t rank = 0; rank < one.ranks; ++rank) {
-                contexts.push_back(make_context(
-                    {one.hosts, "TUTTI_CHUNK=1K", "TUTTI_MCAST=on", "TUTTI_MCAST_IF=lo"}));
-            }
+            const auto contexts = make_contexts(one, "TUTTI_MCAST_OVER=udp");
             std::vector<Outcome> outcomes(one.ranks);
             const bool came_to_it = make_short(contexts, one, victim, at, outcomes);
             expect_alike(outcomes, one, victim, at);
@@ -254,6 +270,31 @@ TEST_P(CreationWithMulticast, AllOrNothing) {
         }
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_ON), 1u);
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_OFF), one.for_good ? 0u : 1u);
+    }
+}
+
+// And over one fabric alike.
+TEST_P(CreationWithMulticast, OverBothFabricsAllChooseAlike) {
+    const Case& one = GetParam();
+    const long step = std::getenv("TESTS_LONG") ? 1 : 9;
+    for (const uint32_t victim : {0u, one.ranks - 1}) {
+        std::set<tutti_multicast_fabric> seen;
+        for (long at = 0;; at += step) {
+            const auto contexts = make_contexts(one, "TUTTI_MCAST_OVER=auto");
+            std::vector<Outcome> outcomes(one.ranks);
+            const bool came_to_it = make_short(contexts, one, victim, at, outcomes);
+            expect_alike(outcomes, one, victim, at);
+            for (const Outcome& outcome : outcomes) {
+                const bool is_alike = outcome.multicast == outcomes[0].multicast &&
+                                      outcome.fabric == outcomes[0].fabric;
+                EXPECT_TRUE(is_alike) << "allocation " << at << " of rank " << victim;
+                if (outcome.multicast == TUTTI_MULTICAST_ON) seen.insert(outcome.fabric);
+            }
+            if (HasFailure()) return;
+            if (!came_to_it) break;
+        }
+        EXPECT_EQ(seen.count(TUTTI_MULTICAST_UDP), 1u);
+        EXPECT_EQ(seen.count(TUTTI_MULTICAST_VERBS), one.for_good ? 0u : 1u);
     }
 }
 
