@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "transport/ud/addresses.h"
 #include "transport/ud/promises.h"
 #include "transport/verbs/ud.h"
 
@@ -32,23 +33,6 @@ using verbs::UdReceived;
 using verbs::UdRoute;
 using verbs::UdSend;
 
-// A subnet manager gives groups such packets unless it is told otherwise, and does not say.
-constexpr uint32_t kPacketBytesInfiniBand = 2048;
-
-// What an address says besides its host.
-struct Said {
-    UdCard card;
-    uint32_t packet_bytes = 0;
-    uint32_t free_receives = 0;
-};
-static_assert(sizeof(Said) <= sizeof(Address::of_kind));
-
-Said said_by(const Address& address) {
-    Said said;
-    std::memcpy(&said, address.of_kind.data(), sizeof said);
-    return said;
-}
-
 struct UdWay final : carrier::Way {
     UdGroup group{};
     UdRoute to_all;
@@ -66,7 +50,9 @@ class UdDatagrams final : public carrier::Datagrams {
 
     [[nodiscard]] Address address() const override;
     [[nodiscard]] Result<carrier::Path> choose_path(std::span<const Address> members,
-                                                    mcast::Member own) const override;
+                                                    mcast::Member own) const override {
+        return choose_path_of(members, own);
+    }
     [[nodiscard]] std::string describe(const carrier::Way& way) const override;
     [[nodiscard]] std::span<const carrier::WaitFd> wait_fds() const override { return wait_fds_; }
 
@@ -146,11 +132,6 @@ class UdDatagrams final : public carrier::Datagrams {
     uint64_t refused_ = 0;
 };
 
-uint32_t packet_bytes_of(const verbs::PortCard& port) {
-    return port.is_ethernet != 0 ? port.mtu_bytes
-                                 : std::min(port.mtu_bytes, kPacketBytesInfiniBand);
-}
-
 UdDatagrams::UdDatagrams(std::shared_ptr<verbs::Device> device, std::unique_ptr<UdEndpoint> end,
                          uint32_t receives, uint64_t number)
     : device_(std::move(device)),
@@ -184,41 +165,10 @@ Result<Done> UdDatagrams::post_all() {
 // ---------------------------------------------------------------- groups
 
 Address UdDatagrams::address() const {
-    Said said;
-    said.card = end_->card();
-    said.packet_bytes = packet_bytes_of(said.card.port);
-    said.free_receives = free_receives();
+    const UdCard& card = end_->card();
     Address address = address_;
-    std::memcpy(address.of_kind.data(), &said, sizeof said);
+    say({card, packet_bytes_of(card.port), free_receives()}, address);
     return address;
-}
-
-Result<carrier::Path> UdDatagrams::choose_path(std::span<const Address> members,
-                                               mcast::Member own) const {
-    TUTTI_ASSERT(own < members.size(), "the own member is in the group");
-    const verbs::PortCard first = said_by(members[0]).card.port;
-    carrier::Path path;
-    path.packet_bytes_max = UINT32_MAX;
-    uint64_t slowest = first.bytes_per_s;
-    std::vector<uint32_t> free_of_member;
-    for (size_t member = 0; member < members.size(); ++member) {
-        const Address& one = members[member];
-        const Said said = said_by(one);
-        const verbs::PortCard& port = said.card.port;
-        if (one.kind != carrier::Kind::kUd || port.is_ethernet != first.is_ethernet ||
-            port.subnet != first.subnet) {
-            return Error{ErrorCode::kNetwork, "multicast: the RDMA port of member " +
-                                                  std::to_string(member) +
-                                                  " is not in the network of member 0's"};
-        }
-        path.packet_bytes_max = std::min(path.packet_bytes_max, said.packet_bytes);
-        slowest = std::min(slowest, port.bytes_per_s);
-        free_of_member.push_back(said.free_receives);
-        if (member != own && one.host == members[own].host) path.shares_host = true;
-    }
-    path.window_packets_max = choose_window(free_of_member);
-    path.bytes_per_s_max = slowest;
-    return path;
 }
 
 // Routes of what cannot be joined after all go as those of a way that is left.
