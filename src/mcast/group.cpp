@@ -2,6 +2,7 @@
 #include "mcast/group.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -243,7 +244,9 @@ void Group::refresh_waits(uint64_t now_ns, Member member) {
     Stream& stream = streams_[member];
     const bool is_own = member == params_.member;
     if (!is_own) {
-        const bool wanted = stream.receiver.is_missing() || inbox_.pending_posts(member) > 0;
+        const bool was_missing = std::exchange(stream.is_missing, stream.receiver.is_missing());
+        missing_streams_ += (stream.is_missing ? 1u : 0u) - (was_missing ? 1u : 0u);
+        const bool wanted = stream.is_missing || inbox_.pending_posts(member) > 0;
         set_wait(now_ns, stream.waits_for_sender, wanted, member);
     }
     const uint64_t end = is_own ? sender_.sent_end() : stream.receiver.highest();

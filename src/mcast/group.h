@@ -79,6 +79,8 @@ class Group {
     [[nodiscard]] size_t message_bytes(PostId id) const { return inbox_.message_bytes(id); }
     void release(uint64_t now_ns, PostId id);
     [[nodiscard]] uint32_t pooled_packets() const { return inbox_.pooled_packets(); }
+    // Packets are known to be missing: what comes next may be one that was overtaken.
+    [[nodiscard]] bool is_missing() const { return missing_streams_ > 0 && !failure(); }
     // The own stream reaches so far with all that was written, and so far it is with all members,
     // at the places they posted.
     [[nodiscard]] uint64_t written_end() const { return sender_.written_end(); }
@@ -133,6 +135,7 @@ class Group {
         ReplayWindow replays;
         AckNode acks;
         uint64_t ack_ns = kNever;
+        bool is_missing = false;  // as the receiver says
         bool waits_for_sender = false;
         std::array<bool, kFanOutMax> waits_for_child{};
     };
@@ -186,8 +189,9 @@ class Group {
     uint32_t work_count_ = 0;
     std::vector<bool> is_queued_;
     uint64_t streams_ns_ = kNever;  // the earliest deadline of any stream, or earlier
-    size_t packet_bytes_ = 0;       // of the packet being handled
-    uint64_t arrival_ns_ = 0;       // the same
+    uint32_t missing_streams_ = 0;
+    size_t packet_bytes_ = 0;  // of the packet being handled
+    uint64_t arrival_ns_ = 0;  // the same
     // After it was given up.
     Member dead_ = kNobody;
     Failure::Phase phase_ = Failure::Phase::kDetour;

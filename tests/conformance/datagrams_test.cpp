@@ -32,6 +32,7 @@ using transport::carrier::kBatchPackets;
 using transport::carrier::kWaitFdsMax;
 using transport::carrier::Path;
 using transport::carrier::WaitFd;
+using transport::carrier::Wake;
 using transport::carrier::Way;
 
 constexpr uint32_t kHosts = 3;
@@ -42,6 +43,7 @@ struct DatagramsMaker {
     // All hosts of one network.
     std::function<std::vector<std::unique_ptr<Datagrams>>()> open;
     std::function<GroupAddress(uint8_t)> group;
+    bool tells_apart = true;  // urgent packets from others
 };
 void PrintTo(const DatagramsMaker& maker, std::ostream* out) { *out << maker.name; }
 
@@ -79,19 +81,19 @@ std::vector<std::unique_ptr<Datagrams>> open_ud(const FakeUdRules& rules) {
 
 DatagramsMaker ud(const std::string& name, const FakeUdRules& rules) {
     return {name, [rules] { return open_ud(rules); },
-            [](uint8_t number) { return transport::ud::make_group_address(number); }};
+            [](uint8_t number) { return transport::ud::make_group_address(number); }, true};
 }
 
 DatagramsMaker udp(const std::string& name, transport::udp::Family family) {
-    return {
-        name, [family] { return open_udp(family); },
-        [family](uint8_t number) { return transport::udp::make_group_address(family, number); }};
+    return {name, [family] { return open_udp(family); },
+            [family](uint8_t number) { return transport::udp::make_group_address(family, number); },
+            false};
 }
 
 std::vector<DatagramsMaker> fabrics() {
     return {udp("udp", transport::udp::Family::kIpv4),
             udp("udp_6", transport::udp::Family::kIpv6),
-            {"memory", open_memory, memory_group},
+            {"memory", open_memory, memory_group, true},
             ud("ud", {}),
             ud("ud_ethernet", {.is_ethernet = true, .mtu_bytes = 1024, .receives_max = 600})};
 }
@@ -119,11 +121,12 @@ class DatagramsConformance : public testing::TestWithParam<DatagramsMaker> {
         hosts_[host]->forget(*ways_[host]);
         hosts_[host]->leave(std::move(ways_[host]));
     }
-    void add(mcast::Member from, mcast::Member to, size_t bytes, std::byte value) {
+    void add(mcast::Member from, mcast::Member to, size_t bytes, std::byte value,
+             bool is_urgent = false) {
         const auto space = hosts_[from]->space();
         ASSERT_GE(space.size(), bytes);
         std::fill_n(space.begin(), bytes, value);
-        hosts_[from]->add(*ways_[from], to, bytes);
+        hosts_[from]->add(*ways_[from], to, bytes, is_urgent);
     }
     // False: nothing came in that time.
     bool sleep(mcast::Member host, int ms_max) {
@@ -145,7 +148,8 @@ class DatagramsConformance : public testing::TestWithParam<DatagramsMaker> {
                 }
                 has_more |= batch.has_more;
             }
-            if (!has_more && all.size() < count && hosts_[host]->arm(false)) sleep(host, kLongMs);
+            if (!has_more && all.size() < count && hosts_[host]->arm(Wake::kAll, false))
+                sleep(host, kLongMs);
         }
         return all;
     }
@@ -219,7 +223,7 @@ TEST_P(DatagramsConformance, NoRoomUntilItIsFlushed) {
 
 TEST_P(DatagramsConformance, WhoSleepsIsWoken) {
     for (uint32_t i = 0; i < 20; ++i) {
-        ASSERT_TRUE(hosts_[1]->arm(false)) << "nothing is there";
+        ASSERT_TRUE(hosts_[1]->arm(Wake::kAll, false)) << "nothing is there";
         EXPECT_FALSE(sleep(1, 0)) << "nothing is there";
         add(0, i % 2 == 0 ? mcast::kEverybody : mcast::Member{1}, 60, std::byte{1});
         ASSERT_TRUE(hosts_[0]->flush());
@@ -232,10 +236,44 @@ TEST_P(DatagramsConformance, WhatCameBeforeArmingIsNotSleptOver) {
     for (uint32_t i = 0; i < 20; ++i) {
         add(0, mcast::kEverybody, 60, std::byte{1});
         ASSERT_TRUE(hosts_[0]->flush());
-        EXPECT_TRUE(!hosts_[1]->arm(false) || sleep(1, kLongMs));
+        EXPECT_TRUE(!hosts_[1]->arm(Wake::kAll, false) || sleep(1, kLongMs));
         EXPECT_EQ(take(1, 1).size(), 1u);
-        ASSERT_TRUE(hosts_[1]->arm(false));
+        ASSERT_TRUE(hosts_[1]->arm(Wake::kAll, false));
         EXPECT_FALSE(sleep(1, 0)) << "what was taken wakes nobody";
+    }
+}
+
+TEST_P(DatagramsConformance, UrgentPacketsWake) {
+    for (uint32_t i = 0; i < 20; ++i) {
+        const mcast::Member to = i % 2 == 0 ? mcast::kEverybody : mcast::Member{1};
+        ASSERT_TRUE(hosts_[1]->arm(Wake::kUrgent, false)) << "nothing is there";
+        for (int others = 0; others < 3; ++others) {
+            add(0, to, 60, std::byte{1});
+            ASSERT_TRUE(hosts_[0]->flush());
+            EXPECT_EQ(sleep(1, 0), !GetParam().tells_apart);
+        }
+        add(0, to, 60, std::byte{1}, true);
+        ASSERT_TRUE(hosts_[0]->flush());
+        EXPECT_TRUE(sleep(1, kLongMs));
+        EXPECT_EQ(take(1, 4).size(), 4u);
+    }
+}
+
+// Who begins to wait.
+TEST_P(DatagramsConformance, WhatWokeNobodyIsFoundBeforeASleepForAll) {
+    for (uint32_t i = 0; i < 20; ++i) {
+        ASSERT_TRUE(hosts_[1]->arm(Wake::kUrgent, false)) << "nothing is there";
+        add(0, mcast::kEverybody, 60, std::byte{1});
+        ASSERT_TRUE(hosts_[0]->flush());
+        EXPECT_TRUE(!hosts_[1]->arm(Wake::kAll, false) || sleep(1, kLongMs));
+        EXPECT_EQ(take(1, 1).size(), 1u);
+        ASSERT_TRUE(hosts_[1]->arm(Wake::kUrgent, false));
+        ASSERT_TRUE(hosts_[1]->arm(Wake::kAll, false));
+        EXPECT_FALSE(sleep(1, 0)) << "nothing is there";
+        add(0, mcast::kEverybody, 60, std::byte{1});
+        ASSERT_TRUE(hosts_[0]->flush());
+        EXPECT_TRUE(sleep(1, kLongMs));
+        EXPECT_EQ(take(1, 1).size(), 1u);
     }
 }
 
@@ -268,9 +306,10 @@ TEST_P(DatagramsConformance, PacketsTakeNoMemory) {
     size_t got = 0;
     for (uint32_t i = 0; i < 100; ++i) {
         const auto space = hosts_[0]->space();
-        hosts_[0]->add(*ways_[0], mcast::kEverybody, std::min<size_t>(space.size(), 60));
+        hosts_[0]->add(*ways_[0], mcast::kEverybody, std::min<size_t>(space.size(), 60),
+                       i % 3 == 0);
         hosts_[0]->flush();
-        hosts_[1]->arm(true);
+        hosts_[1]->arm(i % 2 == 0 ? Wake::kAll : Wake::kUrgent, true);
         for (uint32_t source = 0; source < hosts_[1]->sources(); ++source) {
             got += hosts_[1]->receive(source).packets.size();
         }

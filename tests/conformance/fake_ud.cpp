@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 
 #include "base/fd.h"
 
@@ -56,6 +57,7 @@ class Fifo {
 struct FakeUd::Packet {
     std::vector<std::byte> data;  // with the 40 bytes
     bool has_address = false;
+    bool is_urgent = false;
     uint32_t overtakers = 0;
 };
 
@@ -87,7 +89,10 @@ struct FakeUd::Node {
     std::vector<UdGroup> groups;
     std::vector<Packet> overtaken;  // in use: those that have overtakers
     Packet packet;                  // the one that arrives
+    bool is_held = false;
+    std::deque<Packet> held;
     std::array<bool, 2> is_armed{};
+    bool is_for_urgent = false;  // what is received
     std::array<bool, 2> is_to_tell{};
     std::array<Fd, 2> told;
 
@@ -156,9 +161,16 @@ class FakeUdEndpoint final : public UdEndpoint {
     [[nodiscard]] int wait_fd(UdQueue queue) const override {
         return node_.told[static_cast<size_t>(queue)].get();
     }
-    bool arm(UdQueue queue) override {
+    // A request for all stands until it has told, whatever is asked for behind it.
+    bool arm(UdQueue queue, bool for_urgent) override {
         const std::lock_guard guard(fake_.lock_);
-        return node_.is_armed[static_cast<size_t>(queue)] = true;
+        bool& is_armed = node_.is_armed[static_cast<size_t>(queue)];
+        if (queue == UdQueue::kReceived) {
+            node_.is_for_urgent = for_urgent && (!is_armed || node_.is_for_urgent);
+        } else if (for_urgent) {
+            fake_.blame("sends are not urgent");
+        }
+        return is_armed = true;
     }
     bool take(UdQueue queue) override {
         uint64_t count = 0;
@@ -298,19 +310,22 @@ void FakeUd::send(Node& from, const UdSend& one) {
     sent.route = route_of(one.to);
     if (sent.route->is_dropped) blame("sent by a route that was dropped");
     ++sent.route->under_way;
-    if (watch_) watch_(from.number, sent.route->is_group, data);
+    if (watch_) watch_(from.number, sent.route->is_group, one.is_urgent, data);
     if (one.bytes > from.card.port.mtu_bytes) {
         ++too_long_;
         return;
     }
-    if (!sent.route->is_group) return carry(from, *nodes_[sent.route->node], data, false);
+    if (!sent.route->is_group) {
+        return carry(from, *nodes_[sent.route->node], data, false, one.is_urgent);
+    }
     for (const auto& other : nodes_) {
         const bool is_in = std::ranges::count(other->groups, sent.route->group) > 0;
-        if (is_in) carry(from, *other, data, true);
+        if (is_in) carry(from, *other, data, true, one.is_urgent);
     }
 }
 
-void FakeUd::carry(const Node& from, Node& to, std::span<const std::byte> data, bool is_group) {
+void FakeUd::carry(const Node& from, Node& to, std::span<const std::byte> data, bool is_group,
+                   bool is_urgent) {
     if (to.is_gone || prng_.below(1'000'000) < rules_.loss_ppm) return;
     const auto gid = std::as_bytes(std::span(from.card.port.gid));
     std::array<std::byte, kGrhBytes> head{};
@@ -328,7 +343,9 @@ void FakeUd::carry(const Node& from, Node& to, std::span<const std::byte> data, 
     packet->data.assign(head.begin(), head.end());
     packet->data.insert(packet->data.end(), data.begin(), data.end());
     packet->has_address = rules_.is_ethernet || is_group;
+    packet->is_urgent = is_urgent;
     if (packet->overtakers > 0) return;
+    if (to.is_held) return to.held.push_back(*packet);
     deliver(to, *packet);
     if (prng_.below(1'000'000) < rules_.dup_ppm) deliver(to, *packet);
     for (Packet& other : to.overtaken) {
@@ -346,7 +363,9 @@ void FakeUd::deliver(Node& to, Packet& packet) {
     std::ranges::copy(packet.data, to.receive_buffer(place).begin());
     to.received.push() = {place, static_cast<uint32_t>(packet.data.size()), kQueuePair,
                           packet.has_address, 0};
-    tell(to, UdQueue::kReceived);
+    if (to.is_for_urgent && !packet.is_urgent) return;
+    if (!tell(to, UdQueue::kReceived) || !wakes_) return;
+    wakes_(to.number, std::span<const std::byte>(packet.data).subspan(kGrhBytes));
 }
 
 // In order. Until then the memory was the device's.
@@ -362,15 +381,53 @@ void FakeUd::complete_sends(Node& node) {
     tell(node, UdQueue::kSent);
 }
 
-void FakeUd::tell(Node& node, UdQueue queue) {
+// True if somebody wanted to know.
+bool FakeUd::tell(Node& node, UdQueue queue) {
     const auto which = static_cast<size_t>(queue);
-    if (!node.is_armed[which]) return;
+    if (!node.is_armed[which]) return false;
     node.is_armed[which] = false;
     node.is_to_tell[which] = true;
-    if (rules_.tells_late) return;
+    if (rules_.tells_late) return true;
     node.is_to_tell[which] = false;
     const uint64_t once = 1;
     static_cast<void>(!write(node.told[which].get(), &once, sizeof once));
+    return true;
+}
+
+bool FakeUd::is_armed(size_t port) {
+    const std::lock_guard guard(lock_);
+    return nodes_[port]->is_armed[static_cast<size_t>(UdQueue::kReceived)];
+}
+
+bool FakeUd::is_armed_for_all(size_t port) {
+    const std::lock_guard guard(lock_);
+    const Node& node = *nodes_[port];
+    return node.is_armed[static_cast<size_t>(UdQueue::kReceived)] && !node.is_for_urgent;
+}
+
+void FakeUd::hold(size_t port) {
+    const std::lock_guard guard(lock_);
+    nodes_[port]->is_held = true;
+}
+
+std::vector<std::byte> FakeUd::held(size_t port, size_t index) {
+    const std::lock_guard guard(lock_);
+    const auto& held = nodes_[port]->held;
+    if (index >= held.size()) return {};
+    return {held[index].data.begin() + kGrhBytes, held[index].data.end()};
+}
+
+void FakeUd::release(size_t port, size_t index) {
+    const std::lock_guard guard(lock_);
+    Node& node = *nodes_[port];
+    deliver(node, node.held[index]);
+    node.held.erase(node.held.begin() + static_cast<ptrdiff_t>(index));
+}
+
+void FakeUd::drop(size_t port, size_t index) {
+    const std::lock_guard guard(lock_);
+    auto& held = nodes_[port]->held;
+    held.erase(held.begin() + static_cast<ptrdiff_t>(index));
 }
 
 void FakeUd::tick() {

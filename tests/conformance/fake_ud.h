@@ -4,7 +4,8 @@
 // packets is sent with success and lost, what is sent to a group comes back to its sender, a
 // receive's data lie behind 40 bytes of which only some mean anything, and what was sent is read
 // until it is complete. Packets are lost, doubled and overtaken as a seed has it. Who asks for it
-// is told of a completion by a file descriptor, once. Any thread may use it.
+// is told of a completion by a file descriptor, once; of a packet, if it is urgent or he wants to
+// be told of all. Any thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -50,9 +51,23 @@ class FakeUd {
     void tick();
     void set_loss(uint32_t ppm) { rules_.loss_ppm = ppm; }
     // Told of each packet that is posted to be sent, under the fake's lock: by which port, to a
-    // group or to one, and what it says.
-    using Watch = std::function<void(size_t port, bool is_group, std::span<const std::byte>)>;
+    // group or to one, whether it is urgent, and what it says.
+    using Watch =
+        std::function<void(size_t port, bool is_group, bool is_urgent, std::span<const std::byte>)>;
     void set_watch(Watch watch) { watch_ = std::move(watch); }
+    // Told of each packet that makes a port's queue tell, under the fake's lock: whom it wakes. The
+    // packet begins behind the 40 bytes.
+    using Wakes = std::function<void(size_t port, std::span<const std::byte>)>;
+    void set_wakes(Wakes wakes) { wakes_ = std::move(wakes); }
+    // It will tell of the next packet, or urgent one.
+    [[nodiscard]] bool is_armed(size_t port);
+    [[nodiscard]] bool is_armed_for_all(size_t port);
+    // From now on what goes to the port waits for release(), the oldest first; drop() loses it, and
+    // held() shows it (empty: there is none).
+    void hold(size_t port);
+    [[nodiscard]] std::vector<std::byte> held(size_t port, size_t index = 0);
+    void release(size_t port, size_t index = 0);
+    void drop(size_t port, size_t index = 0);
     // What the code under test did that the specification forbids; empty: nothing.
     [[nodiscard]] const std::string& fault() const { return fault_; }
     [[nodiscard]] uint64_t unreceived() const { return unreceived_; }
@@ -71,16 +86,18 @@ class FakeUd {
     Route* route_of(const transport::verbs::UdRoute& route);
     transport::verbs::UdRoute add_route(const Route& route);
     void send(Node& from, const transport::verbs::UdSend& one);
-    void carry(const Node& from, Node& to, std::span<const std::byte> data, bool is_group);
+    void carry(const Node& from, Node& to, std::span<const std::byte> data, bool is_group,
+               bool is_urgent);
     void deliver(Node& to, Packet& packet);
     void complete_sends(Node& node);
-    void tell(Node& node, transport::verbs::UdQueue queue);
+    bool tell(Node& node, transport::verbs::UdQueue queue);
     void blame(const std::string& fault) { fault_ = fault; }
 
     std::mutex lock_;
     FakeUdRules rules_;
     Prng prng_;
     Watch watch_;
+    Wakes wakes_;
     std::string fault_;
     uint64_t unreceived_ = 0;
     uint64_t too_long_ = 0;

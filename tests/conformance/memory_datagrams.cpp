@@ -21,6 +21,7 @@ using transport::carrier::kBatchPackets;
 using transport::carrier::Kind;
 using transport::carrier::Path;
 using transport::carrier::WaitFd;
+using transport::carrier::Wake;
 using transport::carrier::Way;
 using transport::carrier::WayParams;
 
@@ -44,6 +45,7 @@ struct Port {
     uint64_t taken = 0;
     uint64_t overflowed = 0;
     bool is_armed = false;
+    bool is_for_urgent = false;
     Fd event{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
     std::vector<GroupAddress> groups;  // one as often as it was joined
 };
@@ -55,7 +57,7 @@ class MemorySwitch {
     std::mutex lock;
     std::vector<std::unique_ptr<Port>> ports;
 
-    static void put(Port& port, std::span<const std::byte> bytes) {
+    static void put(Port& port, std::span<const std::byte> bytes, bool is_urgent) {
         if (port.come - port.taken == kQueuePackets) {
             ++port.overflowed;
             return;
@@ -63,7 +65,7 @@ class MemorySwitch {
         Packet& packet = port.queue[port.come++ % kQueuePackets];
         std::copy(bytes.begin(), bytes.end(), packet.bytes.begin());
         packet.count = bytes.size();
-        if (!port.is_armed) return;
+        if (!port.is_armed || (port.is_for_urgent && !is_urgent)) return;
         port.is_armed = false;
         const uint64_t one = 1;
         static_cast<void>(write(port.event.get(), &one, sizeof(one)));
@@ -138,8 +140,9 @@ class MemoryDatagrams final : public Datagrams {
         if (waiting_ == kBatchPackets) return {};
         return out_[waiting_].packet.bytes;
     }
-    void add(const Way& way, mcast::Member to, size_t bytes) override {
+    void add(const Way& way, mcast::Member to, size_t bytes, bool is_urgent) override {
         out_[waiting_].packet.count = bytes;
+        out_[waiting_].is_urgent = is_urgent;
         out_[waiting_].way = &memory_way(way);
         out_[waiting_++].to = to;
     }
@@ -151,8 +154,9 @@ class MemoryDatagrams final : public Datagrams {
     }
     void forget(const Way& /*way*/) override { flush(); }
     void set_needs(bool /*shares_host*/, bool /*wants_ages*/) override {}
-    bool arm(bool /*wants_room*/) override {
+    bool arm(Wake wake, bool /*wants_room*/) override {
         const std::lock_guard guard(switch_->lock);
+        port().is_for_urgent = wake == Wake::kUrgent;
         port().is_armed = port().taken == port().come;
         return port().is_armed;
     }
@@ -166,6 +170,7 @@ class MemoryDatagrams final : public Datagrams {
         Packet packet;
         const MemoryWay* way = nullptr;
         mcast::Member to = 0;
+        bool is_urgent = false;
     };
 
     [[nodiscard]] Port& port() const { return *switch_->ports[number_]; }
@@ -173,14 +178,16 @@ class MemoryDatagrams final : public Datagrams {
         ++sent_;
         if (one.to != mcast::kEverybody) {
             MemorySwitch::put(*switch_->ports[one.way->port_of_member[one.to]],
-                              one.packet.content());
+                              one.packet.content(), one.is_urgent);
             return;
         }
         for (const auto& other : switch_->ports) {
             const auto& groups = other->groups;
             const bool is_in =
                 std::find(groups.begin(), groups.end(), one.way->group) != groups.end();
-            if (is_in && other.get() != &port()) MemorySwitch::put(*other, one.packet.content());
+            if (is_in && other.get() != &port()) {
+                MemorySwitch::put(*other, one.packet.content(), one.is_urgent);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datagrams between carriers of one process, without a network. They speak once: after arm() the
-// next packet makes wait_fds() readable, and no other does until it is armed again.
+// next packet (urgent one, if that was asked for) makes wait_fds() readable, and no other does
+// until it is armed again.
 #pragma once
 
 #include <memory>

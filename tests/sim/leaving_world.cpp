@@ -134,7 +134,8 @@ void LeavingWorld::serve(Member member) {
         }
         std::array<std::byte, 2048> out{};
         Member to = mcast::kNobody;
-        while (const size_t bytes = membership.next_packet(now_ns_, out, to)) {
+        bool is_urgent = false;
+        while (const size_t bytes = membership.next_packet(now_ns_, out, to, is_urgent)) {
             transmit(member, to, std::span<const std::byte>(out).first(bytes));
         }
         may_sleep = !membership.client() || membership.client()->may_sleep();

@@ -81,6 +81,7 @@ class DatagramCarrier final : public Carrier, private Waker, private Service::Wo
     bool work(uint64_t now_ns);
     bool send(uint64_t now_ns);
     void wake_clients();
+    [[nodiscard]] Wake wake_for() const;
     Service::Turn end_turn(uint64_t now_ns, bool has_more);
     // After a call from outside: what follows from it, at once.
     void follow_up();
@@ -358,9 +359,10 @@ bool DatagramCarrier::send(uint64_t now_ns) {
             if (datagrams_->space().empty()) is_blocked_ = !datagrams_->flush();
             if (is_blocked_) break;
             mcast::Member to = mcast::kNobody;
-            const size_t bytes = group.next_packet(now_ns, datagrams_->space(), to);
+            bool is_urgent = true;
+            const size_t bytes = group.next_packet(now_ns, datagrams_->space(), to, is_urgent);
             if (bytes == 0) continue;
-            datagrams_->add(group.way(), to, bytes);
+            datagrams_->add(group.way(), to, bytes, is_urgent);
             has_sent = true;
             left -= left > 0 ? 1 : 0;
         }
@@ -376,6 +378,16 @@ void DatagramCarrier::wake_clients() {
     }
 }
 
+// A rank that attends looks at each packet as it comes, so that little is left to do for the last.
+// All others are served by urgent packets: a message is complete with its last one, but for what
+// that has overtaken.
+Wake DatagramCarrier::wake_for() const {
+    const bool is_missing = std::any_of(groups_.begin(), groups_.end(), [](const auto& group) {
+        return group->group().is_missing();
+    });
+    return service_.is_attended() || is_missing ? Wake::kAll : Wake::kUrgent;
+}
+
 // Asks all clients and the fabric whether the thread may sleep, and until when.
 Service::Turn DatagramCarrier::end_turn(uint64_t now_ns, bool has_more) {
     Service::Turn turn;
@@ -389,7 +401,7 @@ Service::Turn DatagramCarrier::end_turn(uint64_t now_ns, bool has_more) {
         if (!is_blocked_) turn.deadline_ns = std::min(turn.deadline_ns, group->next_deadline());
     }
     if (turn.deadline_ns <= now_ns) turn.has_more = true;
-    if (!turn.has_more && !datagrams_->arm(is_blocked_)) turn.has_more = true;
+    if (!turn.has_more && !datagrams_->arm(wake_for(), is_blocked_)) turn.has_more = true;
     if (turn.has_more) wake_clients();
     has_more_ = turn.has_more;
     return turn;
@@ -458,7 +470,11 @@ void DatagramCarrier::attend(Membership* membership, Sleeper& sleeper, uint64_t 
     if (!has_more_) {
         membership->client()->wake_for_all();
         if (sleeper.has_rung()) return;
-        service_.begin_attendance();
+    }
+    service_.begin_attendance();
+    // The thread may have asked for urgent packets alone, and others have come since: they are not
+    // slept over.
+    if (!has_more_ && datagrams_->arm(wake_for(), is_blocked_)) {
         lock.unlock();
         service_.attend(end_ns, also);
         lock.lock();

@@ -84,6 +84,9 @@ struct WaitFd {
 };
 inline constexpr size_t kWaitFdsMax = 4;
 
+// What wakes who sleeps on wait_fds(): urgent packets at least, or every one.
+enum class Wake : uint8_t { kUrgent, kAll };
+
 class Datagrams {
   public:
     struct Counters {
@@ -125,8 +128,9 @@ class Datagrams {
     virtual Batch receive(uint32_t source) = 0;
     // Where the next packet is written before add(). Empty: no room before flush().
     [[nodiscard]] virtual std::span<std::byte> space() = 0;
-    // What stands in space() goes to a member, or to mcast::kEverybody.
-    virtual void add(const Way& way, mcast::Member to, size_t bytes) = 0;
+    // What stands in space() goes to a member, or to mcast::kEverybody. Urgent: it wakes who has
+    // asked for Wake::kUrgent alone.
+    virtual void add(const Way& way, mcast::Member to, size_t bytes, bool is_urgent) = 0;
     // False: the fabric takes no more now, and what is left stays. What it refuses for good is a
     // loss like any other.
     virtual bool flush() = 0;
@@ -135,9 +139,11 @@ class Datagrams {
     // Whether members of some group share this host; whether somebody wants the age of packets.
     virtual void set_needs(bool shares_host, bool wants_ages) = 0;
     // Before anybody sleeps on wait_fds(): from now on they become readable (once is enough) when a
-    // packet comes, and when there is room again if that is wanted, since flush() has said no.
-    // False: it is so already, look again instead.
-    virtual bool arm(bool wants_room) = 0;
+    // packet of that kind comes, and when there is room again if that is wanted, since flush() has
+    // said no. Others may wake as well: fabrics that do not tell packets apart wake for all, and so
+    // does what was once armed for all until it has told. False: something is there already, urgent
+    // or not, look again instead.
+    virtual bool arm(Wake wake, bool wants_room) = 0;
     [[nodiscard]] virtual Counters counters() const = 0;
 };
 

@@ -57,6 +57,7 @@ Membership::Membership(const JoinParams& params, const Path& path,
                        std::unique_ptr<mcast::Group> group)
     : group_(std::move(group)),
       key_(params.key),
+      urgency_(group_->params().window_packets),
       shares_host_(path.shares_host),
       bytes_per_s_max_(path.bytes_per_s_max),
       has_bye_(params.members.size()),
@@ -143,9 +144,13 @@ uint64_t Membership::next_deadline() const {
     return std::min(next, over_ns_);
 }
 
-size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to) {
+size_t Membership::next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to,
+                               bool& is_urgent) {
     const size_t bytes = group_->next_packet(now_ns, out, to);
-    if (bytes > 0) seal(key_, out.first(bytes));
+    if (bytes == 0) return 0;
+    // On the detour a packet's copies go one to each member.
+    is_urgent = urgency_.is_urgent(out.first(bytes)) || group_->given_up();
+    seal(key_, out.first(bytes));
     return bytes;
 }
 

@@ -23,6 +23,7 @@
 #include "transport/carrier/carrier.h"
 #include "transport/carrier/code.h"
 #include "transport/carrier/datagrams.h"
+#include "transport/carrier/urgency.h"
 #include "transport/faulty/packets.h"
 
 namespace tutti::transport::carrier {
@@ -62,8 +63,9 @@ class Membership {
     void on_packet(uint64_t now_ns, uint64_t arrival_ns, std::span<const std::byte> packet);
     void advance(uint64_t now_ns);
     [[nodiscard]] uint64_t next_deadline() const;
-    // Writes the next packet with its code, and to whom it goes.
-    size_t next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to);
+    // Writes the next packet with its code, to whom it goes, and whether somebody must look there.
+    size_t next_packet(uint64_t now_ns, std::span<std::byte> out, mcast::Member& to,
+                       bool& is_urgent);
 
     // Its client has left; whoever has joined must not use it any more, for it goes by itself.
     [[nodiscard]] bool is_leaving() const { return is_leaving_; }
@@ -84,6 +86,7 @@ class Membership {
     std::unique_ptr<Client> client_;
     Key key_;
     std::unique_ptr<Way> way_;
+    Urgency urgency_;
     bool shares_host_ = false;
     uint64_t bytes_per_s_max_ = 0;  // of the links; 0: not known
     std::optional<PacketFaults> faults_;

@@ -62,13 +62,13 @@ class UdDatagrams final : public carrier::Datagrams {
     [[nodiscard]] uint32_t sources() const override { return 1; }
     carrier::Batch receive(uint32_t source) override;
     [[nodiscard]] std::span<std::byte> space() override;
-    void add(const carrier::Way& way, mcast::Member to, size_t bytes) override;
+    void add(const carrier::Way& way, mcast::Member to, size_t bytes, bool is_urgent) override;
     bool flush() override;
     // What waits refers to the way's routes.
     void forget(const carrier::Way& /*way*/) override { flush(); }
     // A queue pair hears the others of its port, and hardware stamps are not asked for.
     void set_needs(bool /*shares_host*/, bool /*wants_ages*/) override {}
-    bool arm(bool wants_room) override;
+    bool arm(carrier::Wake wake, bool wants_room) override;
     [[nodiscard]] Counters counters() const override;
 
     Result<Done> post_all();
@@ -93,7 +93,8 @@ class UdDatagrams final : public carrier::Datagrams {
     void poll_receives();
     void poll_sends();
     void take_off(UdQueue queue);
-    bool arm(UdQueue queue);
+    bool arm_receives(carrier::Wake wake);
+    bool arm_sends();
     void break_down();
 
     Result<std::unique_ptr<UdWay>> make_way(const WayParams& params);
@@ -127,6 +128,7 @@ class UdDatagrams final : public carrier::Datagrams {
     std::atomic<uint64_t> added_{0};
     std::atomic<uint64_t> complete_{0};
     std::array<bool, 2> is_armed_{};  // then it will tell, or has told and was not taken off
+    bool is_armed_for_all_ = false;   // what is received
     bool is_broken_ = false;
     uint64_t own_ = 0;
     uint64_t refused_ = 0;
@@ -347,12 +349,12 @@ std::span<std::byte> UdDatagrams::space() {
 }
 
 // A longer packet would be sent with success, and lost.
-void UdDatagrams::add(const carrier::Way& way, mcast::Member to, size_t bytes) {
+void UdDatagrams::add(const carrier::Way& way, mcast::Member to, size_t bytes, bool is_urgent) {
     const UdWay& mine = own_way(way);
     TUTTI_ASSERT(bytes <= mine.packet_bytes, "a packet is as long as the group's members take");
     const UdRoute& route = to == mcast::kEverybody ? mine.to_all : mine.to_member[to];
     const auto place = static_cast<uint32_t>(added_++ % kSends);
-    waiting_[waiting_count_++] = {place, static_cast<uint32_t>(bytes), route};
+    waiting_[waiting_count_++] = {place, static_cast<uint32_t>(bytes), route, is_urgent};
 }
 
 void UdDatagrams::poll_sends() {
@@ -387,15 +389,25 @@ void UdDatagrams::take_off(UdQueue queue) {
     if (is_armed && end_->take(queue)) is_armed = false;
 }
 
-bool UdDatagrams::arm(UdQueue queue) {
-    bool& is_armed = is_armed_[static_cast<size_t>(queue)];
-    if (!is_armed) is_armed = end_->arm(queue);
+// For all stays for all until it has told: the queue knows no way back.
+bool UdDatagrams::arm_receives(carrier::Wake wake) {
+    bool& is_armed = is_armed_[static_cast<size_t>(UdQueue::kReceived)];
+    const bool is_for_all = wake == carrier::Wake::kAll;
+    if (is_armed && (is_armed_for_all_ || !is_for_all)) return true;
+    is_armed = end_->arm(UdQueue::kReceived, !is_for_all);
+    is_armed_for_all_ = is_for_all;
+    return is_armed;
+}
+
+bool UdDatagrams::arm_sends() {
+    bool& is_armed = is_armed_[static_cast<size_t>(UdQueue::kSent)];
+    if (!is_armed) is_armed = end_->arm(UdQueue::kSent, false);
     return is_armed;
 }
 
 // What came before the request nobody tells of, so there is one more look behind it.
-bool UdDatagrams::arm(bool wants_room) {
-    if (!arm(UdQueue::kReceived) || (wants_room && !arm(UdQueue::kSent))) break_down();
+bool UdDatagrams::arm(carrier::Wake wake, bool wants_room) {
+    if (!arm_receives(wake) || (wants_room && !arm_sends())) break_down();
     if (is_broken_) return true;
     if (polled_count_ == 0) poll_receives();
     if (wants_room) poll_sends();

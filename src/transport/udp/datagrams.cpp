@@ -95,7 +95,7 @@ class UdpDatagrams final : public carrier::Datagrams {
     [[nodiscard]] std::span<std::byte> space() override {
         return outflow_.is_full() ? std::span<std::byte>() : outflow_.space();
     }
-    void add(const carrier::Way& way, mcast::Member to, size_t bytes) override;
+    void add(const carrier::Way& way, mcast::Member to, size_t bytes, bool is_urgent) override;
     bool flush() override { return outflow_.flush(sockets_.own()); }
     // What waits refers to the way's addresses.
     void forget(const carrier::Way& /*way*/) override {
@@ -103,7 +103,7 @@ class UdpDatagrams final : public carrier::Datagrams {
     }
     void set_needs(bool shares_host, bool wants_ages) override;
     // Sockets are readable as long as anything waits there.
-    bool arm(bool /*wants_room*/) override { return true; }
+    bool arm(carrier::Wake /*wake*/, bool /*wants_room*/) override { return true; }
     [[nodiscard]] Counters counters() const override;
 
   private:
@@ -210,7 +210,8 @@ carrier::Batch UdpDatagrams::receive(uint32_t source) {
     return {std::span(arrived_).first(count), packets.size() == kBatchPackets};
 }
 
-void UdpDatagrams::add(const carrier::Way& way, mcast::Member to, size_t bytes) {
+void UdpDatagrams::add(const carrier::Way& way, mcast::Member to, size_t bytes,
+                       bool /*is_urgent*/) {
     const UdpWay& mine = own_way(way);
     outflow_.add(bytes, to == mcast::kEverybody ? mine.to_all : mine.to_member[to], &mine.via);
 }

@@ -47,6 +47,7 @@ struct UdSend {
     uint32_t place = 0;  // of the buffers to send from
     uint32_t bytes = 0;
     UdRoute to;
+    bool is_urgent = false;  // sent as solicited
 };
 
 struct UdReceived {
@@ -81,8 +82,9 @@ class UdEndpoint {
     virtual int64_t poll_complete() = 0;
     // Readable once a completion has come behind arm(), until it is taken off.
     [[nodiscard]] virtual int wait_fd(UdQueue queue) const = 0;
-    // It will tell of the next completion, not of those that are there.
-    virtual bool arm(UdQueue queue) = 0;
+    // It will tell of the next completion, not of those that are there. for_urgent: of the next
+    // urgent packet, or failure; that may be asked for only where nothing is, and for all after it.
+    virtual bool arm(UdQueue queue, bool for_urgent) = 0;
     // Takes off what the fd has told, if it has: true then.
     virtual bool take(UdQueue queue) = 0;
 

@@ -45,7 +45,9 @@ class LibraryUd final : public UdEndpoint {
     int poll(std::span<UdReceived> received) override;
     int64_t poll_complete() override;
     [[nodiscard]] int wait_fd(UdQueue queue) const override { return channel(queue).fd(); }
-    bool arm(UdQueue queue) override { return channel(queue).arm(at(queue)); }
+    bool arm(UdQueue queue, bool for_urgent) override {
+        return channel(queue).arm(at(queue), for_urgent ? Events::kSolicited : Events::kAll);
+    }
     bool take(UdQueue queue) override { return channel(queue).take(); }
     Result<UdRoute> make_route(const UdCard& to) override;
     void drop(const UdRoute& route) override;
@@ -186,6 +188,7 @@ int LibraryUd::post(std::span<const UdSend> sends) {
         chain[i].num_sge = 1;
         chain[i].opcode = IBV_WR_SEND;
         if (is_last) chain[i].send_flags = IBV_SEND_SIGNALED;
+        if (sends[i].is_urgent) chain[i].send_flags |= IBV_SEND_SOLICITED;
         chain[i].wr.ud.ah = static_cast<ibv_ah*>(sends[i].to.handle);
         chain[i].wr.ud.remote_qpn = sends[i].to.queue_pair;
         chain[i].wr.ud.remote_qkey = kQueueKey;

@@ -511,9 +511,10 @@ TEST(UdMulticast, AnRgmBarrierIsAMessageARankAndOneMulticast) {
         CountedPackets packets;
         packets.of_port.resize(ranks);
         const Fake fake = make_fake();
-        fake->set_watch([&](size_t port, bool is_group, std::span<const std::byte> packet) {
-            packets.see(port, is_group, packet);
-        });
+        fake->set_watch(
+            [&](size_t port, bool is_group, bool /*is_urgent*/, std::span<const std::byte> packet) {
+                packets.see(port, is_group, packet);
+            });
         UdJob job(std::vector<Fake>(ranks, fake), {kOverVerbs, name.c_str()});
         Meeting meeting(ranks);
         Mailbox& mailbox = job.add_mailbox();

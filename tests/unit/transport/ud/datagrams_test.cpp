@@ -19,6 +19,7 @@ namespace {
 using carrier::Address;
 using carrier::Batch;
 using carrier::Datagrams;
+using carrier::Wake;
 using carrier::Way;
 using test::FakeUd;
 using test::FakeUdRules;
@@ -54,13 +55,14 @@ class Net {
         all[host]->leave(std::move(way));
     }
     // False: there was no room.
-    bool send(mcast::Member from, const Way& way, mcast::Member to, uint32_t number) {
+    bool send(mcast::Member from, const Way& way, mcast::Member to, uint32_t number,
+              bool is_urgent = false) {
         auto& one = *all[from];
         if (one.space().empty() && !one.flush()) return false;
         const auto space = one.space();
         std::memcpy(space.data(), &number, sizeof number);
         std::memset(space.data() + sizeof number, static_cast<int>(number & 0xff), 96);
-        one.add(way, to, 100);
+        one.add(way, to, 100, is_urgent);
         return true;
     }
     // How often each number came.
@@ -156,8 +158,10 @@ TEST(UdDatagrams, WithoutReceivesPacketsAreLostAndThenComeAgain) {
 }
 
 // What is told may be told late, when its packet was taken long ago, or before it is looked for;
-// sends may be complete late. Nobody sleeps for ever: who arms is woken, or finds it at once.
+// sends may be complete late. Nobody sleeps for ever: who arms is woken, or finds it at once; but
+// by packets that are not urgent only if he asked for all, the last time or before.
 TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
+    size_t silent = 0;
     for (uint64_t seed = 1; seed <= 300; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         FakeUdRules rules{.seed = seed, .is_ethernet = seed % 2 == 0, .completes_late = true};
@@ -172,10 +176,12 @@ TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
             return ::poll(fds.data(), fds.size(), 0) > 0;
         };
         std::map<uint32_t, uint32_t> came;
+        const auto is_urgent = [](uint32_t number) { return number % 3 == 0; };
         for (uint32_t sent = 0; sent < 200;) {
             // Room that is asked for comes as well.
-            while (!net.send(0, *ways[0], prng.below(2) == 0 ? mcast::kEverybody : 1, sent)) {
-                if (!net.all[0]->arm(true)) continue;
+            while (!net.send(0, *ways[0], prng.below(2) == 0 ? mcast::kEverybody : 1, sent,
+                             is_urgent(sent))) {
+                if (!net.all[0]->arm(Wake::kAll, true)) continue;
                 net.fake->tick();
                 ASSERT_TRUE(net.all[0]->flush() || is_readable(0));
             }
@@ -183,19 +189,29 @@ TEST(UdDatagrams, WhoSleepsIsWokenUnderManySeeds) {
             if (prng.below(2) == 0) net.all[0]->flush();
             if (prng.below(4) == 0) net.fake->tick();
             if (prng.below(4) == 0) net.take(1, came);
-            if (prng.below(4) != 0 || !net.all[1]->arm(false)) continue;
+            const Wake wake = prng.below(2) == 0 ? Wake::kAll : Wake::kUrgent;
+            if (prng.below(4) != 0 || !net.all[1]->arm(wake, false)) continue;
             const size_t before = came.size();
+            const bool was_woken = is_readable(1);
             net.all[0]->flush();
             net.fake->tick();
             const bool is_woken = is_readable(1);
-            net.take(1, came);
-            ASSERT_TRUE(is_woken || came.size() == before) << "slept over a packet";
+            std::map<uint32_t, uint32_t> now;
+            net.take(1, now);
+            const auto is_for_it = [&](const auto& one) {
+                return wake == Wake::kAll || is_urgent(one.first);
+            };
+            ASSERT_TRUE(is_woken || std::ranges::none_of(now, is_for_it)) << "slept over a packet";
+            silent += is_woken || was_woken ? 0 : now.size();
+            came.insert(now.begin(), now.end());
+            ASSERT_EQ(came.size(), before + now.size());
         }
         net.all[0]->flush();
         net.take(1, came);
         ASSERT_EQ(came.size(), 200u);
         ASSERT_EQ(net.fake->fault(), "");
     }
+    EXPECT_GT(silent, 0u) << "packets that woke nobody";
 }
 
 TEST(UdDatagrams, LossesDoublesAndOvertakersLeaveBuffersRight) {
@@ -324,7 +340,7 @@ TEST(UdDatagrams, APortThatFailsCarriesNothingAnyMore) {
     ASSERT_TRUE(net.all[1]->flush());
     Datagrams& one = *net.all[0];
     EXPECT_EQ(one.receive(0).packets.size(), carrier::kBatchPackets);
-    EXPECT_FALSE(one.arm(false));
+    EXPECT_FALSE(one.arm(Wake::kAll, false));
     for (int i = 0; i < 5; ++i) {
         ASSERT_TRUE(net.send(0, *ways[0], 1, 1));
         one.flush();

@@ -43,11 +43,12 @@ class LibraryUd : public testing::Test {
         ASSERT_TRUE(way) << way.error().message;
         ways_[host] = std::move(way.value());
     }
-    void send(mcast::Member from, mcast::Member to, size_t bytes, std::byte value) {
+    void send(mcast::Member from, mcast::Member to, size_t bytes, std::byte value,
+              bool is_urgent = false) {
         const auto space = hosts_[from]->space();
         ASSERT_GE(space.size(), bytes);
         std::fill_n(space.begin(), bytes, value);
-        hosts_[from]->add(*ways_[from], to, bytes);
+        hosts_[from]->add(*ways_[from], to, bytes, is_urgent);
         hosts_[from]->flush();
     }
     // Asleep until something comes.
@@ -57,7 +58,7 @@ class LibraryUd : public testing::Test {
             if (!batch.packets.empty()) {
                 return {batch.packets[0].bytes.begin(), batch.packets[0].bytes.end()};
             }
-            if (!hosts_[host]->arm(false)) continue;
+            if (!hosts_[host]->arm(carrier::Wake::kAll, false)) continue;
             pollfd fd{hosts_[host]->wait_fds()[0].fd, POLLIN, 0};
             if (::poll(&fd, 1, kFarTooLongMs) != 1) return {};
         }
@@ -92,6 +93,31 @@ TEST_F(LibraryUd, WhoHasLeftGetsNothingAndMayComeBack) {
         join(1);
         send(0, mcast::kEverybody, 100, std::byte{2});
         ASSERT_EQ(take(1), std::vector(100, std::byte{2}));
+    }
+}
+
+// By the port's own word: none for the others, be they taken or not.
+TEST_F(LibraryUd, WhoSleepsForUrgentPacketsIsWokenByThem) {
+    const auto is_woken = [&](int ms_max) {
+        pollfd fd{hosts_[1]->wait_fds()[0].fd, POLLIN, 0};
+        return ::poll(&fd, 1, ms_max) == 1;
+    };
+    for (uint32_t i = 0; i < 100; ++i) {
+        const mcast::Member to = i % 2 == 0 ? mcast::kEverybody : mcast::Member{1};
+        ASSERT_TRUE(hosts_[1]->arm(carrier::Wake::kUrgent, false));
+        send(0, to, 100, std::byte{1});
+        size_t got = 0;
+        while (got == 0) got = hosts_[1]->receive(0).packets.size();
+        EXPECT_FALSE(is_woken(0)) << i;
+        send(0, to, 100, std::byte{2}, true);
+        EXPECT_TRUE(is_woken(kFarTooLongMs)) << i;
+        ASSERT_EQ(take(1), std::vector(100, std::byte{2}));
+        // For all, behind a request for urgent ones that has told nothing.
+        ASSERT_TRUE(hosts_[1]->arm(carrier::Wake::kUrgent, false));
+        ASSERT_TRUE(hosts_[1]->arm(carrier::Wake::kAll, false));
+        send(0, to, 100, std::byte{3});
+        EXPECT_TRUE(is_woken(kFarTooLongMs)) << i;
+        ASSERT_EQ(take(1), std::vector(100, std::byte{3}));
     }
 }
 
