@@ -48,8 +48,9 @@ class Executor {
 
     // Another one from now on, or none: between calls. Its first multicast is number 0.
     void set_route(transport::Multicast* route);
-    // By it ranks know that they were away, and so may be the last to come to a meeting: who was
-    // looks for a moment before its part goes. Without one all look once. Outlives this.
+    // By it ranks know that they were in no call of this for a while, and so may be the last to
+    // come to a meeting: who was away looks for some 80 us before its part goes, in start() or
+    // step(). Without one all look once. Outlives this.
     void set_clock(Clock& clock);
 
     // Makes memory for programs of this extent where it is not there yet: the only allocation.

@@ -240,7 +240,7 @@ struct Executor::State {
     [[nodiscard]] bool owes(Ref ref);
     transport::State test_neighbour(Ref ref);
     bool hear(Ref ref);
-    bool hears_all(Ref ref);
+    bool hears_all(Ref ref, uint32_t vain_tests);
     void look_for_parts(Ref ref);
     bool follow(Ref ref, const adapt::Orders& orders, bool is_told);
     void tell(Ref ref, uint32_t neighbour, adapt::Kind kind);

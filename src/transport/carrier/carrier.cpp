@@ -436,7 +436,7 @@ void DatagramCarrier::wake() {
 }
 
 void DatagramCarrier::wake_thread() {
-    if (service_.is_away()) return wake();
+    if (!service_.takes_turns()) return wake();
     if (params_.has_thread && !is_child()) service_.ring();
 }
 

@@ -162,12 +162,8 @@ Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_
     ++progress_.next;
     ++counters_.sent;
     if (!ring_.must_wake()) return Sought::kDone;
-    if (leaves_offers_) {
-        ++counters_.wakes;
-        waker_.wake_thread();
-    } else {
-        wake();
-    }
+    ++counters_.wakes;
+    leaves_offers_ ? waker_.wake_thread() : waker_.wake();
     return Sought::kDone;
 }
 

@@ -9,7 +9,7 @@ class Waker {
     virtual ~Waker() = default;
     // The caller may do itself what there is to do.
     virtual void wake() = 0;
-    // It does not where the thread sleeps: that does it then.
+    // The thread does it, where it sleeps; where it does not, or there is none, as wake().
     virtual void wake_thread() { wake(); }
 };
 

@@ -37,8 +37,8 @@ bool Rc::awaits_completion(const Pair& at) const {
         const auto stream = static_cast<uint32_t>(std::countr_zero(left));
         const Direct direct = at.streams[stream].sends.first->direct;
         if (direct == Direct::kAnnounced) continue;  // an offer wakes
-        const bool is_direct = direct == Direct::kOffered || direct == Direct::kTold;
-        if (is_direct || at.slots.awaits_completion(stream)) return true;
+        if (direct == Direct::kOffered || direct == Direct::kTold) return true;
+        if (at.slots.awaits_completion(stream)) return true;
     }
     return false;
 }

@@ -43,15 +43,17 @@ class SlowDatagrams final : public transport::carrier::Datagrams {
     [[nodiscard]] uint32_t sources() const override { return inner_->sources(); }
     transport::carrier::Batch receive(uint32_t source) override { return inner_->receive(source); }
     [[nodiscard]] std::span<std::byte> space() override { return inner_->space(); }
-    void add(const Way& way, mcast::Member to, size_t bytes) override {
-        inner_->add(way, to, bytes);
+    void add(const Way& way, mcast::Member to, size_t bytes, bool is_urgent) override {
+        inner_->add(way, to, bytes, is_urgent);
     }
     bool flush() override { return inner_->flush(); }
     void forget(const Way& way) override { inner_->forget(way); }
     void set_needs(bool shares_host, bool wants_ages) override {
         inner_->set_needs(shares_host, wants_ages);
     }
-    bool arm(bool wants_room) override { return inner_->arm(wants_room); }
+    bool arm(transport::carrier::Wake wake, bool wants_room) override {
+        return inner_->arm(wake, wants_room);
+    }
     [[nodiscard]] Counters counters() const override { return inner_->counters(); }
 
   private:

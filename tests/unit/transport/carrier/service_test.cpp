@@ -26,6 +26,7 @@ class ServiceTest : public testing::Test, private Service::Work {
         const uint64_t one = 1;
         ASSERT_EQ(write(group_.get(), &one, sizeof(one)), ssize_t{sizeof(one)});
     }
+    [[nodiscard]] bool takes_turns() const { return service_.takes_turns(); }
     [[nodiscard]] uint64_t taken() const { return taken_.load(); }
     void begin_attendance() {
         const std::lock_guard guard(lock_);
@@ -69,6 +70,15 @@ TEST_F(ServiceTest, DoesWhatARankThatAttendsIsKeptFrom) {
     end_attendance();
     come();
     EXPECT_TRUE(eventually([&] { return taken() == 21; }));
+}
+
+// Who has something to send that it could leave to the thread: that would let it lie.
+TEST_F(ServiceTest, TakesNoTurnsForARankThatAttendsOrHasJustAttended) {
+    EXPECT_TRUE(eventually([&] { return takes_turns(); }));
+    begin_attendance();
+    EXPECT_FALSE(takes_turns());
+    end_attendance();
+    EXPECT_TRUE(eventually([&] { return takes_turns(); })) << "it comes back";
 }
 
 }  // namespace
