@@ -118,7 +118,7 @@ std::string Context::host_of(const tutti_team_params& team) const {
 }
 
 Result<std::shared_ptr<transport::verbs::Device>> Context::verbs_device() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(verbs_mutex_);
     if (verbs_) return *verbs_;
     auto opened = transport::verbs::open_library(settings_.verbs);
     if (opened) return verbs_.emplace(std::move(opened.value()));
@@ -126,7 +126,7 @@ Result<std::shared_ptr<transport::verbs::Device>> Context::verbs_device() {
 }
 
 void Context::set_verbs_device(std::shared_ptr<transport::verbs::Device> device) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(verbs_mutex_);
     verbs_.emplace(std::move(device));
 }
 

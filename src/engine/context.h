@@ -203,6 +203,9 @@ class Context {
     uint32_t usable_cpus_ = 1;
     RealClock clock_;
     transport::TagBook tags_;
+    // A lock of its own, taken last: multicast opens its carrier under another, which who tells of
+    // a failure takes while it holds its team's, which tidy() takes under mutex_.
+    std::mutex verbs_mutex_;
     std::optional<Result<std::shared_ptr<transport::verbs::Device>>> verbs_;
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
