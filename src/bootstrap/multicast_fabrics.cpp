@@ -2,8 +2,6 @@
 // Which fabric carries a team's multicast: all members try verbs, if that is wanted, and know alike
 // what became of it. They try UDP where it came to nothing, and under TUTTI_MCAST_OVER=auto where
 // it did not, too: then they keep the one that is predicted to be faster.
-#include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,10 +41,10 @@ Result<MulticastOutcome> keep_faster(engine::Context& context, Circle& all, cons
         return by_verbs;
     }
     MulticastFacts& udp = made->value().route->facts();
-    const Predicted predicted[] = {multicast::predict(udp), multicast::predict(verbs)};
-    const bool takes_udp = multicast::is_udp_faster(predicted[1], predicted[0]);
-    MulticastFacts& taken = takes_udp ? udp : verbs;
-    std::copy(std::begin(predicted), std::end(predicted), taken.predicted.begin());
+    const Predicted udp_takes = multicast::predict(udp);
+    const Predicted verbs_take = multicast::predict(verbs);
+    const bool takes_udp = multicast::is_udp_faster(verbs_take, udp_takes);
+    (takes_udp ? udp : verbs).predicted = {udp_takes, verbs_take};  // by Fabric
     if (takes_udp) return std::move(*made);
     return by_verbs;
 }

@@ -135,8 +135,9 @@ std::string predicted_text(const char* what, const uint64_t (&ns)[TUTTI_MULTICAS
 std::string fabric_text(const Info& info) {
     std::string text;
     if (info.no_verbs[0] != '\0') text += " (not by verbs: " + std::string(info.no_verbs) + ")";
-    if (info.no_udp[0] != '\0')
+    if (info.no_udp[0] != '\0') {
         text += " (not compared with UDP: " + std::string(info.no_udp) + ")";
+    }
     if (!was_chosen(info)) return text;
     return text + " (broadcasts predicted: " + predicted_text("8 B", info.predicted_short_ns) +
            "; " + predicted_text("64 KiB", info.predicted_long_ns) + ")";

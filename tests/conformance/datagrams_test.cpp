@@ -148,8 +148,9 @@ class DatagramsConformance : public testing::TestWithParam<DatagramsMaker> {
                 }
                 has_more |= batch.has_more;
             }
-            if (!has_more && all.size() < count && hosts_[host]->arm(Wake::kAll, false))
+            if (!has_more && all.size() < count && hosts_[host]->arm(Wake::kAll, false)) {
                 sleep(host, kLongMs);
+            }
         }
         return all;
     }

@@ -16,6 +16,7 @@ namespace tutti::test {
 
 using transport::verbs::Device;
 using transport::verbs::Endpoint;
+using transport::verbs::Events;
 using transport::verbs::kGrhBytes;
 using transport::verbs::Need;
 using transport::verbs::PortCard;
@@ -162,12 +163,12 @@ class FakeUdEndpoint final : public UdEndpoint {
         return node_.told[static_cast<size_t>(queue)].get();
     }
     // A request for all stands until it has told, whatever is asked for behind it.
-    bool arm(UdQueue queue, bool for_urgent) override {
+    bool arm(UdQueue queue, Events of) override {
         const std::lock_guard guard(fake_.lock_);
         bool& is_armed = node_.is_armed[static_cast<size_t>(queue)];
         if (queue == UdQueue::kReceived) {
-            node_.is_for_urgent = for_urgent && (!is_armed || node_.is_for_urgent);
-        } else if (for_urgent) {
+            node_.is_for_urgent = of == Events::kSolicited && (!is_armed || node_.is_for_urgent);
+        } else if (of == Events::kSolicited) {
             fake_.blame("sends are not urgent");
         }
         return is_armed = true;

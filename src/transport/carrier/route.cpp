@@ -161,9 +161,7 @@ Multicast::Sought Route::try_offer(uint64_t number, const std::byte* data, size_
     }
     ++progress_.next;
     ++counters_.sent;
-    if (!ring_.must_wake()) return Sought::kDone;
-    ++counters_.wakes;
-    leaves_offers_ ? waker_.wake_thread() : waker_.wake();
+    if (ring_.must_wake()) wake(leaves_offers_);
     return Sought::kDone;
 }
 
@@ -205,8 +203,9 @@ Ringers Route::awaited() const {
     return awaited;
 }
 
-void Route::wake() {
+void Route::wake(bool by_thread) {
     ++counters_.wakes;
+    if (by_thread) return waker_.wake_thread();
     waker_.wake();
 }
 

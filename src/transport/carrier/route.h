@@ -128,7 +128,7 @@ class Route final : public Multicast {
     void begin_wait(Posted& posted);
     void end_wait(Posted& posted);
     void change_waiters(mcast::Member member, bool is_more);
-    void wake();
+    void wake(bool by_thread = false);
 
     Ring ring_;
     Waker& waker_;

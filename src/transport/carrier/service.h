@@ -67,13 +67,13 @@ class Service {
     void attend(uint64_t end_ns, int also);
     void end_attendance(const Turn& turn);
     [[nodiscard]] bool is_attended() const { return is_attended_.load(); }
-    // Whoever waits in the library must do turns: the thread does none.
     // Rung now, the thread does a turn: it does not stay away for a rank that attends, or has just
     // attended.
     [[nodiscard]] bool takes_turns() const {
         return !is_away() && !is_attended() &&
                now_ns() >= away_until_ns_.load(std::memory_order_relaxed);
     }
+    // Whoever waits in the library must do turns: the thread does none.
     [[nodiscard]] bool is_away() const { return is_away_.load(std::memory_order_relaxed); }
 
     [[nodiscard]] uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }

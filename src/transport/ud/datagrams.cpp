@@ -24,6 +24,7 @@ namespace {
 using carrier::Address;
 using carrier::kBatchPackets;
 using carrier::WayParams;
+using verbs::Events;
 using verbs::kGrhBytes;
 using verbs::UdCard;
 using verbs::UdEndpoint;
@@ -394,14 +395,14 @@ bool UdDatagrams::arm_receives(carrier::Wake wake) {
     bool& is_armed = is_armed_[static_cast<size_t>(UdQueue::kReceived)];
     const bool is_for_all = wake == carrier::Wake::kAll;
     if (is_armed && (is_armed_for_all_ || !is_for_all)) return true;
-    is_armed = end_->arm(UdQueue::kReceived, !is_for_all);
+    is_armed = end_->arm(UdQueue::kReceived, is_for_all ? Events::kAll : Events::kSolicited);
     is_armed_for_all_ = is_for_all;
     return is_armed;
 }
 
 bool UdDatagrams::arm_sends() {
     bool& is_armed = is_armed_[static_cast<size_t>(UdQueue::kSent)];
-    if (!is_armed) is_armed = end_->arm(UdQueue::kSent, false);
+    if (!is_armed) is_armed = end_->arm(UdQueue::kSent, Events::kAll);
     return is_armed;
 }
 

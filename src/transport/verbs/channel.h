@@ -28,7 +28,7 @@ class Channel {
     [[nodiscard]] ibv_comp_channel* handle() const { return channel_; }
     // -1: there is none, or none any more.
     [[nodiscard]] int fd() const { return channel_ && !has_failed_ ? channel_->fd : -1; }
-    bool arm(ibv_cq* queue, Events of = Events::kAll);
+    bool arm(ibv_cq* queue, Events of);
     // Takes off what it has told; true: something.
     bool take();
     // Before the queue goes, which waits for events that were taken off and not acknowledged.

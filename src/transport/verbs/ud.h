@@ -82,9 +82,10 @@ class UdEndpoint {
     virtual int64_t poll_complete() = 0;
     // Readable once a completion has come behind arm(), until it is taken off.
     [[nodiscard]] virtual int wait_fd(UdQueue queue) const = 0;
-    // It will tell of the next completion, not of those that are there. for_urgent: of the next
-    // urgent packet, or failure; that may be asked for only where nothing is, and for all after it.
-    virtual bool arm(UdQueue queue, bool for_urgent) = 0;
+    // It will tell of the next of these completions, not of those that are there; of the solicited
+    // ones, which are packets that were sent so, and failures, only where nothing is asked for. For
+    // all may be asked after it. Of sends all are told.
+    virtual bool arm(UdQueue queue, Events of) = 0;
     // Takes off what the fd has told, if it has: true then.
     virtual bool take(UdQueue queue) = 0;
 

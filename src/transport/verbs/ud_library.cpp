@@ -45,9 +45,7 @@ class LibraryUd final : public UdEndpoint {
     int poll(std::span<UdReceived> received) override;
     int64_t poll_complete() override;
     [[nodiscard]] int wait_fd(UdQueue queue) const override { return channel(queue).fd(); }
-    bool arm(UdQueue queue, bool for_urgent) override {
-        return channel(queue).arm(at(queue), for_urgent ? Events::kSolicited : Events::kAll);
-    }
+    bool arm(UdQueue queue, Events of) override { return channel(queue).arm(at(queue), of); }
     bool take(UdQueue queue) override { return channel(queue).take(); }
     Result<UdRoute> make_route(const UdCard& to) override;
     void drop(const UdRoute& route) override;

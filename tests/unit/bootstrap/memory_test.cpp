@@ -246,28 +246,37 @@ std::vector<ContextPtr> make_contexts(const Case& one, const char* over) {
     return contexts;
 }
 
-class CreationWithMulticast : public ::testing::TestWithParam<Case> {};
-
-// The team may go without it, all ranks alike. Each time anew, since a process remembers failures;
-// that takes long, so that only TESTS_LONG (make nightly) tries more than every fourth allocation.
-TEST_P(CreationWithMulticast, AllOrNothing) {
-    const Case& one = GetParam();
-    const long step = std::getenv("TESTS_LONG") ? 1 : 4;
-    for (const uint32_t victim : {0u, one.ranks - 1}) {  // carries for its node, or does not
-        std::set<tutti_multicast_state> seen;
+class CreationWithMulticast : public ::testing::TestWithParam<Case> {
+  protected:
+    // Each time anew, since a process remembers failures; that takes long, so that only TESTS_LONG
+    // (make nightly) tries more than every step'th allocation. see(outcome of a rank, of rank 0).
+    template <class See>
+    void fail_each(const char* over, uint32_t victim, long step, const See& see) {
+        const Case& one = GetParam();
+        if (std::getenv("TESTS_LONG")) step = 1;
         for (long at = 0;; at += step) {
-            const auto contexts = make_contexts(one, "TUTTI_MCAST_OVER=udp");
+            const auto contexts = make_contexts(one, over);
             std::vector<Outcome> outcomes(one.ranks);
             const bool came_to_it = make_short(contexts, one, victim, at, outcomes);
             expect_alike(outcomes, one, victim, at);
-            for (const Outcome& outcome : outcomes) {
-                EXPECT_EQ(outcome.multicast, outcomes[0].multicast)
-                    << "allocation " << at << " of rank " << victim;
-                if (outcome.status == TUTTI_OK) seen.insert(outcome.multicast);
-            }
-            if (HasFailure()) return;
-            if (!came_to_it) break;
+            SCOPED_TRACE("allocation " + std::to_string(at) + " of rank " + std::to_string(victim));
+            for (const Outcome& outcome : outcomes) see(outcome, outcomes[0]);
+            if (HasFailure() || !came_to_it) return;
         }
+    }
+};
+
+// The team may go without it, all ranks alike.
+TEST_P(CreationWithMulticast, AllOrNothing) {
+    const Case& one = GetParam();
+    for (const uint32_t victim : {0u, one.ranks - 1}) {  // carries for its node, or does not
+        std::set<tutti_multicast_state> seen;
+        fail_each("TUTTI_MCAST_OVER=udp", victim, 4,
+                  [&](const Outcome& outcome, const Outcome& first) {
+                      EXPECT_EQ(outcome.multicast, first.multicast);
+                      if (outcome.status == TUTTI_OK) seen.insert(outcome.multicast);
+                  });
+        if (HasFailure()) return;
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_ON), 1u);
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_OFF), one.for_good ? 0u : 1u);
     }
@@ -276,23 +285,15 @@ TEST_P(CreationWithMulticast, AllOrNothing) {
 // And over one fabric alike.
 TEST_P(CreationWithMulticast, OverBothFabricsAllChooseAlike) {
     const Case& one = GetParam();
-    const long step = std::getenv("TESTS_LONG") ? 1 : 9;
     for (const uint32_t victim : {0u, one.ranks - 1}) {
         std::set<tutti_multicast_fabric> seen;
-        for (long at = 0;; at += step) {
-            const auto contexts = make_contexts(one, "TUTTI_MCAST_OVER=auto");
-            std::vector<Outcome> outcomes(one.ranks);
-            const bool came_to_it = make_short(contexts, one, victim, at, outcomes);
-            expect_alike(outcomes, one, victim, at);
-            for (const Outcome& outcome : outcomes) {
-                const bool is_alike = outcome.multicast == outcomes[0].multicast &&
-                                      outcome.fabric == outcomes[0].fabric;
-                EXPECT_TRUE(is_alike) << "allocation " << at << " of rank " << victim;
-                if (outcome.multicast == TUTTI_MULTICAST_ON) seen.insert(outcome.fabric);
-            }
-            if (HasFailure()) return;
-            if (!came_to_it) break;
-        }
+        fail_each("TUTTI_MCAST_OVER=auto", victim, 9,
+                  [&](const Outcome& outcome, const Outcome& first) {
+                      EXPECT_EQ(outcome.multicast, first.multicast);
+                      EXPECT_EQ(outcome.fabric, first.fabric);
+                      if (outcome.multicast == TUTTI_MULTICAST_ON) seen.insert(outcome.fabric);
+                  });
+        if (HasFailure()) return;
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_UDP), 1u);
         EXPECT_EQ(seen.count(TUTTI_MULTICAST_VERBS), one.for_good ? 0u : 1u);
     }

@@ -9,12 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/fd.h"
@@ -23,18 +21,11 @@
 #include "transport/carrier/ring.h"
 #include "transport/carrier/route.h"
 #include "transport/udp/datagrams.h"
+#include "unit/threads.h"
 
 namespace tutti::transport::carrier {
 
-// Polls until it is so; false after long enough for any machine. Other threads do the work.
-inline bool eventually(const std::function<bool()>& is_so) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!is_so()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
+using test::eventually;
 
 // Several processes may run these tests at a time on one machine: a hundred of them, with ports
 // that differ from test to test by less than 400. Their keys differ too: with one key they would be

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -27,6 +26,7 @@ namespace tutti::transport::ud {
 namespace {
 
 using test::after_ns;
+using test::eventually;
 using test::FakeUd;
 using test::FakeUdRules;
 
@@ -37,15 +37,6 @@ constexpr uint32_t kData = 1, kNak = 3, kKinds = 9;
 
 uint32_t kind_of(std::span<const std::byte> packet) {
     return packet.empty() ? 0 : static_cast<uint32_t>(packet[18]);
-}
-
-bool eventually(const std::function<bool()>& is_so) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!is_so()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::yield();
-    }
-    return true;
 }
 
 // Two hosts with a rank each. What goes to either waits.
