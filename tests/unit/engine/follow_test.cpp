@@ -27,11 +27,28 @@ constexpr const char* kLoopback = "TUTTI_MCAST_IF=lo";
 constexpr const char* kFollowing = "adaptive_multicast";
 constexpr uint32_t kRanks = 3;
 // Enough for some comparisons. In the first ones a rank is late, by far more than messages take,
-// which in turn take far longer than multicasts.
+// which in turn take far longer than multicasts: by twice what these take here, within
+// bounds.
 constexpr uint32_t kCalls = 1500;
 constexpr uint32_t kLateCalls = 1100;
-constexpr auto kLate = std::chrono::microseconds(1500);
-constexpr auto kSlow = std::chrono::microseconds(100);
+constexpr auto kLateMin = std::chrono::microseconds(1500);
+constexpr auto kLateMax = std::chrono::milliseconds(20);
+constexpr auto kSlowMin = std::chrono::microseconds(100);
+constexpr int kTimes = 2;
+
+using Clock = std::chrono::steady_clock;
+
+// How long a rank's messages wait, and how late it comes.
+struct Pace {
+    Clock::duration slow = kSlowMin;
+    Clock::duration late = kLateMin;
+    // Behind a call, which took whoever came last so long.
+    void learn(Clock::duration call, uint64_t multicast_ns) {
+        late = std::clamp<Clock::duration>(kTimes * call, kLateMin, kLateMax);
+        slow = std::clamp<Clock::duration>(std::chrono::nanoseconds(kTimes * multicast_ns),
+                                           kSlowMin, kLateMin);
+    }
+};
 
 // What a rank found.
 struct FollowTrace {
@@ -66,13 +83,16 @@ Exchanges draw(uint64_t seed) {
 std::vector<FollowTrace> run_loop(const Exchanges& exchanges, const Settings& settings,
                                   uint64_t seed) {
     std::vector<FollowTrace> traces(kRanks);
-    std::vector<Failing> slow(kRanks);  // teams may need them until their contexts end
+    // Teams may need both until their contexts end.
+    std::vector<Pace> paces(kRanks);
+    std::vector<Failing> slow(kRanks);
     Job job(kRanks, settings);
     Meeting meeting(kRanks);
     Mailbox& mailbox = job.add_mailbox();
     run_threads(kRanks, [&](uint32_t rank) {
-        slow[rank] = {mailbox.callbacks(rank), [](size_t) {
-                          std::this_thread::sleep_for(kSlow);
+        Pace& pace = paces[rank];
+        slow[rank] = {mailbox.callbacks(rank), [&pace](size_t) {
+                          std::this_thread::sleep_for(pace.slow);
                           return false;
                       }};
         Meeting::Seat seat{};
@@ -82,10 +102,12 @@ std::vector<FollowTrace> run_loop(const Exchanges& exchanges, const Settings& se
         tutti_team* team = made.team.get();
         uint32_t calls = 0;
         for (const auto& exchange : exchanges) {
-            if (rank == 1 && calls++ < kLateCalls) std::this_thread::sleep_for(kLate);
+            if (rank == 1 && calls++ < kLateCalls) std::this_thread::sleep_for(pace.late);
             const tutti_call call = exchange->call(rank);
+            const auto begin = Clock::now();
             ASSERT_EQ(tutti_run(team, &call), TUTTI_OK)
                 << describe(exchange->spec()) << replay(seed) << tutti_team_message(team);
+            pace.learn(Clock::now() - begin, info_of(team).latency_ns);
             ASSERT_EQ(exchange->check(rank), "") << describe(exchange->spec()) << replay(seed);
             traces[rank].ran.emplace_back(tutti_team_ran(team));
             for (const tutti_collective one : {TUTTI_BARRIER, TUTTI_ALLREDUCE}) {
