@@ -154,11 +154,24 @@ inline constexpr auto kNetworkEntries = std::to_array<Entry>({
     {{"TUTTI_VERBS_DIRECT", "--verbs-direct", "BYTES|off", "256K",
       "RDMA messages from so many bytes on, 4K to 1G, go straight from memory to memory, which is "
       "registered (and locked) for each; off: all are copied."},
-     [](Settings& s, std::string_view v) { return set_direct(s.verbs.direct_bytes, v); },
+     [](Settings& s, std::string_view v) {
+         return set_bytes_or_off(s.verbs.direct_bytes, v, 4u << 10, 1u << 30);
+     },
      [](const Settings& s) {
          return s.verbs.direct_bytes == 0 ? "off" : shown(s.verbs.direct_bytes);
      },
      "from 4K to 1G"},
+    {{"TUTTI_VERBS_MEMORY", "--verbs-memory", "BYTES|off", "256M",
+      "A process registers (and locks) so much at most, 1M to 1T, for RDMA messages of all its "
+      "communicators; one that would need more goes by the host MPI's. Long messages' own memory "
+      "does not count, nor that of multicast; off: no bound."},
+     [](Settings& s, std::string_view v) {
+         return set_bytes_or_off(s.verbs.memory_bytes, v, 1u << 20, uint64_t{1} << 40);
+     },
+     [](const Settings& s) {
+         return s.verbs.memory_bytes == 0 ? "off" : shown(s.verbs.memory_bytes);
+     },
+     "from 1M to 1T"},
     {{"TUTTI_VERBS_TAIL", "--verbs-tail", "0|1", "0",
       "Ranks that do not outnumber the processors find RDMA messages by looking at the ends of "
       "their packets in memory, instead of waiting for a completion each. Right on adapters that "

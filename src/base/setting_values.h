@@ -147,9 +147,10 @@ inline bool set_partition(std::optional<uint64_t>& target, std::string_view text
 }
 
 // 0 for "off".
-inline bool set_direct(uint64_t& target, std::string_view text) {
+inline bool set_bytes_or_off(uint64_t& target, std::string_view text, uint64_t least,
+                             uint64_t most) {
     target = 0;
-    return text == "off" || set_bytes(target, text, 4u << 10, 1u << 30);
+    return text == "off" || set_bytes(target, text, least, most);
 }
 
 inline bool set_faults(Settings& settings, std::string_view text) {

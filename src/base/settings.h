@@ -71,6 +71,9 @@ struct VerbsSettings {
     // expected to take as long; measured on no adapter yet. 0: never.
     uint64_t direct_bytes = 256u << 10;
     bool polls_tails = false;
+    // A process registers so much at most for the packets of its teams; beyond, a team goes
+    // without. That of 40 communicators of 25 hosts, or of 20 over 65,536. 0: no bound.
+    uint64_t memory_bytes = 256u << 20;
 };
 
 struct Settings {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bootstrap/verbs_peers.h"
 #include "transport/verbs/rc.h"
 
@@ -72,6 +73,7 @@ class VerbsMaker {
         if (mine_.obstacle == Obstacle::kNone) mine_ = guarded(step);
     }
     Report find_port();
+    Result<Allowance::Part> take_memory(uint64_t bytes);
     Report make_ends();
     void take_cards(std::span<const Cards> cards, uint32_t begin);
     Report connect();
@@ -147,6 +149,17 @@ Result<Done> VerbsMaker::introduce() {
     return Done{};
 }
 
+// What other teams leave of what the process may register.
+Result<Allowance::Part> VerbsMaker::take_memory(uint64_t bytes) {
+    const uint64_t most = context_.settings().verbs.memory_bytes;
+    Allowance& all = context_.verbs_memory();
+    if (auto part = all.take(bytes, most)) return std::move(*part);
+    return Error{ErrorCode::kMemory,
+                 "RDMA would need " + format_bytes(bytes) + " more registered; others have " +
+                     format_bytes(all.taken()) + " of the " + format_bytes(most) +
+                     " that TUTTI_VERBS_MEMORY allows a process"};
+}
+
 Report VerbsMaker::make_ends() {
     engine::VerbsPart part;
     part.port = device_->name();
@@ -154,9 +167,11 @@ Report VerbsMaker::make_ends() {
         const auto pairs = static_cast<uint32_t>(peers_.size());
         transport::verbs::Need need = transport::verbs::need_of(pairs, mtu_bytes_);
         need.may_sleep = is_crowded_;
+        auto memory = take_memory(pairs * need.pair_bytes);
+        if (!memory) return report_of(Obstacle::kSystem, memory.error().message);
+        part.memory = std::move(memory.value());
         auto endpoint = device_->make_endpoint(need);
         if (!endpoint) return report_of(Obstacle::kSystem, endpoint.error().message);
-        part.bytes = pairs * need.pair_bytes;
         const VerbsSettings& settings = context_.settings().verbs;
         part.messages =
             std::make_unique<Rc>(std::move(endpoint.value()), context_.clock(), mtu_bytes_, peers_,

@@ -383,7 +383,7 @@ Result<Done> explain(const Words& words) {
     }
     print_choice(scenario, bytes, choice.value());
     fmt::print("on:    {}\n", named.value().text);
-    if (scenario.has_rdma()) print_rdma(shape, placement, choice.value());
+    if (scenario.has_rdma()) print_rdma(shape, placement, choice.value(), scenario.settings.verbs);
     if (read.value().job.cluster && is_plan) {
         print_links(named.value(), shape, placement, choice.value());
     }

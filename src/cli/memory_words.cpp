@@ -49,9 +49,12 @@ void print_memory(const explain::Scenario& scenario, const topo::Placement& plac
     }
     if (scenario.has_rdma()) {
         const RdmaMemory rdma = rdma_memory(placement);
-        print_part(rdma.bytes, fmt::format("of a rank, registered: messages to {} others, packets "
-                                           "of {}",
-                                           rdma.peers, format_bytes(kRdmaMtuBytes)));
+        print_part(
+            rdma.bytes,
+            fmt::format(
+                "of a rank, registered: messages to {} others, packets of {}{}", rdma.peers,
+                format_bytes(kRdmaMtuBytes),
+                is_too_much(rdma, scenario.settings.verbs) ? "; beyond TUTTI_VERBS_MEMORY" : ""));
         own += rdma.bytes;
     }
     print_part(who, "of a rank: who is where");

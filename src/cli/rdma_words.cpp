@@ -53,7 +53,7 @@ RdmaMemory memory_of(size_t peers) {
 }  // namespace
 
 void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
-                const select::Choice& choice) {
+                const select::Choice& choice, const VerbsSettings& settings) {
     const bool is_followed = choice.runs == select::Runs::kPlan &&
                              explain::operations_about(*choice.algorithm, shape, placement,
                                                        choice.tuning) <= explain::kOperationsMax;
@@ -67,6 +67,11 @@ void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
               messages);
     }
     const RdmaMemory memory = memory_of(peers_max);
+    if (is_too_much(memory, settings)) {
+        fmt::print("rdma:  none: a rank would register {}, beyond TUTTI_VERBS_MEMORY\n",
+                   format_bytes(memory.bytes));
+        return;
+    }
     fmt::print("rdma:  a rank is connected with {} at most, {} registered (packets of {})",
                memory.peers, format_bytes(memory.bytes), format_bytes(kRdmaMtuBytes));
     if (messages.all != 0) {
@@ -85,6 +90,10 @@ RdmaMemory rdma_memory(const topo::Placement& placement) {
         peers = std::max(peers, bootstrap::verbs_peers(placement, rank).size());
     }
     return memory_of(peers);
+}
+
+bool is_too_much(const RdmaMemory& memory, const VerbsSettings& settings) {
+    return settings.memory_bytes != 0 && memory.bytes > settings.memory_bytes;
 }
 
 }  // namespace tutti::cli

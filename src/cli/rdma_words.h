@@ -15,7 +15,7 @@ namespace tutti::cli {
 // too much to follow, how many of the chosen algorithm's messages go so. For a team whose members
 // all have a port.
 void print_rdma(const sched::Shape& shape, const topo::Placement& placement,
-                const select::Choice& choice);
+                const select::Choice& choice, const VerbsSettings& settings);
 
 // What a rank of such a team registers, with how many others it is connected: of the one with most.
 struct RdmaMemory {
@@ -25,5 +25,7 @@ struct RdmaMemory {
 // The largest packets that adapters have; smaller ones take less memory.
 inline constexpr uint32_t kRdmaMtuBytes = 4096;
 RdmaMemory rdma_memory(const topo::Placement& placement);
+// Then the team goes without.
+[[nodiscard]] bool is_too_much(const RdmaMemory& memory, const VerbsSettings& settings);
 
 }  // namespace tutti::cli

@@ -17,6 +17,7 @@
 #include "arena/home.h"
 #include "arena/process.h"
 #include "arena/xpmem.h"
+#include "base/allowance.h"
 #include "base/clock.h"
 #include "base/settings.h"
 #include "engine/active.h"
@@ -98,6 +99,8 @@ class Context {
     Result<std::shared_ptr<transport::verbs::Device>> verbs_device();
     // Before that: another one than this machine's.
     void set_verbs_device(std::shared_ptr<transport::verbs::Device> device);
+    // What teams have registered for messages by RDMA; at most settings().verbs.memory_bytes.
+    Allowance& verbs_memory() { return verbs_memory_; }
     multicast::ProcessMulticast& process_multicast() { return process_multicast_; }
     ActiveTeams& active() { return active_; }
     const select::Rules& rules() const { return rules_; }
@@ -207,6 +210,7 @@ class Context {
     // a failure takes while it holds its team's, which tidy() takes under mutex_.
     std::mutex verbs_mutex_;
     std::optional<Result<std::shared_ptr<transport::verbs::Device>>> verbs_;
+    Allowance verbs_memory_;
     multicast::ProcessMulticast process_multicast_;
     ActiveTeams active_;
     select::Rules rules_;

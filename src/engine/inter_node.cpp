@@ -62,7 +62,7 @@ void InterNode::describe(tutti_verbs_info& info) const {
             info.long_copied = verbs_.messages->sent_copied();
             info.additions = verbs_.messages->additions();
         }
-        info.memory_bytes = verbs_.bytes;
+        info.memory_bytes = verbs_.memory.amount();
         multicast::set_text(info.port, verbs_.port);
     } else if (!verbs_.obstacle.empty()) {
         info.state = TUTTI_VERBS_OFF;

@@ -31,9 +31,9 @@ namespace tutti::engine {
 
 // A team's messages by RDMA, as far as it has them.
 struct VerbsPart {
+    Allowance::Part memory;                          // registered, in bytes
     std::unique_ptr<transport::verbs::Rc> messages;  // none where this member has no such peer
     std::string port;                                // "mlx5_0:1"
-    size_t bytes = 0;                                // registered
     std::string obstacle;  // without: why; the same text on all members. Empty: nobody wanted it
 };
 

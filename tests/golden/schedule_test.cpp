@@ -301,6 +301,15 @@ TEST_F(Transcript, ExplainKnowsRdma) {
                             "(packets of 4 KiB); 8 of 8 messages go so\n"),
               std::string::npos)
         << rdma.out;
+    const Answer bounded =
+        tutti("explain barrier --ranks 6 --memory", "TUTTI_VERBS=on TUTTI_VERBS_MEMORY=1M");
+    EXPECT_NE(bounded.out.find("rdma:  none: a rank would register 1200 KiB, beyond "
+                               "TUTTI_VERBS_MEMORY\n"),
+              std::string::npos)
+        << bounded.out;
+    EXPECT_NE(bounded.out.find("packets of 4 KiB; beyond TUTTI_VERBS_MEMORY\n"),
+              std::string::npos)
+        << bounded.out;
     // Of many hosts each knows those to which algorithms send, but for roots' own.
     const Answer halves = tutti("explain allgather --bytes 8 --ranks 100", "TUTTI_VERBS=on");
     EXPECT_NE(halves.out.find("; 672 of 672 messages go so\n"), std::string::npos) << halves.out;

@@ -79,6 +79,7 @@ const std::vector<std::string> kEveryOne = {"TUTTI=off",
                                             "TUTTI_VERBS_TIMEOUT=17",
                                             "TUTTI_VERBS_RETRIES=3",
                                             "TUTTI_VERBS_DIRECT=1M",
+                                            "TUTTI_VERBS_MEMORY=64M",
                                             "TUTTI_VERBS_TAIL=1"};
 
 TEST(Settings, EveryOneIsRead) {
@@ -129,6 +130,7 @@ TEST(Settings, EveryOneIsRead) {
     EXPECT_EQ(s.verbs.timeout, 17u);
     EXPECT_EQ(s.verbs.retries, 3u);
     EXPECT_EQ(s.verbs.direct_bytes, 1u << 20);
+    EXPECT_EQ(s.verbs.memory_bytes, 64u << 20);
     EXPECT_TRUE(s.verbs.polls_tails);
 }
 
@@ -225,6 +227,7 @@ const std::map<std::string, std::vector<std::string>> kMalformed = {
     {"TUTTI_VERBS_TIMEOUT", {"7", "21", "1s"}},
     {"TUTTI_VERBS_RETRIES", {"0", "7"}},
     {"TUTTI_VERBS_TAIL", {"2", "auto"}},
+    {"TUTTI_VERBS_MEMORY", {"0", "1000", "2T", "none"}},
     {"TUTTI_VERBS_DIRECT", {"0", "4095", "2G", "never"}},
     {"TUTTI_FAULTS", {"drop", "drop:1.1", "loss:0.1", "reorder:65", "drop:0,drop:0"}},
     {"TUTTI_FABRIC", {}},

@@ -149,6 +149,35 @@ TEST(Verbs, InALargeTeamSomeMessagesGoAsBefore) {
     EXPECT_EQ(cluster.network.fault(), "");
 }
 
+// Two teams of three ranks, which share a process here, register 720 KiB.
+TEST(Verbs, RegistersNoMoreThanAllowed) {
+    Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_VERBS_MEMORY=1M"});
+    std::barrier<> all_here(3);
+    cluster.run([&](uint32_t rank, tutti_team* team) {
+        TeamPtr second = cluster.make(rank);
+        const TeamPtr third = cluster.make(rank);
+        EXPECT_EQ(info_of(team).state, TUTTI_VERBS_ON);
+        EXPECT_EQ(info_of(second.get()).state, TUTTI_VERBS_ON);
+        EXPECT_EQ(info_of(third.get()).state, TUTTI_VERBS_OFF);
+        EXPECT_TRUE(std::string(info_of(third.get()).reason).find("TUTTI_VERBS_MEMORY") !=
+                    std::string::npos)
+            << info_of(third.get()).reason;
+        std::vector<uint32_t> values(500, 1);
+        for (tutti_team* one : {team, second.get(), third.get()}) {
+            EXPECT_EQ(add_up(one, values), TUTTI_OK);
+        }
+        EXPECT_EQ(values, std::vector<uint32_t>(500, 27));
+        second.reset();
+        all_here.arrive_and_wait();
+        // What it has sent is acknowledged some time.
+        TeamPtr fourth;
+        do fourth = cluster.make(rank);
+        while (info_of(fourth.get()).state != TUTTI_VERBS_ON);
+    });
+    EXPECT_EQ(cluster.network.fault(), "");
+    EXPECT_EQ(cluster.context->verbs_memory().taken(), 0u);
+}
+
 // The messages of calls go by RDMA alone where all are connected with all.
 TEST(Verbs, NoMessageOfACallGoesAsBefore) {
     Cluster cluster(3, {kOn, "TUTTI_HOSTS=3", "TUTTI_ALLREDUCE=ring"});
